@@ -3,38 +3,29 @@ import { createEgress, trustedRoots } from '../egress/egress.ts'
 import { watchStorage } from '../kafka/admin/storage.ts'
 import { watchRooms } from '../kafka/metrics.ts'
 import { createFencedWriter } from '../kafka/produce/transactions.ts'
-import { probeUntilClosed, run } from '../lifecycle.ts'
+import { type Context, probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../process/metrics.ts'
 import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { followSettings, watchUnreadable } from '../settings/follow.ts'
 import { KINDS } from '../settings/settings.ts'
+import { openActivity } from './activity/activity.ts'
 import { openLag, watchRetention } from './activity/lag/metrics.ts'
-import { openActivity } from './activity/open.ts'
-import { createApp } from './api/app.ts'
-import { openBackground } from './background.ts'
-import { createGuesses } from './session/tokens.ts'
-import { resealSettings } from './settings/reseal.ts'
+import { createWrongTokenLimit } from './api/auth/tokens.ts'
+import { createApp } from './app.ts'
+import { resealSettings } from './settings/write.ts'
+import { openBackground } from './tasks/background.ts'
 
 await run('control', async (context) => {
-  const { config, log, connection, onFatal, onAway, closing } = context
+  const { config, log, connection, onAway, closing } = context
+  const { host, port, metricsPort } = config
   const ca = trustedRoots(config.egress.caFile)
   let ready: () => string | undefined = () => 'the schemas are not registered yet'
   const probe = probeUntilClosed(context, () => ready())
-  const { host, port, metricsPort } = config
-  closing.adopt(await serveOps({ host, port: metricsPort, probe }), (open) => open.close())
+  closing.adopt(await serveOps({ host, port: metricsPort, probe }), close)
   await prepareKafka(connection, config, onAway)
-  const settings = closing.adopt(
-    await followSettings({ connection, keys: config.configKeys, kinds: KINDS, onFatal }),
-    (open) => open.close(),
-  )
-  watchUnreadable(settings, KINDS)
-  const storage = closing.adopt(watchStorage({ connection, limits: config.storage }), (open) => open.close())
+  const { settings, writer } = await openSettings(context)
+  const storage = closing.adopt(watchStorage({ connection, limits: config.storage }), close)
   watchRooms(storage)
-  const { table } = settings
-  const writer = closing.adopt(
-    createFencedWriter({ connection, transactionalId: 'control.config', table }),
-    (open) => open.close(),
-  )
   const [{ start, ...background }, activity] = await Promise.all([
     openBackground({ ...context, settings, writer }),
     openActivity({ ...context, settings }),
@@ -43,32 +34,36 @@ await run('control', async (context) => {
   watchRetention({ ...context, lag })
   ready = () =>
     settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet'
-  const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
-  const { configKeys: keys, tokens, trustProxy, ingest } = config
-  const openPoster = () => createPoster({ limitMs: config.delivery.responseTimeoutMs, egress, ca })
-  const app = createApp({
-    settings,
-    storage,
-    writer,
-    ...background,
-    ...activity,
-    ladder: config.delivery,
-    lag,
-    egress,
-    openPoster,
-    keys,
-    tokens,
-    trustProxy,
-    ingest,
-    guesses: createGuesses(() => performance.now()),
-    endedSessions: background.tasks.endedSessions,
-    probe,
-    log,
-  })
-  closing.adopt(app, (open) => open.close())
+  const { endedSessions } = background.tasks
+  const known = { settings, writer, storage, lag, probe, log, endedSessions, ...background, ...activity }
+  const app = createApp({ ...known, ...configured(context, ca) })
+  closing.adopt(app, close)
   const url = await app.listen({ host, port })
   log.info({ url }, 'control starting')
   await start()
   log.info({ url }, 'control ready')
-  await resealSettings({ settings, writer, keys, log })
+  await resealSettings({ settings, writer, keys: config.configKeys, log })
 })
+
+async function openSettings({ config, connection, closing, onFatal }: Context) {
+  const settings = closing.adopt(
+    await followSettings({ connection, keys: config.configKeys, kinds: KINDS, onFatal }),
+    close,
+  )
+  watchUnreadable(settings, KINDS)
+  const transactionalId = 'control.config'
+  const writer = createFencedWriter({ connection, transactionalId, table: settings.table })
+  return { settings, writer: closing.adopt(writer, close) }
+}
+
+function configured({ config, closing, log }: Context, ca: ReturnType<typeof trustedRoots>) {
+  const { configKeys: keys, tokens, trustProxy, ingest, delivery } = config
+  const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
+  const openPoster = () => createPoster({ limitMs: delivery.responseTimeoutMs, egress, ca })
+  const wrongTokenLimit = createWrongTokenLimit(() => performance.now())
+  return { keys, tokens, trustProxy, ingest, ladder: delivery, egress, openPoster, wrongTokenLimit }
+}
+
+function close(open: { close(): Promise<void> }): Promise<void> {
+  return open.close()
+}

@@ -5,13 +5,15 @@ import { networkOf } from './rate-limit.ts'
 
 export type Connections = {
   open: ReadonlySet<Socket>
-  /** The response to the request that came last on a connection. */
   lastResponse(socket: Socket): ServerResponse | undefined
 }
 
 type Options = {
   most: number
-  /** CIDRs of load balancers: a connection of theirs stands for many clients, and is never closed for another. */
+  /**
+   * CIDRs of load balancers. Their connections stand for many clients, so they are never closed in favor of
+   * others.
+   */
   trustProxy: readonly string[]
   /** How many requests may wait for answers on one connection; with more it is closed. Default: no limit. */
   mostWaiting?: number
@@ -19,12 +21,13 @@ type Options = {
   onRefused: () => void
 }
 
-/** Above `most` by so many Node refuses connections by itself: those that are being closed still count. */
+/** Node itself refuses connections this far above `most`: connections that are closing still count. */
 const CLOSING = 64
 
 /**
- * Bounds the open connections of a server, so that no network can take all of them: when there is no room, the network with the most gives one
- * up for a network that has fewer. It is the oldest on which no request waits for its answer; where there is none, the new one is refused.
+ * Bounds the open connections of a server so that no network can take all. When full, the network with the
+ * most connections gives one up to a network with fewer: its oldest without a request in progress. If there
+ * is none, the new connection is refused.
  */
 export function shareConnections(
   server: Server,
@@ -54,7 +57,7 @@ export function shareConnections(
     return response.req.complete && !response.writableFinished
   }
 
-  /** Of proxies each connection counts as one client's. */
+  /** @param own how many connections its network has; 1 for a proxy, since each stands for one client. */
   function makeRoom(socket: Socket, own: number): void {
     const sockets = largest()
     const victim = sockets.size > own && [...sockets].find((one) => !isWaitedOn(one))
@@ -95,7 +98,10 @@ export function shareConnections(
   return { open, lastResponse: (socket) => responses.get(socket) }
 }
 
-/** Node stops looking at slow clients when a server closes: one of them must not hold up the end of the process. @param ms for what is under way then. */
+/**
+ * Node stops checking slow clients once a server closes; without this one of them could hold up the shutdown.
+ * @param ms for requests in progress at that moment.
+ */
 export function endInTime(app: FastifyInstance, ms: number): void {
   let timer: NodeJS.Timeout | undefined
   app.addHook('preClose', async () => {

@@ -1,4 +1,5 @@
-import { type Bucket, createNetworkLimit, draw, type RateLimit, waitOf } from '../http/rate-limit.ts'
+import { createNetworkLimit } from '../http/rate-limit.ts'
+import { type Bucket, draw, type RateLimit, waitOf } from '../process/token-bucket.ts'
 import type { Source } from '../settings/settings.ts'
 import { type Answer, refusal, retryAfter, statusOf } from './answer.ts'
 import { ANONYMOUS_BYTES, MIN_ANONYMOUS_BYTES } from './limits.ts'

@@ -23,7 +23,7 @@ export const deletionTask = z.object({
   ...stored,
   kind: z.literal('deletion'),
   state: z.enum(['accepted', 'done', 'failed']),
-  users: z.number().int().nonnegative().describe('How many users, each counted once.'),
+  users: z.number().int().nonnegative().describe('Number of distinct users.'),
   deletes: z
     .number()
     .int()
@@ -31,8 +31,8 @@ export const deletionTask = z.object({
     .describe('Events of type `delete`: one for each user in each of `sourceIds`.'),
   sourceIds: z
     .array(z.string())
-    .describe('The affected sources: of the requested ones, those with an enabled destination.'),
-  /** The sources for which the users are suppressed; `*`: all. Empty: none. */
+    .describe('The affected sources: those requested that have an enabled destination.'),
+  /** The sources for which the users are suppressed; `*` is all of them. Empty: they are not. */
   suppressedFor: z.array(z.string()),
   userIds: z.array(z.string()),
 })
@@ -44,14 +44,14 @@ const ranges = z.array(
 
 /** In users. */
 export const counts = z.object({
-  changed: z.number().int().nonnegative().describe('Users who are new or have another value.'),
-  removed: z.number().int().nonnegative().describe('Users who are gone or have no value any more.'),
+  changed: z.number().int().nonnegative().describe('Users who are new, or whose value changed.'),
+  removed: z.number().int().nonnegative().describe('Users who left, or whose value was removed.'),
   unchanged: z.number().int().nonnegative().describe('Users in the upload without a change.'),
   suppressed: z
     .number()
     .int()
     .nonnegative()
-    .describe('Users with a change that is not sent because they are suppressed.'),
+    .describe('Users with a change that is not sent, because they are suppressed.'),
 })
 
 export const syncTask = z.object({
@@ -59,7 +59,7 @@ export const syncTask = z.object({
   kind: z.literal('sync'),
   state: z
     .enum(['accepted', 'done', 'cancelled', 'failed'])
-    .describe('`cancelled`: on request, or because the audience or trait was removed meanwhile.'),
+    .describe('`cancelled`: on request, or because the audience or trait was removed.'),
   of: z.object({ kind: z.enum(['audience', 'trait']), id: idShape }),
   /**
    * When the audience or trait was created, as another one may have the same id later. None: whatever is left of it is
@@ -70,11 +70,11 @@ export const syncTask = z.object({
   others: z.enum(['removed', 'stay', 'forgotten']),
   /** In topic `uploads`: the records there with this task's id as their key. */
   ranges,
-  lines: z.number().int().nonnegative().describe('Lines of the upload with a user.'),
+  lines: z.number().int().nonnegative().describe('Lines in the upload that name a user.'),
   counts: counts.optional(),
 })
 
-const APPROXIMATE = 'a few seconds old; after a crash it may miss the records that were in progress'
+const NOTED = 'a few seconds old, and slightly low after a crash'
 
 export const replayTask = z.object({
   ...stored,
@@ -83,20 +83,22 @@ export const replayTask = z.object({
   destinationId: idShape,
   what: z.enum(['dead', 'events']),
   reason: z.string().optional().describe('Only dead letters with this reason.'),
-  /** Of dead letters that were chosen one by one; without it, the whole ranges. */
+  /** Where those dead letters are that were chosen one by one; without it all of the ranges are meant. */
   places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
-  from: z.string().describe('ISO 8601 UTC; the oldest record that is replayed.'),
-  to: z.string().describe('ISO 8601 UTC, not included.'),
-  perSecond: z.number().describe('Deliveries per second, at most.'),
+  from: z.string().describe('ISO 8601 UTC, inclusive.'),
+  to: z.string().describe('ISO 8601 UTC, exclusive.'),
+  perSecond: z.number().describe('Maximum number of deliveries per second.'),
   ranges,
-  read: z.number().int().nonnegative().default(0).describe(`Records read: ${APPROXIMATE}.`),
-  replayed: z.number().int().nonnegative().default(0).describe(`Deliveries made from them: ${APPROXIMATE}.`),
+  read: z.number().int().nonnegative().default(0).describe(`Records read so far: ${NOTED}.`),
+  replayed: z.number().int().nonnegative().default(0).describe(`Deliveries made so far: ${NOTED}.`),
   parked: z
     .number()
     .int()
     .nonnegative()
     .default(0)
-    .describe('Records that could not be replayed and are in topic `parked`; not counted in `read`.'),
+    .describe(
+      'Records that could not be replayed, and were parked in topic `parked`. Not included in `read`.',
+    ),
 })
 
 export type Deletion = z.infer<typeof deletionTask>

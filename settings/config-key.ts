@@ -1,10 +1,9 @@
 import { type ConfigKeys, deriveKey, type Purpose } from './seal.ts'
 
-/** The processes of a system. */
 export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 export type Role = (typeof ROLES)[number]
 
-/** What each role needs of CONFIG_KEY: neither ingest nor the router can open destinations' secrets. */
+/** What each role needs of CONFIG_KEY: neither ingest nor the router can open the secrets of destinations. */
 const NEEDS = {
   ingest: ['records', 'sources'],
   router: ['records'],
@@ -12,15 +11,15 @@ const NEEDS = {
   control: ['records', 'sources', 'destinations', 'sessions'],
 } as const satisfies Record<Role, readonly Purpose[]>
 
-/** Those that can do with less than CONFIG_KEY itself. */
+/** Roles that work without CONFIG_KEY itself. */
 export const DERIVED_ROLES = ['ingest', 'router', 'deliverer'] as const
 
-/** One of those in CONFIG_KEY: the key itself, or what is derived of it for one role, in the order of its needs. */
+/** An entry of CONFIG_KEY: the key itself, or the keys derived for one role, in the order of its needs. */
 export type ConfigKey = { whole: Buffer } | { role: Role; derived: readonly Buffer[] }
 
 const BYTES = 32
 
-/** @returns undefined for what is neither 32 bytes in base64 nor a role's keys as `derivedKeys` prints them. */
+/** @returns undefined unless `text` is 32 bytes in base64 or a role's keys as `derivedKeys` prints them. */
 export function parseConfigKey(text: string): ConfigKey | undefined {
   const [name, ...parts] = text.split('.')
   const role = DERIVED_ROLES.find((each) => each === name)
@@ -33,14 +32,13 @@ export function parseConfigKey(text: string): ConfigKey | undefined {
   return fits ? { role, derived } : undefined
 }
 
-/** What a role is given in place of CONFIG_KEY. */
 export function derivedKeys(role: (typeof DERIVED_ROLES)[number], configKey: Buffer): string {
   return [role, ...NEEDS[role].map((purpose) => deriveKey(configKey, purpose).toString('base64url'))].join(
     '.',
   )
 }
 
-/** @param takesUnsigned whether settings of a version that did not sign them are taken (UNSIGNED_SETTINGS). */
+/** @param takesUnsigned whether to accept settings written before signatures existed (UNSIGNED_SETTINGS). */
 export function keysFor(role: Role, keys: readonly ConfigKey[], takesUnsigned: boolean): ConfigKeys {
   const needs: readonly Purpose[] = NEEDS[role]
   const of = (purpose: Purpose) =>

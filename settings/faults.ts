@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { FaultCode } from './codes.ts'
+import type { FaultCode } from './error-codes.ts'
 
 /** One thing wrong with a request. `pointer`: RFC 6901, into the body or the query; `''` is the whole. */
 export type Fault = { pointer: string; code: FaultCode; message: string }
@@ -7,7 +7,9 @@ export type Fault = { pointer: string; code: FaultCode; message: string }
 type Issue = z.core.$ZodIssue
 type Place = { path: readonly PropertyKey[]; isName?: boolean }
 
-/** Every fault that a shape has found, in its order. Parse with `reportInput`: it tells what is missing from what is wrong. */
+/**
+ * All issues of a schema, in its order. Parse with `reportInput`, which tells missing fields from wrong ones.
+ */
 export function faultsOf(error: z.ZodError): Fault[] {
   return error.issues.flatMap((issue) => faultsOfIssue(issue, issue))
 }
@@ -17,11 +19,11 @@ function faultsOfIssue(issue: Issue, place: Place): Fault[] {
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => {
-        const message = 'there is no such field: leave it out'
+        const message = 'unknown field: leave it out'
         return { pointer: pointer([...place.path, key]), code: 'unknown_field', message }
       })
     case 'invalid_key':
-      // a member's name is at fault: what is wrong with it is told from the name, not from the record
+      // a member's name is invalid: the code depends on the name, not on the record
       return issue.issues.flatMap((inner) => faultsOfIssue(inner, { path: place.path, isName: true }))
     case 'invalid_type':
       return [{ pointer: at, ...wrongType(issue) }]
@@ -30,7 +32,7 @@ function faultsOfIssue(issue: Issue, place: Place): Fault[] {
       return [{ pointer: at, code: 'invalid_value', message }]
     }
     default:
-      return [{ pointer: at, code: codeOf(issue, place), message: wordsOf(issue) }]
+      return [{ pointer: at, code: codeOf(issue, place), message: messageOf(issue) }]
   }
 }
 
@@ -42,15 +44,15 @@ const ARTICLES: Record<string, string> = {
 }
 
 function wrongType({ expected, input }: Extract<Issue, { code: 'invalid_type' }>): Omit<Fault, 'pointer'> {
-  const wanted = ARTICLES[expected] ?? `a ${expected}`
-  if (input === undefined) return { code: 'required', message: `is required: give ${wanted}` }
-  return { code: 'invalid_type', message: `give ${wanted}` }
+  const expectedType = ARTICLES[expected] ?? `a ${expected}`
+  if (input === undefined) return { code: 'required', message: `is required: give ${expectedType}` }
+  return { code: 'invalid_type', message: `give ${expectedType}` }
 }
 
 const TOO_BIG: Record<string, FaultCode> = { array: 'too_many', string: 'too_long' }
 const TOO_SMALL: Record<string, FaultCode> = { array: 'too_few', string: 'too_short' }
 
-/** Codes are promised to clients. A rule of ours that a shape states in words gets its code from where it stands. */
+/** Clients rely on codes. Custom rules of a schema get theirs from the place they apply to. */
 function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
   const [parent, last] = [path.at(-2), path.at(-1)]
   if (issue.code === 'too_big') return TOO_BIG[issue.origin] ?? issue.code
@@ -66,8 +68,7 @@ function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
 
 const UNITS: Record<string, string> = { array: ' entries', string: ' characters' }
 
-/** A rule's own words, where its shape has some. */
-function wordsOf(issue: Issue): string {
+function messageOf(issue: Issue): string {
   if (!/^Too (big|small)/.test(issue.message)) return issue.message
   if (issue.code === 'too_big') return `at most ${issue.maximum}${UNITS[issue.origin] ?? ''}`
   if (issue.code !== 'too_small') return issue.message
@@ -79,7 +80,6 @@ export function pointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** A JSON object of which no more is known yet. */
 export type Members = Record<string, unknown>
 
 export function isObject(value: unknown): value is Members {

@@ -4,52 +4,46 @@ import type { Connection } from '../kafka/client.ts'
 import { openTable, type Table } from '../kafka/tables/table.ts'
 import { registry } from '../process/metrics.ts'
 import { ConfigError } from '../process/pem.ts'
-import { createIndex, type Outline, partsOf, type Setting } from './lookup.ts'
-import { readSetting, UNSIGNED, type Unread } from './read.ts'
+import type { Outline } from './lookup.ts'
+import { UNSIGNED } from './read.ts'
 import { type ConfigKeys, mapSecrets } from './seal.ts'
 import {
   CONFIG,
   type Computation,
   type Destination,
-  KINDS,
   type Kind,
   type Source,
   type Suppression,
 } from './settings.ts'
-import type { Users } from './suppressed.ts'
+import { createState, type Index, kindFilter, type Unreadable } from './state.ts'
+import type { Users } from './suppression-list.ts'
 
-/**
- * A setting whose record cannot be read. `reason`: why, without secrets and users. `since`: when this process saw it first, in ms since
- * 1970. `isKept`: the process goes by what the setting was before; otherwise it has never read it, and goes without it.
- */
-export type Unreadable = { kind: Kind; id: string; reason: string; since: number; isKept: boolean }
-
-/** The settings as this process knows them; a write through control is here within a second. */
+/** The settings as this process knows them, at most a second behind control's writes. */
 export type Settings = {
-  /** Resolves when all settings that were there at the start have been read; rejects when CONFIG_KEY opens none of them. */
+  /** Rejects if CONFIG_KEY opens none of the settings. */
   loaded: Promise<void>
   isLoaded(): boolean
-  /** Whether what is here is at most about a second old. */
+  /** Whether these settings are at most about a second old. */
   isFresh(): boolean
   sources: ReadonlyMap<string, Source>
   destinations: ReadonlyMap<string, Destination>
   suppressions: ReadonlyMap<string, Suppression>
   audiences: ReadonlyMap<string, Computation>
   traits: ReadonlyMap<string, Computation>
-  /** By key `kind/id`. A record that can be read, or its removal, takes it out. */
+  /** By key `kind/id`. A readable record, or a removal, ends it. */
   unreadable: ReadonlyMap<string, Unreadable>
   sourceByWriteKey(writeKey: string): Source | undefined
   /**
-   * Destinations connected to a source, switched off ones too. Also those whose secrets cannot be read, as routing goes
-   * without them.
+   * Destinations connected to a source, including disabled ones and those whose secrets cannot be read:
+   * routing needs no secrets.
    */
   destinationsOf(sourceId: string): readonly Outline[]
-  /** The users whose calls are dropped when this source sends them; undefined when there are none. */
+  /** Users whose calls from this source are dropped. */
   suppressedUsers(sourceId: string): Users | undefined
   /**
-   * The destination as it is now. One that seems deleted or switched off is looked up again once this process has read all
-   * that was written up to now: it may be newer than what this process has followed so far, and its deliveries are not to be
-   * cancelled. `unreadable`: it is there, and nobody here knows what it says.
+   * The current destination. If it seems removed or disabled, waits until this process has read everything
+   * written up to now: its deliveries must not be cancelled because of a stale view. `unreadable`: it exists,
+   * but its record cannot be read.
    */
   destination(id: string): Promise<Destination | 'unreadable' | undefined>
   table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'entries' | 'supposing'>
@@ -59,84 +53,33 @@ export type Settings = {
 export type FollowOptions = {
   connection: Connection
   keys: ConfigKeys
-  /** Those that this process goes by: of suppressions there may be very many. Sources and destinations unless told. */
+  /** Kinds this process needs; there may be very many suppressions. Default: sources and destinations. */
   kinds?: readonly Kind[]
-  /** The topic cannot be followed any more. */
   onFatal: (error: Error) => void
 }
 
-/** A record that cannot be read changes nothing but what this process says of it: the last good one stays in force. */
-export async function followSettings({
-  connection,
-  keys,
-  kinds = ['source', 'destination'],
-  onFatal,
-}: FollowOptions): Promise<Settings> {
+export async function followSettings(options: FollowOptions): Promise<Settings> {
+  const { connection, keys, kinds = ['source', 'destination'], onFatal } = options
   const { log } = connection
-  const index = createIndex()
-  const unreadable = new Map<string, Unreadable>()
-  /** What is gone by in place of those that cannot be read; undefined: nothing. */
-  const lastGood = new Map<string, Setting | undefined>()
-  const unknownKinds = new Set<string>()
+  const { index, unreadable, apply, supposing } = createState({ keys, kinds, log })
   let isLoaded = false
-  /** Until the process ends nothing is decided by settings with a gap. */
+  /** A gap at startup: decide nothing until the process ends. */
   let hasGap = false
-  let isSupposing = false
-
-  /** @returns why it cannot be read. */
-  function apply(key: string, value: Buffer | undefined): Unread | undefined {
-    const read = value && readSetting(key, value, { keys, kinds })
-    if (read && 'unread' in read) {
-      keepLastGood(key, read)
-      return read
-    }
-    index.set(key, read)
-    // what is only supposed is taken back
-    if (!isSupposing && unreadable.delete(key)) {
-      lastGood.delete(key)
-      log.info({ setting: key }, 'a setting can be read again, or is removed')
-    }
-    return undefined
-  }
-
-  function keepLastGood(key: string, { reason, outline }: Unread): void {
-    const before = unreadable.get(key)
-    const good = before ? lastGood.get(key) : index.get(key)
-    index.set(key, good)
-    index.setUnread(key, outline)
-    if (isSupposing) return
-    lastGood.set(key, good)
-    const isKept = good !== undefined
-    unreadable.set(key, { ...partsOf(key), reason, since: before?.since ?? Date.now(), isKept })
-    const goingOn = isKept ? 'with what it was before' : 'without it'
-    log.error({ setting: key, reason }, `a setting cannot be read: going on ${goingOn}`)
-  }
-
-  function isFollowed(key: string): boolean {
-    if (kinds.some((kind) => key.startsWith(`${kind}/`))) return true
-    const kind = key.split('/', 1)[0] ?? ''
-    if (KINDS.some((known) => known === kind) || unknownKinds.has(kind)) return false
-    unknownKinds.add(kind)
-    log.warn({ kind, setting: key }, 'settings of a kind that this version does not know are ignored')
-    return false
-  }
 
   const table = await openTable({
     connection,
     topic: CONFIG,
-    matches: isFollowed,
+    matches: kindFilter(kinds, log),
     onFatal,
-    // which settings were in it nobody knows: a process that runs keeps those that it has, one that starts would take them for deleted
-    onSkipped: ({ reason, firstOffset, lastOffset }) => {
+    // the batch could hold any setting: a running process keeps what it has, a starting one would take them for removed
+    onSkipped({ reason, firstOffset, lastOffset }) {
       const offsets = `${firstOffset} to ${lastOffset}`
       if (isLoaded)
-        log.error({ reason, offsets }, 'settings cannot be read: going on with what they were before')
-      else {
-        hasGap = true
-        onFatal(new Error(gapIn(offsets, reason)))
-      }
+        return log.error({ reason, offsets }, 'settings cannot be read: their previous versions stay in use')
+      hasGap = true
+      onFatal(new Error(gapIn(offsets, reason)))
     },
-    // what has been replaced since may be sealed with a key that is gone: only the last of each key is judged
+    // older values may be sealed with a key that is gone, so only the latest of each key counts
     onChange: (key, value) => {
       if (isLoaded) apply(key, value)
     },
@@ -151,39 +94,12 @@ export async function followSettings({
     refuseWrongKey(sealed, index)
     isLoaded = true
   })
-  const caughtUp = shared(() => caughtUpSurely(table))
-
-  async function destination(id: string): Promise<Destination | 'unreadable' | undefined> {
-    const known = index.destinations.get(id)
-    if (known?.enabled) return known
-    await caughtUp()
-    const found = index.destinations.get(id)
-    // its last good one may have been off
-    return !found?.enabled && unreadable.has(`destination/${id}`) ? 'unreadable' : found
-  }
-
-  /** What is put back afterwards is no news. */
-  function supposing<T>(work: Parameters<typeof table.supposing<T>>[0]): T {
-    isSupposing = true
-    try {
-      return table.supposing(work)
-    } finally {
-      isSupposing = false
-    }
-  }
-
   const { set: _, setUnread: __, get: ___, ...facts } = index
   return {
     ...facts,
     unreadable,
-    destination,
-    table: {
-      caughtUp: table.caughtUp,
-      reached: table.reached,
-      get: table.get,
-      entries: table.entries,
-      supposing,
-    },
+    destination: destinationReader({ index, unreadable, caughtUp: shared(() => caughtUpSurely(table)) }),
+    table: { ...table, supposing: (work) => supposing(() => table.supposing(work)) },
     loaded,
     isLoaded: () => isLoaded,
     isFresh: () => !hasGap && table.isFresh(),
@@ -191,10 +107,26 @@ export async function followSettings({
   }
 }
 
-const gapIn = (offsets: string, reason: string) =>
-  `the batch of settings in topic ${CONFIG} at offsets ${offsets} is damaged (${reason}): no process can start, as the settings in it would count as deleted. Leave those alone that run, they go on, and see ops/runbook.md#sluicebatchskipped`
+type Reading = Pick<Settings, 'unreadable'> & { index: Index; caughtUp: () => Promise<void> }
 
-/** @throws ConfigError when CONFIG_KEY fits none of the settings: then the key is wrong, not a record. @param sealed their reasons by key. */
+function destinationReader({ index, unreadable, caughtUp }: Reading): Settings['destination'] {
+  return async (id) => {
+    const known = index.destinations.get(id)
+    if (known?.enabled) return known
+    await caughtUp()
+    const found = index.destinations.get(id)
+    // its last good version may be disabled
+    return !found?.enabled && unreadable.has(`destination/${id}`) ? 'unreadable' : found
+  }
+}
+
+const gapIn = (offsets: string, reason: string) =>
+  `the batch of settings in topic ${CONFIG} at offsets ${offsets} is damaged (${reason}): no process can start, because the settings in it would count as removed. Running processes carry on, so do not restart them; see ops/runbook.md#sluicebatchskipped`
+
+/**
+ * @throws ConfigError if CONFIG_KEY fits no setting at all: then the key is wrong, not a record.
+ * @param sealed reasons by key.
+ */
 function refuseWrongKey(
   sealed: ReadonlyMap<string, string>,
   { sources, destinations }: Pick<Settings, 'sources' | 'destinations'>,
@@ -206,7 +138,7 @@ function refuseWrongKey(
   throw new ConfigError([
     reason === UNSIGNED
       ? `UNSIGNED_SETTINGS: ${key}${others} have no signature. If an earlier version wrote them, set it to accept until control has signed them (ops/README.md#keys)`
-      : `CONFIG_KEY: does not fit ${key}${others}: ${reason}. Add the key that they were written with`,
+      : `CONFIG_KEY: does not fit ${key}${others}: ${reason}. Add the key they were written with`,
   ])
 }
 
@@ -219,7 +151,7 @@ function hasSecret(record: object): boolean {
   return found
 }
 
-/** While Kafka is away nothing can be said of a setting, so nothing is. */
+/** Waits as long as Kafka is away: until then nothing is known about a setting. */
 async function caughtUpSurely(table: Table): Promise<void> {
   for (;;) {
     const done = await table.caughtUp().then(
@@ -231,7 +163,7 @@ async function caughtUpSurely(table: Table): Promise<void> {
   }
 }
 
-/** @returns `work` for any number of callers: one that calls while it runs gets the next run, which begins after its call. */
+/** Shares `work` among callers. A call during a run gets the next run, which starts after the call. */
 export function shared(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   let following: Promise<void> | undefined
@@ -251,7 +183,6 @@ export function shared(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** @param kinds those that this process goes by. */
 export function watchUnreadable({ unreadable }: Pick<Settings, 'unreadable'>, kinds: readonly Kind[]): void {
   new Gauge({
     name: 'sluice_unreadable_settings',

@@ -1,5 +1,5 @@
 import type { Computation, Destination, Kind, Source, Suppression } from './settings.ts'
-import { createSuppressed } from './suppressed.ts'
+import { createSuppressed } from './suppression-list.ts'
 
 export type Setting =
   | { kind: 'source'; value: Source }
@@ -7,10 +7,8 @@ export type Setting =
   | { kind: 'suppression'; value: Suppression }
   | { kind: 'audience' | 'trait'; value: Computation }
 
-/** What routing goes by: where a destination's events come from. */
 export type Outline = Pick<Destination, 'id' | 'enabled' | 'sourceIds' | 'eventTypes'>
 
-/** Look-ups are made anew at the first use after a change: a start with many settings stays linear. */
 export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
@@ -19,8 +17,7 @@ export function createIndex() {
   const traits = new Map<string, Computation>()
   const suppressed = createSuppressed()
   const byKind = { source: sources, destination: destinations, audience: audiences, trait: traits }
-  let byWriteKey: Map<string, Source> | undefined
-  let bySource: Map<string, Outline[]> | undefined
+  const { changed, ...lookups } = createDerived({ sources, destinations, outlines })
 
   function set(key: string, setting: Setting | undefined): void {
     const { kind, id } = partsOf(key)
@@ -39,7 +36,7 @@ export function createIndex() {
     else traits.set(id, value)
   }
 
-  /** Its record cannot be read. What is set stays; where nothing is, the outline is gone by. */
+  /** For a record that cannot be read. A value that is set stays; without one, routing uses the outline. */
   function setUnread(key: string, outline: Outline | undefined): void {
     const { kind, id } = partsOf(key)
     changed(kind)
@@ -49,47 +46,46 @@ export function createIndex() {
     else outlines.delete(id)
   }
 
-  function changed(kind: Kind): void {
-    if (kind === 'source') byWriteKey = undefined
-    if (kind === 'destination') bySource = undefined
-  }
-
   function get(key: string): Setting | undefined {
     const { kind, id } = partsOf(key)
     const value = kind === 'suppression' ? suppressed.suppressions.get(id) : byKind[kind]?.get(id)
-    // the map is that of its kind, which the compiler cannot see
+    // the map holds values of this kind, which the compiler cannot see
     return value && ({ kind, value } as Setting)
   }
 
-  function sourceByWriteKey(writeKey: string): Source | undefined {
-    byWriteKey ??= new Map([...sources.values()].map((source) => [source.writeKey, source]))
-    return byWriteKey.get(writeKey)
-  }
-
-  function destinationsOf(sourceId: string): readonly Outline[] {
-    bySource ??= grouped([...destinations.values(), ...outlines.values()])
-    return bySource.get(sourceId) ?? []
-  }
-
   const { suppressions, suppressedUsers } = suppressed
+  const stores = { sources, destinations, audiences, traits, suppressions }
+  return { ...stores, ...lookups, suppressedUsers, set, setUnread, get }
+}
+
+type Stores = {
+  sources: ReadonlyMap<string, Source>
+  destinations: ReadonlyMap<string, Destination>
+  outlines: ReadonlyMap<string, Outline>
+}
+
+/** Derived maps are rebuilt on first use after a change, so a startup with many settings stays linear. */
+function createDerived({ sources, destinations, outlines }: Stores) {
+  let byWriteKey: Map<string, Source> | undefined
+  let bySource: Map<string, Outline[]> | undefined
   return {
-    set,
-    setUnread,
-    get,
-    sources,
-    destinations,
-    suppressions,
-    audiences,
-    traits,
-    sourceByWriteKey,
-    destinationsOf,
-    suppressedUsers,
+    changed(kind: Kind): void {
+      if (kind === 'source') byWriteKey = undefined
+      if (kind === 'destination') bySource = undefined
+    },
+    sourceByWriteKey(writeKey: string): Source | undefined {
+      byWriteKey ??= new Map([...sources.values()].map((source) => [source.writeKey, source]))
+      return byWriteKey.get(writeKey)
+    },
+    destinationsOf(sourceId: string): readonly Outline[] {
+      bySource ??= grouped([...destinations.values(), ...outlines.values()])
+      return bySource.get(sourceId) ?? []
+    },
   }
 }
 
 /** @param key `kind/id` */
 export function partsOf(key: string): { kind: Kind; id: string } {
-  // those of other kinds are not followed
   const kind = key.slice(0, key.indexOf('/')) as Kind
   return { kind, id: key.slice(kind.length + 1) }
 }

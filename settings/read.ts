@@ -11,8 +11,9 @@ import {
 } from './settings.ts'
 
 /**
- * A record that cannot be read: no key opens its secrets (`sealed`), or it is no setting of this version (`malformed`). `reason`
- * has no secret and no user in it. `outline`: where a destination's events come from, when that much can be read.
+ * A record that cannot be read: no key opens its secrets (`sealed`), or it is not a setting of this version
+ * (`malformed`). `reason` holds no secret and no user id. `outline`: what routing needs of a destination, if
+ * at least that can be read.
  */
 export type Unread = { unread: 'sealed' | 'malformed'; reason: string; outline: Outline | undefined }
 
@@ -36,24 +37,24 @@ export function readSetting(
   const verified = verify(key, text, keys)
   const isSigned = typeof verified === 'object'
   const record = parsed(isSigned ? verified.json : text)
-  if (!record) return malformed('it is no JSON object')
-  // nothing of these is gone by: even an outline could route the events of one source to the destination of another
+  if (!record) return malformed('it is not a JSON object')
+  // use nothing of these: even an outline could route one source's events to the destination of another
   if (verified === 'forged') return { unread: 'sealed', reason: FORGED, outline: undefined }
   if (!isSigned && !keys.takesUnsigned) return { unread: 'sealed', reason: UNSIGNED, outline: undefined }
   const outline = kind === 'destination' ? outlineOf(key, record) : undefined
   try {
-    // nothing is secret in a suppression, of which there may be very many
+    // suppressions have no secrets, and there may be very many
     const opened = kind === 'suppression' ? record : openRecord(key, { record, isSigned }, keys)
     if (!opened) return { unread: 'sealed', reason: NO_KEY, outline }
     return shaped(kind, key, opened) ?? malformed(faultOf(kind, opened), outline)
   } catch {
-    // a webhook that is no object, headers that are none
-    return malformed('it has not the shape of its kind', outline)
+    // a webhook is not an object, or its headers are not
+    return malformed('it does not have the shape of its kind', outline)
   }
 }
 
-const NO_KEY = 'no key of CONFIG_KEY opens its secrets'
-const FORGED = 'no key of CONFIG_KEY has signed it'
+const NO_KEY = 'no key in CONFIG_KEY opens its secrets'
+const FORGED = 'it is not signed with any key in CONFIG_KEY'
 export const UNSIGNED = 'it has no signature, and UNSIGNED_SETTINGS is refuse'
 
 const malformed = (reason: string, outline?: Outline): Unread => ({ unread: 'malformed', reason, outline })
@@ -67,16 +68,16 @@ function parsed(text: string): object | undefined {
   }
 }
 
-/** A record under another's key would stand for two settings. */
+/** A record under another record's key would stand for two settings. */
 function shaped(kind: Kind, key: string, record: object): Setting | undefined {
   const { data } = shapes[kind].safeParse(record)
-  // the shape is that of its kind, which the compiler cannot see
+  // the schema is that of the kind, which the compiler cannot see
   return data && `${kind}/${data.id}` === key ? ({ kind, value: data } as Setting) : undefined
 }
 
 function faultOf(kind: Kind, record: object): string {
   const { error } = shapes[kind].safeParse(record)
-  if (!error) return 'its id is not that of its key'
+  if (!error) return 'its id does not match its key'
   const faults = error.issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`)
   return faults.slice(0, 3).join('; ')
 }

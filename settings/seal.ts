@@ -8,28 +8,31 @@ import {
 } from 'node:crypto'
 
 /**
- * How settings lie in topic `config`: JSON, each secret in it sealed with AES-256-GCM as `sealed2:` + base64(12 bytes of nonce, 16 of tag, the
- * rest), and at its end `mac`, HMAC-SHA256 of all before it and of the record's key. A secret is bound to its record, its place in it and the URLs of
- * the record: moved anywhere else, or with another URL beside it, it does not open. SECURITY.md says what holds.
+ * Format of settings in topic `config`: JSON. Each secret is sealed with AES-256-GCM as `sealed2:` +
+ * base64(12 bytes nonce, 16 bytes tag, ciphertext). The last field, `mac`, is HMAC-SHA256 over the record's
+ * key and everything before it. A secret is bound to its record, its place in it and the record's URLs: moved
+ * elsewhere, or beside another URL, it does not open. SECURITY.md lists the guarantees.
  */
 const SEALED = 'sealed2:'
-/** As an earlier version sealed: bound to the record alone, under CONFIG_KEY itself, in a record without `mac`. */
+/**
+ * Format of an earlier version: bound only to the record, under CONFIG_KEY itself, in a record without `mac`.
+ */
 const SEALED_BEFORE = 'sealed:'
 const NONCE = 12
 const TAG = 16
-/** HMAC-SHA256 in base64url. */
 const MAC = /^(.*),"mac":"([\w-]{43})"\}$/s
 
-/** The first seals, any of them opens. */
+/** The first seals; any of them opens. */
 export type Keys = readonly Buffer[]
 
-/** What CONFIG_KEY is made into; each process has those of its role alone. */
+/** Keys derived from CONFIG_KEY; each process has only those of its role. */
 export const PURPOSES = ['records', 'sources', 'destinations', 'sessions'] as const
 export type Purpose = (typeof PURPOSES)[number]
 
 /**
- * `records` authenticate them, `sources` and `destinations` open their secrets, `sessions` sign control's. Without one of them the process does
- * without what it is for. `takesUnsigned`: whether records of an earlier version are taken, whose secrets `before` opens, CONFIG_KEY itself.
+ * `records` authenticates records, `sources` and `destinations` open their secrets, `sessions` signs
+ * control's sessions. A process without one of them does without what it is for. `takesUnsigned`: accept
+ * records of an earlier version; `before` (CONFIG_KEY itself) opens their secrets.
  */
 export type ConfigKeys = { records: Keys; before: Keys; takesUnsigned: boolean } & Partial<
   Record<Exclude<Purpose, 'records'>, Keys>
@@ -58,18 +61,18 @@ function open(bytes: Buffer, keys: Keys, bound: Buffer): string | undefined {
       decipher.setAAD(bound).setAuthTag(bytes.subarray(NONCE, NONCE + TAG))
       return Buffer.concat([decipher.update(bytes.subarray(NONCE + TAG)), decipher.final()]).toString('utf8')
     } catch {
-      // another key, or tampered with
+      // another key, or a forgery
     }
   }
   return undefined
 }
 
-/** Those for the secrets of a record; undefined: this process does without them. */
+/** Keys for the secrets of a record; undefined if this process has none. */
 function keysOf(owner: string, keys: ConfigKeys): Keys | undefined {
   return owner.startsWith('source/') ? keys.sources : keys.destinations
 }
 
-/** A record as it is written to the topic. @param owner its key `kind/id`. */
+/** A record as the topic holds it. @param owner its key `kind/id`. */
 export function sealRecord(owner: string, record: object, keys: ConfigKeys): string {
   const [secretKey] = keysOf(owner, keys) ?? []
   const [recordKey] = keys.records
@@ -87,12 +90,11 @@ const macOf = (owner: string, text: string, key: Buffer) =>
   createHmac('sha256', key).update(`${owner}\n${text}`).digest()
 
 /**
- * `forged`: nobody who has CONFIG_KEY has written it so. `unsigned`: it has no signature, as those of an earlier version. `isOld`: it is to be written anew,
- * by an earlier version or under a key that is not the first any more.
+ * `forged`: not signed with any of the keys. `unsigned`: no signature, as an earlier version wrote it.
+ * `isOld`: to be rewritten, because it is signed with an old key.
  */
 export type Verified = { json: string; isOld: boolean } | 'forged' | 'unsigned'
 
-/** Whether a record is as it was written. */
 export function verify(owner: string, value: string, { records }: Pick<ConfigKeys, 'records'>): Verified {
   const [, text, mac] = MAC.exec(value) ?? []
   if (text === undefined || mac === undefined) return 'unsigned'
@@ -101,12 +103,13 @@ export function verify(owner: string, value: string, { records }: Pick<ConfigKey
   return signer === -1 ? 'forged' : { json: `${text}}`, isOld: signer > 0 }
 }
 
-/** Stands where a secret is that this process has no key for, by its role: of the form of any of them. */
+/** Stands for a secret that this process has no key for; valid as any kind of secret. */
 const NOT_OURS = 'not-for-this-process'
 
 /**
- * @param isSigned only in others are secrets opened that an earlier version has sealed.
- * @returns the record with its secrets in clear; undefined when no key opens one of them. Of what this role has no keys for there is a stand-in.
+ * @param isSigned false: also opens secrets sealed by an earlier version.
+ * @returns the record with its secrets in clear; undefined if no key opens one of them. Secrets that this
+ * role has no keys for become a stand-in.
  */
 export function openRecord(
   owner: string,
@@ -141,10 +144,13 @@ function urlsOf(record: object): string[] {
   return record.webhooks.map(({ url }) => String(url))
 }
 
-/** Which fields of a record are secrets: applies `change` to each, and leaves the rest. `path` is a JSON pointer. */
+/** Secret fields of a record, beside the header values of webhooks. */
+export const SECRET_FIELDS = ['writeKey', 'sharedSecret', 'previousSecret'] as const
+
+/** Applies `change` to each secret of a copy of the record. `path` is a JSON pointer. */
 export function mapSecrets<T extends object>(record: T, change: (secret: string, path: string) => string): T {
   const copy = structuredClone(record) as T & Record<string, unknown>
-  for (const field of ['writeKey', 'sharedSecret', 'previousSecret'])
+  for (const field of SECRET_FIELDS)
     if (typeof copy[field] === 'string') Object.assign(copy, { [field]: change(copy[field], `/${field}`) })
   if ('webhooks' in copy && Array.isArray(copy.webhooks))
     copy.webhooks.forEach((webhook, index) => {

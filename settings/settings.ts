@@ -1,11 +1,10 @@
 import { z } from 'zod'
 
-/** Topic of the settings. */
 export const CONFIG = 'config'
 
 /**
- * Settings as they are in memory, secrets in clear; topic `config` holds them as JSON with each secret sealed (seal.ts),
- * under the key `kind/id`. What they may hold: docs/reference/control-api.md, "Resources".
+ * Settings in memory, secrets in clear. Topic `config` holds them as JSON with sealed secrets (seal.ts),
+ * under the key `kind/id`. See docs/reference/control-api.md, "Resources".
  */
 
 export const MAX_WEBHOOKS = 5
@@ -16,8 +15,9 @@ export const idShape = z.string().regex(/^[a-z0-9_-]{1,64}$/, '1 to 64 of a-z, 0
 const name = z.string().trim().min(1, 'must not be empty').max(200, 'at most 200 characters')
 
 /**
- * Names that we set ourselves on every POST, or that speak of the connection and not of the request; in lower case. Those that
- * go out on some POSTs only (X-Replay, Standard Webhooks' three) may be configured: ours take their place where we send them.
+ * Lower-case names of headers that Sluice sets on every POST, or that concern the connection. Headers set on
+ * only some POSTs (X-Replay, those of Standard Webhooks) may be configured: Sluice's value wins where it
+ * sends one.
  */
 const RESERVED_HEADERS = new Set([
   'host',
@@ -39,14 +39,14 @@ const headerName = z
   .string()
   .max(128, 'at most 128 characters')
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "letters, digits and !#$%&'*+.^_`|~- only (RFC 9110)")
-  .refine((header) => !RESERVED_HEADERS.has(header.toLowerCase()), 'this header is set by Sluice itself')
-/** Rules that the schema cannot express. */
-const HEADERS = `By name. Values are printable ASCII without spaces at their ends. In new settings, the values of one webhook have at most 8,192 characters in total. Two names must not differ in capitals alone. These names are refused, because Sluice sets them or because they concern the connection: ${[...RESERVED_HEADERS].join(', ')}.`
+  .refine((header) => !RESERVED_HEADERS.has(header.toLowerCase()), 'this header is set by Sluice')
+/** Rules that JSON Schema cannot express. */
+const HEADERS = `By name. Values are printable ASCII without leading or trailing spaces. In new settings, all values of a webhook together have at most 8,192 characters. Names must not differ only in case. These names are rejected, because Sluice sets them or because they concern the connection: ${[...RESERVED_HEADERS].join(', ')}.`
 const headerValue = z
   .string()
   .max(4_096, 'at most 4,096 characters')
   .regex(/^[\x20-\x7e]*$/, 'printable ASCII only')
-  .refine((value) => value === value.trim(), 'no spaces at its ends')
+  .refine((value) => value === value.trim(), 'no leading or trailing spaces')
 
 const url = z
   .string()
@@ -57,10 +57,10 @@ const url = z
       ctx.addIssue('a full URL beginning with http:// or https:// is needed')
     else if (parsed.username || parsed.password) ctx.addIssue('no user or password in the URL: use a header')
   })
-  // not `format: uri`: what browsers take for a URL need not be one by RFC 3986
+  // not `format: uri`: the URL Standard accepts more than RFC 3986
   .meta({
     description:
-      'As the URL Standard (url.spec.whatwg.org) reads it: absolute, http or https, without user and password.',
+      'An absolute http or https URL by the URL Standard (url.spec.whatwg.org), without user and password.',
     examples: ['https://crm.example/hook'],
   })
 
@@ -73,7 +73,7 @@ const webhookShape = z.strictObject({
       const names = Object.keys(headers).map((header) => header.toLowerCase())
       if (names.length > MAX_HEADERS)
         ctx.addIssue(`at most ${MAX_HEADERS} headers; there are ${names.length}`)
-      if (new Set(names).size < names.length) ctx.addIssue('the same header twice, in other capitals')
+      if (new Set(names).size < names.length) ctx.addIssue('the same header twice, in different case')
     })
     .meta({ maxProperties: MAX_HEADERS, description: HEADERS }),
 })
@@ -84,26 +84,28 @@ export const sourceShape = z.strictObject({
     .string()
     .regex(/^[\x21-\x39\x3b-\x7e]{8,128}$/, '8 to 128 printable characters without space and colon')
     .optional()
-    .describe('Names the source in calls. Made when it is not given; a replacement without one keeps it.'),
-  enabled: z.boolean().default(true).describe('Off: its calls get 403 `source_disabled`.'),
-  // no defaults: a record that has neither can be read by the version before
+    .describe(
+      'Identifies the source in calls. Generated if absent; a replacement without one keeps the current key.',
+    ),
+  enabled: z.boolean().default(true).describe('If false, its calls get 403 `source_disabled`.'),
+  // no defaults: the previous version can read records without these fields
   kind: z
     .enum(['web', 'mobile', 'server'])
     .optional()
     .describe(
-      'What sends the calls; absent: `server`. Calls of `web` and `mobile` without `context.ip` get the address that their request came from.',
+      'What sends the calls. Default: `server`. For `web` and `mobile`, calls without `context.ip` get the address of their request.',
     ),
   ip: z
     .enum(['full', 'truncated', 'none'])
     .optional()
     .describe(
-      'What is kept of `context.ip`; absent: `full`. `truncated`: without the last 8 bits of IPv4, or the last 80 of IPv6. `none`: nothing.',
+      'How much of `context.ip` is stored. Default: `full`. `truncated` drops the last 8 bits of IPv4 and the last 80 of IPv6; `none` drops it entirely.',
     ),
   dedup: z
     .literal('off')
     .optional()
     .describe(
-      'Off: calls with a `messageId` that was seen before are forwarded again. Absent: they are dropped within `DEDUP_WINDOW`.',
+      'By default, a call whose `messageId` was seen within `DEDUP_WINDOW` is dropped. `off` forwards it again.',
     ),
   rateLimit: z
     .strictObject({
@@ -115,14 +117,14 @@ export const sourceShape = z.strictObject({
         .min(1_024)
         .max(1e9)
         .optional()
-        .describe('Bytes that its calls take in Kafka, a second; ten times as many at once.'),
+        .describe('Bytes/s that its calls take in Kafka; a burst may be ten times as large.'),
     })
     .optional()
-    .describe('Token buckets, per ingest process: calls a second, how many at once, and bytes a second.'),
+    .describe('Token buckets, for each ingest process: calls/s, burst of calls, and bytes/s.'),
   labels: z
     .record(z.string().max(64), z.string().max(256))
     .optional()
-    .describe('Nothing goes by them. In new settings there are at most 64.'),
+    .describe('Free-form; Sluice ignores them. New settings have at most 64.'),
 })
 
 export const destinationShape = z.strictObject({
@@ -131,13 +133,15 @@ export const destinationShape = z.strictObject({
   enabled: z
     .boolean()
     .default(true)
-    .describe('Off: within a second what waits for it is given up, as when it is removed.'),
-  sourceIds: z.array(idShape).max(1_000).default([]).describe('The sources whose events it gets.'),
+    .describe(
+      'If false, pending deliveries are cancelled within a second, as when the destination is removed.',
+    ),
+  sourceIds: z.array(idShape).max(1_000).default([]).describe('Sources whose events the destination gets.'),
   eventTypes: z
     .array(z.enum(EVENT_TYPES))
     .min(1, 'at least one type; leave it out for all')
     .optional()
-    .describe('Absent: all types.'),
+    .describe('Default: all types.'),
   webhooks: z
     .array(webhookShape)
     .min(1, 'at least one webhook is needed')
@@ -150,61 +154,60 @@ export const destinationShape = z.strictObject({
     .min(1, 'must not be empty')
     .max(512)
     .optional()
-    .describe('Set: every POST is signed with it.'),
-  // that it and its expiry come together control sees to
+    .describe('If set, every POST is signed with it.'),
+  // control checks that it and its expiry come together
   previousSecret: z
     .string()
     .min(1)
     .max(512)
     .optional()
-    .describe('The secret before a rotation, which signs as well until its expiry.'),
+    .describe('The secret before a rotation. It signs as well, until its expiry.'),
   previousSecretExpiresAt: z.iso
     .datetime({ offset: true })
     .optional()
     .describe(
-      'Until then the previous secret signs as well. With another `sharedSecret` and without `previousSecret` it begins a rotation: the secret that there was becomes the previous one.',
+      'Until then the previous secret signs as well. To start a rotation, send this with a new `sharedSecret` and without `previousSecret`: the current secret becomes the previous one.',
     ),
   retryOn: z
     .array(z.literal([408, 425, 429]))
     .optional()
-    .describe('Statuses below 500 that are retried as well; with any of them Retry-After is honoured.'),
+    .describe('Statuses below 500 to retry as well. With any of them, Retry-After is honored.'),
   standardWebhooks: z
     .boolean()
     .optional()
-    .describe('Sends the Standard Webhooks headers too, when there is a secret.'),
+    .describe('Also sends the Standard Webhooks headers, if there is a secret.'),
 })
 
-/** As the source of a suppression: all of them. */
+/** Source of a suppression that applies to all sources. */
 export const EVERY_SOURCE = '*'
 
 /**
- * It may be as long as a whole call. Half of a surrogate pair has no UTF-8: Kafka and receivers would get U+FFFD in its place, which is
- * another user.
+ * As long as a call allows. Half a surrogate pair has no UTF-8 form: Kafka and receivers would get U+FFFD,
+ * which is another user.
  */
 export const userIdShape = z
   .string()
   .min(1, 'must not be empty')
   .max(32_768, 'at most 32,768 characters')
-  .refine((id) => id.isWellFormed(), 'is no Unicode: it has half of a surrogate pair')
+  .refine((id) => id.isWellFormed(), 'is not valid Unicode: it has half a surrogate pair')
 
-/** A user whose calls are dropped. */
 export const suppressionShape = z.strictObject({
   sourceId: z
     .string()
     .regex(/^(\*|[a-z0-9_-]{1,64})$/, 'the id of a source, or * for all of them')
-    .describe('The id of a source, or `*` for all of them, also those that are made later.'),
-  userId: userIdShape.describe('Compared with that of a call as it is.'),
+    .describe('The id of a source, or `*` for all of them, including future ones.'),
+  userId: userIdShape.describe('Must equal the `userId` of a call exactly.'),
 })
 
-/** An audience or a computed trait: what identify calls tell of its users, in the name of a source. */
+/** An audience or a computed trait. Identify calls announce its users, in the name of a source. */
 export const computationShape = z.strictObject({
   name,
-  sourceId: idShape.describe('The source in whose name identify calls tell of it. It stays.'),
+  sourceId: idShape.describe('The source in whose name identify calls are sent. It cannot change.'),
 })
 
 const stored = {
   id: idShape,
-  version: z.number().int().positive().describe('Counts up with each write.'),
+  version: z.number().int().positive().describe('Increases with each write.'),
   updatedAt: z.string().describe('ISO 8601 UTC.'),
 }
 
@@ -216,13 +219,13 @@ export const storedComputation = computationShape.extend({
   key: z
     .string()
     .describe(
-      'The name of the trait in identify calls: the snake_case form of the first `name`. Another name does not change it.',
+      'The name of the trait in identify calls: the snake_case form of the first `name`. Renaming does not change it.',
     ),
   createdAt: z.string().describe('ISO 8601 UTC.'),
   lastSyncAt: z
     .string()
     .nullable()
-    .describe('ISO 8601 UTC; null: never. It is no change of the setting, and leaves `version` as it is.'),
+    .describe('ISO 8601 UTC; null: never. A sync does not change the setting, so `version` stays.'),
 })
 
 export type Webhook = z.infer<typeof webhookShape>

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { MASK } from '../../settings/masked.ts'
+import { MASK } from '../../settings/mask.ts'
 import { CliError, type ExitCode, type Output } from '../context.ts'
 import { apply, faulty } from '../settings/apply.ts'
 import { type Declaration, declare } from '../settings/declare.ts'

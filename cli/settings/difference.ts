@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../settings/faults.ts'
-import { MASK } from '../../settings/masked.ts'
+import { MASK } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
 
 /** A field that differs, such as `webhooks/0/url`; absent on the side that does not have it. Secrets are masked. */

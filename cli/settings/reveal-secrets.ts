@@ -1,5 +1,5 @@
 import { isObject, type Members, pointer } from '../../settings/faults.ts'
-import { MASK, maskUrl } from '../../settings/masked.ts'
+import { MASK, maskUrl } from '../../settings/mask.ts'
 import type { Declared } from './declare.ts'
 import type { DryRunResult, DryRuns } from './dry-run.ts'
 import { partsOf } from './place.ts'

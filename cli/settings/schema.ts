@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MASK } from '../../settings/masked.ts'
+import { MASK } from '../../settings/mask.ts'
 import { computationShape, destinationShape, idShape, sourceShape } from '../../settings/settings.ts'
 
 /**

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { audiences, traits } from '../../settings/computations.ts'
-import { create, type Decided, remove, replace } from '../../settings/decide.ts'
-import { destinations } from '../../settings/destinations.ts'
 import type { Members } from '../../settings/faults.ts'
-import type { Facts, Replaceable, Stamp } from '../../settings/resource.ts'
+import { audiences, traits } from '../../settings/resources/audiences-and-traits.ts'
+import { create, type Decided, remove, replace } from '../../settings/resources/decide.ts'
+import { destinations } from '../../settings/resources/destinations.ts'
+import type { Facts, Replaceable, Stamp } from '../../settings/resources/resource.ts'
+import { sources } from '../../settings/resources/sources.ts'
 import {
   type Computation,
   type Destination,
@@ -12,7 +13,6 @@ import {
   storedDestination,
   storedSource,
 } from '../../settings/settings.ts'
-import { sources } from '../../settings/sources.ts'
 import { type Api, type Fault, pages } from '../api/client.ts'
 import type { Collection } from './schema.ts'
 

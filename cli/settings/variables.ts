@@ -1,5 +1,5 @@
 import { SETTINGS } from '../../config.ts'
-import { MASK } from '../../settings/masked.ts'
+import { MASK } from '../../settings/mask.ts'
 import type { Env } from '../context.ts'
 
 /** `filledIn`: the values of variables that the text now contains. */

@@ -7,45 +7,39 @@ import type { Attempt, AttemptOutcome } from '../../schemas/attempt.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { ATTEMPTS } from '../../schemas/topics.ts'
 import { idShape } from '../../settings/settings.ts'
-import { pageOf } from '../api/answer.ts'
-import { isoTime, operation, timeShape } from '../api/operation.ts'
-import { path } from '../api/serve.ts'
+import { addPath, operation } from '../api/operation.ts'
+import { pageOf } from '../api/pagination.ts'
+import { isoTime, timeShape } from '../api/response.ts'
+import { decodeOrSkip, type Followed, followed, isLoadedSoon, loading, type Unreadable } from './following.ts'
 import {
-  createNewest,
-  decodeOrPass,
-  type Followed,
-  followed,
+  createRecentRecords,
   idField,
-  isLoadedSoon,
   isWithin,
-  loading,
-  type Newest,
   type Place,
+  type RecentRecords,
   rangeFields,
-  type Unreadable,
-} from './newest.ts'
+} from './recent-records.ts'
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'close'> }
 
-/** `/attempts`: those of late, newest first. */
 export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRouteParts): void {
-  path(api, '/attempts', {
+  addPath(api, '/attempts', {
     GET: operation({
-      summary: 'The attempts of late',
-      description: 'Newest first, of the last 10,000 or 32 MB; `oldest` says how far back they reach.',
-      query: attemptsShape,
-      answers: {
+      summary: 'List recent attempts',
+      description: 'The last 10,000 (at most 32 MB), newest first. `oldest` says how far back they reach.',
+      query: attemptsQueryShape,
+      responses: {
         200: { description: 'A page.', body: pageOf(attemptShape).extend({ oldest: timeShape }) },
       },
       async handle({ query }) {
         if (!(await isLoadedSoon(attempts))) return loading
-        const { newest } = attempts
-        const { items, next } = newest.page({ ...query, isWanted: isAskedFor(query) })
-        const oldest = newest.oldest()
+        const { recent } = attempts
+        const { items, next } = recent.page({ ...query, matches: matchesQuery(query) })
+        const oldest = recent.oldest()
         return {
           status: 200,
           body: {
-            items: items.map(({ attempt }) => shownAttempt(attempt)),
+            items: items.map(({ attempt }) => attemptResponse(attempt)),
             next,
             oldest: oldest === null ? null : isoTime(oldest),
           },
@@ -55,47 +49,46 @@ export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRoutePa
   })
 }
 
-/** The attempts of late, of all deliverers. */
 export type Attempts = Followed &
-  Pick<Held, 'ofMessage'> & {
-    newest: Pick<Newest<HeldAttempt>, 'all' | 'page' | 'oldest'>
-    /** Tells of each attempt that is read from now on. @returns how to hear no more. */
+  Pick<RecentAttempts, 'ofMessage'> & {
+    recent: Pick<RecentRecords<RecentAttempt>, 'all' | 'page' | 'oldest'>
+    /** Calls `listener` for each attempt read from now on. @returns unsubscribes. */
     onAttempt(listener: (attempt: Attempt) => void): () => void
     close(): Promise<void>
   }
 
-const MOST = 10_000
-const MOST_BYTES = 32 * 1024 * 1024
-/** All partitions together; of up to twenty each is read as far back as if it had the last ones of all. */
-const MOST_READ = 200_000
+const MAX_COUNT = 10_000
+const MAX_BYTES = 32 * 1024 * 1024
+/** Over all partitions. With up to twenty, each is read far enough to hold the newest of all. */
+const MAX_READ = 200_000
 
 export async function followAttempts(options: {
   connection: Connection
   codec: Pick<Codec<Attempt>, 'decode'>
   onUnreadable: (reason: Unreadable) => void
-  /** Told of each attempt that is read, those from before this process too. */
+  /** Includes attempts from before this process started. */
   onRead: (attempt: Attempt) => void
   onFatal: (error: Error) => void
 }): Promise<Attempts> {
   const { connection, codec, onUnreadable, onRead, onFatal } = options
-  const { newest, ofMessage } = createHeld({ most: MOST, mostBytes: MOST_BYTES })
+  const { recent, ofMessage } = createRecentAttempts({ maxCount: MAX_COUNT, maxBytes: MAX_BYTES })
   const listeners = new Set<(attempt: Attempt) => void>()
-  const decode = decodeOrPass(codec, onUnreadable)
+  const decode = decodeOrSkip(codec, onUnreadable)
   const tail = await openTail({
     connection,
     topics: [ATTEMPTS],
-    last: (partitions) => Math.min(MOST, Math.ceil(MOST_READ / partitions)),
+    last: (partitions) => Math.min(MAX_COUNT, Math.ceil(MAX_READ / partitions)),
     onRecord: ({ partition, offset, value }) =>
       decode(value, (attempt) => {
-        newest.add({ time: attempt.startedAt, partition, offset, attempt, bytes: bytesOf(value) })
+        recent.add({ time: attempt.startedAt, partition, offset, attempt, bytes: bytesOf(value) })
         onRead(attempt)
         for (const listener of listeners) listener(attempt)
       }),
     onFatal,
   })
   return {
-    newest,
-    ...followed(tail, newest),
+    recent,
+    ...followed(tail, recent),
     ofMessage,
     onAttempt(listener) {
       listeners.add(listener)
@@ -105,42 +98,49 @@ export async function followAttempts(options: {
   }
 }
 
-/** Decoded it takes a few hundred more, and where there is any character beyond Latin-1 twice as much. */
+/**
+ * A decoded attempt takes a few hundred bytes more, and twice the space if any character is beyond Latin-1.
+ */
 const bytesOf = (value: Buffer | null) => 500 + 2 * (value?.length ?? 0)
 
-/** The attempts of late, in their order and by the call that they are of. */
-export type Held = {
-  newest: Newest<HeldAttempt>
-  /** All that are held of a call, in any order. Another source may have sent the same messageId. */
+export type RecentAttempts = {
+  recent: RecentRecords<RecentAttempt>
+  /** In any order. Another source may have used the same messageId. */
   ofMessage(messageId: string): Iterable<Attempt>
 }
 
-export function createHeld({ most, mostBytes }: { most: number; mostBytes: number }): Held {
+export function createRecentAttempts({
+  maxCount,
+  maxBytes,
+}: {
+  maxCount: number
+  maxBytes: number
+}): RecentAttempts {
   const byMessage = new Map<string, Set<Attempt>>()
-  const held = createNewest<HeldAttempt>({
-    most,
-    mostBytes,
+  const held = createRecentRecords<RecentAttempt>({
+    maxCount,
+    maxBytes,
     bytesOf: ({ bytes }) => bytes,
-    onDropped: forget,
+    onDropped: removeFromMessage,
   })
 
-  function note({ attempt }: HeldAttempt): void {
-    const its = byMessage.get(attempt.messageId) ?? new Set()
-    byMessage.set(attempt.messageId, its.add(attempt))
+  function addToMessage({ attempt }: RecentAttempt): void {
+    const found = byMessage.get(attempt.messageId) ?? new Set()
+    byMessage.set(attempt.messageId, found.add(attempt))
   }
 
-  function forget({ attempt }: HeldAttempt): void {
-    const its = byMessage.get(attempt.messageId)
-    its?.delete(attempt)
-    if (its?.size === 0) byMessage.delete(attempt.messageId)
+  function removeFromMessage({ attempt }: RecentAttempt): void {
+    const found = byMessage.get(attempt.messageId)
+    found?.delete(attempt)
+    if (found?.size === 0) byMessage.delete(attempt.messageId)
   }
 
   return {
-    newest: {
+    recent: {
       ...held,
       add(item) {
-        // one that is too large is dropped as soon as it is added
-        note(item)
+        // an item that is too large is dropped immediately
+        addToMessage(item)
         held.add(item)
       },
     },
@@ -148,7 +148,7 @@ export function createHeld({ most, mostBytes }: { most: number; mostBytes: numbe
   }
 }
 
-export type HeldAttempt = Place & { attempt: Attempt; bytes: number }
+export type RecentAttempt = Place & { attempt: Attempt; bytes: number }
 
 export const OUTCOMES = [
   'delivered',
@@ -159,7 +159,7 @@ export const OUTCOMES = [
   'deferred',
 ] as const satisfies readonly AttemptOutcome[]
 
-export const attemptsShape = z.strictObject({
+export const attemptsQueryShape = z.strictObject({
   ...rangeFields,
   destinationId: idShape.optional(),
   sourceId: idShape.optional(),
@@ -170,10 +170,9 @@ export const attemptsShape = z.strictObject({
 
 const FIELDS = ['destinationId', 'sourceId', 'outcome', 'deliveryId', 'messageId'] as const
 
-/** What is not asked for is all the same. */
-export function isAskedFor(asked: z.infer<typeof attemptsShape>): (held: HeldAttempt) => boolean {
-  const fields = FIELDS.filter((field) => asked[field] !== undefined)
-  return (held) => isWithin(held, asked) && fields.every((field) => held.attempt[field] === asked[field])
+export function matchesQuery(query: z.infer<typeof attemptsQueryShape>): (held: RecentAttempt) => boolean {
+  const fields = FIELDS.filter((field) => query[field] !== undefined)
+  return (held) => isWithin(held, query) && fields.every((field) => held.attempt[field] === query[field])
 }
 
 export const attemptShape = z
@@ -185,27 +184,25 @@ export const attemptShape = z
     urlIndex: z
       .number()
       .nullable()
-      .describe('Position of the webhook in the destination, from 0; null: none was chosen.'),
+      .describe('Position of the webhook in the destination, from 0; null if no webhook was chosen.'),
     attempt: z.number().describe('From 1, as in `X-Attempt`.'),
     startedAt: timeShape,
-    durationMs: z.number().describe("Until the answer's headers, or the failure."),
+    durationMs: z.number().describe('Until the response headers, or the failure.'),
     outcome: z.enum(OUTCOMES),
-    status: z.number().nullable().describe('Of the answer, when there was one.'),
+    status: z.number().nullable().describe('Status of the response, if there was one.'),
     code: z
       .string()
       .nullable()
-      .describe('Why it was not delivered: `http_5xx`, `timeout`, `ECONNREFUSED` and the like.'),
-    response: z.string().nullable().describe("The first 1,024 bytes of the answer's body."),
+      .describe('Why it was not delivered: `http_5xx`, `timeout`, `ECONNREFUSED` and so on.'),
+    response: z.string().nullable().describe('First 1,024 bytes of the response body.'),
   })
   .meta({ id: 'Attempt' })
 
-/** An attempt as it is answered; times are ISO 8601 UTC. */
-export const shownAttempt = (attempt: Attempt): z.infer<typeof attemptShape> => ({
+export const attemptResponse = (attempt: Attempt): z.infer<typeof attemptShape> => ({
   ...attempt,
   startedAt: isoTime(attempt.startedAt),
 })
 
-/** As the deliverer had it when it logged it. */
 export function outcomeOf({ outcome, status, code }: Attempt): Outcome {
   if (outcome === 'delivered') return { outcome, status: status ?? 0 }
   if (outcome === 'rejected') return { outcome, status: status ?? 0, code: code ?? '' }

@@ -1,12 +1,12 @@
 import type { Logger } from '../../process/log.ts'
 import type { Kind } from '../../settings/settings.ts'
-import type { Caller } from '../session/tokens.ts'
 import type { Changes } from '../settings/changes.ts'
+import type { Caller } from './auth/tokens.ts'
 
-/** What somebody has done, or may have done: a change, or a search for a user. Counts of users, never their ids. */
+/** An audited act: a change, or a search for a user's data. Holds counts of users, never their ids. */
 export type Audited = {
   what: Kind | 'deletion' | 'sync' | 'replay' | 'test' | 'session' | 'search'
-  /** `unavailable`: Kafka has not said whether it was made. */
+  /** `unavailable`: Kafka did not confirm, so the change may have been made. */
   outcome: 'created' | 'replaced' | 'removed' | 'uploaded' | 'cancelled' | 'sent' | 'searched' | 'unavailable'
   id?: string | undefined
   version?: number | undefined
@@ -14,7 +14,7 @@ export type Audited = {
   [more: string]: unknown
 }
 
-/** The one line of it. It has no secrets: whoever reads logs need not be one who may see settings. */
+/** Holds no secrets, because log readers may not be allowed to see settings. */
 export function audit(
   log: Pick<Logger, 'info'>,
   { who, by, address, session }: Caller,

@@ -5,24 +5,24 @@ import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from './errors.ts'
-import { send } from './serve.ts'
+import { send } from './operation.ts'
 
 export type ConsoleParts = {
   ingest: IngestAt
-  /** Where the built console is, unless told the one of this checkout. */
+  /** Folder of the built console; defaults to that of this checkout. */
   built?: string
 }
 
 const BUILT = fileURLToPath(new URL('../../console/dist', import.meta.url))
-/** In the page, where each answer has values of its own. console/index.html, console/vite.config.ts. */
+/** Placeholders in the page, replaced in each response. See console/index.html and console/vite.config.ts. */
 const NONCE = '__SLUICE_NONCE__'
 const INGEST = '__SLUICE_INGEST__'
-/** Never the console's, though a browser asks for them as for a page. */
+/** Never a page of the console, even if a browser asks for one. */
 const OTHERS = /^\/(api|docs|assets|livez|readyz|metrics)(\/|$)/
 
-/** The console's files, and its page wherever it has a view: all that a browser wants as a page, and nobody else has. */
+/** Serves the console's files, and its page for every other path that a browser requests as a page. */
 export function consoleRoutes(app: FastifyInstance, { ingest, built = BUILT }: ConsoleParts): void {
-  // their names change with their content
+  // file names change with their content
   app.register(fastifyStatic, {
     root: `${built}/assets`,
     prefix: '/assets/',
@@ -64,14 +64,17 @@ export function consoleRoutes(app: FastifyInstance, { ingest, built = BUILT }: C
 }
 
 const NOT_BUILT =
-  'The console has not been built: run "npm run console" in the folder of Sluice. The API is at /api, and described at /docs.\n'
+  'The console is not built: run "npm run console" in the Sluice folder. The API is at /api, its documentation at /docs.\n'
 
 const isPage = ({ method, url, headers }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') &&
   (headers.accept?.includes('text/html') ?? false) &&
   !OTHERS.test(new URL(url, 'http://console').pathname)
 
-/** Of a page that runs only its own scripts, and asks only where it came from, and `asks`. @param nonce of its inline styles. */
+/**
+ * For a page that runs only its own scripts and sends requests only to its origin and to `asks`.
+ * @param nonce of its inline styles.
+ */
 export const policy = ({ nonce, asks }: { nonce: string; asks: string }): string =>
   [
     "default-src 'none'",
@@ -86,7 +89,6 @@ export const policy = ({ nonce, asks }: { nonce: string; asks: string }): string
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** For each file of it. */
 export const HARDENED = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -95,14 +97,15 @@ export const HARDENED = {
 } as const
 
 export type IngestAt = {
-  /** As the settings say; without it ingest is taken to be on the host that the console is on. */
+  /** From the settings; without it, ingest is assumed on the host that serves the console. */
   url: string | undefined
   port: number
 }
 
 /**
- * The origin and path under which clients reach ingest, without a slash at its end.
- * @param hostname as the browser named it (`Host`, without the port); it goes into a header, so that what is no name gives localhost.
+ * Where clients reach ingest: origin and path, without a trailing slash.
+ * @param hostname as the browser sent it (`Host` without the port). It ends up in a header, so an invalid
+ * name becomes localhost.
  */
 export function ingestAddress({ url, port }: IngestAt, hostname: string): string {
   if (url !== undefined) return url.replace(/\/+$/, '')

@@ -3,21 +3,20 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isDeeper } from '../../http/requests.ts'
 import type { Logger } from '../../process/log.ts'
-import type { Code } from '../../settings/codes.ts'
+import type { Code } from '../../settings/error-codes.ts'
 import { isObject, pointer } from '../../settings/faults.ts'
-import { type Answer, invalid, problem } from './answer.ts'
-import { send } from './serve.ts'
+import { send } from './operation.ts'
+import { type ApiResponse, invalid, problem } from './response.ts'
 
 export const notFound = problem({
   code: 'not_found',
-  message: 'There is nothing at this path: /docs says what there is',
+  message: 'Nothing here: see /docs for the paths of this API',
 })
 
-/** Fastify's refusals before a handler runs, in our words. */
-const KNOWN: Record<string, Answer> = {
+const KNOWN: Record<string, ApiResponse> = {
   FST_ERR_CTP_INVALID_JSON_BODY: problem({
     code: 'invalid_json',
-    message: 'Send a body that is valid JSON',
+    message: 'The body must be valid JSON',
   }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: problem({
     code: 'unsupported_media_type',
@@ -25,26 +24,26 @@ const KNOWN: Record<string, Answer> = {
   }),
   FST_ERR_BAD_URL: problem({
     code: 'invalid_path',
-    message: 'Send a path that is percent-encoded UTF-8',
+    message: 'The path must be percent-encoded UTF-8',
   }),
   FST_ERR_MAX_PARAM_LENGTH: notFound,
 }
 
 const tooLarge = (limit = 0) =>
-  problem({ code: 'body_too_large', message: `A body has at most ${limit / 1024} KB here` })
+  problem({ code: 'body_too_large', message: `The body is too large: at most ${limit / 1024} KB here` })
 
-const internal = problem({ code: 'internal', message: 'A fault of Sluice: its log says more' })
+const internal = problem({ code: 'internal', message: "Internal error: see Sluice's log" })
 
-type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-export function errorAnswerer(log: Pick<Logger, 'error'>): AnswerError {
+export function createErrorHandler(log: Pick<Logger, 'error'>): ErrorHandler {
   return (error, { method, routeOptions }, reply) => {
-    if (error instanceof UnfitBody) return send(reply, error.answer)
+    if (error instanceof RejectedBody) return send(reply, error.answer)
     const { code, status, message } = facts(error)
     const known = code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? tooLarge(routeOptions.bodyLimit) : KNOWN[code]
     if (known) return send(reply, known)
     if (status < 500) return send(reply, problem({ code: 'bad_request', message }))
-    log.error({ err: error, method, route: routeOptions.url }, 'a request failed')
+    log.error({ err: error, method, route: routeOptions.url }, 'request failed')
     return send(reply, internal)
   }
 }
@@ -62,14 +61,14 @@ const NOT_HTTP: Record<string, Code> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 }
 
-/** Who does not read the answer keeps the connection no longer. */
+/** A client that does not read the response loses the connection after this time. */
 const LINGER_MS = 1_000
 
-/** What cannot be read as HTTP never gets to Fastify; Node asks that it be answered on the socket. */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+/** Requests that are not valid HTTP never reach Fastify; Node expects the response on the socket. */
+export function respondToBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   const code = NOT_HTTP[error.code ?? ''] ?? 'bad_request'
-  const { status, body } = problem({ code, message: 'Not a request that can be read' })
+  const { status, body } = problem({ code, message: 'The request is not valid HTTP' })
   const text = JSON.stringify(body)
   const head = [
     'Content-Type: application/json',
@@ -80,52 +79,53 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
-/** A body that is JSON and goes beyond what any of ours needs. */
-export class UnfitBody extends Error {
-  readonly answer: Answer
+export class RejectedBody extends Error {
+  readonly answer: ApiResponse
 
-  constructor(answer: Answer) {
-    super('a body is refused')
+  constructor(answer: ApiResponse) {
+    super('rejected body')
     this.answer = answer
   }
 }
 
-const MOST_LEVELS = 32
-/** In one object. What is given for each of many is an array, or an upload. */
-const MOST_MEMBERS = 1_000
+const MAX_LEVELS = 32
+/** In one object. Longer lists are arrays or uploads. */
+const MAX_MEMBERS = 1_000
 
-const tooDeep = problem({ code: 'too_deep', message: `A body is nested at most ${MOST_LEVELS} levels deep` })
+const tooDeep = problem({
+  code: 'too_deep',
+  message: `The body is nested too deep: at most ${MAX_LEVELS} levels`,
+})
 
-/** Bodies of other types are refused, but for those that a route reads itself. */
-export function takeOnlyJson(app: FastifyInstance): void {
+/** Rejects bodies of other types, except on routes with their own parser. */
+export function acceptOnlyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    // many clients name the type with every request, a DELETE without a body too
+    // many clients send the type with every request, even a DELETE without a body
     if (body.length === 0) return done(null, undefined)
-    // what recurses over it later would exhaust the stack
-    if (isDeeper(body, MOST_LEVELS)) return done(new UnfitBody(tooDeep))
+    // recursive code would exhaust the stack
+    if (isDeeper(body, MAX_LEVELS)) return done(new RejectedBody(tooDeep))
     parse(request, body.toString(), (error, value) => {
-      const crowded = error ? undefined : crowdedIn(value, [])
-      if (crowded === undefined) done(error, value)
+      const crowdedPath = error ? undefined : findCrowded(value, [])
+      if (crowdedPath === undefined) done(error, value)
       else {
-        const message = `has too many members: at most ${MOST_MEMBERS.toLocaleString('en-US')}`
-        done(new UnfitBody(invalid([{ pointer: pointer(crowded), code: 'too_many', message }])))
+        const message = `has too many members: at most ${MAX_MEMBERS.toLocaleString('en-US')}`
+        done(new RejectedBody(invalid([{ pointer: pointer(crowdedPath), code: 'too_many', message }])))
       }
     })
   })
 }
 
-/** @returns where an object has more members than any needs. */
-function crowdedIn(
+function findCrowded(
   value: unknown,
   path: readonly (string | number)[],
 ): readonly (string | number)[] | undefined {
   if (!Array.isArray(value) && !isObject(value)) return undefined
   const members = Object.entries(value)
-  if (!Array.isArray(value) && members.length > MOST_MEMBERS) return path
+  if (!Array.isArray(value) && members.length > MAX_MEMBERS) return path
   for (const [name, member] of members) {
-    const found = typeof member === 'object' ? crowdedIn(member, [...path, name]) : undefined
+    const found = typeof member === 'object' ? findCrowded(member, [...path, name]) : undefined
     if (found) return found
   }
   return undefined

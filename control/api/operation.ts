@@ -1,97 +1,130 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Code } from '../../settings/codes.ts'
+import type { Code } from '../../settings/error-codes.ts'
 import { faultsOf } from '../../settings/faults.ts'
-import { type Answer, invalid } from './answer.ts'
+import { type ApiResponse, invalid, problem } from './response.ts'
 
-/** Who may ask for it: anyone at all, whoever has a token or a session, or only who may write. */
+/** Who may call an operation: anyone, any token or session, or only those who may write. */
 export type Access = 'anyone' | 'view' | 'admin'
 
 export const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
 
-/** @param operation undefined: nothing is there, which is nobody's to know without a token. */
+/**
+ * @param operation undefined for an unknown path: without a token, clients do not learn that it is unknown.
+ */
 export const accessTo = (method: string, operation: Pick<Operation, 'access'> | undefined): Access =>
   operation?.access ?? (isRead(method) ? 'view' : 'admin')
 
-/** A header of an answer that clients go by. */
-export type AnswerHeader = 'etag' | 'location' | 'set-cookie'
+export type ResponseHeader = 'etag' | 'location' | 'set-cookie'
 
-/** An answer as the description shows it. */
-export type Shown = {
+export type ResponseSpec = {
   description: string
-  /** Of a JSON body, or of the text of another type. Undefined: there is none. */
+  /** JSON, or the text of `type`. Undefined: no body. */
   body?: z.ZodType
-  /** `application/json` unless told. */
+  /** Default: `application/json`. */
   type?: string
-  headers?: readonly AnswerHeader[]
+  headers?: readonly ResponseHeader[]
 }
 
-/** What a client sends beside the path. Validated by whoever takes it, with the same schemas. */
-type Taken = {
-  /** By name, in lower case. */
+/** Input beside the path. Handlers validate with the same schemas. */
+type RequestSpec = {
   headers?: Readonly<Record<string, { schema: z.ZodType; required: boolean; description: string }>>
-  /** By content type. `limit`: of its bytes; 1 MB unless told. */
+  /** By content type. `limit` in bytes; default 1 MB. */
   body?: { required: boolean; types: Readonly<Record<string, z.ZodType>>; limit?: number }
 }
 
-/** A body of JSON. @param required false: there may be none. */
+/** @param required false: the body may be missing. */
 export const json = (shape: z.ZodType, required = true) => ({
   required,
   types: { 'application/json': shape },
 })
 
-/** What is no JSON is read as it comes, however long it is. */
+/** Bodies other than JSON are streamed, whatever their length. */
 export const isStreamed = (operation: Pick<Operation, 'body'> | undefined): boolean =>
   Object.keys(operation?.body?.types ?? {}).some((type) => type !== 'application/json')
 
-type Described<Q extends z.ZodType> = Taken & {
+type OperationSpec<Q extends z.ZodType> = RequestSpec & {
   summary: string
-  /** What the summary leaves out, as Markdown. */
   description?: string
-  /** Unless told a GET takes who may view, and all else who may write. */
+  /** Default: `view` for GET, `admin` for everything else. */
   access?: Access
-  /** Without it there may be nothing in the query. */
+  /** Default: no query parameters. */
   query?: Q
-  /** Those of success, by status. */
-  answers: Readonly<Record<number, Shown>>
-  /** Beside what any path of its kind can answer (openapi/codes.ts). */
-  refuses?: readonly Code[]
+  responses: Readonly<Record<number, ResponseSpec>>
+  /** Beside those common to its method and path (`codesOf`). */
+  errorCodes?: readonly Code[]
 }
 
 type Request = FastifyRequest<{ Params: { id: string } }>
 
-/** A request as its handler gets it. */
-export type Asked<Q = unknown> = Pick<
+export type ApiRequest<Q = unknown> = Pick<
   Request,
   'method' | 'params' | 'headers' | 'body' | 'who' | 'caller' | 'ip' | 'protocol'
 > & { query: Q }
 
-/** What a path does for one method, and all that the description says of it. */
-export type Operation = Described<z.ZodType> & { run(request: Request): Answer | Promise<Answer> }
+export type Operation = OperationSpec<z.ZodType> & {
+  run(request: Request): ApiResponse | Promise<ApiResponse>
+}
 
 const nothing = z.strictObject({})
 
-/** @param declared.handle gets the query as its schema makes it; a query that does not fit is refused before. */
+/** @param declared.handle gets the parsed query; an invalid query is rejected before. */
 export function operation<Q extends z.ZodType = typeof nothing>(
-  declared: Described<Q> & { handle(asked: Asked<z.output<Q>>): Answer | Promise<Answer> },
+  declared: OperationSpec<Q> & {
+    handle(request: ApiRequest<z.output<Q>>): ApiResponse | Promise<ApiResponse>
+  },
 ): Operation {
   const { handle, ...described } = declared
-  // without one of its own, Q is that of nothing
+  // without a schema of its own, Q is the type of `nothing`
   const shape = declared.query ?? (nothing as z.ZodType as Q)
   return {
     ...described,
     query: shape,
     run({ method, params, headers, body, who, caller, ip, protocol, query }) {
-      const asked = shape.safeParse(query, { reportInput: true })
-      if (!asked.success) return invalid(faultsOf(asked.error))
-      return handle({ method, params, headers, body, who, caller, ip, protocol, query: asked.data })
+      const parsed = shape.safeParse(query, { reportInput: true })
+      if (!parsed.success) return invalid(faultsOf(parsed.error))
+      return handle({ method, params, headers, body, who, caller, ip, protocol, query: parsed.data })
     },
   }
 }
 
-/** As `isoTime` makes it. */
-export const timeShape = z.iso.datetime().nullable()
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Undefined: the route is not documented. */
+    operation?: Operation
+  }
+}
 
-/** ISO 8601 UTC with milliseconds. What is beyond all dates is shown as none. */
-export const isoTime = (ms: number): string | null =>
-  Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : null
+export function send(reply: FastifyReply, { status, headers = {}, body }: ApiResponse): FastifyReply {
+  return reply.code(status).headers(headers).send(body)
+}
+
+/** Other methods get 405 with the supported ones. */
+export function addPath(
+  app: FastifyInstance,
+  url: string,
+  operations: Readonly<Record<string, Operation>>,
+): void {
+  for (const [method, operation] of Object.entries(operations))
+    app.route<{ Params: { id: string } }>({
+      method,
+      url,
+      config: { operation },
+      ...(operation.body?.limit && { bodyLimit: operation.body.limit }),
+      handler: async (request, reply) => send(reply, await operation.run(request)),
+    })
+  // HEAD comes with GET
+  const allowed = Object.keys(operations).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const refused = problem(
+    { code: 'method_not_allowed', message: `This path supports ${allowed.join(', ')}` },
+    { allow: allowed.join(', ') },
+  )
+  const others = app.supportedMethods.filter((method) => !allowed.includes(method))
+  // rejected before the body is read
+  app.route({
+    method: others,
+    url,
+    onRequest: async (_, reply) => send(reply, refused),
+    handler: () => refused.body,
+  })
+}

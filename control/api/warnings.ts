@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Room, Storage } from '../../kafka/admin/storage.ts'
-import type { Unreadable } from '../../settings/follow.ts'
-import type { Facts } from '../../settings/resource.ts'
+import type { Facts } from '../../settings/resources/resource.ts'
 import { KINDS } from '../../settings/settings.ts'
-import { isoTime, operation, timeShape } from './operation.ts'
-import { path } from './serve.ts'
+import type { Unreadable } from '../../settings/state.ts'
+import { addPath, operation } from './operation.ts'
+import { isoTime, timeShape } from './response.ts'
 
 export type WarningParts = {
   settings: Pick<Facts, 'unreadable'>
@@ -17,22 +17,23 @@ const warningShape = z
     code: z
       .enum(['storage_full', 'setting_unreadable'])
       .describe(
-        '`storage_full`: Kafka has too little room, and calls are refused. `setting_unreadable`: the record of a setting cannot be read, by this process at least.',
+        '`storage_full`: Kafka is short of space, and calls are refused. `setting_unreadable`: this process cannot read the record of a setting.',
       ),
     message: z.string(),
-    kind: z.enum(KINDS).nullable().describe('Of the setting.'),
-    id: z.string().nullable().describe('Of the setting.'),
+    kind: z.enum(KINDS).nullable().describe('Kind of the setting.'),
+    id: z.string().nullable().describe('Id of the setting.'),
     isKept: z
       .boolean()
       .nullable()
-      .describe('Of the setting: whether what it was before is gone by. False: nothing is known of it.'),
-    since: timeShape.describe('When this process has seen it first; null: not known.'),
+      .describe(
+        'Whether the previous version of the setting is still in use. False: the setting is ignored.',
+      ),
+    since: timeShape.describe('When this process first saw the problem; null if unknown.'),
   })
   .meta({ id: 'Warning' })
 
 type Warning = z.infer<typeof warningShape>
 
-/** What stands in the way of Sluice's work until somebody does something about it. */
 export function warningsOf(shortage: Room | undefined, unreadable: Iterable<Unreadable>): Warning[] {
   return [...(shortage ? [ofShortage(shortage)] : []), ...[...unreadable].map(ofUnreadable)]
 }
@@ -43,26 +44,25 @@ function ofShortage({ of, free, reserve }: Room): Warning {
   const [where, todo] =
     of === 'disk'
       ? ["Kafka's disk is almost full", 'make room on it']
-      : ["Sluice's topics have almost reached STORAGE_LIMIT", 'raise it, or keep topics for a shorter time']
+      : ["Sluice's topics have almost reached STORAGE_LIMIT", 'raise it, or shorten the retention of topics']
   const needed = `${Math.floor(free / MB)} MB are left, ${Math.ceil(reserve / MB)} MB are needed`
-  const message = `${where}: ${needed}. Calls are refused (503) until there is room again: ${todo}.`
+  const message = `${where}: ${needed}. Calls are refused (503) until there is space again: ${todo}.`
   return { code: 'storage_full', message, kind: null, id: null, isKept: null, since: null }
 }
 
 function ofUnreadable({ kind, id, reason, isKept, since }: Unreadable): Warning {
-  const goingOn = isKept ? 'Sluice goes by what it was before' : 'Sluice knows nothing of it'
-  const message = `The settings of ${kind} ${id} cannot be read: ${reason}. ${goingOn}. Save it anew, or delete it.`
+  const goingOn = isKept ? 'Sluice uses its previous version' : 'Sluice ignores it'
+  const message = `The settings of ${kind} ${id} cannot be read: ${reason}. ${goingOn}. Save it again, or remove it.`
   return { code: 'setting_unreadable', message, kind, id, isKept, since: isoTime(since) }
 }
 
-/** `/warnings`: what needs somebody now; the console shows it above every view. */
 export function warningRoutes(api: FastifyInstance, { settings, storage }: WarningParts): void {
-  path(api, '/warnings', {
+  addPath(api, '/warnings', {
     GET: operation({
-      summary: 'What needs somebody now',
-      answers: {
+      summary: 'List what needs attention now',
+      responses: {
         200: {
-          description: 'Nothing, in ordinary times.',
+          description: 'Current warnings; normally none.',
           body: z.strictObject({ items: z.array(warningShape) }),
         },
       },

@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, pointer } from '../../settings/faults.ts'
-import { maskUrl } from '../../settings/masked.ts'
+import { maskUrl } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
 
-/** By JSON pointer, what a field was and is; `changed`: that is not to be told. */
+/** Old and new value by JSON pointer; `changed` for values that must not be shown. */
 export type Changes = Record<string, { from?: unknown; to?: unknown } | 'changed'>
 
-/** Said of every write beside them. */
+/** Part of every audit line anyway. */
 const STAMPS = ['id', 'version', 'updatedAt']
 const SECRET = '\0secret '
 
 /**
- * What is different in a record from what it was; undefined where there is none before or after. Secrets, users' ids and what
- * stands in a URL behind its host are not in it.
+ * The difference between two versions of a record; either may be undefined. Leaves out secrets, user ids, and
+ * everything after the host of a URL.
  */
 export function changesOf(old: object | undefined, record: object | undefined): Changes {
   const [before, after] = [fieldsOf(old), fieldsOf(record)]
@@ -24,7 +24,6 @@ export function changesOf(old: object | undefined, record: object | undefined): 
   return changes
 }
 
-/** What cannot be told, or would look the same. */
 function change(from: unknown, to: unknown): Changes[string] {
   if (from === HIDDEN || to === HIDDEN || isDeepStrictEqual(from, to)) return 'changed'
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
@@ -35,12 +34,12 @@ const HIDDEN = Symbol('hidden')
 function shown(name: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (value.startsWith(SECRET) || name === '/userId') return HIDDEN
-  // tokens stand there
+  // URLs may hold tokens
   if (/^\/webhooks\/\d+\/url$/.test(name)) return maskUrl(value)
   return value
 }
 
-/** The fields of a record, those of objects within it too. A list of plain values is one. */
+/** The fields of a record, including those of nested objects. A list of plain values is one field. */
 function fieldsOf(record: object | undefined): Map<string, unknown> {
   const fields = new Map<string, unknown>()
   if (record)

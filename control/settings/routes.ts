@@ -1,44 +1,197 @@
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import type { Egress } from '../../egress/egress.ts'
-import type { Decided } from '../../settings/decide.ts'
-import type { Facts, Noun, Stamp, Unreachable } from '../../settings/resource.ts'
-import type { Answer } from '../api/answer.ts'
-import { path } from '../api/serve.ts'
-import { draftOf, type Known, operationsOnAll, operationsOnOne, type Writing } from './operations.ts'
-import { answerToDryRun, answerToWrite, logWrite } from './outcome.ts'
-import { type Moment, tryOut, type WriteParts, write } from './write.ts'
+import { create, type Decided, missing, remove, replace } from '../../settings/resources/decide.ts'
+import {
+  type Facts,
+  isReplaceable,
+  type Replaceable,
+  type Resource,
+  type Stamp,
+  type Unreachable,
+} from '../../settings/resources/resource.ts'
+import { type ApiRequest, addPath, json, type Operation, operation } from '../api/operation.ts'
+import { page, pageOf, pageShape } from '../api/pagination.ts'
+import {
+  type ApiResponse,
+  etag,
+  ifMatch,
+  refusalResponse,
+  versionAsked,
+  versionNeeded,
+} from '../api/response.ts'
+import { type Moment, type WriteParts, write, writeDry } from './write.ts'
+import { dryRunResponse, logWrite, shown, writeResponse } from './write-response.ts'
 
 export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
 
-/** `/<noun>`: list, create. `/<noun>/:id`: get, replace where that can be, remove. */
-export function nounRoutes<G extends object, T extends Stamp>(
+export function resourceRoutes<G extends object, T extends Stamp>(
   api: FastifyInstance,
-  noun: Noun<G, T>,
+  resource: Resource<G, T>,
   parts: RouteParts & { onRemoved?: (id: string) => Promise<void> },
 ): void {
-  const { kind } = noun
+  const { kind } = resource
 
   async function change(
     { who, caller, params, body, query }: Writing,
     decide: (facts: Facts, known: Known) => Decided<T>,
-  ): Promise<Answer> {
-    const unreachable = await unreachableOf(noun.urls?.(body) ?? [], parts.egress)
+  ): Promise<ApiResponse> {
+    const unreachable = await unreachableOf(resource.urls?.(body) ?? [], parts.egress)
     const deciding = (facts: Facts, moment: Moment) => decide(facts, { ...moment, unreachable })
-    if (query.dryRun === 'true') return answerToDryRun(await tryOut(parts, kind, deciding), who)
+    if (query.dryRun === 'true') return dryRunResponse(await writeDry(parts, kind, deciding), who)
     const outcome = await write(parts, kind, deciding)
     logWrite(parts.log, { caller, what: kind, id: params.id }, outcome)
     if (typeof outcome === 'object' && 'record' in outcome && outcome.record === null)
       await parts.onRemoved?.(outcome.id)
-    return answerToWrite(outcome, { who, at: `/api/${noun.path}` })
+    return writeResponse(outcome, { who, at: `/api/${resource.path}` })
   }
 
   const facts = parts.settings
-  const serving = { noun, draft: draftOf(noun.shown), facts, records: () => noun.all(facts), change }
-  path(api, `/${noun.path}`, operationsOnAll(serving))
-  path(api, `/${noun.path}/:id`, operationsOnOne(serving))
+  const serving = {
+    resource,
+    draft: draftOf(resource.responseShape),
+    facts,
+    records: () => resource.all(facts),
+    change,
+  }
+  addPath(api, `/${resource.path}`, operationsOnAll(serving))
+  addPath(api, `/${resource.path}/:id`, operationsOnOne(serving))
 }
 
-/** Vets URLs by the addresses of their hosts now, all at once. What is no URL for webhooks its shape refuses. */
+export type Known = Moment & { unreachable: Unreachable }
+
+export type Writing = ApiRequest<z.output<typeof dryRunShape>>
+
+type Serving<G extends object, T extends Stamp> = {
+  resource: Resource<G, T>
+  draft: z.ZodType
+  facts: Facts
+  records: () => ReadonlyMap<string, T>
+  /** Decides, writes unless it is a dry run, and responds. */
+  change: (request: Writing, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<ApiResponse>
+}
+
+const MISSING = ['not_found', 'setting_unreadable'] as const
+const AT_A_VERSION = [...MISSING, 'invalid_if_match', 'version_mismatch'] as const
+
+const DRY_RUN =
+  'Dry run: the record that would be written, secrets masked. A generated id or write key will differ.'
+
+const a = (kind: string) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
+
+const shownOf = ({ kind, responseShape }: Pick<Resource<never, never>, 'kind' | 'responseShape'>) =>
+  ({ description: `The ${kind}, secrets masked.`, body: responseShape, headers: ['etag'] }) as const
+
+export function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, T>) {
+  const { resource, draft, records, change } = serving
+  return {
+    GET: operation({
+      summary: `List ${resource.path}`,
+      query: pageShape,
+      responses: {
+        200: { description: 'A page, in id order.', body: pageOf(resource.responseShape) },
+      },
+      handle({ query, who }) {
+        const { items, next } = page(records().values(), query)
+        return { status: 200, body: { items: items.map((record) => shown(record, who)), next } }
+      },
+    }),
+    POST: operation({
+      summary: `Create ${a(resource.kind)}`,
+      query: dryRunShape,
+      body: json(resource.create),
+      responses: {
+        200: { description: DRY_RUN, body: draft },
+        201: { ...shownOf(resource), headers: ['etag', 'location'] },
+      },
+      errorCodes: resource.conflicts.create,
+      handle: (request) =>
+        change(request, (facts, known) => create(resource, { ...known, body: request.body }, facts)),
+    }),
+  }
+}
+
+export function operationsOnOne<G extends object, T extends Stamp>(
+  serving: Serving<G, T>,
+): Record<string, Operation> {
+  const { resource, facts, records, change } = serving
+  return {
+    GET: operation({
+      summary: `Show ${a(resource.kind)}`,
+      responses: { 200: shownOf(resource) },
+      errorCodes: MISSING,
+      handle({ params, who }) {
+        const record = records().get(params.id)
+        if (!record) return refusalResponse(missing(resource, params.id, facts))
+        return { status: 200, headers: { etag: etag(record.version) }, body: shown(record, who) }
+      },
+    }),
+    ...(isReplaceable(resource) && { PUT: replacement(resource, serving) }),
+    DELETE: operation({
+      summary: `Remove ${a(resource.kind)}`,
+      query: dryRunShape,
+      headers: ifMatch(false),
+      responses: { 204: { description: 'Removed; in a dry run: can be removed.' } },
+      errorCodes: [...AT_A_VERSION, ...resource.conflicts.remove],
+      handle(request) {
+        const ifMatchVersion = versionAsked(request.headers['if-match'])
+        if ('refused' in ifMatchVersion) return ifMatchVersion.refused
+        return change(request, (facts) =>
+          remove(resource, { id: request.params.id, version: ifMatchVersion.version }, facts),
+        )
+      },
+    }),
+  }
+}
+
+function replacement<G extends object, T extends Stamp>(
+  resource: Replaceable<G, T>,
+  { draft, change }: Serving<G, T>,
+): Operation {
+  return operation({
+    summary: `Replace ${a(resource.kind)}`,
+    description: '`"***"` keeps the current secret; in a header, that of the webhook with the same URL.',
+    query: dryRunShape,
+    headers: ifMatch(true),
+    body: json(resource.replace),
+    responses: { 200: { ...shownOf(resource), body: z.union([resource.responseShape, draft]) } },
+    errorCodes: [...AT_A_VERSION, 'precondition_required', ...resource.conflicts.replace],
+    handle(request) {
+      const ifMatchVersion = versionAsked(request.headers['if-match'])
+      if ('refused' in ifMatchVersion) return ifMatchVersion.refused
+      const { version } = ifMatchVersion
+      if (version === undefined) return versionNeeded
+      const { body, params } = request
+      return change(request, (facts, known) =>
+        replace(resource, { ...known, id: params.id, version, body }, facts),
+      )
+    },
+  })
+}
+
+export const dryRunShape = z.strictObject({
+  dryRun: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('`true`: checks the request and responds as usual, but writes nothing.'),
+})
+
+/** Body of a dry run's response. @param shown the record's schema, with its OpenAPI id. */
+export const draftOf = (shown: z.ZodObject) =>
+  shown
+    .extend({
+      changed: z
+        .array(z.string())
+        .describe(
+          'JSON pointers (RFC 6901) of the fields that would change, secrets included. Empty: nothing would change.',
+        ),
+    })
+    .meta({ id: `${shown.meta()?.id}Draft` })
+
+/**
+ * Looks up the hosts of all URLs in parallel and checks their addresses. Skips text that is no webhook URL:
+ * its schema rejects it.
+ */
 export async function unreachableOf(
   urls: readonly string[],
   egress: Pick<Egress, 'faultOf'>,

@@ -1,29 +1,31 @@
 import { randomBytes } from 'node:crypto'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
-import { isTooLarge } from '../../kafka/produce/send.ts'
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
-import type { Table } from '../../kafka/tables/table.ts'
 import type { Logger } from '../../process/log.ts'
-import type { Decided, Refusal } from '../../settings/decide.ts'
 import type { Settings } from '../../settings/follow.ts'
-import type { Facts, Made } from '../../settings/resource.ts'
-import { type ConfigKeys, sealRecord } from '../../settings/seal.ts'
-import { CONFIG, type Kind } from '../../settings/settings.ts'
+import { readSetting } from '../../settings/read.ts'
+import type { Decided } from '../../settings/resources/decide.ts'
+import type { Facts, Generated } from '../../settings/resources/resource.ts'
+import { type ConfigKeys, sealRecord, verify } from '../../settings/seal.ts'
+import { CONFIG, KINDS, type Kind } from '../../settings/settings.ts'
+import { type Conditions, writeConditionally } from '../api/conditional-write.ts'
 
 export type WriteParts = Omit<Conditions, 'tables'> & {
   settings: Facts & { table: Pick<Settings['table'], 'caughtUp'> }
   keys: ConfigKeys
 }
 
-/** What a decision needs of the clock and of randomness. */
-export type Moment = { now: string; made: Made }
+export type Moment = { now: string; made: Generated }
 
 /** `unavailable`: Kafka did not answer in time; the write may or may not have happened. */
 export type Outcome<T> = Decided<T> | 'unavailable'
 
 export type Decide<T> = (facts: Facts, moment: Moment) => Decided<T>
 
-/** Decides on the newest settings and writes; resolves when Kafka has acknowledged it and this process shows it. */
+/**
+ * Decides on the newest settings and writes. Resolves once Kafka has acknowledged the write and this process
+ * shows it.
+ */
 export async function write<T extends object>(
   parts: WriteParts,
   kind: Kind,
@@ -31,7 +33,7 @@ export async function write<T extends object>(
 ): Promise<Outcome<T>> {
   const { settings, keys } = parts
   const moment = { now: new Date().toISOString(), made: make() }
-  return conditionally(
+  return writeConditionally(
     { ...parts, tables: [settings.table] },
     {
       decide: () => decide(settings, moment),
@@ -40,8 +42,8 @@ export async function write<T extends object>(
   )
 }
 
-/** Decides as `write` does, and writes nothing. Another instance that writes is not disturbed by it. */
-export const tryOut = <T extends object>(parts: WriteParts, kind: Kind, decide: Decide<T>) =>
+/** Decides like `write` but writes nothing, so it cannot fence out another instance. */
+export const writeDry = <T extends object>(parts: WriteParts, kind: Kind, decide: Decide<T>) =>
   write({ ...parts, writer: deciding }, kind, decide)
 
 const deciding: Pick<FencedWriter, 'write'> = {
@@ -51,11 +53,11 @@ const deciding: Pick<FencedWriter, 'write'> = {
   },
 }
 
-function make(): Made {
+function make(): Generated {
   return { idSuffix: randomBytes(5).toString('hex'), writeKey: randomBytes(24).toString('base64url') }
 }
 
-/** How a setting is written to topic `config`: JSON with its secrets sealed, signed; `null` is a tombstone. */
+/** A setting as a record of topic `config`: signed JSON with sealed secrets; `null` removes it. */
 export function configRecord(
   setting: { kind: Kind; id: string; record: object | null },
   keys: ConfigKeys,
@@ -65,59 +67,50 @@ export function configRecord(
   return { topic: CONFIG, key, value: sealRecord(key, setting.record, keys) }
 }
 
-export type Conditions = {
-  /** All that decisions go by. */
-  tables: readonly Pick<Table, 'caughtUp'>[]
+type Resealing = {
+  settings: { table: Pick<Settings['table'], 'entries' | 'get'> }
   writer: Pick<FencedWriter, 'write'>
-  log: Logger
-  /** So long a client waits for its answer. */
-  patienceMs?: number
+  keys: ConfigKeys
+  log: Pick<Logger, 'info' | 'warn'>
 }
 
-type Write<D extends object> = {
-  /** May be called again when another instance has written meanwhile. */
-  decide(): D | { refusal: Refusal }
-  records(decided: D): OutRecord[]
-}
-
-const PATIENCE_MS = 10_000
+const AT_ONCE = 100
 
 /**
- * Decides on the newest that there is and writes what comes of it; resolves when Kafka has acknowledged it and this process shows
- * it. `unavailable`: Kafka did not answer in time, and the write may or may not have happened. What makes a
- * record larger than Kafka takes is refused.
+ * Rewrites settings that an earlier version wrote unsigned, or that are signed with an old key, so that
+ * UNSIGNED_SETTINGS=refuse and a CONFIG_KEY without the old key lock nothing out. Skips what cannot be read.
  */
-export async function conditionally<D extends object>(
-  conditions: Conditions,
-  write: Write<D>,
-): Promise<D | { refusal: Refusal } | 'unavailable'> {
-  const late = AbortSignal.timeout(conditions.patienceMs ?? PATIENCE_MS)
-  const gaveUp = new Promise<'unavailable'>((resolve) =>
-    late.addEventListener('abort', () => resolve('unavailable')),
-  )
-  return Promise.race([gaveUp, attempt(conditions, write, late)])
+export async function resealSettings({ settings, writer, keys, log }: Resealing): Promise<void> {
+  const { table } = settings
+  const old = [...table.entries()].filter(([key, value]) => isOld(key, value, keys))
+  let count = 0
+  for (let first = 0; first < old.length; first += AT_ONCE) {
+    const written = await writer.write(() => {
+      // one written in the meantime is newer
+      const records = old
+        .slice(first, first + AT_ONCE)
+        .filter(([key, value]) => table.get(key) === value)
+        .flatMap(([key, value]) => resealed(key, value, keys))
+      count += records.length
+      return records.length > 0 ? { records } : { refusal: 'none of them is old any more' }
+    })
+    if ('unavailable' in written)
+      return log.warn(
+        { err: written.unavailable },
+        'old settings were not signed again; the next start of control tries again',
+      )
+  }
+  if (count > 0) log.info({ settings: count }, 'old settings are signed and sealed again')
 }
 
-async function attempt<D extends object>(
-  { tables, writer, log }: Conditions,
-  { decide, records }: Write<D>,
-  late: AbortSignal,
-): Promise<D | { refusal: Refusal } | 'unavailable'> {
-  let outcome: D | { refusal: Refusal } | 'unavailable' = 'unavailable'
-  try {
-    // the writer's fence guards what is written, not a refusal: that could rest on what another instance has just changed
-    await Promise.all(tables.map((table) => table.caughtUp(PATIENCE_MS)))
-    const written = await writer.write(() => {
-      // who has been told `unavailable` may have tried again: nothing is begun for them any more
-      outcome = late.aborted ? 'unavailable' : decide()
-      if (outcome === 'unavailable' || 'refusal' in outcome) return { refusal: 'no write' }
-      return { records: records(outcome) }
-    })
-    if ('unavailable' in written) throw written.unavailable
-    return outcome
-  } catch (err) {
-    if (isTooLarge(err)) return { refusal: { code: 'too_large' } }
-    log.warn({ err }, 'what a client asked for may not have been written')
-    return 'unavailable'
-  }
+function isOld(key: string, value: Buffer, keys: ConfigKeys): boolean {
+  const verified = verify(key, value.toString(), keys)
+  return verified === 'unsigned' || (typeof verified === 'object' && verified.isOld)
+}
+
+function resealed(key: string, value: Buffer, keys: ConfigKeys) {
+  const read = readSetting(key, value, { keys, kinds: KINDS })
+  if (!read || 'unread' in read) return []
+  const { kind, value: record } = read
+  return [configRecord({ kind, id: record.id, record }, keys)]
 }

@@ -1,6 +1,6 @@
 import type { Ended } from '../../delivery/breaker.ts'
-import { createTokenBucket } from '../../delivery/token-bucket.ts'
 import { hasAnsweredLately } from '../../delivery/webhooks.ts'
+import { createTokenBucket } from '../../process/token-bucket.ts'
 import type { HostLimits, HostShare, WebhookQueue } from './state.ts'
 
 export const hostLimits = (slots: number, room: { posts: number; bytes: number }): HostLimits => ({

@@ -1,4 +1,4 @@
-import { createTokenBucket } from '../../delivery/token-bucket.ts'
+import { createTokenBucket } from '../../process/token-bucket.ts'
 import { createFifo, type Fifo, type Standing } from './state.ts'
 
 export type Slot = {

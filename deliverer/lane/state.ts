@@ -1,6 +1,6 @@
 import type { Ended } from '../../delivery/breaker.ts'
-import type { TokenBucket } from '../../delivery/token-bucket.ts'
 import type { WebhookState } from '../../delivery/webhooks.ts'
+import type { TokenBucket } from '../../process/token-bucket.ts'
 
 /** Why a POST is deferred. */
 export type DeferCode = 'breaker_open' | 'queue_full'

@@ -1,5 +1,5 @@
 import type { Event } from '../../schemas/event.ts'
-import type { Users } from '../../settings/suppressed.ts'
+import type { Users } from '../../settings/suppression-list.ts'
 import type { Code } from '../answer.ts'
 import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, SHARED_BYTES, SHARED_TIMES } from '../limits.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Event } from '../../schemas/event.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
-import type { Users } from '../../settings/suppressed.ts'
+import type { Users } from '../../settings/suppression-list.ts'
 import { type Answer, batchAnswer, type Code, errorAnswer, refusal, SUCCESS } from '../answer.ts'
 import { REJECTED_BYTES, REJECTED_LISTED, REJECTED_LISTED_EACH } from '../limits.ts'
 import { accept, type CallType, type Facts } from './accept.ts'

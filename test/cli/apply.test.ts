@@ -111,7 +111,7 @@ describe('apply', () => {
     expect(code).toBe(1)
     expect(out.split('\n').slice(-2)).toEqual(['created sources/web', '1 of 2 changes made.'])
     expect(err).toBe(
-      'Refused: One thing is wrong with the request: see errors (400 validation_failed)\n' +
+      'Refused: One error in the request: see errors (400 validation_failed)\n' +
         '(standard input):3:45: destinations/crm webhooks/0/url: leads to an address that is not public (address_forbidden)',
     )
   })

@@ -81,7 +81,7 @@ describe('a plan', () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const found = await planned(memory, declaration('sources: []'), { prune: true })
     expect('faults' in found && found.faults.map(shownFault)).toEqual([
-      'sources/shop is not in the files: destination crm is connected to it: disconnect that first (source_in_use)',
+      'sources/shop is not in the files: destination crm is connected to it: disconnect it first (source_in_use)',
     ])
   })
 

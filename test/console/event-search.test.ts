@@ -6,7 +6,7 @@ import {
   toQuery,
   withUpdates,
 } from '../../console/src/api/events.ts'
-import { eventsShape } from '../../control/activity/events/wanted.ts'
+import { eventsQueryShape } from '../../control/activity/events/matches.ts'
 
 const event = (
   messageId: string,
@@ -49,7 +49,7 @@ test('the address becomes an API query that covers half an hour before and after
     since: '2026-01-02T02:34:00.000Z',
     until: '2026-01-02T03:34:00.000Z',
   })
-  expect(eventsShape.safeParse(toQuery(search)).success).toBe(true)
+  expect(eventsQueryShape.safeParse(toQuery(search)).success).toBe(true)
   expect(toQuery({ by: 'userId', value: 'u1', around: 'never' })).toEqual({ userId: 'u1' })
   expect(searchFromParams(new URLSearchParams('sourceId=shop'))).toBeUndefined()
 })

@@ -2,8 +2,8 @@ import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import { createHealth } from '../../control/activity/health/health.ts'
 import { createLive } from '../../control/activity/live/live.ts'
-import { type AppParts, createApp } from '../../control/api/app.ts'
-import { createGuesses } from '../../control/session/tokens.ts'
+import { createWrongTokenLimit } from '../../control/api/auth/tokens.ts'
+import { type AppParts, createApp } from '../../control/app.ts'
 import { attemptsHeld } from './attempts-in-memory.ts'
 import { deadHeld } from './dead-in-memory.ts'
 import { expectDescribed } from './described.ts'
@@ -20,11 +20,11 @@ export type Asked = {
   body?: unknown
   token?: string
   headers?: Record<string, string>
-  /** The address that it comes from. */
+  /** The address of the client. */
   from?: string
 }
 
-/** The API without Kafka and without a socket, until the test is over. Each of its answers is one that its description has. */
+/** The API without Kafka or a socket, until the test ends. Checks every response against the OpenAPI document. */
 export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial<AppParts> = {}) {
   const memory = inMemory(records)
   const { tasks, taskWriter, endedSessions, topic: taskTopic } = tasksInMemory()
@@ -44,11 +44,11 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     trace: () => expect.fail('nothing was to be traced'),
     ladder: { ladder: [], windowMs: 0 },
     health: createHealth({ destinations: memory.settings.destinations, now: Date.now }),
-    intake: { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined },
+    ingestRate: { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined },
     tasks,
     taskWriter,
     endedSessions,
-    // uploads are tried on a real broker
+    // uploads are tested on a real broker
     readerOf: () => expect.fail('nothing was to be read'),
     storage: { shortage: () => undefined },
     rangesOf: async () => [{ partition: 0, from: 10, to: 30 }],
@@ -59,8 +59,8 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     tokens,
     trustProxy: [],
     ingest: { url: undefined, port: 8080 },
-    // no time goes by
-    guesses: createGuesses(() => 0),
+    // time stands still
+    wrongTokenLimit: createWrongTokenLimit(() => 0),
     probe,
     log,
     ...parts,
@@ -70,7 +70,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
   async function ask({ method = 'GET', url, body, token = ADMIN, headers = {}, from }: Asked) {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
     const response = await app.inject({
-      // what is no method at all is tried as well
+      // tests use invalid methods as well
       method: method as 'GET',
       url,
       ...(from !== undefined && { remoteAddress: from }),

@@ -1,4 +1,4 @@
-import { type AttemptRouteParts, createHeld } from '../../control/activity/attempts.ts'
+import { type AttemptRouteParts, createRecentAttempts } from '../../control/activity/attempts.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 
 export const anAttempt = (fields: Partial<Attempt> = {}): Attempt => ({
@@ -17,14 +17,14 @@ export const anAttempt = (fields: Partial<Attempt> = {}): Attempt => ({
   ...fields,
 })
 
-/** The attempts that control holds, as if they had been read from one partition in this order. */
+/** Attempts as if read from one partition in this order. */
 export function attemptsHeld(
   attempts: readonly Attempt[] = [],
   more: Partial<AttemptRouteParts['attempts']> = {},
 ): AttemptRouteParts {
-  const { newest, ofMessage } = createHeld({ most: 1_000, mostBytes: Number.POSITIVE_INFINITY })
+  const { recent, ofMessage } = createRecentAttempts({ maxCount: 1_000, maxBytes: Number.POSITIVE_INFINITY })
   for (const [offset, attempt] of attempts.entries())
-    newest.add({ time: attempt.startedAt, partition: 0, offset, attempt, bytes: 0 })
-  const held = { newest, ofMessage, loaded: Promise.resolve(), isLoaded: () => true, isFresh: () => true }
+    recent.add({ time: attempt.startedAt, partition: 0, offset, attempt, bytes: 0 })
+  const held = { recent, ofMessage, loaded: Promise.resolve(), isLoaded: () => true, isFresh: () => true }
   return { attempts: { ...held, ...more } }
 }

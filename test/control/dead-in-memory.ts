@@ -1,7 +1,7 @@
-import type { Lows } from '../../control/activity/dead/follow.ts'
-import type { DeadLetter } from '../../control/activity/dead/query.ts'
+import type { DeadLetter } from '../../control/activity/dead/dead-letter.ts'
+import type { FirstOffsets } from '../../control/activity/dead/follow.ts'
 import type { DeadRouteParts } from '../../control/activity/dead/routes.ts'
-import { createNewest } from '../../control/activity/newest.ts'
+import { createRecentRecords } from '../../control/activity/recent-records.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { aDelivery } from '../helpers/events.ts'
 
@@ -23,18 +23,18 @@ export const aDeadOne = (fields: Partial<Delivery> = {}): Delivery =>
     ...fields,
   })
 
-/** The dead letters that control holds, as if they lay in one partition in this order. `low`: those before it are gone. */
+/** Dead letters as if read from one partition in this order. `low`: those before it have expired. */
 export function deadHeld(
   deliveries: readonly Delivery[] = [],
   { low = 0, isPartial = () => false, ...more }: { low?: number } & Partial<DeadRouteParts['dead']> = {},
 ): Pick<DeadRouteParts, 'dead'> {
-  const newest = createNewest<DeadLetter>({ most: 1_000 })
+  const recent = createRecentRecords<DeadLetter>({ maxCount: 1_000 })
   for (const [offset, delivery] of deliveries.entries()) {
     const { deliveryId, messageId, destinationId, deadReason, deadAt } = delivery
     const reason = deadReason ?? ''
-    newest.add({ time: deadAt ?? 0, partition: 0, offset, deliveryId, messageId, destinationId, reason })
+    recent.add({ time: deadAt ?? 0, partition: 0, offset, deliveryId, messageId, destinationId, reason })
   }
-  const lows: Lows = new Map([[0, { low }]])
+  const firstOffsets: FirstOffsets = new Map([[0, { low }]])
   const readBodies: DeadRouteParts['dead']['readBodies'] = async (places) =>
     new Map(
       places.flatMap((place) => {
@@ -44,12 +44,12 @@ export function deadHeld(
     )
   return {
     dead: {
-      newest,
+      recent,
       loaded: Promise.resolve(),
       isLoaded: () => true,
       isFresh: () => true,
       isPartial,
-      lows: async () => lows,
+      firstOffsets: async () => firstOffsets,
       readBodies,
       ...more,
     },

@@ -20,7 +20,7 @@ export type Document = {
   components: { schemas: Record<string, object>; responses: Record<string, Response> }
 }
 
-/** All apps have the same paths: one description holds for all of them. */
+/** All apps have the same paths, so one document serves all. */
 let known: Promise<Document> | undefined
 
 export function documentOf(app: FastifyInstance): Promise<Document> {
@@ -36,7 +36,7 @@ export type Answered = {
   text: string
 }
 
-/** Fails when an answer of the API is not one that the description has: in status, headers, type or shape. */
+/** Fails if a response does not match the OpenAPI document in status, headers, type or shape. */
 export async function expectDescribed(app: FastifyInstance, answer: Answered): Promise<void> {
   const { method, url, status } = answer
   const [path = ''] = url.split('?')
@@ -59,7 +59,7 @@ function responseTo(
   )
   const operation = found?.[1][method === 'HEAD' ? 'get' : method.toLowerCase()]
   if (operation) return operation.responses[status]
-  // who asks is looked at before the path and the method are
+  // authentication comes before path and method
   if ([401, 403, 429, 503].includes(status)) return paths['/api/sources']?.post?.responses[status]
   if (status === 405) return components.responses.OtherMethod
   return status === 404 ? components.responses.Elsewhere : paths['/api/sources/{id}']?.get?.responses[status]

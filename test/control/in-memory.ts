@@ -1,7 +1,6 @@
 import type { WriteParts } from '../../control/settings/write.ts'
-import type { Decided } from '../../settings/decide.ts'
-import type { Unreadable } from '../../settings/follow.ts'
-import type { Facts } from '../../settings/resource.ts'
+import type { Decided } from '../../settings/resources/decide.ts'
+import type { Facts } from '../../settings/resources/resource.ts'
 import { openRecord, verify } from '../../settings/seal.ts'
 import {
   type Computation,
@@ -13,6 +12,7 @@ import {
   storedSource,
   storedSuppression,
 } from '../../settings/settings.ts'
+import type { Unreadable } from '../../settings/state.ts'
 import { keysOf } from '../helpers/config-keys.ts'
 
 export const keys = keysOf(Buffer.alloc(32, 7))
@@ -70,7 +70,7 @@ export function factsOf(records: Records): Facts & {
 const byId = <T extends { id: string }>(records: readonly T[] = []) =>
   new Map(records.map((record) => [record.id, record]))
 
-/** The settings and their writer without Kafka; `topic` is what would be in it. */
+/** Settings and their writer without Kafka; `topic` has what would be in Kafka. */
 export function inMemory(records: Records = {}) {
   const facts = factsOf(records)
   const topic = new Map<string, string | null>()
@@ -110,12 +110,12 @@ export function opened(key: string, value: string): object {
   return openRecord(key, { record: JSON.parse(verified.json), isSigned: true }, keys) ?? { not: 'opened' }
 }
 
-/** All that a decision finds faulty, as `pointer code`. */
+/** The faults of a decision, as `pointer code`. */
 export function faults(decided: Decided<unknown>): string[] {
   if (!('refusal' in decided) || !('faults' in decided.refusal))
     throw new Error(`not faulty: ${JSON.stringify(decided)}`)
   return decided.refusal.faults.map(({ pointer, code }) => `${pointer} ${code}`)
 }
 
-/** What a client sends at least for a destination. */
+/** The smallest valid destination. */
 export const given = { name: 'CRM', webhooks: [{ url: 'https://crm.example/hook' }] }

@@ -1,7 +1,8 @@
-import type { End, LagItem, Reading, Seen } from '../../control/activity/lag/look.ts'
+import type { End, GroupTopic, PartitionOffsets } from '../../control/activity/lag/observe.ts'
 import type { LagRouteParts } from '../../control/activity/lag/routes.ts'
+import type { LagItem } from '../../control/activity/lag/status.ts'
 
-export const aReading = (fields: Partial<Reading> = {}): Reading => ({
+export const aReading = (fields: Partial<GroupTopic> = {}): GroupTopic => ({
   group: 'router',
   topic: 'events',
   delayMs: 0,
@@ -9,11 +10,11 @@ export const aReading = (fields: Partial<Reading> = {}): Reading => ({
   ...fields,
 })
 
-/** A partition with 100 records of which 90 are settled. */
-export function aSeen(fields: Partial<Seen> = {}): Seen {
+/** A partition with 100 records, 90 of them settled. */
+export function aSeen(fields: Partial<PartitionOffsets> = {}): PartitionOffsets {
   const { end = 100 } = fields
   return {
-    reading: aReading(),
+    groupTopic: aReading(),
     partition: 0,
     low: 0,
     end,
@@ -37,7 +38,7 @@ export const aLagItem = (fields: Partial<LagItem> = {}): LagItem => ({
   ...fields,
 })
 
-/** What control has seen last. */
+/** The last observation. */
 export const lagHeld = (
   items: readonly LagItem[] = [],
   more: Partial<LagRouteParts['lag']> = {},

@@ -14,12 +14,12 @@ export type ControlEnv = {
   registryUrl: string
   topicPrefix: string
   key: Buffer
-  /** Beside these. */
+  /** Added to the defaults. */
   settings?: Record<string, string>
 }
-export type Answer = { status: number; json: Record<string, unknown>; headers: Headers }
+export type ApiResponse = { status: number; json: Record<string, unknown>; headers: Headers }
 
-/** A control process as operators run it, on a port of its own. Nothing is awaited yet. */
+/** A control process as operators run it, on a free port. Does not wait for it to start. */
 export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, settings }: ControlEnv) {
   const lines: string[] = []
   const env = {
@@ -47,7 +47,7 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, sett
     },
   })
 
-  /** Its address, when it serves. */
+  /** Its address, once it serves. */
   async function ready(): Promise<string> {
     const line = await until(() => lines.find((each) => each.includes('control ready')), {
       timeout: 90_000,
@@ -60,7 +60,7 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, sett
     method: string,
     path: string,
     more: { body?: unknown; ifMatch?: number; token?: string } = {},
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const headers = new Headers({ authorization: `Bearer ${more.token ?? ADMIN}` })
     if (more.body !== undefined) headers.set('content-type', 'application/json')
     if (more.ifMatch !== undefined) headers.set('if-match', `"${more.ifMatch}"`)

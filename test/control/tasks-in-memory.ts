@@ -1,11 +1,11 @@
-import { createEndedSessions } from '../../control/session/sessions.ts'
-import { createKnown, type Tasks } from '../../control/tasks/follow.ts'
+import { createEndedSessions } from '../../control/api/auth/sessions.ts'
+import { createTaskIndex, type Tasks } from '../../control/tasks/task-table.ts'
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import { type Deletion, type Replay, type Sync, type Task, taskCodec } from '../../schemas/task.ts'
 
-/** The tasks and their writer without Kafka; `topic` is what would be in it, record by record. */
+/** Tasks and their writer without Kafka; `topic` has the records that would be in Kafka. */
 export function tasksInMemory() {
-  const known = createKnown()
+  const known = createTaskIndex()
   const topic: Task[] = []
   const last = new Map<string, Buffer>()
   const endedSessions = createEndedSessions()

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { followLag } from '../../control/activity/lag/follow.ts'
-import { type LagItem, readings } from '../../control/activity/lag/look.ts'
+import { groupTopics } from '../../control/activity/lag/observe.ts'
+import type { LagItem } from '../../control/activity/lag/status.ts'
 import { type Offsets, openOffsets } from '../../kafka/admin/offsets.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
@@ -64,11 +65,11 @@ const sum = (items: readonly LagItem[]) => items.reduce((all, item) => all + ite
 /** Waits for what is shown to be so, and tells what was shown instead. */
 async function shown(group: string, topic: string, isSo: (items: LagItem[]) => boolean, timeout = SHOWN_MS) {
   let items: LagItem[] = []
-  const look = async () => {
+  const observe = async () => {
     items = await lagOf(group, topic)
     return items.length > 0 && isSo(items)
   }
-  await until(look, { timeout, message: () => `${group} ${topic}: ${JSON.stringify(items)}` })
+  await until(observe, { timeout, message: () => `${group} ${topic}: ${JSON.stringify(items)}` })
   return items
 }
 
@@ -119,16 +120,16 @@ async function ended(topic: string): Promise<number> {
 async function watching(group: string, topic: string): Promise<() => Promise<Between>> {
   const begun = Date.now()
   let before = 0
-  const look = async () => {
+  const observe = async () => {
     const { items, at } = await lag(`?group=${group}&topic=${topic}`)
     if (items.every(({ lagSeconds }) => lagSeconds === 0)) before = Date.parse(at)
     return items.every(({ lagSeconds }) => lagSeconds) && Date.parse(at)
   }
   await until(async () => {
-    await look()
+    await observe()
     return before > begun
   })
-  const behind = until(look, { timeout: SHOWN_MS, message: `${group} ${topic} is behind` })
+  const behind = until(observe, { timeout: SHOWN_MS, message: `${group} ${topic} is behind` })
   behind.catch(() => undefined)
   return async () => ({ after: await behind, before })
 }
@@ -274,10 +275,10 @@ test('one that is there but gets nowhere shows, in the time that it is given', a
   const follower = closing(
     followLag({
       open: () => openOffsets(sluice.connection),
-      readings: (topics) => readings(topics, []),
+      groupTopics: (topics) => groupTopics(topics, []),
       onFailed: () => {},
       everyMs: 200,
-      looks: 4,
+      observations: 4,
     }),
   )
   const statuses = () =>
@@ -339,7 +340,7 @@ test('after Kafka was away it is looked at as before', async () => {
   const follower = closing(
     followLag({
       open: () => openOffsets(kafka),
-      readings: () => [aReading({ topic: 'work' })],
+      groupTopics: () => [aReading({ topic: 'work' })],
       onFailed: () => {},
       everyMs: 100,
     }),

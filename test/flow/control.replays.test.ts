@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
-import { taskRecord } from '../../control/tasks/record.ts'
+import { taskRecord } from '../../control/tasks/task-table.ts'
 import { deliveryId } from '../../delivery/routing.ts'
 import { packMetadata } from '../../kafka/consume/commits.ts'
 import { packAhead } from '../../kafka/consume/tracker.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createTurns } from '../../control/api/semaphore.ts'
+import { createSemaphore } from '../../control/api/concurrency.ts'
 import { openReaders, performSync, type SyncParts } from '../../control/tasks/audiences/perform.ts'
-import { upload } from '../../control/tasks/audiences/upload.ts'
+import { upload } from '../../control/tasks/audiences/upload-records.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import type { Sync } from '../../schemas/task.ts'
@@ -38,7 +38,7 @@ async function audiences() {
     producer,
     // what is told is read here, not by a router
     encode: (event) => Buffer.from(JSON.stringify(event)),
-    turns: createTurns(3),
+    semaphore: createSemaphore(3),
     keys: keysOf(Buffer.alloc(32)),
     writer: { write: async () => ({ ok: true }) },
     settings: {
@@ -67,7 +67,7 @@ async function audiences() {
     })
   }
 
-  const perform = (sync: Sync, owned = () => true) => performSync(sync, owned, parts)
+  const perform = (sync: Sync, isOwned = () => true) => performSync(sync, isOwned, parts)
   return { kafka, known, suppressed, uploaded, told, perform }
 }
 

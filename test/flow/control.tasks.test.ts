@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { MOST } from '../../control/tasks/perform.ts'
-import { taskRecord } from '../../control/tasks/record.ts'
+import { taskRecord } from '../../control/tasks/task-table.ts'
+import { MAX_COUNT } from '../../control/tasks/worker.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { taskCodec } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
@@ -90,7 +90,7 @@ test('a replay of what the topic does not hold any more fails, and says so', asy
 
 test('of what is over no more is kept than the newest ten thousand of a kind', async () => {
   const first = Date.now()
-  const syncs = Array.from({ length: MOST + 700 }, (_, each) => {
+  const syncs = Array.from({ length: MAX_COUNT + 700 }, (_, each) => {
     const at = new Date(first + each).toISOString()
     return aSync({ id: `${each}-${randomUUID()}`, state: 'done', createdAt: at, finishedAt: at })
   })
@@ -104,8 +104,8 @@ test('of what is over no more is kept than the newest ten thousand of a kind', a
       return 'ok' in task && task.ok && task.value.kind === 'sync' ? [task.value.id] : []
     })
   }
-  await until(async () => (await kept()).length === MOST, { timeout: 30_000 })
-  expect(new Set(await kept())).toEqual(new Set(syncs.slice(-MOST).map(({ id }) => id)))
+  await until(async () => (await kept()).length === MAX_COUNT, { timeout: 30_000 })
+  expect(new Set(await kept())).toEqual(new Set(syncs.slice(-MAX_COUNT).map(({ id }) => id)))
   const { status } = await sluice.api('get', `syncs/${syncs[0]?.id}`)
   expect([status, (await read('syncs?limit=1')).items]).toMatchObject([404, [{ id: syncs.at(-1)?.id }]])
 })

@@ -46,7 +46,7 @@ test('a key that opens no setting at the start is refused; the first is named, w
   await write(kafka, old, { sharedSecret: 's3cret' })
   const error = await follow(kafka, [fresh]).catch((reason: Error) => reason)
   expect(String(error)).toContain(
-    'CONFIG_KEY: does not fit destination/crm: no key of CONFIG_KEY has signed it',
+    'CONFIG_KEY: does not fit destination/crm: it is not signed with any key in CONFIG_KEY',
   )
   expect(String(error)).not.toContain('s3cret')
 })
@@ -60,7 +60,7 @@ test('a record that no key opens is named, and the last good one is gone by unti
   await until(() => settings.unreadable.size === 1)
   expect(settings.unreadable.get('destination/crm')).toEqual({
     ...shown,
-    reason: 'no key of CONFIG_KEY has signed it',
+    reason: 'it is not signed with any key in CONFIG_KEY',
   })
   expect(await settings.destination('crm')).toMatchObject({ sharedSecret: 'good' })
   expect([settings.isFresh(), faults]).toEqual([true, []])

@@ -13,7 +13,7 @@ import { codec } from '../../schemas/codec.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
-import type { Users } from '../../settings/suppressed.ts'
+import type { Users } from '../../settings/suppression-list.ts'
 
 export const RECEIVED_AT = Date.parse('2026-01-02T03:04:05.678Z')
 

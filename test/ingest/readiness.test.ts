@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isSourceUnreadable, logShortage, notReady } from '../../ingest/readiness.ts'
 import type { Room } from '../../kafka/admin/storage.ts'
-import type { Unreadable } from '../../settings/follow.ts'
+import type { Unreadable } from '../../settings/state.ts'
 
 const disk: Room = { of: 'disk', free: 1, reserve: 2 }
 const state = ({ isLoaded = true, stalledMs = 0, shortage = undefined as Room | undefined }) =>

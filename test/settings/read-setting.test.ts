@@ -35,7 +35,7 @@ test('a record of an earlier version is read with UNSIGNED_SETTINGS=accept alone
   expect(read(keys)).toMatchObject({ unread: 'sealed', reason: expect.stringContaining('UNSIGNED_SETTINGS') })
   expect(read(acceptingUnsigned(Buffer.alloc(32, 2)))).toMatchObject({
     unread: 'sealed',
-    reason: 'no key of CONFIG_KEY opens its secrets',
+    reason: 'no key in CONFIG_KEY opens its secrets',
   })
 })
 
@@ -52,16 +52,21 @@ describe('a record that cannot be read says why, without its secrets and users:'
   const printed = (record: object) => JSON.stringify(record)
 
   test.each([
-    ['no JSON', 'source/shop', '{"id":"sh', 'it is no JSON object'],
-    ['JSON that is no object', 'source/shop', 'null', 'it is no JSON object'],
+    ['no JSON', 'source/shop', '{"id":"sh', 'it is not a JSON object'],
+    ['JSON that is no object', 'source/shop', 'null', 'it is not a JSON object'],
     [
       'not its shape',
       'suppression/s1',
       printed({ ...suppression, sourceId: 'jane@example.com' }),
       'sourceId: ',
     ],
-    ['the key of another', 'suppression/s2', printed(suppression), 'its id is not that of its key'],
-    ['webhooks that are none', 'destination/crm', '{"webhooks":[null]}', 'it has not the shape of its kind'],
+    ['the key of another', 'suppression/s2', printed(suppression), 'its id does not match its key'],
+    [
+      'webhooks that are none',
+      'destination/crm',
+      '{"webhooks":[null]}',
+      'it does not have the shape of its kind',
+    ],
     ['a field of a newer version', 'suppression/s1', printed({ ...suppression, until: 'then' }), 'until'],
   ])('%s', (_what, owner, text, reason) => {
     expect(read(owner, text)).toMatchObject({ unread: 'malformed', reason: expect.stringContaining(reason) })
@@ -69,7 +74,7 @@ describe('a record that cannot be read says why, without its secrets and users:'
   })
 
   test('one that another key has signed, or that was signed as another record', () => {
-    const reason = 'no key of CONFIG_KEY has signed it'
+    const reason = 'it is not signed with any key in CONFIG_KEY'
     const written = sealRecord('source/shop', { ...source, writeKey: 'shop-write-key' }, keys)
     expect(read('source/shop', written, keysOf(Buffer.alloc(32, 2)))).toMatchObject({
       unread: 'sealed',

@@ -98,7 +98,7 @@ describe('while UNSIGNED_SETTINGS is accept', () => {
     ]
     for (const each of moved)
       expect(read(OWNER, JSON.stringify(each), upgrading)).toMatchObject({
-        reason: 'no key of CONFIG_KEY opens its secrets',
+        reason: 'no key in CONFIG_KEY opens its secrets',
       })
   })
 

@@ -6,53 +6,46 @@ import { type Begun, openTail, type TailRecord } from '../../../kafka/tables/tai
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { DEAD } from '../../../schemas/topics.ts'
-import {
-  createNewest,
-  decodeOrPass,
-  type Followed,
-  followed,
-  type Newest,
-  type Place,
-  type Unreadable,
-} from '../newest.ts'
-import type { DeadLetter } from './query.ts'
+import { decodeOrSkip, type Followed, followed, type Unreadable } from '../following.ts'
+import { createRecentRecords, type Place, type RecentRecords } from '../recent-records.ts'
+import type { DeadLetter } from './dead-letter.ts'
 
-/** The dead letters of late: what each of them is, and where in the topic it lies. */
+/** Recent dead letters, without their bodies, and where each lies in the topic. */
 export type DeadLetters = Followed & {
-  newest: Pick<Newest<DeadLetter>, 'all' | 'page' | 'oldest'>
+  recent: Pick<RecentRecords<DeadLetter>, 'all' | 'page' | 'oldest'>
   isPartial: Extent['isPartial']
-  /** Of the topic now. @throws when Kafka does not answer. */
-  lows(): Promise<Lows>
+  /** @throws if Kafka does not answer. */
+  firstOffsets(): Promise<FirstOffsets>
   readBodies: ReadBodies
   close(): Promise<void>
 }
 
 /** About 300 bytes each. */
-const MOST = 100_000
+const MAX_COUNT = 100_000
 
 export async function followDead(options: {
   connection: Connection
   codec: Pick<Codec<Delivery>, 'decode'>
   onUnreadable: (reason: Unreadable) => void
-  /** Told of each that is read, those from before this process too. */
+  /** Includes dead letters from before this process started. */
   onRead: (letter: DeadLetter) => void
   onFatal: (error: Error) => void
 }): Promise<DeadLetters> {
   const { connection, codec, onUnreadable, onRead, onFatal } = options
   const extent = createExtent()
-  const newest = createNewest<DeadLetter>({ most: MOST, onDropped: extent.dropped })
-  const decode = decodeOrPass(codec, onUnreadable)
+  const recent = createRecentRecords<DeadLetter>({ maxCount: MAX_COUNT, onDropped: extent.dropped })
+  const decode = decodeOrSkip(codec, onUnreadable)
   const [reader, tail] = await Promise.all([
     openReader({ connection, topic: DEAD, onFatal }),
     openTail({
       connection,
       topics: [DEAD],
-      // with their bodies they are read: no more than can be held
-      last: (partitions) => Math.ceil(MOST / partitions),
+      // reading fetches the bodies too, so read no more than can be held
+      last: (partitions) => Math.ceil(MAX_COUNT / partitions),
       onRecord: ({ value, ...record }) =>
         decode(value, (delivery) => {
           const letter = letterOf(delivery, record)
-          newest.add(letter)
+          recent.add(letter)
           onRead(letter)
         }),
       onFatal,
@@ -60,10 +53,10 @@ export async function followDead(options: {
   ])
   extent.begun(tail.begun)
   return {
-    newest,
-    ...followed(tail, newest),
+    recent,
+    ...followed(tail, recent),
     isPartial: extent.isPartial,
-    lows: reader.bounds,
+    firstOffsets: reader.bounds,
     readBodies: bodiesFrom(reader, codec),
     close: async () => void (await Promise.all([tail.close(), reader.close()])),
   }
@@ -71,7 +64,7 @@ export async function followDead(options: {
 
 type Found = Pick<TailRecord, 'partition' | 'offset' | 'timestamp'>
 
-/** A record of another writer may lack what ours set. */
+/** Records of other writers may lack fields that ours set. */
 function letterOf(
   { deliveryId, messageId, destinationId, deadReason, deadAt }: Delivery,
   { partition, offset, timestamp }: Found,
@@ -82,17 +75,20 @@ function letterOf(
 
 type Where = Pick<Place, 'partition' | 'offset'>
 
-/** Reads the deliveries at these places; what the topic has no more, or cannot be read, is left out. @throws when Kafka does not answer. */
+/**
+ * Reads the deliveries at these places, except expired and unreadable ones.
+ * @throws if Kafka does not answer.
+ */
 export type ReadBodies = <T extends Where>(places: readonly T[]) => Promise<Map<T, Delivery>>
 
 export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Delivery>, 'decode'>): ReadBodies {
   return async <T extends Where>(places: readonly T[]) => {
-    const wanted = new Map(places.map((place) => [keyOf(place), place]))
+    const byKey = new Map(places.map((place) => [keyOf(place), place]))
     const found = new Map<T, Decoded<Delivery> | Promise<Decoded<Delivery>>>()
     const partitions = rangesOf(places).map(async (ranges) => {
       for (const range of ranges)
         await reader.read(range, (value, offset) => {
-          const place = wanted.get(keyOf({ partition: range.partition, offset }))
+          const place = byKey.get(keyOf({ partition: range.partition, offset }))
           if (place) found.set(place, codec.decode(value))
         })
     })
@@ -108,15 +104,13 @@ export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Deliv
 
 const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`
 
-/** Of each partition the first offset that the topic has. */
-export type Lows = ReadonlyMap<number, { low: number }>
+export type FirstOffsets = ReadonlyMap<number, { low: number }>
 
-/** How much of a topic is held: of each partition all from some offset on. */
+/** Which part of a topic is held: everything from some offset on, by partition. */
 export type Extent = {
   begun(begun: readonly Begun[]): void
   dropped(place: Where): void
-  /** Whether the topic has more than is held. */
-  isPartial(lows: Lows): boolean
+  isPartial(firstOffsets: FirstOffsets): boolean
 }
 
 export function createExtent(): Extent {
@@ -128,23 +122,22 @@ export function createExtent(): Extent {
       for (const { partition, from } of begun) raise(partition, from)
     },
     dropped: ({ partition, offset }) => void raise(partition, offset + 1),
-    isPartial: (lows) => [...lows].some(([partition, { low }]) => low < (heldFrom.get(partition) ?? 0)),
+    isPartial: (firstOffsets) =>
+      [...firstOffsets].some(([partition, { low }]) => low < (heldFrom.get(partition) ?? 0)),
   }
 }
 
-/** @returns whether the topic still has it. */
-export const isThere = (lows: Lows, { partition, offset }: Where): boolean =>
-  offset >= (lows.get(partition)?.low ?? 0)
+export const isStillInTopic = (firstOffsets: FirstOffsets, { partition, offset }: Where): boolean =>
+  offset >= (firstOffsets.get(partition)?.low ?? 0)
 
-/** So many others are read with them: one fetch brings about as many, wanted or not. */
+/** Gaps up to this size are read along: a fetch returns about this many records anyway. */
 const NEAR = 50
 
-/** What to read to get these records: of each partition its ranges, in order. */
 export function rangesOf(places: readonly Where[]): Range[][] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
-  return [...byPartition].map(([partition, among]) => {
+  return [...byPartition].map(([partition, inPartition]) => {
     const ranges: Range[] = []
-    for (const { offset } of among.toSorted((a, b) => a.offset - b.offset)) {
+    for (const { offset } of inPartition.toSorted((a, b) => a.offset - b.offset)) {
       const last = ranges.at(-1)
       if (last && offset - last.to <= NEAR) last.to = offset + 1
       else ranges.push({ partition, from: offset, to: offset + 1 })

@@ -3,14 +3,14 @@ import { z } from 'zod'
 import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery, PastAttempt } from '../../../schemas/delivery.ts'
-import { type Answer, pageOf } from '../../api/answer.ts'
-import { isoTime, operation, timeShape } from '../../api/operation.ts'
-import { patiently } from '../../api/semaphore.ts'
-import { path } from '../../api/serve.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { addPath, operation } from '../../api/operation.ts'
+import { pageOf } from '../../api/pagination.ts'
+import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
-import { isLoadedSoon, loading, unreachable } from '../newest.ts'
-import { type DeadLetters, isThere } from './follow.ts'
-import { type DeadAsked, type DeadLetter, deadShape, isAskedFor } from './query.ts'
+import { isLoadedSoon, loading, unreachable } from '../following.ts'
+import { type DeadLetter, type DeadQuery, deadQueryShape, matchesQuery } from './dead-letter.ts'
+import { type DeadLetters, isStillInTopic } from './follow.ts'
 
 export const afterwardsShape = z.strictObject({ outcome: z.enum(OUTCOMES), at: timeShape })
 
@@ -32,13 +32,10 @@ export const deadLetterShape = z
     reason: z.string(),
     deadAt: timeShape,
     attempts: z.array(pastShape),
-    body: z
-      .string()
-      .nullable()
-      .describe('What every attempt posted; null: the topic does not have it any more.'),
+    body: z.string().nullable().describe('What every attempt posted; null if it has expired from the topic.'),
     afterwards: afterwardsShape
       .nullable()
-      .describe('What came of it when it was replayed, as far as attempts of late tell; null: nothing yet.'),
+      .describe('Result of a replay, as far as recent attempts show it; null: none yet.'),
   })
   .meta({ id: 'DeadLetter' })
 
@@ -48,24 +45,23 @@ export type DeadRouteParts = { dead: Omit<DeadLetters, 'close'>; log: Pick<Logge
 
 const answerShape = pageOf(deadLetterShape).extend({
   counts: z.array(countShape),
-  partial: z.boolean().describe('Whether the topic has more than is counted.'),
+  partial: z.boolean().describe('Whether the topic has more dead letters than are counted.'),
   oldest: timeShape,
 })
 
-/** `/dead`: how many deliveries were given up and why, and which, newest first. */
 export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & AttemptRouteParts): void {
   const { dead, log } = parts
-  path(api, '/dead', {
+  addPath(api, '/dead', {
     GET: operation({
-      summary: 'What was given up',
+      summary: 'List dead letters',
       description:
-        '`counts`: of each destination and reason, of the last 100,000; `partial`: there are more. `items`: newest first.',
-      query: deadShape,
-      answers: { 200: { description: 'Counts, and a page.', body: answerShape } },
+        '`counts` covers the last 100,000, by destination and reason; `partial` says that there are more. `items` come newest first.',
+      query: deadQueryShape,
+      responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
       async handle({ query }) {
         if (!(await isLoadedSoon(dead))) return loading
         try {
-          return await patiently(answer(query, parts))
+          return await withTimeout(respond(query, parts))
         } catch (err) {
           log.warn({ err }, 'dead letters could not be read')
           return unreachable
@@ -75,27 +71,27 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
   })
 }
 
-async function answer(
-  asked: DeadAsked,
+async function respond(
+  query: DeadQuery,
   { dead, attempts }: DeadRouteParts & AttemptRouteParts,
-): Promise<Answer> {
-  const lows = await dead.lows()
-  const there = dead.newest.all().filter((letter) => isThere(lows, letter))
-  const isWanted = isAskedFor(asked)
-  const { items, next } = dead.newest.page({
-    ...asked,
-    isWanted: (letter) => isWanted(letter) && isThere(lows, letter),
+): Promise<ApiResponse> {
+  const firstOffsets = await dead.firstOffsets()
+  const there = dead.recent.all().filter((letter) => isStillInTopic(firstOffsets, letter))
+  const matches = matchesQuery(query)
+  const { items, next } = dead.recent.page({
+    ...query,
+    matches: (letter) => matches(letter) && isStillInTopic(firstOffsets, letter),
   })
   const bodies = await dead.readBodies(items)
-  const oldest = dead.newest.oldest()
+  const oldest = dead.recent.oldest()
   return {
     status: 200,
     body: {
       counts: counts(there),
-      partial: dead.isPartial(lows),
+      partial: dead.isPartial(firstOffsets),
       oldest: oldest === null || there.length === 0 ? null : isoTime(oldest),
       items: items.map((letter) =>
-        shownDead(letter, {
+        deadLetterResponse(letter, {
           delivery: bodies.get(letter),
           afterwards: afterwards(letter, attempts.ofMessage(letter.messageId)),
         }),
@@ -107,7 +103,7 @@ async function answer(
 
 export type Count = z.infer<typeof countShape>
 
-/** How many there are of each destination and reason, the most first. */
+/** Largest first. */
 export function counts(letters: Iterable<DeadLetter>): Count[] {
   const found = new Map<string, Count>()
   for (const { destinationId, reason } of letters) {
@@ -124,24 +120,25 @@ const keyOf = ({ destinationId, reason }: Count) => `${destinationId}/${reason}`
 type Shown = z.infer<typeof deadLetterShape>
 
 /**
- * A dead letter as it is answered: users' data, and nothing of the destination's settings, as its URLs may hold secrets.
- * @param known.delivery undefined: the topic does not have it any more.
+ * Holds users' data, but nothing of the destination's settings, because its URLs may hold secrets.
+ * @param known.delivery undefined if it has expired from the topic.
  */
-export function shownDead(
+export function deadLetterResponse(
   letter: DeadLetter,
   { delivery, ...known }: { delivery: Delivery | undefined; afterwards: ReturnType<typeof afterwards> },
 ): Shown {
   const { time, deliveryId, messageId, destinationId, reason } = letter
-  const attempts = delivery?.history.map(shownPast) ?? []
+  const attempts = delivery?.history.map(pastAttemptResponse) ?? []
   const body = delivery?.body ?? null
   return { deliveryId, messageId, destinationId, reason, deadAt: isoTime(time), attempts, body, ...known }
 }
 
-const shownPast = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })
+const pastAttemptResponse = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })
 
 /**
- * What came of a dead letter that was replayed: that it was delivered, or else the last attempt.
- * @param attempts those that are held of its message. @returns null: none was made since it was given up.
+ * The result of a replay: delivered, otherwise the outcome of its last attempt.
+ * @param attempts those known for its message.
+ * @returns null if there was none since it was given up.
  */
 export function afterwards(
   { deliveryId, time }: Pick<DeadLetter, 'deliveryId' | 'time'>,

@@ -5,28 +5,27 @@ import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Destination } from '../../../settings/settings.ts'
 import { outcomeOf } from '../attempts.ts'
-import type { DeadLetter } from '../dead/query.ts'
+import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
- * `waiting`: nothing was tried yet. `retrying`: tried or put off, and to be tried again. `unknown`: it is too old for what is
- * known of attempts.
+ * `waiting`: not attempted yet. `retrying`: attempted or deferred, with another attempt to come. `unknown`:
+ * older than the attempts that are known.
  */
 export const STATES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled', 'unknown'] as const
 export type State = (typeof STATES)[number]
 
-/** `source`: it is not connected to the event's source; `removed`: there is no such destination any more. */
+/** `source`: not connected to the event's source. `removed`: the destination no longer exists. */
 export type Reason = Unmatched | 'source' | 'removed'
 
-/** What became of an event at a destination. Times are ms since 1970. */
-export type Fate = {
+/** Times are ms since 1970. */
+export type DeliveryStatus = {
   destinationId: string
   deliveryId: string
-  /** By the settings of now. */
+  /** By the current settings. */
   routed: boolean
   reason: Reason | null
-  /** Null: it is not routed, and nothing was ever tried. */
+  /** Null: not routed and never attempted. */
   state: State | null
-  /** Oldest first. */
   attempts: readonly Attempt[]
   nextAttemptAt: number | null
   dead: Pick<DeadLetter, 'reason' | 'time'> | null
@@ -34,15 +33,20 @@ export type Fate = {
 
 export type Known = {
   destination: Destination | undefined
-  /** Of the delivery, oldest first. */
+  /** Of this delivery, oldest first. */
   attempts: readonly Attempt[]
   dead: DeadLetter | undefined
   /** Since when all attempts are known. */
   knownSince: number
 }
 
-/** By the router's own decisions and the deliverer's. */
-export function fateOf(event: Event, destinationId: string, known: Known, ladder: Ladder): Fate {
+/** Applies the rules of the router and the deliverer. */
+export function deliveryStatus(
+  event: Event,
+  destinationId: string,
+  known: Known,
+  ladder: Ladder,
+): DeliveryStatus {
   const { destination, attempts, dead } = known
   const reason = reasonAgainst(event, destination)
   return {
@@ -52,7 +56,7 @@ export function fateOf(event: Event, destinationId: string, known: Known, ladder
     reason,
     attempts,
     dead: dead ?? null,
-    ...standing(event, reason === null, known, ladder),
+    ...stateOf(event, reason === null, known, ladder),
   }
 }
 
@@ -62,46 +66,53 @@ function reasonAgainst(event: Event, destination: Destination | undefined): Reas
   return unmatched(event, destination) ?? null
 }
 
-/** Whether there may have been attempts that are not known. */
-export function isMissing({ state, attempts }: Fate, receivedAt: number, knownSince: number): boolean {
+/** Whether there may be unknown attempts. */
+export function isMissing(
+  { state, attempts }: DeliveryStatus,
+  receivedAt: number,
+  knownSince: number,
+): boolean {
   const isOpen = state === 'unknown' || state === 'retrying'
-  // it is over, but what it answered is not known
-  const isUntold = state === 'dead' && attempts.length === 0
-  return (isOpen || isUntold) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
+  // it is over, but the receiver's response is not known
+  const isUnexplained = state === 'dead' && attempts.length === 0
+  return (isOpen || isUnexplained) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
 }
 
-type Standing = Pick<Fate, 'state' | 'nextAttemptAt'>
+type CurrentState = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
 
-function standing(
+function stateOf(
   event: Event,
   isRouted: boolean,
   { attempts, dead, knownSince }: Known,
   ladder: Ladder,
-): Standing {
-  const is = (state: State | null): Standing => ({ state, nextAttemptAt: null })
+): CurrentState {
+  const is = (state: State | null): CurrentState => ({ state, nextAttemptAt: null })
   const last = attempts.at(-1)
   if (attempts.some(({ outcome }) => outcome === 'delivered')) return is('delivered')
-  // what was replayed is tried again after it was given up
+  // a replay attempts it again after it was given up
   if (dead && (!last || last.startedAt <= dead.time)) return is('dead')
   if (!last && !isRouted) return is(null)
   if (!last) return is(event.receivedAt >= knownSince ? 'waiting' : 'unknown')
   if (last.outcome === 'cancelled') return is('cancelled')
-  const after = afterRound(attempts, last, ladder)
+  const after = afterAttempt(attempts, last, ladder)
   const longestMs = Math.max(0, ...ladder.ladder.map(({ delayMs }) => delayMs))
-  // what came of the next attempt is not known any more
+  // the next attempt is too old to be known
   const isOld = (after.nextAttemptAt ?? last.startedAt + longestMs) < knownSince
   return after.state === 'retrying' && isOld ? is('unknown') : after
 }
 
-/** What the deliverer decides by the last round, as far as the log tells: a receiver's Retry-After and the end of a deferral it does not. */
-export function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): Standing {
-  const latest = roundOf(attempts, last)
+/**
+ * What the deliverer decided after the last attempt, as far as the log shows it: not a receiver's
+ * Retry-After, nor the end of a deferral.
+ */
+export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): CurrentState {
+  const latest = lastAttemptPerWebhook(attempts, last)
   const round = latest.filter(({ outcome }) => outcome !== 'deferred')
   const isDeferred = round.length < latest.length && !round.some(({ outcome }) => outcome === 'retry')
   if (isDeferred) return { state: 'retrying', nextAttemptAt: null }
   const endedAt = Math.max(...round.map(({ startedAt, durationMs }) => startedAt + durationMs))
   const first = attempts.findLast(({ attempt, outcome }) => attempt === 1 && outcome !== 'deferred')
-  const delivery = { ...BARE, attempt: last.attempt - 1, firstAttemptAt: first?.startedAt ?? null }
+  const delivery = { ...EMPTY_DELIVERY, attempt: last.attempt - 1, firstAttemptAt: first?.startedAt ?? null }
   const posted = round.map((each) => ({
     ...each,
     urlIndex: each.urlIndex ?? 0,
@@ -114,14 +125,13 @@ export function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: 
   return { state: 'retrying', nextAttemptAt: decided.dueAt }
 }
 
-/** The latest record of each URL in the last attempt. Before it, the URL may have been deferred. */
-function roundOf(attempts: readonly Attempt[], last: Attempt): Attempt[] {
+/** The last attempt's latest record of each webhook; earlier ones may be deferrals. */
+function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
   return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]
 }
 
-/** Of a delivery all that the ladder goes by is in its attempts. */
-const BARE: Delivery = {
+const EMPTY_DELIVERY: Delivery = {
   ...UNATTEMPTED,
   deliveryId: '',
   messageId: '',

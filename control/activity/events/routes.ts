@@ -5,22 +5,22 @@ import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
-import type { Facts } from '../../../settings/resource.ts'
-import { type Answer, pageOf, problem } from '../../api/answer.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
 import { audit } from '../../api/audit.ts'
-import { isoTime, operation, timeShape } from '../../api/operation.ts'
-import { patiently } from '../../api/semaphore.ts'
-import { path } from '../../api/serve.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { addPath, operation } from '../../api/operation.ts'
+import { pageOf } from '../../api/pagination.ts'
+import { type ApiResponse, isoTime, problem, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
-import type { DeadLetter } from '../dead/query.ts'
+import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
-import { explaining, faultShape, type LogFaults } from '../lag/log-faults.ts'
-import { isLoadedSoon, loading, unreachable } from '../newest.ts'
-import { type Fate, fateOf, isMissing } from './delivery-status.ts'
+import { isLoadedSoon, loading, unreachable } from '../following.ts'
+import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
+import { type DeliveryStatus, deliveryStatus, isMissing } from './delivery-status.ts'
+import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
+import { type EventsQuery, eventsQueryShape } from './matches.ts'
 import type { EventSearch } from './search.ts'
-import { eventShape, shownEvent, shownRejection } from './shown.ts'
-import { merged, type Trace } from './trace.ts'
-import { type EventsAsked, eventsShape } from './wanted.ts'
+import { mergeAttempts, type Trace } from './trace.ts'
 
 export type EventRouteParts = AttemptRouteParts &
   DeadRouteParts & {
@@ -33,37 +33,38 @@ export type EventRouteParts = AttemptRouteParts &
   }
 
 const tooMany = problem(
-  { code: 'too_many_searches', message: 'As many searches as may be are under way: try again in a moment' },
+  { code: 'too_many_searches', message: 'Too many searches are in progress: try again in a moment' },
   { 'retry-after': '1' },
 )
 const answerShape = pageOf(eventShape).extend({
   searchedSince: timeShape.describe(
-    'All that came in from then on has been searched. Null: all that there is. While there is a `next`, older ones may follow.',
+    'Everything received since then has been searched; null: everything. If there is a `next`, older calls may follow.',
   ),
   faults: faultShape
     .array()
     .describe(
-      'What Kafka has lost or removed that may explain why a call is not found (topic `events`), or why nothing more is known of a delivery (other topics). As in `GET /api/lag`.',
+      'Records that Kafka lost or removed, which may explain why a call is not found (topic `events`) or why a delivery does not go on (other topics). As in `GET /api/lag`.',
     ),
 })
 
-/** `/events`: where a call is, by any of its ids. */
 export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void {
-  path(api, '/events', {
+  addPath(api, '/events', {
     GET: operation({
-      summary: 'Where is my event?',
+      summary: 'Find calls and the status of their deliveries',
       description:
-        'Calls, accepted or rejected, newest first: to which destinations each goes by the settings of now, and what became of it there. Topics are read on demand, so a request searches for 3 s at most; `next` goes on from there.',
-      query: eventsShape,
-      answers: { 200: { description: 'A page; it may be empty and have a next.', body: answerShape } },
-      refuses: ['too_many_searches'],
+        'Accepted and rejected calls, newest first. Each shows the destinations that it goes to by the current settings, and the status there. The search reads topics on demand, for at most 3 s a request; use `next` to continue.',
+      query: eventsQueryShape,
+      responses: {
+        200: { description: 'A page. It may be empty and still have a `next`.', body: answerShape },
+      },
+      errorCodes: ['too_many_searches'],
       async handle({ query, caller }) {
-        // who looks for a person's data is on record; whom, as everywhere in the log, is not
+        // a search for a person's data is audited, without the person's id
         if (query.userId !== undefined || query.anonymousId !== undefined)
           audit(parts.log, caller, { what: 'search', outcome: 'searched' })
         if (!(await isLoadedSoon(parts.attempts)) || !(await isLoadedSoon(parts.dead))) return loading
         try {
-          return await patiently(answer(query, parts))
+          return await withTimeout(respond(query, parts))
         } catch (err) {
           parts.log.warn({ err }, 'events could not be searched')
           return unreachable
@@ -73,21 +74,21 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
   })
 }
 
-async function answer(asked: EventsAsked, parts: EventRouteParts): Promise<Answer> {
+async function respond(query: EventsQuery, parts: EventRouteParts): Promise<ApiResponse> {
   const { events, settings } = parts
-  const named = asked.deliveryId === undefined ? undefined : namedBy(asked.deliveryId, parts)
+  const named = query.deliveryId === undefined ? undefined : namedBy(query.deliveryId, parts)
   const connected = connectedTo(settings.destinations)
-  const more = [named?.destinationId ?? [], asked.destinationId ?? []].flat()
+  const more = [named?.destinationId ?? [], query.destinationId ?? []].flat()
   const destinationsOf = (sourceId: string) => [...connected(sourceId), ...more]
   const searching = events.search(
-    { ...asked, messageId: asked.messageId ?? named?.messageId, sourceId: asked.sourceId ?? named?.sourceId },
+    { ...query, messageId: query.messageId ?? named?.messageId, sourceId: query.sourceId ?? named?.sourceId },
     destinationsOf,
   )
   if (!searching) return tooMany
   const { items, next, searchedSince } = await searching
-  const fates = await fatesOf(
+  const statuses = await statusesOf(
     items.flatMap((item) => ('event' in item ? item.event : [])),
-    asked.destinationId,
+    query.destinationId,
     parts,
   )
   return {
@@ -95,26 +96,26 @@ async function answer(asked: EventsAsked, parts: EventRouteParts): Promise<Answe
     body: {
       items: items.map((item) =>
         'event' in item
-          ? shownEvent(item.event, fates.get(item.event) ?? [])
-          : shownRejection(item.rejected, settings.sources.get(item.rejected.sourceId)?.writeKey),
+          ? eventResponse(item.event, statuses.get(item.event) ?? [])
+          : rejectionResponse(item.rejected, settings.sources.get(item.rejected.sourceId)?.writeKey),
       ),
       next,
       searchedSince: searchedSince === null ? null : isoTime(searchedSince),
-      faults: explaining(parts.faults.all(), { since: asked.since, openSince: openSince(fates) }),
+      faults: relevantFaults(parts.faults.all(), { since: query.since, openSince: openSince(statuses) }),
     },
   }
 }
 
-/** What is not over, as far as is known: its record may be one that Kafka has lost. */
-const OPEN: ReadonlySet<Fate['state']> = new Set(['waiting', 'retrying', 'unknown'])
+/** Not over, as far as known: Kafka may have lost its record. */
+const OPEN: ReadonlySet<DeliveryStatus['state']> = new Set(['waiting', 'retrying', 'unknown'])
 
-/** @returns when the oldest of these came in that has an open delivery, in ms since 1970. */
-function openSince(fates: Fates): number | undefined {
-  const open = [...fates].filter(([, of]) => of.some(({ state }) => OPEN.has(state)))
+/** @returns when the oldest of these events with an open delivery was received. */
+function openSince(statuses: Statuses): number | undefined {
+  const open = [...statuses].filter(([, of]) => of.some(({ state }) => OPEN.has(state)))
   return open.length === 0 ? undefined : Math.min(...open.map(([{ receivedAt }]) => receivedAt))
 }
 
-/** @returns the ids of the destinations that are connected to a source, switched off ones too. */
+/** Includes disabled destinations. */
 function connectedTo(destinations: Facts['destinations']): (sourceId: string) => readonly string[] {
   const known = new Map<string, string[]>()
   return (sourceId) => {
@@ -126,19 +127,19 @@ function connectedTo(destinations: Facts['destinations']): (sourceId: string) =>
   }
 }
 
-type Fates = Map<Event, Fate[]>
+type Statuses = Map<Event, DeliveryStatus[]>
 
-/** At each destination that is connected to its source, that it has been tried for, or that is asked for. */
-async function fatesOf(
+/** Covers each destination that is connected to the event's source, was attempted, or is asked for. */
+async function statusesOf(
   events: readonly Event[],
   destinationId: string | undefined,
   { settings, ladder, attempts, dead, trace }: EventRouteParts,
-): Promise<Fates> {
+): Promise<Statuses> {
   const history: History = historyOf(events, { attempts, dead, now: Date.now() })
   const connected = connectedTo(settings.destinations)
   const { knownSince } = history
 
-  const fates = (traced?: Map<string, Attempt[]>): Fates =>
+  const statuses = (traced?: Map<string, Attempt[]>): Statuses =>
     new Map(
       events.map((event) => {
         const ids = destinationId
@@ -148,54 +149,52 @@ async function fatesOf(
       }),
     )
 
-  function fate(event: Event, id: string, traced?: Map<string, Attempt[]>): Fate {
+  function fate(event: Event, id: string, traced?: Map<string, Attempt[]>): DeliveryStatus {
     const known = history.of(deliveryId(id, event))
-    const all = merged(traced?.get(deliveryId(id, event)) ?? [], known.attempts)
+    const all = mergeAttempts(traced?.get(deliveryId(id, event)) ?? [], known.attempts)
     const destination = settings.destinations.get(id)
-    return fateOf(event, id, { ...known, attempts: all, destination, knownSince }, ladder)
+    return deliveryStatus(event, id, { ...known, attempts: all, destination, knownSince }, ladder)
   }
 
-  const first = fates()
-  const missed = [...first].flatMap(([{ receivedAt }, of]) =>
+  const first = statuses()
+  const incomplete = [...first].flatMap(([{ receivedAt }, of]) =>
     of.filter((each) => isMissing(each, receivedAt, knownSince)).map((each) => ({ ...each, receivedAt })),
   )
-  return missed.length === 0 ? first : fates(await trace(missed, knownSince))
+  return incomplete.length === 0 ? first : statuses(await trace(incomplete, knownSince))
 }
 
 type Held = {
-  attempts: Pick<AttemptRouteParts['attempts'], 'newest' | 'ofMessage'>
-  dead: Pick<DeadRouteParts['dead'], 'newest'>
+  attempts: Pick<AttemptRouteParts['attempts'], 'recent' | 'ofMessage'>
+  dead: Pick<DeadRouteParts['dead'], 'recent'>
 }
 
-/** What is known of some events' deliveries. */
 export type History = {
-  /** Attempts oldest first, and the last time that it was given up. */
+  /** Attempts, oldest first, and the last time the delivery was given up. */
   of(deliveryId: string): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
-  /** Those that it has been tried for, or given up at. */
   destinationsOf(event: Event): readonly string[]
   /** Since when all attempts are known, in ms since 1970. */
   knownSince: number
 }
 
-/** Of what is held: of dead letters in one pass over all, whatever the number of events. */
+/** One pass over all dead letters, whatever the number of events. */
 export function historyOf(
   events: readonly Pick<Event, 'messageId'>[],
   { attempts, dead, now }: Held & { now: number },
 ): History {
-  const wanted = new Set(events.map(({ messageId }) => messageId))
-  const tried = [...wanted]
+  const messageIds = new Set(events.map(({ messageId }) => messageId))
+  const attempted = [...messageIds]
     .flatMap((messageId) => [...attempts.ofMessage(messageId)])
     .sort((one, other) => one.startedAt - other.startedAt)
-  const letters = dead.newest.all().filter(({ messageId }) => wanted.has(messageId))
-  const triedBy = Map.groupBy(tried, ({ deliveryId }) => deliveryId)
-  const deadBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
-  const places = [...tried, ...letters]
-  const heldSince = attempts.newest.oldest() ?? Number.NEGATIVE_INFINITY
+  const letters = dead.recent.all().filter(({ messageId }) => messageIds.has(messageId))
+  const attemptsBy = Map.groupBy(attempted, ({ deliveryId }) => deliveryId)
+  const lettersBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
+  const places = [...attempted, ...letters]
+  const heldSince = attempts.recent.oldest() ?? Number.NEGATIVE_INFINITY
   return {
     knownSince: Math.max(heldSince, now - ATTEMPTS_RETENTION),
     of: (id) => ({
-      attempts: triedBy.get(id) ?? [],
-      dead: deadBy.get(id),
+      attempts: attemptsBy.get(id) ?? [],
+      dead: lettersBy.get(id),
     }),
     destinationsOf: (event) => {
       const ids = new Set(
@@ -204,17 +203,16 @@ export function historyOf(
           .map(({ destinationId }) => destinationId),
       )
       // another source may have sent the same messageId
-      const isKnown = (id: string) => triedBy.has(id) || deadBy.has(id)
+      const isKnown = (id: string) => attemptsBy.has(id) || lettersBy.has(id)
       return [...ids].filter((id) => isKnown(deliveryId(id, event)))
     },
   }
 }
 
-/** @returns the call that a delivery is of, as far as an attempt or a dead letter tells of it. */
 export function namedBy(
   id: string,
   { attempts, dead }: Held,
 ): { messageId: string; destinationId: string; sourceId?: string } | undefined {
-  const tried = attempts.newest.all().find(({ attempt }) => attempt.deliveryId === id)
-  return tried?.attempt ?? dead.newest.all().find(({ deliveryId }) => deliveryId === id)
+  const attempted = attempts.recent.all().find(({ attempt }) => attempt.deliveryId === id)
+  return attempted?.attempt ?? dead.recent.all().find(({ deliveryId }) => deliveryId === id)
 }

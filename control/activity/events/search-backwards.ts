@@ -1,43 +1,40 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import type { Reader } from '../../../kafka/tables/reader.ts'
-import type { Turns } from '../../api/semaphore.ts'
-import { compare, cursorOf, type Place } from '../newest.ts'
+import type { Semaphore } from '../../api/concurrency.ts'
+import { compare, cursorOf, type Place } from '../recent-records.ts'
 
-/** A topic to be searched: all of it, or these partitions of it. */
 export type Part<T> = {
   topic: string
   isSearched(partition: number): boolean
   read: Reader['read']
-  /** What is looked for and found in a record; undefined: nothing. Must not keep value or key. */
+  /** @returns the match in a record, or undefined. Must not keep `value` or `key`. */
   find(value: Buffer | null, key: Buffer | null): Found<T>
 }
 
 type Found<T> = T | undefined | Promise<T | undefined>
 
 export type Search<T> = {
-  /** Always in this order: places say which it is. */
+  /** Always in the same order, because cursors depend on it. */
   parts: readonly Part<T>[]
   offsets: Pick<Offsets, 'bounds' | 'at'>
   limit: number
   cursor?: Place | undefined
-  /** ms since 1970. */
   since?: number | undefined
   until?: number | undefined
   now: number
-  /** Records that are read at once, about. */
+  /** Records to read at once, roughly. */
   step: number
-  /** Records that are read in all, about. */
+  /** Records to read in total, roughly. */
   most: number
-  /** Asked behind each step. */
   isOver(): boolean
-  /** Ranges of one partition are read one at a time: others may search as well. */
-  inTurn: Turns
+  /** Serializes reads: a reader reads one range of a partition at a time, and other searches run too. */
+  semaphore: Semaphore
 }
 
-/** `searchedSince`: ms since 1970; all that came from then on was searched. Null: all that there is. */
+/** `searchedSince`: ms since 1970; everything received since then was searched. Null: everything. */
 export type Searched<T> = { items: T[]; next: string | null; searchedSince: number | null }
 
-/** Where in a partition is searched: what lies from `low` to before `to`. */
+/** What is still to search: from `low` to before `to`. */
 type Spot = { index: number; partition: number; low: number; to: number }
 type Window = { from: number; spots: (Spot & { from: number })[]; records: number }
 type Item<T> = Place & { found: T }
@@ -46,14 +43,15 @@ const FIRST_MS = 10_000
 const WIDER = 4
 
 /**
- * Reads topics from their end backwards, newest first, a window of time at a time: Kafka knows the offsets of a time. A record's
- * time is the latest up to it in its partition, for which the offset of a time is exact, whatever the clocks that wrote.
+ * Reads topics backwards, newest first, one time window after the other, using Kafka's index of offsets by
+ * time. A record counts with the latest time up to it in its partition: for that time the index is exact,
+ * whatever the writers' clocks say.
  */
 export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
   const { limit, cursor, since = 0, until, now, most, isOver } = search
-  const asked = cursor ? timeBehind(cursor) : until
-  // below zero a time means something else to Kafka
-  const top = asked === undefined ? undefined : Math.max(0, asked)
+  const end = cursor ? timeBehind(cursor) : until
+  // to Kafka, negative times have a special meaning
+  const top = end === undefined ? undefined : Math.max(0, end)
   let spots = await spotsBefore(search, top)
   let to = top ?? now
   let widthMs = FIRST_MS
@@ -79,7 +77,7 @@ export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
 
 const foundIn = <T>({ found }: Item<T>): T => found
 
-/** What is older than this time, and nothing of it: no place of that time is before this one. */
+/** Sorts before every record of this time. */
 const before = (time: number): Place => ({ time, partition: 0, offset: 0 })
 
 const timeBehind = ({ time, partition, offset }: Place) => (partition === 0 && offset === 0 ? time : time + 1)
@@ -100,7 +98,7 @@ async function spotsBefore<T>({ parts, offsets }: Search<T>, top: number | undef
   return found.flat()
 }
 
-/** As wide as it may be with no more records than are to be read at once; never narrower than a millisecond. */
+/** The widest window with no more records than to read at once, but at least 1 ms. */
 async function windowBefore<T>(
   { spots, to, widthMs, since }: { spots: readonly Spot[]; to: number; widthMs: number; since: number },
   { parts, offsets, step }: Search<T>,
@@ -123,9 +121,9 @@ async function windowBefore<T>(
   }
 }
 
-/** @returns newest first, one more than are wanted at most. */
+/** @returns newest first, at most one more than the limit. */
 async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Item<T>[]> {
-  const { parts, limit, cursor, inTurn } = search
+  const { parts, limit, cursor, semaphore } = search
   const found: (Place & { found: Found<T> })[] = []
 
   async function readOne({ index, partition, from, to }: Window['spots'][number]): Promise<void> {
@@ -141,7 +139,7 @@ async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Item
     })
   }
 
-  await inTurn(() => Promise.all(spots.map(readOne)))
+  await semaphore(() => Promise.all(spots.map(readOne)))
   const items: Item<T>[] = []
   for (const { found: one, ...place } of found.toSorted((a, b) => compare(b, a))) {
     const value = await one

@@ -8,21 +8,21 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { ATTEMPTS, EVENTS, REJECTED } from '../../../schemas/topics.ts'
-import { createTurns } from '../../api/semaphore.ts'
-import { sourceOf } from '../live/show.ts'
+import { createSemaphore } from '../../api/concurrency.ts'
+import { sourceOf } from '../live/recent-calls.ts'
+import { type EventsQuery, matchesEvent, matchesRejected, mayMatch } from './matches.ts'
 import { type Part, type Searched, searchBack } from './search-backwards.ts'
 import { createTrace, type Trace } from './trace.ts'
-import { type EventsAsked, isWanted, isWantedRejected, mayBe } from './wanted.ts'
 
 export type FoundCall = { event: Event } | { rejected: Rejected }
 
 export type EventSearch = {
   /**
-   * Accepted and rejected calls, newest first. Undefined: too many searches are under way. Rejects when Kafka does not answer.
-   * @param destinationsOf the ids of destinations that a delivery of this source may be for.
+   * Newest first. Undefined: too many searches are in progress. Rejects if Kafka does not answer.
+   * @param destinationsOf ids of destinations that may have a delivery from this source.
    */
   search(
-    asked: EventsAsked,
+    query: EventsQuery,
     destinationsOf: (sourceId: string) => readonly string[],
   ): Promise<Searched<FoundCall>> | undefined
 }
@@ -33,38 +33,38 @@ export type SearchParts = {
   rejected: { reader: Pick<Reader, 'read' | 'partitions'>; codec: Pick<Codec<Rejected>, 'decode'> }
 }
 
-const MOST_AT_ONCE = 4
-/** Of one request; a record is looked at in some microseconds. */
-const MOST_RECORDS = 200_000
-const MOST_MS = 3_000
-/** Records that are read at once: of those that are nearly all found, and decoded, few. */
+const MAX_AT_ONCE = 4
+/** For one request; a record takes a few microseconds. */
+const MAX_RECORDS = 200_000
+const MAX_MS = 3_000
+/** Records to read at once. Few, if most of them match and have to be decoded. */
 const STEP = 10_000
 const FEW = 500
 
 export function createEventSearch(parts: SearchParts): EventSearch {
-  const inTurn = createTurns(1)
+  const semaphore = createSemaphore(1)
   let underWay = 0
 
   async function searchNow(
-    asked: EventsAsked,
+    query: EventsQuery,
     destinationsOf: (sourceId: string) => readonly string[],
   ): Promise<Searched<FoundCall>> {
     const begun = performance.now()
-    const { limit, cursor, since, until } = asked
+    const { limit, cursor, since, until } = query
     const offsets = await parts.openOffsets()
     try {
       return await searchBack({
-        parts: [eventsPart(asked, parts, destinationsOf), rejectedPart(asked, parts)],
+        parts: [eventsPart(query, parts, destinationsOf), rejectedPart(query, parts)],
         offsets,
         limit,
         cursor,
         since,
         until,
         now: Date.now(),
-        step: isNarrow(asked) ? STEP : FEW,
-        most: MOST_RECORDS,
-        isOver: () => performance.now() - begun > MOST_MS,
-        inTurn,
+        step: isNarrow(query) ? STEP : FEW,
+        most: MAX_RECORDS,
+        isOver: () => performance.now() - begun > MAX_MS,
+        semaphore,
       })
     } finally {
       await offsets.close()
@@ -72,29 +72,29 @@ export function createEventSearch(parts: SearchParts): EventSearch {
   }
 
   return {
-    search(asked, destinationsOf) {
-      if (underWay >= MOST_AT_ONCE) return undefined
+    search(query, destinationsOf) {
+      if (underWay >= MAX_AT_ONCE) return undefined
       underWay += 1
-      return searchNow(asked, destinationsOf).finally(() => {
+      return searchNow(query, destinationsOf).finally(() => {
         underWay -= 1
       })
     },
   }
 }
 
-/** What is not is decoded, and, for a delivery's id, hashed. */
-const isNarrow = ({ messageId, userId, anonymousId }: EventsAsked) =>
+/** Other searches decode every record and, for a delivery id, hash it. */
+const isNarrow = ({ messageId, userId, anonymousId }: EventsQuery) =>
   messageId !== undefined || userId !== undefined || anonymousId !== undefined
 
 function eventsPart(
-  asked: EventsAsked,
+  query: EventsQuery,
   { events: { reader, codec } }: SearchParts,
   destinationsOf: (sourceId: string) => readonly string[],
 ): Part<FoundCall> {
-  const { sourceId, userId } = asked
-  const isPossible = mayBe(asked)
-  const isIt = isWanted(asked, destinationsOf)
-  // as eventRecord keys it
+  const { sourceId, userId } = query
+  const mayBeMatch = mayMatch(query)
+  const isMatch = matchesEvent(query, destinationsOf)
+  // the key that eventRecord uses
   const only =
     sourceId === undefined || userId === undefined
       ? undefined
@@ -105,36 +105,35 @@ function eventsPart(
     read: reader.read,
     find(value, key) {
       if (!value || (sourceId !== undefined && key && sourceOf(key) !== sourceId)) return undefined
-      if (!isPossible(value)) return undefined
-      return decoded(codec, value, (event) => (isIt(event) ? { event } : undefined))
+      if (!mayBeMatch(value)) return undefined
+      return decoded(codec, value, (event) => (isMatch(event) ? { event } : undefined))
     },
   }
 }
 
-function rejectedPart(asked: EventsAsked, { rejected: { reader, codec } }: SearchParts): Part<FoundCall> {
-  const { sourceId, deliveryId } = asked
-  const isPossible = mayBe(asked)
-  const isIt = isWantedRejected(asked)
+function rejectedPart(query: EventsQuery, { rejected: { reader, codec } }: SearchParts): Part<FoundCall> {
+  const { sourceId, deliveryId } = query
+  const mayBeMatch = mayMatch(query)
+  const isMatch = matchesRejected(query)
   return {
     topic: REJECTED,
-    // what was rejected has no delivery
+    // rejected calls have no deliveries
     isSearched: () => deliveryId === undefined,
     read: reader.read,
     find(value, key) {
       if (!value || (sourceId !== undefined && key && sourceOf(key) !== sourceId)) return undefined
-      if (!isPossible(value)) return undefined
-      return decoded(codec, value, (rejected) => (isIt(rejected) ? { rejected } : undefined))
+      if (!mayBeMatch(value)) return undefined
+      return decoded(codec, value, (rejected) => (isMatch(rejected) ? { rejected } : undefined))
     },
   }
 }
 
-/** What cannot be read is passed over. */
 function decoded<T>(
   codec: Pick<Codec<T>, 'decode'>,
   value: Buffer,
   take: (value: T) => FoundCall | undefined,
 ): FoundCall | undefined | Promise<FoundCall | undefined> {
-  // asked for later, its fetch may be gone
+  // decode now: later the fetch's buffer may be gone
   const decoding = codec.decode(value)
   if (decoding instanceof Promise) return decoding.then((found) => (found.ok ? take(found.value) : undefined))
   return decoding.ok ? take(decoding.value) : undefined
@@ -153,7 +152,7 @@ export type EventReadingParts = {
   onFatal: (error: Error) => void
 }
 
-/** Readers that wait for somebody to search; nothing is read before. */
+/** Opens the readers; they read nothing until a search starts. */
 export async function openEventReading(parts: EventReadingParts): Promise<EventReading> {
   const { connection, ladder, codecs, onFatal } = parts
   const readerOf = (topic: string) => openReader({ connection, topic, onFatal })

@@ -6,38 +6,36 @@ import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import { ATTEMPTS } from '../../../schemas/topics.ts'
-import { afterRound } from './delivery-status.ts'
+import { afterAttempt } from './delivery-status.ts'
 
-/** A delivery of which attempts are missed. `receivedAt`: ms since 1970. */
-export type Missed = { deliveryId: string; destinationId: string; receivedAt: number }
+export type Incomplete = { deliveryId: string; destinationId: string; receivedAt: number }
 
 /**
- * Finds attempts that are not held any more, where in the log they should be: each tells when the next was to come. What cannot be
- * found in time is left out. Rejects when Kafka does not answer.
+ * Finds attempts that are no longer in memory, by looking in the topic where they should be: each attempt
+ * says when the next was due. Leaves out what it does not find in time. Rejects if Kafka does not answer.
  * @returns by deliveryId, oldest first.
  */
-export type Trace = (missed: readonly Missed[], until: number) => Promise<Map<string, Attempt[]>>
+export type Trace = (incomplete: readonly Incomplete[], until: number) => Promise<Map<string, Attempt[]>>
 
 export type TraceParts = {
   openOffsets: () => Promise<Pick<Offsets, 'at' | 'close'>>
   reader: Pick<Reader, 'read' | 'partitions'>
   codec: Pick<Codec<Attempt>, 'decode'>
   ladder: Ladder
-  /** For one request. */
-  mostMs?: number
+  maxMs?: number
 }
 
-const MOST_MS = 2_000
-/** Of one look; at a thousand attempts a second for a destination that is what comes in the time that is looked at. */
-const MOST_RECORDS = 20_000
-/** It comes no earlier than it is expected but for clocks, and no later but for what waits before it. */
+const MAX_MS = 2_000
+/** For one look: about what a destination with a thousand attempts a second writes in that time. */
+const MAX_RECORDS = 20_000
+/** Clocks may make an attempt early, and waiting makes it late. */
 const EARLIER_MS = 2_000
 const LATER_MS = 20_000
 
 export function createTrace(parts: TraceParts): Trace {
-  const { openOffsets, reader, codec, ladder, mostMs = MOST_MS } = parts
+  const { openOffsets, reader, codec, ladder, maxMs = MAX_MS } = parts
   async function readAround(
-    { deliveryId, destinationId }: Missed,
+    { deliveryId, destinationId }: Incomplete,
     time: number,
     offsets: Pick<Offsets, 'at'>,
   ): Promise<Attempt[]> {
@@ -48,7 +46,7 @@ export function createTrace(parts: TraceParts): Trace {
       offsetAt(Math.max(0, time - EARLIER_MS)),
       offsetAt(time + LATER_MS),
     ])
-    const to = Math.min(end, from + MOST_RECORDS)
+    const to = Math.min(end, from + MAX_RECORDS)
     const needle = Buffer.from(deliveryId)
     const found: (Decoded<Attempt> | Promise<Decoded<Attempt>>)[] = []
     await reader.read({ partition, from, to }, (value) => {
@@ -61,29 +59,30 @@ export function createTrace(parts: TraceParts): Trace {
   }
 
   async function traceOne(
-    missed: Missed,
+    incomplete: Incomplete,
     by: { offsets: Pick<Offsets, 'at'>; until: number; isOver: () => boolean },
   ): Promise<Attempt[]> {
     let attempts: Attempt[] = []
     for (;;) {
       const before = attempts.length
-      for (const time of expected(attempts, missed.receivedAt, ladder)) {
+      for (const time of nextAttemptTimes(attempts, incomplete.receivedAt, ladder)) {
         if (by.isOver() || time >= by.until) return attempts
-        attempts = merged(attempts, await readAround(missed, time, by.offsets))
+        attempts = mergeAttempts(attempts, await readAround(incomplete, time, by.offsets))
         if (attempts.length > before) break
       }
       if (attempts.length === before) return attempts
     }
   }
 
-  return async (missed, until) => {
+  return async (incomplete, until) => {
     const traced = new Map<string, Attempt[]>()
-    if (missed.length === 0) return traced
+    if (incomplete.length === 0) return traced
     const begun = performance.now()
-    const isOver = () => performance.now() - begun > mostMs
+    const isOver = () => performance.now() - begun > maxMs
     const offsets = await openOffsets()
     try {
-      for (const each of missed) traced.set(each.deliveryId, await traceOne(each, { offsets, until, isOver }))
+      for (const each of incomplete)
+        traced.set(each.deliveryId, await traceOne(each, { offsets, until, isOver }))
     } finally {
       await offsets.close()
     }
@@ -91,8 +90,8 @@ export function createTrace(parts: TraceParts): Trace {
   }
 }
 
-/** Each once, oldest first. */
-export function merged(some: readonly Attempt[], others: readonly Attempt[]): Attempt[] {
+/** Without duplicates, oldest first. */
+export function mergeAttempts(some: readonly Attempt[], others: readonly Attempt[]): Attempt[] {
   const all = new Map([...some, ...others].map((each) => [keyOf(each), each]))
   return [...all.values()].sort((a, b) => a.startedAt - b.startedAt)
 }
@@ -101,18 +100,18 @@ const keyOf = ({ attempt, urlIndex, startedAt, outcome }: Attempt) =>
   `${attempt}/${urlIndex}/${startedAt}/${outcome}`
 
 /**
- * When the next attempt of a delivery was, or is, to come, in ms since 1970: where that is not certain, each of the times that it can
- * be at, the earliest first. None: it is over.
+ * When the next attempt was or is due, in ms since 1970: all candidates, earliest first, if it is not
+ * certain. Empty if the delivery is over.
  * @param attempts those that are known, oldest first.
  */
-export function expected(attempts: readonly Attempt[], receivedAt: number, ladder: Ladder): number[] {
+export function nextAttemptTimes(attempts: readonly Attempt[], receivedAt: number, ladder: Ladder): number[] {
   const last = attempts.at(-1)
   if (!last) return [receivedAt]
   if (attempts.some(({ outcome }) => outcome === 'delivered' || outcome === 'cancelled')) return []
-  const { state, nextAttemptAt } = afterRound(attempts, last, ladder)
+  const { state, nextAttemptAt } = afterAttempt(attempts, last, ladder)
   if (state !== 'retrying') return []
   if (nextAttemptAt !== null) return [nextAttemptAt]
-  // put off, to a rung that the log does not name
+  // deferred to a rung that the log does not name
   const delays = new Set(ladder.ladder.map(({ delayMs }) => delayMs))
   return [...delays].sort((a, b) => a - b).map((delayMs) => last.startedAt + delayMs)
 }

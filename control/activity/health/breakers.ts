@@ -12,79 +12,78 @@ import { KEPT_MS } from '../../../delivery/webhooks.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import { outcomeOf } from '../attempts.ts'
 
-/** `half-open`: whether it answers again a probe tells, which is due or under way. `unknown`: nothing was heard of it lately. */
+/** `half-open`: a probe is due or in progress. `unknown`: no recent attempts. */
 export const BREAKER_STATES = ['closed', 'half-open', 'open', 'unknown'] as const
 export type BreakerState = (typeof BREAKER_STATES)[number]
 
-/** Times are ms since 1970. */
 export type Breakers = {
-  /** Judges an attempt at a webhook. @param webhook its key: see `Target`. */
-  heard(webhook: string, attempt: Attempt): void
-  /** `since`: when it has opened or closed, as far as that was seen. */
+  /** @param webhook its key: see `Target`. */
+  observe(webhook: string, attempt: Attempt): void
+  /** `since`: when the breaker opened or closed, if that was seen. */
   of(webhook: string, now: number): { state: BreakerState; since: number | null }
 }
 
-/** `disputedUntil`: one deliverer got an answer, but until then another may still have its breaker open. */
-type Heard = { breaker: Breaker; since: number | null; heardAt: number; disputedUntil: number }
+/** `disputedUntil`: one deliverer got a response, but until then another's breaker may still be open. */
+type Observed = { breaker: Breaker; since: number | null; observedAt: number; disputedUntil: number }
 
 /**
- * The breakers of all deliverers, computed from the attempts that these log. They open and close by the same rules, and
- * a deferral with `breaker_open` says that one is open. If deliverers differ, because one cannot reach what another
- * can, the worst state counts.
+ * The breakers of all deliverers, derived from the attempts that they log: they follow the same rules, and a
+ * deferral with `breaker_open` shows that one is open. If deliverers differ, because one cannot reach what
+ * another can, the worst state counts.
  */
 export function createBreakers(): Breakers {
-  const known = new Map<string, Heard>()
+  const known = new Map<string, Observed>()
   let forgotAt = 0
 
   function forget(now: number): void {
     if (now - forgotAt < KEPT_MS) return
     forgotAt = now
-    for (const [webhook, { heardAt }] of known) if (now - heardAt > KEPT_MS) known.delete(webhook)
+    for (const [webhook, { observedAt }] of known) if (now - observedAt > KEPT_MS) known.delete(webhook)
   }
 
   return {
-    heard(webhook, attempt) {
+    observe(webhook, attempt) {
       const at = attempt.startedAt + attempt.durationMs
       forget(at)
-      const before = known.get(webhook) ?? NOTHING
-      // partitions of the log are not in one order
+      const before = known.get(webhook) ?? UNKNOWN
+      // partitions of the topic have no common order
       if (at < (before.since ?? at)) return
-      const heardAt = Math.max(before.heardAt, at)
-      known.set(webhook, { ...before, ...after(before, attempt, at), heardAt })
+      const observedAt = Math.max(before.observedAt, at)
+      known.set(webhook, { ...before, ...after(before, attempt, at), observedAt })
     },
 
     of(webhook, now) {
-      const { breaker, since, heardAt, disputedUntil } = known.get(webhook) ?? NOTHING
-      if (now - heardAt > KEPT_MS) return { state: 'unknown', since: null }
+      const { breaker, since, observedAt, disputedUntil } = known.get(webhook) ?? UNKNOWN
+      if (now - observedAt > KEPT_MS) return { state: 'unknown', since: null }
       if (!breaker.open) return { state: now < disputedUntil ? 'open' : 'closed', since }
       return { state: permit(breaker, now) === 'probe' ? 'half-open' : 'open', since }
     },
   }
 }
 
-const NOTHING: Heard = {
+const UNKNOWN: Observed = {
   breaker: HEALTHY,
   since: null,
-  heardAt: Number.NEGATIVE_INFINITY,
+  observedAt: Number.NEGATIVE_INFINITY,
   disputedUntil: Number.NEGATIVE_INFINITY,
 }
 
-function after({ breaker, since }: Heard, attempt: Attempt, at: number): Partial<Heard> {
+function after({ breaker, since }: Observed, attempt: Attempt, at: number): Partial<Observed> {
   const outcome = outcomeOf(attempt)
   if (outcome.outcome === 'deferred')
-    return outcome.code === 'breaker_open' ? passedOver(breaker, since, at) : {}
+    return outcome.code === 'breaker_open' ? afterDeferral(breaker, since, at) : {}
   const ended = endedOf(outcome)
   if (!ended) return {}
-  // what begins while it is open is a probe
+  // an attempt that starts while the breaker is open is a probe
   const isProbe = breaker.open && attempt.startedAt >= (since ?? at)
   const next = afterPost(isProbe ? afterProbe(breaker, attempt.startedAt) : breaker, ended, at)
   return next.open === breaker.open ? { breaker: next } : { breaker: next, since: at }
 }
 
-/** Passed over by one that has it open; when it was seen to close before, by another one. */
-function passedOver(breaker: Breaker, since: number | null, at: number): Partial<Heard> {
+/** A deliverer deferred because its breaker is open, although another's may have closed. */
+function afterDeferral(breaker: Breaker, since: number | null, at: number): Partial<Observed> {
   if (breaker.open) return {}
   if (since !== null) return { disputedUntil: at + PROBE_MS }
-  // its next probe lies ahead: else this would have been one
+  // its next probe is still to come, otherwise this would have been the probe
   return { breaker: { ...HEALTHY, open: true, probeAt: at + FIRST_PROBE_MS }, since: at }
 }

@@ -2,23 +2,23 @@ import { LRUCache } from 'lru-cache'
 import { targetsOf } from '../../../delivery/targets.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import type { DeadLetter } from '../dead/query.ts'
+import type { DeadLetter } from '../dead/dead-letter.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
 import { createMinutes, type Figures, type Minutes } from './minutes.ts'
 
 /**
- * The state of a webhook, for people. `rejecting`: its last answer was 3xx or 4xx. `failing`: its breaker is open, or
- * its last POST got no answer or a 5xx. `paused`: its destination is off. `idle`: nothing was sent to it in the last 15
- * minutes.
+ * The state of a webhook, for people. `rejecting`: its last response was 3xx or 4xx. `failing`: its breaker
+ * is open, or its last POST got no response or a 5xx. `paused`: its destination is off. `idle`: nothing was
+ * sent in the last 15 minutes.
  */
 export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
 
-/** A webhook of a destination. Times are ms since 1970. */
-export type EndpointHealth = {
+/** Times are ms since 1970. */
+export type WebhookHealth = {
   urlIndex: number
   breaker: BreakerState
-  /** When its breaker has opened or closed, as far as that was seen. */
+  /** When its breaker opened or closed, if that was seen. */
   since: number | null
   state: WebhookStatus
   /** The last POST that was not delivered, rejections included. */
@@ -29,20 +29,20 @@ export type EndpointHealth = {
 export type DestinationHealth = {
   minutes: (Figures & { at: number })[]
   now: Figures
-  endpoints: EndpointHealth[]
+  endpoints: WebhookHealth[]
 }
 
 export type Health = {
   attempt(attempt: Attempt): void
-  died(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
+  deadLetter(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
   /**
-   * Begins to judge breakers. Not to be called before the settings are known, because they say which webhooks there are.
-   * @param attempts the recent ones, oldest first.
+   * Starts to derive breakers. Call it once the settings are loaded, because they define the webhooks.
+   * @param attempts recent ones, oldest first.
    */
   begin(attempts: Iterable<Attempt>): void
   of(destination: Destination): DestinationHealth
-  /** `breaker`, `state`: the worst among its webhooks. `rejectedStatus`: the last status of a webhook that rejects. */
-  lately(
+  /** Of its webhooks, the worst `breaker` and `state`, and the last status of a rejecting one. */
+  lastMinute(
     destination: Destination,
   ): Figures & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
 }
@@ -50,10 +50,9 @@ export type Health = {
 type Last = { error: Attempt | null; deliveredAt: number | null }
 type Held = { minutes: Minutes; last: Map<number, Last> }
 
-/** A destination with something to do in each minute takes some 40 KB. Those that had nothing to do for longest give way. */
-const MOST = 1_000
+/** A destination with activity in every minute takes about 40 KB. The least recently active are dropped. */
+const MAX_COUNT = 1_000
 
-/** @param options.now ms since 1970. */
 export function createHealth({
   destinations,
   now,
@@ -61,7 +60,7 @@ export function createHealth({
   destinations: Pick<ReadonlyMap<string, Destination>, 'get'>
   now: () => number
 }): Health {
-  const held = new LRUCache<string, Held>({ max: MOST })
+  const held = new LRUCache<string, Held>({ max: MAX_COUNT })
   const breakers = createBreakers()
   let hasBegun = false
 
@@ -73,60 +72,63 @@ export function createHealth({
     return made
   }
 
-  function judge(attempt: Attempt): void {
+  function updateBreaker(attempt: Attempt): void {
     const destination = destinations.get(attempt.destinationId)
     const target = destination && targetsOf(destination)[attempt.urlIndex ?? -1]
-    if (target) breakers.heard(target.webhook, attempt)
+    if (target) breakers.observe(target.webhook, attempt)
   }
 
-  const breakersOf = (destination: Destination) =>
+  const webhooksOf = (destination: Destination) =>
     targetsOf(destination).map(({ urlIndex, webhook }) => {
       const { state: breaker, since } = breakers.of(webhook, now())
       const last = held.peek(destination.id)?.last.get(urlIndex)
       return { urlIndex, breaker, since, state: statusOf(destination, breaker, last), last }
     })
 
+  const minutesOf = ({ id }: Destination) => held.peek(id)?.minutes ?? createMinutes()
+
   return {
-    attempt(told) {
-      const attempt = notToCome(told, now())
+    attempt(logged) {
+      const attempt = notInFuture(logged, now())
       const { minutes, last } = heldOf(attempt.destinationId)
       count(attempt, minutes, now())
       note(attempt, last)
-      if (hasBegun) judge(attempt)
+      if (hasBegun) updateBreaker(attempt)
     },
-    died: ({ destinationId, time }) =>
+    deadLetter: ({ destinationId, time }) =>
       heldOf(destinationId).minutes.add({ what: 'dead', at: Math.min(time, now()) }, now()),
     begin(attempts) {
-      for (const attempt of attempts) judge(notToCome(attempt, now()))
+      for (const attempt of attempts) updateBreaker(notInFuture(attempt, now()))
       hasBegun = true
     },
     of(destination) {
-      const { minutes = createMinutes() } = held.peek(destination.id) ?? {}
-      return {
-        minutes: minutes.all(now()),
-        now: minutes.lately(now()),
-        endpoints: breakersOf(destination).map(({ last, ...rest }) => ({
-          ...rest,
-          lastError: last?.error ?? null,
-          lastDeliveredAt: last?.deliveredAt ?? null,
-        })),
-      }
+      const minutes = minutesOf(destination)
+      const endpoints = webhooksOf(destination).map(healthOf)
+      return { minutes: minutes.all(now()), now: minutes.lastMinute(now()), endpoints }
     },
-    lately(destination) {
-      const { minutes = createMinutes() } = held.peek(destination.id) ?? {}
-      const webhooks = breakersOf(destination)
-      return {
-        ...minutes.lately(now()),
-        breaker: WORST_FIRST.find((one) => webhooks.some(({ breaker }) => breaker === one)) ?? 'unknown',
-        state: WEBHOOK_STATES.find((one) => webhooks.some(({ state }) => state === one)) ?? 'idle',
-        rejectedStatus: webhooks.find(({ state }) => state === 'rejecting')?.last?.error?.status ?? null,
-      }
-    },
+    lastMinute: (destination) => ({
+      ...minutesOf(destination).lastMinute(now()),
+      ...worstOf(webhooksOf(destination)),
+    }),
   }
 }
 
-/** A clock that is ahead tells of times to come: left so, nothing that others tell would be newer until then. */
-const notToCome = (attempt: Attempt, now: number): Attempt =>
+type Current = Pick<WebhookHealth, 'urlIndex' | 'breaker' | 'since' | 'state'> & { last: Last | undefined }
+
+const healthOf = ({ last, ...rest }: Current): WebhookHealth => ({
+  ...rest,
+  lastError: last?.error ?? null,
+  lastDeliveredAt: last?.deliveredAt ?? null,
+})
+
+const worstOf = (webhooks: readonly Current[]) => ({
+  breaker: WORST_FIRST.find((one) => webhooks.some(({ breaker }) => breaker === one)) ?? 'unknown',
+  state: WEBHOOK_STATES.find((one) => webhooks.some(({ state }) => state === one)) ?? 'idle',
+  rejectedStatus: webhooks.find(({ state }) => state === 'rejecting')?.last?.error?.status ?? null,
+})
+
+/** A writer's clock may be ahead. An attempt in the future would hide newer ones until then. */
+const notInFuture = (attempt: Attempt, now: number): Attempt =>
   attempt.startedAt > now ? { ...attempt, startedAt: now } : attempt
 
 const WORST_FIRST = ['open', 'half-open', 'closed', 'unknown'] as const
@@ -143,13 +145,13 @@ function statusOf(
   return error.outcome === 'rejected' ? 'rejecting' : 'failing'
 }
 
-/** What was cancelled is no fault of the destination, and none of it was posted. */
+/** A cancelled delivery is not the destination's fault, and nothing was posted. */
 function count({ outcome, startedAt: at, durationMs }: Attempt, minutes: Minutes, now: number): void {
   if (outcome === 'deferred') minutes.add({ what: outcome, at }, now)
   else if (outcome !== 'cancelled') minutes.add({ what: outcome, at, durationMs }, now)
 }
 
-/** By urlIndex; partitions of the log are not in one order. */
+/** Partitions of the topic have no common order. */
 function note(attempt: Attempt, last: Held['last']): void {
   const { urlIndex, outcome, startedAt } = attempt
   if (urlIndex === null || outcome === 'cancelled' || outcome === 'deferred') return

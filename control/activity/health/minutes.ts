@@ -1,18 +1,17 @@
-/** What is counted of a minute: POSTs by what came of them, and deliveries that were given up (`dead`). */
 const COUNTED = ['delivered', 'rejected', 'retry', 'refused', 'deferred', 'dead'] as const
 export type Counted = (typeof COUNTED)[number]
 
-/** `p50`, `p99`: how long POSTs took, in ms; null when there were none. */
+/** `p50`, `p99`: durations in ms; null if there were none. */
 export type Figures = Record<Counted, number> & { p50: number | null; p99: number | null }
 
-/** The last hour of a destination, minute by minute. All times are ms since 1970. */
+/** Times are ms since 1970. */
 export type Minutes = {
-  /** @param durationMs of a POST that was made. What is no time of the last hour is left out. */
+  /** Ignores times outside the last hour. */
   add(counted: { what: Counted; at: number; durationMs?: number | undefined }, now: number): void
-  /** Sixty, the one that it is now last; each with its beginning. */
+  /** Sixty minutes, the current one last; `at` is when each starts. */
   all(now: number): (Figures & { at: number })[]
-  /** Of the last 60 s, about: the minute before counts with the part of it that lies in them. */
-  lately(now: number): Figures
+  /** About the last 60 s: the previous minute counts in part. */
+  lastMinute(now: number): Figures
 }
 
 const MINUTE = 60_000
@@ -35,7 +34,7 @@ export function createMinutes(): Minutes {
   return {
     add({ what, at, durationMs }, now) {
       const index = indexOf(at)
-      // clocks of machines are not quite the same
+      // clocks differ a little between machines
       if (index <= indexOf(now) - KEPT || index > indexOf(now) + 1) return
       const minute = minuteOf(index, now)
       minute.counts[what] += 1
@@ -52,7 +51,7 @@ export function createMinutes(): Minutes {
       })
     },
 
-    lately(now) {
+    lastMinute(now) {
       const index = indexOf(now)
       const [before, current, next] = [-1, 0, 1].map((away) => minutes.get(index + away))
       const share = 1 - (now - index * MINUTE) / MINUTE
@@ -80,14 +79,14 @@ const quantiles = (durations: readonly Durations[]) => ({
   p99: quantile(durations, 0.99),
 })
 
-/** How long POSTs took, to within an eighth, in memory of a fixed size. */
+/** A histogram of durations in fixed memory, accurate to an eighth. */
 export type Durations = {
   add(ms: number): void
   counts: Uint32Array
 }
 
 const RATIO = 1.25
-/** The last one is that of a minute and more, the longest that a receiver is waited for. */
+/** The last bucket holds a minute and more, the longest timeout of a receiver. */
 const BUCKETS = 50
 
 export function createDurations(): Durations {
@@ -101,10 +100,7 @@ export function createDurations(): Durations {
   }
 }
 
-/**
- * @param share of all, from 0 to 1, that took no longer: 0.5 is the median.
- * @returns ms; null when there are none.
- */
+/** @param share from 0 to 1: 0.5 is the median. @returns ms; null if there are none. */
 export function quantile(all: readonly Pick<Durations, 'counts'>[], share: number): number | null {
   const sums = Array.from({ length: BUCKETS }, (_, bucket) =>
     all.reduce((sum, { counts }) => sum + (counts[bucket] ?? 0), 0),

@@ -1,49 +1,47 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Facts } from '../../../settings/resource.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import { answerTo } from '../../api/answer.ts'
-import { countSkipped } from '../../api/metrics.ts'
-import { isoTime, operation, timeShape } from '../../api/operation.ts'
-import { path } from '../../api/serve.ts'
+import { addPath, operation } from '../../api/operation.ts'
+import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
-import { type IngestRouteParts, intakeOf } from '../intake.ts'
+import { isLoadedSoon, loading, unreachable } from '../following.ts'
+import { type IngestRouteParts, ingestRateOf } from '../ingest-rate.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/routes.ts'
-import { isLoadedSoon, loading, unreachable } from '../newest.ts'
+import { countSkipped } from '../metrics.ts'
 import { BREAKER_STATES } from './breakers.ts'
-import { type DestinationHealth, type EndpointHealth, type Health, WEBHOOK_STATES } from './health.ts'
+import { type DestinationHealth, type Health, WEBHOOK_STATES, type WebhookHealth } from './health.ts'
 
 export type HealthRouteParts = AttemptRouteParts &
   DeadRouteParts &
   IngestRouteParts & {
-    health: Pick<Health, 'of' | 'lately'>
+    health: Pick<Health, 'of' | 'lastMinute'>
     settings: Pick<Facts, 'destinations'>
   }
 
-/** `/health`, `/destinations/:id/health`: what comes of deliveries, now and in the last hour. `/health/stream`: the same, live. */
 export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): void {
-  const { health, intake, settings } = parts
+  const { health, ingestRate, settings } = parts
   const { destinations } = settings
   const isLoaded = async () => (await isLoadedSoon(parts.attempts)) && (await isLoadedSoon(parts.dead))
   const isFresh = () => parts.attempts.isFresh() && parts.dead.isFresh()
-  const overview = () => (isFresh() ? shownOverview(destinations, health) : undefined)
+  const overview = () => (isFresh() ? overviewResponse(destinations, health) : undefined)
   const broadcast = createBroadcast({
     current: {
       health: overview,
-      ingest: () => intakeOf(intake),
+      ingest: () => ingestRateOf(ingestRate),
     },
     onSkipped: countSkipped('slow'),
   })
   api.addHook('preClose', async () => broadcast.end())
 
-  path(api, '/health', {
+  addPath(api, '/health', {
     GET: operation({
-      summary: 'How all destinations are',
+      summary: 'Show the health of all destinations',
       description:
-        'Counts are of the last minute. 503 when what comes of deliveries has not been read for 30 s.',
-      answers: { 200: { description: 'Of each destination.', body: overviewShape } },
+        'Counts cover the last minute. 503 if the results of deliveries could not be read for 30 s.',
+      responses: { 200: { description: 'Health of each destination.', body: overviewShape } },
       async handle() {
         if (!(await isLoaded())) return loading
         const body = overview()
@@ -51,35 +49,35 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
       },
     }),
   })
-  path(api, '/health/stream', {
+  addPath(api, '/health/stream', {
     GET: operation({
-      summary: 'Watch how all destinations are, and how many calls come in',
+      summary: 'Watch the health of all destinations, and the rate of incoming calls',
       description:
-        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
-      answers: { 200: STREAM },
-      refuses: ['too_many_watchers'],
-      handle: async (asked) => ((await isLoaded()) ? streamed(asked, broadcast) : loading),
+        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
+      responses: { 200: STREAM },
+      errorCodes: ['too_many_watchers'],
+      handle: async (request) => ((await isLoaded()) ? streamed(request, broadcast) : loading),
     }),
   })
-  path(api, '/destinations/:id/health', {
+  addPath(api, '/destinations/:id/health', {
     GET: operation({
-      summary: 'How a destination is',
+      summary: 'Show the health of a destination',
       description:
-        'The last hour by the minute, the last minute, and each webhook with its breaker and its last error.',
-      answers: { 200: { description: 'Its health.', body: healthShape } },
-      refuses: ['not_found'],
+        'The last hour by minute, the last minute, and each webhook with its breaker and last error.',
+      responses: { 200: { description: "The destination's health.", body: healthShape } },
+      errorCodes: ['not_found'],
       async handle({ params: { id } }) {
         const destination = destinations.get(id)
-        if (!destination) return answerTo({ code: 'not_found', what: `destination ${id}` })
+        if (!destination) return refusalResponse({ code: 'not_found', what: `destination ${id}` })
         if (!(await isLoaded())) return loading
-        return isFresh() ? { status: 200, body: shownHealth(health.of(destination)) } : unreachable
+        return isFresh() ? { status: 200, body: healthResponse(health.of(destination)) } : unreachable
       },
     }),
   })
 }
 
 const count = z.number().int().nonnegative()
-const duration = z.number().nullable().describe('ms, to within an eighth; null: no POST was made.')
+const duration = z.number().nullable().describe('ms, accurate to an eighth; null: no POST was made.')
 const durations = { p50: duration, p99: duration }
 const breaker = z.enum(BREAKER_STATES)
 const state = z.enum(WEBHOOK_STATES)
@@ -87,18 +85,18 @@ const state = z.enum(WEBHOOK_STATES)
 const minuteShape = z.strictObject({
   at: timeShape,
   delivered: count.describe(
-    'POSTs answered with 2xx. Rejected, retry, refused and deferred are counts of POSTs as well.',
+    'POSTs answered with 2xx. `rejected`, `retry`, `refused` and `deferred` count POSTs as well.',
   ),
   rejected: count.describe('POSTs answered with 3xx or 4xx.'),
   retry: count,
   refused: count,
   deferred: count,
-  dead: count.describe('Deliveries that were given up.'),
+  dead: count.describe('Deliveries given up.'),
   ...durations,
 })
 
 const nowFields = {
-  delivered: count.describe('A minute, as all of these.'),
+  delivered: count.describe('In the last minute, like the other counts.'),
   rejected: count,
   retry: count,
   refused: count,
@@ -116,16 +114,16 @@ const errorShape = z.strictObject({
 
 export const healthShape = z
   .strictObject({
-    minutes: z.array(minuteShape).describe('The last sixty; the last one is that of now.'),
+    minutes: z.array(minuteShape).describe('The last sixty minutes; the current one comes last.'),
     now: z.strictObject(nowFields),
     endpoints: z.array(
       z.strictObject({
         urlIndex: z.number(),
         state: state.describe(
-          '`rejecting`: the last answer was 3xx or 4xx; `failing`: the breaker is open, or the last POST got no answer or a 5xx; `paused`: the destination is off; `idle`: nothing was sent in the last 15 minutes.',
+          '`rejecting`: the last response was 3xx or 4xx; `failing`: the breaker is open, or the last POST got no response or a 5xx; `paused`: the destination is off; `idle`: nothing was sent in the last 15 minutes.',
         ),
         breaker,
-        since: timeShape.describe('When it has opened or closed, as far as that was seen.'),
+        since: timeShape.describe('When the breaker opened or closed, if that was seen.'),
         lastError: errorShape.nullable(),
         lastDeliveredAt: timeShape,
       }),
@@ -138,35 +136,34 @@ export const overviewShape = z.strictObject({
     z.strictObject({
       destinationId: z.string(),
       ...nowFields,
-      breaker: breaker.describe('The worst among its webhooks.'),
-      state: state.describe('The worst among its webhooks.'),
+      breaker: breaker.describe('The worst of its webhooks.'),
+      state: state.describe('The worst of its webhooks.'),
       rejectedStatus: z
         .number()
         .nullable()
-        .describe('Last status of a webhook that rejects; null when none rejects.'),
+        .describe('Last status of a rejecting webhook; null if none is rejecting.'),
     }),
   ),
 })
 
-export function shownHealth({ minutes, now, endpoints }: DestinationHealth): z.infer<typeof healthShape> {
+export function healthResponse({ minutes, now, endpoints }: DestinationHealth): z.infer<typeof healthShape> {
   return {
     minutes: minutes.map(({ at, ...figures }) => ({ at: isoTime(at), ...figures })),
     now,
-    endpoints: endpoints.map(shownEndpoint),
+    endpoints: endpoints.map(webhookResponse),
   }
 }
 
-/** Of all destinations that there are. */
-export const shownOverview = (
+export const overviewResponse = (
   destinations: ReadonlyMap<string, Destination>,
-  { lately }: Pick<Health, 'lately'>,
+  { lastMinute }: Pick<Health, 'lastMinute'>,
 ): z.infer<typeof overviewShape> => ({
   items: [...destinations.values()].map((destination) => {
-    return { destinationId: destination.id, ...lately(destination) }
+    return { destinationId: destination.id, ...lastMinute(destination) }
   }),
 })
 
-function shownEndpoint({ since, lastError, lastDeliveredAt, ...rest }: EndpointHealth) {
+function webhookResponse({ since, lastError, lastDeliveredAt, ...rest }: WebhookHealth) {
   return {
     ...rest,
     since: since === null ? null : isoTime(since),

@@ -1,61 +1,69 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { poll } from '../../../kafka/admin/poll.ts'
-import { type Loading, STALE_MS } from '../newest.ts'
+import { type Loading, STALE_MS } from '../following.ts'
 import { createHistory, createHour, type Moment, readPast } from './history.ts'
-import { type End, type LagItem, look, type Reading } from './look.ts'
+import { type End, type GroupTopic, observe } from './observe.ts'
+import type { LagItem } from './status.ts'
 
-/** `at`: when it was so, in ms since 1970. `ends`: of each topic that a group reads. */
+/** `at`: when it was observed, in ms since 1970. `ends`: of each topic that a group reads. */
 export type Report = { at: number; items: readonly LagItem[]; ends: readonly End[] }
 
 export type Lag = Loading & {
-  /** What the last look has shown; undefined before the first, and when the last one is too old. */
+  /** Undefined before the first observation, and if the last is too old. */
   latest(): Report | undefined
-  /** What the looks of the last hour have shown, oldest first. */
+  /** Oldest first. */
   hour(): readonly Moment[]
   close(): Promise<void>
 }
 
 export type LagOptions = {
   open: () => Promise<Offsets>
-  /** Asked at each look. */
-  readings: (topics: readonly string[]) => readonly Reading[]
+  groupTopics: (topics: readonly string[]) => readonly GroupTopic[]
   onFailed: (error: unknown) => void
-  /** From the beginning of one look to that of the next; a look that takes longer is waited for. */
+  /** From the start of one observation to the start of the next, unless one takes longer. */
   everyMs?: number
-  /** How many looks in a row say what state a partition is in. */
-  looks?: number
-  /** When Kafka has not answered for so long, nothing is told any more. */
+  observations?: number
+  /** After this time without an answer from Kafka, the lag counts as unknown. */
   staleMs?: number
 }
 
 export const EVERY_MS = 2_000
-/** Twenty seconds: longer than a restart takes, or an attempt by the default settings. */
-export const LOOKS = 10
+/** Twenty seconds: longer than a restart, or an attempt with default settings. */
+export const OBSERVATIONS = 10
 
-/** Looks at all consumer groups from outside, so that one whose consumers are dead shows as well. One look at a time. */
+/**
+ * Observes all consumer groups from outside, so that dead consumers show as well. One observation at a time.
+ */
 export function followLag(options: LagOptions): Lag {
-  const { open, readings, onFailed, everyMs = EVERY_MS, looks = LOOKS, staleMs = STALE_MS } = options
-  const history = createHistory(looks)
+  const {
+    open,
+    groupTopics,
+    onFailed,
+    everyMs = EVERY_MS,
+    observations = OBSERVATIONS,
+    staleMs = STALE_MS,
+  } = options
+  const history = createHistory(observations)
   const hour = createHour()
   const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
   let report: Report | undefined
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let observedAt = Number.NEGATIVE_INFINITY
 
-  const latest = () => (performance.now() - lookedAt < staleMs ? report : undefined)
+  const latest = () => (performance.now() - observedAt < staleMs ? report : undefined)
 
-  async function lookOnce(offsets: Offsets): Promise<void> {
-    const read = readings(await offsets.topics())
-    for (const reading of read)
-      if (!reading.ranges && !history.knows(reading.topic))
-        history.begin(reading.topic, await readPast(offsets, reading, Date.now()))
-    const seen = await look(offsets, read, Date.now)
+  async function observeOnce(offsets: Offsets): Promise<void> {
+    const read = groupTopics(await offsets.topics())
+    for (const groupTopic of read)
+      if (!groupTopic.ranges && !history.knows(groupTopic.topic))
+        history.begin(groupTopic.topic, await readPast(offsets, groupTopic, Date.now()))
+    const seen = await observe(offsets, read, Date.now)
     report = { at: seen.at, items: history.add(seen), ends: seen.ends }
     hour.add(report)
-    lookedAt = performance.now()
+    observedAt = performance.now()
     onLoaded()
   }
 
-  const { close } = poll({ open, look: lookOnce, onFailed, everyMs })
+  const { close } = poll({ open, look: observeOnce, onFailed, everyMs })
   return {
     loaded,
     isLoaded: () => report !== undefined,

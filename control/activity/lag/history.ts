@@ -1,33 +1,22 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { partitionKey } from '../../../kafka/log-faults.ts'
-import { type LagItem, type Look, type Observation, type Reading, type Seen, statusOf } from './look.ts'
+import type { GroupTopic, PartitionOffsets, Snapshot } from './observe.ts'
+import { type LagItem, type Observation, statusOf } from './status.ts'
 
-/** What the looks up to now have shown. */
 export type History = {
-  /** Whether it has been told how the topic grew before the first look. */
   knows(topic: string): boolean
   begin(topic: string, past: ReadonlyMap<number, readonly Point[]>): void
-  /** What is not in a look is gone. */
-  add(look: Pick<Look, 'at' | 'seen'>): LagItem[]
+  /** Partitions missing from an observation are forgotten. */
+  add(snapshot: Pick<Snapshot, 'at' | 'seen'>): LagItem[]
 }
 
-/** What is known of a partition of a group: `front` and the commit of the last look, and what was observed up to it. */
-type Held = Pick<Seen, 'front' | 'ahead'> & { position: number; window: Observation[] }
+type Held = Pick<PartitionOffsets, 'front' | 'ahead'> & { position: number; window: Observation[] }
 
-/** @param looks how many in a row say what state a partition is in. */
-export function createHistory(looks: number): History {
-  const curves = new Map<string, Map<number, Curve>>()
+export function createHistory(observations: number): History {
+  const curves = createCurves()
   let held = new Map<string, Held>()
 
-  function curveOf(topic: string, partition: number): Curve {
-    const ofTopic = curves.get(topic) ?? new Map<number, Curve>()
-    curves.set(topic, ofTopic)
-    const curve = ofTopic.get(partition) ?? createCurve()
-    ofTopic.set(partition, curve)
-    return curve
-  }
-
-  function observed(seen: Seen, position: number): Held {
+  function observed(seen: PartitionOffsets, position: number): Held {
     const { owned, ahead } = seen
     const front = upTo(seen, seen.front)
     const before = held.get(keyOf(seen))
@@ -38,47 +27,27 @@ export function createHistory(looks: number): History {
       committed: position !== before.position || ahead !== before.ahead,
       behind: Math.max(0, before.front - position),
     }
-    return { front, ahead, position, window: [...before.window, observation].slice(-looks) }
+    return { front, ahead, position, window: [...before.window, observation].slice(-observations) }
   }
 
-  function itemOf(seen: Seen, { position, window }: Held, at: number): LagItem {
-    const { reading, partition, committed } = seen
-    const { group, topic } = reading
+  function itemOf(seen: PartitionOffsets, { position, window }: Held, at: number): LagItem {
+    const { partition, committed } = seen
+    const { group, topic } = seen.groupTopic
     const end = upTo(seen, seen.end)
-    return {
-      group,
-      topic,
-      partition,
-      end,
-      committed,
-      lag: Math.max(0, end - position),
-      lagSeconds: secondsOf(seen, position, at),
-      status: statusOf(window, looks),
-    }
-  }
-
-  function secondsOf(seen: Seen, position: number, at: number): number | null {
-    if (upTo(seen, seen.front) <= position) return 0
-    if (seen.reading.ranges) return null
-    const since = curveOf(seen.reading.topic, seen.partition).timeOf(position)
-    return since === undefined ? null : Math.round((at - since) / 100) / 10
+    const lagSeconds = secondsOf(seen, position, { at, curve: curves.of(topic, partition) })
+    const status = statusOf(window, observations)
+    return { group, topic, partition, end, committed, lag: Math.max(0, end - position), lagSeconds, status }
   }
 
   return {
-    knows: (topic) => curves.has(topic),
-
-    begin(topic, past) {
-      curves.set(topic, new Map())
-      for (const [partition, points] of past) points.forEach(curveOf(topic, partition).add)
-    },
-
+    knows: curves.has,
+    begin: curves.begin,
     add({ at, seen }) {
-      const topics = new Set(seen.map(({ reading }) => reading.topic))
-      for (const topic of curves.keys()) if (!topics.has(topic)) curves.delete(topic)
+      curves.keepOnly(new Set(seen.map(({ groupTopic }) => groupTopic.topic)))
       const now = new Map<string, Held>()
       const items = seen.map((each) => {
         const position = positionOf(each)
-        curveOf(each.reading.topic, each.partition).add({ offset: each.front, at })
+        curves.of(each.groupTopic.topic, each.partition).add({ offset: each.front, at })
         const next = observed(each, position)
         now.set(keyOf(each), next)
         return itemOf(each, next, at)
@@ -89,31 +58,46 @@ export function createHistory(looks: number): History {
   }
 }
 
-const keyOf = ({ reading: { group, topic }, partition }: Seen) => `${group} ${partitionKey(topic, partition)}`
+function secondsOf(
+  seen: PartitionOffsets,
+  position: number,
+  { at, curve }: { at: number; curve: Curve },
+): number | null {
+  if (upTo(seen, seen.front) <= position) return 0
+  if (seen.groupTopic.ranges) return null
+  const since = curve.timeOf(position)
+  return since === undefined ? null : Math.round((at - since) / 100) / 10
+}
 
-/** From where the group goes on: at the earliest from the first record that there still is. */
-const positionOf = ({ reading, partition, committed, low }: Seen) =>
-  Math.max(low, committed ?? reading.ranges?.get(partition)?.from ?? low)
+const keyOf = ({ groupTopic: { group, topic }, partition }: PartitionOffsets) =>
+  `${group} ${partitionKey(topic, partition)}`
 
-const upTo = ({ reading, partition }: Seen, offset: number) =>
-  Math.min(offset, reading.ranges?.get(partition)?.to ?? offset)
+/** Where the group continues, but at least at the first remaining record. */
+const positionOf = ({ groupTopic, partition, committed, low }: PartitionOffsets) =>
+  Math.max(low, committed ?? groupTopic.ranges?.get(partition)?.from ?? low)
 
-/** Ten seconds ago, twice that, and so on up to a week: of what was there before this process, the age is known to a factor of two. */
+const upTo = ({ groupTopic, partition }: PartitionOffsets, offset: number) =>
+  Math.min(offset, groupTopic.ranges?.get(partition)?.to ?? offset)
+
+/**
+ * Ten seconds ago, then doubling up to a week: for records older than this process, the age is accurate to a
+ * factor of two.
+ */
 const AGO_MS = Array.from({ length: 17 }, (_, index) => 10_000 * 2 ** index).reverse()
 
 /**
- * How a topic's partitions have grown (of a rung: become due) before this process looked at them. Kafka finds offsets by time in
- * its index, which costs it little.
+ * How a topic's partitions grew (for a rung: became due) before this process started. Kafka has an index of
+ * offsets by time, so this is cheap.
  * @param now ms since 1970.
- * @returns by partition, in the order of time.
+ * @returns by partition, in time order.
  */
 export async function readPast(
   offsets: Pick<Offsets, 'at'>,
-  { topic, delayMs }: Pick<Reading, 'topic' | 'delayMs'>,
+  { topic, delayMs }: Pick<GroupTopic, 'topic' | 'delayMs'>,
   now: number,
 ): Promise<Map<number, Point[]>> {
   const found: (Point & { partition: number })[] = []
-  // one after the other: this is not urgent
+  // one at a time, because it is not urgent
   for (const ago of AGO_MS) {
     const at = now - ago
     for (const place of await offsets.at(topic, at - delayMs)) found.push({ ...place, at })
@@ -121,26 +105,53 @@ export async function readPast(
   return Map.groupBy(found, ({ partition }) => partition)
 }
 
-/** At `at` (ms since 1970) all before `offset` was there. */
+/** At `at` (ms since 1970), everything before `offset` existed. */
 export type Point = { offset: number; at: number }
 
-/** How the end of a partition went up, as far as it was looked at. */
 export type Curve = {
-  /** In the order of time. */
   add(point: Point): void
-  /** @returns about when the end passed this offset; undefined: before all that is known, or not yet. */
+  /**
+   * @returns roughly when the end passed this offset; undefined if before everything known, or not yet
+   * passed.
+   */
   timeOf(offset: number): number | undefined
-  /** How many points are held: 256 at most. */
+  /** Number of points held, at most 256. */
   size(): number
 }
 
-/** Points lie no further apart than the looks, or than this part of their age: 180 reach back a week. */
-const SPACING = 1 / 8
-const MOST = 256
+function createCurves() {
+  const curves = new Map<string, Map<number, Curve>>()
+
+  function of(topic: string, partition: number): Curve {
+    const ofTopic = curves.get(topic) ?? new Map<number, Curve>()
+    curves.set(topic, ofTopic)
+    const curve = ofTopic.get(partition) ?? createCurve()
+    ofTopic.set(partition, curve)
+    return curve
+  }
+
+  return {
+    of,
+    has: (topic: string) => curves.has(topic),
+    begin(topic: string, past: ReadonlyMap<number, readonly Point[]>): void {
+      curves.set(topic, new Map())
+      for (const [partition, points] of past) points.forEach(of(topic, partition).add)
+    },
+    keepOnly(topics: ReadonlySet<string>): void {
+      for (const topic of curves.keys()) if (!topics.has(topic)) curves.delete(topic)
+    },
+  }
+}
 
 /**
- * As Kafka Lag Exporter does: no record needs to be read. Between two points records are taken to have come at even distances, so
- * that a time is wrong by at most the distance of the two.
+ * Spacing of points relative to their age, but at least that of observations: 180 points reach back a week.
+ */
+const SPACING = 1 / 8
+const MAX_COUNT = 256
+
+/**
+ * Interpolates between points, like Kafka Lag Exporter, so no record has to be read. A time is off by at most
+ * the distance of two points.
  */
 export function createCurve(): Curve {
   let points: Point[] = []
@@ -148,12 +159,11 @@ export function createCurve(): Curve {
   return {
     add(point) {
       const [last, before] = [points.at(-1), points.at(-2)]
-      // the topic was made anew, or the clock set back: what is known is of another time
+      // the topic was recreated, or the clock was set back: older points are void
       if (last && (last.offset > point.offset || last.at > point.at)) points = []
-      // while nothing comes, the first and the last look at it say all
       else if (last?.offset === point.offset && before?.offset === point.offset) points.pop()
       points.push(point)
-      if (points.length > MOST) points = thinned(points, point.at)
+      if (points.length > MAX_COUNT) points = thinned(points, point.at)
     },
 
     timeOf(offset) {
@@ -175,25 +185,24 @@ function thinned(points: readonly Point[], now: number): Point[] {
     const isNeeded = !before || !after || after.at - before.at > (now - point.at) * SPACING
     if (isNeeded) kept.push(point)
   }
-  return kept.slice(-MOST)
+  return kept.slice(-MAX_COUNT)
 }
 
-/** How far each group was behind, all partitions together. `at`: ms since 1970. */
+/** Lag of each group over all partitions. `at`: ms since 1970. */
 export type Moment = { at: number; groups: readonly Sum[] }
-/** `lagSeconds`: of the partition that is furthest behind; null: not known of any. */
+/** `lagSeconds`: of the partition that is furthest behind; null if unknown for all. */
 export type Sum = { group: string; lag: number; lagSeconds: number | null }
 
 export type Hour = {
-  /** To be called with each look; one in ten seconds is kept. */
-  add(look: { at: number; items: readonly LagItem[] }): void
-  /** Oldest first. */
+  /** Stores one observation every ten seconds. */
+  add(snapshot: { at: number; items: readonly LagItem[] }): void
   all(): readonly Moment[]
 }
 
 const KEPT_MS = 60 * 60_000
 const APART_MS = 10_000
 
-/** The last hour of looks, for who comes to look when something has happened. */
+/** The last hour, for someone who looks after an incident. */
 export function createHour(): Hour {
   let moments: readonly Moment[] = []
   return {

@@ -3,7 +3,7 @@ import { LOG_FAULTS, type Loss } from '../../../kafka/admin/lost-records.ts'
 import type { Connection } from '../../../kafka/client.ts'
 import { openTail } from '../../../kafka/tables/tail.ts'
 import { DELIVERIES, DUE, EVENTS, isRung } from '../../../schemas/topics.ts'
-import { isoTime, timeShape } from '../../api/operation.ts'
+import { isoTime, timeShape } from '../../api/response.ts'
 
 export const faultShape = z
   .strictObject({
@@ -13,34 +13,34 @@ export const faultShape = z
     cause: z
       .string()
       .describe(
-        '`removed`: records were deleted before they were read; `truncated`: Kafka has lost the end of the log; `recreated`: the topic was deleted and created again.',
+        '`removed`: records were deleted before they were read; `truncated`: Kafka lost the end of the log; `recreated`: the topic was deleted and created again.',
       ),
-    from: z.number().describe('The first offset that is gone, or that holds another record now.'),
-    lost: z.number().describe('How many offsets the log had there, as far as it is known.'),
-    unread: z.number().describe('How many of them some consumer group had not read.'),
+    from: z.number().describe('The first offset that is gone, or that now holds another record.'),
+    lost: z.number().describe('How many offsets the log had there, as far as known.'),
+    unread: z.number().describe('How many of them at least one consumer group had not read.'),
     readTo: timeShape.describe(
-      'When the last record was written that a group had read before; null: not known.',
+      'When the last record that a group had already read was written; null if unknown.',
     ),
-    seenBy: z.array(z.string()).describe('Consumer groups, `producer`, or who else has noticed it.'),
+    seenBy: z.array(z.string()).describe('Consumer groups, `producer`, or others that noticed it.'),
   })
   .meta({ id: 'LogFault' })
 
 export type LogFaultItem = z.infer<typeof faultShape>
 
 export type LogFaults = {
-  /** Of the last seven days, newest first; a hundred at most. */
+  /** Newest first, at most a hundred. */
   all(): LogFaultItem[]
   close(): Promise<void>
 }
 
 const KEPT_MS = 7 * 24 * 3_600_000
-const MOST = 100
-/** Several readers notice the same within so long. */
+const MAX_COUNT = 100
+/** Reports of the same fault within this time are merged. */
 const SAME_MS = 10 * 60_000
 
 type Held = Loss & { seenByAll: string[] }
 
-/** Adds what one reader has noticed to what is known. @returns newest first. */
+/** @returns newest first. */
 export function withLoss(known: readonly Held[], loss: Loss): Held[] {
   const isSame = (held: Held) =>
     held.topic === loss.topic && held.partition === loss.partition && Math.abs(held.at - loss.at) < SAME_MS
@@ -48,7 +48,9 @@ export function withLoss(known: readonly Held[], loss: Loss): Held[] {
     (held) => isSame(held) && held.cause === loss.cause && goneFrom(held) === goneFrom(loss),
   )
   if (!same)
-    return [{ ...loss, seenByAll: [loss.seenBy] }, ...known].toSorted((a, b) => b.at - a.at).slice(0, MOST)
+    return [{ ...loss, seenByAll: [loss.seenBy] }, ...known]
+      .toSorted((a, b) => b.at - a.at)
+      .slice(0, MAX_COUNT)
   const merged: Held = {
     ...same,
     lost: Math.max(same.lost, loss.lost),
@@ -62,11 +64,11 @@ export function withLoss(known: readonly Held[], loss: Loss): Held[] {
 const goneFrom = ({ cause, offset, to }: Loss) => (cause === 'removed' ? offset : to)
 
 /**
- * What may explain that a call is not found, or that its delivery does not go on. Times in ms since 1970.
- * @param since calls from then on were asked for.
- * @param openSince when the oldest call came in that has an open delivery; undefined: none has.
+ * Faults that may explain why a call is not found or its delivery does not go on. Times in ms since 1970.
+ * @param since start of the search.
+ * @param openSince when the oldest call with an open delivery was received; undefined if there is none.
  */
-export function explaining(
+export function relevantFaults(
   faults: readonly LogFaultItem[],
   {
     since = 0,
@@ -80,7 +82,6 @@ export function explaining(
   return faults.filter(({ topic, at }) => Date.parse(at ?? '') >= from(topic))
 }
 
-/** Follows topic `log-faults`. */
 export async function followFaults(options: {
   connection: Connection
   onFatal: (error: Error) => void
@@ -95,7 +96,7 @@ export async function followFaults(options: {
     onRecord({ value }) {
       const loss = lossOf(value)
       if (loss) held = withLoss(held, loss)
-      else connection.log.warn({ topic: LOG_FAULTS }, 'a record of a fault cannot be read; it is skipped')
+      else connection.log.warn({ topic: LOG_FAULTS }, 'skipping a log fault record that cannot be read')
     },
     onFatal,
   })

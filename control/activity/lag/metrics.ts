@@ -4,22 +4,22 @@ import { poll } from '../../../kafka/admin/poll.ts'
 import { openRetentions } from '../../../kafka/admin/topics.ts'
 import type { Context } from '../../../lifecycle.ts'
 import { registry } from '../../../process/metrics.ts'
-import type { Tasks } from '../../tasks/follow.ts'
-import { followLag, type Lag, LOOKS } from './follow.ts'
-import { type End, type LagItem, readings } from './look.ts'
+import type { Tasks } from '../../tasks/task-table.ts'
+import { followLag, type Lag, OBSERVATIONS } from './follow.ts'
+import { type End, groupTopics } from './observe.ts'
+import type { LagItem } from './status.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<Tasks, 'replays'> }
 
-/** Begins to look at the consumer groups, and to tell of them in the metrics. */
 export function openLag({ config, connection, closing, tasks }: Parts): Lag {
-  // one attempt may keep an offset where it is for so long, while another waits behind it
-  const patienceMs = 2 * config.delivery.responseTimeoutMs
+  // one attempt can hold an offset this long while another waits behind it
+  const timeoutMs = 2 * config.delivery.responseTimeoutMs
   const lag = followLag({
     open: () => openOffsets(connection),
-    readings: (topics) => readings(topics, tasks.replays.values()),
+    groupTopics: (topics) => groupTopics(topics, tasks.replays.values()),
     onFailed: (err) =>
-      connection.failures.add({ kind: 'lag', text: 'the consumer groups cannot be looked at', err }),
-    looks: Math.max(LOOKS, Math.ceil(patienceMs / EVERY_MS)),
+      connection.failures.add({ kind: 'lag', text: 'the consumer groups cannot be observed', err }),
+    observations: Math.max(OBSERVATIONS, Math.ceil(timeoutMs / EVERY_MS)),
   })
   closing.adopt(lag, (open) => open.close())
   watchLag(lag)
@@ -30,16 +30,17 @@ const place = ['topic', 'partition'] as const
 const where = ['consumergroup', ...place] as const
 
 /**
- * Those that begin with `kafka_` have the names and labels of kafka_exporter (https://github.com/danielqsj/kafka_exporter), so that boards
- * made for it show them; `kafka_consumergroup_lag_seconds` it does not have. Of what is gone no series remains.
+ * Metrics that start with `kafka_` have the names and labels of kafka_exporter
+ * (https://github.com/danielqsj/kafka_exporter), so that its dashboards work; only
+ * `kafka_consumergroup_lag_seconds` is an addition. Series of things that are gone are removed.
  */
 export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
   const items = () => latest()?.items ?? []
   const ends = () => latest()?.ends ?? []
-  const ofGroups = (name: string, help: string, told: (item: LagItem) => number | null) =>
-    gauge(name, help, where, () => items().map((item) => [whereOf(item), told(item)]))
-  const ofTopics = (name: string, help: string, told: (end: End) => number) =>
-    gauge(name, help, place, () => ends().map((end) => [placeOf(end), told(end)]))
+  const ofGroups = (name: string, help: string, readValue: (item: LagItem) => number | null) =>
+    gauge(name, help, where, () => items().map((item) => [whereOf(item), readValue(item)]))
+  const ofTopics = (name: string, help: string, readValue: (end: End) => number) =>
+    gauge(name, help, place, () => ends().map((end) => [placeOf(end), readValue(end)]))
 
   ofGroups(
     'kafka_consumergroup_lag',
@@ -48,33 +49,33 @@ export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
   )
   ofGroups(
     'kafka_consumergroup_lag_seconds',
-    'How long the oldest record that is not settled waits; in rungs of the ladder, how long it is past due. None where it is not known.',
+    'Age of the oldest unsettled record; on rungs of the ladder, how long it is past due. Absent if unknown.',
     ({ lagSeconds }) => lagSeconds,
   )
   ofGroups(
     'kafka_consumergroup_current_offset',
-    'The committed offset, by consumer group, topic and partition. None where nothing is committed.',
+    'Committed offset, by consumer group, topic and partition. Absent if nothing is committed.',
     ({ committed }) => committed,
   )
   ofTopics(
     'kafka_topic_partition_current_offset',
-    'The offset behind the last record, of topics that a consumer group of Sluice reads.',
+    'Offset after the last record, for topics that a consumer group of Sluice reads.',
     ({ end }) => end,
   )
   ofTopics(
     'kafka_topic_partition_oldest_offset',
-    'The offset of the first record that there still is, of topics that a consumer group of Sluice reads.',
+    'Offset of the first remaining record, for topics that a consumer group of Sluice reads.',
     ({ low }) => low,
   )
   gauge(
     'kafka_topic_partitions',
-    'How many partitions a topic has that a consumer group of Sluice reads.',
+    'Number of partitions of a topic that a consumer group of Sluice reads.',
     ['topic'],
     () => [...Map.groupBy(ends(), ({ topic }) => topic)].map(([topic, { length }]) => [{ topic }, length]),
   )
   gauge(
     'sluice_control_lag_status',
-    '1 for the state that a partition of a consumer group is in: ok, warn, stall, stop or rewind.',
+    "1 for the current status of a consumer group's partition: ok, warn, stall, stop or rewind.",
     [...where, 'status'],
     () => items().map((item) => [{ ...whereOf(item), status: item.status }, 1]),
   )
@@ -86,12 +87,12 @@ const placeOf = ({ topic, partition }: Pick<End, 'topic' | 'partition'>) => ({
 })
 const whereOf = (item: LagItem) => ({ consumergroup: item.group, ...placeOf(item) })
 
-/** @param told asked at each scrape: labels with their value, null for none. */
+/** @param read null leaves the series out. */
 function gauge<L extends string>(
   name: string,
   help: string,
   labelNames: readonly L[],
-  told: () => [Record<L, string>, number | null][],
+  readValue: () => [Record<L, string>, number | null][],
 ): void {
   new Gauge({
     name,
@@ -100,15 +101,15 @@ function gauge<L extends string>(
     registers: [registry],
     collect() {
       this.reset()
-      for (const [labels, value] of told()) if (value !== null) this.set(labels, value)
+      for (const [labels, value] of readValue()) if (value !== null) this.set(labels, value)
     },
   })
 }
 
-/** It changes when somebody changes it. */
+/** Retention rarely changes. */
 const EVERY_MS = 10_000
 
-/** Tells in the metrics how long Kafka keeps what consumer groups read: who is behind for longer loses records. */
+/** Exports how long Kafka keeps what consumer groups read: a group that is further behind loses records. */
 export function watchRetention({
   connection,
   closing,
@@ -124,7 +125,7 @@ export function watchRetention({
     onFailed: (err) =>
       connection.failures.add({
         kind: 'retention',
-        text: 'how long topics are kept cannot be looked at',
+        text: 'the retention of topics cannot be read',
         err,
       }),
     everyMs: EVERY_MS,
@@ -132,7 +133,7 @@ export function watchRetention({
   closing.defer(() => polling.close())
   new Gauge({
     name: 'sluice_topic_retention_seconds',
-    help: 'How long Kafka keeps the records of a topic that a consumer group of Sluice reads (retention.ms).',
+    help: 'How long Kafka keeps records of a topic that a consumer group of Sluice reads (retention.ms).',
     labelNames: ['topic'],
     registers: [registry],
     collect() {

@@ -1,20 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { countSkipped } from '../../api/metrics.ts'
-import { isoTime, operation, timeShape } from '../../api/operation.ts'
-import { path } from '../../api/serve.ts'
-import { type Tasks, undoneByKind, undoneShape } from '../../tasks/follow.ts'
-import { type IngestRouteParts, intakeOf } from '../intake.ts'
+import { addPath, operation } from '../../api/operation.ts'
+import { isoTime, timeShape } from '../../api/response.ts'
+import { pendingByKind, pendingShape, type Tasks } from '../../tasks/task-table.ts'
+import { isLoadedSoon, loading, unreachable } from '../following.ts'
+import { type IngestRouteParts, ingestRateOf } from '../ingest-rate.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/routes.ts'
-import { isLoadedSoon, loading, unreachable } from '../newest.ts'
+import { countSkipped } from '../metrics.ts'
 import type { Lag, Report } from './follow.ts'
 import { faultShape, type LogFaults } from './log-faults.ts'
-import { lagItemShape } from './look.ts'
+import { lagItemShape } from './status.ts'
 
 export type LagRouteParts = IngestRouteParts & {
   lag: Omit<Lag, 'close'>
-  tasks: Pick<Tasks, 'undone'>
+  tasks: Pick<Tasks, 'pending'>
   faults: Pick<LogFaults, 'all'>
 }
 
@@ -27,43 +27,44 @@ const hourShape = z.strictObject({
         groups: z.array(
           z.strictObject({
             group: z.string(),
-            lag: z.number().describe('Of all partitions.'),
+            lag: z.number().describe('Over all partitions.'),
             lagSeconds: z.number().nullable().describe('Of the partition that is furthest behind.'),
           }),
         ),
       }),
     )
-    .describe('One in ten seconds, oldest first; from before this process began there is none.'),
+    .describe('Every ten seconds, oldest first, since this process started.'),
 })
 const answerShape = z.strictObject({
   items: z.array(lagItemShape),
-  tasks: z.array(undoneShape).describe('What control has still to do, whatever is asked for.'),
+  tasks: z.array(pendingShape).describe('Tasks that control has yet to complete, regardless of the query.'),
   faults: z
     .array(faultShape)
-    .describe('What Kafka has lost or removed in the last seven days, newest first, whatever is asked for.'),
+    .describe(
+      'Records that Kafka lost or removed in the last seven days, newest first, regardless of the query.',
+    ),
   at: timeShape,
 })
 
-/** `/lag`: how far each consumer group is behind, in each partition. `/lag/hour`: and was, of late. `/lag/stream`: the same, live, and what comes in. */
-export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: LagRouteParts): void {
-  const shown = (report: Report) => shownReport(report, { tasks, faults })
+export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, ingestRate }: LagRouteParts): void {
+  const respond = (report: Report) => lagResponse(report, { tasks, faults })
   const broadcast = createBroadcast({
     current: {
       lag() {
         const report = lag.latest()
-        return report && shown(report)
+        return report && respond(report)
       },
-      ingest: () => intakeOf(intake),
+      ingest: () => ingestRateOf(ingestRate),
     },
     onSkipped: countSkipped('slow'),
   })
   api.addHook('preClose', async () => broadcast.end())
-  path(api, '/lag', {
+  addPath(api, '/lag', {
     GET: operation({
-      summary: 'How far each consumer group is behind',
-      description: 'As Kafka has it, looked at every 2 s, whether or not the consumers live.',
+      summary: 'Show how far each consumer group is behind',
+      description: 'As Kafka reports it every 2 s, whether or not consumers are running.',
       query: lagShape,
-      answers: { 200: { description: 'Of each partition, and when it was so.', body: answerShape } },
+      responses: { 200: { description: 'Lag by partition, and when it was observed.', body: answerShape } },
       async handle({ query: { group, topic } }) {
         if (!(await isLoadedSoon(lag))) return loading
         const report = lag.latest()
@@ -71,35 +72,35 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
         const items = report.items.filter(
           (item) => item.group === (group ?? item.group) && item.topic === (topic ?? item.topic),
         )
-        return { status: 200, body: shown({ ...report, items }) }
+        return { status: 200, body: respond({ ...report, items }) }
       },
     }),
   })
-  path(api, '/lag/hour', {
+  addPath(api, '/lag/hour', {
     GET: operation({
-      summary: 'How far each consumer group was behind in the last hour',
-      answers: { 200: { description: 'Of each group, every ten seconds.', body: hourShape } },
+      summary: 'Show how far each consumer group was behind in the last hour',
+      responses: { 200: { description: 'Lag by group, every ten seconds.', body: hourShape } },
       handle() {
         const items = lag.hour().map(({ at, groups }) => ({ at: isoTime(at), groups: [...groups] }))
         return { status: 200, body: { items } }
       },
     }),
   })
-  path(api, '/lag/stream', {
+  addPath(api, '/lag/stream', {
     GET: operation({
-      summary: 'Watch how far each consumer group is behind, and how many calls come in',
+      summary: 'Watch how far each consumer group is behind, and the rate of incoming calls',
       description:
-        'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
-      answers: { 200: STREAM },
-      refuses: ['too_many_watchers'],
-      handle: async (asked) => ((await isLoadedSoon(lag)) ? streamed(asked, broadcast) : loading),
+        'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
+      responses: { 200: STREAM },
+      errorCodes: ['too_many_watchers'],
+      handle: async (request) => ((await isLoadedSoon(lag)) ? streamed(request, broadcast) : loading),
     }),
   })
 }
 
-function shownReport(
+function lagResponse(
   { items, at }: Report,
   { tasks, faults }: Pick<LagRouteParts, 'tasks' | 'faults'>,
 ): z.infer<typeof answerShape> {
-  return { items: [...items], tasks: undoneByKind(tasks, Date.now()), faults: faults.all(), at: isoTime(at) }
+  return { items: [...items], tasks: pendingByKind(tasks, Date.now()), faults: faults.all(), at: isoTime(at) }
 }

@@ -4,32 +4,32 @@ import { openTail } from '../../../kafka/tables/tail.ts'
 import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
-import { patiently } from '../../api/semaphore.ts'
-import { createShow, type Show, type ShowParts } from './show.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { createLiveCalls, type LiveCalls, type LiveCallsParts } from './live-calls.ts'
 import { openWatcher, type Watcher } from './watcher.ts'
 
-/** Lets people look on while calls come in. */
 export type Live = {
-  /** The last calls of a source, or of `ALL` (show.ts), and then what comes, as server-sent events. The feed may still have to be opened. */
+  /**
+   * Streams recent calls of a source, or of `ALL` (live-calls.ts), and then new ones, as server-sent events.
+   * Opens the feed if needed.
+   */
   watch(sourceId: string): Readable | 'too_many'
   watchers(): number
-  /** Ends all streams, and begins no more. */
   end(): void
   close(): Promise<void>
 }
 
 export type LiveParts = {
-  /** @param onFatal it has stopped for good. */
+  /** @param onFatal called when the feed has stopped for good. */
   openFeed: (onFatal: (error: Error) => void) => Promise<Feed>
-  /** Somebody reads too slowly. */
   onSkipped: (messages: number) => void
   log: Pick<Logger, 'warn'>
   lingerMs?: number
   closeMs?: number
 }
 
-const MOST_WATCHERS = 20
-/** Who comes back soon, as a page that is loaded anew does, waits for nothing. */
+const MAX_WATCHERS = 20
+/** Someone who reloads the page gets the feed that is still open. */
 const LINGER_MS = 10_000
 const CLOSE_MS = 3_000
 
@@ -38,9 +38,9 @@ export function createLive(parts: LiveParts): Live {
   const watchers = new Set<Watcher>()
   let hasEnded = false
 
-  /** They come again by themselves, and then it is opened anew. */
+  /** Watchers reconnect by themselves, which opens the feed again. */
   function giveUp(err: unknown): void {
-    log.warn({ err }, 'the calls cannot be followed; who watches is sent away')
+    log.warn({ err }, 'calls cannot be followed; disconnecting watchers')
     for (const watcher of watchers) watcher.end()
     void feed.close()
   }
@@ -61,7 +61,7 @@ export function createLive(parts: LiveParts): Live {
 
   return {
     watch(sourceId) {
-      if (hasEnded || watchers.size >= MOST_WATCHERS) return 'too_many'
+      if (hasEnded || watchers.size >= MAX_WATCHERS) return 'too_many'
       const { promise: closed, resolve } = Promise.withResolvers<void>()
       const watcher = openWatcher({
         onSkipped,
@@ -80,23 +80,21 @@ export function createLive(parts: LiveParts): Live {
       hasEnded = true
       for (const watcher of watchers) watcher.end()
     },
-    // one that is being opened while Kafka is away takes longer than there is time
-    close: () => patiently(feed.close(), closeMs).catch(() => undefined),
+    // while Kafka is away, opening takes longer than a shutdown may
+    close: () => withTimeout(feed.close(), closeMs).catch(() => undefined),
   }
 }
 
 type Closable = { close(): Promise<void> }
 
-/** Something that is there only while it is used. */
+/** A resource that is open only while in use. */
 export type WhileUsed<T> = {
-  /** Each use is to be released, also when this throws. @throws when it cannot be opened. */
+  /** Every use needs a `release`, even if this throws. @throws if it cannot be opened. */
   use(): Promise<T>
   release(): void
-  /** The next use opens it anew. */
   close(): Promise<void>
 }
 
-/** @param lingerMs for so long it stays open after the last use. */
 export function whileUsed<T extends Closable>(open: () => Promise<T>, lingerMs: number): WhileUsed<T> {
   let uses = 0
   let opened: Promise<T> | undefined
@@ -106,7 +104,7 @@ export function whileUsed<T extends Closable>(open: () => Promise<T>, lingerMs: 
     clearTimeout(lingering)
     const closing = opened
     opened = undefined
-    // who was to use it has been told that it cannot be opened
+    // its users already know that opening failed
     await (await closing?.catch(() => undefined))?.close()
   }
 
@@ -133,35 +131,33 @@ export function whileUsed<T extends Closable>(open: () => Promise<T>, lingerMs: 
   }
 }
 
-/** What is read for those who watch, and shown to them. */
-export type Feed = Pick<Show, 'join' | 'leave'> & {
-  /** Resolves when there are last calls to show; never when it is closed before. */
+export type Feed = Pick<LiveCalls, 'join' | 'leave'> & {
+  /** Resolves once recent calls are loaded; never, if closed before. */
   caughtUp: Promise<void>
   close(): Promise<void>
 }
 
-export type FeedParts = Omit<ShowParts, 'now'> & {
+export type FeedParts = Omit<LiveCallsParts, 'now'> & {
   connection: Connection
-  /** @returns how to hear no more. */
   onAttempt: (listener: (attempt: Attempt) => void) => () => void
   onFatal: (error: Error) => void
 }
 
-/** Of each topic, all partitions together; whoever comes first waits for it. */
-const MOST_READ = 6_000
+/** For each topic, over all partitions; the first watcher waits for it. */
+const MAX_READ = 6_000
 const TELL_MS = 1_000
 
 export async function openFeed({ connection, onAttempt, onFatal, ...parts }: FeedParts): Promise<Feed> {
-  const show = createShow({ ...parts, now: () => performance.now() })
+  const show = createLiveCalls({ ...parts, now: () => performance.now() })
   const tail = await openTail({
     connection,
     topics: [EVENTS, REJECTED],
-    last: (partitions) => Math.ceil(MOST_READ / partitions),
+    last: (partitions) => Math.ceil(MAX_READ / partitions),
     onRecord: show.call,
     onFatal,
   })
   const stopListening = onAttempt(show.attempt)
-  const telling = setInterval(show.tellSkipped, TELL_MS)
+  const telling = setInterval(show.reportSkipped, TELL_MS)
   return {
     join: show.join,
     leave: show.leave,

@@ -5,79 +5,78 @@ import type { Counts, Sync } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { ConfigKeys } from '../../../settings/seal.ts'
 import type { Computation } from '../../../settings/settings.ts'
-import type { Turns } from '../../api/semaphore.ts'
+import type { Semaphore } from '../../api/concurrency.ts'
 import { configRecord } from '../../settings/write.ts'
-import type { Owned } from '../run.ts'
-import { forget, type Telling, tell } from './events.ts'
-import { diff, openSides, type PartitionSides, type Reading, uploadLost } from './members.ts'
+import type { IsOwned } from '../scheduler.ts'
+import { diff, openComparison, type PartitionComparison, type Reading, uploadLost } from './comparison.ts'
+import { type WriteParts, writeChanges, writeRemovals } from './identify-events.ts'
 
 export type SyncParts = Reading &
-  Pick<Telling, 'producer' | 'encode'> & {
+  Pick<WriteParts, 'producer' | 'encode'> & {
     settings: Pick<Settings, 'audiences' | 'traits' | 'unreadable' | 'suppressedUsers' | 'table'>
     writer: Pick<FencedWriter, 'write'>
     keys: ConfigKeys
-    /** Both sides of a partition are in memory for as long as one lasts. */
-    turns: Turns
+    semaphore: Semaphore
   }
 
-/** Changes that are in memory as records at a time. */
+/** Changes in memory as records at a time. */
 const AT_ONCE = 1_000
 
 /**
- * Compares an upload with what receivers were told last, one partition after the other, and tells them of the changes. It is over
- * when what it is of is removed. To be called for one sync of an audience or trait at a time.
- * @returns how it has ended; undefined when it was not owned to the end. @throws TaskFailed; and when Kafka refuses or does not answer.
+ * Compares an upload with what receivers were last sent, partition by partition, and writes the changes. Ends
+ * early if its audience or trait is removed. Call it for one sync of an audience or trait at a time.
+ * @returns the ended sync; undefined if this process lost the task.
+ * @throws TaskFailed; or if Kafka refuses or does not answer.
  */
-export async function performSync(sync: Sync, owned: Owned, parts: SyncParts): Promise<Sync | undefined> {
-  // what another process has just made is not known here yet
+export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts): Promise<Sync | undefined> {
+  // another process may just have created it
   await parts.settings.table.caughtUp()
   const { kind, id } = sync.of
-  // it is tried again: one that cannot be read is not one that is removed
+  // unreadable is not removed: retry
   if (!recordOf(sync, parts) && parts.settings.unreadable.has(`${kind}/${id}`))
     throw new Error(`the settings of ${kind} ${id} cannot be read`)
   const since = sync.since ?? recordOf(sync, parts)?.createdAt
-  const performing = { ...parts, sync, owned, computation: () => recordOf({ ...sync, since }, parts) }
+  const performing = { ...parts, sync, isOwned, computation: () => recordOf({ ...sync, since }, parts) }
   const counts = { changed: 0, removed: 0, unchanged: 0, suppressed: 0 }
-  const sides = await openSides(sync, performing.computation()?.createdAt, parts)
+  const comparison = await openComparison(sync, performing.computation()?.createdAt, parts)
   let lines = 0
-  for (const partition of sides.partitions) {
-    const end = await parts.turns(async () => {
+  for (const partition of comparison.partitions) {
+    const end = await parts.semaphore(async () => {
       if (!performing.computation() && sync.others !== 'forgotten') return 'cancelled'
-      const read = await sides.read(partition)
+      const read = await comparison.read(partition)
       lines += read.lines
       return compare(read, counts, performing)
     })
     if (end === 'cancelled') return { ...sync, state: end }
-    if (end === 'given away') return undefined
+    if (end === 'not owned') return undefined
   }
-  // half of it has been told by now, but nobody is to take it for whole
+  // some changes are already written, but the sync must not count as complete
   if (lines < sync.lines) throw uploadLost()
   return finished({ ...sync, state: 'done', counts }, performing)
 }
 
-type Performing = SyncParts & { sync: Sync; owned: Owned; computation: () => Computation | undefined }
+type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
 
-/** Tells of what is different in a partition, and counts it. */
 async function compare(
-  sides: PartitionSides,
+  comparison: PartitionComparison,
   counts: Counts,
-  { sync, owned, computation, ...parts }: Performing,
-): Promise<'told' | 'cancelled' | 'given away'> {
-  for (const users of batches(sides.leftOver)) {
-    if (!owned()) return 'given away'
-    await forget(users, sync, parts)
+  { sync, isOwned, computation, ...parts }: Performing,
+): Promise<'told' | 'cancelled' | 'not owned'> {
+  for (const users of batches(comparison.leftovers)) {
+    if (!isOwned()) return 'not owned'
+    await writeRemovals(users, sync, parts)
   }
-  counts.unchanged += sides.listed.size
-  for (const changes of batches(diff({ ...sides, others: sync.others }))) {
-    if (!owned()) return 'given away'
+  counts.unchanged += comparison.listed.size
+  for (const changes of batches(diff({ ...comparison, others: sync.others }))) {
+    if (!isOwned()) return 'not owned'
     const now = computation()
     if (!now) return 'cancelled'
     const suppressed = parts.settings.suppressedUsers(now.sourceId)
-    const told = await tell(changes, { ...parts, sync, computation: now, suppressed })
-    counts.changed += told.changed
-    counts.removed += told.removed
-    counts.suppressed += told.suppressed
-    counts.unchanged -= changes.filter(({ userId }) => sides.listed.has(userId)).length
+    const written = await writeChanges(changes, { ...parts, sync, computation: now, suppressed })
+    counts.changed += written.changed
+    counts.removed += written.removed
+    counts.suppressed += written.suppressed
+    counts.unchanged -= changes.filter(({ userId }) => comparison.listed.has(userId)).length
   }
   return 'told'
 }
@@ -93,7 +92,7 @@ function* batches<T>(items: Iterable<T>): Generator<T[]> {
   if (batch.length > 0) yield batch
 }
 
-/** What a sync is of, for as long as it is there and not another under the same id. */
+/** The audience or trait of a sync, unless it was removed or created again since. */
 function recordOf({ of, since }: Sync, { settings }: Pick<SyncParts, 'settings'>): Computation | undefined {
   const found = (of.kind === 'audience' ? settings.audiences : settings.traits).get(of.id)
   return since === undefined || found?.createdAt === since ? found : undefined
@@ -101,9 +100,9 @@ function recordOf({ of, since }: Sync, { settings }: Pick<SyncParts, 'settings'>
 
 async function finished(
   sync: Sync,
-  { owned, computation, writer, keys }: Performing,
+  { isOwned, computation, writer, keys }: Performing,
 ): Promise<Sync | undefined> {
-  if (!owned()) return undefined
+  if (!isOwned()) return undefined
   const finishedAt = new Date().toISOString()
   const stamped = await writer.write(() => {
     const record = computation()
@@ -116,19 +115,17 @@ async function finished(
 }
 
 export type Readers = {
-  /** One for each topic, opened when it is first asked for. */
   readerOf: (topic: string) => Promise<Reader>
   close(): Promise<void>
 }
 
-/** Audiences and traits are not everybody's: who has none of them pays for no consumer. */
+/** Installations without audiences or traits pay for no consumer. */
 export function openReaders(connection: Connection, onFatal: (error: Error) => void): Readers {
   const open = new Map<string, Promise<Reader>>()
   return {
     readerOf(topic) {
       const reader = open.get(topic) ?? openReader({ connection, topic, onFatal })
       open.set(topic, reader)
-      // what failed is tried anew
       reader.catch(() => open.delete(topic))
       return reader
     },

@@ -1,50 +1,48 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Sync } from '../../../schemas/task.ts'
-import type { Refusal } from '../../../settings/decide.ts'
+import type { Refusal } from '../../../settings/resources/decide.ts'
 import { idShape } from '../../../settings/settings.ts'
-import { type Answer, answerTo, nextShape, type Page, pageShape } from '../../api/answer.ts'
 import { audit } from '../../api/audit.ts'
-import { type Asked, operation } from '../../api/operation.ts'
-import { path } from '../../api/serve.ts'
-import { unavailable } from '../../settings/outcome.ts'
-import { conditionally } from '../../settings/write.ts'
-import { taskRecord } from '../record.ts'
-import { type SyncRouteParts, shownSync, syncShape } from './sync.ts'
-import { type ComputationRouteParts, takeStreams, uploadOperations } from './upload-operations.ts'
+import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
+import { type ApiRequest, addPath, operation } from '../../api/operation.ts'
+import { nextShape, type Page, pageShape } from '../../api/pagination.ts'
+import { type ApiResponse, refusalResponse } from '../../api/response.ts'
+import { taskRecord } from '../task-table.ts'
+import { type SyncRouteParts, syncResponse, syncShape } from './sync.ts'
+import { takeStreams } from './upload-body.ts'
+import { type ComputationRouteParts, uploadOperations } from './upload-operations.ts'
 
 export type { ComputationRouteParts }
 
-/** `/audiences/:id/members`, `/traits/:id/values`: who and what they are now. `/syncs`: what has come of uploads. */
 export function computationRoutes(api: FastifyInstance, parts: ComputationRouteParts): void {
-  const ending = new AbortController()
-  api.addHook('preClose', async () => ending.abort())
-  const { members, values } = uploadOperations(parts, ending.signal)
+  const shutdownController = new AbortController()
+  api.addHook('preClose', async () => shutdownController.abort())
+  const { members, values } = uploadOperations(parts, shutdownController.signal)
   api.register(async (streamed) => {
     takeStreams(streamed)
-    path(streamed, '/audiences/:id/members', members)
-    path(streamed, '/traits/:id/values', values)
+    addPath(streamed, '/audiences/:id/members', members)
+    addPath(streamed, '/traits/:id/values', values)
   })
   syncRoutes(api, parts)
 }
 
 const listShape = z.strictObject({
   limit: pageShape.shape.limit,
-  cursor: idShape.optional().describe('`next` of the page before.'),
-  audienceId: idShape.optional().describe('Of this audience.'),
-  traitId: idShape.optional().describe('Of this trait.'),
+  cursor: idShape.optional().describe('`next` of the previous page.'),
+  audienceId: idShape.optional().describe('Only syncs of this audience.'),
+  traitId: idShape.optional().describe('Only syncs of this trait.'),
 })
 
 const it = { description: 'The sync.', body: syncShape }
 
-/** `/syncs`: list, newest first. `/syncs/:id`: what has come of one, cancel. */
 export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
   const { syncs } = parts.tasks
-  path(api, '/syncs', {
+  addPath(api, '/syncs', {
     GET: operation({
-      summary: 'List what has come of uploads',
+      summary: 'List syncs',
       query: listShape,
-      answers: {
+      responses: {
         200: {
           description: 'A page, newest first.',
           body: z.strictObject({ items: z.array(syncShape), next: nextShape }),
@@ -52,27 +50,26 @@ export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
       },
       handle({ query }) {
         const { items, next } = newest(syncs, query)
-        return { status: 200, body: { items: items.map(shownSync), next } }
+        return { status: 200, body: { items: items.map(syncResponse), next } }
       },
     }),
   })
-  path(api, '/syncs/:id', {
+  addPath(api, '/syncs/:id', {
     GET: operation({
-      summary: 'What has come of an upload',
-      answers: { 200: it },
-      refuses: ['not_found'],
+      summary: 'Show a sync',
+      responses: { 200: it },
+      errorCodes: ['not_found'],
       handle({ params: { id } }) {
         const found = syncs.get(id)
-        if (!found) return answerTo({ code: 'not_found', what: `sync ${id}` })
-        return { status: 200, body: shownSync(found) }
+        if (!found) return refusalResponse({ code: 'not_found', what: `sync ${id}` })
+        return { status: 200, body: syncResponse(found) }
       },
     }),
     DELETE: operation({
       summary: 'Cancel a sync',
-      description:
-        'Whom receivers have been told of they have been told of: the next upload is compared with that.',
-      answers: { 200: it },
-      refuses: ['not_found', 'sync_ended'],
+      description: 'Changes already sent to receivers stay; the next upload is compared with them.',
+      responses: { 200: it },
+      errorCodes: ['not_found', 'sync_ended'],
       handle: (request) => cancel(request, parts),
     }),
   })
@@ -80,7 +77,7 @@ export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
 
 type Listed = z.infer<typeof listShape>
 
-/** Those that are kept no longer are the oldest: behind one of them there is nothing. */
+/** Expired syncs are the oldest, so nothing follows a cursor that is unknown. */
 function newest(syncs: ReadonlyMap<string, Sync>, { limit, cursor, ...of }: Listed): Page<Sync> {
   const last = syncs.get(cursor ?? '')
   if (cursor !== undefined && !last) return { items: [], next: null }
@@ -95,7 +92,7 @@ const isOf = ({ of }: Sync, { audienceId, traitId }: Pick<Listed, 'audienceId' |
   (audienceId === undefined || (of.kind === 'audience' && of.id === audienceId)) &&
   (traitId === undefined || (of.kind === 'trait' && of.id === traitId))
 
-/** Newest first. Of two of the same millisecond their ids say which is. */
+/** Newest first, then by id. */
 function inOrder(one: Sync, other: Sync): number {
   const [left, right] = [placeOf(one), placeOf(other)]
   return left < right ? 1 : left > right ? -1 : 0
@@ -103,17 +100,18 @@ function inOrder(one: Sync, other: Sync): number {
 
 const placeOf = ({ createdAt, id }: Sync) => `${createdAt} ${id}`
 
-async function cancel({ params: { id }, caller }: Asked, parts: SyncRouteParts): Promise<Answer> {
+async function cancel({ params: { id }, caller }: ApiRequest, parts: SyncRouteParts): Promise<ApiResponse> {
   const { tasks, taskWriter: writer, log } = parts
   const finishedAt = new Date().toISOString()
   const decide = (): Sync | { refusal: Refusal } => {
     const sync = tasks.syncs.get(id)
     if (!sync) return { refusal: { code: 'not_found', what: `sync ${id}` } }
-    if (sync.state !== 'accepted') return ended(`sync ${id} is ${sync.state} already`)
-    if (sync.others === 'forgotten') return ended(`sync ${id} forgets the users of what was removed`)
+    if (sync.state !== 'accepted') return ended(`sync ${id} is already ${sync.state}`)
+    if (sync.others === 'forgotten')
+      return ended(`sync ${id} is deleting the users of a removed audience or trait`)
     return { ...sync, state: 'cancelled', finishedAt }
   }
-  const outcome = await conditionally(
+  const outcome = await writeConditionally(
     { tables: [tasks.table], writer, log },
     { decide, records: (sync) => [taskRecord(sync)] },
   )
@@ -121,9 +119,9 @@ async function cancel({ params: { id }, caller }: Asked, parts: SyncRouteParts):
     audit(log, caller, { what: 'sync', outcome, id })
     return unavailable
   }
-  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  if ('refusal' in outcome) return refusalResponse(outcome.refusal)
   audit(log, caller, { what: 'sync', outcome: 'cancelled', id })
-  return { status: 200, body: shownSync(outcome) }
+  return { status: 200, body: syncResponse(outcome) }
 }
 
 const ended = (message: string): { refusal: Refusal } => ({

@@ -4,30 +4,28 @@ import { z } from 'zod'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import type { Logger } from '../../../process/log.ts'
 import { counts, type Sync, syncTask } from '../../../schemas/task.ts'
-import type { Refusal } from '../../../settings/decide.ts'
-import { type Answer, answerTo, problem } from '../../api/answer.ts'
+import type { Refusal } from '../../../settings/resources/decide.ts'
 import { audit } from '../../api/audit.ts'
-import type { Caller } from '../../session/tokens.ts'
-import { unavailable } from '../../settings/outcome.ts'
-import { conditionally } from '../../settings/write.ts'
-import type { Tasks } from '../follow.ts'
-import { taskRecord } from '../record.ts'
-import { runningSync } from '../run.ts'
-import { UploadFault } from './lines.ts'
-import { type Changes, type UploadParts, UploadUnavailable, upload } from './upload.ts'
+import type { Caller } from '../../api/auth/tokens.ts'
+import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
+import { type ApiResponse, problem, refusalResponse } from '../../api/response.ts'
+import { runningSync } from '../scheduler.ts'
+import { type Tasks, taskRecord } from '../task-table.ts'
+import { UploadFault } from './upload-lines.ts'
+import { type Changes, type UploadParts, UploadUnavailable, upload } from './upload-records.ts'
 
-/** It has counts when it is done. */
+/** The counts are present once it is done. */
 export const syncShape = syncTask
   .pick({ id: true, state: true, createdAt: true, finishedAt: true, lines: true, cause: true })
   .extend({
-    audienceId: z.string().optional().describe('Of a sync of an audience.'),
-    traitId: z.string().optional().describe('Of a sync of a trait.'),
+    audienceId: z.string().optional().describe('If it is the sync of an audience.'),
+    traitId: z.string().optional().describe('If it is the sync of a trait.'),
     ...counts.partial().shape,
   })
   .strict()
   .meta({ id: 'Sync' })
 
-export const shownSync = ({
+export const syncResponse = ({
   kind: _,
   others: __,
   ranges: ___,
@@ -42,50 +40,51 @@ export const shownSync = ({
 })
 
 export type SyncRouteParts = UploadParts & {
-  tasks: Pick<Tasks, 'syncs' | 'undone' | 'table'>
+  tasks: Pick<Tasks, 'syncs' | 'pending' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   log: Logger
 }
 
-type Wanted = Pick<Sync, 'of' | 'others' | 'since'> & {
+type SyncRequest = Pick<Sync, 'of' | 'others' | 'since'> & {
   caller: Caller
   changes: Changes
   mayBeEmpty: boolean
-  /** How long to wait for what comes of it, in milliseconds. */
-  patienceMs: number
-  /** The process ends: whoever goes on with it cannot answer. */
-  ends: AbortSignal
+  timeoutMs: number
+  /** Aborted at shutdown: another process will finish the sync, but cannot respond to this client. */
+  shutdown: AbortSignal
 }
 
 const EVERY_MS = 20
 
-/** Takes an upload, has it compared, and answers with what has come of it. One at a time of each audience or trait. */
-export function syncer(parts: SyncRouteParts): (wanted: Wanted) => Promise<Answer> {
+/**
+ * Takes an upload, waits for its sync and responds with the result. One at a time for each audience or trait.
+ */
+export function createSyncer(parts: SyncRouteParts): (request: SyncRequest) => Promise<ApiResponse> {
   const uploading = new Set<string>()
-  return async (wanted) => {
-    const name = `${wanted.of.kind}/${wanted.of.id}`
-    const running = runningSync(wanted.of, parts.tasks)
-    if (running || uploading.has(name)) return answerTo(isRunning(wanted.of, running))
+  return async (request) => {
+    const name = `${request.of.kind}/${request.of.id}`
+    const running = runningSync(request.of, parts.tasks)
+    if (running || uploading.has(name)) return refusalResponse(isRunning(request.of, running))
     uploading.add(name)
     try {
-      const accepted = await accept(wanted, parts)
-      return 'status' in accepted ? accepted : await answered(accepted, wanted, parts)
+      const accepted = await accept(request, parts)
+      return 'status' in accepted ? accepted : await waitForEnd(accepted, request, parts)
     } finally {
       uploading.delete(name)
     }
   }
 }
 
-async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Answer> {
-  const { caller, of, others, since } = wanted
+async function accept(request: SyncRequest, parts: SyncRouteParts): Promise<Sync | ApiResponse> {
+  const { caller, of, others, since } = request
   const id = randomUUID()
   const createdAt = new Date().toISOString()
-  const taken = await upload({ ...wanted, id }, parts).catch((error: unknown) => faultOf(error, parts))
-  if ('status' in taken) return taken
-  if (taken.lines === 0 && !wanted.mayBeEmpty) return empty
-  const sync: Sync = { kind: 'sync', id, createdAt, state: 'accepted', of, since, others, ...taken }
+  const uploaded = await upload({ ...request, id }, parts).catch((error: unknown) => faultOf(error, parts))
+  if ('status' in uploaded) return uploaded
+  if (uploaded.lines === 0 && !request.mayBeEmpty) return empty
+  const sync: Sync = { kind: 'sync', id, createdAt, state: 'accepted', of, since, others, ...uploaded }
   const { tasks, taskWriter: writer, log } = parts
-  const outcome = await conditionally(
+  const outcome = await writeConditionally(
     { tables: [tasks.table], writer, log },
     {
       decide() {
@@ -95,28 +94,28 @@ async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Ans
       records: (task) => [taskRecord(task)],
     },
   )
-  if (outcome !== 'unavailable' && 'refusal' in outcome) return answerTo(outcome.refusal)
-  const said = { what: of.kind, id: of.id, sync: id, lines: sync.lines }
-  audit(log, caller, { ...said, outcome: outcome === 'unavailable' ? outcome : 'uploaded' })
+  if (outcome !== 'unavailable' && 'refusal' in outcome) return refusalResponse(outcome.refusal)
+  const uploadedTo = { what: of.kind, id: of.id, sync: id, lines: sync.lines }
+  audit(log, caller, { ...uploadedTo, outcome: outcome === 'unavailable' ? outcome : 'uploaded' })
   return outcome === 'unavailable' ? unavailable : outcome
 }
 
-async function answered(
+async function waitForEnd(
   { id }: Sync,
-  { patienceMs, ends }: Pick<Wanted, 'patienceMs' | 'ends'>,
+  { timeoutMs, shutdown }: Pick<SyncRequest, 'timeoutMs' | 'shutdown'>,
   { tasks }: SyncRouteParts,
-): Promise<Answer> {
-  const end = performance.now() + patienceMs
+): Promise<ApiResponse> {
+  const end = performance.now() + timeoutMs
   for (;;) {
     const sync = tasks.syncs.get(id)
-    if (sync && sync.state !== 'accepted') return { status: 200, body: shownSync(sync) }
-    if (ends.aborted || performance.now() >= end)
+    if (sync && sync.state !== 'accepted') return { status: 200, body: syncResponse(sync) }
+    if (shutdown.aborted || performance.now() >= end)
       return { status: 202, headers: { location: `/api/syncs/${id}` }, body: { id, state: 'accepted' } }
     await sleep(EVERY_MS)
   }
 }
 
-/** @param running undefined: it is not taken yet. */
+/** @param running undefined while the upload is still being received. */
 const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal => ({
   code: 'in_use',
   faults: [
@@ -124,8 +123,8 @@ const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal
       pointer: '',
       code: 'sync_running',
       message: running
-        ? `sync ${running.id} of ${kind} ${id} is under way: GET /api/syncs/${running.id} tells of it`
-        : `an upload for ${kind} ${id} is under way: try again when it is done`,
+        ? `sync ${running.id} of ${kind} ${id} is in progress: see GET /api/syncs/${running.id}`
+        : `an upload for ${kind} ${id} is in progress: try again when it is done`,
     },
   ],
 })
@@ -133,31 +132,31 @@ const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal
 const empty = problem({
   code: 'empty_upload',
   message:
-    'The upload names nobody, which would remove all members: send ?allowEmpty=true if that is what you want',
+    'The upload lists no users, which would remove all members: send ?allowEmpty=true if that is what you want',
 })
 
-/** What is neither the client's fault nor Kafka's is thrown on. */
-function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): Answer {
+/** Rethrows errors that are neither the client's fault nor Kafka's. */
+function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiResponse {
   if (error instanceof UploadUnavailable) {
-    log.warn({ err: error }, 'an upload cannot be taken')
+    log.warn({ err: error }, 'an upload failed')
     return unavailable
   }
   if (error instanceof UploadFault) {
     const { code, line, message } = error
-    return problem({ code, message: `Line ${line} ${message}. Nothing has been changed` })
+    return problem({ code, message: `Line ${line} ${message}. Nothing has changed` })
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code.startsWith('Z_')) return problem({ code: 'invalid_encoding', message: 'The body is no gzip' })
+  if (code.startsWith('Z_')) return problem({ code: 'invalid_encoding', message: 'The body is not gzip' })
   if (code === 'ECONNRESET')
-    return problem({ code: 'upload_broken', message: 'The upload broke off. Nothing has been changed' })
+    return problem({ code: 'upload_broken', message: 'The upload broke off. Nothing has changed' })
   throw error
 }
 
 /**
- * Has what is kept of the users of an audience or trait removed with it. Killed before that is written, they stay in the topic until
- * one is made again under the same id; they count as nobody's.
+ * Deletes the stored users of a removed audience or trait. After a crash before this task is written, their
+ * records stay, but are ignored; a resource created under the same id deletes them.
  */
-export function forgetter(
+export function storedUsersRemover(
   kind: Sync['of']['kind'],
   { taskWriter, log }: Pick<SyncRouteParts, 'taskWriter' | 'log'>,
 ): (id: string) => Promise<void> {
@@ -175,6 +174,9 @@ export function forgetter(
     }
     const written = await taskWriter.write(() => ({ records: [taskRecord(task)] }))
     if ('unavailable' in written)
-      log.warn({ err: written.unavailable, kind, id }, 'the users of what was removed may still be kept')
+      log.warn(
+        { err: written.unavailable, kind, id },
+        'users of a removed audience or trait may still be stored',
+      )
   }
 }

@@ -1,20 +1,16 @@
-import { finished, Readable } from 'node:stream'
-import { createGunzip } from 'node:zlib'
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Storage } from '../../../kafka/admin/storage.ts'
 import type { Sync } from '../../../schemas/task.ts'
-import { type Fault, faultsOf, pointer } from '../../../settings/faults.ts'
 import type { Settings } from '../../../settings/follow.ts'
-import type { Facts } from '../../../settings/resource.ts'
-import { type Computation, userIdShape } from '../../../settings/settings.ts'
-import { type Answer, answerTo, invalid, problem } from '../../api/answer.ts'
-import { type Asked, json, operation } from '../../api/operation.ts'
-import { patiently } from '../../api/semaphore.ts'
-import { unavailable } from '../../settings/outcome.ts'
-import { changesIn, jsonMember, LINE_CODES, plainMember, type ReadLine, traitValue } from './lines.ts'
-import type { Change } from './members.ts'
-import { type SyncRouteParts, syncer, syncShape } from './sync.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
+import type { Computation } from '../../../settings/settings.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { unavailable } from '../../api/conditional-write.ts'
+import { type ApiRequest, json, operation } from '../../api/operation.ts'
+import { type ApiResponse, invalid, problem, refusalResponse } from '../../api/response.ts'
+import { createSyncer, type SyncRouteParts, syncShape } from './sync.ts'
+import { isNdjson, patchShape, readAsStream, readPatch, textOf, wrongType } from './upload-body.ts'
+import { changesIn, jsonMember, LINE_CODES, plainMember, type ReadLine, traitValue } from './upload-lines.ts'
 
 export type ComputationRouteParts = SyncRouteParts & {
   settings: Pick<Facts, 'audiences' | 'traits'> & { table: Pick<Settings['table'], 'caughtUp'> }
@@ -25,21 +21,21 @@ const allowEmptyShape = z.strictObject({
   allowEmpty: z
     .enum(['true', 'false'])
     .optional()
-    .describe('`true`: an upload that names nobody is taken, and removes all.'),
+    .describe('`true`: accepts an upload that lists no users, which removes all members.'),
 })
 
-const answers = {
-  200: { description: 'What has come of it.', body: syncShape },
+const responses = {
+  200: { description: 'The result of the sync.', body: syncShape },
   202: {
-    description: 'It is taken, and goes on: `Prefer: respond-async` was given, or this process ends.',
+    description:
+      'The upload is accepted, and the sync goes on: because of `Prefer: respond-async`, or because this process is shutting down.',
     body: syncShape.pick({ id: true, state: true }),
     headers: ['location'],
   },
 } as const
 
-/** Without one nobody is named. */
 const lines = { required: false, types: { 'text/plain': z.string(), 'application/x-ndjson': z.string() } }
-const refuses = [
+const errorCodes = [
   ...LINE_CODES,
   'upload_broken',
   'unsupported_encoding',
@@ -48,19 +44,19 @@ const refuses = [
   'storage_full',
 ] as const
 
-/** What says who is in an audience, and what users' traits are. @param ends the process ends. */
-export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal) {
-  const { put, patch } = uploader(parts, ends)
+/** @param ends aborted at shutdown. */
+export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSignal) {
+  const { put, patch } = createUploader(parts, shutdown)
   const members = {
     PUT: operation({
-      summary: 'Say who all members of an audience are',
+      summary: 'Set all members of an audience',
       description:
-        'One user id a line, or one JSON string or `{"userId"}` a line; of any length, also with `Content-Encoding: gzip`. Who joined or left since the last sync is told of with an identify call.',
+        'One user id on each line; or, as NDJSON, one string or `{"userId"}`. Any length, optionally with `Content-Encoding: gzip`. An identify call is sent for each user who joined or left since the last sync.',
       query: allowEmptyShape,
       headers: preferHeader,
       body: lines,
-      answers,
-      refuses: [...refuses, 'empty_upload'],
+      responses,
+      errorCodes: [...errorCodes, 'empty_upload'],
       handle: (request) =>
         put(request, {
           kind: 'audience',
@@ -69,23 +65,23 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
         }),
     }),
     PATCH: operation({
-      summary: 'Say who joins an audience, and who leaves it',
+      summary: 'Add and remove members of an audience',
       headers: preferHeader,
       body: json(patchShape),
-      answers,
-      refuses: ['not_found', 'sync_running', 'storage_full'],
+      responses,
+      errorCodes: ['not_found', 'sync_running', 'storage_full'],
       handle: patch,
     }),
   }
   const values = {
     PUT: operation({
-      summary: 'Say which values users have of a trait',
+      summary: 'Set values of a trait',
       description:
-        'One `{"userId", "value"}` a line; null takes the value away, and who is not named keeps theirs. Each changed value is told of with an identify call.',
+        'One `{"userId", "value"}` on each line. Null removes the value; users that are not listed keep theirs. An identify call is sent for each changed value.',
       headers: preferHeader,
       body: lines,
-      answers,
-      refuses,
+      responses,
+      errorCodes,
       handle: (request) => put(request, { kind: 'trait', readLine: traitValue, mayBeEmpty: true }),
     }),
   }
@@ -94,159 +90,93 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
 
 type Putting = { kind: Sync['of']['kind']; readLine: ReadLine; mayBeEmpty: boolean }
 
-function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
-  const sync = syncer(parts)
+function createUploader(parts: ComputationRouteParts, shutdown: AbortSignal) {
+  const sync = createSyncer(parts)
 
-  async function put(request: Asked, { kind, readLine, mayBeEmpty }: Putting): Promise<Answer> {
+  async function put(request: ApiRequest, { kind, readLine, mayBeEmpty }: Putting): Promise<ApiResponse> {
     const { caller, params } = request
-    const patienceMs = patienceOf(request)
+    const timeoutMs = waitPreference(request)
     const of = { kind, id: params.id }
-    const found = await computationOf(of, parts)
-    if ('status' in found) return found
+    const resource = await computationOf(of, parts)
+    if ('status' in resource) return resource
     const read = textOf(request)
     if ('refused' in read) return read.refused
     const changes = changesIn(read.text, readLine)
-    // of a trait it is said only who has which value, of an audience who all its members are
+    // a trait's upload lists some users, an audience's all members
     const others = kind === 'audience' ? 'removed' : 'stay'
-    const wanted = { of, since: found.createdAt, others, changes, mayBeEmpty, patienceMs, ends } as const
-    return sync({ ...wanted, caller })
+    const syncRequest = {
+      of,
+      since: resource.createdAt,
+      others,
+      changes,
+      mayBeEmpty,
+      timeoutMs,
+      shutdown,
+    } as const
+    return sync({ ...syncRequest, caller })
   }
 
-  async function patch({ caller, params: { id }, headers, body }: Asked): Promise<Answer> {
+  async function patch({ caller, params: { id }, headers, body }: ApiRequest): Promise<ApiResponse> {
     if (readAsStream(body)) return wrongType('Send JSON with Content-Type: application/json')
     const of = { kind: 'audience', id } as const
-    const found = await computationOf(of, parts)
-    if ('status' in found) return found
+    const resource = await computationOf(of, parts)
+    if ('status' in resource) return resource
     const read = readPatch(body)
     if ('faults' in read) return invalid(read.faults)
     const changes = [read.changes]
     return sync({
       caller,
       of,
-      since: found.createdAt,
+      since: resource.createdAt,
       others: 'stay',
       changes,
       mayBeEmpty: true,
-      patienceMs: patienceOf({ headers }),
-      ends,
+      timeoutMs: waitPreference({ headers }),
+      shutdown,
     })
   }
 
   return { put, patch }
 }
 
-/** As ingest takes no calls then. */
+/** Like calls to ingest in this situation. */
 const storageFull = problem(
-  { code: 'storage_full', message: "Kafka's disk is almost full, and no uploads are taken: try again later" },
+  { code: 'storage_full', message: 'Kafka is short of space, so uploads are refused: try again later' },
   { 'retry-after': '30' },
 )
 
-/** Another instance may just have made it. */
+/** Another instance may just have created it. */
 async function computationOf(
   { kind, id }: Sync['of'],
   { settings, storage, log }: ComputationRouteParts,
-): Promise<Computation | Answer> {
+): Promise<Computation | ApiResponse> {
   if (storage.shortage()) return storageFull
   const all = kind === 'audience' ? settings.audiences : settings.traits
   const known = all.get(id)
   if (known) return known
   try {
-    await patiently(settings.table.caughtUp())
+    await withTimeout(settings.table.caughtUp())
   } catch (err) {
-    log.warn({ err }, 'an upload cannot be taken: the settings cannot be followed')
+    log.warn({ err }, 'an upload failed: the settings cannot be followed')
     return unavailable
   }
-  return all.get(id) ?? answerTo({ code: 'not_found', what: `${kind} ${id}` })
-}
-
-/** Bodies that are no JSON are read as they come, however long they are. */
-export function takeStreams(api: FastifyInstance): void {
-  api.addContentTypeParser('*', (_, body, done) => done(null, body))
-}
-
-export const readAsStream = (body: unknown): body is Readable => body instanceof Readable
-
-/** The text of a streamed body, inflated; or why it is none. Whoever has read enough of it leaves the rest to be read off. */
-export function textOf({
-  body,
-  headers,
-}: Pick<Asked, 'body' | 'headers'>): { text: AsyncIterable<Buffer> } | { refused: Answer } {
-  // without a body there is nothing to parse
-  if (body === undefined || body === null) return { text: Readable.from([]) }
-  if (!readAsStream(body)) return { refused: wrongType(LINES) }
-  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
-  // destroyed, a body could not be read off, and its connection would be good for no other request
-  if (encoding === 'identity') return { text: body.iterator({ destroyOnReturn: false }) }
-  if (encoding !== 'gzip') return { refused: wrongEncoding }
-  return { text: inflated(body) }
-}
-
-/** Not by `pipeline`, which destroys the body when no more of the text is wanted. */
-async function* inflated(body: Readable): AsyncGenerator<Buffer> {
-  const text = createGunzip()
-  // it may have broken off before this
-  finished(body, (error) => error && text.destroy(error))
-  yield* body.pipe(text)
-}
-
-/** Whether each line is JSON. */
-export const isNdjson = ({ headers }: Pick<Asked, 'headers'>) =>
-  /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i.test(headers['content-type'] ?? '')
-
-const LINES = 'Send lines: one user id each as text/plain, or one JSON value each as application/x-ndjson'
-
-export const wrongType = (message: string) => problem({ code: 'unsupported_media_type', message })
-
-const wrongEncoding = problem({
-  code: 'unsupported_encoding',
-  message: 'Send the body as it is, or with Content-Encoding: gzip',
-})
-
-const users = z
-  .array(userIdShape)
-  .max(10_000, 'at most 10,000 users: send several requests, or all members with PUT')
-  .default([])
-export const patchShape = z
-  .strictObject({
-    add: users.describe('Ids of users who join.'),
-    remove: users.describe('Ids of users who leave. Nobody may be in both.'),
-  })
-  .meta({ id: 'MembersPatch' })
-
-/** A change of an audience without a snapshot: who joins, and who leaves; or all that is wrong with it. */
-export function readPatch(body: unknown): { changes: Change[] } | { faults: Fault[] } {
-  const parsed = patchShape.safeParse(body, { reportInput: true })
-  if (!parsed.success) return { faults: faultsOf(parsed.error) }
-  const { add, remove } = parsed.data
-  const added = new Set(add)
-  const faults = remove.flatMap((userId, index): Fault[] => {
-    if (!added.has(userId)) return []
-    return [
-      { pointer: pointer(['remove', index]), code: 'in_both', message: 'is in add as well: leave one out' },
-    ]
-  })
-  if (faults.length > 0) return { faults }
-  const changes = [
-    ...add.map((userId) => ({ userId, value: 'true' })),
-    ...remove.map((userId) => ({ userId, value: null })),
-  ]
-  return { changes }
+  return all.get(id) ?? refusalResponse({ code: 'not_found', what: `${kind} ${id}` })
 }
 
 const WAIT_MS = 5_000
 
-/** What a client may say of how long it waits (RFC 7240). */
+/** How long a client waits (RFC 7240). */
 export const preferHeader = {
   prefer: {
     schema: z.string(),
     required: false,
     description:
-      '`respond-async`: an answer is to come within 5 s of the upload, or within `wait` seconds (`respond-async, wait=20`), done or not.',
+      '`respond-async`: respond at most 5 s after the upload, or `wait` seconds (`respond-async, wait=20`), even if the sync is not done.',
   },
 }
 
-/** @returns for how long a client waits for what comes of an upload, in ms. Preferences that are not known are none. */
-export function patienceOf({ headers }: Pick<Asked, 'headers'>): number {
+/** @returns how long a client waits for the result of an upload, in ms. Ignores unknown preferences. */
+export function waitPreference({ headers }: Pick<ApiRequest, 'headers'>): number {
   const prefer = String(headers.prefer ?? '')
   if (!/(^|,)\s*respond-async\s*(;|,|$)/i.test(prefer)) return Number.POSITIVE_INFINITY
   const seconds = /(?:^|,)\s*wait\s*=\s*"?(\d{1,5})"?\s*(?:;|,|$)/i.exec(prefer)?.[1]

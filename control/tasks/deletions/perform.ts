@@ -4,43 +4,44 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { EMPTY_EVENT, eventRecord } from '../../../schemas/event-record.ts'
 import type { Deletion } from '../../../schemas/task.ts'
-import type { Facts } from '../../../settings/resource.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
 import type { ConfigKeys } from '../../../settings/seal.ts'
 import type { Suppression } from '../../../settings/settings.ts'
-import { hashedId, suppressionId } from '../../../settings/suppressed.ts'
+import { hashedId, suppressionId } from '../../../settings/suppression-list.ts'
 import { configRecord } from '../../settings/write.ts'
-import type { Owned } from '../run.ts'
+import type { IsOwned } from '../scheduler.ts'
 
 export type DeletionParts = Suppressing & {
   producer: Pick<Producer, 'produce'>
   encode: Codec<Event>['encode']
 }
 
-/** Events that are in memory at a time. */
+/** Events in memory at a time. */
 const AT_ONCE = 1_000
 
 /**
- * Suppresses the users first, so that no call of theirs is taken behind the event that deletes them, but for those on their way.
- * Then writes the events. @returns it as done, without the users' ids.
- * @throws when Kafka refuses or does not answer.
+ * Suppresses the users first, so that no call of theirs follows the event that deletes them, except calls
+ * already on their way. Then writes the events.
+ * @returns the finished deletion, without user ids; undefined if this process lost the task.
+ * @throws if Kafka refuses or does not answer.
  */
 export async function performDeletion(
   deletion: Deletion,
-  owned: Owned,
+  isOwned: IsOwned,
   parts: DeletionParts,
 ): Promise<Deletion | undefined> {
   await suppressUsers(deletion, parts)
   const events = deleteEvents(deletion)
-  for (let some = take(events); some.length > 0; some = take(events)) {
-    if (!owned()) return undefined
-    const outcome = await parts.producer.produce(some.map((event) => eventRecord(event, parts.encode)))
+  for (let batch = nextBatch(events); batch.length > 0; batch = nextBatch(events)) {
+    if (!isOwned()) return undefined
+    const outcome = await parts.producer.produce(batch.map((event) => eventRecord(event, parts.encode)))
     if (outcome !== 'acked')
       throw new Error(`the events of deletion ${deletion.id} cannot be written: ${outcome}`)
   }
   return { ...deletion, state: 'done', userIds: [] }
 }
 
-function take(events: Iterator<Event>): Event[] {
+function nextBatch(events: Iterator<Event>): Event[] {
   const taken: Event[] = []
   while (taken.length < AT_ONCE) {
     const { value, done } = events.next()
@@ -56,19 +57,19 @@ export type Suppressing = {
   keys: ConfigKeys
 }
 
-/** Of one transaction: other writes of settings wait for it. */
+/** In one transaction; other writes of settings wait for it. */
 const SUPPRESSED_AT_ONCE = 500
-/** Kafka takes 1 MB of them at once, and an id may be as long as a whole call. */
-const MOST_BYTES = 512 * 1024
+/** Kafka takes 1 MB at once, and an id may be as long as a call. */
+const MAX_BYTES = 512 * 1024
 
-/** Puts the users of a deletion on the suppression list, but for those who are on it. @throws when Kafka does not answer. */
+/** @throws if Kafka does not answer. */
 export async function suppressUsers(
   deletion: Deletion,
   { settings, writer, keys }: Suppressing,
 ): Promise<void> {
-  for (const some of batches(suppressionsOf(deletion))) {
+  for (const batch of batches(suppressionsOf(deletion))) {
     const written = await writer.write(() => {
-      const missing = some.filter(({ id }) => !settings.suppressions.has(id))
+      const missing = batch.filter(({ id }) => !settings.suppressions.has(id))
       if (missing.length === 0) return { refusal: 'all are there' }
       return {
         records: missing.map((record) => configRecord({ kind: 'suppression', id: record.id, record }, keys)),
@@ -90,12 +91,12 @@ function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion): Suppre
   )
 }
 
-function* batches(wanted: readonly Suppression[]): Generator<Suppression[]> {
+function* batches(suppressions: readonly Suppression[]): Generator<Suppression[]> {
   let batch: Suppression[] = []
   let bytes = 0
-  for (const each of wanted) {
+  for (const each of suppressions) {
     const size = Buffer.byteLength(JSON.stringify(each))
-    if (batch.length === SUPPRESSED_AT_ONCE || (batch.length > 0 && bytes + size > MOST_BYTES)) {
+    if (batch.length === SUPPRESSED_AT_ONCE || (batch.length > 0 && bytes + size > MAX_BYTES)) {
       yield batch
       batch = []
       bytes = 0
@@ -107,8 +108,8 @@ function* batches(wanted: readonly Suppression[]): Generator<Suppression[]> {
 }
 
 /**
- * One event for each user and affected source, with the same ids however often they are made: the router drops those that
- * are there already when a deletion is performed anew after a crash.
+ * One event for each user and affected source. Repeated after a crash, they have the same ids, so the router
+ * drops duplicates.
  */
 export function* deleteEvents({ id, userIds, sourceIds, createdAt }: Deletion): Generator<Event> {
   const time = Date.parse(createdAt)

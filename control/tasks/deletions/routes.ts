@@ -5,15 +5,13 @@ import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import type { Logger } from '../../../process/log.ts'
 import { type Deletion, deletionTask } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
-import type { Facts } from '../../../settings/resource.ts'
-import { type Answer, answerTo, page, pageOf, pageShape } from '../../api/answer.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
 import { audit } from '../../api/audit.ts'
-import { type Asked, json, operation } from '../../api/operation.ts'
-import { path } from '../../api/serve.ts'
-import { unavailable } from '../../settings/outcome.ts'
-import { conditionally } from '../../settings/write.ts'
-import type { Tasks } from '../follow.ts'
-import { taskRecord } from '../record.ts'
+import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
+import { type ApiRequest, addPath, json, operation } from '../../api/operation.ts'
+import { page, pageOf, pageShape } from '../../api/pagination.ts'
+import { type ApiResponse, refusalResponse } from '../../api/response.ts'
+import { type Tasks, taskRecord } from '../task-table.ts'
 import { decideDeletion, deletionShape } from './decide.ts'
 
 export type DeletionRouteParts = {
@@ -25,53 +23,63 @@ export type DeletionRouteParts = {
   log: Logger
 }
 
-const shownShape = deletionTask
+const deletionResponseShape = deletionTask
   .omit({ kind: true, userIds: true, suppressedFor: true })
   .extend({ suppressed: z.boolean() })
   .strict()
   .meta({ id: 'Deletion' })
 
-/** `/deletions`: list, create. `/deletions/:id`: how far it is. */
 export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts): void {
   const { deletions } = parts.tasks
-  path(api, '/deletions', {
+  addPath(api, '/deletions', {
     GET: operation({
       summary: 'List deletions',
       query: pageShape,
-      answers: { 200: { description: 'A page, in the order of ids.', body: pageOf(shownShape) } },
+      responses: {
+        200: { description: 'A page, in id order.', body: pageOf(deletionResponseShape) },
+      },
       handle({ query }) {
         const { items, next } = page(deletions.values(), query)
-        return { status: 200, body: { items: items.map(shown), next } }
+        return { status: 200, body: { items: items.map(deletionResponse), next } }
       },
     }),
     POST: operation({
-      summary: 'Have users deleted by all who got their data',
-      description: 'One event of type `delete` for each user and source that has a destination which is on.',
+      summary: 'Delete users at every destination',
+      description:
+        'Sends an event of type `delete` for each user and each source that has an enabled destination.',
       body: json(deletionShape),
-      answers: { 202: { description: 'Kafka has the request.', body: shownShape, headers: ['location'] } },
-      refuses: ['id_taken'],
+      responses: {
+        202: {
+          description: 'The deletion is stored in Kafka and will be carried out.',
+          body: deletionResponseShape,
+          headers: ['location'],
+        },
+      },
+      errorCodes: ['id_taken'],
       handle: (request) => create(request, parts),
     }),
   })
-  path(api, '/deletions/:id', {
+  addPath(api, '/deletions/:id', {
     GET: operation({
-      summary: 'How far a deletion is',
-      answers: { 200: { description: 'The deletion, without the ids of its users.', body: shownShape } },
-      refuses: ['not_found'],
+      summary: 'Show a deletion',
+      responses: {
+        200: { description: 'The deletion, without the ids of its users.', body: deletionResponseShape },
+      },
+      errorCodes: ['not_found'],
       handle({ params: { id } }) {
         const deletion = deletions.get(id)
-        if (!deletion) return answerTo({ code: 'not_found', what: `deletion ${id}` })
-        return { status: 200, body: shown(deletion) }
+        if (!deletion) return refusalResponse({ code: 'not_found', what: `deletion ${id}` })
+        return { status: 200, body: deletionResponse(deletion) }
       },
     }),
   })
 }
 
-/** Answers when the request is in Kafka; what follows from it is done in the background, also after a crash. */
-async function create({ body, caller }: Asked, parts: DeletionRouteParts): Promise<Answer> {
+/** Responds once the request is in Kafka; the rest happens in the background, even after a crash. */
+async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): Promise<ApiResponse> {
   const { settings, tasks, taskWriter: writer, log } = parts
   const made = { id: randomUUID(), now: new Date().toISOString() }
-  const outcome = await conditionally(
+  const outcome = await writeConditionally(
     { tables: [settings.table, tasks.table], writer, log },
     {
       decide: () => decideDeletion({ body, facts: settings, deletions: tasks.deletions, made }),
@@ -82,14 +90,19 @@ async function create({ body, caller }: Asked, parts: DeletionRouteParts): Promi
     audit(log, caller, { what: 'deletion', outcome })
     return unavailable
   }
-  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  if ('refusal' in outcome) return refusalResponse(outcome.refusal)
   const { id, users, deletes, sourceIds, suppressedFor } = outcome.task
   const suppressed = suppressedFor.length > 0
   audit(log, caller, { what: 'deletion', outcome: 'created', id, users, deletes, sourceIds, suppressed })
-  return { status: 202, headers: { location: `/api/deletions/${id}` }, body: shown(outcome.task) }
+  return { status: 202, headers: { location: `/api/deletions/${id}` }, body: deletionResponse(outcome.task) }
 }
 
-/** Without the users' ids: whoever asked for it has them, and nobody else needs them. */
-function shown({ kind: _, userIds: __, suppressedFor, ...rest }: Deletion): z.infer<typeof shownShape> {
+/** Leaves out user ids: the requester has them, and nobody else needs them. */
+function deletionResponse({
+  kind: _,
+  userIds: __,
+  suppressedFor,
+  ...rest
+}: Deletion): z.infer<typeof deletionResponseShape> {
   return { ...rest, suppressed: suppressedFor.length > 0 }
 }

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { deliveryKey, deliveryOf, UNATTEMPTED, unmatched } from '../../../delivery/routing.ts'
-import type { TokenBucket } from '../../../delivery/token-bucket.ts'
 import type { Handler, Message, Taken } from '../../../kafka/consume/record.ts'
 import type { Produced } from '../../../kafka/produce/pending.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
+import type { TokenBucket } from '../../../process/token-bucket.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -13,29 +13,31 @@ import { DEAD, DUE, EVENTS } from '../../../schemas/topics.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Processed, Trace } from '../../../trace/trace.ts'
 
-/** A delivery that is made of a record, and its key. */
 export type Made = { delivery: Delivery; key: string }
 
 export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>
 
 export type Replaying<T> = {
   ranges: readonly Range[]
-  /** What is made of a record; undefined: nothing. */
+  /** @returns undefined if the record is skipped. */
   make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
   pace: TokenBucket
   counts: Counts
   producer: Pick<Producer, 'produce'>
   encode: Codec<Delivery>['encode']
-  /** Begins the trace of a delivery that is made again; undefined while traces are off. */
+  /** Undefined while traces are off. */
   traced?: ((of: Pick<Processed, 'partition' | 'offset' | 'headers'>, made: Delivery) => Trace) | undefined
 }
 
-/** Some at once, then a rest: each costs a fetch. */
+/** Pauses between bursts, because each resume costs a fetch. */
 const REST_MS = 50
 const AGES_MS = 60_000
 
-/** Puts what is made of a range where retries are: first attempts have a lane of their own, and do not wait for them. */
-export function replayer<T>(replaying: Replaying<T>): Handler<T> {
+/**
+ * Writes the deliveries of a range to the topic that retries use: first attempts have their own lane and do
+ * not wait for them.
+ */
+export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
   const { ranges, make, pace, producer, encode, traced } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {
@@ -43,35 +45,35 @@ export function replayer<T>(replaying: Replaying<T>): Handler<T> {
     const now = Date.now()
     if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: now + AGES_MS }
     const made = make(record)
-    if (made && !pace.allows(now)) return { holdUntil: now + REST_MS }
     if (!made) {
-      through(record, replaying)
+      markRead(record, replaying)
       return undefined
     }
+    if (!pace.allows(now)) return { holdUntil: now + REST_MS }
     pace.take(now)
     const value = encode(made.delivery)
     const trace = traced?.({ partition, offset, headers: message.headers }, made.delivery)
     void producer.produce([{ topic: DUE, key: made.key, value }], { trace }).then((outcome) => {
       trace?.end(outcome === 'acked' ? undefined : outcome)
-      conclude({ record, message, outcome }, replaying)
+      settleRecord({ record, message, outcome }, replaying)
     })
     return undefined
   }
 }
 
-function through<T>(record: Taken<T>, { counts }: Replaying<T>): void {
+function markRead<T>(record: Taken<T>, { counts }: Replaying<T>): void {
   counts.read += 1
   record.settle()
 }
 
 type Concluded<T> = { record: Taken<T>; message: Message; outcome: Produced }
 
-/** `unknown` comes only at the end of the process: whoever goes on makes it again. */
-function conclude<T>({ record, message, outcome }: Concluded<T>, replaying: Replaying<T>): void {
+/** `unknown` occurs only at shutdown: the next process makes the delivery again. */
+function settleRecord<T>({ record, message, outcome }: Concluded<T>, replaying: Replaying<T>): void {
   if (outcome === 'unknown') record.release()
   else if (outcome === 'acked') {
     replaying.counts.replayed += 1
-    through(record, replaying)
+    markRead(record, replaying)
   } else record.park(message, `it cannot be replayed: ${outcome}`)
 }
 
@@ -80,18 +82,18 @@ type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'off
 
 export const topicOf = ({ what }: Pick<Replay, 'what'>) => (what === 'dead' ? DEAD : EVENTS)
 
-/** Some 20 MB. */
-const MOST_REMEMBERED = 200_000
+/** About 20 MB. */
+const MAX_REMEMBERED = 200_000
 
 /**
- * The same delivery, untried (docs/guides/replay.md); none when it is another destination's, or died of
- * something else. What was given up more than once, replayed in between, is made once.
+ * The same delivery, without attempts (docs/guides/replay.md). Skips other destinations and reasons. A delivery that
+ * was given up more than once, replayed in between, is made once.
  */
 export function makeOfDead(replay: Replay, { settings }: Facts) {
-  const isChosen = chosenBy(replay)
-  const firsts = new LRUCache<string, string>({ max: MOST_REMEMBERED })
+  const isSelected = selectedBy(replay)
+  const firsts = new LRUCache<string, string>({ max: MAX_REMEMBERED })
 
-  /** A record is asked about again when it had to wait. */
+  /** A record may be seen again after a pause. */
   function isFirst({ value: { deliveryId }, partition, offset }: Read<Delivery>): boolean {
     const place = `${partition}/${offset}`
     const first = firsts.get(deliveryId) ?? place
@@ -101,16 +103,16 @@ export function makeOfDead(replay: Replay, { settings }: Facts) {
 
   return (record: Read<Delivery>): Made | undefined => {
     const { key, value: dead } = record
-    if (dead.destinationId !== replay.destinationId || !isChosen(record)) return undefined
+    if (dead.destinationId !== replay.destinationId || !isSelected(record)) return undefined
     // the key of deliveries is destinationId/userKey
-    if (isHidden({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings)) return undefined
+    if (isSuppressed({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings))
+      return undefined
     if (!isFirst(record)) return undefined
     return { delivery: { ...dead, ...UNATTEMPTED, routedAt: Date.now(), replay: true }, key }
   }
 }
 
-/** One by one, or by time and reason. */
-function chosenBy(replay: Replay): (record: Read<Delivery>) => boolean {
+function selectedBy(replay: Replay): (record: Read<Delivery>) => boolean {
   const { places, reason } = replay
   if (!places)
     return ({ value, timestamp }) =>
@@ -119,24 +121,27 @@ function chosenBy(replay: Replay): (record: Read<Delivery>) => boolean {
   return ({ partition, offset }) => chosen.has(`${partition}/${offset}`)
 }
 
-/** As the router would make it for the destination as it is now; none when the destination does not get the event. */
+/**
+ * What the router would make for the destination as it is now; nothing if the destination does not get the
+ * event.
+ */
 export const makeOfEvent =
   (replay: Replay, { settings }: Facts) =>
   ({ value: event, timestamp }: Read<Event>): Made | undefined => {
     const destination = settings.destinations.get(replay.destinationId)
     if (!destination?.sourceIds.includes(event.sourceId) || !isWithin(timestamp, replay)) return undefined
-    if (isHidden(event, settings)) return undefined
+    if (isSuppressed(event, settings)) return undefined
     if (unmatched(event, destination)) return undefined
     const delivery = deliveryOf(event, destination.id, Date.now())
     return { delivery: { ...delivery, replay: true }, key: deliveryKey(destination.id, event) }
   }
 
-/** Times of a topic's records need not ascend: the offsets of a time say only where it begins. */
+/** Times in a topic are not always ascending, so the offset of a time only says where to start. */
 const isWithin = (timestamp: number, { from, to }: Replay) =>
   timestamp >= Date.parse(from) && timestamp < Date.parse(to)
 
-/** Of who has been suppressed since nothing is told, but that the user is to be deleted. */
-const isHidden = (
+/** Users suppressed since then get nothing but their deletion. */
+const isSuppressed = (
   { type, sourceId, userId }: { type: string; sourceId: string; userId: string | null },
   settings: Facts['settings'],
 ) => type !== 'delete' && (settings.suppressedUsers(sourceId)?.has(userId ?? '') ?? false)

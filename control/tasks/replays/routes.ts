@@ -4,31 +4,34 @@ import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
 import type { Logger } from '../../../process/log.ts'
 import { type Replay, replayTask } from '../../../schemas/task.ts'
-import type { Refusal } from '../../../settings/decide.ts'
 import { isObject } from '../../../settings/faults.ts'
 import type { Settings } from '../../../settings/follow.ts'
-import type { Facts } from '../../../settings/resource.ts'
+import type { Refusal } from '../../../settings/resources/decide.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
 import { idShape } from '../../../settings/settings.ts'
 import type { DeadRouteParts } from '../../activity/dead/routes.ts'
-import { isLoadedSoon, loading } from '../../activity/newest.ts'
-import { type Answer, answerTo, type Page, page, pageOf, pageShape } from '../../api/answer.ts'
+import { isLoadedSoon, loading } from '../../activity/following.ts'
 import { audit } from '../../api/audit.ts'
-import { type Asked, json, operation } from '../../api/operation.ts'
-import { patiently } from '../../api/semaphore.ts'
-import { path } from '../../api/serve.ts'
-import { unavailable } from '../../settings/outcome.ts'
-import { conditionally } from '../../settings/write.ts'
-import type { Tasks } from '../follow.ts'
-import { taskRecord } from '../record.ts'
-import { decideReplay, replayShape, spanning, taskOf } from './decide.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
+import { type ApiRequest, addPath, json, operation } from '../../api/operation.ts'
+import { type Page, page, pageOf, pageShape } from '../../api/pagination.ts'
+import { type ApiResponse, refusalResponse } from '../../api/response.ts'
+import { type Tasks, taskRecord } from '../task-table.ts'
+import { decideReplay, replayShape, spanOf, taskOf } from './decide.ts'
 import { topicOf } from './records.ts'
 
-export const shownShape = replayTask
+export const replayResponseShape = replayTask
   .omit({ kind: true, ranges: true, places: true })
   .extend({
     state: z.enum(['running', 'done', 'cancelled', 'failed']),
-    total: z.number().int().nonnegative().describe('Records that there are to read.'),
-    selected: z.number().int().positive().optional().describe('So many were chosen by deliveryIds.'),
+    total: z.number().int().nonnegative().describe('Number of records to read.'),
+    selected: z
+      .number()
+      .int()
+      .positive()
+      .optional()
+      .describe('Number of deliveries selected by deliveryIds.'),
   })
   .strict()
   .meta({ id: 'Replay' })
@@ -37,78 +40,77 @@ export type ReplayRouteParts = {
   settings: Pick<Facts, 'destinations'> & { table: Pick<Settings['table'], 'caughtUp'> }
   tasks: Pick<Tasks, 'replays' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
-  /** Where in a topic the records of a time are; times in milliseconds since 1970. */
-  rangesOf: (wanted: { topic: string; from: number; to: number }) => Promise<Range[]>
-  dead: Pick<DeadRouteParts['dead'], 'newest' | 'loaded' | 'isLoaded'>
+  /** Times in milliseconds since 1970. */
+  rangesOf: (span: { topic: string; from: number; to: number }) => Promise<Range[]>
+  dead: Pick<DeadRouteParts['dead'], 'recent' | 'loaded' | 'isLoaded'>
   log: Logger
 }
 
-const it = { description: 'The replay.', body: shownShape }
+const it = { description: 'The replay.', body: replayResponseShape }
 
-/** `/replays`: list, create. `/replays/:id`: how far it is, cancel. */
 export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): void {
   const { replays } = parts.tasks
-  const missing = (id: string) => answerTo({ code: 'not_found', what: `replay ${id}` })
-  path(api, '/replays', {
+  const missing = (id: string) => refusalResponse({ code: 'not_found', what: `replay ${id}` })
+  addPath(api, '/replays', {
     GET: operation({
       summary: 'List replays',
       query: replaysShape,
-      answers: { 200: { description: 'A page.', body: pageOf(shownShape) } },
+      responses: { 200: { description: 'A page.', body: pageOf(replayResponseShape) } },
       handle({ query }) {
         const { items, next } = listed(replays.values(), query)
-        return { status: 200, body: { items: items.map(shownReplay), next } }
+        return { status: 200, body: { items: items.map(replayResponse), next } }
       },
     }),
     POST: operation({
-      summary: 'Deliver again what was given up, or what came in',
+      summary: 'Replay dead letters or past events',
       body: json(replayShape),
-      answers: { 202: { ...it, headers: ['location'] } },
-      refuses: ['id_taken'],
+      responses: { 202: { ...it, headers: ['location'] } },
+      errorCodes: ['id_taken'],
       handle: (request) => create(request, parts),
     }),
   })
-  path(api, '/replays/:id', {
+  addPath(api, '/replays/:id', {
     GET: operation({
-      summary: 'How far a replay is',
-      answers: { 200: it },
-      refuses: ['not_found'],
+      summary: 'Show a replay',
+      responses: { 200: it },
+      errorCodes: ['not_found'],
       handle({ params: { id } }) {
         const replay = replays.get(id)
-        return replay ? { status: 200, body: shownReplay(replay) } : missing(id)
+        return replay ? { status: 200, body: replayResponse(replay) } : missing(id)
       },
     }),
     DELETE: operation({
       summary: 'Cancel a replay',
-      answers: { 200: it },
-      refuses: ['not_found', 'replay_ended'],
+      responses: { 200: it },
+      errorCodes: ['not_found', 'replay_ended'],
       handle: (request) =>
         replays.has(request.params.id) ? cancel(request, parts) : missing(request.params.id),
     }),
   })
 }
 
-async function create({ body, caller }: Asked, parts: ReplayRouteParts): Promise<Answer> {
+async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Promise<ApiResponse> {
   const { settings, tasks, dead, log } = parts
   if (isObject(body) && body.deliveryIds !== undefined && !(await isLoadedSoon(dead))) return loading
   const now = Date.now()
   const { destinations } = settings
   const deciding = () =>
-    decideReplay({ body, destinations, replays: tasks.replays, dead: dead.newest.all(), now })
-  const wish = deciding()
-  if ('refusal' in wish) return answerTo(wish.refusal)
-  const { wanted } = wish
-  const replay = taskOf(wanted, now)
+    decideReplay({ body, destinations, replays: tasks.replays, dead: dead.recent.all(), now })
+  const decided = deciding()
+  if ('refusal' in decided) return refusalResponse(decided.refusal)
+  const { request } = decided
+  const replay = taskOf(request, now)
   try {
     replay.ranges = replay.places
-      ? spanning(replay.places)
-      : await patiently(parts.rangesOf({ ...wanted, topic: topicOf(replay) }))
+      ? spanOf(replay.places)
+      : await withTimeout(parts.rangesOf({ ...request, topic: topicOf(replay) }))
   } catch (err) {
     log.warn({ err }, 'the records of a replay cannot be found')
     return unavailable
   }
   const decide = () => {
-    const decided = deciding()
-    return 'refusal' in decided ? decided : replay
+    const again = deciding()
+    return 'refusal' in again ? again : replay
   }
   const outcome = await written(decide, parts)
   if (outcome === unavailable) audit(log, caller, { what: 'replay', outcome: 'unavailable', id: replay.id })
@@ -116,71 +118,76 @@ async function create({ body, caller }: Asked, parts: ReplayRouteParts): Promise
   const { id, destinationId, what, reason, places } = outcome
   const of = { destinationId, of: what, reason, selected: places?.length }
   audit(log, caller, { what: 'replay', outcome: 'created', id, ...of })
-  return { status: 202, headers: { location: `/api/replays/${id}` }, body: shownReplay(outcome) }
+  return { status: 202, headers: { location: `/api/replays/${id}` }, body: replayResponse(outcome) }
 }
 
-async function cancel({ params: { id }, caller }: Asked, parts: ReplayRouteParts): Promise<Answer> {
+async function cancel({ params: { id }, caller }: ApiRequest, parts: ReplayRouteParts): Promise<ApiResponse> {
   const finishedAt = new Date().toISOString()
   const decide = (): Replay | { refusal: Refusal } => {
     const replay = parts.tasks.replays.get(id)
     if (!replay) return { refusal: { code: 'not_found', what: `replay ${id}` } }
     if (replay.state === 'accepted') return { ...replay, state: 'cancelled', finishedAt }
-    const message = `replay ${id} is ${replay.state} already`
+    const message = `replay ${id} is already ${replay.state}`
     return { refusal: { code: 'in_use', faults: [{ pointer: '', code: 'replay_ended', message }] } }
   }
   const outcome = await written(decide, parts)
   if (outcome === unavailable) audit(parts.log, caller, { what: 'replay', outcome: 'unavailable', id })
   if ('status' in outcome) return outcome
   audit(parts.log, caller, { what: 'replay', outcome: 'cancelled', id })
-  return { status: 200, body: shownReplay(outcome) }
+  return { status: 200, body: replayResponse(outcome) }
 }
 
 async function written(
   decide: () => Replay | { refusal: Refusal },
   { settings, tasks, taskWriter: writer, log }: ReplayRouteParts,
-): Promise<Replay | Answer> {
-  const outcome = await conditionally(
+): Promise<Replay | ApiResponse> {
+  const outcome = await writeConditionally(
     { tables: [settings.table, tasks.table], writer, log },
     { decide, records: (replay) => [taskRecord(replay)] },
   )
   if (outcome === 'unavailable') return unavailable
-  return 'refusal' in outcome ? answerTo(outcome.refusal) : outcome
+  return 'refusal' in outcome ? refusalResponse(outcome.refusal) : outcome
 }
 
 export const replaysShape = z.strictObject({
   limit: pageShape.shape.limit,
   cursor: z
     .string()
-    .regex(/^[a-z0-9_-]{1,81}$/, 'give the next of the page before')
+    .regex(/^[a-z0-9_-]{1,81}$/, 'use the next of the previous page')
     .optional()
-    .describe('`next` of the page before.'),
+    .describe('`next` of the previous page.'),
   newest: z
     .enum(['true', 'false'])
     .optional()
-    .describe('`true`: those that were begun last come first. Unless told in the order of ids.'),
-  destinationId: idShape.optional().describe('Those to this destination alone.'),
+    .describe('`true`: most recently created first. Default: in id order.'),
+  destinationId: idShape.optional().describe('Only replays to this destination.'),
 })
 
-/** A page of replays: in the order of ids, or the newest first. */
 export function listed(
   replays: Iterable<Replay>,
-  { newest, destinationId, ...asked }: z.infer<typeof replaysShape>,
+  { newest, destinationId, ...pageQuery }: z.infer<typeof replaysShape>,
 ): Page<Replay> {
-  const wanted = [...replays].filter(
+  const matching = [...replays].filter(
     (replay) => replay.destinationId === (destinationId ?? replay.destinationId),
   )
-  if (newest !== 'true') return page(wanted, asked)
-  const placed = wanted.map((replay) => ({ id: placeOf(replay), replay }))
-  const { items, next } = page(placed, asked)
+  if (newest !== 'true') return page(matching, pageQuery)
+  const placed = matching.map((replay) => ({ id: placeOf(replay), replay }))
+  const { items, next } = page(placed, pageQuery)
   return { items: items.map(({ replay }) => replay), next }
 }
 
-/** The last moment that there is (ECMA-262, "Time Values"): what is left to it goes down as time goes on. */
+/** The latest possible time (ECMA-262, "Time Values"): the time left until then sorts newest first. */
 const LAST = 8.64e15
 const placeOf = ({ createdAt, id }: Replay) =>
   `${String(LAST - Date.parse(createdAt)).padStart(16, '0')}-${id}`
 
-export function shownReplay({ kind: _, ranges, places, state, ...rest }: Replay): z.infer<typeof shownShape> {
+export function replayResponse({
+  kind: _,
+  ranges,
+  places,
+  state,
+  ...rest
+}: Replay): z.infer<typeof replayResponseShape> {
   const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
   return {
     ...rest,

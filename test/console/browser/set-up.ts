@@ -21,7 +21,7 @@ export function setUp(on: () => Stage): void {
     await page.goto('/sources')
     await page.getByRole('textbox', { name: 'Control token' }).fill('a-wrong-token-0123456789')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('This is no token of this system').waitFor()
+    await page.getByText('This token is not valid').waitFor()
     await shoot(page, 'sign-in-refused')
   })
 

@@ -277,7 +277,7 @@ export function manageSettings(on: () => Stage): void {
     const alert = (page: Page) => page.getByRole('alert').filter({ hasText: 'A setting cannot be read' })
     const { page: seen } = await on().come({ as: 'view' })
     await seen.goto('/dead')
-    await alert(seen).getByText('destination broken cannot be read: it is no JSON object').waitFor()
+    await alert(seen).getByText('destination broken cannot be read: it is not a JSON object').waitFor()
     expect(await alert(seen).getByRole('button').count()).toBe(0)
     const { page } = await on().come()
     await page.goto('/')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Bucket, draw, type RateLimit } from '../../../http/rate-limit.ts'
+import { type Bucket, draw, type RateLimit } from '../../../process/token-bucket.ts'
 import { fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
 

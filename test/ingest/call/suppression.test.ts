@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CALL_TYPES } from '../../../ingest/call/accept.ts'
 import { createIndex } from '../../../settings/lookup.ts'
-import { suppressionId } from '../../../settings/suppressed.ts'
+import { suppressionId } from '../../../settings/suppression-list.ts'
 import { fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
 

@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import type { Event } from '../../../schemas/event.ts'
+import type { Rejected } from '../../../schemas/rejected.ts'
+import { isoTime, timeShape } from '../../api/response.ts'
+import { attemptResponse, attemptShape } from '../attempts.ts'
+import { callJson, rejectedJson } from '../live/call-json.ts'
+import { type DeliveryStatus, type Reason, STATES } from './delivery-status.ts'
+import { fieldsIn } from './matches.ts'
+
+const REASONS = ['integrations', 'disabled', 'type', 'source', 'removed'] as const satisfies readonly Reason[]
+
+const deliveryStatusShape = z.strictObject({
+  destinationId: z.string(),
+  deliveryId: z.string(),
+  routed: z.boolean().describe('By the current settings.'),
+  reason: z
+    .enum(REASONS)
+    .nullable()
+    .describe(
+      'Why the event is not routed. `integrations`: the call turned the destination off; `disabled`: the destination is off; `type`: it does not take this type; `source`: it is not connected to the source; `removed`: it no longer exists.',
+    ),
+  state: z
+    .enum(STATES)
+    .nullable()
+    .describe('`unknown`: older than the attempts that are known. Null: not routed and never attempted.'),
+  attempts: z.array(attemptShape).describe('Known attempts, oldest first.'),
+  nextAttemptAt: timeShape.describe(
+    'By the retry ladder. Null: no attempt will follow, or only the deliverer knows when a deferral ends.',
+  ),
+  dead: z.strictObject({ reason: z.string(), deadAt: timeShape }).nullable(),
+})
+
+const callFields = {
+  messageId: z.string().nullable(),
+  type: z.string().nullable(),
+  userId: z.string().nullable(),
+  anonymousId: z.string().nullable(),
+  event: z.string().nullable(),
+  name: z.string().nullable(),
+}
+
+export const eventShape = z
+  .strictObject({
+    ...callFields,
+    sourceId: z.string(),
+    receivedAt: timeShape,
+    call: z.looseObject({}).describe('The call as in live streams (docs/reference/activity.md).'),
+    rejected: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+    destinations: z.array(deliveryStatusShape),
+  })
+  .meta({ id: 'Event' })
+
+type Shown = z.infer<typeof eventShape>
+
+export function eventResponse(event: Event, statuses: readonly DeliveryStatus[]): Shown {
+  const { messageId, sourceId, type, userId, anonymousId, name, receivedAt } = event
+  return {
+    messageId,
+    sourceId,
+    type,
+    userId,
+    anonymousId,
+    event: event.event,
+    name,
+    receivedAt: isoTime(receivedAt),
+    call: { ...callJson(event) },
+    rejected: null,
+    destinations: statuses.map(deliveryStatusResponse),
+  }
+}
+
+/** @param writeKey of its source. */
+export function rejectionResponse(rejected: Rejected, writeKey: string | undefined): Shown {
+  const { sourceId, code, message, receivedAt, raw } = rejected
+  return {
+    ...fieldsIn(raw),
+    sourceId,
+    receivedAt: isoTime(receivedAt),
+    call: { ...rejectedJson(rejected, writeKey) },
+    rejected: { code, message },
+    destinations: [],
+  }
+}
+
+const deliveryStatusResponse = ({ attempts, nextAttemptAt, dead, ...fate }: DeliveryStatus) => ({
+  ...fate,
+  attempts: attempts.map(attemptResponse),
+  nextAttemptAt: nextAttemptAt === null ? null : isoTime(nextAttemptAt),
+  dead: dead && { reason: dead.reason, deadAt: isoTime(dead.time) },
+})

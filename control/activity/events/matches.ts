@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { deliveryId } from '../../../delivery/routing.ts'
+import type { Event } from '../../../schemas/event.ts'
+import type { Rejected } from '../../../schemas/rejected.ts'
+import { isObject } from '../../../settings/faults.ts'
+import { idShape } from '../../../settings/settings.ts'
+import { idField, rangeFields } from '../recent-records.ts'
+
+type IdQuery = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId'>
+
+const IDS = ['messageId', 'userId', 'anonymousId'] as const
+
+/** Characters that no writer of JSON escapes; others may be escaped. */
+const PLAIN = /^[\w.:@-]+$/
+
+/**
+ * Searches the bytes of a record for the ids: Avro holds text as it is, and this costs a tenth of decoding.
+ * @returns false only if the record cannot match.
+ */
+export function mayMatch(query: IdQuery): (value: Buffer) => boolean {
+  const needles = IDS.flatMap((name) => query[name] ?? [])
+    .filter((id) => PLAIN.test(id))
+    .map((id) => Buffer.from(id))
+  return (value) => needles.every((needle) => value.includes(needle))
+}
+
+export function matchesEvent(
+  { deliveryId: wantedId, sourceId, ...query }: IdQuery,
+  destinationsOf: (sourceId: string) => readonly string[],
+): (event: Event) => boolean {
+  const ids = IDS.filter((name) => query[name] !== undefined)
+  return (event) =>
+    (sourceId === undefined || event.sourceId === sourceId) &&
+    ids.every((name) => event[name] === query[name]) &&
+    (wantedId === undefined ||
+      destinationsOf(event.sourceId).some((destination) => deliveryId(destination, event) === wantedId))
+}
+
+/** Compares the ids in the call; if it is not valid JSON or was cut off, searches its text. */
+export function matchesRejected({ sourceId, ...query }: IdQuery): (rejected: Rejected) => boolean {
+  const ids = IDS.flatMap((name) => (query[name] === undefined ? [] : [{ name, id: query[name] }]))
+  return (rejected) => {
+    if (sourceId !== undefined && rejected.sourceId !== sourceId) return false
+    if (ids.length === 0) return true
+    const calls = callsIn(rejected.raw)
+    if (!calls) return ids.every(({ id }) => rejected.raw.includes(JSON.stringify(id)))
+    return calls.some((call) => ids.every(({ name, id }) => textOf(call[name]) === id))
+  }
+}
+
+/** Text fields of a rejected call; all null if it is not JSON, or a batch of several calls. */
+export function fieldsIn(raw: string) {
+  const calls = callsIn(raw) ?? []
+  const textIn = (name: string) => (calls.length === 1 ? textOf(calls[0]?.[name]) : null)
+  return {
+    messageId: textIn('messageId'),
+    type: textIn('type'),
+    userId: textIn('userId'),
+    anonymousId: textIn('anonymousId'),
+    event: textIn('event'),
+    name: textIn('name'),
+  }
+}
+
+/** Some clients send ids as numbers. */
+const textOf = (value: unknown): string | null => {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' ? String(value) : null
+}
+
+/** One call, or the calls of a batch that was rejected as a whole. Undefined: not valid JSON. */
+function callsIn(raw: string): Record<string, unknown>[] | undefined {
+  try {
+    const parsed: unknown = JSON.parse(raw)
+    if (!isObject(parsed)) return []
+    return Array.isArray(parsed.batch) ? parsed.batch.filter(isObject) : [parsed]
+  } catch {
+    return undefined
+  }
+}
+
+/** Longer ids do not fit in a URL. */
+const userField = z.string().min(1, 'must not be empty').max(4_096, 'at most 4,096 characters')
+
+export const eventsQueryShape = z.strictObject({
+  ...rangeFields,
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  messageId: idField.optional(),
+  userId: userField.optional(),
+  anonymousId: userField.optional(),
+  deliveryId: idField.optional().describe('Finds accepted calls only: rejected ones have no deliveries.'),
+  sourceId: idShape.optional().describe('Together with a user id it makes the search faster.'),
+  destinationId: idShape
+    .optional()
+    .describe('Report only this destination, even if it is not connected to the source.'),
+})
+
+export type EventsQuery = z.infer<typeof eventsQueryShape>

@@ -1,0 +1,73 @@
+import { begunLate, type Tail } from '../../kafka/tables/tail.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import { withTimeout } from '../api/concurrency.ts'
+import { problem } from '../api/response.ts'
+import type { Place, RecentRecords } from './recent-records.ts'
+
+/** `loaded` never rejects. */
+export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
+
+/** `isFresh`: Kafka has answered recently, so nothing newer is missing. */
+export type Followed = Loading & { isFresh(): boolean }
+
+/** After this time without an answer from Kafka, responses are 503. */
+export const STALE_MS = 30_000
+
+/** @returns the progress of the tail. */
+export function followed(tail: Tail, recent: Pick<RecentRecords<Place>, 'begunLate'>): Followed {
+  let isLoaded = false
+  const loaded = tail.caughtUp.then(() => {
+    recent.begunLate(begunLate(tail))
+    isLoaded = true
+  })
+  const isFresh = () => performance.now() - tail.fetchedAt() < STALE_MS
+  return { loaded, isLoaded: () => isLoaded, isFresh }
+}
+
+/** A partial result would look complete. */
+export const loading = problem(
+  { code: 'unavailable', message: 'This process is still loading: try again in a moment' },
+  { 'retry-after': '1' },
+)
+
+/** For reads: nothing was changed, so clients can retry at once. */
+export const unreachable = problem(
+  { code: 'unavailable', message: 'Kafka does not answer: try again in a moment' },
+  { 'retry-after': '5' },
+)
+
+export async function isLoadedSoon({ loaded, isLoaded }: Loading, timeoutMs?: number): Promise<boolean> {
+  if (!isLoaded()) await withTimeout(loaded, timeoutMs).catch(() => undefined)
+  return isLoaded()
+}
+
+export const UNREADABLE = ['undecodable', 'unknown_schema', 'registry_unreachable'] as const
+export type Unreadable = (typeof UNREADABLE)[number]
+
+/** Calls back at once, or after fetching the schema from the registry. */
+export type Decode<T> = (value: Buffer | null, onValue: (value: T) => void) => void
+
+/** Each holds on to its fetch until the registry answers. */
+const MAX_WAITING = 1_000
+
+/** For read-only views: skips what cannot be decoded, and never blocks. */
+export function decodeOrSkip<T>(
+  codec: Pick<Codec<T>, 'decode'>,
+  onUnreadable: (reason: Unreadable) => void,
+): Decode<T> {
+  let waiting = 0
+  return (value, onValue) => {
+    if (waiting >= MAX_WAITING) return onUnreadable('registry_unreachable')
+    const decoding = codec.decode(value)
+    if (!(decoding instanceof Promise)) return take(decoding)
+    waiting += 1
+    void decoding.then(take).finally(() => {
+      waiting -= 1
+    })
+
+    function take(decoded: Awaited<typeof decoding>): void {
+      if (decoded.ok) onValue(decoded.value)
+      else onUnreadable(decoded.reason)
+    }
+  }
+}

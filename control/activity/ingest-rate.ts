@@ -1,0 +1,177 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Offsets } from '../../kafka/admin/offsets.ts'
+import { poll } from '../../kafka/admin/poll.ts'
+import { EVENTS, REJECTED } from '../../schemas/topics.ts'
+import { addPath, operation } from '../api/operation.ts'
+import { isoTime, timeShape } from '../api/response.ts'
+import { isLoadedSoon, type Loading, loading, STALE_MS, unreachable } from './following.ts'
+
+export type IngestRouteParts = { ingestRate: Pick<IngestRate, 'loaded' | 'isLoaded' | 'latest'> }
+
+const count = z.number().int().nonnegative()
+
+const ingestRateShape = z
+  .strictObject({
+    perSecond: z.number().nonnegative().describe('Accepted calls/s over the last 10 s.'),
+    rejectedPerSecond: z.number().nonnegative(),
+    minutes: z
+      .array(z.strictObject({ at: timeShape, calls: count.describe('Accepted calls.'), rejected: count }))
+      .describe('The last sixty minutes; the current one comes last.'),
+  })
+  .meta({ id: 'Ingest' })
+
+const ratesResponse = ({ minutes, ...rates }: Rates): z.infer<typeof ingestRateShape> => ({
+  ...rates,
+  minutes: minutes.map(({ at, ...total }) => ({ at: isoTime(at), ...total })),
+})
+
+export function ingestRateOf({
+  latest,
+}: Pick<IngestRate, 'latest'>): z.infer<typeof ingestRateShape> | undefined {
+  const rates = latest()
+  return rates && ratesResponse(rates)
+}
+
+export function ingestRoutes(api: FastifyInstance, { ingestRate }: IngestRouteParts): void {
+  addPath(api, '/ingest', {
+    GET: operation({
+      summary: 'Show the rate of incoming calls',
+      description: 'Measured every 2 s from the end offsets of topics `events` and `events.rejected`.',
+      responses: {
+        200: { description: 'The current rate, and the last hour by minute.', body: ingestRateShape },
+      },
+      async handle() {
+        if (!(await isLoadedSoon(ingestRate))) return loading
+        const body = ingestRateOf(ingestRate)
+        return body ? { status: 200, body } : unreachable
+      },
+    }),
+  })
+}
+
+export type IngestRate = Loading & {
+  latest(): Rates | undefined
+  close(): Promise<void>
+}
+
+export type IngestRateOptions = {
+  open: () => Promise<Offsets>
+  onFailed: (error: unknown) => void
+  everyMs?: number
+  /** After this time without an answer from Kafka, the rate counts as unknown. */
+  staleMs?: number
+}
+
+const EVERY_MS = 2_000
+const MINUTE = 60_000
+
+/** Measures incoming calls by the end offsets of their topics: reads no records, and counts every writer. */
+export function followIngestRate(options: IngestRateOptions): IngestRate {
+  const { open, onFailed, everyMs = EVERY_MS, staleMs = STALE_MS } = options
+  const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
+  const rates = createRates()
+  let isLoaded = false
+  let measuredAt = Number.NEGATIVE_INFINITY
+
+  async function measure(offsets: Offsets): Promise<void> {
+    const now = Date.now()
+    const begun = now - (now % MINUTE)
+    if (!isLoaded) await measurePast(offsets, begun)
+    // asked again, to include what was written late
+    rates.minute(begun, await totalAt(offsets, begun))
+    rates.measure(
+      Date.now(),
+      await totalOf(
+        (topic) => offsets.bounds(topic),
+        ({ end }) => end,
+      ),
+    )
+    measuredAt = performance.now()
+    isLoaded = true
+    onLoaded()
+  }
+
+  /**
+   * Kafka has an index of offsets by time, so this is cheap. One request at a time, because it is not urgent.
+   */
+  async function measurePast(offsets: Offsets, begun: number): Promise<void> {
+    for (let ago = 1; ago < MINUTES; ago++) {
+      const at = begun - ago * MINUTE
+      rates.minute(at, await totalAt(offsets, at))
+    }
+  }
+
+  const { close } = poll({ open, look: measure, onFailed, everyMs })
+  return {
+    loaded,
+    isLoaded: () => isLoaded,
+    latest: () => (performance.now() - measuredAt < staleMs ? rates.of(Date.now()) : undefined),
+    close,
+  }
+}
+
+const totalAt = (offsets: Offsets, time: number) =>
+  totalOf(
+    (topic) => offsets.at(topic, time),
+    ({ offset }) => offset,
+  )
+
+async function totalOf<T>(ask: (topic: string) => Promise<T[]>, of: (each: T) => number): Promise<Total> {
+  const [calls, rejected] = await Promise.all([EVENTS, REJECTED].map(ask))
+  const sum = (all: T[] = []) => all.reduce((total, each) => total + of(each), 0)
+  return { calls: sum(calls), rejected: sum(rejected) }
+}
+
+export type Total = { calls: number; rejected: number }
+
+/** Times are ms since 1970; `calls` are accepted ones. */
+export type Rates = {
+  perSecond: number
+  rejectedPerSecond: number
+  minutes: (Total & { at: number })[]
+}
+
+export const MINUTES = 60
+const LATELY_MS = 10_000
+
+export function createRates() {
+  const beginnings = new Map<number, Total>()
+  let samples: (Total & { at: number })[] = []
+
+  return {
+    /** Total at the start of this minute. */
+    minute(at: number, total: Total): void {
+      beginnings.set(at, total)
+      for (const old of beginnings.keys()) if (old <= at - MINUTES * MINUTE) beginnings.delete(old)
+    },
+
+    measure(at: number, total: Total): void {
+      // the clock was set back
+      samples = samples.filter((measure) => measure.at < at && measure.at >= at - LATELY_MS)
+      samples.push({ ...total, at })
+    },
+
+    of(now: number): Rates {
+      const [first, last] = [samples[0], samples.at(-1)]
+      const seconds = first && last ? (last.at - first.at) / 1_000 : 0
+      const speed = (of: keyof Total) =>
+        first && last && seconds > 0 ? Math.round((growth(first, last, of) / seconds) * 10) / 10 : 0
+      const current = now - (now % MINUTE)
+      return {
+        perSecond: speed('calls'),
+        rejectedPerSecond: speed('rejected'),
+        minutes: Array.from({ length: MINUTES }, (_, index) => {
+          const at = current - (MINUTES - 1 - index) * MINUTE
+          const from = beginnings.get(at)
+          const to = beginnings.get(at + MINUTE) ?? (at === current ? last : undefined)
+          const of = (what: keyof Total) => (from && to ? growth(from, to, what) : 0)
+          return { at, calls: of('calls'), rejected: of('rejected') }
+        }),
+      }
+    },
+  }
+}
+
+/** A recreated topic starts at 0 again. */
+const growth = (from: Total, to: Total, of: keyof Total) => Math.max(0, to[of] - from[of])

@@ -1,0 +1,130 @@
+import type { Bounds, Offsets } from '../../../kafka/admin/offsets.ts'
+import { partitionKey } from '../../../kafka/log-faults.ts'
+import type { Range } from '../../../kafka/tables/ranges.ts'
+import type { Replay } from '../../../schemas/task.ts'
+import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../../schemas/topics.ts'
+import { topicOf } from '../../tasks/replays/records.ts'
+
+export type PartitionOffsets = Pick<Bounds, 'partition' | 'low' | 'end'> & {
+  groupTopic: GroupTopic
+  committed: number | null
+  /** Changes with each commit that leaves the offset where it is (kafka/consume/tracker.ts). */
+  ahead: string
+  owned: boolean
+  /** All records before it exist and are due. */
+  front: number
+}
+
+/** Bounds of a partition, regardless of what a replay reads of it. */
+export type End = Bounds & { topic: string }
+
+export type Snapshot = { at: number; seen: PartitionOffsets[]; ends: End[] }
+
+type GroupOffsets = Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'>
+
+/**
+ * Reads committed offsets before ends, so no commit is ever beyond an end.
+ * @throws if Kafka does not answer.
+ */
+export async function observe(
+  offsets: GroupOffsets,
+  groupTopics: readonly GroupTopic[],
+  now: () => number,
+): Promise<Snapshot> {
+  const groups = [...Map.groupBy(groupTopics, ({ group }) => group)]
+  const [committed, owned] = await Promise.all([
+    Promise.all(
+      groups.map(async ([group, read]) => {
+        const found = await offsets.committed({ group, topics: read.map(({ topic }) => topic) })
+        return found.map((each) => [keyOf(group, each), each] as const)
+      }),
+    ),
+    offsets.owned(groups.map(([group]) => group)),
+  ])
+  const commits = new Map(committed.flat())
+  const topics = new Map(groupTopics.map((groupTopic) => [groupTopic.topic, groupTopic]))
+  const found = await Promise.all([...topics.values()].map((groupTopic) => endsOf(groupTopic, offsets, now)))
+  const fronts = found.flat()
+  const frontsBy = Map.groupBy(fronts, ({ topic }) => topic)
+  const seen = groupTopics.flatMap((groupTopic) =>
+    (frontsBy.get(groupTopic.topic) ?? []).map(({ topic, ...end }) => {
+      const { offset = null, ahead = '' } = commits.get(keyOf(groupTopic.group, { topic, ...end })) ?? {}
+      const isOwned = owned.get(groupTopic.group)?.has(partitionKey(topic, end.partition)) ?? false
+      return { ...end, groupTopic, committed: offset, ahead, owned: isOwned }
+    }),
+  )
+  const ends = fronts.map(({ front: _, ...end }) => end)
+  return { at: now(), seen: seen.filter(isRead), ends }
+}
+
+const keyOf = (group: string, { topic, partition }: { topic: string; partition: number }) =>
+  `${group} ${partitionKey(topic, partition)}`
+
+/**
+ * Rungs hold records back until they are due. Offsets by time show how far that is, without reading a record.
+ */
+async function endsOf(
+  { topic, delayMs, markers }: GroupTopic,
+  offsets: GroupOffsets,
+  now: () => number,
+): Promise<(End & { front: number })[]> {
+  const bounds = await offsets.bounds(topic)
+  const due = delayMs > 0 ? await offsets.at(topic, now() - delayMs) : []
+  const dueOf = new Map(due.map(({ partition, offset }) => [partition, offset]))
+  return bounds
+    .map((each) => {
+      const end = each.end - markers
+      return { ...each, topic, front: Math.max(0, Math.min(end, dueOf.get(each.partition) ?? end)) }
+    })
+    .toSorted((a, b) => a.partition - b.partition)
+}
+
+const isRead = ({ groupTopic, partition }: PartitionOffsets) =>
+  !groupTopic.ranges || groupTopic.ranges.has(partition)
+
+export type GroupTopic = {
+  group: string
+  topic: string
+  /**
+   * Of a rung: records are due this long after they were written, and not late before. Otherwise 0, also for
+   * a rung whose name states no delay: the deliverer uses the times in its records, so they count as due at
+   * once.
+   */
+  delayMs: number
+  /** Offsets before the end without a record: transactions end with a marker, which no consumer commits. */
+  markers: 0 | 1
+  ranges?: ReadonlyMap<number, Pick<Range, 'from' | 'to'>>
+}
+
+const ordinary = { delayMs: 0, markers: 0 } as const
+
+/**
+ * Everything read by groups that commit; tables, readers and tails do not. Includes topics that no group has
+ * ever read, so that a process that was never started shows. Rungs are ordered by delay.
+ * @param topics existing ones, including rungs of an older ladder.
+ * @param replays ended ones are skipped.
+ */
+export function groupTopics(
+  topics: readonly string[],
+  replays: Iterable<Pick<Replay, 'id' | 'state' | 'what' | 'ranges'>>,
+): GroupTopic[] {
+  const all: GroupTopic[] = [
+    { ...ordinary, group: 'router', topic: EVENTS },
+    { ...ordinary, group: 'deliverer', topic: DELIVERIES },
+    { ...ordinary, group: 'deliverer.due', topic: DUE },
+    ...topics
+      .filter(isRung)
+      .map((topic) => ({ ...ordinary, group: 'deliverer.rungs', topic, delayMs: rungDelay(topic) }))
+      .toSorted((a, b) => a.delayMs - b.delayMs),
+    { ...ordinary, group: 'control.tasks', topic: TASKS, markers: 1 },
+    ...[...replays]
+      .filter(({ state }) => state === 'accepted')
+      .map((replay) => ({
+        ...ordinary,
+        group: `replay.${replay.id}`,
+        topic: topicOf(replay),
+        ranges: new Map(replay.ranges.map((range) => [range.partition, range])),
+      })),
+  ]
+  return all.filter(({ topic }) => topics.includes(topic))
+}

@@ -1,0 +1,53 @@
+import type { Event } from '../../../schemas/event.ts'
+import type { Rejected } from '../../../schemas/rejected.ts'
+import { MASK } from '../../../settings/mask.ts'
+import { isoTime } from '../../api/response.ts'
+
+const TIMES = ['timestamp', 'receivedAt', 'sentAt', 'originalTimestamp'] as const
+const OBJECTS = ['properties', 'traits', 'context', 'integrations'] as const
+/** Longer objects are left out and named in `omitted`. */
+const MAX_CHARACTERS = 8_192
+const RAW_CHARACTERS = 1_024
+
+/** Non-null fields, times in ISO 8601. `omitted` names objects that are too long. */
+export function callJson({ sourceId: _, ...event }: Event): object {
+  const given = Object.entries(event).filter(([, value]) => value !== null)
+  const shown: Record<string, unknown> = Object.fromEntries(given)
+  for (const name of TIMES) if (event[name] !== null) shown[name] = isoTime(event[name])
+  const omitted: string[] = []
+  for (const name of OBJECTS) {
+    const text = event[name]
+    if (text === null) continue
+    if (text.length <= MAX_CHARACTERS) shown[name] = parsed(text)
+    else {
+      delete shown[name]
+      omitted.push(name)
+    }
+  }
+  return omitted.length > 0 ? { ...shown, omitted } : shown
+}
+
+/**
+ * @param writeKey of its source: clients may send it in the call, but not everyone who watches may see it.
+ */
+export function rejectedJson({ code, message, receivedAt, raw }: Rejected, writeKey = ''): object {
+  const hidden = hideKeys(raw.slice(0, 4 * RAW_CHARACTERS), writeKey)
+  const truncated = raw.length > 4 * RAW_CHARACTERS || hidden.length > RAW_CHARACTERS
+  return { code, message, receivedAt: isoTime(receivedAt), raw: hidden.slice(0, RAW_CHARACTERS), truncated }
+}
+
+/** Also masks earlier keys of the source, and keys that are cut off. */
+const hideKeys = (text: string, writeKey: string): string =>
+  (writeKey ? text.replaceAll(writeKey, MASK) : text).replace(
+    /("writeKey"\s*:\s*")(?:[^"\\]|\\.)*/g,
+    `$1${MASK}`,
+  )
+
+/** Sluice writes JSON; values of other writers are shown as they are. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,141 @@
+import type { TailRecord } from '../../../kafka/tables/tail.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import type { Event } from '../../../schemas/event.ts'
+import type { Rejected } from '../../../schemas/rejected.ts'
+import { REJECTED } from '../../../schemas/topics.ts'
+import type { Source } from '../../../settings/settings.ts'
+import { attemptResponse } from '../attempts.ts'
+import type { Decode } from '../following.ts'
+import { callJson, rejectedJson } from './call-json.ts'
+import { type Channel, createChannels } from './channel.ts'
+import { createRecent, type RawCall, rawOf, sourceOf } from './recent-calls.ts'
+import { sse, type Watcher } from './watcher.ts'
+
+type Receiver = Pick<Watcher, 'send'>
+
+/** Stands for all sources. No source has this id. */
+export const ALL = ''
+
+export type LiveCalls = {
+  call(record: TailRecord): void
+  attempt(attempt: Attempt): void
+  /** Calls before this are recent ones, which nobody is sent as new. */
+  begin(): void
+  /** Sends recent calls with their attempts, then new ones. Call `begin` first. */
+  join(watched: string, watcher: Receiver): void
+  leave(watched: string, watcher: Receiver): void
+  /** Call it regularly. */
+  reportSkipped(): void
+}
+
+export type LiveCallsParts = {
+  sources: ReadonlyMap<string, Pick<Source, 'writeKey'>>
+  attemptsOf: (messageId: string) => Iterable<Attempt>
+  decodeEvent: Decode<Event>
+  decodeRejected: Decode<Rejected>
+  now: () => number
+  onSkipped: (calls: number) => void
+}
+
+export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
+  const { sources, now, onSkipped } = parts
+  const recent = createRecent()
+  const channels = createChannels()
+  let isLive = false
+
+  function show(watched: string, raw: RawCall): void {
+    const channel = channels.of(watched)
+    recent.add(watched, raw)
+    if (channel.watchers.size === 0) return
+    function send(message: string, messageId?: string): void {
+      channel.send(message)
+      // a fast receiver's attempt may arrive before the call itself
+      if (messageId !== undefined && channel.markShown(messageId))
+        for (const known of renderAttempts(watched, [messageId], parts)) channel.send(known)
+    }
+    renderCall({ watched, raw, onRendered: send }, parts)
+  }
+
+  return {
+    begin() {
+      isLive = true
+    },
+
+    call(record) {
+      const sourceId = record.key ? sourceOf(record.key) : ''
+      if (!sources.has(sourceId) || record.value === null) return
+      const admitting = [sourceId, ALL].filter(
+        (watched) => !isLive || channels.of(watched).admits(record, now()),
+      )
+      if (admitting.length === 0) return
+      const raw = rawOf(record, sourceId)
+      for (const watched of admitting) show(watched, raw)
+    },
+
+    attempt(attempt) {
+      for (const watched of [attempt.sourceId, ALL]) {
+        const channel = channels.get(watched)
+        if (channel && channel.watchers.size > 0 && channel.isShown(attempt.messageId))
+          channel.send(sse('attempt', attemptResponse(attempt)))
+      }
+    },
+
+    join(watched, watcher) {
+      const channel = channels.of(watched)
+      sendRecent({ watched, watcher, channel, calls: recent.of(watched) }, parts)
+      channel.watchers.add(watcher)
+    },
+
+    leave: (watched, watcher) => void channels.get(watched)?.watchers.delete(watcher),
+
+    reportSkipped() {
+      for (const channel of channels.values()) onSkipped(channel.reportSkipped())
+    },
+  }
+}
+
+type Joining = { watched: string; watcher: Receiver; channel: Channel; calls: readonly RawCall[] }
+
+function sendRecent({ watched, watcher, channel, calls }: Joining, parts: LiveCallsParts): void {
+  const messageIds = new Set<string>()
+  function send(message: string, messageId?: string): void {
+    watcher.send(message)
+    if (messageId === undefined) return
+    channel.markShown(messageId)
+    messageIds.add(messageId)
+  }
+  for (const raw of calls) renderCall({ watched, raw, onRendered: send }, parts)
+  for (const message of renderAttempts(watched, [...messageIds], parts)) watcher.send(message)
+  watcher.send(sse('ready', { calls: calls.length }))
+}
+
+type OnRendered = (message: string, messageId?: string) => void
+type Rendering = { watched: string; raw: RawCall; onRendered: OnRendered }
+
+/** Decodes a call, possibly later. `watched`: a source, or `ALL`, which adds `sourceId` to each call. */
+function renderCall({ watched, raw, onRendered }: Rendering, parts: LiveCallsParts): void {
+  const { sources, decodeEvent, decodeRejected } = parts
+  const id = `${raw.topic}/${raw.partition}/${raw.offset}`
+  const { sourceId } = raw
+  const of = watched === ALL ? { sourceId } : {}
+  if (raw.topic === REJECTED)
+    decodeRejected(raw.value, (rejected) =>
+      onRendered(sse('rejected', { ...of, ...rejectedJson(rejected, sources.get(sourceId)?.writeKey) }, id)),
+    )
+  else
+    decodeEvent(raw.value, (event) =>
+      onRendered(sse('call', { ...of, ...callJson(event) }, id), event.messageId),
+    )
+}
+
+function renderAttempts(
+  watched: string,
+  messageIds: readonly string[],
+  { attemptsOf }: Pick<LiveCallsParts, 'attemptsOf'>,
+): string[] {
+  return messageIds
+    .flatMap((messageId) => [...attemptsOf(messageId)])
+    .filter(({ sourceId }) => watched === ALL || sourceId === watched)
+    .sort((one, other) => one.startedAt - other.startedAt)
+    .map((attempt) => sse('attempt', attemptResponse(attempt)))
+}

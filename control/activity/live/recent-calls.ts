@@ -1,0 +1,60 @@
+import { LRUCache } from 'lru-cache'
+import type { TailRecord } from '../../../kafka/tables/tail.ts'
+import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
+
+export type Recent = {
+  /** In any order: partitions have no common order. */
+  add(sourceId: string, call: RawCall): void
+  of(sourceId: string): readonly RawCall[]
+}
+
+const MAX_COUNT = 50
+const MAX_BYTES = 1024 * 1024
+const MAX_BYTES_OF_ALL = 16 * 1024 * 1024
+const OVERHEAD = 200
+
+export function createRecent(maxBytesOfAll = MAX_BYTES_OF_ALL): Recent {
+  const sources = new LRUCache<string, { calls: RawCall[]; bytes: number }>({
+    maxSize: maxBytesOfAll,
+    sizeCalculation: ({ bytes }) => bytes,
+  })
+  return {
+    add(sourceId, call) {
+      const { calls, bytes } = sources.get(sourceId) ?? { calls: [], bytes: 0 }
+      calls.splice(calls.findLastIndex(({ timestamp }) => timestamp <= call.timestamp) + 1, 0, call)
+      let total = bytes + bytesOf(call)
+      while (calls.length > MAX_COUNT || (total > MAX_BYTES && calls.length > 1)) {
+        const oldest = calls.shift()
+        if (oldest) total -= bytesOf(oldest)
+      }
+      sources.set(sourceId, { calls, bytes: total })
+    },
+    of: (sourceId) => sources.get(sourceId)?.calls ?? [],
+  }
+}
+
+const bytesOf = ({ value }: RawCall) => OVERHEAD + value.length
+
+/** Not decoded. `value` is a copy. */
+export type RawCall = {
+  sourceId: string
+  topic: typeof EVENTS | typeof REJECTED
+  partition: number
+  offset: number
+  timestamp: number
+  value: Buffer
+}
+
+/**
+ * Keys are `source/user`, or `source` for rejected calls. Most records are of sources that nobody watches, so
+ * only the source is decoded.
+ */
+export function sourceOf(key: Buffer): string {
+  const slash = key.indexOf('/')
+  return key.toString('latin1', 0, slash < 0 ? key.length : slash)
+}
+
+export function rawOf({ topic, value, partition, offset, timestamp }: TailRecord, sourceId: string): RawCall {
+  const from = topic === REJECTED ? REJECTED : EVENTS
+  return { sourceId, topic: from, partition, offset, timestamp, value: Buffer.from(value ?? '') }
+}

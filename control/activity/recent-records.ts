@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { type Page, pageShape } from '../api/pagination.ts'
+
+/** The newest records of a topic, in bounded memory. */
+export type RecentRecords<T extends Place> = {
+  /** In any order: partitions have no common order. */
+  add(item: T): void
+  all(): readonly T[]
+  /**
+   * Newest first, starting after the cursor. Records added or dropped between two pages shift nothing else.
+   */
+  page(query: { limit: number; cursor?: Place | undefined; matches?: (item: T) => boolean }): Page<T>
+  /** These partitions were not read from their start: anything older than their first record is missing. */
+  begunLate(partitions: ReadonlySet<number>): void
+  /** Since when all records are held, in ms since 1970; null if there are none. */
+  oldest(): number | null
+}
+
+export type RecentRecordsOptions<T> = {
+  maxCount: number
+  maxBytes?: number
+  /** Approximate memory of an item; constant for each item. */
+  bytesOf?: (item: T) => number
+  onDropped?: (item: T) => void
+}
+
+/** New records wait unsorted up to this share: sorting in large batches costs next to nothing. */
+const WAITING = 0.1
+
+export function createRecentRecords<T extends Place>(options: RecentRecordsOptions<T>): RecentRecords<T> {
+  const { add, sorted } = createSortedBuffer(options)
+  let allSince = Number.NEGATIVE_INFINITY
+  return {
+    add,
+    all: sorted,
+
+    page({ limit, cursor, matches = () => true }) {
+      const all = sorted()
+      const items: T[] = []
+      for (let index = (cursor ? countBefore(cursor, all) : all.length) - 1; index >= 0; index--) {
+        const item = all[index]
+        if (!item || !matches(item)) continue
+        const last = items.at(-1)
+        if (items.length === limit && last) return { items, next: cursorOf(last) }
+        items.push(item)
+      }
+      return { items, next: null }
+    },
+
+    begunLate(partitions) {
+      const left = new Set(partitions)
+      for (const { time, partition } of sorted())
+        if (left.delete(partition)) allSince = Math.max(allSince, time)
+    },
+
+    oldest() {
+      const [first] = sorted()
+      return first ? Math.max(allSince, first.time) : null
+    },
+  }
+}
+
+function createSortedBuffer<T extends Place>(options: RecentRecordsOptions<T>) {
+  const { maxCount, maxBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, onDropped } = options
+  let held: T[] = []
+  let added: T[] = []
+  let [heldBytes, addedBytes] = [0, 0]
+
+  function add(item: T): void {
+    added.push(item)
+    addedBytes += bytesOf(item)
+    if (added.length >= maxCount * WAITING || addedBytes >= maxBytes * WAITING) sorted()
+  }
+
+  function sorted(): readonly T[] {
+    if (added.length === 0) return held
+    // both runs are sorted, so this is a single merge
+    held = held.concat(added.sort(compare)).sort(compare)
+    heldBytes += addedBytes
+    added = []
+    addedBytes = 0
+    dropOldest()
+    return held
+  }
+
+  function dropOldest(): void {
+    let dropped = 0
+    for (const item of held) {
+      if (held.length - dropped <= maxCount && heldBytes <= maxBytes) break
+      heldBytes -= bytesOf(item)
+      dropped += 1
+      onDropped?.(item)
+    }
+    if (dropped > 0) held = held.slice(dropped)
+  }
+
+  return { add, sorted }
+}
+
+function countBefore(place: Place, sorted: readonly Place[]): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compare(sorted[middle] ?? place, place) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Sort order of a record: its time (ms since 1970), then its place in the topic. */
+export type Place = { time: number; partition: number; offset: number }
+
+export function compare(a: Place, b: Place): number {
+  return a.time - b.time || a.partition - b.partition || a.offset - b.offset
+}
+
+export const cursorOf = ({ time, partition, offset }: Place) => `${time}.${partition}.${offset}`
+
+export const cursorShape = z
+  .string()
+  .regex(/^-?\d{1,15}\.\d{1,9}\.\d{1,15}$/, 'use the next of the previous page')
+  .transform((text): Place => {
+    const [time = 0, partition = 0, offset = 0] = text.split('.').map(Number)
+    return { time, partition, offset }
+  })
+
+const time = z.iso
+  .datetime({ offset: true, error: 'give a time in ISO 8601, like 2026-01-02T03:04:05.678Z' })
+  .transform((text) => Date.parse(text))
+
+/** Query parameters for a page and a time range, in ms since 1970; `until` is exclusive. */
+export const rangeFields = {
+  limit: pageShape.shape.limit,
+  cursor: cursorShape.optional().describe('`next` of the previous page.'),
+  since: time.optional().describe('Start of the time range, inclusive.'),
+  until: time.optional().describe('End of the time range, exclusive.'),
+}
+
+export const idField = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(256, 'at most 256 characters')
+  .describe('Must match exactly.')
+
+export function isWithin(
+  { time }: Pick<Place, 'time'>,
+  {
+    since = Number.NEGATIVE_INFINITY,
+    until = Number.POSITIVE_INFINITY,
+  }: { since?: number | undefined; until?: number | undefined },
+): boolean {
+  return time >= since && time < until
+}

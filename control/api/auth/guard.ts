@@ -1,0 +1,73 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Probe } from '../../../process/metrics.ts'
+import { accessTo, isRead, send } from '../operation.ts'
+import { type ApiResponse, problem } from '../response.ts'
+import { sessionIn } from './session-routes.ts'
+import type { Sessions } from './sessions.ts'
+import { bearer, type Caller, type TokenCheck } from './tokens.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    who: Caller['who']
+    caller: Caller
+  }
+}
+
+export type GuardParts = { checkToken: TokenCheck; sessions: Pick<Sessions, 'read'>; probe: Probe }
+
+const unauthorized = problem(
+  { code: 'unauthorized', message: 'Send Authorization: Bearer with a control token, or sign in' },
+  { 'www-authenticate': 'Bearer realm="sluice"' },
+)
+const unknownToken = problem(
+  { code: 'unauthorized', message: 'This token is not valid' },
+  // RFC 6750, 3.1
+  { 'www-authenticate': 'Bearer realm="sluice", error="invalid_token"' },
+)
+const csrf = problem({
+  code: 'csrf',
+  message: 'Changes made with a session cookie need the header X-Requested-With (any value)',
+})
+const readOnly = problem({ code: 'read_only', message: 'This token is read-only: use the admin token' })
+const notReady = problem(
+  { code: 'unavailable', message: 'This process is starting or shutting down: try again in a moment' },
+  { 'retry-after': '1' },
+)
+
+/** Decides who may pass before any body is read. Sets `request.who` and `request.caller`. */
+export function guard(api: FastifyInstance, parts: GuardParts): void {
+  const identify = identifier(parts)
+  api.decorateRequest('who', 'view')
+  api.decorateRequest('caller')
+  api.addHook('onRequest', async (request, reply) => {
+    // some responses hold write keys
+    reply.header('cache-control', 'no-store')
+    const { method, headers } = request
+    const access = accessTo(method, request.routeOptions.config.operation)
+    if (access === 'anyone') return undefined
+    const caller = identify(request)
+    if ('status' in caller) return send(reply, caller)
+    request.who = caller.who
+    request.caller = caller
+    // another site can make a browser send the cookie, but not a custom header
+    if (caller.by === 'cookie' && !isRead(method) && !headers['x-requested-with']) return send(reply, csrf)
+    if (caller.who === 'view' && access === 'admin') return send(reply, readOnly)
+    // with half of the settings (at startup, or after a fatal error) a response would show the others as
+    // removed
+    return parts.probe.notReady() === undefined ? undefined : send(reply, notReady)
+  })
+}
+
+/** A token takes precedence over a cookie. Session cookies are signed, so guesses need no rate limit. */
+function identifier({ checkToken, sessions }: GuardParts): (request: FastifyRequest) => Caller | ApiResponse {
+  return ({ headers, ip: address, protocol }) => {
+    const token = bearer(headers.authorization)
+    if (token !== undefined) {
+      const result = checkToken(token, address)
+      return typeof result === 'string' ? { who: result, by: 'bearer', address } : (result ?? unknownToken)
+    }
+    const cookie = sessionIn(headers.cookie, protocol)
+    const read = cookie === undefined ? undefined : sessions.read(cookie, Date.now())
+    return read ? { ...read, by: 'cookie', address } : unauthorized
+  }
+}

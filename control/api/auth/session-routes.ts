@@ -1,0 +1,117 @@
+import { parseCookie, stringifySetCookie } from 'cookie'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
+import type { Logger } from '../../../process/log.ts'
+import { faultsOf } from '../../../settings/faults.ts'
+import type { Tasks } from '../../tasks/task-table.ts'
+import { audit } from '../audit.ts'
+import { writeConditionally } from '../conditional-write.ts'
+import { type ApiRequest, addPath, json, operation } from '../operation.ts'
+import { type ApiResponse, invalid, problem } from '../response.ts'
+import { endRecord, SESSION_S, type Sessions } from './sessions.ts'
+import type { TokenCheck } from './tokens.ts'
+
+export type SessionRouteParts = {
+  checkToken: TokenCheck
+  sessions: Pick<Sessions, 'issue'>
+  tasks: Pick<Tasks, 'table'>
+  taskWriter: Pick<FencedWriter, 'write'>
+  log: Logger
+}
+
+/** Tokens have at most 1,024 characters. Anyone may send this body. */
+const TOKEN_BYTES = 4 * 1024
+const signInShape = z.strictObject({ token: z.string().min(1).max(1_024) }).meta({ id: 'SignIn' })
+const sessionShape = z.strictObject({ who: z.enum(['admin', 'view']) }).meta({ id: 'Session' })
+
+const wrong = problem(
+  { code: 'unauthorized', message: 'This token is not valid' },
+  { 'www-authenticate': 'Bearer realm="sluice"' },
+)
+
+const notEnded = problem(
+  {
+    code: 'unavailable',
+    message: 'Kafka does not answer, so the session may still be valid: sign out again',
+  },
+  { 'retry-after': '5' },
+)
+
+export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): void {
+  const { checkToken, sessions, log } = parts
+
+  function signIn({ body, ip, protocol }: ApiRequest): ApiResponse {
+    const given = signInShape.safeParse(body, { reportInput: true })
+    if (!given.success) return invalid(faultsOf(given.error))
+    const result = checkToken(given.data.token, ip)
+    if (result === undefined) return wrong
+    if (typeof result !== 'string') return result
+    const { cookie, session } = sessions.issue(result, Date.now())
+    audit(log, { who: result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
+    return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
+  }
+
+  /** Ends the session itself, so that copies of the cookie stop working too. */
+  async function signOut({ caller, protocol }: ApiRequest): Promise<ApiResponse> {
+    const { session } = caller
+    if (session) {
+      const { tasks, taskWriter: writer } = parts
+      const outcome = await writeConditionally(
+        { tables: [tasks.table], writer, log },
+        { decide: () => session, records: (ended) => [endRecord(ended)] },
+      )
+      if (outcome === 'unavailable' || 'refusal' in outcome) {
+        audit(log, caller, { what: 'session', outcome: 'unavailable' })
+        return notEnded
+      }
+      audit(log, caller, { what: 'session', outcome: 'removed' })
+    }
+    return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
+  }
+
+  addPath(api, '/session', {
+    GET: operation({
+      summary: 'Show who is signed in',
+      responses: { 200: { description: 'The role of the caller.', body: sessionShape } },
+      handle: ({ who }) => ({ status: 200, body: { who } }),
+    }),
+    POST: operation({
+      summary: 'Sign in with a token',
+      access: 'anyone',
+      body: { ...json(signInShape), limit: TOKEN_BYTES },
+      responses: { 204: { description: 'Signed in for 12 hours.', headers: ['set-cookie'] } },
+      errorCodes: ['unauthorized', 'too_many_attempts'],
+      handle: signIn,
+    }),
+    DELETE: operation({
+      summary: 'Sign out',
+      description:
+        'Ends the session in every control process within a second, for everyone who holds its cookie.',
+      access: 'view',
+      responses: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },
+      handle: signOut,
+    }),
+  })
+}
+
+/**
+ * With https, `__Host-` ties the cookie to this host: no other host of the domain can set it (RFC 6265bis,
+ * 4.1.3.2).
+ */
+const nameFor = (protocol: string) => (protocol === 'https' ? '__Host-sluice_session' : 'sluice_session')
+
+export const sessionIn = (header: string | undefined, protocol: string): string | undefined =>
+  header === undefined ? undefined : parseCookie(header)[nameFor(protocol)]
+
+/** A `Set-Cookie` that scripts cannot read and other sites cannot send. `''` deletes the cookie. */
+export const sessionCookie = (session: string, { protocol }: { protocol: string }): string =>
+  stringifySetCookie({
+    name: nameFor(protocol),
+    value: session,
+    maxAge: session === '' ? 0 : SESSION_S,
+    path: '/',
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: protocol === 'https',
+  })

@@ -1,0 +1,116 @@
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import type { OutRecord } from '../../../kafka/produce/produce.ts'
+import { TASKS } from '../../../schemas/topics.ts'
+import type { Who } from '../../../settings/mask.ts'
+import type { Keys } from '../../../settings/seal.ts'
+import type { Session, Tokens } from './tokens.ts'
+
+/**
+ * Stateless sessions: the cookie holds role, id and expiry, signed. Every instance accepts what another has
+ * issued.
+ */
+export type Sessions = {
+  /** Valid for `SESSION_S` unless ended earlier. @param now ms since 1970. */
+  issue(who: Who, now: number): { cookie: string; session: Session }
+  /**
+   * @param now ms since 1970.
+   * @returns undefined if expired, ended, forged, or issued for a token that has changed since.
+   */
+  read(cookie: string, now: number): { who: Who; session: Session } | undefined
+}
+
+export const SESSION_S = 12 * 60 * 60
+const ID_BYTES = 12
+
+/**
+ * @param keys derived from CONFIG_KEY: the first signs, all verify. A token alone cannot forge a session.
+ * @param isEnded whether the session with this id was signed out.
+ */
+export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string) => boolean): Sessions {
+  const derived = { admin: derive(keys, tokens.admin), view: derive(keys, tokens.view) }
+
+  return {
+    issue(who, now) {
+      const [key] = derived[who]
+      if (!key) throw new Error(`cannot sign in as ${who}: that token is not configured`)
+      const session = {
+        id: randomBytes(ID_BYTES).toString('base64url'),
+        until: Math.floor(now / 1000) + SESSION_S,
+      }
+      const claim = `${who}.${session.until}.${session.id}`
+      return { cookie: `${claim}.${sign(claim, key).toString('base64url')}`, session }
+    },
+
+    read(cookie, now) {
+      const [, claim = '', name, until = '', id = '', signature = ''] =
+        /^((admin|view)\.(\d{1,12})\.([\w-]{16}))\.([\w-]{43})$/.exec(cookie) ?? []
+      const who: Who = name === 'admin' ? 'admin' : 'view'
+      const given = Buffer.from(signature, 'base64url')
+      const isSigned = derived[who].some(
+        (key) => given.length === 32 && timingSafeEqual(sign(claim, key), given),
+      )
+      if (!isSigned || Number(until) * 1000 <= now || isEnded(id)) return undefined
+      return { who, session: { id, until: Number(until) } }
+    },
+  }
+}
+
+/** One key for each of `keys`, bound to this purpose and this token: a new token invalidates old sessions. */
+function derive(keys: Keys, token: string | undefined): Buffer[] {
+  if (!token) return []
+  return keys.map((key) => Buffer.from(hkdfSync('sha256', key, token, 'sluice control session', 32)))
+}
+
+const sign = (claim: string, key: Buffer): Buffer => createHmac('sha256', key).update(claim).digest()
+
+/**
+ * Sessions that were signed out early. Topic `tasks` holds them as JSON under the key `session/<id>` until
+ * they would have expired. Every control process follows that topic, so an end takes effect within a second
+ * and survives restarts.
+ */
+export type EndedSessions = {
+  has(id: string): boolean
+  /** @returns false if the record is not about a session. */
+  apply(key: string, value: Buffer | undefined): boolean
+  /** @param now ms since 1970. */
+  expired(now: number): string[]
+}
+
+const PREFIX = 'session/'
+/** A process whose clock is behind may still accept the session. */
+const SKEW_S = 60 * 60
+const endShape = z.object({ until: z.number() })
+
+export function createEndedSessions(): EndedSessions {
+  /** Expiry in seconds since 1970, by id. */
+  const ended = new Map<string, number>()
+  return {
+    has: (id) => ended.has(id),
+    apply(key, value) {
+      if (!key.startsWith(PREFIX)) return false
+      const id = key.slice(PREFIX.length)
+      if (value === undefined) ended.delete(id)
+      // a record that cannot be read still ends its session
+      else ended.set(id, untilIn(value))
+      return true
+    },
+    expired: (now) => [...ended].filter(([, until]) => (until + SKEW_S) * 1000 < now).map(([id]) => id),
+  }
+}
+
+function untilIn(value: Buffer): number {
+  try {
+    return endShape.parse(JSON.parse(value.toString())).until
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+export const endRecord = ({ id, until }: Session): OutRecord => ({
+  topic: TASKS,
+  key: PREFIX + id,
+  value: JSON.stringify({ until }),
+})
+
+export const endTombstone = (id: string): OutRecord => ({ topic: TASKS, key: PREFIX + id, value: null })

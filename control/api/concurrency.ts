@@ -1,0 +1,31 @@
+/** Runs at most so many at a time; the others wait in order. */
+export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
+
+export function createSemaphore(atOnce: number): Semaphore {
+  const waiting: (() => void)[] = []
+  let free = atOnce
+  return async (work) => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
+  }
+}
+
+const TIMEOUT_MS = 10_000
+
+/** @throws if `work` takes longer than a client should wait, or fails. */
+export async function withTimeout<T>(work: Promise<T>, timeoutMs = TIMEOUT_MS): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,71 @@
+import type { OutRecord } from '../../kafka/produce/produce.ts'
+import { isTooLarge } from '../../kafka/produce/send.ts'
+import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import type { Table } from '../../kafka/tables/table.ts'
+import type { Logger } from '../../process/log.ts'
+import type { Refusal } from '../../settings/resources/decide.ts'
+import { problem } from './response.ts'
+
+export type Conditions = {
+  tables: readonly Pick<Table, 'caughtUp'>[]
+  writer: Pick<FencedWriter, 'write'>
+  log: Logger
+  timeoutMs?: number
+}
+
+type Write<D extends object> = {
+  /** Called again if another instance has written in the meantime. */
+  decide(): D | { refusal: Refusal }
+  records(decided: D): OutRecord[]
+}
+
+const TIMEOUT_MS = 10_000
+
+/**
+ * Decides on the newest state and writes the result. Resolves once Kafka has acknowledged the write and this
+ * process shows it. `unavailable`: Kafka did not answer in time, and the write may or may not have happened.
+ * Refuses a record larger than Kafka takes.
+ */
+export async function writeConditionally<D extends object>(
+  conditions: Conditions,
+  write: Write<D>,
+): Promise<D | { refusal: Refusal } | 'unavailable'> {
+  const late = AbortSignal.timeout(conditions.timeoutMs ?? TIMEOUT_MS)
+  const gaveUp = new Promise<'unavailable'>((resolve) =>
+    late.addEventListener('abort', () => resolve('unavailable')),
+  )
+  return Promise.race([gaveUp, attempt(conditions, write, late)])
+}
+
+async function attempt<D extends object>(
+  { tables, writer, log }: Conditions,
+  { decide, records }: Write<D>,
+  late: AbortSignal,
+): Promise<D | { refusal: Refusal } | 'unavailable'> {
+  let outcome: D | { refusal: Refusal } | 'unavailable' = 'unavailable'
+  try {
+    // the writer's fence protects writes, not refusals: a refusal could rest on what another instance has
+    // just changed
+    await Promise.all(tables.map((table) => table.caughtUp(TIMEOUT_MS)))
+    const written = await writer.write(() => {
+      // the client was already told `unavailable` and may have retried: start nothing for it
+      outcome = late.aborted ? 'unavailable' : decide()
+      if (outcome === 'unavailable' || 'refusal' in outcome) return { refusal: 'no write' }
+      return { records: records(outcome) }
+    })
+    if ('unavailable' in written) throw written.unavailable
+    return outcome
+  } catch (err) {
+    if (isTooLarge(err)) return { refusal: { code: 'too_large' } }
+    log.warn({ err }, "a client's write may have failed")
+    return 'unavailable'
+  }
+}
+
+export const unavailable = problem(
+  {
+    code: 'unavailable',
+    message: 'Kafka does not answer, so your change may or may not have been made. Read it, then try again',
+  },
+  { 'retry-after': '5' },
+)

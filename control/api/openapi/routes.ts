@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { addPath, operation } from '../operation.ts'
+import { describe, type RoutedOperation } from './document.ts'
+
+export function collectOperations(app: FastifyInstance): readonly RoutedOperation[] {
+  const routed: RoutedOperation[] = []
+  app.addHook('onRoute', ({ method, url, config }) => {
+    // HEAD comes with GET
+    if (config?.operation && typeof method === 'string' && method !== 'HEAD')
+      routed.push({ method, url, operation: config.operation })
+  })
+  return routed
+}
+
+const documentShape = z.looseObject({ openapi: z.string() })
+
+export function openapiRoute(api: FastifyInstance, operations: readonly RoutedOperation[]): void {
+  let document: object | undefined
+  addPath(api, '/openapi.json', {
+    GET: operation({
+      summary: 'This document',
+      access: 'anyone',
+      responses: { 200: { description: 'OpenAPI 3.1.', body: documentShape } },
+      handle() {
+        document ??= describe(operations)
+        return { status: 200, body: document }
+      },
+    }),
+  })
+}
+
+const HTML = 'text/html; charset=utf-8'
+const JS = 'text/javascript; charset=utf-8'
+
+/** Swagger UI's files come from its package, so the page loads nothing from other hosts. */
+const FILES: Readonly<Record<string, { file: string; type: string }>> = {
+  '/docs': { file: own('index.html'), type: HTML },
+  '/docs/start.js': { file: own('start.js'), type: JS },
+  '/docs/swagger-ui.css': { file: shipped('swagger-ui.css'), type: 'text/css; charset=utf-8' },
+  '/docs/swagger-ui-bundle.js': { file: shipped('swagger-ui-bundle.js'), type: JS },
+}
+
+function own(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url))
+}
+
+function shipped(name: string): string {
+  return createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`)
+}
+
+const CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Needs no token; requests made with the page do. */
+export function docsRoutes(app: FastifyInstance): void {
+  for (const [url, { file, type }] of Object.entries(FILES))
+    app.get(url, async (_, reply) =>
+      reply
+        .headers({
+          'content-type': type,
+          'content-security-policy': CSP,
+          'x-content-type-options': 'nosniff',
+          'cache-control': 'no-cache',
+        })
+        .send(await readFile(file)),
+    )
+}

@@ -1,0 +1,147 @@
+import type { Socket } from 'node:net'
+import fastify, { type FastifyInstance } from 'fastify'
+import { isAmbiguous } from '../http/requests.ts'
+import { answerOps, type Probe } from '../process/metrics.ts'
+import { audiences, traits } from '../settings/resources/audiences-and-traits.ts'
+import { destinations } from '../settings/resources/destinations.ts'
+import { sources } from '../settings/resources/sources.ts'
+import { suppressions } from '../settings/resources/suppressions.ts'
+import { type ActivityParts, activityRoutes } from './activity/activity.ts'
+import { guard } from './api/auth/guard.ts'
+import { sessionRoutes } from './api/auth/session-routes.ts'
+import { createSessions, type EndedSessions } from './api/auth/sessions.ts'
+import { createTokenCheck, logWrongTokens, type Tokens, type WrongTokenLimit } from './api/auth/tokens.ts'
+import { type ConsoleParts, consoleRoutes } from './api/console.ts'
+import { acceptOnlyJson, createErrorHandler, notFound, respondToBrokenRequest } from './api/errors.ts'
+import type { RoutedOperation } from './api/openapi/document.ts'
+import { collectOperations, docsRoutes, openapiRoute } from './api/openapi/routes.ts'
+import { send } from './api/operation.ts'
+import { problem } from './api/response.ts'
+import { limitServer, SERVER_LIMITS, type ServerLimits, serverOptions } from './api/server-limits.ts'
+import { type WarningParts, warningRoutes } from './api/warnings.ts'
+import { type RouteParts, resourceRoutes } from './settings/routes.ts'
+import { type TestSendParts, testSendRoute } from './settings/test-send.ts'
+import { type ComputationRouteParts, computationRoutes } from './tasks/audiences/routes.ts'
+import { storedUsersRemover } from './tasks/audiences/sync.ts'
+import { type DeletionRouteParts, deletionRoutes } from './tasks/deletions/routes.ts'
+import { type ReplayRouteParts, replayRoutes } from './tasks/replays/routes.ts'
+
+export type AppParts = RouteParts &
+  ActivityParts &
+  ComputationRouteParts &
+  ReplayRouteParts &
+  DeletionRouteParts &
+  TestSendParts &
+  WarningParts &
+  ConsoleParts & {
+    tokens: Tokens
+    wrongTokenLimit: WrongTokenLimit
+    endedSessions: Pick<EndedSessions, 'has'>
+    /** CIDRs of proxies whose headers name the client's address and protocol. */
+    trustProxy: readonly string[]
+    limits?: ServerLimits
+    /** While it is not ready, the API refuses requests. */
+    probe: Probe
+  }
+
+const ambiguous = problem({
+  code: 'bad_request',
+  message: 'Send exactly one Host header, and no Transfer-Encoding with HTTP/1.0',
+})
+
+const BODY_LIMIT = 1024 * 1024
+
+export function createApp(parts: AppParts): FastifyInstance {
+  const handleError = createErrorHandler(parts.log)
+  const limits = parts.limits ?? SERVER_LIMITS
+  const app = fastify({
+    bodyLimit: BODY_LIMIT,
+    ...serverOptions(limits),
+    trustProxy: [...parts.trustProxy],
+    // we respond in our own shape, then close the connection
+    return503OnClosing: false,
+    frameworkErrors: handleError,
+    clientErrorHandler: respondToBrokenRequest,
+  })
+  limitServer(app, limits, parts.trustProxy)
+  rejectAmbiguous(app)
+  const operations = collectOperations(app)
+  app.setErrorHandler(handleError)
+  acceptOnlyJson(app)
+  closeConnectionsAtShutdown(app)
+  dropSilentAtShutdown(app)
+  for (const url of ['/livez', '/readyz', '/metrics'])
+    app.get(url, async (_, reply) => {
+      const { status, type, body } = await answerOps(url, parts.probe)
+      return reply.code(status).type(type).send(body)
+    })
+  docsRoutes(app)
+  consoleRoutes(app, parts)
+  app.register(async (api) => apiRoutes(api, parts, operations), { prefix: '/api' })
+  return app
+}
+
+function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly RoutedOperation[]): void {
+  const sessions = createSessions(parts.keys.sessions ?? [], parts.tokens, parts.endedSessions.has)
+  const checkToken = createTokenCheck(parts.tokens, parts.wrongTokenLimit, {
+    onWrong: logWrongTokens(parts.log),
+  })
+  guard(api, { ...parts, checkToken, sessions })
+  // unknown paths need a token as well
+  api.setNotFoundHandler((_, reply) => send(reply, notFound))
+  resourceRoutes(api, sources, parts)
+  resourceRoutes(api, destinations, parts)
+  resourceRoutes(api, suppressions, parts)
+  resourceRoutes(api, audiences, { ...parts, onRemoved: storedUsersRemover('audience', parts) })
+  resourceRoutes(api, traits, { ...parts, onRemoved: storedUsersRemover('trait', parts) })
+  computationRoutes(api, parts)
+  testSendRoute(api, parts)
+  deletionRoutes(api, parts)
+  replayRoutes(api, parts)
+  activityRoutes(api, parts)
+  warningRoutes(api, parts)
+  sessionRoutes(api, { ...parts, checkToken, sessions })
+  openapiRoute(api, operations)
+}
+
+function rejectAmbiguous(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ raw }, reply) =>
+    isAmbiguous(raw) ? send(reply.header('connection', 'close'), ambiguous) : undefined,
+  )
+}
+
+/** A response sent during shutdown would keep its connection open, and the server would wait for it. */
+function closeConnectionsAtShutdown(app: FastifyInstance): void {
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
+  })
+  app.addHook('onSend', async (_, reply) => {
+    if (closing) reply.header('connection', 'close')
+  })
+}
+
+const SOON_MS = 500
+
+/**
+ * Browsers and client libraries open connections in advance, for example when a stream ends. Node does not
+ * count these as idle, because they never had a request, so closing would wait for them forever.
+ */
+export function dropSilentAtShutdown(app: FastifyInstance): void {
+  const connected = new Set<Socket>()
+  let closing = false
+
+  function dropSilent(): void {
+    for (const socket of connected) if (socket.bytesRead === 0) socket.destroy()
+  }
+
+  app.server.on('connection', (socket) => {
+    connected.add(socket)
+    socket.once('close', () => connected.delete(socket))
+    if (closing) setTimeout(dropSilent, SOON_MS).unref()
+  })
+  app.addHook('preClose', async () => {
+    closing = true
+    dropSilent()
+  })
+}

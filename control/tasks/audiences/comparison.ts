@@ -1,0 +1,146 @@
+import type { OutRecord } from '../../../kafka/produce/produce.ts'
+import type { Reader } from '../../../kafka/tables/reader.ts'
+import type { Sync } from '../../../schemas/task.ts'
+import { MEMBERS, UPLOADS, VALUES } from '../../../schemas/topics.ts'
+import { TaskFailed } from '../scheduler.ts'
+
+/** Topics with what receivers were last sent: one record for each user. */
+export const MEMBER_TOPICS = { audience: MEMBERS, trait: VALUES } as const
+
+export const memberKey = ({ id }: Sync['of'], userId: string) => `${id}/${userId}`
+
+/**
+ * `since`: when the audience or trait was created. One created again under the same id ignores records that a
+ * crash left behind.
+ */
+export const memberRecord = ({ userId, value }: Change, of: Sync['of'], since: string): OutRecord => ({
+  topic: MEMBER_TOPICS[of.kind],
+  key: memberKey(of, userId),
+  value: value === null ? null : `{"since":${JSON.stringify(since)},"value":${value}}`,
+})
+
+/** @returns the value as JSON; undefined if an earlier resource with the same id wrote it. */
+export function valueIn(record: Buffer, since: string): string | undefined {
+  const text = record.toString()
+  const before = `{"since":${JSON.stringify(since)},"value":`
+  return text.startsWith(before) ? text.slice(before.length, -1) : undefined
+}
+
+export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'partitions' | 'bounds' | 'read'>> }
+
+/** What receivers were last sent, beside the upload. Both hold a user in the same partition. */
+export type Comparison = {
+  partitions: readonly number[]
+  /** Loads one of them into memory. @throws TaskFailed `upload_lost` */
+  read(partition: number): Promise<PartitionComparison>
+}
+
+export type PartitionComparison = {
+  /** The value, as JSON, that receivers were last sent. */
+  current: Map<string, string>
+  listed: Map<string, string | null>
+  /**
+   * Lines of the upload. There are more lines than users if it names some twice, or Kafka got a record twice.
+   */
+  lines: number
+  /** Users of an earlier resource with this id, which was removed. */
+  leftovers: Set<string>
+}
+
+/**
+ * @param since when the audience or trait was created; undefined if it was removed.
+ * @throws TaskFailed `upload_lost` if Kafka no longer has all of the upload: missing users would seem to have
+ * left.
+ */
+export async function openComparison(
+  sync: Sync,
+  since: string | undefined,
+  { readerOf }: Reading,
+): Promise<Comparison> {
+  const members = await readerOf(MEMBER_TOPICS[sync.of.kind])
+  const uploads = await readerOf(UPLOADS)
+  const prefix = Buffer.from(memberKey(sync.of, ''))
+  const kept = await members.bounds()
+  await expectWhole(sync.ranges, uploads)
+
+  async function readLastSent(partition: number, comparison: PartitionComparison): Promise<void> {
+    const { low = 0, high = 0 } = kept.get(partition) ?? {}
+    await members.read({ partition, from: low, to: high }, (value, _, { key }) => {
+      if (key?.subarray(0, prefix.length).equals(prefix))
+        apply(comparison, { userId: key.toString('utf8', prefix.length), value, since })
+    })
+  }
+
+  async function readUpload(partition: number, comparison: PartitionComparison): Promise<void> {
+    const ranges = sync.ranges.filter((range) => range.partition === partition)
+    for (const range of ranges)
+      await uploads.read(range, (value, _, { key }) => {
+        if (!value || key?.toString() !== sync.id) return
+        for (const line of readLines(value)) {
+          comparison.listed.set(line.userId, line.value)
+          comparison.lines += 1
+        }
+      })
+    // it may have expired while it was read
+    await expectWhole(ranges, uploads)
+  }
+
+  return {
+    // users that are not named keep their value, so other partitions have no changes
+    partitions: sync.others === 'stay' ? sync.ranges.map(({ partition }) => partition) : [...kept.keys()],
+    async read(partition) {
+      const comparison = { current: new Map(), listed: new Map(), lines: 0, leftovers: new Set<string>() }
+      await Promise.all([readLastSent(partition, comparison), readUpload(partition, comparison)])
+      return comparison
+    },
+  }
+}
+
+async function expectWhole(ranges: Sync['ranges'], uploads: Pick<Reader, 'bounds'>): Promise<void> {
+  if (ranges.length === 0) return
+  const bounds = await uploads.bounds()
+  for (const { partition, from, to } of ranges) {
+    const { low, high } = bounds.get(partition) ?? { low: 0, high: 0 }
+    if (from < low || high < to) throw uploadLost()
+  }
+}
+
+export const uploadLost = () =>
+  new TaskFailed('upload_lost', `Kafka no longer has all of the upload (topic ${UPLOADS}): send it again`)
+
+type Kept = { userId: string; value: Buffer | null; since: string | undefined }
+
+function apply({ current, leftovers }: PartitionComparison, { userId, value, since }: Kept): void {
+  current.delete(userId)
+  leftovers.delete(userId)
+  if (value === null) return
+  const lastSent = since === undefined ? undefined : valueIn(value, since)
+  if (lastSent === undefined) leftovers.add(userId)
+  else current.set(userId, lastSent)
+}
+
+/** A user's value as JSON; `null` for none. */
+export type Change = { userId: string; value: string | null }
+
+type Compared = {
+  current: ReadonlyMap<string, string>
+  listed: ReadonlyMap<string, string | null>
+  others: Sync['others']
+}
+
+/**
+ * The users whose value in the upload differs from the current one (docs/guides/audiences.md, "Sync an audience").
+ */
+export function* diff({ current, listed, others }: Compared): Generator<Change> {
+  for (const [userId, value] of listed) if ((current.get(userId) ?? null) !== value) yield { userId, value }
+  if (others !== 'removed') return
+  for (const userId of current.keys()) if (!listed.has(userId)) yield { userId, value: null }
+}
+
+export function* readLines(value: Buffer): Generator<Change> {
+  for (const line of value.toString().split('\n')) {
+    // as written by `lineOf`
+    const [userId, uploaded] = JSON.parse(line) as [string, string | null]
+    yield { userId, value: uploaded }
+  }
+}

@@ -1,0 +1,85 @@
+import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import type { Event } from '../../../schemas/event.ts'
+import { EMPTY_EVENT, eventRecord } from '../../../schemas/event-record.ts'
+import type { Counts, Sync } from '../../../schemas/task.ts'
+import type { Computation } from '../../../settings/settings.ts'
+import { hashedId, type Users } from '../../../settings/suppression-list.ts'
+import { type Change, memberRecord } from './comparison.ts'
+
+export type WriteParts = {
+  sync: Sync
+  computation: Computation
+  suppressed: Users | undefined
+  producer: Pick<Producer, 'produce'>
+  encode: Codec<Event>['encode']
+}
+
+/**
+ * Writes identify events for the changes, then records what was sent. After a crash in between, users get the
+ * event again, with the same message id. Skips suppressed users, so the first sync after their suppression
+ * ends still finds the difference.
+ * @throws if Kafka refuses or does not answer.
+ */
+export async function writeChanges(
+  changes: readonly Change[],
+  telling: WriteParts,
+): Promise<Omit<Counts, 'unchanged'>> {
+  const { sync, computation, suppressed, producer, encode } = telling
+  const written = changes.filter(({ userId }) => !suppressed?.has(userId))
+  await produceAll(
+    producer,
+    written.map((change) => eventRecord(identifyOf(change, sync, computation), encode)),
+  )
+  await produceAll(
+    producer,
+    written.map((change) => memberRecord(change, sync.of, computation.createdAt)),
+  )
+  const removed = written.filter(({ value }) => value === null).length
+  return { changed: written.length - removed, removed, suppressed: changes.length - written.length }
+}
+
+/** Sends no events: whoever removed the resource knows. @throws if Kafka refuses or does not answer. */
+export const writeRemovals = (
+  users: readonly string[],
+  { of }: Pick<Sync, 'of'>,
+  { producer }: Pick<WriteParts, 'producer'>,
+) =>
+  produceAll(
+    producer,
+    users.map((userId) => memberRecord({ userId, value: null }, of, '')),
+  )
+
+async function produceAll(producer: Pick<Producer, 'produce'>, records: readonly OutRecord[]): Promise<void> {
+  const outcome = await producer.produce(records)
+  if (outcome !== 'acked') throw new Error(`the records of a sync cannot be written: ${outcome}`)
+}
+
+/** Members of an audience have `true`, others `false`; a trait without a value is `null`. */
+const GONE = { audience: 'false', trait: 'null' }
+
+/**
+ * The identify call for a change. Repeated after a crash, it has the same id, so the router drops the
+ * duplicate.
+ */
+export function identifyOf(
+  { userId, value }: Change,
+  { of, id, createdAt }: Sync,
+  computation: Computation,
+): Event {
+  const time = Date.parse(createdAt)
+  const { key } = computation
+  return {
+    ...EMPTY_EVENT,
+    messageId: hashedId([id, userId]),
+    sourceId: computation.sourceId,
+    type: 'identify',
+    userId,
+    traits: `{${JSON.stringify(key)}:${value ?? GONE[of.kind]}}`,
+    context: JSON.stringify({
+      personas: { computation_class: of.kind, computation_id: of.id, computation_key: key },
+    }),
+    timestamp: time,
+    receivedAt: time,
+  }
+}

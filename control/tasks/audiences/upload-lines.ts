@@ -1,0 +1,158 @@
+import { userIdShape } from '../../../settings/settings.ts'
+import type { Change } from './comparison.ts'
+
+export const LINE_CODES = ['invalid_line', 'inexact_number', 'line_too_long', 'invalid_encoding'] as const
+type LineCode = (typeof LINE_CODES)[number]
+
+/** A fault in an upload. `line` counts from 1. */
+export class UploadFault extends Error {
+  readonly code: LineCode
+  readonly line: number
+  constructor(code: LineCode, line: number, message: string) {
+    super(message)
+    this.code = code
+    this.line = line
+  }
+}
+
+/** A call allows this many bytes, and a line becomes less than a call. */
+const MAX_CHARS = 40_000
+
+/**
+ * Splits UTF-8 text into numbered lines (from 1) as it arrives, without empty ones. Holds no more than one
+ * chunk and one line.
+ * @throws UploadFault `invalid_encoding`, `line_too_long`; and whatever the text throws if it breaks off.
+ */
+export async function* linesOf(
+  text: AsyncIterable<Buffer>,
+): AsyncGenerator<{ line: string; number: number }[]> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let number = 0
+  let rest = ''
+
+  function decoded(bytes?: Buffer): string {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined })
+    } catch {
+      throw new UploadFault('invalid_encoding', number + 1, 'is not UTF-8, or a line near it is not')
+    }
+  }
+
+  function whole(lines: readonly string[]): { line: string; number: number }[] {
+    const kept = []
+    for (const ended of lines) {
+      number += 1
+      const line = ended.endsWith('\r') ? ended.slice(0, -1) : ended
+      bounded(line, number)
+      if (line !== '') kept.push({ line, number })
+    }
+    return kept
+  }
+
+  for await (const bytes of text) {
+    const lines = (rest + decoded(bytes)).split('\n')
+    rest = lines.pop() ?? ''
+    bounded(rest, number + lines.length + 1)
+    yield whole(lines)
+  }
+  yield whole([rest + decoded()])
+}
+
+function bounded(line: string, number: number): void {
+  if (line.length > MAX_CHARS)
+    throw new UploadFault('line_too_long', number, `has more than ${MAX_CHARS} characters`)
+}
+
+/** @throws UploadFault `invalid_line`, `inexact_number`. */
+export type ReadLine = (line: string, number: number) => Change
+
+/** @throws UploadFault, and whatever the text throws if it breaks off. */
+export async function* changesIn(text: AsyncIterable<Buffer>, readLine: ReadLine): AsyncGenerator<Change[]> {
+  for await (const lines of linesOf(text)) yield lines.map(({ line, number }) => readLine(line, number))
+}
+
+/** A plain user id. Rejects JSON objects: NDJSON sent with the wrong content type would become user ids. */
+export const plainMember: ReadLine = (line, number) => {
+  if (/^\{.*\}$/.test(line.trim()))
+    throw invalid(number, 'is a JSON object, but text/plain lists user ids: send application/x-ndjson')
+  return { userId: idOf(line, number), value: 'true' }
+}
+
+/** `"u1"` or `{"userId": "u1"}`. */
+export const jsonMember: ReadLine = (line, number) => {
+  const parsedLine: unknown = parsed(line, number, JSON.parse)
+  return {
+    userId: idOf(typeof parsedLine === 'string' ? parsedLine : membersOf(parsedLine, number).userId, number),
+    value: 'true',
+  }
+}
+
+/** JSON characters of a trait's value: it is sent in a call, which allows about twice as many. */
+const VALUE_CHARS = 16_384
+
+/** `{"userId": "u1", "value": 42}`; null removes the value. */
+export const traitValue: ReadLine = (line, number) => {
+  const { userId, value } = membersOf(exactly(line, number), number)
+  if (value === undefined) throw invalid(number, 'has no "value"; use null to remove the value')
+  const text = JSON.stringify(value)
+  if (text.length > VALUE_CHARS) throw invalid(number, `has a value of more than ${VALUE_CHARS} characters`)
+  return { userId: idOf(userId, number), value: value === null ? null : text }
+}
+
+const invalid = (number: number, message: string) => new UploadFault('invalid_line', number, message)
+
+function parsed<T>(line: string, number: number, parse: (text: string) => T): T {
+  try {
+    return parse(line)
+  } catch {
+    throw invalid(number, 'is not JSON')
+  }
+}
+
+function exactly(line: string, number: number): unknown {
+  const parsedLine = parsed(line, number, parseExactly)
+  if ('value' in parsedLine) return parsedLine.value
+  const message = `has the number ${parsedLine.inexact.slice(0, 50)}, which a double cannot hold: send it as a string`
+  throw new UploadFault('inexact_number', number, message)
+}
+
+function membersOf(parsedLine: unknown, number: number): { userId?: unknown; value?: unknown } {
+  if (typeof parsedLine === 'object' && parsedLine !== null && !Array.isArray(parsedLine)) return parsedLine
+  throw invalid(number, 'is not a JSON object with a "userId"')
+}
+
+function idOf(id: unknown, number: number): string {
+  const checked = userIdShape.safeParse(id)
+  if (!checked.success) throw invalid(number, 'has no "userId" of 1 to 32,768 Unicode characters')
+  return checked.data
+}
+
+/**
+ * Parses JSON, and finds numbers that would not survive: receivers would get 12345678901234567890 as
+ * ...567000, and 1e999 as null. Their digits cannot be passed on either: receivers verify signatures over
+ * `JSON.stringify(JSON.parse(body))`.
+ * @returns `inexact`: the first such number.
+ * @throws SyntaxError
+ */
+export function parseExactly(text: string): { value: unknown } | { inexact: string } {
+  let inexact: string | undefined
+  const value = JSON.parse(text, (_, member: unknown, context?: { source?: string }) => {
+    const source = context?.source
+    if (typeof member === 'number' && source !== undefined && !isExact(source, member)) inexact ??= source
+    return member
+  })
+  return inexact === undefined ? { value } : { inexact }
+}
+
+const isExact = (source: string, value: number) =>
+  Number.isFinite(value) && (source === String(value) || canonical(source) === canonical(String(value)))
+
+/** The digits of a decimal without leading and trailing zeros, and the exponent. */
+function canonical(number: string): string {
+  const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  const digits = `${whole}${fraction}`.replace(/^-?0*/, '')
+  const [significant] = /^\d*[1-9]/.exec(digits) ?? []
+  if (significant === undefined) return '0'
+  return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`
+}

@@ -1,0 +1,85 @@
+import { partitionOf } from '../../../kafka/produce/partition.ts'
+import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
+import type { Sync } from '../../../schemas/task.ts'
+import { UPLOADS } from '../../../schemas/topics.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { type Change, MEMBER_TOPICS, memberKey, type Reading } from './comparison.ts'
+
+export type UploadParts = Reading & { producer: Pick<Producer, 'produce'> }
+
+/** A record is written once it has this size. */
+const RECORD_CHARS = 64 * 1024
+
+export class UploadUnavailable extends Error {}
+
+export type Changes = AsyncIterable<readonly Change[]> | Iterable<readonly Change[]>
+
+type Upload = { changes: Changes } & Pick<Sync, 'id' | 'of'>
+
+/**
+ * Streams an upload of any length into Kafka, each user into the partition that holds what receivers were
+ * last sent. It has no effect until a task names its ranges, so an upload that breaks off changes nothing.
+ * @throws UploadUnavailable if Kafka makes a client wait too long; and whatever the changes throw.
+ */
+export async function upload(
+  { changes, id, of }: Upload,
+  { readerOf, producer }: UploadParts,
+): Promise<Pick<Sync, 'ranges' | 'lines'>> {
+  const [uploads, { partitions }] = await answered(
+    Promise.all([readerOf(UPLOADS), readerOf(MEMBER_TOPICS[of.kind])]),
+  )
+  if (uploads.partitions !== partitions)
+    throw new Error(`topics ${UPLOADS} and ${MEMBER_TOPICS[of.kind]} must have the same number of partitions`)
+  const before = await answered(uploads.bounds())
+  const waiting = Array.from({ length: partitions }, () => ({ lines: [] as string[], chars: 0 }))
+  let count = 0
+
+  async function write(partition: number): Promise<void> {
+    const lines = waiting[partition]?.lines ?? []
+    waiting[partition] = { lines: [], chars: 0 }
+    if (lines.length === 0) return
+    const outcome = await answered(producer.produce([uploadRecord(id, partition, lines)]))
+    if (outcome !== 'acked') throw new UploadUnavailable(`an upload cannot be written: ${outcome}`)
+  }
+
+  for await (const some of changes)
+    for (const change of some) {
+      const partition = partitionOf(Buffer.from(memberKey(of, change.userId)), partitions)
+      const place = waiting[partition]
+      if (!place) continue
+      const line = lineOf(change)
+      place.lines.push(line)
+      place.chars += line.length
+      count += 1
+      if (place.chars > RECORD_CHARS) await write(partition)
+    }
+  for (const partition of waiting.keys()) await write(partition)
+  return { ranges: rangesBetween(before, await answered(uploads.bounds())), lines: count }
+}
+
+async function answered<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await withTimeout(work)
+  } catch (cause) {
+    throw new UploadUnavailable('Kafka does not accept an upload', { cause })
+  }
+}
+
+type Bounds = Awaited<ReturnType<Awaited<ReturnType<Reading['readerOf']>>['bounds']>>
+
+const rangesBetween = (before: Bounds, after: Bounds): Sync['ranges'] =>
+  [...after]
+    .map(([partition, { high }]) => ({ partition, from: before.get(partition)?.high ?? 0, to: high }))
+    .filter(({ from, to }) => from < to)
+
+/**
+ * Part of an upload, for users of one partition: on each line `[userId, value]`, the value as JSON or null.
+ */
+export const uploadRecord = (id: Sync['id'], partition: number, lines: readonly string[]): OutRecord => ({
+  topic: UPLOADS,
+  key: id,
+  partition,
+  value: lines.join('\n'),
+})
+
+export const lineOf = ({ userId, value }: Change) => JSON.stringify([userId, value])

@@ -1,0 +1,146 @@
+import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import type { Logger } from '../../process/log.ts'
+import { type Cause, type Sync, type Task, taskKey } from '../../schemas/task.ts'
+import { type TaskIndex, type Tasks, taskRecord } from './task-table.ts'
+
+/** Checked while a task runs: false once another process takes over, or the task was cancelled. */
+export type IsOwned = () => boolean
+
+/**
+ * Completes a task. May be called again for the same task after a crash.
+ * @returns the ended task; undefined if this process lost it.
+ * @throws TaskFailed if retrying is pointless; after other errors it is retried.
+ */
+export type Perform = (task: Task, isOwned: IsOwned) => Promise<Task | undefined>
+
+export type SchedulerParts = {
+  tasks: Pick<Tasks, 'pending' | 'table'>
+  taskWriter: Pick<FencedWriter, 'write'>
+  perform: Perform
+  owns: () => boolean
+  onEnded: (task: Task) => void
+  log: Pick<Logger, 'warn' | 'error'>
+  /** Monotonic milliseconds. */
+  now: () => number
+}
+
+const NO_BACKOFF: Backoff = { failures: 0, waited: 0, until: 0 }
+
+/** Runs pending tasks: in parallel, but one at a time in each queue. */
+export function createScheduler(parts: SchedulerParts): {
+  /** Call it often: nothing else starts a task. */
+  startPending(): void
+  underWay(): number
+} {
+  const { tasks, perform, owns, log, now } = parts
+  /** The queue of each running task, by task key. */
+  const underWay = new Map<string, string>()
+  const backoffs = new Map<string, Backoff>()
+
+  function startPending(): void {
+    if (!owns()) return
+    const queues = new Set(underWay.values())
+    for (const [key, task] of tasks.pending) {
+      const queue = queueOf(task)
+      if (queues.has(queue)) continue
+      queues.add(queue)
+      if ((backoffs.get(key)?.until ?? 0) <= now()) void begin(task)
+    }
+  }
+
+  async function begin(task: Task): Promise<void> {
+    const key = taskKey(task)
+    underWay.set(key, queueOf(task))
+    const backoff = backoffs.get(key) ?? NO_BACKOFF
+    const next = await performOnce(task, backoff)
+    if (next) backoffs.set(key, next)
+    else backoffs.delete(key)
+    underWay.delete(key)
+    startPending()
+  }
+
+  /** @returns how long to wait before the next try, after a failure. */
+  async function performOnce(task: Task, backoff: Backoff): Promise<Backoff | undefined> {
+    const { kind, id } = task
+    const isOwned = () => owns() && tasks.pending.has(taskKey(task))
+    let isReached = false
+    try {
+      // another process may have finished it and later ones too: repeating it would undo those
+      await tasks.table.caughtUp()
+      isReached = true
+      if (!isOwned()) return undefined
+      const end = await perform(task, isOwned).catch((error: unknown) =>
+        failed(task, causeOf(error, backoff)),
+      )
+      if (end) await writeEnd(end, parts)
+      return undefined
+    } catch (err) {
+      log.warn({ err, kind, id }, 'a task failed and will be retried')
+      // an outage of Kafka does not count against the task, however long it lasts
+      return afterFailure(isReached ? backoff : NO_BACKOFF, now())
+    }
+  }
+
+  return { startPending, underWay: () => underWay.size }
+}
+
+/** @throws the error itself if a retry may help. */
+function causeOf(error: unknown, { waited }: Backoff): Cause {
+  if (error instanceof TaskFailed) return { code: error.code, message: error.message }
+  if (waited < GIVE_UP_MS) throw error
+  return { code: 'gave_up', message: error instanceof Error ? error.message : String(error) }
+}
+
+const failed = (task: Task, cause: Cause): Task =>
+  task.kind === 'deletion'
+    ? { ...task, state: 'failed', cause, userIds: [] }
+    : { ...task, state: 'failed', cause }
+
+async function writeEnd(end: Task, { tasks, taskWriter, onEnded, log }: SchedulerParts): Promise<void> {
+  const ended: Task = { ...end, finishedAt: end.finishedAt ?? new Date().toISOString() }
+  const written = await taskWriter.write(() =>
+    tasks.pending.has(taskKey(end)) ? { records: [taskRecord(ended)] } : { refusal: 'it is over' },
+  )
+  if ('unavailable' in written) throw written.unavailable
+  if (!written.ok) return
+  const { kind, id, state, cause } = ended
+  if (state === 'failed') log.error({ kind, id, cause }, 'a task has failed')
+  onEnded(ended)
+}
+
+/** A task that retrying cannot help. It ends as `failed`, with this code and message shown to clients. */
+export class TaskFailed extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'TaskFailed'
+    this.code = code
+  }
+}
+
+/** Tasks of one queue run one after the other: each sync of an audience or trait builds on the one before. */
+export const queueOf = (task: Task) =>
+  task.kind === 'sync' ? `${task.of.kind}/${task.of.id}` : taskKey(task)
+
+export function runningSync(of: Sync['of'], { pending }: Pick<TaskIndex, 'pending'>): Sync | undefined {
+  for (const task of pending.values())
+    if (task.kind === 'sync' && task.of.kind === of.kind && task.of.id === of.id) return task
+  return undefined
+}
+
+/** `waited`: in total. Times in ms. */
+export type Backoff = { failures: number; waited: number; until: number }
+
+const FIRST_MS = 1_000
+const LONGEST_MS = 5 * 60_000
+/** Total waiting time after which the task fails. */
+export const GIVE_UP_MS = 6 * 3_600_000
+
+export function afterFailure(
+  { failures, waited }: Pick<Backoff, 'failures' | 'waited'>,
+  now: number,
+): Backoff {
+  const wait = Math.min(FIRST_MS * 2 ** failures, LONGEST_MS)
+  return { failures: failures + 1, waited: waited + wait, until: now + wait }
+}

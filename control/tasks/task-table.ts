@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { Connection } from '../../kafka/client.ts'
+import type { OutRecord } from '../../kafka/produce/produce.ts'
+import { openTable, type Table } from '../../kafka/tables/table.ts'
+import { type Deletion, type Replay, type Sync, type Task, taskCodec, taskKey } from '../../schemas/task.ts'
+import { TASKS } from '../../schemas/topics.ts'
+import { createEndedSessions, type EndedSessions } from '../api/auth/sessions.ts'
+
+export type Tasks = TaskIndex & {
+  loaded: Promise<void>
+  isLoaded(): boolean
+  /** Calls `listener` after each change. Holds one listener. */
+  onChange(listener: () => void): void
+  /** Ended sessions share the topic. */
+  endedSessions: Pick<EndedSessions, 'has' | 'expired'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
+  close(): Promise<void>
+}
+
+export async function followTasks(connection: Connection, onFatal: (error: Error) => void): Promise<Tasks> {
+  const { apply, ...known } = createTaskIndex()
+  const endedSessions = createEndedSessions()
+  let changed = () => {}
+
+  function follow(key: string, value: Buffer | undefined): void {
+    if (endedSessions.apply(key, value)) return
+    const task = value && read(value)
+    if (value && !task) connection.log.error({ key }, 'skipping a task that cannot be read')
+    else apply(key, task)
+    changed()
+  }
+
+  const table = await openTable({ connection, topic: TASKS, onChange: follow, onFatal })
+  return {
+    ...known,
+    endedSessions,
+    loaded: table.loaded,
+    isLoaded: table.isLoaded,
+    onChange(listener) {
+      changed = listener
+    },
+    table,
+    close: table.close,
+  }
+}
+
+function read(value: Buffer): Task | undefined {
+  const decoded = taskCodec.decode(value)
+  return 'ok' in decoded && decoded.ok ? decoded.value : undefined
+}
+
+/** The latest record of each task. */
+export type TaskIndex = {
+  deletions: ReadonlyMap<string, Deletion>
+  syncs: ReadonlyMap<string, Sync>
+  replays: ReadonlyMap<string, Replay>
+  /** Unfinished tasks by key, in the order they were accepted. */
+  pending: ReadonlyMap<string, Task>
+}
+
+export function createTaskIndex(): TaskIndex & {
+  /** @param task undefined: it was removed. */
+  apply(key: string, task: Task | undefined): void
+} {
+  const deletions = new Map<string, Deletion>()
+  const syncs = new Map<string, Sync>()
+  const replays = new Map<string, Replay>()
+  const pending = new Map<string, Task>()
+
+  function put(task: Task): void {
+    if (task.kind === 'deletion') deletions.set(task.id, task)
+    else if (task.kind === 'sync') syncs.set(task.id, task)
+    else replays.set(task.id, task)
+  }
+
+  return {
+    deletions,
+    syncs,
+    replays,
+    pending,
+    apply(key, task) {
+      if (task?.state === 'accepted') pending.set(key, task)
+      else pending.delete(key)
+      if (task) put(task)
+      else for (const all of [deletions, syncs, replays]) forget(all, key)
+    },
+  }
+}
+
+function forget(all: Map<string, Task>, key: string): void {
+  const task = all.get(key.slice(key.indexOf('/') + 1))
+  if (task && taskKey(task) === key) all.delete(task.id)
+}
+
+export const KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
+
+export const pendingShape = z
+  .strictObject({
+    kind: z.enum(KINDS),
+    count: z.number().int().nonnegative().describe('Unfinished tasks.'),
+    oldestSeconds: z.number().describe('Seconds since the oldest of them was accepted; 0 if there are none.'),
+  })
+  .meta({ id: 'Undone' })
+
+/** @param now ms since 1970. */
+export function pendingByKind(
+  { pending }: Pick<TaskIndex, 'pending'>,
+  now: number,
+): z.infer<typeof pendingShape>[] {
+  return KINDS.map((kind) => {
+    const times = [...pending.values()]
+      .filter((task) => task.kind === kind)
+      .map(({ createdAt }) => Date.parse(createdAt))
+    const oldest = times.length > 0 ? now - Math.min(...times) : 0
+    return { kind, count: times.length, oldestSeconds: Math.max(0, Math.round(oldest / 100) / 10) }
+  })
+}
+
+/**
+ * Every record is unique: after a failure, a writer can tell whether its own was written
+ * (kafka/produce/transactions.ts), or another's in the same millisecond.
+ */
+export function taskRecord(task: Task): OutRecord {
+  const unique = { ...task, nonce: randomUUID() }
+  return { topic: TASKS, key: taskKey(task), value: taskCodec.encode(unique) }
+}
+
+export const tombstone = (task: Task): OutRecord => ({ topic: TASKS, key: taskKey(task), value: null })

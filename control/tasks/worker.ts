@@ -1,0 +1,147 @@
+import { Counter, Gauge } from 'prom-client'
+import type { Connection } from '../../kafka/client.ts'
+import { type Consumer, consume } from '../../kafka/consume/consume.ts'
+import { watchConsumers } from '../../kafka/metrics.ts'
+import type { Producer } from '../../kafka/produce/produce.ts'
+import { registry } from '../../process/metrics.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import { type Task, taskKey } from '../../schemas/task.ts'
+import { TASKS } from '../../schemas/topics.ts'
+import { endTombstone } from '../api/auth/sessions.ts'
+import { createScheduler, type SchedulerParts } from './scheduler.ts'
+import { KINDS, pendingByKind, type TaskIndex, type Tasks, tombstone } from './task-table.ts'
+
+type Options = Pick<SchedulerParts, 'taskWriter' | 'perform'> & {
+  connection: Connection
+  tasks: Tasks
+  producer: Producer
+  onFatal: (error: Error) => void
+}
+
+/** The table holds the tasks, so the consumer need not decode them. */
+const unread: Pick<Codec<undefined>, 'decode'> = { decode: () => ({ ok: true, value: undefined }) }
+/** Longest wait of a task after a rebalance. */
+const CHECK_MS = 1_000
+const TIDY_MS = 60_000
+/** In one transaction; other writes of tasks wait for it. */
+const AT_ONCE = 500
+
+/**
+ * Runs pending tasks while this process owns the partition of topic `tasks`; the topic's table says which are
+ * pending. The consumer group only decides who owns them: it settles each record at once, so that nothing
+ * piles up behind a task that takes hours.
+ */
+export async function runTasks(options: Options): Promise<{ close(): Promise<void> }> {
+  const { connection, tasks, producer, onFatal } = options
+  let consumer: Consumer | undefined
+  const owns = () => consumer?.owns() ?? false
+  const now = () => performance.now()
+  const { startPending, underWay } = createScheduler({
+    ...options,
+    owns,
+    onEnded: countEnded,
+    log: connection.log,
+    now,
+  })
+  const opened = await consume({
+    connection,
+    group: 'control.tasks',
+    topics: [TASKS],
+    codec: unread,
+    handle(record) {
+      record.settle()
+      return undefined
+    },
+    producer,
+    onFatal,
+    alsoInFlight: underWay,
+  })
+  consumer = opened
+  watchConsumers([opened])
+  let tidyAt = 0
+  tasks.onChange(startPending)
+  const checking = setInterval(() => {
+    startPending()
+    if (!owns() || now() < tidyAt) return
+    tidyAt = now() + TIDY_MS
+    void removeExpired(options)
+  }, CHECK_MS)
+  return {
+    async close() {
+      clearInterval(checking)
+      await opened.close()
+    },
+  }
+}
+
+/** If Kafka does not answer, the next run does it. */
+async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
+  const old = expired(tasks, Date.now())
+  for (let first = 0; first < old.length; first += AT_ONCE) {
+    const some = old.slice(first, first + AT_ONCE)
+    const written = await taskWriter.write(() => {
+      // another process may have removed it, and a new one may have the same id
+      const records = some.filter((task) => !tasks.pending.has(taskKey(task))).map(tombstone)
+      return records.length > 0 ? { records } : { refusal: 'nothing is left of them' }
+    })
+    if ('unavailable' in written) return
+  }
+  const over = tasks.endedSessions.expired(Date.now()).slice(0, AT_ONCE)
+  if (over.length > 0) await taskWriter.write(() => ({ records: over.map(endTombstone) }))
+}
+
+/**
+ * Retention, and the maximum number of each kind: clients that wait for a task, or repeat a request, come
+ * long before.
+ */
+const KEPT_MS = 30 * 24 * 3_600_000
+export const MAX_COUNT = 10_000
+
+/** Ended tasks that can be removed. @param now ms since 1970. */
+export function expired({ deletions, syncs, replays }: TaskIndex, now: number): Task[] {
+  return [deletions, syncs, replays]
+    .flatMap((all) => {
+      const over = [...all.values()]
+        .filter(({ state }) => state !== 'accepted')
+        .map((task) => ({ task, at: Date.parse(task.finishedAt ?? task.createdAt) }))
+        .toSorted((one, other) => one.at - other.at)
+      return over.filter(({ at }, index) => index < over.length - MAX_COUNT || at < now - KEPT_MS)
+    })
+    .map(({ task }) => task)
+}
+
+const registers = [registry]
+
+export function watchTasks(known: Pick<TaskIndex, 'pending'>): void {
+  new Gauge({
+    name: 'sluice_control_tasks',
+    help: 'Unfinished deletions, syncs and replays, by kind.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const { kind, count } of pendingByKind(known, Date.now())) this.set({ kind }, count)
+    },
+  })
+  new Gauge({
+    name: 'sluice_control_tasks_oldest_seconds',
+    help: 'Age of the oldest unfinished task, by kind; 0 if there is none.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const { kind, oldestSeconds } of pendingByKind(known, Date.now()))
+        this.set({ kind }, oldestSeconds)
+    },
+  })
+}
+
+const ended = new Counter({
+  name: 'sluice_control_tasks_ended_total',
+  help: 'Tasks that this process has ended, by kind and state (done, cancelled or failed).',
+  labelNames: ['kind', 'state'],
+  registers,
+})
+
+// a rate needs an initial value
+for (const kind of KINDS) for (const state of ['done', 'cancelled', 'failed']) ended.inc({ kind, state }, 0)
+
+export const countEnded = ({ kind, state }: Task) => ended.inc({ kind, state })

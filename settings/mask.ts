@@ -1,0 +1,97 @@
+import { type Fault, isObject, type Members, pointer } from './faults.ts'
+import { mapSecrets, SECRET_FIELDS } from './seal.ts'
+
+/** The role of a caller: `admin` may do everything, `view` may only read. */
+export type Who = 'admin' | 'view'
+
+/** Replaces secrets in responses. Sent back in a PUT, it keeps the current value. */
+export const MASK = '***'
+
+/**
+ * A record that may leave the process: secrets are masked, except write keys for an admin. The view token
+ * gets only scheme and host of webhook URLs.
+ */
+export function mask<T extends object>(record: T, who: Who): T {
+  const masked: T & { webhooks?: unknown } = mapSecrets(record, () => MASK)
+  if (who === 'admin') return 'writeKey' in record ? { ...masked, writeKey: record.writeKey } : masked
+  if (Array.isArray(masked.webhooks))
+    for (const webhook of masked.webhooks) webhook.url = maskUrl(webhook.url)
+  return masked
+}
+
+/** URLs may hold tokens, in the query or the path, so everything after the host is masked. */
+export function maskUrl(url: string): string {
+  const parsed = URL.parse(url)
+  if (!parsed || parsed.href === `${parsed.origin}/`) return url
+  return `${parsed.origin}/${MASK}`
+}
+
+export type Restored = { body: unknown; faults: Fault[] }
+
+/**
+ * Replaces each mask in a request body with the value it stands for in the old record. Headers are matched by
+ * webhook URL and header name, masked URLs by host. A mask without a value is a fault, and its field is left
+ * out. The body has not been validated yet.
+ */
+export function restoreMasked(body: unknown, old: object | undefined): Restored {
+  const faults: Fault[] = []
+  if (!isObject(body)) return { body, faults }
+  const copy = structuredClone(body)
+  const fields = old && isObject(old) ? old : {}
+  for (const name of SECRET_FIELDS) put(copy, { name, kept: fields[name], path: [name], faults })
+  webhooksOf(copy).forEach((webhook, index) => {
+    if (!isObject(webhook)) return
+    restoreUrl(webhook, { old: webhooksOf(fields), index, faults })
+    if (!isObject(webhook.headers)) return
+    for (const name of Object.keys(webhook.headers)) {
+      const kept = oldHeader(webhooksOf(fields), { url: webhook.url, name, index })
+      put(webhook.headers, { name, kept, path: ['webhooks', index, 'headers', name], faults })
+    }
+  })
+  return { body: copy, faults }
+}
+
+type Place = { name: string; kept: unknown; path: PropertyKey[]; faults: Fault[] }
+
+function put(owner: Members, { name, kept, path, faults }: Place): void {
+  if (owner[name] !== MASK) return
+  if (kept !== undefined) {
+    owner[name] = kept
+    return
+  }
+  delete owner[name]
+  const message = `"${MASK}" keeps the old value, but there is none: give the value itself, or leave it out`
+  faults.push({ pointer: pointer(path), code: 'nothing_to_keep', message })
+}
+
+/** Prefers the webhook at the same position. */
+function restoreUrl(
+  webhook: Members,
+  { old, index, faults }: { old: readonly unknown[]; index: number; faults: Fault[] },
+): void {
+  const { url } = webhook
+  if (typeof url !== 'string' || !url.endsWith(`/${MASK}`)) return
+  const isMeant = (one: unknown) => isObject(one) && typeof one.url === 'string' && maskUrl(one.url) === url
+  const kept = [old[index], ...old].find(isMeant)
+  webhook.url = MASK
+  put(webhook, {
+    name: 'url',
+    kept: isObject(kept) ? kept.url : undefined,
+    path: ['webhooks', index, 'url'],
+    faults,
+  })
+}
+
+/** Of several webhooks with one URL, prefers the one at the same position. */
+function oldHeader(old: readonly unknown[], header: { url: unknown; name: string; index: number }): unknown {
+  for (const webhook of [old[header.index], ...old]) {
+    if (!isObject(webhook) || webhook.url !== header.url || !isObject(webhook.headers)) continue
+    const found = Object.entries(webhook.headers).find(
+      ([name]) => name.toLowerCase() === header.name.toLowerCase(),
+    )
+    if (found) return found[1]
+  }
+  return undefined
+}
+
+const webhooksOf = ({ webhooks }: Members): unknown[] => (Array.isArray(webhooks) ? webhooks : [])

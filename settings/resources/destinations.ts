@@ -1,0 +1,122 @@
+import type { z } from 'zod'
+import { type Fault, isObject, type Members, pointer } from '../faults.ts'
+import { type Destination, destinationShape, MAX_WEBHOOKS, storedDestination } from '../settings.ts'
+import {
+  createFields,
+  namedId,
+  type Replaceable,
+  replaceFields,
+  type Unreachable,
+  unknownSource,
+} from './resource.ts'
+import { rotated, rotationFaults } from './secret-rotation.ts'
+
+type GivenDestination = z.infer<typeof destinationShape> & { id?: string | undefined }
+
+export const destinations: Replaceable<GivenDestination, Destination> = {
+  kind: 'destination',
+  path: 'destinations',
+  create: destinationShape.extend(createFields).meta({ id: 'NewDestination' }),
+  replace: destinationShape.extend(replaceFields).meta({ id: 'DestinationReplacement' }),
+  responseShape: storedDestination.meta({ id: 'Destination' }),
+  all: (facts) => facts.destinations,
+  urls: urlsOf,
+  newId: namedId,
+  build: (given, { stamp, old }) => ({ ...given, ...rotated(given, old), ...stamp }),
+
+  conflicts: { create: ['id_taken'], replace: [], remove: [] },
+
+  faults(body, { facts, unreachable, old, now }) {
+    const sourceIds: unknown[] = Array.isArray(body.sourceIds) ? body.sourceIds : []
+    const unknown = sourceIds.flatMap((id, index) => unknownSource(id, { facts, path: ['sourceIds', index] }))
+    return [...unknown, ...forbiddenUrls(body, unreachable), ...destinationFaults(body, { old, now })]
+  },
+
+  uses: () => [],
+}
+
+type By = { old: Destination | undefined; now: string }
+
+/**
+ * Rules for new destinations; stored ones are exempt, so that a later rule makes none unreadable. `now`: ISO
+ * 8601 UTC.
+ */
+export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
+  ...rotationFaults(body, { old, now }),
+  ...secretFaults(body, old),
+  ...duplicateStatusFaults(body.retryOn),
+  ...headerLengthFaults(body.webhooks),
+]
+
+/**
+ * For all header values of a webhook together: every POST sends them, and every response is searched for
+ * them.
+ */
+const MAX_HEADER_CHARACTERS = 8_192
+
+const BASE64 = /^whsec_(?=.)([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/**
+ * Standard Webhooks libraries decode what follows `whsec_` as base64. A secret that already signs this way
+ * may stay, or become the previous one, so that it blocks no other change.
+ */
+function secretFaults(body: Members, old: Destination | undefined): Fault[] {
+  if (body.standardWebhooks !== true) return []
+  const signing: Members = { ...body, ...rotated(body, old) }
+  const before = old?.standardWebhooks ? [old.sharedSecret, old.previousSecret] : []
+  return ['sharedSecret', 'previousSecret'].flatMap((name) => {
+    const secret = signing[name]
+    if (typeof secret !== 'string' || !secret.startsWith('whsec_') || BASE64.test(secret)) return []
+    if (before.includes(secret)) return []
+    const message =
+      body[name] === undefined
+        ? 'the current secret would become the previous one, but with standardWebhooks whsec_ must be followed by padded base64: turn standardWebhooks on after the rotation'
+        : 'with standardWebhooks, whsec_ must be followed by padded base64: correct it, or drop the prefix whsec_'
+    return [{ pointer: pointer([name]), code: 'invalid_secret', message }]
+  })
+}
+
+function headerLengthFaults(webhooks: unknown): Fault[] {
+  if (!Array.isArray(webhooks)) return []
+  return webhooks.flatMap((webhook: { headers?: unknown } | null, index) => {
+    const values = Object.values(webhook?.headers ?? {})
+    const length = values.reduce<number>(
+      (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
+      0,
+    )
+    if (length <= MAX_HEADER_CHARACTERS) return []
+    const message = `its header values have ${length.toLocaleString('en-US')} characters in total: at most 8,192 are allowed`
+    return [{ pointer: pointer(['webhooks', index, 'headers']), code: 'too_long', message }]
+  })
+}
+
+function duplicateStatusFaults(statuses: unknown): Fault[] {
+  if (!Array.isArray(statuses)) return []
+  return statuses.flatMap((status, index) => {
+    if (statuses.indexOf(status) === index) return []
+    const message = 'is a duplicate: remove it'
+    return [{ pointer: pointer(['retryOn', index]), code: 'duplicate_value', message }]
+  })
+}
+
+/** The webhook URLs to look up beforehand; those beyond the limit are invalid anyway. */
+export function urlsOf(body: unknown): string[] {
+  return urlValues(body)
+    .filter((url) => typeof url === 'string')
+    .slice(0, MAX_WEBHOOKS)
+}
+
+/** Also checks unchanged URLs of a replacement: their addresses may have changed. */
+export function forbiddenUrls(body: Members, unreachable: Unreachable): Fault[] {
+  return urlValues(body).flatMap((url, index) => {
+    const message = typeof url === 'string' && unreachable.get(url)
+    return message
+      ? [{ pointer: pointer(['webhooks', index, 'url']), code: 'address_forbidden', message }]
+      : []
+  })
+}
+
+function urlValues(body: unknown): unknown[] {
+  if (!isObject(body) || !Array.isArray(body.webhooks)) return []
+  return body.webhooks.map((webhook: unknown) => (isObject(webhook) ? webhook.url : undefined))
+}

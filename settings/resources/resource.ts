@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import type { Code } from '../error-codes.ts'
+import { type Fault, type Members, pointer } from '../faults.ts'
+import type { Settings } from '../follow.ts'
+import { idShape, type Kind } from '../settings.ts'
+
+export type Facts = Pick<
+  Settings,
+  'sources' | 'destinations' | 'suppressions' | 'audiences' | 'traits' | 'unreadable' | 'sourceByWriteKey'
+>
+
+/** `updatedAt`: ISO 8601 UTC. */
+export type Stamp = { id: string; version: number; updatedAt: string }
+
+/** URLs of a body that webhooks may not reach now, with the reason. Looked up before the decision. */
+export type Unreachable = ReadonlyMap<string, string>
+
+/** Random values, generated before the decision, for records that bring none of their own. */
+export type Generated = { idSuffix: string; writeKey: string }
+
+/**
+ * A kind of setting as the API offers it under `/api/<path>`: `G` is what a client sends, `T` the record. To
+ * add a kind, add a value of this type.
+ */
+export type Resource<G extends object, T extends Stamp> = {
+  kind: Kind
+  path: string
+  create: z.ZodType<G>
+  /** Without it, a record cannot change until it is removed. */
+  replace?: z.ZodType<G>
+  responseShape: z.ZodObject
+  all(facts: Facts): ReadonlyMap<string, T>
+  urls?(body: unknown): string[]
+  newId(given: G, made: Generated): string
+  build(given: G, by: { stamp: Stamp; made: Generated; old: T | undefined }): T
+  /**
+   * Rules that involve other records or the clock. The body may be invalid as well: all faults are reported
+   * at once.
+   */
+  faults(
+    body: Members,
+    by: { facts: Facts; unreachable: Unreachable; old: T | undefined; now: string },
+  ): Fault[]
+  conflicts: Readonly<Record<'create' | 'replace' | 'remove', readonly Code[]>>
+  /** What prevents its removal. */
+  uses(id: string, facts: Facts): Fault[]
+}
+
+export type Replaceable<G extends object, T extends Stamp> = Resource<G, T> & { replace: z.ZodType<G> }
+
+export const isReplaceable = <G extends object, T extends Stamp>(
+  resource: Resource<G, T>,
+): resource is Replaceable<G, T> => resource.replace !== undefined
+
+export const createFields = {
+  id: idShape
+    .optional()
+    .describe('Generated from the name if absent. It cannot change: a replacement can only repeat it.'),
+}
+
+/** Lets clients send back what a GET returned. */
+export const ignored = z
+  .unknown()
+  .optional()
+  .describe('Ignored, so that the result of a GET can be sent back.')
+
+export const replaceFields = { ...createFields, version: ignored, updatedAt: ignored }
+
+export const namedId = (given: { id?: string | undefined; name: string }, { idSuffix }: Generated): string =>
+  given.id ?? idFor(given.name, idSuffix)
+
+/** A readable id: `Café Nord` with the suffix `a1b2` becomes `cafe-nord-a1b2`. Matches `idShape`. */
+export function idFor(name: string, suffix: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 64 - suffix.length - 1)
+    .replace(/^-+|-+$/g, '')
+  return slug ? `${slug}-${suffix}` : suffix
+}
+
+/** Checks that a source exists. Leaves values that are no strings to the schema. */
+export function unknownSource(
+  id: unknown,
+  { facts, path }: { facts: Pick<Facts, 'sources' | 'unreadable'>; path: readonly PropertyKey[] },
+): Fault[] {
+  // a source with an unreadable record exists
+  if (typeof id !== 'string' || facts.sources.has(id) || facts.unreadable.has(`source/${id}`)) return []
+  const message = `there is no source ${JSON.stringify(id)}: create it first, or leave it out`
+  return [{ pointer: pointer(path), code: 'unknown_source', message }]
+}

@@ -1,0 +1,78 @@
+import type { Connection } from '../kafka/client.ts'
+import { createIndex, partsOf, type Setting } from './lookup.ts'
+import { readSetting, type Unread } from './read.ts'
+import type { ConfigKeys } from './seal.ts'
+import { KINDS, type Kind } from './settings.ts'
+
+/**
+ * A setting whose record cannot be read. `reason` holds no secrets or user ids. `since`: when this process
+ * first saw it, in ms since 1970. `isKept`: the process uses the previous version; otherwise it never had
+ * one, and works without the setting.
+ */
+export type Unreadable = { kind: Kind; id: string; reason: string; since: number; isKept: boolean }
+
+type StateOptions = { keys: ConfigKeys; kinds: readonly Kind[]; log: Connection['log'] }
+export type Index = ReturnType<typeof createIndex>
+
+/** If a record cannot be read, the last good version stays in force, and the process reports it. */
+export function createState({ keys, kinds, log }: StateOptions) {
+  const index = createIndex()
+  const unreadable = new Map<string, Unreadable>()
+  /** What is used instead of unreadable records; undefined: nothing. */
+  const lastGood = new Map<string, Setting | undefined>()
+  let isSupposing = false
+
+  /** @returns why it cannot be read. */
+  function apply(key: string, value: Buffer | undefined): Unread | undefined {
+    const read = value && readSetting(key, value, { keys, kinds })
+    if (read && 'unread' in read) {
+      applyLastGood(key, read)
+      return read
+    }
+    index.set(key, read)
+    // a supposed write is undone afterwards
+    if (!isSupposing && unreadable.delete(key)) {
+      lastGood.delete(key)
+      log.info({ setting: key }, 'a setting can be read again, or was removed')
+    }
+    return undefined
+  }
+
+  function applyLastGood(key: string, { reason, outline }: Unread): void {
+    const before = unreadable.get(key)
+    const good = before ? lastGood.get(key) : index.get(key)
+    index.set(key, good)
+    index.setUnread(key, outline)
+    if (isSupposing) return
+    lastGood.set(key, good)
+    const isKept = good !== undefined
+    unreadable.set(key, { ...partsOf(key), reason, since: before?.since ?? Date.now(), isKept })
+    const goingOn = isKept ? 'its previous version stays in use' : 'it is ignored'
+    log.error({ setting: key, reason }, `a setting cannot be read: ${goingOn}`)
+  }
+
+  /** Undoing a supposed write is not reported as a change. */
+  function supposing<T>(work: () => T): T {
+    isSupposing = true
+    try {
+      return work()
+    } finally {
+      isSupposing = false
+    }
+  }
+
+  return { index, unreadable, apply, supposing }
+}
+
+/** @returns whether a key is of one of these kinds. Warns once about each kind that is unknown. */
+export function kindFilter(kinds: readonly Kind[], log: Connection['log']): (key: string) => boolean {
+  const unknownKinds = new Set<string>()
+  return (key) => {
+    if (kinds.some((kind) => key.startsWith(`${kind}/`))) return true
+    const kind = key.split('/', 1)[0] ?? ''
+    if (KINDS.some((known) => known === kind) || unknownKinds.has(kind)) return false
+    unknownKinds.add(kind)
+    log.warn({ kind, setting: key }, 'ignoring settings of a kind that this version does not know')
+    return false
+  }
+}

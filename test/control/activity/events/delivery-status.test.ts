@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import { deliveryStatus, type Known } from '../../../../control/activity/events/delivery-status.ts'
+import type { Attempt } from '../../../../schemas/attempt.ts'
+import { aDestination, anEvent } from '../../../helpers/events.ts'
+import { anAttempt } from '../../attempts-in-memory.ts'
+
+const ladder = {
+  ladder: [
+    { name: '5s', delayMs: 5_000 },
+    { name: '30s', delayMs: 30_000 },
+  ],
+  windowMs: 3_600_000,
+}
+const event = anEvent({ receivedAt: 1_000 })
+const tried = (fields: Partial<Attempt>) => anAttempt({ startedAt: 2_000, durationMs: 10, ...fields })
+const failed = (attempt: number, startedAt: number, more: Partial<Attempt> = {}) =>
+  tried({ attempt, startedAt, outcome: 'retry', status: 503, code: 'http_5xx', ...more })
+const rejected = (attempt: number, startedAt: number, more: Partial<Attempt> = {}) =>
+  tried({ attempt, startedAt, outcome: 'rejected', status: 404, code: 'http_404', ...more })
+const dead = (time: number) => ({
+  time,
+  partition: 0,
+  offset: 0,
+  deliveryId: '',
+  messageId: 'm1',
+  destinationId: 'crm',
+  reason: 'refused',
+})
+
+const fate = (known: Partial<Known>, of = event) =>
+  deliveryStatus(
+    of,
+    'crm',
+    { destination: aDestination(), attempts: [], dead: undefined, knownSince: 0, ...known },
+    ladder,
+  )
+
+describe('whether it is routed', () => {
+  test.each<[string, Partial<Known>, Parameters<typeof anEvent>[0], string | null]>([
+    ['to a destination that takes it', {}, {}, null],
+    ['not where it is turned off', { destination: aDestination({ enabled: false }) }, {}, 'disabled'],
+    ['not for its type', { destination: aDestination({ eventTypes: ['page'] }) }, {}, 'type'],
+    ['not as the call says so', {}, { integrations: '{"Webhooks":false}' }, 'integrations'],
+    ['not from another source', { destination: aDestination({ sourceIds: ['app'] }) }, {}, 'source'],
+    ['not to what is gone', { destination: undefined }, {}, 'removed'],
+  ])('%s', (_, known, fields, reason) => {
+    expect(fate(known, anEvent(fields))).toMatchObject({ routed: reason === null, reason })
+  })
+})
+
+describe('what became of it', () => {
+  test.each<[string, Partial<Known>, object]>([
+    ['nothing yet', {}, { state: 'waiting', nextAttemptAt: null }],
+    ['from before what is known', { knownSince: 1_001 }, { state: 'unknown' }],
+    ['not routed', { destination: aDestination({ enabled: false }) }, { state: null }],
+    ['delivered', { attempts: [tried({})] }, { state: 'delivered', nextAttemptAt: null }],
+    [
+      'delivered before it was switched off',
+      { attempts: [tried({})], destination: aDestination({ enabled: false }) },
+      { state: 'delivered', routed: false },
+    ],
+    [
+      'delivered at the second',
+      { attempts: [failed(1, 2_000), tried({ attempt: 2 })] },
+      { state: 'delivered' },
+    ],
+    [
+      'delivered to one URL of two',
+      { attempts: [failed(1, 2_000), tried({ urlIndex: 1 })] },
+      { state: 'delivered' },
+    ],
+    ['failed once', { attempts: [failed(1, 2_000)] }, { state: 'retrying', nextAttemptAt: 7_010 }],
+    [
+      'failed twice, the slowest URL last',
+      {
+        attempts: [failed(1, 2_000), failed(2, 8_000), failed(2, 8_001, { urlIndex: 1, durationMs: 5_000 })],
+      },
+      { state: 'retrying', nextAttemptAt: 43_001 },
+    ],
+    [
+      'put off',
+      { attempts: [failed(1, 2_000), tried({ attempt: 2, outcome: 'deferred', code: 'breaker_open' })] },
+      { state: 'retrying', nextAttemptAt: null },
+    ],
+    [
+      'rejected by one URL while the other was deferred',
+      { attempts: [rejected(1, 2_000), tried({ urlIndex: 1, outcome: 'deferred', code: 'breaker_open' })] },
+      { state: 'retrying', nextAttemptAt: null },
+    ],
+    [
+      'rejected by one URL, and later by the other, which was deferred before',
+      {
+        attempts: [
+          tried({ urlIndex: 1, outcome: 'deferred', code: 'queue_full' }),
+          rejected(1, 2_000),
+          rejected(1, 8_000, { urlIndex: 1 }),
+        ],
+      },
+      { state: 'dead', dead: null, nextAttemptAt: null },
+    ],
+    [
+      'put off, then tried',
+      { attempts: [tried({ outcome: 'deferred', code: 'queue_full' }), failed(1, 3_000)] },
+      { state: 'retrying', nextAttemptAt: 8_010 },
+    ],
+    [
+      'failed at all rungs, of which its dead letter is not here yet',
+      { attempts: [1, 2, 3].map((attempt) => failed(attempt, attempt * 1_000)) },
+      { state: 'dead', dead: null, nextAttemptAt: null },
+    ],
+    [
+      'refused',
+      { attempts: [tried({ outcome: 'refused', status: null, code: 'tls_expired' })] },
+      { state: 'dead' },
+    ],
+    [
+      'given up',
+      { attempts: [failed(1, 2_000)], dead: dead(2_010) },
+      { state: 'dead', dead: { time: 2_010 } },
+    ],
+    ['given up, its attempts not known', { dead: dead(2_010), knownSince: 9_999 }, { state: 'dead' }],
+    [
+      'given up, and replayed',
+      { attempts: [failed(1, 2_000), failed(1, 9_000)], dead: dead(2_010) },
+      { state: 'retrying', nextAttemptAt: 14_010, dead: { time: 2_010 } },
+    ],
+    [
+      'failed, its next attempt not known any more',
+      { attempts: [failed(1, 2_000)], knownSince: 7_011 },
+      { state: 'unknown', nextAttemptAt: null },
+    ],
+    [
+      'put off, and maybe still so',
+      { attempts: [tried({ outcome: 'deferred', code: 'breaker_open' })], knownSince: 32_000 },
+      { state: 'retrying' },
+    ],
+    [
+      'put off, longer ago than any rung',
+      { attempts: [tried({ outcome: 'deferred', code: 'breaker_open' })], knownSince: 32_001 },
+      { state: 'unknown' },
+    ],
+    [
+      'cancelled',
+      {
+        attempts: [
+          tried({ outcome: 'cancelled', urlIndex: null, status: null, code: 'destination_disabled' }),
+        ],
+      },
+      { state: 'cancelled' },
+    ],
+  ])('%s', (_, known, nextAttemptTimes) => {
+    expect(fate(known)).toMatchObject(nextAttemptTimes)
+  })
+
+  test('past the window there is no next attempt', () => {
+    const { state } = fate({ attempts: [failed(1, 2_000), failed(2, 3_600_000)] })
+    expect(state).toBe('dead')
+  })
+})

@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  fieldsIn,
+  matchesEvent,
+  matchesRejected,
+  mayMatch,
+} from '../../../../control/activity/events/matches.ts'
+import { deliveryId } from '../../../../delivery/routing.ts'
+import { anEvent } from '../../../helpers/events.ts'
+
+const rejected = (raw: string, sourceId = 'shop') => ({
+  sourceId,
+  code: 'event_not_defined',
+  message: '',
+  raw,
+  receivedAt: 0,
+  truncated: false,
+})
+
+describe('an accepted call', () => {
+  test.each([
+    [{}, true],
+    [{ messageId: 'm1' }, true],
+    [{ messageId: 'm' }, false],
+    [{ userId: 'u1', messageId: 'm1' }, true],
+    [{ userId: 'u1', messageId: 'm2' }, false],
+    [{ anonymousId: 'u1' }, false],
+    [{ sourceId: 'app' }, false],
+  ])('%j: %s', (asked, nextAttemptTimes) => {
+    expect(matchesEvent(asked, () => [])(anEvent())).toBe(nextAttemptTimes)
+  })
+
+  test('is that of a delivery, of any of its destinations', () => {
+    const wanted = matchesEvent({ deliveryId: deliveryId('crm', anEvent()) }, (source) =>
+      source === 'shop' ? ['erp', 'crm'] : [],
+    )
+    expect(wanted(anEvent())).toBe(true)
+    expect(wanted(anEvent({ messageId: 'm2' }))).toBe(false)
+    expect(wanted(anEvent({ sourceId: 'app' }))).toBe(false)
+  })
+
+  test('is never passed over for its bytes', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: fc.constantFrom(...'aZ0_.:@-/\\"\n é€😀') }), (userId) => {
+        const value = Buffer.from(`\0${userId}\0`)
+        expect(mayMatch({ userId })(value)).toBe(true)
+        expect(mayMatch({ userId })(Buffer.from(JSON.stringify({ userId })))).toBe(true)
+      }),
+    )
+  })
+
+  test('is passed over for its bytes when an id is not among them', () => {
+    expect(mayMatch({ userId: 'u1', messageId: 'm1' })(Buffer.from('...u1...m2'))).toBe(false)
+  })
+})
+
+describe('a rejected call', () => {
+  test.each([
+    ['{"userId":"u1","messageId":"m1"}', { userId: 'u1' }, true],
+    ['{"userId":"u1","messageId":"m1"}', { userId: 'u1', messageId: 'm2' }, false],
+    ['{"userId":42}', { userId: '42' }, true],
+    ['{"traits":{"userId":"u1"}}', { userId: 'u1' }, false],
+    ['{"batch":[{"userId":"u1"},{"userId":"u2","messageId":"m2"}]}', { userId: 'u2', messageId: 'm2' }, true],
+    [
+      '{"batch":[{"userId":"u1"},{"userId":"u2","messageId":"m2"}]}',
+      { userId: 'u1', messageId: 'm2' },
+      false,
+    ],
+    ['{"userId":"u1","cut of', { userId: 'u1' }, true],
+    ['{"userId":"u10","cut of', { userId: 'u1' }, false],
+    ['not JSON at all', {}, true],
+    ['"u1"', { userId: 'u1' }, false],
+    ['{}', { sourceId: 'app' }, false],
+  ])('%s, asked for %j: %s', (raw, asked, nextAttemptTimes) => {
+    expect(matchesRejected(asked)(rejected(raw))).toBe(nextAttemptTimes)
+  })
+
+  test('says who it is of, as far as it can be read', () => {
+    const nothing = { messageId: null, type: null, userId: null, anonymousId: null, event: null, name: null }
+    expect(fieldsIn('{"type":"track","userId":7,"event":{}}')).toEqual({
+      ...nothing,
+      type: 'track',
+      userId: '7',
+    })
+    expect(fieldsIn('{"batch":[{"userId":"a"},{"userId":"b"}]}')).toEqual(nothing)
+    expect(fieldsIn('{"batch":')).toEqual(nothing)
+    expect(fieldsIn('null')).toEqual(nothing)
+  })
+})

@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'vitest'
+import type { EventsQuery } from '../../../../control/activity/events/matches.ts'
+import type { FoundCall } from '../../../../control/activity/events/search.ts'
+import { deliveryId } from '../../../../delivery/routing.ts'
+import { anEvent } from '../../../helpers/events.ts'
+import { api, VIEW } from '../../api.ts'
+import { anAttempt, attemptsHeld } from '../../attempts-in-memory.ts'
+import { aDeadOne, deadHeld } from '../../dead-in-memory.ts'
+import { crm, shop } from '../../in-memory.ts'
+
+const erp = { ...crm, id: 'erp', sourceIds: [] }
+const event = anEvent({ receivedAt: Date.parse('2026-01-02T03:04:05.678Z'), properties: '{"total":1}' })
+const id = deliveryId('crm', event)
+
+function searching(items: FoundCall[] = [{ event }], parts: Parameters<typeof api>[1] = {}) {
+  const asked: EventsQuery[] = []
+  const hashed: (readonly string[])[] = []
+  const made = api(
+    { sources: [shop], destinations: [crm, erp] },
+    {
+      events: {
+        async search(query, destinationsOf) {
+          asked.push(query)
+          hashed.push(destinationsOf('shop'))
+          return { items, next: '1.0.0', searchedSince: event.receivedAt }
+        },
+      },
+      trace: async () => new Map(),
+      ...parts,
+    },
+  )
+  return { ...made, asked, hashed }
+}
+
+test('an event has its call and its destinations, and a view token may read it', async () => {
+  const attempt = anAttempt({ deliveryId: id, startedAt: event.receivedAt + 10 })
+  const { ask } = searching(
+    undefined,
+    attemptsHeld([attempt, anAttempt({ deliveryId: 'of another source' })]),
+  )
+  const { status, json } = await ask({ url: '/api/events?messageId=m1', token: VIEW })
+  expect([status, json]).toMatchObject([
+    200,
+    {
+      items: [
+        {
+          messageId: 'm1',
+          receivedAt: '2026-01-02T03:04:05.678Z',
+          call: { messageId: 'm1', properties: { total: 1 } },
+          rejected: null,
+          destinations: [
+            {
+              destinationId: 'crm',
+              deliveryId: id,
+              routed: true,
+              state: 'delivered',
+              attempts: [{ deliveryId: id, startedAt: '2026-01-02T03:04:05.688Z' }],
+            },
+          ],
+        },
+      ],
+      next: '1.0.0',
+      searchedSince: '2026-01-02T03:04:05.678Z',
+    },
+  ])
+  expect(json.items[0].destinations).toHaveLength(1)
+})
+
+test.each([
+  ['events', '2026-01-02T03:00:00Z', true],
+  ['deliveries', '2026-01-02T03:05:00Z', true],
+  ['deliveries.retry.1h', '2026-01-02T03:05:00Z', true],
+  // before it came in
+  ['deliveries', '2026-01-02T03:00:00Z', false],
+  ['attempts', '2026-01-02T03:05:00Z', false],
+])(
+  'what Kafka has lost of %s at %s is told with a call whose delivery is open: %s',
+  async (topic, at, isTold) => {
+    const fault = {
+      ...{ at, topic, partition: 0, cause: 'truncated', from: 300, lost: 200, unread: 20 },
+      ...{ readTo: null, seenBy: ['deliverer'] },
+    }
+    const { ask } = searching(undefined, { faults: { all: () => [fault] } })
+    const { json } = await ask({ url: '/api/events?messageId=m1' })
+    // it came in long ago
+    expect(json.items[0].destinations).toMatchObject([{ state: 'unknown' }])
+    expect(json.faults).toEqual(isTold ? [fault] : [])
+  },
+)
+
+test('of lost calls is told where they are asked for, and of lost deliveries where one is open', async () => {
+  const fault = (topic: string) => ({
+    ...{ at: '2026-01-02T03:05:00Z', topic, partition: 0, cause: 'truncated', from: 300, lost: 200 },
+    ...{ unread: 20, readTo: null, seenBy: ['router'] },
+  })
+  const { ask } = searching([], { faults: { all: () => [fault('events'), fault('deliveries')] } })
+  const asked = async (query: string) => (await ask({ url: `/api/events?${query}` })).json.faults
+  expect(await asked('messageId=m1')).toEqual([fault('events')])
+  expect(await asked('since=2026-01-02T04:00:00Z')).toEqual([])
+})
+
+test('attempts that are not held any more are looked for in the log', async () => {
+  const held = attemptsHeld([anAttempt({ deliveryId: 'later', startedAt: event.receivedAt + 1 })])
+  const asked: unknown[] = []
+  const found = anAttempt({ deliveryId: id, startedAt: event.receivedAt + 1 })
+  const { ask } = searching(undefined, {
+    ...held,
+    async trace(incomplete, until) {
+      asked.push([incomplete, until])
+      return new Map([[id, [found]]])
+    },
+  })
+  const { json } = await ask({ url: '/api/events?messageId=m1' })
+  expect(asked).toMatchObject([
+    [[{ deliveryId: id, destinationId: 'crm', receivedAt: event.receivedAt }], expect.any(Number)],
+  ])
+  expect(json.items[0].destinations).toMatchObject([{ state: 'delivered', attempts: [{ deliveryId: id }] }])
+})
+
+test('a dead letter whose attempts are not held any more is shown with them: its status says what to correct', async () => {
+  const time = event.receivedAt
+  const rejected = anAttempt({
+    ...{ deliveryId: id, startedAt: time + 10, durationMs: 5 },
+    ...{ outcome: 'rejected', status: 404, code: 'http_404' },
+  })
+  const { ask } = searching(undefined, {
+    // since when all are known
+    ...attemptsHeld([anAttempt({ deliveryId: 'later', messageId: 'm9', startedAt: time + 60_000 })]),
+    ...deadHeld([aDeadOne({ deliveryId: id, deadAt: time + 20, deadReason: 'rejected' })]),
+    trace: async () => new Map([[id, [rejected]]]),
+  })
+  const { json } = await ask({ url: '/api/events?messageId=m1' })
+  expect(json.items[0].destinations).toMatchObject([
+    { state: 'dead', dead: { reason: 'rejected' }, attempts: [{ outcome: 'rejected', status: 404 }] },
+  ])
+})
+
+test('a destination with attempts is reported even if it was removed', async () => {
+  const gone = { destinationId: 'gone', deliveryId: deliveryId('gone', event) }
+  const { ask } = searching(undefined, {
+    ...attemptsHeld([anAttempt(gone)]),
+    ...deadHeld([aDeadOne(gone)]),
+  })
+  const { json } = await ask({ url: '/api/events' })
+  expect(json.items[0].destinations).toMatchObject([
+    { destinationId: 'crm' },
+    { destinationId: 'gone', routed: false, reason: 'removed', state: 'delivered' },
+  ])
+})
+
+test('with a destination in the query, only that one is reported', async () => {
+  const { ask } = searching()
+  const { json } = await ask({ url: '/api/events?destinationId=erp' })
+  expect(json.items[0].destinations).toMatchObject([{ destinationId: 'erp', reason: 'source' }])
+})
+
+describe('asked for a delivery', () => {
+  test('that an attempt tells of, its call is searched for', async () => {
+    const { ask, asked } = searching([], attemptsHeld([anAttempt({ deliveryId: id })]))
+    await ask({ url: `/api/events?deliveryId=${id}` })
+    expect(asked).toMatchObject([{ deliveryId: id, messageId: 'm1', sourceId: 'shop' }])
+  })
+
+  test('that a dead letter tells of, its call is searched for', async () => {
+    const gone = aDeadOne({ deliveryId: 'd9', messageId: 'm9', destinationId: 'gone' })
+    const { ask, asked, hashed } = searching([], deadHeld([gone]))
+    await ask({ url: '/api/events?deliveryId=d9' })
+    expect(asked).toMatchObject([{ deliveryId: 'd9', messageId: 'm9', sourceId: undefined }])
+    expect(hashed).toEqual([['crm', 'gone']])
+  })
+
+  test('of which nothing is known, it may be that of any event for what is connected', async () => {
+    const { ask, asked, hashed } = searching([])
+    await ask({ url: '/api/events?deliveryId=d9&destinationId=erp' })
+    expect([asked[0]?.messageId, hashed]).toEqual([undefined, [['crm', 'erp']]])
+  })
+})
+
+test('a rejected call has its reason, but not its write key', async () => {
+  const rejected = {
+    sourceId: 'shop',
+    code: 'event_not_defined',
+    message: 'no event',
+    raw: '{"messageId":"m1","type":"track","writeKey":"shop-write-key"}',
+    receivedAt: event.receivedAt,
+    truncated: false,
+  }
+  const { ask } = searching([{ rejected }])
+  const { json, text } = await ask({ url: '/api/events?messageId=m1' })
+  expect(json.items).toMatchObject([
+    {
+      messageId: 'm1',
+      type: 'track',
+      userId: null,
+      rejected: { code: 'event_not_defined' },
+      destinations: [],
+    },
+  ])
+  expect(text).not.toContain('shop-write-key')
+})
+
+test('too many at once: 429; Kafka away: 503', async () => {
+  const busy = searching([], { events: { search: () => undefined } })
+  expect(await busy.ask({ url: '/api/events' })).toMatchObject({
+    status: 429,
+    json: { code: 'too_many_searches' },
+    headers: { 'retry-after': '1' },
+  })
+  const away = searching([], { events: { search: () => Promise.reject(new Error('no broker')) } })
+  expect(await away.ask({ url: '/api/events' })).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+})
+
+test.each([
+  ['?limit=101', '/limit', 'too_big'],
+  ['?cursor=x', '/cursor', 'invalid_format'],
+  ['?userId=', '/userId', 'too_short'],
+  ['?email=a', '/email', 'unknown_field'],
+])('asked for what cannot be: %s', async (query, pointer, code) => {
+  const { status, json } = await searching().ask({ url: `/api/events${query}` })
+  expect([status, json.errors]).toMatchObject([400, [{ pointer, code }]])
+})

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import { eventsQueryShape } from '../../../../control/activity/events/matches.ts'
+import { createEventSearch, type SearchParts } from '../../../../control/activity/events/search.ts'
+import { partitionOf } from '../../../../kafka/produce/partition.ts'
+import type { Event } from '../../../../schemas/event.ts'
+import { eventRecord } from '../../../../schemas/event-record.ts'
+import { anEvent } from '../../../helpers/events.ts'
+
+const PARTITIONS = 8
+const encode = (value: object) => Buffer.from(JSON.stringify(value))
+const decode = <T>(value: Buffer | null): { ok: true; value: T } => ({
+  ok: true,
+  value: JSON.parse(String(value)),
+})
+
+/** One record in each partition of `events`, whatever its key, and one in each of `events.rejected`. */
+function searching(events: Partial<Event>[] = [{}], parts: Partial<SearchParts> = {}) {
+  const read = { events: new Set<number>(), rejected: new Set<number>() }
+  let closed = 0
+  const bounds = Array.from({ length: PARTITIONS }, (_, partition) => ({
+    partition,
+    low: 0,
+    end: events.length,
+  }))
+  const all = events.map((fields) => anEvent(fields))
+  const rejected = {
+    sourceId: 'shop',
+    code: 'c',
+    message: 'm',
+    raw: '{"userId":"u1"}',
+    receivedAt: 0,
+    truncated: false,
+  }
+  const { search } = createEventSearch({
+    openOffsets: async () => ({
+      bounds: async () => bounds,
+      at: async () => bounds.map(({ partition }) => ({ partition, offset: 0 })),
+      close: async () => {
+        closed += 1
+      },
+    }),
+    events: {
+      codec: { decode },
+      reader: {
+        partitions: PARTITIONS,
+        async read({ partition }, onValue) {
+          read.events.add(partition)
+          for (const [offset, event] of all.entries()) {
+            const key = Buffer.from(eventRecord(event, encode).key)
+            onValue(encode(event), offset, { key, timestamp: 1 })
+          }
+        },
+      },
+    },
+    rejected: {
+      codec: { decode },
+      reader: {
+        partitions: PARTITIONS,
+        async read({ partition }, onValue) {
+          read.rejected.add(partition)
+          onValue(encode(rejected), 0, { key: Buffer.from('shop'), timestamp: 1 })
+        },
+      },
+    },
+    ...parts,
+  })
+  return {
+    search: (asked: object) => search(eventsQueryShape.parse(asked), () => ['crm']),
+    read,
+    closed: () => closed,
+  }
+}
+
+test('of a user of a source one partition is read, that of its key', async () => {
+  const { search, read, closed } = searching()
+  const found = await search({ userId: 'u1', sourceId: 'shop' })
+  expect([...read.events]).toEqual([partitionOf(Buffer.from('shop/u1'), PARTITIONS)])
+  expect(read.rejected.size).toBe(PARTITIONS)
+  expect(found?.items.filter((item) => 'event' in item)).toHaveLength(1)
+  expect(closed()).toBe(1)
+})
+
+test('of a user of any source all are', async () => {
+  const { search, read } = searching()
+  await search({ userId: 'u1' })
+  expect(read.events.size).toBe(PARTITIONS)
+})
+
+test('for a delivery nothing is read of what was rejected', async () => {
+  const { search, read } = searching()
+  await search({ deliveryId: 'd1' })
+  expect([read.events.size, read.rejected.size]).toEqual([PARTITIONS, 0])
+})
+
+test('calls of other sources are left out, and what cannot be decoded', async () => {
+  const { search } = searching([{ sourceId: 'app' }, {}], {})
+  const found = await search({ sourceId: 'shop', limit: 100 })
+  const events = found?.items.flatMap((item) => ('event' in item ? item.event.sourceId : [])) ?? []
+  expect(new Set(events)).toEqual(new Set(['shop']))
+  const broken = searching([{}], {
+    rejected: { codec: { decode }, reader: { partitions: 1, read: async () => {} } },
+    events: {
+      codec: { decode: () => ({ ok: false, reason: 'undecodable', message: '' }) },
+      reader: {
+        partitions: 1,
+        read: async (_, onValue) => onValue(Buffer.from('x'), 0, { key: null, timestamp: 1 }),
+      },
+    },
+  })
+  expect((await broken.search({}))?.items).toEqual([])
+})
+
+test('four are under way at most, and one that fails makes room', async () => {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const { search } = searching([], { openOffsets: () => promise })
+  const under = Array.from({ length: 4 }, () => search({}))
+  expect(search({})).toBeUndefined()
+  reject(new Error('no broker'))
+  const ended = await Promise.allSettled(under.map((each) => each ?? Promise.reject(new Error('none'))))
+  expect(ended.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
+  await expect(search({})).rejects.toThrow('no broker')
+})

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import { createTrace, mergeAttempts, nextAttemptTimes } from '../../../../control/activity/events/trace.ts'
+import type { Attempt } from '../../../../schemas/attempt.ts'
+import { anAttempt } from '../../attempts-in-memory.ts'
+
+const SECOND = 1_000
+const ladder = {
+  ladder: [
+    { name: '30s', delayMs: 30 * SECOND },
+    { name: '10m', delayMs: 600 * SECOND },
+    { name: '10m', delayMs: 600 * SECOND },
+  ],
+  windowMs: 24 * 3_600 * SECOND,
+}
+const at = (startedAt: number, fields: Partial<Attempt> = {}) =>
+  anAttempt({ startedAt, durationMs: 10, ...fields })
+const failed = (attempt: number, startedAt: number) =>
+  at(startedAt, { attempt, outcome: 'retry', status: 503, code: 'http_5xx' })
+const putOff = (attempt: number, startedAt: number) =>
+  at(startedAt, { attempt, outcome: 'deferred', status: null, code: 'breaker_open', durationMs: 0 })
+
+describe('the next attempt is expected', () => {
+  test.each<[string, Attempt[], number[]]>([
+    ['when its call comes in', [], [7]],
+    ['at no time, when it was delivered', [failed(1, 10), at(50)], []],
+    ['at no time, when it was cancelled', [at(10, { outcome: 'cancelled', urlIndex: null })], []],
+    ['at no time, when it was given up', [1, 2, 3, 4].map((each) => failed(each, each)), []],
+    ['by the ladder', [failed(1, 10)], [30_020]],
+    ['at any rung, when it was put off', [failed(1, 10), putOff(2, 50)], [30_050, 600_050]],
+  ])('%s', (_, attempts, times) => {
+    expect(nextAttemptTimes(attempts, 7, ladder)).toEqual(times)
+  })
+})
+
+test('what is found twice is one, oldest first', () => {
+  const [one, two] = [failed(1, 10), at(20, { attempt: 2 })]
+  expect(mergeAttempts([two], [one, { ...two }])).toEqual([one, two])
+})
+
+/** A log of one partition, its records written when their attempts had ended. */
+function traced(log: readonly Attempt[], more: { maxMs?: number } = {}) {
+  const sorted = log.toSorted((a, b) => a.startedAt - b.startedAt)
+  const reads: number[] = []
+  let closed = 0
+  const trace = createTrace({
+    openOffsets: async () => ({
+      at: async (_, time) => {
+        const found = sorted.findIndex(({ startedAt, durationMs }) => startedAt + durationMs >= time)
+        return [{ partition: 0, offset: found < 0 ? sorted.length : found }]
+      },
+      close: async () => {
+        closed += 1
+      },
+    }),
+    reader: {
+      partitions: 1,
+      async read({ from, to }, onValue) {
+        reads.push(to - from)
+        for (const [index, attempt] of sorted.slice(from, to).entries())
+          onValue(Buffer.from(JSON.stringify(attempt)), from + index, { key: null, timestamp: 0 })
+      },
+    },
+    codec: { decode: (value) => ({ ok: true, value: JSON.parse(String(value)) }) },
+    ladder,
+    ...more,
+  })
+  return { trace, reads, closed: () => closed }
+}
+
+const incomplete = { deliveryId: 'd1', destinationId: 'crm', receivedAt: 1_000 * SECOND }
+const others = Array.from({ length: 2_000 }, (_, each) =>
+  at(each * SECOND, { deliveryId: `other-${each}`, response: 'd1' }),
+)
+
+describe('attempts that are not held any more', () => {
+  test('are found where each was to come, and few others are read for it', async () => {
+    const [first, second] = [failed(1, 1_003 * SECOND), putOff(2, 1_033 * SECOND)]
+    const third = at(1_633 * SECOND, { attempt: 2 })
+    const { trace, reads, closed } = traced([...others, first, second, third])
+    const found = await trace([incomplete], Number.POSITIVE_INFINITY)
+    expect(found).toEqual(new Map([['d1', [first, second, third]]]))
+    expect(reads.reduce((sum, count) => sum + count, 0)).toBeLessThan(100)
+    expect(closed()).toBe(1)
+  })
+
+  test('are not looked for where all are held', async () => {
+    const { trace, reads } = traced([...others, failed(1, 1_003 * SECOND), at(1_033 * SECOND)])
+    const found = await trace([incomplete], 1_020 * SECOND)
+    expect(found.get('d1')).toHaveLength(1)
+    expect(reads).toHaveLength(1)
+  })
+
+  test('are looked for no longer than there is time', async () => {
+    const { trace, reads } = traced(others, { maxMs: -1 })
+    expect(await trace([incomplete], Number.POSITIVE_INFINITY)).toEqual(new Map([['d1', []]]))
+    expect(reads).toEqual([])
+  })
+
+  test('of none: Kafka is not asked', async () => {
+    const { trace, closed } = traced([])
+    expect(await trace([], 0)).toEqual(new Map())
+    expect(closed()).toBe(0)
+  })
+})

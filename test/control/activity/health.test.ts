@@ -1,0 +1,209 @@
+import { expect, test } from 'vitest'
+import { createHealth } from '../../../control/activity/health/health.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import { api, VIEW } from '../api.ts'
+import { anAttempt, attemptsHeld } from '../attempts-in-memory.ts'
+import { deadHeld } from '../dead-in-memory.ts'
+import { crm } from '../in-memory.ts'
+
+const now = Date.parse('2026-01-02T03:04:05.678Z')
+const erp = {
+  ...crm,
+  id: 'erp',
+  webhooks: [
+    { url: 'https://erp.example/a', headers: {} },
+    { url: 'https://erp.example/b', headers: {} },
+  ],
+}
+const failed = (fields: Partial<Attempt> = {}) =>
+  anAttempt({ outcome: 'retry', status: 503, code: 'http_5xx', response: 'sorry', ...fields })
+
+function held(attempts: readonly Attempt[] = [], before: readonly Attempt[] = []) {
+  const destinations = new Map([crm, erp].map((each) => [each.id, each]))
+  const health = createHealth({ destinations, now: () => now })
+  for (const attempt of before) health.attempt(attempt)
+  health.begin(before)
+  for (const attempt of attempts) health.attempt(attempt)
+  return health
+}
+
+const ask = (health: ReturnType<typeof held>, url: string, token?: string) =>
+  api({ destinations: [crm, erp] }, { health }).ask({ url, ...(token && { token }) })
+
+test('a destination of which nothing was heard has sixty empty minutes, and its webhooks are not known', async () => {
+  const { status, json } = await ask(held(), '/api/destinations/crm/health', VIEW)
+  expect(status).toBe(200)
+  expect(json.minutes).toHaveLength(60)
+  expect(json.minutes.at(-1)).toEqual({
+    at: '2026-01-02T03:04:00.000Z',
+    delivered: 0,
+    rejected: 0,
+    retry: 0,
+    refused: 0,
+    deferred: 0,
+    dead: 0,
+    p50: null,
+    p99: null,
+  })
+  expect(json.endpoints).toEqual([
+    { urlIndex: 0, state: 'idle', breaker: 'unknown', since: null, lastError: null, lastDeliveredAt: null },
+  ])
+})
+
+test('POSTs are counted by what came of them, deliveries that were given up, and each webhook has its last error', async () => {
+  const health = held([
+    anAttempt({ startedAt: now - 1_000, durationMs: 10 }),
+    failed({ startedAt: now - 900 }),
+    failed({ startedAt: now - 800, status: 500, response: null }),
+    anAttempt({ startedAt: now - 700, outcome: 'deferred', code: 'queue_full', durationMs: 0 }),
+    anAttempt({
+      startedAt: now - 600,
+      outcome: 'refused',
+      code: 'tls_expired',
+      status: null,
+      destinationId: 'erp',
+      urlIndex: 1,
+    }),
+    anAttempt({ startedAt: now - 500, outcome: 'cancelled', urlIndex: null, destinationId: 'erp' }),
+  ])
+  health.deadLetter({ destinationId: 'crm', time: now })
+  const { json } = await ask(health, '/api/destinations/crm/health')
+  expect(json.now).toEqual({
+    delivered: 1,
+    rejected: 0,
+    retry: 2,
+    refused: 0,
+    deferred: 1,
+    dead: 1,
+    p50: 12,
+    p99: 12,
+  })
+  expect(json.minutes.at(-1)).toMatchObject({ delivered: 1, retry: 2, deferred: 1, dead: 1 })
+  expect(json.endpoints).toEqual([
+    {
+      urlIndex: 0,
+      state: 'failing',
+      breaker: 'closed',
+      since: null,
+      lastError: { code: 'http_5xx', status: 500, at: '2026-01-02T03:04:04.878Z', response: null },
+      lastDeliveredAt: '2026-01-02T03:04:04.678Z',
+    },
+  ])
+  const other = await ask(health, '/api/destinations/erp/health')
+  expect(other.json.now).toMatchObject({ delivered: 0, refused: 1, deferred: 0 })
+  expect(other.json.endpoints).toMatchObject([
+    { urlIndex: 0, lastError: null },
+    { urlIndex: 1, lastError: { code: 'tls_expired', status: null } },
+  ])
+})
+
+test('a late attempt does not hide a newer one', async () => {
+  const health = held([failed({ startedAt: now, code: 'timeout' }), failed({ startedAt: now - 1 })])
+  const { json } = await ask(health, '/api/destinations/crm/health')
+  expect(json.endpoints).toMatchObject([{ lastError: { code: 'timeout' } }])
+})
+
+test('all destinations are reported at once, with the worst breaker of each', async () => {
+  const open = Array.from({ length: 5 }, (_, each) =>
+    failed({ startedAt: now - 100 + each, destinationId: 'erp' }),
+  )
+  const health = held([...open, anAttempt({ startedAt: now })])
+  expect((await ask(health, '/api/health', VIEW)).json).toMatchObject({
+    items: [
+      { destinationId: 'crm', delivered: 1, breaker: 'closed' },
+      // both of its webhooks are at one origin
+      { destinationId: 'erp', retry: 5, breaker: 'open' },
+    ],
+  })
+})
+
+test('attempts from before the settings were known count for breakers as well', async () => {
+  const open = Array.from({ length: 5 }, (_, each) => failed({ startedAt: now - 100 + each }))
+  const { json } = await ask(held([], open), '/api/destinations/crm/health')
+  expect(json).toMatchObject({ now: { retry: 5 }, endpoints: [{ breaker: 'open' }] })
+})
+
+test('an attempt from before then counts once', async () => {
+  const few = Array.from({ length: 3 }, (_, each) => failed({ startedAt: now - 100 + each }))
+  const { json } = await ask(held([], few), '/api/destinations/crm/health')
+  expect(json.endpoints).toMatchObject([{ breaker: 'closed' }])
+})
+
+test('of a destination that is not there: 404', async () => {
+  expect(await ask(held(), '/api/destinations/gone/health')).toMatchObject({
+    status: 404,
+    json: { code: 'not_found', message: 'There is no destination gone' },
+  })
+})
+
+test('when attempts or dead letters could not be read for a while, old state is not reported as current', async () => {
+  for (const parts of [attemptsHeld([], { isFresh: () => false }), deadHeld([], { isFresh: () => false })]) {
+    const { ask, app, close } = api({ destinations: [crm] }, parts)
+    await app.ready()
+    for (const url of ['/api/health', '/api/destinations/crm/health'])
+      expect(await ask({ url })).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+    const stream = ask({ url: '/api/health/stream' })
+    await ask({ url: '/api/health' })
+    await close()
+    expect((await stream).text).toContain('event: unavailable\ndata: {"event":"health"}')
+  }
+})
+
+test.each([
+  ['while it is followed', true],
+  ['before the start', false],
+])('what a clock that is ahead tells %s is of now: the next answer is newer', async (_, isFollowed) => {
+  const ahead = Array.from({ length: 5 }, () => failed({ startedAt: now + 600_000 }))
+  const health = isFollowed ? held(ahead) : held([], ahead)
+  health.deadLetter({ destinationId: 'crm', time: now + 600_000 })
+  const endpoint = async () => (await ask(health, '/api/destinations/crm/health')).json.endpoints[0]
+  expect(await endpoint()).toMatchObject({
+    breaker: 'open',
+    since: expect.stringMatching(/^2026-01-02T03:04:05/),
+    lastError: { at: '2026-01-02T03:04:05.678Z' },
+  })
+  const { json } = await ask(health, '/api/destinations/crm/health')
+  expect(json.now).toMatchObject({ retry: 5, dead: 1 })
+  health.attempt(anAttempt({ startedAt: now, durationMs: 20 }))
+  expect(await endpoint()).toMatchObject({ breaker: 'closed' })
+})
+
+const rejected = (fields: Partial<Attempt> = {}) =>
+  anAttempt({ outcome: 'rejected', status: 404, code: 'http_404', response: 'no such path', ...fields })
+
+test('a webhook whose last answer was 3xx or 4xx is rejecting, shows that status, and has a closed breaker', async () => {
+  const health = held([anAttempt({ startedAt: now - 900 }), rejected({ startedAt: now - 800 })])
+  const { json } = await ask(health, '/api/destinations/crm/health')
+  expect(json.now).toMatchObject({ delivered: 1, rejected: 1, retry: 0 })
+  expect(json.endpoints).toMatchObject([
+    {
+      state: 'rejecting',
+      breaker: 'closed',
+      lastError: { code: 'http_404', status: 404, response: 'no such path' },
+    },
+  ])
+  const { json: overview } = await ask(health, '/api/health')
+  expect(overview.items).toMatchObject([
+    { destinationId: 'crm', rejected: 1, state: 'rejecting' },
+    { state: 'idle' },
+  ])
+  health.attempt(anAttempt({ startedAt: now - 700 }))
+  expect((await ask(health, '/api/destinations/crm/health')).json.endpoints).toMatchObject([
+    { state: 'healthy' },
+  ])
+})
+
+test('two destinations with the same URL are two webhooks: the breaker of one says nothing about the other', () => {
+  const twin = { ...crm, id: 'twin' }
+  const health = createHealth({
+    destinations: new Map([crm, twin].map((each) => [each.id, each])),
+    now: () => now,
+  })
+  health.begin([])
+  for (let each = 5; each > 0; each--) health.attempt(failed({ startedAt: now - each * 10 }))
+  health.attempt(anAttempt({ destinationId: 'twin', startedAt: now - 5 }))
+  expect([health.lastMinute(crm), health.lastMinute(twin)]).toMatchObject([
+    { breaker: 'open', state: 'failing' },
+    { breaker: 'closed', state: 'healthy' },
+  ])
+})

@@ -1,0 +1,106 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createRates, followIngestRate } from '../../../control/activity/ingest-rate.ts'
+import type { Offsets } from '../../../kafka/admin/offsets.ts'
+import { api } from '../api.ts'
+
+const MINUTE = 60_000
+const now = 1_000 * MINUTE + 20_000
+const total = (calls: number, rejected = 0) => ({ calls, rejected })
+
+describe('rates', () => {
+  test('of a minute are what came between its beginning and its end; of the present one up to now', () => {
+    const rates = createRates()
+    rates.minute(now - 20_000 - MINUTE, total(100, 5))
+    rates.minute(now - 20_000, total(160, 6))
+    rates.measure(now - 2_000, total(170, 6))
+    rates.measure(now, total(190, 7))
+    const { perSecond, rejectedPerSecond, minutes } = rates.of(now)
+    expect([perSecond, rejectedPerSecond]).toEqual([10, 0.5])
+    expect(minutes).toHaveLength(60)
+    expect(minutes.slice(-3)).toEqual([
+      { at: now - 20_000 - 2 * MINUTE, ...total(0) },
+      { at: now - 20_000 - MINUTE, ...total(60, 1) },
+      { at: now - 20_000, ...total(30, 1) },
+    ])
+  })
+
+  test('of now are those of ten seconds', () => {
+    const rates = createRates()
+    for (let ago = 30; ago >= 0; ago--) rates.measure(now - ago * 1_000, total(ago > 10 ? 0 : 50))
+    expect(rates.of(now).perSecond).toBe(0)
+    rates.measure(now + 1_000, total(60))
+    expect(rates.of(now).perSecond).toBe(1)
+  })
+
+  test('of a topic that was made anew are none', () => {
+    const rates = createRates()
+    rates.measure(now - 1_000, total(100))
+    rates.measure(now, total(0))
+    expect(rates.of(now).perSecond).toBe(0)
+  })
+
+  test('of one look are not known yet', () => {
+    const rates = createRates()
+    expect(rates.of(now)).toMatchObject({ perSecond: 0, rejectedPerSecond: 0 })
+    rates.measure(now, total(5))
+    expect(rates.of(now).perSecond).toBe(0)
+  })
+})
+
+describe('what comes in', () => {
+  function followed(offsets: Partial<Offsets>) {
+    const failures: unknown[] = []
+    let opened = 0
+    const ingest = followIngestRate({
+      async open() {
+        opened += 1
+        return {
+          bounds: async (topic: string) => [
+            { partition: 0, low: 0, end: topic === 'events' ? 70 : 3 },
+            { partition: 1, low: 0, end: topic === 'events' ? 30 : 0 },
+          ],
+          at: async (topic: string) => [{ partition: 0, offset: topic === 'events' ? 60 : 1 }],
+          close: async () => {},
+          ...offsets,
+        } as Offsets
+      },
+      onFailed: (error) => void failures.push(error),
+      everyMs: 5,
+      staleMs: 60,
+    })
+    onTestFinished(() => ingest.close())
+    return { ...ingest, failures, opened: () => opened }
+  }
+
+  test('is computed from what Kafka knows of the last hour', async () => {
+    const { loaded, isLoaded, latest } = followed({})
+    expect([isLoaded(), latest()]).toEqual([false, undefined])
+    await loaded
+    expect(latest()?.minutes.at(-1)).toMatchObject({ calls: 40, rejected: 2 })
+  })
+
+  test('is not reported after a while without an answer from Kafka; then Kafka is asked again', async () => {
+    let fails = false
+    const { loaded, latest, failures, opened } = followed({
+      at: async () => {
+        if (fails) throw new Error('no broker')
+        return []
+      },
+    })
+    await loaded
+    fails = true
+    await expect.poll(latest).toBeUndefined()
+    expect(failures.length).toBeGreaterThan(0)
+    const before = opened()
+    fails = false
+    await expect.poll(latest).toBeDefined()
+    expect(opened()).toBeGreaterThanOrEqual(before)
+  })
+})
+
+test('asked for while Kafka is away: 503', async () => {
+  expect(await api().ask({ url: '/api/ingest' })).toMatchObject({
+    status: 503,
+    json: { code: 'unavailable' },
+  })
+})

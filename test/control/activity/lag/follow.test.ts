@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { followLag } from '../../../../control/activity/lag/follow.ts'
+import type { Bounds, Offsets } from '../../../../kafka/admin/offsets.ts'
+import { until } from '../../../helpers/until.ts'
+import { aReading } from '../../lag-in-memory.ts'
+
+const EVERY_MS = 20
+
+/** Ten records, of which none is settled. `answer` stands in for Kafka at each look. @param staleMs longer than any wait here, unless told. */
+function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), staleMs = 600_000) {
+  const failures: unknown[] = []
+  let [opened, open, observations, underWay, most] = [0, 0, 0, 0, 0]
+  const offsets = (): Offsets => ({
+    topics: async () => ['events'],
+    committed: async () => [{ topic: 'events', partition: 0, offset: 0, ahead: '' }],
+    owned: async () => new Map(),
+    async bounds() {
+      observations += 1
+      underWay += 1
+      most = Math.max(most, underWay)
+      const bounds = await answer().finally(() => {
+        underWay -= 1
+      })
+      return [{ partition: 0, low: 0, end: 10, ...bounds }]
+    },
+    // all of it came between twenty and ten seconds ago
+    at: async (_, time) => [{ partition: 0, offset: time < Date.now() - 15_000 ? 0 : 10 }],
+    async close() {
+      open -= 1
+    },
+  })
+  const lag = followLag({
+    async open() {
+      opened += 1
+      open += 1
+      return offsets()
+    },
+    groupTopics: (topics) => topics.map((topic) => aReading({ topic })),
+    onFailed: (error) => failures.push(error),
+    everyMs: EVERY_MS,
+    observations: 3,
+    staleMs,
+  })
+  onTestFinished(lag.close)
+  return {
+    lag,
+    failures,
+    opened: () => opened,
+    open: () => open,
+    observations: () => observations,
+    most: () => most,
+    status: () => lag.latest()?.items[0]?.status,
+  }
+}
+
+test('nothing is reported before the first observation, then its result', async () => {
+  const { lag } = followed()
+  expect([lag.isLoaded(), lag.latest()]).toEqual([false, undefined])
+  await lag.loaded
+  expect([lag.isLoaded(), lag.latest()?.items]).toMatchObject([true, [{ group: 'router', end: 10, lag: 10 }]])
+})
+
+test('the first look says how long that has waited which was there before', async () => {
+  const { lag } = followed()
+  await lag.loaded
+  const seconds = lag.latest()?.items[0]?.lagSeconds
+  expect(seconds).toBeGreaterThan(19)
+  expect(seconds).toBeLessThan(30)
+})
+
+test('one look after the other, not more often than told, and each is shown', async () => {
+  const began = performance.now()
+  const { lag, observations, status } = followed()
+  await lag.loaded
+  const first = lag.latest()?.at ?? 0
+  await until(() => observations() >= 10)
+  // nine times; the first timer counts from the beginning of this turn, which may have been a while before
+  expect(performance.now() - began).toBeGreaterThan(8 * EVERY_MS)
+  expect(lag.latest()?.at).toBeGreaterThan(first)
+  expect(status()).toBe('stop')
+})
+
+test('a look that takes long is waited for: there are never two at once', async () => {
+  let answer = Promise.withResolvers<Partial<Bounds>>()
+  const { observations, most } = followed(() => answer.promise)
+  await until(() => observations() === 1)
+  await sleep(5 * EVERY_MS)
+  expect(observations()).toBe(1)
+  const { resolve } = answer
+  answer = Promise.withResolvers()
+  resolve({})
+  await until(() => observations() === 2)
+  expect(most()).toBe(1)
+  answer.resolve({})
+})
+
+test('a failed observation is reported, the next has a new connection, and earlier ones still count', async () => {
+  let answer = async (): Promise<object> => ({})
+  const { failures, opened, open, lag, status } = followed(() => answer())
+  await until(() => status() === 'stop')
+  expect(opened()).toBe(1)
+  answer = () => Promise.reject(new Error('away'))
+  await until(() => failures.length > 1)
+  const at = lag.latest()?.at ?? 0
+  const { promise: next, resolve } = Promise.withResolvers<object>()
+  onTestFinished(() => resolve({}))
+  // one look, of three that say what state it is
+  answer = async () => {
+    answer = () => next
+    return {}
+  }
+  await until(() => (lag.latest()?.at ?? 0) > at)
+  expect([failures[0], open(), status()]).toEqual([new Error('away'), 1, 'stop'])
+  expect(opened()).toBe(1 + failures.length)
+})
+
+/** Kafka, until it is away. */
+function broker() {
+  let isAway = false
+  return {
+    setAway: (away: boolean) => {
+      isAway = away
+    },
+    answer: async () => {
+      if (isAway) throw new Error('away')
+      return {}
+    },
+  }
+}
+
+test('an observation from a while ago is still reported', async () => {
+  const { setAway, answer } = broker()
+  const { lag, failures } = followed(answer)
+  await lag.loaded
+  setAway(true)
+  await until(() => failures.length > 1)
+  expect(lag.latest()).toBeDefined()
+})
+
+test('an observation that is too old is not reported, until Kafka answers again', async () => {
+  const { setAway, answer } = broker()
+  const { lag } = followed(answer, 200)
+  await lag.loaded
+  setAway(true)
+  await until(() => lag.latest() === undefined)
+  expect(lag.isLoaded()).toBe(true)
+  setAway(false)
+  await until(() => lag.latest())
+})
+
+test('once closed, it observes no more, holds no connection, and reports no failure', async () => {
+  const { promise, reject } = Promise.withResolvers<Partial<Bounds>>()
+  const { lag, observations, open, failures } = followed(() => promise)
+  await until(() => observations() === 1)
+  const closed = lag.close()
+  reject(new Error('disconnected'))
+  await closed
+  await sleep(3 * EVERY_MS)
+  expect([observations(), open(), failures]).toEqual([1, 0, []])
+})
+
+test('closed between two looks it holds no connection either', async () => {
+  const { lag, open } = followed()
+  await lag.loaded
+  expect(open()).toBe(1)
+  await lag.close()
+  expect(open()).toBe(0)
+})

@@ -1,0 +1,270 @@
+import { describe, expect, test } from 'vitest'
+import { createHistory, createHour, type History } from '../../../../control/activity/lag/history.ts'
+import type { PartitionOffsets } from '../../../../control/activity/lag/observe.ts'
+import type { LagItem } from '../../../../control/activity/lag/status.ts'
+import { api, VIEW } from '../../api.ts'
+import { aLagItem, aReading, aSeen, lagHeld } from '../../lag-in-memory.ts'
+
+const OBSERVATIONS = 3
+const EVERY_MS = 2_000
+
+/** Looks every two seconds, each at one partition. @returns what is told after each. */
+function told(
+  observations: readonly Partial<PartitionOffsets>[],
+  history: History = createHistory(OBSERVATIONS),
+): LagItem[] {
+  return observations.flatMap((fields, index) => history.add({ at: index * EVERY_MS, seen: [aSeen(fields)] }))
+}
+const last = (...args: Parameters<typeof told>) => told(...args).at(-1)
+
+test('a partition is reported with its figures', () => {
+  expect(told([{ end: 100, committed: 90 }])).toEqual([
+    {
+      group: 'router',
+      topic: 'events',
+      partition: 0,
+      end: 100,
+      committed: 90,
+      lag: 10,
+      lagSeconds: null,
+      status: 'ok',
+    },
+  ])
+})
+
+describe('lag in records is', () => {
+  test.each<[what: string, seen: Partial<PartitionOffsets>, expected: Partial<LagItem>]>([
+    ['none at the end', { end: 100, committed: 100 }, { lag: 0, lagSeconds: 0 }],
+    ['what lies between', { end: 100, committed: 40 }, { lag: 60 }],
+    [
+      'counted from the first that there is, when nothing is committed',
+      { low: 30, end: 100, committed: null },
+      { lag: 70, committed: null },
+    ],
+    [
+      'counted from the first that there is, when what was committed is gone',
+      { low: 30, end: 100, committed: 10 },
+      { lag: 70, committed: 10 },
+    ],
+    [
+      'none when more is committed than there is, as the topic was made anew',
+      { end: 5, committed: 100 },
+      { lag: 0, lagSeconds: 0 },
+    ],
+    ['none in an empty partition', { end: 0, committed: null }, { lag: 0, lagSeconds: 0, committed: null }],
+  ])('%s', (_, seen, expected) => {
+    expect(told([seen])[0]).toMatchObject(expected)
+  })
+})
+
+describe('lag in seconds is', () => {
+  test('how long ago the oldest record came that is not settled', () => {
+    // 20 records between the looks at 2 s and 4 s: the 11th came about in the middle
+    const item = last([{ end: 90 }, { end: 100 }, { end: 120, committed: 110 }])
+    expect(item).toMatchObject({ lag: 10, lagSeconds: 1 })
+  })
+  test('more with each look, while nothing is settled', () => {
+    const items = told([{ end: 90 }, { end: 91 }, { end: 91 }, { end: 91 }])
+    expect(items.map(({ lagSeconds }) => lagSeconds)).toEqual([0, 1, 3, 5])
+  })
+  test('not known of what was there before the first look', () => {
+    expect(
+      last([
+        { end: 100, committed: 50 },
+        { end: 120, committed: 99 },
+      ]),
+    ).toMatchObject({ lagSeconds: null })
+  })
+  test('known of that when Kafka was asked', () => {
+    const history = createHistory(OBSERVATIONS)
+    history.begin(
+      'events',
+      new Map([
+        [
+          0,
+          [
+            { offset: 0, at: -90_000 },
+            { offset: 40, at: -30_000 },
+            { offset: 60, at: -10_000 },
+          ],
+        ],
+      ]),
+    )
+    expect([history.knows('events'), history.knows('deliveries')]).toEqual([true, false])
+    expect(told([{ end: 100, committed: 50 }], history)[0]?.lagSeconds).toBe(19.5)
+  })
+  test('none as soon as all is settled', () => {
+    expect(last([{ end: 90 }, { end: 100 }, { end: 100, committed: 100 }])).toMatchObject({ lagSeconds: 0 })
+  })
+})
+
+describe('a rung', () => {
+  const rung = aReading({ group: 'deliverer.rungs', topic: 'deliveries.retry.5s', delayMs: 5_000 })
+  const on = (fields: Partial<PartitionOffsets>) => ({ groupTopic: rung, committed: 90, ...fields })
+
+  test('holds records that are not due: that is lag in records, and no delay', () => {
+    const items = told([
+      on({ end: 95, front: 90 }),
+      on({ end: 96, front: 90 }),
+      on({ end: 97, front: 90 }),
+      on({ end: 98, front: 90 }),
+    ])
+    expect(items.at(-1)).toMatchObject({ lag: 8, lagSeconds: 0, status: 'ok' })
+  })
+  test('is late by as much as its oldest record is past due', () => {
+    // record 90 became due between the looks at 2 s and 4 s
+    const items = told([
+      on({ end: 95, front: 90 }),
+      on({ end: 95, front: 90 }),
+      on({ end: 95, front: 91 }),
+      on({ end: 95, front: 95 }),
+    ])
+    expect(items.map(({ lagSeconds }) => lagSeconds)).toEqual([0, 0, 1, 3])
+  })
+  test('without a consumer has stopped once records stay past due', () => {
+    const observations = [90, 91, 92, 93, 94].map((front) => on({ end: 99, front, owned: false }))
+    expect(told(observations).map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok', 'stop'])
+  })
+})
+
+describe('state', () => {
+  test('records that came since the look before were given no time yet', () => {
+    const observations = [100, 110, 120, 130, 140].map((end) => ({ end, committed: end - 10 }))
+    expect(last(observations)).toMatchObject({ lag: 10, status: 'ok' })
+  })
+  test('records that were there at the look before, look after look, are too many', () => {
+    const observations = [100, 110, 120, 130, 140].map((end) => ({ end, committed: end - 25 }))
+    expect(last(observations)).toMatchObject({ lag: 25, status: 'warn' })
+  })
+  test('no consumer and nothing committed: stop', () => {
+    expect(last([{}, {}, {}, {}].map(() => ({ owned: false })))).toMatchObject({ status: 'stop' })
+  })
+  test('no consumer now, but something committed: not yet', () => {
+    const observations = [90, 90, 91, 91].map((committed) => ({ committed, owned: false }))
+    expect(last(observations)).toMatchObject({ status: 'ok' })
+  })
+  test('somebody there and nothing committed: stall', () => {
+    expect(last([{}, {}, {}, {}])).toMatchObject({ status: 'stall' })
+  })
+  test('a commit that tells of records settled out of order is one', () => {
+    const observations = ['', 's1:Ag==', 's1:Ag==', 's1:Ag=='].map((ahead) => ({ ahead, owned: false }))
+    expect(told(observations).at(-1)).toMatchObject({ status: 'stall', lag: 10, committed: 90 })
+    expect(last([...observations, { ahead: 's1:Ag==', owned: false }])).toMatchObject({ status: 'stop' })
+  })
+  test('turned back: rewind', () => {
+    expect(last([{ committed: 100 }, { committed: 100 }, { committed: 20 }])).toMatchObject({
+      status: 'rewind',
+      lag: 80,
+    })
+  })
+  test('records that Kafka has removed move the place to go on at: that is no commit of less', () => {
+    expect(
+      last([
+        { committed: null, low: 0 },
+        { committed: null, low: 50 },
+      ]),
+    ).toMatchObject({ status: 'ok' })
+  })
+})
+
+describe('tasks', () => {
+  const groupTopic = aReading({ group: 'control.tasks', topic: 'tasks', markers: 1 })
+  const on = (end: number, committed: number) => ({ groupTopic, end, front: end - 1, committed })
+
+  test('the marker of the last transaction is not a task that waits', () => {
+    expect(last(Array.from({ length: 5 }, () => on(100, 99)))).toMatchObject({
+      lag: 1,
+      lagSeconds: 0,
+      status: 'ok',
+    })
+  })
+  test('a task waits since it came, not since the marker before it', () => {
+    expect(last([on(100, 99), on(100, 99), on(102, 99)])).toMatchObject({ lag: 3, lagSeconds: 1.5 })
+  })
+})
+
+describe('a replay', () => {
+  const groupTopic = aReading({ group: 'replay.r1', ranges: new Map([[0, { from: 20, to: 60 }]]) })
+
+  test('goes to its end, not to that of the topic, and is of old records', () => {
+    const items = told([
+      { groupTopic, end: 30, committed: 30 },
+      { groupTopic, end: 100, committed: 40 },
+    ])
+    expect(items).toMatchObject([
+      { end: 30, lag: 0, lagSeconds: 0 },
+      { end: 60, lag: 20, lagSeconds: null },
+    ])
+  })
+  test('that has not begun has all of its range before it', () => {
+    expect(told([{ groupTopic, low: 5, committed: null }])[0]).toMatchObject({ committed: null, lag: 40 })
+    expect(told([{ groupTopic, low: 35, committed: null }])[0]).toMatchObject({ committed: null, lag: 25 })
+  })
+  test('that has come there waits for nothing', () => {
+    expect(last([{}, {}, {}, {}].map(() => ({ groupTopic, end: 100, committed: 60 })))).toMatchObject({
+      lag: 0,
+      lagSeconds: 0,
+      status: 'ok',
+    })
+  })
+})
+
+test('what is gone is not reported, and starts afresh when it comes back', () => {
+  const history = createHistory(OBSERVATIONS)
+  const other = aSeen({ partition: 1 })
+  const both = (index: number, seen: PartitionOffsets[]) => history.add({ at: index * EVERY_MS, seen })
+  for (let index = 0; index < 4; index++) both(index, [aSeen(), other])
+  expect(both(4, [aSeen()]).map(({ partition, status }) => [partition, status])).toEqual([[0, 'stall']])
+  expect(both(5, [aSeen(), other]).map(({ status }) => status)).toEqual(['stall', 'ok'])
+  both(6, [])
+  expect(history.knows('events')).toBe(false)
+})
+
+test('two groups of one topic have its times in common, and nothing else', () => {
+  const history = createHistory(OBSERVATIONS)
+  const pair = (index: number, end: number) =>
+    history.add({
+      at: index * EVERY_MS,
+      seen: [
+        aSeen({ end, groupTopic: aReading({ group: 'other' }), owned: false }),
+        aSeen({ end, committed: end }),
+      ],
+    })
+  pair(0, 90)
+  for (const index of [1, 2, 3]) pair(index, 100)
+  expect(pair(4, 100).map(({ group, status, lagSeconds }) => [group, status, lagSeconds])).toEqual([
+    ['other', 'stop', 7.9],
+    ['router', 'ok', 0],
+  ])
+})
+
+const begun = Date.parse('2026-01-02T03:00:00.000Z')
+
+test('one observation in ten seconds is stored for an hour, with sums by group', async () => {
+  const hour = createHour()
+  for (let second = 0; second <= 4_000; second += 2)
+    hour.add({
+      at: begun + second * 1_000,
+      items: [
+        aLagItem({ lag: second, lagSeconds: null }),
+        aLagItem({ partition: 1, lag: 1, lagSeconds: 2 }),
+        aLagItem({ group: 'deliverer', lagSeconds: null }),
+      ],
+    })
+  expect(hour.all()).toHaveLength(360)
+  const { ask } = api({}, lagHeld([], { hour: hour.all }))
+  const { json } = await ask({ url: '/api/lag/hour', token: VIEW })
+  expect(json.items.at(-1)).toEqual({
+    at: '2026-01-02T04:06:40.000Z',
+    groups: [
+      { group: 'router', lag: 4_001, lagSeconds: 2 },
+      { group: 'deliverer', lag: 10, lagSeconds: null },
+    ],
+  })
+})
+
+test('a clock that was set back starts afresh from there', () => {
+  const hour = createHour()
+  for (const at of [10, 30, 20]) hour.add({ at: at * 1_000, items: [] })
+  expect(hour.all().map(({ at }) => at)).toEqual([10_000, 20_000])
+})

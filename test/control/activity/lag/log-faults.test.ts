@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { withLoss } from '../../../../control/activity/lag/log-faults.ts'
+import type { Loss } from '../../../../kafka/admin/lost-records.ts'
+
+const loss = (fields: Partial<Loss> = {}): Loss => ({
+  ...{ at: 1_000_000, topic: 'events', partition: 0, cause: 'truncated', seenBy: 'router' },
+  ...{ offset: 500, to: 300, lost: 200, unread: 0 },
+  ...fields,
+})
+const all = (...losses: Loss[]) => losses.reduce<ReturnType<typeof withLoss>>(withLoss, [])
+
+test('what several readers have noticed is one fault, as large as any of them knows', () => {
+  const faults = all(
+    loss(),
+    loss({ seenBy: 'producer', offset: 450, lost: 150 }),
+    loss({ seenBy: 'tail', lost: 220, unread: 20, at: 1_000_500 }),
+  )
+  expect(faults).toHaveLength(1)
+  expect(faults[0]).toMatchObject({ lost: 220, unread: 20, seenByAll: ['router', 'producer', 'tail'] })
+})
+
+test.each([
+  ['of another partition', { partition: 1 }],
+  ['of another topic', { topic: 'deliveries' }],
+  ['with another cause', { cause: 'removed' }],
+  ['at another place', { to: 200 }],
+  ['an hour later', { at: 1_000_000 + 3_600_000 }],
+] as const)('one %s is another fault', (_, fields) => {
+  expect(all(loss(), loss(fields))).toHaveLength(2)
+})
+
+test('the newest comes first, and their number is limited', () => {
+  const faults = all(
+    ...Array.from({ length: 150 }, (_, index) => loss({ partition: index, at: 1_000_000 + index })),
+  )
+  expect(faults).toHaveLength(100)
+  expect(faults[0]?.partition).toBe(149)
+})

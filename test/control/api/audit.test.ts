@@ -1,0 +1,213 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { changesOf } from '../../../control/settings/changes.ts'
+import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
+import { ADMIN, api, VIEW } from '../api.ts'
+import { crm, shop } from '../in-memory.ts'
+
+const XHR = { 'x-requested-with': 'console' }
+
+/** The lines of changes, without what every line has. */
+const audited = (lines: readonly string[]) =>
+  lines
+    .map((line) => JSON.parse(line))
+    .filter(({ audit }) => audit)
+    .map(({ level: _, time: __, pid: ___, hostname: ____, audit: _____, msg: ______, ...line }) => line)
+
+describe('each change is one line: who, what, and what is different', () => {
+  test('a record that is made, replaced and removed', async () => {
+    const { ask, lines } = api({ sources: [shop] })
+    const destination = { id: 'crm', name: 'CRM', webhooks: [{ url: 'https://crm.example/hook' }] }
+    await ask({ method: 'POST', url: '/api/destinations', body: destination })
+    const body = { ...destination, name: 'CRM 2', sourceIds: ['shop'], standardWebhooks: true }
+    const url = '/api/destinations/crm'
+    await ask({ method: 'PUT', url, body, headers: { 'if-match': '1' } })
+    await ask({ method: 'DELETE', url })
+    const by = { who: 'admin', by: 'bearer', address: '127.0.0.1', what: 'destination', id: 'crm' }
+    expect(audited(lines)).toEqual([
+      {
+        ...by,
+        outcome: 'created',
+        version: 1,
+        changes: {
+          '/name': { to: 'CRM' },
+          '/type': { to: 'Webhooks' },
+          '/enabled': { to: true },
+          '/sourceIds': { to: [] },
+          '/webhooks/0/url': { to: 'https://crm.example/***' },
+        },
+      },
+      {
+        ...by,
+        outcome: 'replaced',
+        version: 2,
+        changes: {
+          '/name': { from: 'CRM', to: 'CRM 2' },
+          '/sourceIds': { from: [], to: ['shop'] },
+          '/standardWebhooks': { to: true },
+        },
+      },
+      {
+        ...by,
+        outcome: 'removed',
+        changes: {
+          '/name': { from: 'CRM 2' },
+          '/type': { from: 'Webhooks' },
+          '/enabled': { from: true },
+          '/sourceIds': { from: ['shop'] },
+          '/standardWebhooks': { from: true },
+          '/webhooks/0/url': { from: 'https://crm.example/***' },
+        },
+      },
+    ])
+  })
+
+  test('who has signed in, and out', async () => {
+    const { ask, lines } = api()
+    const session = { method: 'POST', url: '/api/session', body: { token: VIEW }, token: '' }
+    const { headers } = await ask(session)
+    const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
+    await ask({ ...session, method: 'DELETE', headers: { cookie, ...XHR } })
+    const from = { who: 'view', address: '127.0.0.1', session: cookie.split('.')[2], what: 'session' }
+    expect(audited(lines)).toEqual([
+      { ...from, by: 'bearer', outcome: 'created' },
+      { ...from, by: 'cookie', outcome: 'removed' },
+    ])
+    expect(lines.join()).not.toContain(cookie.split('.')[3])
+  })
+
+  test('a change by cookie', async () => {
+    const { ask, lines } = api()
+    const { headers } = await ask({ method: 'POST', url: '/api/session', body: { token: ADMIN }, token: '' })
+    const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
+    const made = { method: 'POST', url: '/api/sources', body: { name: 'Shop' }, token: '' }
+    await ask({ ...made, headers: { cookie, ...XHR } })
+    expect(audited(lines)[1]).toMatchObject({ who: 'admin', by: 'cookie', what: 'source' })
+  })
+
+  test('a search for a user, whose id is not in it; other searches are none', async () => {
+    const events = { search: async () => ({ items: [], next: null, searchedSince: null }) }
+    const { ask, lines } = api({ sources: [shop] }, { events })
+    await ask({ url: '/api/events?messageId=m1' })
+    await ask({ url: '/api/events?userId=jane@example.com' })
+    await ask({ url: '/api/events?anonymousId=anon-jane', token: VIEW })
+    const line = { by: 'bearer', address: '127.0.0.1', what: 'search', outcome: 'searched' }
+    expect(audited(lines)).toEqual([
+      { ...line, who: 'admin' },
+      { ...line, who: 'view' },
+    ])
+    expect(lines.join()).not.toContain('jane')
+  })
+
+  test('a deletion, with how many users it is of and none of their ids', async () => {
+    const { ask, lines } = api({ sources: [shop], destinations: [crm] })
+    const body = { id: 'ticket', userIds: ['jane@example.com', 'joe@example.com'], suppress: true }
+    await ask({ method: 'POST', url: '/api/deletions', body })
+    const counted = { users: 2, deletes: 2, sourceIds: ['shop'], suppressed: true }
+    expect(audited(lines)).toEqual([
+      {
+        who: 'admin',
+        by: 'bearer',
+        address: '127.0.0.1',
+        what: 'deletion',
+        outcome: 'created',
+        id: 'ticket',
+        ...counted,
+      },
+    ])
+    expect(lines.join()).not.toContain('example.com')
+  })
+
+  test('a suppression, without the id of its user', async () => {
+    const { ask, lines } = api({ sources: [shop] })
+    const body = { sourceId: 'shop', userId: 'jane@example.com' }
+    await ask({ method: 'POST', url: '/api/suppressions', body })
+    expect(audited(lines)).toMatchObject([
+      {
+        what: 'suppression',
+        outcome: 'created',
+        changes: { '/sourceId': { to: 'shop' }, '/userId': 'changed' },
+      },
+    ])
+    expect(lines.join()).not.toContain('jane')
+  })
+
+  test('one of which nobody knows whether it was made; and none that was refused', async () => {
+    const writer: Pick<FencedWriter, 'write'> = {
+      async write(decide) {
+        decide()
+        return { ok: false, unavailable: new Error('no broker') }
+      },
+    }
+    const post = { method: 'POST', url: '/api/sources' }
+    const away = api({}, { writer })
+    expect((await away.ask({ ...post, body: { name: 'Shop' } })).status).toBe(503)
+    expect(audited(away.lines)).toMatchObject([{ what: 'source', outcome: 'unavailable' }])
+    const there = api()
+    expect((await there.ask({ ...post, body: {} })).status).toBe(400)
+    expect(audited(there.lines)).toEqual([])
+  })
+})
+
+describe('what is different', () => {
+  const webhook = (url: string, headers = {}) => ({ webhooks: [{ url, headers }] })
+
+  test.each<[string, object, object, object]>([
+    ['nothing', shop, { ...shop, version: 9, updatedAt: 'later' }, {}],
+    ['a secret', { sharedSecret: 'a' }, { sharedSecret: 'b' }, { '/sharedSecret': 'changed' }],
+    ['a secret that is new', {}, { previousSecret: 'b' }, { '/previousSecret': 'changed' }],
+    ['a secret that is gone', { writeKey: 'a' }, {}, { '/writeKey': 'changed' }],
+    [
+      "a webhook's header",
+      webhook('https://a.example/', { 'X-A': '1', 'X-B': '1' }),
+      webhook('https://a.example/', { 'X-A': '1', 'X-B': '2' }),
+      { '/webhooks/0/headers/X-B': 'changed' },
+    ],
+    [
+      'a URL',
+      webhook('https://a.example/x?token=1'),
+      webhook('https://b.example/y?token=1#2'),
+      { '/webhooks/0/url': { from: 'https://a.example/***', to: 'https://b.example/***' } },
+    ],
+    [
+      'a URL behind its path',
+      webhook('https://a.example/?token=1'),
+      webhook('https://a.example/?token=2'),
+      { '/webhooks/0/url': 'changed' },
+    ],
+    [
+      'an object within',
+      { rateLimit: { perSecond: 1, burst: 2 } },
+      { rateLimit: { perSecond: 1, burst: 3 } },
+      { '/rateLimit/burst': { from: 2, to: 3 } },
+    ],
+    ['a list', { eventTypes: ['track'] }, {}, { '/eventTypes': { from: ['track'] } }],
+  ])('%s', (_, old, record, expected) => {
+    expect(changesOf(old, record)).toEqual(expected)
+  })
+
+  test('holds no secret, whatever it is', () => {
+    const secret = fc.string({ minLength: 1 }).map((text) => `planted${text}`)
+    const maybe = fc.option(secret, { nil: undefined })
+    const url = fc
+      .tuple(fc.constantFrom('?', '#', '?a=1&'), secret)
+      .map(([sign, text]) => `https://crm.example/hook${sign}${text}`)
+    const headers = fc.dictionary(fc.constantFrom('X-A', 'x-b', 'url', 'name', '~/'), secret)
+    const record = fc.option(
+      fc.record({
+        name: fc.constantFrom('CRM', 'ERP'),
+        writeKey: maybe,
+        sharedSecret: maybe,
+        previousSecret: maybe,
+        userId: maybe,
+        webhooks: fc.array(fc.record({ url, headers }), { maxLength: 3 }),
+      }),
+      { nil: undefined },
+    )
+    fc.assert(
+      fc.property(record, record, (old, next) => {
+        expect(JSON.stringify(changesOf(old, next))).not.toContain('planted')
+      }),
+    )
+  })
+})

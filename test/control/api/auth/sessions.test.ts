@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest'
+import {
+  createEndedSessions,
+  createSessions,
+  endRecord,
+  SESSION_S,
+} from '../../../../control/api/auth/sessions.ts'
+import { ADMIN, api, VIEW } from '../../api.ts'
+import { shop } from '../../in-memory.ts'
+
+const keys = [Buffer.alloc(32, 7)]
+
+const tokens = { admin: ADMIN, view: VIEW }
+const url = '/api/session'
+const signIn = (token: unknown) => ({ method: 'POST', url, body: { token }, token: '' })
+const XHR = { 'x-requested-with': 'console' }
+
+type ApiResponse = Awaited<ReturnType<ReturnType<typeof api>['ask']>>
+
+/** What a browser sends from then on. */
+const cookieOf = ({ headers }: ApiResponse) => String(headers['set-cookie']).split(';')[0] ?? ''
+
+async function signedIn(ask: ReturnType<typeof api>['ask'], token: string) {
+  const answer = await ask(signIn(token))
+  expect(answer).toMatchObject({ status: 204, text: '' })
+  const cookie = cookieOf(answer)
+  return (asked: Parameters<typeof ask>[0]) =>
+    ask({ ...asked, token: '', headers: { cookie, ...asked.headers } })
+}
+
+describe('signing in', () => {
+  test('with a token gives a cookie that no script reads and no other site sends', async () => {
+    const { headers } = await api().ask(signIn(ADMIN))
+    const [, ...attributes] = String(headers['set-cookie']).split('; ')
+    expect(attributes.sort()).toEqual(['HttpOnly', `Max-Age=${12 * 60 * 60}`, 'Path=/', 'SameSite=Strict'])
+    expect(headers['cache-control']).toBe('no-store')
+  })
+
+  test.each([
+    ['by https through a proxy that is trusted: the cookie is for https alone', ['10.0.0.0/8'], true],
+    ['by https, as somebody says who is not trusted', [], false],
+  ])('%s', async (_, trustProxy, isSecure) => {
+    const { ask } = api({}, { trustProxy })
+    const headers = { 'x-forwarded-proto': 'https' }
+    const { headers: given } = await ask({ ...signIn(ADMIN), from: '10.0.0.7', headers })
+    expect(String(given['set-cookie']).includes('Secure')).toBe(isSecure)
+  })
+
+  test('a session may do what its token may, and shows its role', async () => {
+    const { ask } = api({ sources: [shop] })
+    for (const [token, who] of [
+      [ADMIN, 'admin'],
+      [VIEW, 'view'],
+    ] as const) {
+      const browse = await signedIn(ask, token)
+      expect(await browse({ url })).toMatchObject({ status: 200, json: { who } })
+      const { text } = await browse({ url: '/api/sources/shop' })
+      expect(text.includes(shop.writeKey)).toBe(who === 'admin')
+      const made = await browse({ method: 'POST', url: '/api/sources', body: { name: 'x' }, headers: XHR })
+      expect(made.status).toBe(who === 'admin' ? 201 : 403)
+    }
+  })
+
+  test('with a wrong token, or none', async () => {
+    const { ask } = api()
+    expect(await ask(signIn('wrong'))).toMatchObject({ status: 401, json: { code: 'unauthorized' } })
+    for (const token of [undefined, 5, ''])
+      expect(await ask(signIn(token))).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
+    expect((await ask({ url, token: '' })).status).toBe(401)
+  })
+
+  test('works while the settings are not there yet, as it needs none', async () => {
+    const { ask } = api({}, { probe: { notReady: () => 'loading' } })
+    expect((await ask(signIn(ADMIN))).status).toBe(204)
+  })
+})
+
+describe('a change by cookie', () => {
+  const post = { method: 'POST', url: '/api/sources', body: { name: 'x' } }
+
+  test('needs a header that no other site can have a browser send', async () => {
+    const { ask, topic } = api()
+    const browse = await signedIn(ask, ADMIN)
+    expect(await browse(post)).toMatchObject({ status: 403, json: { code: 'csrf' } })
+    expect(topic.size).toBe(0)
+    expect((await browse({ ...post, headers: XHR })).status).toBe(201)
+  })
+
+  test('is not one by token, which needs no more than that, whatever cookie is with it', async () => {
+    const { ask } = api()
+    const cookie = cookieOf(await ask(signIn(VIEW)))
+    expect((await ask({ ...post, headers: { cookie } })).status).toBe(201)
+    expect((await ask({ ...post, token: 'wrong', headers: { cookie } })).status).toBe(401)
+  })
+})
+
+describe('signing out', () => {
+  test('takes the cookie away, also from who may only view', async () => {
+    const browse = await signedIn(api().ask, VIEW)
+    expect(await browse({ method: 'DELETE', url })).toMatchObject({ status: 403, json: { code: 'csrf' } })
+    const { status, headers } = await browse({ method: 'DELETE', url, headers: XHR })
+    expect(status).toBe(204)
+    expect(headers['set-cookie']).toMatch(/^sluice_session=; Max-Age=0; Path=\/; HttpOnly; SameSite=Strict$/)
+  })
+})
+
+describe('a session that was signed out', () => {
+  const cookieFor = async (ask: ReturnType<typeof api>['ask']) => cookieOf(await ask(signIn(ADMIN)))
+  const out = (cookie: string) => ({ method: 'DELETE', url, token: '', headers: { cookie, ...XHR } })
+  const status = async (ask: ReturnType<typeof api>['ask'], cookie: string) =>
+    (await ask({ url, token: '', headers: { cookie } })).status
+
+  test('is over for whoever has its cookie, and no other is', async () => {
+    const { ask } = api()
+    const [one, other] = [await cookieFor(ask), await cookieFor(ask)]
+    expect((await ask(out(one))).status).toBe(204)
+    expect([await status(ask, one), await status(ask, other)]).toEqual([401, 200])
+  })
+
+  test('is not said to be over while Kafka does not answer', async () => {
+    const taskWriter = { write: async () => ({ ok: false, unavailable: new Error('away') }) as const }
+    const { ask, lines } = api({}, { taskWriter })
+    const cookie = await cookieFor(ask)
+    const answer = await ask(out(cookie))
+    expect(answer).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+    expect(answer.headers).not.toHaveProperty('set-cookie')
+    expect(await status(ask, cookie)).toBe(200)
+    expect(lines.join()).toMatch(/"what":"session","outcome":"unavailable"/)
+  })
+
+  test('is known from its record until it has expired by a clock that is an hour behind', () => {
+    const ended = createEndedSessions()
+    const { key, value } = endRecord({ id: 'abc', until: 1_000 })
+    expect(ended.apply(String(key), Buffer.from(value ?? ''))).toBe(true)
+    expect([ended.has('abc'), ended.expired(1_000_000), ended.expired(1_000_001)]).toEqual([
+      true,
+      [],
+      ['abc'],
+    ])
+    ended.apply('session/abc', undefined)
+    expect(ended.has('abc')).toBe(false)
+    ended.apply('session/broken', Buffer.from('{'))
+    expect(ended.has('broken')).toBe(true)
+    expect(ended.apply('replay/r1', Buffer.from('{}'))).toBe(false)
+  })
+})
+
+describe('by https', () => {
+  const proxied = { from: '10.0.0.7', headers: { 'x-forwarded-proto': 'https' } }
+
+  test('the cookie is for this host alone, and one that another host can set is none', async () => {
+    const { ask } = api({}, { trustProxy: ['10.0.0.0/8'] })
+    const cookie = cookieOf(await ask({ ...signIn(ADMIN), ...proxied }))
+    expect(cookie).toMatch(/^__Host-sluice_session=/)
+    const asking = (name: string) =>
+      ask({ url, token: '', from: proxied.from, headers: { ...proxied.headers, cookie: name } })
+    expect((await asking(cookie)).status).toBe(200)
+    expect((await asking(cookie.replace('__Host-', ''))).status).toBe(401)
+  })
+})
+
+test('wrong tokens are logged with their address, and counted, until there are too many', async () => {
+  const { ask, lines } = api({}, { trustProxy: ['10.0.0.0/8'] })
+  const headers = { 'x-forwarded-for': '203.0.113.7' }
+  for (let guess = 0; guess < 15; guess++)
+    await ask({ ...signIn('a-wrong-secret'), from: '10.0.0.7', headers })
+  const told = lines.filter((line) => line.includes('wrong token'))
+  expect(told).toHaveLength(10)
+  expect(JSON.parse(told[0] ?? '')).toMatchObject({ audit: true, address: '203.0.113.7' })
+  expect(lines.join()).not.toContain('a-wrong-secret')
+})
+
+describe('a session', () => {
+  const now = Date.parse('2026-01-02T03:04:05.678Z')
+  const ended = new Set<string>()
+  const sessions = (of = keys, by: Parameters<typeof createSessions>[1] = tokens) => {
+    const { issue, read } = createSessions(of, by, (id) => ended.has(id))
+    return {
+      issue: (who: 'admin' | 'view', at: number) => issue(who, at).cookie,
+      whoOf: (cookie: string, at: number) => read(cookie, at)?.who,
+      read,
+    }
+  }
+  const { issue, whoOf, read } = sessions()
+
+  test('is good for twelve hours', () => {
+    const session = issue('view', now)
+    expect(whoOf(session, now + SESSION_S * 1000 - 1_000)).toBe('view')
+    expect(whoOf(session, now + SESSION_S * 1000)).toBeUndefined()
+  })
+
+  test('is known to every instance, and to one that is started later', () => {
+    expect(sessions().whoOf(issue('admin', now), now)).toBe('admin')
+  })
+
+  test('is over when its token has changed; that of the other token goes on', () => {
+    const changed = sessions(keys, { ...tokens, admin: 'another-admin-token' })
+    expect(changed.whoOf(issue('admin', now), now)).toBeUndefined()
+    expect(changed.whoOf(issue('view', now), now)).toBe('view')
+    expect(sessions(keys, { admin: ADMIN }).whoOf(issue('view', now), now)).toBeUndefined()
+  })
+
+  test('outlives the rotation of CONFIG_KEY for as long as the old key is among the others', () => {
+    const [old = Buffer.alloc(0)] = keys
+    const other = Buffer.alloc(32, 9)
+    expect(sessions([other, old]).whoOf(issue('admin', now), now)).toBe('admin')
+    expect(sessions([other]).whoOf(issue('admin', now), now)).toBeUndefined()
+  })
+
+  test('cannot be changed by a character, nor made of another', () => {
+    const session = issue('view', now)
+    const [, until = '', id = '', signature = ''] = session.split('.')
+    const made = [
+      `admin.${until}.${id}.${signature}`,
+      `view.${Number(until) + 1}.${id}.${signature}`,
+      `view.${until}.${'A'.repeat(16)}.${signature}`,
+      `view.${until}.${signature}`,
+      `view.${until}.${id}.${'A'.repeat(43)}`,
+      `view.${until}.${id}.`,
+      `view.${until}.${id}.${signature}x`,
+      '',
+      ADMIN,
+    ]
+    for (const text of made) expect(whoOf(text, now)).toBeUndefined()
+    for (let at = 0; at < session.length - 1; at++) {
+      const changed = session.slice(0, at) + (session[at] === 'a' ? 'b' : 'a') + session.slice(at + 1)
+      expect(whoOf(changed, now), changed).toBeUndefined()
+    }
+  })
+
+  test('has an id of its own, and is over when that is ended', () => {
+    const [one, other] = [issue('admin', now), issue('admin', now)]
+    ended.add(read(one, now)?.session.id ?? '')
+    expect([whoOf(one, now), whoOf(other, now)]).toEqual([undefined, 'admin'])
+  })
+
+  test('that is invalid has no role', async () => {
+    const { ask } = api()
+    for (const cookie of ['sluice_session=', 'sluice_session=x', 'other=1', '=;;='])
+      expect((await ask({ url, token: '', headers: { cookie } })).status).toBe(401)
+  })
+})

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest'
+import {
+  authenticator,
+  bearer,
+  createTokenCheck,
+  createWrongTokenLimit,
+  type Tokens,
+} from '../../../../control/api/auth/tokens.ts'
+import { ADMIN, api, VIEW } from '../../api.ts'
+
+/** Whose a header's token is. */
+function headerOf(tokens: Tokens): (header: string | undefined) => string | undefined {
+  const authenticate = authenticator(tokens)
+  return (header) => {
+    const token = bearer(header)
+    return token === undefined ? undefined : authenticate(token)
+  }
+}
+
+const both = headerOf({ admin: 'admin-token-123456', view: 'view-token' })
+
+test('the control token is the admin, the view token a reader', () => {
+  expect(both('Bearer admin-token-123456')).toBe('admin')
+  expect(both('Bearer view-token')).toBe('view')
+})
+
+test('the scheme is read in any capitals', () => {
+  expect(both('bearer view-token')).toBe('view')
+})
+
+test.each([
+  ['no header', undefined],
+  ['an empty one', ''],
+  ['no token', 'Bearer '],
+  ['another scheme', 'Basic admin-token-123456'],
+  ['a token without scheme', 'admin-token-123456'],
+  ['a beginning of the token', 'Bearer admin-token-12345'],
+  ['more than the token', 'Bearer admin-token-1234567'],
+  ['two tokens', 'Bearer view-token admin-token-123456'],
+])('%s is nobody', (_, header) => {
+  expect(both(header)).toBeUndefined()
+})
+
+test('without a view token nobody only reads, also not with an empty one', () => {
+  const adminOnly = headerOf({ admin: 'admin-token-123456' })
+  expect(adminOnly('Bearer view-token')).toBeUndefined()
+  expect(headerOf({ admin: '', view: '' })('Bearer ')).toBeUndefined()
+  expect(authenticator({ admin: '', view: '' })('')).toBeUndefined()
+})
+
+const signIn = (token: string, from?: string) => ({
+  method: 'POST',
+  url: '/api/session',
+  body: { token },
+  token: '',
+  ...(from !== undefined && { from }),
+})
+
+describe('after ten wrong tokens from one address', () => {
+  test('wrong ones are told to wait, whichever way they come, also where a right one came from before', async () => {
+    const { ask } = api()
+    expect((await ask(signIn(ADMIN))).status).toBe(204)
+    for (let guess = 0; guess < 5; guess++) {
+      expect((await ask(signIn('wrong'))).status).toBe(401)
+      expect((await ask({ url: '/api/sources', token: 'wrong' })).status).toBe(401)
+    }
+    for (const asked of [signIn('wrong'), { url: '/api/sources', token: 'wrong' }])
+      expect(await ask(asked)).toMatchObject({
+        status: 429,
+        headers: { 'retry-after': '6' },
+        json: { code: 'too_many_attempts' },
+      })
+    expect((await ask(signIn('wrong', '203.0.113.7'))).status).toBe(401)
+  })
+
+  test('valid ones pass, so no client can lock others out', async () => {
+    const { ask } = api()
+    for (let guess = 0; guess < 200; guess++) await ask({ url: '/api/sources', token: 'wrong' })
+    for (const token of [ADMIN, VIEW]) {
+      expect((await ask(signIn(token))).status).toBe(204)
+      expect((await ask({ url: '/api/sources', token })).status).toBe(200)
+    }
+  })
+
+  test('a request without a token is told to send one', async () => {
+    const { ask } = api()
+    for (let guess = 0; guess < 11; guess++) await ask(signIn('wrong'))
+    expect((await ask({ url: '/api/sources', token: '' })).status).toBe(401)
+  })
+
+  test('the address is the one that a trusted proxy says', async () => {
+    const { ask } = api({}, { trustProxy: ['10.0.0.0/8'] })
+    const through = (client: string) =>
+      ask({ ...signIn('wrong', '10.0.0.7'), headers: { 'x-forwarded-for': client } })
+    for (let guess = 0; guess < 10; guess++) await through('203.0.113.7')
+    expect((await through('203.0.113.7')).status).toBe(429)
+    expect((await through('203.0.113.8')).status).toBe(401)
+  })
+})
+
+/** A clock that stands still until it is told to go on. */
+function judging() {
+  let now = 0
+  const checkToken = createTokenCheck(
+    { admin: ADMIN },
+    createWrongTokenLimit(() => now),
+    { onWrong: () => {} },
+  )
+  /** Seconds that a wrong token from there is told to wait. */
+  const wrong = (ip = '203.0.113.7') => {
+    const result = checkToken('wrong', ip)
+    return typeof result === 'object' ? result.headers?.['retry-after'] : result
+  }
+  const tenWrong = (ip?: string) => {
+    for (let guess = 0; guess < 10; guess++) wrong(ip)
+  }
+  const pass = (seconds: number) => {
+    now += seconds * 1_000
+  }
+  return { wrong, tenWrong, pass }
+}
+
+test('one more wrong token is as before every six seconds, ten after a minute', () => {
+  const { wrong, tenWrong, pass } = judging()
+  tenWrong()
+  expect(wrong()).toBe('6')
+  pass(6)
+  expect(wrong()).toBeUndefined()
+  expect(wrong()).toBe('6')
+  pass(60)
+  tenWrong()
+  expect(wrong()).toBe('6')
+})
+
+test.each([
+  ['one network of IPv6', '2001:db8:1:2::1', '2001:db8:1:2:ffff::9', true],
+  ['two networks of IPv6', '2001:db8:1:2::1', '2001:db8:1:3::1', false],
+  ['an IPv4 address within IPv6 and outside', '::ffff:203.0.113.7', '203.0.113.7', true],
+  ['two IPv4 addresses', '203.0.113.7', '203.0.113.8', false],
+])('%s: whether they count as one', (_, one, other, isSame) => {
+  const { wrong, tenWrong } = judging()
+  tenWrong(one)
+  expect(wrong(other)).toBe(isSame ? '6' : undefined)
+})

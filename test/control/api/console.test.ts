@@ -1,0 +1,104 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { ingestAddress } from '../../../control/api/console.ts'
+import { api } from '../api.ts'
+
+const PAGE = '<meta property="csp-nonce" nonce="__SLUICE_NONCE__" /><meta content="__SLUICE_INGEST__" />'
+const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+
+/** The API with a console that was built, until the test is over. */
+async function served(ingest: { url: string | undefined; port: number } = { url: undefined, port: 8080 }) {
+  const built = await mkdtemp(join(tmpdir(), 'sluice-console-'))
+  onTestFinished(() => rm(built, { recursive: true }))
+  await mkdir(join(built, 'assets'))
+  await writeFile(join(built, 'index.html'), PAGE)
+  await writeFile(join(built, 'licenses.md'), '# Licenses')
+  await writeFile(join(built, 'assets', 'index-1a2b.js'), 'plain')
+  await writeFile(join(built, 'assets', 'index-1a2b.js.br'), 'brotli')
+  const { app } = api({}, { built, ingest })
+  return (url: string, headers: Record<string, string> = html) =>
+    app.inject({ url, headers: { host: 'sluice.example:8081', ...headers } })
+}
+
+test('the page is open to anyone, at every path of its views', async () => {
+  const ask = await served()
+  for (const url of ['/', '/sources/shop', '/deliveries?userId=u1']) {
+    const { statusCode, headers } = await ask(url)
+    expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      'no-cache',
+    ])
+  }
+})
+
+test('it runs its own scripts alone, and its inline styles by a nonce that no two answers share', async () => {
+  const ask = await served()
+  const [one, other] = [await ask('/'), await ask('/')]
+  const policy = String(one.headers['content-security-policy'])
+  const nonce = /'nonce-([\w-]{22})'/.exec(policy)?.[1]
+  expect(one.body).toContain(`nonce="${nonce}"`)
+  expect(policy).toContain("default-src 'none'; script-src 'self';")
+  expect(policy).not.toMatch(/unsafe|\*/)
+  expect(other.body).not.toBe(one.body)
+  expect(one.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+})
+
+test('it may ask ingest besides, where the settings or the address of the page say that it is', async () => {
+  const { body, headers } = await (await served())('/')
+  expect(body).toContain('content="http://sluice.example:8080"')
+  expect(headers['content-security-policy']).toContain("connect-src 'self' http://sluice.example:8080;")
+  const elsewhere = await (await served({ url: 'https://in.example/calls/', port: 1 }))('/')
+  expect(elsewhere.body).toContain('content="https://in.example/calls"')
+  expect(elsewhere.headers['content-security-policy']).toContain("connect-src 'self' https://in.example;")
+})
+
+test('an asset is cached for a year, and compressed as the browser accepts', async () => {
+  const ask = await served()
+  const small = await ask('/assets/index-1a2b.js', { 'accept-encoding': 'gzip, br' })
+  expect([small.body, small.headers['content-encoding']]).toEqual(['brotli', 'br'])
+  expect(small.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+  expect((await ask('/assets/index-1a2b.js', { 'accept-encoding': 'identity' })).body).toBe('plain')
+})
+
+test('what is no page is not found as before: for programs, for the API, for an asset that is gone', async () => {
+  const ask = await served()
+  for (const [url, headers] of [
+    ['/nothing', { accept: 'application/json' }],
+    ['/assets/index-old.js', html],
+    ['/docs/nothing', html],
+  ] as const) {
+    const answer = await ask(url, headers)
+    expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found'])
+  }
+  expect((await ask('/api/nothing')).statusCode).toBe(401)
+})
+
+test('the licenses of what is bundled are there for anyone, as text', async () => {
+  const { statusCode, headers, body } = await (await served())('/licenses')
+  expect([statusCode, headers['content-type'], body]).toEqual([
+    200,
+    'text/plain; charset=utf-8',
+    '# Licenses',
+  ])
+  const { app } = api({}, { built: '/nowhere' })
+  expect((await app.inject({ url: '/licenses', headers: html })).statusCode).toBe(404)
+})
+
+test('without a built console it says how to build one', async () => {
+  const { app } = api({}, { built: '/nowhere' })
+  const { statusCode, body } = await app.inject({ url: '/', headers: html })
+  expect([statusCode, body]).toEqual([503, expect.stringContaining('npm run console')])
+})
+
+test.each([
+  ['sluice.example', 'http://sluice.example:8080'],
+  ['127.0.0.1', 'http://127.0.0.1:8080'],
+  ['[::1]', 'http://[::1]:8080'],
+  // it goes into a header of the answer, and into the page
+  ['evil"; script-src *', 'http://localhost:8080'],
+])('a page opened at %s finds ingest at %s', (hostname, address) => {
+  expect(ingestAddress({ url: undefined, port: 8080 }, hostname)).toBe(address)
+})

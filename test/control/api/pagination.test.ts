@@ -1,0 +1,43 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { page, pageShape } from '../../../control/api/pagination.ts'
+
+const ids = fc.uniqueArray(fc.stringMatching(/^[a-z0-9_-]{1,8}$/), { maxLength: 30 })
+
+test('followed to their end, the pages hold each record once, in the order of ids', () => {
+  fc.assert(
+    fc.property(ids, fc.integer({ min: 1, max: 7 }), (all, limit) => {
+      const seen: string[] = []
+      let cursor: string | undefined
+      for (let pages = 0; pages <= all.length; pages++) {
+        const { items, next } = page(
+          all.map((id) => ({ id })),
+          { limit, cursor },
+        )
+        expect(items.length).toBeLessThanOrEqual(limit)
+        seen.push(...items.map(({ id }) => id))
+        if (next === null) break
+        cursor = next
+      }
+      expect(seen).toEqual([...all].sort())
+    }),
+  )
+})
+
+test('a last page that is full says that nothing follows', () => {
+  expect(page([{ id: 'a' }, { id: 'b' }], { limit: 2 })).toEqual({
+    items: [{ id: 'a' }, { id: 'b' }],
+    next: null,
+  })
+})
+
+test('removing the record at the cursor loses none of those behind it', () => {
+  expect(page([{ id: 'a' }, { id: 'c' }], { limit: 2, cursor: 'b' }).items).toEqual([{ id: 'c' }])
+})
+
+test('a page has 100 records unless asked otherwise, and at most 1000', () => {
+  expect(pageShape.parse({})).toEqual({ limit: 100 })
+  expect(pageShape.parse({ limit: '1000' }).limit).toBe(1_000)
+  for (const limit of ['0', '1001', '-1', '1.5', 'x', ['1', '2']])
+    expect(pageShape.safeParse({ limit }).success).toBe(false)
+})

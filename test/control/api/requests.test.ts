@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { type Asked, api } from '../api.ts'
+
+describe('what is no request of ours', () => {
+  const post = { method: 'POST', url: '/api/sources' }
+  const cases: [string, Asked, number, string][] = [
+    ['no JSON', { ...post, body: '{"name"' }, 400, 'invalid_json'],
+    [
+      'JSON that would poison a prototype',
+      { ...post, body: '{"name":"x","__proto__":{}}' },
+      400,
+      'invalid_json',
+    ],
+    [
+      'another type',
+      { ...post, body: 'name=x', headers: { 'content-type': 'text/plain' } },
+      415,
+      'unsupported_media_type',
+    ],
+    ['more than 1 MB', { ...post, body: { name: 'x'.repeat(1024 * 1024) } }, 413, 'body_too_large'],
+    ['nothing', post, 400, 'validation_failed'],
+    ['another path', { url: '/api/nothing' }, 404, 'not_found'],
+    ['another path outside of the API', { url: '/nothing', token: '' }, 404, 'not_found'],
+    ['a path that cannot be decoded', { url: '/api/sources/%ff' }, 400, 'invalid_path'],
+    ['an id longer than any', { url: `/api/sources/${'x'.repeat(300)}` }, 404, 'not_found'],
+  ]
+  test.each(cases)('%s', async (_, asked, status, code) => {
+    const answer = await api().ask(asked)
+    expect(answer).toMatchObject({
+      status,
+      json: { code, message: expect.any(String), errors: expect.any(Array) },
+    })
+  })
+
+  test.each([
+    ['PATCH', '/api/sources', 'GET, HEAD, POST'],
+    ['DELETE', '/api/sources', 'GET, HEAD, POST'],
+    ['POST', '/api/sources/shop', 'GET, HEAD, PUT, DELETE'],
+  ])('%s %s', async (method, url, allow) => {
+    const answer = await api().ask({
+      method,
+      url,
+      body: 'whatever',
+      headers: { 'content-type': 'text/html' },
+    })
+    expect(answer).toMatchObject({ status: 405, headers: { allow }, json: { code: 'method_not_allowed' } })
+  })
+})
+
+describe('a body that no request needs', () => {
+  const nested = (levels: number) => `{"name":"a","labels":${'['.repeat(levels)}${']'.repeat(levels)}}`
+  const paths = ['sources', 'destinations', 'deletions', 'replays', 'suppressions', 'audiences']
+
+  test.each(paths)('is refused when it nests too deep: POST %s', async (path) => {
+    const { ask } = api()
+    const deep = await ask({ method: 'POST', url: `/api/${path}`, body: nested(32) })
+    expect(deep).toMatchObject({ status: 400, json: { code: 'too_deep' } })
+    const within = await ask({ method: 'POST', url: `/api/${path}`, body: nested(31) })
+    expect(within).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
+  })
+
+  const labels = (count: number, value: unknown = 'x') =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`l${index}`, value]))
+
+  test.each([
+    [64, 'x', 201, undefined],
+    [65, 'x', 400, 'at most 64 labels; there are 65'],
+    [60_000, 'x', 400, 'has too many members: at most 1,000'],
+    [60_000, 5, 400, 'has too many members: at most 1,000'],
+  ])('is refused with too many labels: %d of %j', async (count, value, status, message) => {
+    const { ask } = api()
+    const answer = await ask({
+      method: 'POST',
+      url: '/api/sources',
+      body: { name: 'a', labels: labels(count, value) },
+    })
+    expect(answer.status).toBe(status)
+    if (message) expect(answer.json.errors).toEqual([{ pointer: '/labels', code: 'too_many', message }])
+  })
+
+  test('reports its first hundred faults, and their number', async () => {
+    const { ask } = api()
+    const body = { name: 'a', labels: labels(1_000, 5) }
+    const { json } = await ask({ method: 'POST', url: '/api/sources', body })
+    expect(json.errors).toHaveLength(100)
+    expect(json.message).toContain('1001 errors in the request: errors lists the first 100')
+  })
+})

@@ -1,0 +1,258 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import fastify from 'fastify'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
+import { addPath, operation } from '../../../control/api/operation.ts'
+import { limitServer, SERVER_LIMITS } from '../../../control/api/server-limits.ts'
+import { takeStreams, textOf } from '../../../control/tasks/audiences/upload-body.ts'
+import { until } from '../../helpers/until.ts'
+import { ADMIN, api } from '../api.ts'
+import { head, listen } from '../wire.ts'
+
+/** The API with these bounds. */
+const bounded = (limits: Partial<typeof SERVER_LIMITS>) =>
+  api({}, { limits: { ...SERVER_LIMITS, checkMs: 20, ...limits } }).app
+
+/** It, on a port of its own. @returns what opens a connection to it and sends something. */
+const listening = (limits: Partial<typeof SERVER_LIMITS>) => listen(bounded(limits))
+
+const posting = (length: number) =>
+  head('POST /api/session HTTP/1.1', { 'Content-Type': 'application/json', 'Content-Length': String(length) })
+
+test('many who begin to sign in and never end are all answered and let go', async () => {
+  const open = await listening({ requestMs: 300 })
+  const sockets = Array.from({ length: 400 }, () => open(`${posting(4_000)}${'x'.repeat(3_994)}`))
+  const answers = await Promise.all(sockets.map(text))
+  expect(new Set(answers.map((answer) => answer.slice(0, 12)))).toEqual(new Set(['HTTP/1.1 408']))
+  expect(answers[0]).toContain('"code":"request_timeout"')
+})
+
+test('so are those who do not even end their headers', async () => {
+  const open = await listening({ headersMs: 200 })
+  const sockets = Array.from({ length: 50 }, () => open('POST /api/session HTTP/1.1\r\nHost: sluice\r\n'))
+  for (const answer of await Promise.all(sockets.map(text))) expect(answer).toMatch(/^HTTP\/1.1 408 /)
+})
+
+test('who announces more than a token has is answered before sending it', async () => {
+  const open = await listening({})
+  const socket = open(posting(1024 * 1024))
+  const [chunk] = await once(socket, 'data')
+  expect(String(chunk)).toMatch(/^HTTP\/1.1 413 [\s\S]*"body_too_large".* 4 KB/)
+})
+
+test('a rejected client that keeps sending is disconnected', async () => {
+  const open = await listening({ requestMs: 300 })
+  const headers = { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' }
+  const socket = open(head('PUT /api/audiences/vip/members HTTP/1.1', headers))
+  const [chunk] = await once(socket, 'data')
+  expect(String(chunk)).toMatch(/^HTTP\/1.1 401 /)
+  await once(socket, 'close')
+})
+
+describe('an upload of one who has the token', () => {
+  /** With less of a body than it announces. */
+  const putting = (path: string) =>
+    head(`PUT ${path} HTTP/1.1`, {
+      Authorization: `Bearer ${ADMIN}`,
+      'Content-Type': 'application/json',
+      'Content-Length': '10',
+    })
+
+  test('may take longer', async () => {
+    const open = await listening({ requestMs: 100, uploadMs: 600_000 })
+    let isOver = false
+    const upload = open(putting('/api/traits/score/values')).on('data', () => {
+      isOver = true
+    })
+    expect(await text(open(putting('/api/sources/shop')))).toMatch(/^HTTP\/1.1 408 /)
+    expect([isOver, upload.readyState]).toEqual([false, 'open'])
+  })
+
+  test('may not take for ever', async () => {
+    const open = await listening({ headersMs: 650, requestMs: 100, uploadMs: 700 })
+    const began = performance.now()
+    expect(await text(open(putting('/api/traits/score/values')))).toMatch(/^HTTP\/1.1 408 /)
+    expect(performance.now() - began).toBeGreaterThan(600)
+  })
+})
+
+test('a connection above the limit is closed at once, and one is taken again when another has ended', async () => {
+  const open = await listening({ connections: 3 })
+  const held = [open(''), open(''), open('')]
+  await Promise.all(held.map((socket) => once(socket, 'connect')))
+  await until(async () => {
+    const [fourth] = [open('GET /livez HTTP/1.1\r\nHost: sluice\r\n\r\n')]
+    return (await text(fourth)) === ''
+  })
+  held[0]?.destroy()
+  await until(async () => {
+    const again = open('GET /livez HTTP/1.1\r\nHost: sluice\r\nConnection: close\r\n\r\n')
+    return (await text(again).catch(() => '')).startsWith('HTTP/1.1 200')
+  })
+})
+
+test.each([
+  ['its headers', 'GET /livez HTTP/1.1\r\nHost: sluice\r\n'],
+  ['its body', posting(100)],
+  [
+    'a body that has its answer',
+    `${head('PUT /api/audiences/vip/members HTTP/1.1', { 'Transfer-Encoding': 'chunked' })}7\r\nuser-1\n\r\n`,
+  ],
+])('who does not end %s does not hold up the end of the process', async (_, begun) => {
+  const app = bounded({ headersMs: 300_000, requestMs: 300_000, closingMs: 50 })
+  const open = await listen(app)
+  const taken = once(app.server, 'connection')
+  const socket = open(begun)
+  const [connection] = await taken
+  await until(() => connection.bytesRead === begun.length)
+  const closed = once(socket.resume(), 'close')
+  await app.close()
+  await closed
+})
+
+test.each([
+  ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+  [
+    'a Transfer-Encoding in HTTP/1.0',
+    `${posting(2).replace('1.1', '1.0').replace('Content-Length: 2', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+  ],
+])('what a proxy may have read in another way is refused: %s', async (_what, sent) => {
+  const open = await listening({})
+  expect(await text(open(sent))).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/)
+})
+
+/** Reads the first piece, and has seen enough. @param answering when it answers. */
+test('requests beyond those that may wait on a connection are dropped', async () => {
+  const { app, lines } = api()
+  const open = await listen(app)
+  const request = head('GET /api/session HTTP/1.1', { Authorization: 'Bearer of-nobody-at-all' })
+  await text(open(request.repeat(200))).catch(() => '')
+  expect(lines.filter((line) => line.includes('wrong token'))).toHaveLength(4)
+})
+
+const upload = (answering: Promise<void>) =>
+  operation({
+    summary: 'An upload',
+    body: { required: true, types: { 'text/plain': z.string() } },
+    responses: {},
+    async handle(request) {
+      const read = textOf(request)
+      if ('refused' in read) return expect.fail('it can be read')
+      for await (const _ of read.text) break
+      await answering
+      return { status: 400, body: 'refused' }
+    },
+  })
+const next = (answering: Promise<void>) =>
+  operation({
+    summary: 'Another',
+    responses: {},
+    async handle() {
+      await answering
+      return { status: 200, body: 'the next' }
+    },
+  })
+
+/** @param when of both requests: at once unless told. */
+async function refusing(
+  { requestMs }: { requestMs: number },
+  when: { upload?: Promise<void>; next?: Promise<void> } = {},
+) {
+  const app = fastify()
+  onTestFinished(() => app.close())
+  limitServer(app, { ...SERVER_LIMITS, requestMs, closingMs: NEVER_MS }, [])
+  app.removeAllContentTypeParsers()
+  takeStreams(app)
+  const atOnce = Promise.resolve()
+  addPath(app, '/', { PUT: upload(when.upload ?? atOnce), GET: next(when.next ?? atOnce) })
+  return { app, open: await listen(app) }
+}
+
+/** Longer than a test may take: what would end by it fails. */
+const NEVER_MS = 600_000
+
+const chunked = head('PUT / HTTP/1.1', { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' })
+const CHUNK = '7\r\nuser-1\n\r\n'
+
+const plain = Buffer.alloc(2_000_000, 'user-1\n')
+test.each<[string, Record<string, string>, Buffer]>([
+  ['as it is', {}, plain],
+  // of what is random nothing gets smaller
+  ['as gzip', { 'Content-Encoding': 'gzip' }, gzipSync(randomBytes(2_000_000))],
+  ['so short that it is there whole', {}, plain.subarray(0, 100_000)],
+])(
+  'the connection of an upload that is answered before its end takes the next request: %s',
+  async (_, more, body) => {
+    const { open } = await refusing({ requestMs: NEVER_MS })
+    const length = { 'Content-Type': 'text/plain', 'Content-Length': String(body.length) }
+    const socket = open(head('PUT / HTTP/1.1', { ...length, ...more }))
+    let responses = ''
+    socket.on('data', (chunk) => {
+      responses += chunk
+    })
+    socket.write(body.subarray(0, 70_000))
+    await until(() => responses.includes('refused'))
+    socket.write(body.subarray(70_000))
+    socket.write(head('GET / HTTP/1.1'))
+    await until(() => responses.includes('the next'))
+  },
+)
+
+test('its rest is not read for ever', async () => {
+  const { open } = await refusing({ requestMs: 200 })
+  const socket = open(`${chunked}${CHUNK}`)
+  const [chunk] = await once(socket, 'data')
+  expect(String(chunk)).toMatch(/^HTTP\/1.1 400 /)
+  const drip = setInterval(() => socket.write(CHUNK), 20)
+  onTestFinished(() => clearInterval(drip))
+  // not `once`: it may be reset
+  await until(() => socket.closed)
+})
+
+test('what has ended in time has no bearing on what comes later on the connection', async () => {
+  const { open } = await refusing({ requestMs: 60_000 })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const socket = open(`${chunked}${CHUNK}`)
+  await once(socket, 'data')
+  for (const ending of ['0\r\n\r\n', '']) {
+    socket.write(`${ending}${head('GET / HTTP/1.1')}`)
+    expect(String((await once(socket, 'data'))[0])).toContain('the next')
+    vi.advanceTimersByTime(120_000)
+  }
+})
+
+test('who has ended a body, and asked for more, is answered before the process ends', async () => {
+  const { promise: answering, resolve: answer } = Promise.withResolvers<void>()
+  const { app, open } = await refusing({ requestMs: NEVER_MS }, { next: answering })
+  const socket = open(`${chunked}${CHUNK}`)
+  await once(socket, 'data')
+  const asked = once(app.server, 'request')
+  socket.write(`0\r\n\r\n${head('GET / HTTP/1.1', { Connection: 'close' })}`)
+  await asked
+  const closed = app.close()
+  await until(() => !app.server.listening)
+  answer()
+  expect(await text(socket)).toContain('the next')
+  await closed
+})
+
+test('a connection that is gone is not waited for', async () => {
+  const { app, open } = await refusing({ requestMs: 60_000 })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const taken = once(app.server, 'connection')
+  const socket = open(`${chunked}${CHUNK}`)
+  const [connection] = await taken
+  await once(socket, 'data')
+  // not `once`: what Node makes of a request that breaks off is an error first
+  const closed = new Promise((resolve) => connection.once('close', resolve))
+  socket.destroy()
+  await closed
+  const destroy = vi.spyOn(connection, 'destroy')
+  vi.advanceTimersByTime(120_000)
+  expect(destroy).not.toHaveBeenCalled()
+})

@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'vitest'
+import { createTestSends, sample } from '../../../control/settings/test-send.ts'
+import type { Outcome } from '../../../delivery/outcome.ts'
+import type { Poster } from '../../../delivery/post.ts'
+import type { Request } from '../../../delivery/request.ts'
+import { EVENT_TYPES } from '../../../settings/settings.ts'
+import { until } from '../../helpers/until.ts'
+import { api, VIEW } from '../api.ts'
+import { crm } from '../in-memory.ts'
+
+const asked = { method: 'POST', url: '/api/destinations/crm/test', body: {} }
+const OK: Outcome = { outcome: 'delivered', status: 200 }
+
+/** POSTs that wait for `ends`, or are answered `atOnce`; a poster that is closed ends what it has under way, as the real one does. */
+function aNetwork({ atOnce }: { atOnce: boolean }) {
+  const requests: Request[] = []
+  const ends: (() => void)[] = []
+  const opened: { closed: boolean }[] = []
+
+  function openPoster(): Poster {
+    const state = { closed: false }
+    const aborts: (() => void)[] = []
+    opened.push(state)
+    return {
+      post(request, listener) {
+        let over = false
+        function end(outcome: Outcome, response: string | null): void {
+          if (over) return
+          over = true
+          listener.onOutcome(outcome, 7, true)
+          listener.onEnd(response)
+        }
+        requests.push(request)
+        aborts.push(() => end({ outcome: 'retry', code: 'aborted' }, null))
+        if (atOnce) end(OK, 'thanks')
+        else ends.push(() => end(OK, 'thanks'))
+      },
+      async close() {
+        state.closed = true
+        for (const abort of aborts) abort()
+      },
+    }
+  }
+  return { openPoster, requests, ends, opened, endAll: () => ends.forEach((end) => void end()) }
+}
+
+/** The API with one destination and such a network. */
+function aTestedApi(destination = crm, { atOnce = true } = {}) {
+  const network = aNetwork({ atOnce })
+  return { ...network, ...api({ destinations: [destination] }, { openPoster: network.openPoster }) }
+}
+
+describe('a test send', () => {
+  test('posts a sample to each URL, with what the settings add, and answers what came of it in their order', async () => {
+    const webhooks = ['b', 'a'].map((host) => ({
+      url: `https://${host}.example/?t=1`,
+      headers: { 'X-A': host },
+    }))
+    const { ask, requests, ends } = aTestedApi({ ...crm, webhooks }, { atOnce: false })
+    const answer = ask(asked)
+    await until(() => ends.length === 2)
+    ends.reverse().forEach((end) => void end())
+    const of = { outcome: 'delivered', status: 200, durationMs: 7, code: null, response: 'thanks' }
+    expect(await answer).toMatchObject({
+      status: 200,
+      text: JSON.stringify({ results: webhooks.map(({ url }) => ({ url, ...of })) }),
+    })
+    expect(requests.map(({ headers }) => headers['X-A'])).toEqual(['b', 'a'])
+    expect(new Set(requests.map(({ headers }) => headers['X-Delivery-Id'])).size).toBe(1)
+    expect(requests[0]?.headers).toMatchObject({ 'X-Attempt': '1', 'X-Signature': expect.any(String) })
+  })
+
+  test.each([[undefined], [{}], [{ type: 'track' }]])('is of type track for the body %j', async (body) => {
+    const { ask, requests } = aTestedApi()
+    expect(await ask({ ...asked, body })).toMatchObject({ status: 200 })
+    expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ type: 'track' })
+  })
+
+  test('is of the type that is asked for, whichever the destination takes, and also while it is off', async () => {
+    const { ask, requests } = aTestedApi({ ...crm, enabled: false, eventTypes: ['track'] })
+    expect(await ask({ ...asked, body: { type: 'delete' } })).toMatchObject({ status: 200 })
+    expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ type: 'delete' })
+  })
+
+  test('is one line of the log: who, where to, and what came of it; neither a URL nor a secret', async () => {
+    const webhooks = ['a', 'b'].map((host) => ({
+      url: `https://${host}.example/?token=secret-query`,
+      headers: { 'X-A': 'secret-header' },
+    }))
+    const { ask, ends, endAll, lines, topic } = aTestedApi({ ...crm, webhooks }, { atOnce: false })
+    const answer = ask(asked)
+    await until(() => ends.length === 2)
+    endAll()
+    await answer
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      {
+        audit: true,
+        who: 'admin',
+        what: 'test',
+        id: 'crm',
+        type: 'track',
+        outcomes: ['delivered', 'delivered'],
+      },
+    ])
+    expect(lines.join()).not.toMatch(/secret|example/)
+    expect(topic.size).toBe(0)
+  })
+
+  test('has connections of its own for as long as it lasts, and leaves none behind it', async () => {
+    const { ask, ends, endAll, opened } = aTestedApi(crm, { atOnce: false })
+    for (const time of [1, 2]) {
+      const answer = ask(asked)
+      await until(() => ends.length === time)
+      expect(opened).toEqual([...Array(time - 1).fill({ closed: true }), { closed: false }])
+      endAll()
+      await answer
+    }
+    expect(opened).toEqual([{ closed: true }, { closed: true }])
+  })
+})
+
+describe('is refused, and nothing is sent', () => {
+  const crmTest = asked.url
+  test.each([
+    ['for an unknown destination', { ...asked, url: '/api/destinations/nope/test' }, 404, 'not_found', []],
+    [
+      'for an unknown type',
+      { ...asked, body: { type: 'tracks' } },
+      400,
+      'validation_failed',
+      [{ pointer: '/type', code: 'invalid_value', message: expect.stringContaining('"delete"') }],
+    ],
+    [
+      'for a type that is no text',
+      { ...asked, body: { type: null } },
+      400,
+      'validation_failed',
+      [{ pointer: '/type', code: 'invalid_value' }],
+    ],
+    [
+      'for a field that there is not',
+      { ...asked, body: { type: 'page', url: 'https://x.example/' } },
+      400,
+      'validation_failed',
+      [{ pointer: '/url', code: 'unknown_field' }],
+    ],
+    ['for a body that is no object', { ...asked, body: [] }, 400, 'validation_failed', [{ pointer: '' }]],
+    ['for null', { ...asked, body: 'null' }, 400, 'validation_failed', [{ pointer: '' }]],
+    ['for the view token', { ...asked, token: VIEW }, 403, 'read_only', []],
+    ['without a token', { ...asked, token: '' }, 401, 'unauthorized', []],
+    ['with another method', { method: 'GET', url: crmTest }, 405, 'method_not_allowed', []],
+  ])('%s', async (_, request, status, code, errors) => {
+    const { ask, requests, opened } = aTestedApi()
+    expect(await ask(request)).toMatchObject({ status, json: { code, errors } })
+    expect([requests, opened]).toEqual([[], []])
+  })
+})
+
+describe('of those at once', () => {
+  test('ten run, the next has to wait, and runs when one of them has ended', async () => {
+    const { ask, ends, endAll, opened } = aTestedApi(crm, { atOnce: false })
+    const answers = Array.from({ length: 10 }, () => ask(asked))
+    await until(() => ends.length === 10)
+    const refused = { status: 429, headers: { 'retry-after': '1' }, json: { code: 'too_many_tests' } }
+    expect(await ask(asked)).toMatchObject(refused)
+    ends.shift()?.()
+    expect(await Promise.race(answers)).toMatchObject({ status: 200 })
+    const eleventh = ask(asked)
+    await until(() => ends.length === 10)
+    endAll()
+    for (const each of [...answers, eleventh]) expect(await each).toMatchObject({ status: 200 })
+    expect(opened.map(({ closed }) => closed)).toEqual(Array(11).fill(true))
+  })
+
+  test('a destination of several URLs is one', async () => {
+    const webhooks = Array.from({ length: 5 }, (_, index) => ({
+      url: `https://${index}.example/`,
+      headers: {},
+    }))
+    const { ask, ends, endAll } = aTestedApi({ ...crm, webhooks }, { atOnce: false })
+    const answers = Array.from({ length: 10 }, () => ask(asked))
+    await until(() => ends.length === 50)
+    endAll()
+    for (const each of answers) expect(await each).toMatchObject({ status: 200 })
+  })
+})
+
+describe('at the end', () => {
+  const now = Date.UTC(2026, 0, 2)
+  const posting = sample('track', { destinationId: 'crm', uuid: 'f00d', now })
+  const one = { destination: crm, posting, now }
+
+  test('those in progress end at once as aborted; none starts any more', async () => {
+    const { openPoster, opened } = aNetwork({ atOnce: false })
+    const testSends = createTestSends(openPoster)
+    const underWay = [testSends.begin(one), testSends.begin(one)]
+    await testSends.close()
+    const aborted = { outcome: 'retry', status: null, code: 'aborted', response: null }
+    expect(await Promise.all(underWay)).toMatchObject([[aborted], [aborted]])
+    expect(testSends.begin(one)).toBeUndefined()
+    expect(opened).toEqual([{ closed: true }, { closed: true }])
+  })
+})
+
+const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+const timestamp = '2026-01-02T03:04:05.678Z'
+const of = (type: (typeof EVENT_TYPES)[number], uuid = 'f00d') =>
+  sample(type, { destinationId: 'crm', uuid, now })
+const bodyOf = (type: (typeof EVENT_TYPES)[number]) => JSON.parse(of(type).body)
+
+describe('the sample of a type', () => {
+  test.each([
+    ['identify', ['version', 'type', 'userId', 'traits', 'timestamp', 'context']],
+    ['track', ['version', 'type', 'userId', 'event', 'properties', 'timestamp', 'context']],
+    ['page', ['version', 'type', 'userId', 'properties', 'timestamp', 'context']],
+    ['screen', ['version', 'type', 'userId', 'name', 'timestamp', 'context']],
+    ['group', ['version', 'type', 'groupId', 'userId', 'traits', 'timestamp', 'context']],
+    ['alias', ['version', 'type', 'Previous ID', 'User ID', 'timestamp', 'context']],
+    ['delete', ['type', 'userId', 'timestamp']],
+  ] as const)('%s has the keys of its contract, in their order, all of them filled', (type, keys) => {
+    const body = bodyOf(type)
+    expect(Object.keys(body)).toEqual(keys)
+    expect(body).toMatchObject({ type, timestamp })
+    for (const value of Object.values(body)) expect(value).not.toEqual({})
+  })
+
+  test('screen has the context of a phone: device, system, app', () => {
+    const text = expect.any(String)
+    expect(bodyOf('screen').context).toEqual({
+      device: { model: text, type: text },
+      os: { name: text, version: text },
+      app: { build: text, name: text, version: text },
+    })
+  })
+
+  test('a page sample has the four properties of a page', () => {
+    expect(Object.keys(bodyOf('page').properties)).toEqual(['path', 'referrer', 'title', 'url'])
+  })
+
+  test.each(EVENT_TYPES)('a sample of %s has made-up ids', (type) => {
+    const names = ['userId', 'groupId', 'User ID', 'Previous ID']
+    const ids = Object.entries(bodyOf(type)).filter(([name]) => names.includes(name))
+    expect(ids).not.toEqual([])
+    for (const [, id] of ids) expect(id).toMatch(/^test-/)
+    expect(of(type).messageId).toBe('test-f00d')
+  })
+
+  test.each(EVENT_TYPES)('%s is exactly what JSON.stringify prints of it', (type) => {
+    expect(JSON.stringify(bodyOf(type))).toBe(of(type).body)
+  })
+
+  test('has an id of its own, as a delivery has, so that no receiver takes it for one it knows', () => {
+    const ids = [of('track'), of('track', 'beef')].map(({ deliveryId }) => deliveryId)
+    expect(new Set(ids).size).toBe(2)
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/)
+    expect(of('track').replay).toBe(false)
+  })
+})

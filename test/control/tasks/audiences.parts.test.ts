@@ -1,0 +1,288 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { diff, memberRecord, readLines, valueIn } from '../../../control/tasks/audiences/comparison.ts'
+import { identifyOf } from '../../../control/tasks/audiences/identify-events.ts'
+import { readPatch } from '../../../control/tasks/audiences/upload-body.ts'
+import {
+  changesIn,
+  jsonMember,
+  plainMember,
+  type ReadLine,
+  traitValue,
+  type UploadFault,
+} from '../../../control/tasks/audiences/upload-lines.ts'
+import { lineOf } from '../../../control/tasks/audiences/upload-records.ts'
+import { render } from '../../../delivery/render.ts'
+import type { Sync } from '../../../schemas/task.ts'
+import { keyOf } from '../../../settings/resources/audiences-and-traits.ts'
+
+test.each([
+  ['High Value Users (EU)', 'high_value_users_eu'],
+  ['HTTPUsers2', 'http_users2'],
+  ['users', 'users'],
+  ['camelCase', 'camel_case'],
+  ['PascalCaseName', 'pascal_case_name'],
+  ['getHTTPResponse', 'get_http_response'],
+  ['already_snake_case', 'already_snake_case'],
+  ['kebab-case.and/slash', 'kebab_case_and_slash'],
+  ['  spaces  around\tand  within ', 'spaces_around_and_within'],
+  ['__init__', 'init'],
+  ['2024 Buyers', '2024_buyers'],
+  ['Top10', 'top10'],
+  ['Top10Buyers', 'top10_buyers'],
+  ['3D', '3_d'],
+  ['100%', '100'],
+  ['ABC', 'abc'],
+  ['Käufer Größe', 'käufer_größe'],
+  ['ÜberUns', 'über_uns'],
+  ['Cafe\u0301 Nord', 'café_nord'],
+  ['Κάτω ΑθήναΠόλη', 'κάτω_αθήνα_πόλη'],
+  ['большиеПокупки', 'большие_покупки'],
+  ['高価値ユーザー EU', '高価値ユーザー_eu'],
+  ['हिन्दी सूची', 'हिन्दी_सूची'],
+  ['ＦｕｌｌＷｉｄｔｈ', 'full_width'],
+  ['VIP 🎉 users', 'vip_users'],
+  ['', ''],
+  ['!?', ''],
+  ['🎉', ''],
+])('the key of %j is %j', (name, key) => {
+  expect(keyOf(name)).toBe(key)
+})
+
+test('a key is made of words with single underscores between them, and is its own key', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (name) => {
+      const key = keyOf(name)
+      expect(key).not.toMatch(/^_|__|_$|\s/)
+      expect(keyOf(key)).toBe(key)
+    }),
+  )
+})
+
+describe('what is different', () => {
+  const users = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom('1', '2'))
+  const listed = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), fc.constantFrom('1', '2', null))
+
+  test.each(['removed', 'stay', 'forgotten'] as const)(
+    'makes of what was there what is listed; the others: %s',
+    (others) => {
+      fc.assert(
+        fc.property(users, listed, (before, after) => {
+          const [current, list] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
+          const changes = [...diff({ current, listed: list, others })]
+          const result = new Map<string, string>(current)
+          for (const { userId, value } of changes) {
+            expect(value).not.toBe(result.get(userId) ?? null)
+            if (value === null) result.delete(userId)
+            else result.set(userId, value)
+          }
+          const wanted = new Map([...(others === 'removed' ? [] : current), ...list])
+          const valued = [...wanted].filter(([, value]) => value !== null)
+          expect(Object.fromEntries(result)).toEqual(Object.fromEntries(valued))
+          expect(new Set(changes.map(({ userId }) => userId)).size).toBe(changes.length)
+        }),
+      )
+    },
+  )
+})
+
+async function read(chunks: readonly (string | Buffer)[], readLine: ReadLine) {
+  const text = (async function* () {
+    for (const chunk of chunks) yield Buffer.from(chunk)
+  })()
+  const found = []
+  for await (const changes of changesIn(text, readLine)) found.push(...changes)
+  return found
+}
+
+describe('an upload', () => {
+  test('is read line by line, wherever it is cut, with either end of line and with none at its end', async () => {
+    const text = Buffer.from('\ufeffu1\r\nüser 2\n\n  u3 \n用户4')
+    for (let cut = 0; cut <= text.length; cut++) {
+      const members = await read([text.subarray(0, cut), text.subarray(cut)], plainMember)
+      expect(members.map(({ userId }) => userId)).toEqual(['u1', 'üser 2', '  u3 ', '用户4'])
+    }
+  })
+
+  test.each<[string, ReadLine, string, object]>([
+    ['an id', jsonMember, '"u1"', { userId: 'u1', value: 'true' }],
+    ['an object', jsonMember, '{"userId":"u1","more":1}', { userId: 'u1', value: 'true' }],
+    ['a number', traitValue, '{"userId":"u1","value":42}', { userId: 'u1', value: '42' }],
+    [
+      'an object as value',
+      traitValue,
+      '{"userId":"u1","value": {"a": [1]}}',
+      { userId: 'u1', value: '{"a":[1]}' },
+    ],
+    [
+      'digits that a double has, however they are written',
+      traitValue,
+      '{"userId":"u1","value":[0.30000000000000004, 1.50, 1e2, 12E+1, -0, 0e9, 1200, 0.0012, 9007199254740992.0e0, 5e-324]}',
+      { userId: 'u1', value: '[0.30000000000000004,1.5,100,120,0,0,1200,0.0012,9007199254740992,5e-324]' },
+    ],
+    ['no value any more', traitValue, '{"userId":"u1","value":null}', { userId: 'u1', value: null }],
+  ])('takes %s as a line', async (_, readLine, line, expected) => {
+    expect(await read([line], readLine)).toEqual([expected])
+  })
+
+  test.each<[string, ReadLine, string | Buffer, string, number]>([
+    ['no JSON', jsonMember, '"u1"\nu2\n', 'invalid_line', 2],
+    ['a number as id', jsonMember, '17', 'invalid_line', 1],
+    ['an empty id', jsonMember, '{"userId":""}', 'invalid_line', 1],
+    ['half of a character as id', jsonMember, String.raw`"\ud800"`, 'invalid_line', 1],
+    ['no value', traitValue, '{"userId":"u1"}', 'invalid_line', 1],
+    [
+      'a whole number too long',
+      traitValue,
+      '{"userId":"u1","value":12345678901234567890}',
+      'inexact_number',
+      1,
+    ],
+    ['2^53 + 1', traitValue, '{"userId":"u1","value":[9007199254740993]}', 'inexact_number', 1],
+    ['too many decimals', traitValue, '{"userId":"u1","value":0.1000000000000000055}', 'inexact_number', 1],
+    ['a number too large', traitValue, '{"userId":"u1","value":{"a":1e400}}', 'inexact_number', 1],
+    ['a number too small', traitValue, '{"userId":"u1","value":-1e-400}', 'inexact_number', 1],
+    [
+      'a value too deep',
+      traitValue,
+      `{"userId":"u1","value":${'['.repeat(9_000)}${']'.repeat(9_000)}}`,
+      'invalid_line',
+      1,
+    ],
+    ['a value too large', traitValue, `{"userId":"u1","value":"${'x'.repeat(16_384)}"}`, 'invalid_line', 1],
+    ['JSON under the name of plain text', plainMember, 'u1\n{"userId":"u2"}\n', 'invalid_line', 2],
+    ['an id too long', plainMember, 'x'.repeat(32_769), 'invalid_line', 1],
+    ['a line that never ends', plainMember, `u1\n${'x'.repeat(50_000)}`, 'line_too_long', 2],
+    ['no UTF-8', plainMember, Buffer.from([0x75, 0xff, 0x0a]), 'invalid_encoding', 1],
+    ['half of a character at its end', plainMember, Buffer.from([0x75, 0xc3]), 'invalid_encoding', 1],
+  ])('with %s is refused, and its line named', async (_, readLine, text, code, line) => {
+    const fault = await read([text], readLine).catch((error: UploadFault) => error)
+    expect(fault).toMatchObject({ code, line })
+  })
+
+  test('has every number that a double is taken for what it is', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.integer({ min: 0, max: 20 }),
+        (number, digits) => {
+          const [plain, exponential] = [String(number), number.toExponential()]
+          for (const written of [
+            plain,
+            exponential,
+            exponential.replace('e', `${exponential.includes('.') ? '' : '.'}${'0'.repeat(digits + 1)}e`),
+          ])
+            expect(traitValue(`{"userId":"u1","value":${written}}`, 1).value).toBe(JSON.stringify(number))
+        },
+      ),
+    )
+  })
+
+  test('is the same when it has been in Kafka', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ userId: fc.string(), value: fc.option(fc.json()) }), { minLength: 1 }),
+        (changes) => {
+          expect([...readLines(Buffer.from(changes.map(lineOf).join('\n')))]).toEqual(changes)
+        },
+      ),
+    )
+  })
+})
+
+describe('the record of a user', () => {
+  const of = { kind: 'trait', id: 'ltv' } as const
+  const since = '2026-01-02T03:04:05.678Z'
+
+  test('holds the value last sent, and is ignored by a resource created again under the same id', () => {
+    fc.assert(
+      fc.property(fc.json(), (value) => {
+        const { value: record } = memberRecord({ userId: 'u1', value }, of, since)
+        expect(valueIn(Buffer.from(record ?? ''), since)).toBe(value)
+        expect(valueIn(Buffer.from(record ?? ''), '2026-01-02T03:04:05.679Z')).toBeUndefined()
+      }),
+    )
+  })
+
+  test('is removed with the value, under the key of the topic', () => {
+    const record = memberRecord({ userId: 'a/b', value: null }, of, since)
+    expect(record).toEqual({ topic: 'trait-values', key: 'ltv/a/b', value: null })
+  })
+})
+
+describe('an identify call', () => {
+  const sync: Sync = {
+    kind: 'sync',
+    id: 's1',
+    createdAt: '2026-01-02T03:04:05.678Z',
+    state: 'accepted',
+    of: { kind: 'audience', id: 'vip' },
+    others: 'removed',
+    ranges: [],
+    lines: 1,
+  }
+  const computation = {
+    id: 'vip',
+    name: 'VIP "users"',
+    sourceId: 'shop',
+    key: 'vip_users',
+    createdAt: sync.createdAt,
+    lastSyncAt: null,
+    version: 1,
+    updatedAt: sync.createdAt,
+  }
+
+  test.each<[Sync['of']['kind'], string | null, unknown]>([
+    ['audience', 'true', true],
+    ['audience', null, false],
+    ['trait', '{"a":1}', { a: 1 }],
+    ['trait', null, null],
+  ])('of an %s whose value is %j tells %j', (kind, value, told) => {
+    const event = identifyOf({ userId: 'u1', value }, { ...sync, of: { kind, id: 'vip' } }, computation)
+    expect(JSON.parse(render(event))).toEqual({
+      version: 1,
+      type: 'identify',
+      userId: 'u1',
+      traits: { vip_users: told },
+      timestamp: sync.createdAt,
+      context: { personas: { computation_class: kind, computation_id: 'vip', computation_key: 'vip_users' } },
+    })
+    expect(event.sourceId).toBe('shop')
+  })
+
+  test('has an id that is the same for the same user and sync, and no other', () => {
+    const idOf = (userId: string, id = 's1') =>
+      identifyOf({ userId, value: 'true' }, { ...sync, id }, computation).messageId
+    expect(idOf('u1')).toBe(idOf('u1'))
+    expect(new Set([idOf('u1'), idOf('u2'), idOf('u1', 's2')]).size).toBe(3)
+  })
+})
+
+test.each<[string, object, object]>([
+  ['nothing', {}, { changes: [] }],
+  [
+    'both',
+    { add: ['u1'], remove: ['u2'] },
+    {
+      changes: [
+        { userId: 'u1', value: 'true' },
+        { userId: 'u2', value: null },
+      ],
+    },
+  ],
+  ['no list', { add: 'u1' }, { faults: [{ pointer: '/add', code: 'invalid_type' }] }],
+  ['another field', { added: [] }, { faults: [{ pointer: '/added', code: 'unknown_field' }] }],
+  [
+    'an id that is no Unicode',
+    { add: ['u1', 'u\ud800'] },
+    { faults: [{ pointer: '/add/1', code: 'invalid_value' }] },
+  ],
+  ['an empty id', { remove: [''] }, { faults: [{ pointer: '/remove/0', code: 'too_short' }] }],
+  [
+    'the same user twice',
+    { add: ['u1'], remove: ['u0', 'u1'] },
+    { faults: [{ pointer: '/remove/1', code: 'in_both' }] },
+  ],
+])('a change of %s', (_, body, expected) => {
+  expect(readPatch(body)).toMatchObject(expected)
+})

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest'
+import { api, VIEW } from '../api.ts'
+import { inMemory, now, shop } from '../in-memory.ts'
+
+const other = { ...shop, id: 'app', writeKey: 'app-write-key' }
+const records = { sources: [shop, other] }
+const body = { name: 'High Value Users (EU)', sourceId: 'shop' }
+
+describe.each(['audience', 'trait'] as const)('an %s', (kind) => {
+  const url = `/api/${kind}s`
+  const post = (given: object) => ({ method: 'POST', url, body: given })
+
+  test('gets the key of its name, and keeps it under another name', async () => {
+    const { ask } = api(records)
+    const { status, json } = await ask(post(body))
+    expect(status).toBe(201)
+    expect(json).toEqual({
+      ...body,
+      id: expect.stringMatching(/^high-value-users-eu-[0-9a-f]{10}$/),
+      key: 'high_value_users_eu',
+      createdAt: json.updatedAt,
+      lastSyncAt: null,
+      version: 1,
+      updatedAt: expect.stringMatching(/Z$/),
+    })
+    const renamed = { ...json, name: 'VIPs' }
+    const put = { method: 'PUT', url: `${url}/${json.id}`, headers: { 'if-match': '1' }, body: renamed }
+    expect(await ask(put)).toMatchObject({
+      status: 200,
+      json: { name: 'VIPs', key: 'high_value_users_eu', createdAt: json.createdAt, version: 2 },
+    })
+    expect((await ask({ url, token: VIEW })).json.items).toHaveLength(1)
+  })
+
+  test.each<[string, object, string[]]>([
+    ['nothing', {}, ['/name required', '/sourceId required']],
+    ['a name without letter or digit', { ...body, name: '!?' }, ['/name no_key']],
+    ['an unknown source', { ...body, sourceId: 'nope' }, ['/sourceId unknown_source']],
+    ['a key of its own', { ...body, key: 'vip' }, ['/key unknown_field']],
+  ])('of %s is refused', async (_, given, expected) => {
+    const { status, json } = await api(records).ask(post(given))
+    expect(status).toBe(400)
+    expect(
+      json.errors.map((each: { pointer: string; code: string }) => `${each.pointer} ${each.code}`),
+    ).toEqual(expected)
+  })
+
+  test('has no key that another has at the same source, of either kind', async () => {
+    const { ask } = api(records)
+    await ask({ method: 'POST', url: '/api/audiences', body: { ...body, name: 'highValue usersEU' } })
+    expect(await ask(post({ ...body, name: 'High value users (EU)' }))).toMatchObject({
+      status: 409,
+      json: { code: 'key_taken' },
+    })
+    expect((await ask(post({ ...body, sourceId: 'app' }))).status).toBe(201)
+  })
+
+  test('stays at its source, which stays with it', async () => {
+    const { ask } = api(records)
+    const { json } = await ask(post({ ...body, id: 'mine' }))
+    const put = { method: 'PUT', url: `${url}/mine`, headers: { 'if-match': '1' } }
+    expect(await ask({ ...put, body: { ...json, sourceId: 'app' } })).toMatchObject({
+      status: 400,
+      json: { errors: [{ pointer: '/sourceId', code: 'source_fixed' }] },
+    })
+    expect(await ask({ method: 'DELETE', url: '/api/sources/shop' })).toMatchObject({
+      status: 409,
+      json: { code: 'source_in_use', message: expect.stringContaining('mine') },
+    })
+  })
+
+  test('that is removed has its users forgotten', async () => {
+    const { ask, tasks } = api(records)
+    await ask(post({ ...body, id: 'mine' }))
+    expect((await ask({ method: 'DELETE', url: `${url}/mine` })).status).toBe(204)
+    expect(tasks).toMatchObject([{ kind: 'sync', of: { kind, id: 'mine' }, others: 'forgotten', lines: 0 }])
+  })
+})
+
+describe('an upload', () => {
+  const audience = { method: 'POST', url: '/api/audiences', body: { ...body, id: 'vip' } }
+  const members = { method: 'PUT', url: '/api/audiences/vip/members', body: 'u1\n' }
+  const plain = { 'content-type': 'text/plain' }
+
+  test.each<[string, object, number, string]>([
+    [
+      'to none that there is',
+      { ...members, url: '/api/audiences/nope/members', headers: plain },
+      404,
+      'not_found',
+    ],
+    ['as a JSON document', { ...members, body: ['u1'] }, 415, 'unsupported_media_type'],
+    [
+      'in another encoding',
+      { ...members, headers: { ...plain, 'content-encoding': 'br' } },
+      415,
+      'unsupported_encoding',
+    ],
+    [
+      'with another parameter',
+      { ...members, url: `${members.url}?empty=1`, headers: plain },
+      400,
+      'validation_failed',
+    ],
+    ['by who may only read', { ...members, headers: plain, token: VIEW }, 403, 'read_only'],
+    ['with POST', { ...members, method: 'POST', headers: plain }, 405, 'method_not_allowed'],
+    [
+      'of a change that says both',
+      { ...members, method: 'PATCH', body: { add: ['u1', 'u2'], remove: ['u2'] } },
+      400,
+      'validation_failed',
+    ],
+    [
+      'of values to no trait',
+      { ...members, url: '/api/traits/vip/values', headers: plain },
+      404,
+      'not_found',
+    ],
+  ])('%s is refused', async (_, asked, status, code) => {
+    const { ask, tasks } = api(records)
+    await ask(audience)
+    expect(await ask(asked as never)).toMatchObject({ status, json: { code } })
+    expect(tasks).toEqual([])
+  })
+
+  test('to one that another instance has just made is taken', async () => {
+    const memory = inMemory(records)
+    const vip = {
+      ...body,
+      id: 'vip',
+      key: 'vip',
+      createdAt: now,
+      lastSyncAt: null,
+      version: 1,
+      updatedAt: now,
+    }
+    const table = { caughtUp: async () => void memory.settings.audiences.set('vip', vip) }
+    const { ask } = api({}, { ...memory, settings: { ...memory.settings, table } })
+    // and then is found to be no list of members
+    expect(await ask({ ...members, body: ['u1'] })).toMatchObject({ status: 415 })
+  })
+
+  test("is not accepted while another instance's writes are unknown", async () => {
+    const memory = inMemory(records)
+    const table = { caughtUp: () => Promise.reject(new Error('no broker')) }
+    const { ask } = api({}, { ...memory, settings: { ...memory.settings, table } })
+    expect(await ask({ ...members, headers: plain })).toMatchObject({ status: 503 })
+  })
+
+  test('that is not there answers 404', async () => {
+    expect(await api(records).ask({ url: '/api/syncs/nope' })).toMatchObject({ status: 404 })
+  })
+})

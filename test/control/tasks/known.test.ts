@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import { runningSync } from '../../../control/tasks/scheduler.ts'
+import { createTaskIndex } from '../../../control/tasks/task-table.ts'
+import { expired, MAX_COUNT } from '../../../control/tasks/worker.ts'
+import { type Task, taskKey } from '../../../schemas/task.ts'
+import { aDeletion, aReplay, aSync } from '../tasks-in-memory.ts'
+
+const DAY = 24 * 3_600_000
+const NOW = Date.parse('2026-03-01T00:00:00.000Z')
+const at = (ms: number) => new Date(ms).toISOString()
+
+function knowing(...records: readonly Task[]) {
+  const known = createTaskIndex()
+  for (const task of records) known.apply(taskKey(task), task)
+  return known
+}
+
+test('the last record of a task is what is known of it; undone is what is accepted', () => {
+  const known = knowing(aDeletion(), aSync(), aReplay(), aReplay({ read: 7 }), aSync({ state: 'done' }))
+  expect([...known.pending.keys()]).toEqual(['deletion/d1', 'replay/r1'])
+  expect(known.replays.get('r1')).toMatchObject({ read: 7 })
+  expect(known.syncs.get('s1')).toMatchObject({ state: 'done' })
+})
+
+test('of what is removed nothing is known, and of what has the same id and another kind all', () => {
+  const known = knowing(aDeletion({ id: 'same' }), aReplay({ id: 'same' }))
+  known.apply('deletion/same', undefined)
+  expect([known.deletions.size, known.replays.size, [...known.pending.keys()]]).toEqual([
+    0,
+    1,
+    ['replay/same'],
+  ])
+})
+
+test('the running sync of an audience is no trait’s of the same id, and none that is over', () => {
+  const trait = aSync({ id: 's2', of: { kind: 'trait', id: 'vip' } })
+  const known = knowing(aSync(), trait, aSync({ id: 's3', state: 'failed' }))
+  expect(runningSync({ kind: 'audience', id: 'vip' }, known)?.id).toBe('s1')
+  expect(runningSync({ kind: 'trait', id: 'vip' }, known)?.id).toBe('s2')
+  known.apply('sync/s1', aSync({ state: 'cancelled' }))
+  expect(runningSync({ kind: 'audience', id: 'vip' }, known)).toBeUndefined()
+})
+
+describe('surplus', () => {
+  const idsOf = (...records: readonly Task[]) => expired(knowing(...records), NOW).map(taskKey)
+
+  test('is what has been over for 30 days, not what was accepted so long ago', () => {
+    const old = { createdAt: at(NOW - 40 * DAY) }
+    expect(
+      idsOf(
+        aDeletion({ id: 'old', ...old, state: 'done', finishedAt: at(NOW - 31 * DAY) }),
+        aDeletion({ id: 'late', ...old, state: 'failed', finishedAt: at(NOW - 29 * DAY) }),
+        aReplay({ id: 'long', ...old }),
+      ),
+    ).toEqual(['deletion/old'])
+  })
+
+  test('removes those that ended first, once there are too many of a kind', () => {
+    const many = Array.from({ length: MAX_COUNT }, (_, each) =>
+      aSync({ id: `s${each}`, state: 'done', finishedAt: at(NOW - each) }),
+    )
+    const last = aSync({ id: 'last', createdAt: at(NOW - 20 * DAY), state: 'done', finishedAt: at(NOW) })
+    const others = [aDeletion({ state: 'done', finishedAt: at(NOW - DAY) }), aSync({ id: 'undone' })]
+    expect(idsOf(last, ...many, ...others)).toEqual([`sync/s${MAX_COUNT - 1}`])
+  })
+})

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest'
+import { listed, replaysShape } from '../../../control/tasks/replays/routes.ts'
+import type { Replay } from '../../../schemas/task.ts'
+import { api, VIEW } from '../api.ts'
+import { aDeadOne, deadHeld } from '../dead-in-memory.ts'
+import { crm } from '../in-memory.ts'
+
+const url = '/api/replays'
+const post = (body: unknown) => ({ method: 'POST', url, body })
+const wanted = { id: 'r1', destinationId: 'crm' }
+
+describe('a replay', () => {
+  test('is accepted, shown, listed, and cancelled once', async () => {
+    const { ask } = api({ destinations: [crm] })
+    const { status, json } = await ask(post(wanted))
+    expect([status, json]).toMatchObject([
+      202,
+      { id: 'r1', state: 'running', total: 20, read: 0, what: 'dead' },
+    ])
+    expect(await ask({ url: `${url}/r1`, token: VIEW })).toMatchObject({ status: 200, json })
+    expect((await ask({ url })).json).toEqual({ items: [json], next: null })
+    const cancel = { method: 'DELETE', url: `${url}/r1` }
+    expect(await ask(cancel)).toMatchObject({ status: 200, json: { state: 'cancelled' } })
+    expect(await ask(cancel)).toMatchObject({ status: 409, json: { code: 'replay_ended' } })
+  })
+
+  test.each<[string, object, string]>([
+    ['an unknown destination', { destinationId: 'nope' }, '/destinationId unknown_destination'],
+    [
+      'an end before its beginning',
+      { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' },
+      '/from invalid_value',
+    ],
+    ['a reason that no delivery dies of', { reason: 'window_expird' }, '/reason invalid_value'],
+    ['a time before all events', { to: '0020-01-01T00:00:00Z' }, '/from invalid_value'],
+  ])('of %s is refused', async (_, more, expected) => {
+    const { status, json } = await api({ destinations: [crm] }).ask(post({ ...wanted, ...more }))
+    const faults = json.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)
+    expect([status, faults]).toEqual([400, [expected]])
+  })
+
+  test('from before 1970 begins with 1970: below zero a time is no time to Kafka', async () => {
+    const asked: number[] = []
+    const rangesOf = async ({ from }: { from: number }) => {
+      asked.push(from)
+      return []
+    }
+    const { ask } = api({ destinations: [crm] }, { rangesOf })
+    const { status, json } = await ask(post({ ...wanted, from: '0020-02-29T00:00:00Z' }))
+    expect([status, json.from, asked]).toEqual([202, '1970-01-01T00:00:00.000Z', [0]])
+  })
+})
+
+describe('a replay of some dead letters', () => {
+  const dead = () =>
+    deadHeld(
+      ['d1', 'd2', 'd1', 'd3', 'd4'].map((deliveryId, index) =>
+        aDeadOne({ deliveryId, destinationId: index === 4 ? 'erp' : 'crm', deadAt: index }),
+      ),
+    )
+  const ask = (body: object, parts: Parameters<typeof api>[1] = dead()) => {
+    const made = api({ destinations: [crm] }, parts)
+    return made.ask(post({ ...wanted, ...body })).then((answer) => ({ ...answer, tasks: made.tasks }))
+  }
+
+  test('reads where they lie: of one that was given up twice the last, of one that is named twice one', async () => {
+    const { status, json, tasks } = await ask({ deliveryIds: ['d1', 'd2', 'd1'] })
+    expect([status, json]).toMatchObject([202, { what: 'dead', selected: 2, total: 2, state: 'running' }])
+    expect(json.places).toBeUndefined()
+    expect(tasks).toMatchObject([
+      {
+        ranges: [{ partition: 0, from: 1, to: 3 }],
+        places: [
+          { partition: 0, offset: 2 },
+          { partition: 0, offset: 1 },
+        ],
+      },
+    ])
+  })
+
+  test.each<[string, object, string[]]>([
+    ['one that is not there', { deliveryIds: ['d1', 'gone'] }, ['/deliveryIds/1 unknown_delivery']],
+    ['one of another destination', { deliveryIds: ['d4'] }, ['/deliveryIds/0 unknown_delivery']],
+    ['none', { deliveryIds: [] }, ['/deliveryIds too_few']],
+    ['too many', { deliveryIds: Array(1_001).fill('d1') }, ['/deliveryIds too_many']],
+    ['what is no list', { deliveryIds: 'd1' }, ['/deliveryIds invalid_type']],
+    [
+      'those of a time and a reason as well',
+      { deliveryIds: ['d1'], reason: 'refused', from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
+      ['/from invalid_value', '/to invalid_value', '/reason invalid_value'],
+    ],
+    ['events', { deliveryIds: ['d1'], what: 'events' }, ['/deliveryIds invalid_value']],
+  ])('of %s is refused', async (_, body, expected) => {
+    const { status, json } = await ask(body)
+    const faults = json.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)
+    expect([status, faults]).toEqual([400, expected])
+  })
+
+  test('waits until they are known', async () => {
+    const { promise: loaded, resolve } = Promise.withResolvers<void>()
+    let isLoaded = false
+    const held = dead()
+    const answer = ask({ deliveryIds: ['d1'] }, { dead: { ...held.dead, loaded, isLoaded: () => isLoaded } })
+    setTimeout(() => {
+      isLoaded = true
+      resolve()
+    }, 20)
+    expect(await answer).toMatchObject({ status: 202 })
+  })
+})
+
+const replay = (id: string, second: number, destinationId = 'crm'): Replay => ({
+  kind: 'replay',
+  id,
+  destinationId,
+  what: 'dead',
+  perSecond: 500,
+  createdAt: `2026-01-02T03:04:${String(second).padStart(2, '0')}.000Z`,
+  state: 'done',
+  from: '2026-01-01T00:00:00.000Z',
+  to: '2026-01-02T00:00:00.000Z',
+  ranges: [],
+  read: 0,
+  replayed: 0,
+  parked: 0,
+})
+
+const all = [replay('a', 3), replay('b', 9), replay('c', 9), replay('d', 1), replay('e', 20, 'erp')]
+
+function pages(asked: object): string[][] {
+  const found: string[][] = []
+  for (let cursor: string | undefined; ; ) {
+    const query = replaysShape.parse({ ...asked, ...(cursor !== undefined && { cursor }) })
+    const { items, next } = listed(all, query)
+    found.push(items.map(({ id }) => id))
+    if (next === null) return found
+    cursor = next
+  }
+}
+
+test('come in id order by default', () => {
+  expect(pages({ limit: '2' })).toEqual([['a', 'b'], ['c', 'd'], ['e']])
+})
+
+test('asked for the newest, those that were begun last come first, page by page', () => {
+  expect(pages({ newest: 'true', limit: '2' })).toEqual([['e', 'b'], ['c', 'a'], ['d']])
+})
+
+test('those to one destination alone', () => {
+  expect(pages({ newest: 'true', destinationId: 'erp' })).toEqual([['e']])
+  expect(pages({ destinationId: 'gone' })).toEqual([[]])
+})

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { create } from '../../settings/resources/decide.ts'
+import { destinations } from '../../settings/resources/destinations.ts'
+import { sources } from '../../settings/resources/sources.ts'
+import { crm, factsOf, faults, given, made, now, shop, unreachable } from '../control/in-memory.ts'
+
+const facts = factsOf({ sources: [shop], destinations: [crm] })
+const at = { now, made, unreachable }
+
+test('a source needs a name only: it gets an id, a write key, and is on', () => {
+  const record = {
+    id: 'blog-a1b2c3d4e5',
+    name: 'Blog',
+    writeKey: 'made-write-key',
+    enabled: true,
+    version: 1,
+    updatedAt: now,
+  }
+  expect(create(sources, { ...at, body: { name: 'Blog' } }, facts)).toEqual({ id: record.id, record })
+})
+
+test('a client chooses id and write key', () => {
+  const decided = create(
+    sources,
+    { ...at, body: { id: 'blog', name: 'Blog', writeKey: 'my-own-key' } },
+    facts,
+  )
+  expect(decided).toMatchObject({ id: 'blog', record: { id: 'blog', writeKey: 'my-own-key' } })
+})
+
+test('an id or a write key that is taken is refused, both at once', () => {
+  const body = { id: 'shop', name: 'Shop 2', writeKey: 'shop-write-key' }
+  expect(faults(create(sources, { ...at, body }, facts))).toEqual([
+    '/id id_taken',
+    '/writeKey write_key_taken',
+  ])
+})
+
+test('an id made of the name never replaces a record', () => {
+  const taken = factsOf({ sources: [{ ...shop, id: 'blog-a1b2c3d4e5' }] })
+  expect(faults(create(sources, { ...at, body: { name: 'Blog' } }, taken))).toEqual(['/id id_taken'])
+})
+
+test('the id of a source is free for a destination', () => {
+  expect(create(destinations, { ...at, body: { ...given, id: 'shop' } }, facts)).toMatchObject({
+    id: 'shop',
+  })
+})
+
+test('a destination names sources that exist', () => {
+  const body = { ...given, sourceIds: ['shop', 'nope', 'Not An Id'] }
+  const expected = ['/sourceIds/2 invalid_format', '/sourceIds/1 unknown_source']
+  expect(faults(create(destinations, { ...at, body }, facts))).toEqual(expected)
+})
+
+test('faults of shape, masks and rules between records are reported together', () => {
+  const body = { ...given, id: 'crm', name: '', sharedSecret: '***', sourceIds: ['nope'], colour: 'red' }
+  const expected = [
+    '/sharedSecret nothing_to_keep',
+    '/name too_short',
+    '/colour unknown_field',
+    '/id id_taken',
+    '/sourceIds/0 unknown_source',
+  ]
+  expect(faults(create(destinations, { ...at, body }, facts))).toEqual(expected)
+})
+
+test('version and updatedAt are not for clients to set', () => {
+  const body = { name: 'Blog', version: 7, updatedAt: now }
+  expect(faults(create(sources, { ...at, body }, facts))).toEqual([
+    '/version unknown_field',
+    '/updatedAt unknown_field',
+  ])
+})
