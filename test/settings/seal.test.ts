@@ -152,7 +152,7 @@ describe('keys derived for one role', () => {
     ]
     for (const [owner, each] of moved)
       expect(read(owner, signed(owner, each), ofRole('deliverer'))).toMatchObject({
-        reason: 'no key of CONFIG_KEY opens its secrets',
+        reason: 'no key in CONFIG_KEY opens its secrets',
       })
     expect(read(OWNER, signed(OWNER, record), ofRole('deliverer'))).toHaveProperty('kind')
   })
