@@ -88,6 +88,7 @@ const table = {
     'A batch may have at most 500 KB (512,000 bytes). Each call gets a copy of the context and integrations of the batch: all copies may have at most 256 KB plus 8 times the bytes of the batch.',
   ],
   inflates_too_much: [413, 'A gzip body may inflate to at most 64 KB, or to 100 times its size.'],
+  too_many_chunks: [413, 'A body may arrive in at most 10,000 chunks: write larger ones.'],
   too_many_calls: [413, 'A batch may contain at most 2,500 calls.'],
   unsupported_encoding: [415, 'This Content-Encoding is not supported: use gzip or none (identity).'],
   rate_limited: [429, 'The source exceeds its rate limit: send again after Retry-After.'],

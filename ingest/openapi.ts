@@ -241,6 +241,7 @@ const BATCH: readonly Code[] = [
   'too_deep',
   'batch_too_large',
   'too_many_calls',
+  'too_many_chunks',
   'unavailable',
   'source_unreadable',
   'storage_full',

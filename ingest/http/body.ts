@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { networkOf } from '../../http/rate-limit.ts'
 import type { Code } from '../answer.ts'
 import {
+  BODY_CHUNKS,
   FIELD_BYTES,
   GZIP_EXTRA,
   GZIP_FREE,
@@ -128,8 +129,11 @@ export function readChunks(
     isOver = true
     ended(end)
   }
+  let chunks = 0
   request.on('data', (chunk: Buffer) => {
-    const code = isOver ? undefined : take(chunk)
+    if (isOver) return
+    chunks += 1
+    const code = chunks > BODY_CHUNKS ? 'too_many_chunks' : take(chunk)
     if (code) stop(code)
   })
   request.on('end', () => stop('end'))

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { type Answer, CORS, JSON_TYPE } from '../answer.ts'
+import { BODY_CHUNKS } from '../limits.ts'
 import { CUT } from './body.ts'
 
 export type Respond = (reply: FastifyReply, answer: Answer) => void
@@ -16,7 +17,8 @@ export function createRespond({ answered, lingerMs }: RespondOptions): Respond {
     const request = reply.request.raw
     const unread = isUnread(request)
     forgetHeaders(request)
-    if (unread) sendAndLinger(reply, answer, lingerMs)
+    if (answer.code === 'too_many_chunks') sendAndDestroy(reply, answer)
+    else if (unread) sendAndLinger(reply, answer, lingerMs)
     else send(reply, answer)
   }
 }
@@ -35,9 +37,12 @@ function send(reply: FastifyReply, { status, body, headers }: Answer): void {
   reply.send(body)
 }
 
-/** While the process ends, a connection kept open after its answer would delay it. */
+/**
+ * While the process ends, a connection kept open after its answer would delay it. Otherwise Node would read a body that
+ * nobody wants to its end.
+ */
 export function closeAtEnd(reply: FastifyReply): void {
-  if (!reply.server.server.listening) reply.header('connection', 'close')
+  if (!reply.server.server.listening || isUnread(reply.request.raw)) reply.header('connection', 'close')
 }
 
 export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
@@ -49,10 +54,33 @@ export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
  * Answers a request whose body is not read to its end. The connection closes when the client has sent all of it, or
  * after `lingerMs`: earlier, it would be reset and the answer lost.
  */
-function sendAndLinger(reply: FastifyReply, { status, body, headers }: Answer, lingerMs: number): void {
+function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): void {
+  const { request, response } = writeLast(reply, answer)
+  let chunks = 0
+  request.on('data', () => {
+    chunks += 1
+    if (chunks > BODY_CHUNKS) request.socket.destroy()
+  })
+  const timer = setTimeout(close, lingerMs)
+  function close(): void {
+    clearTimeout(timer)
+    response.end()
+  }
+  request.once('end', close).once('close', close).once(CUT, close).resume()
+  if (request.socket.readableEnded) close()
+}
+
+/** Before more is read: Node parses up to 2 MB of a connection before anything else gets its turn. */
+function sendAndDestroy(reply: FastifyReply, answer: Answer): void {
+  const { request, response } = writeLast(reply, answer)
+  response.end()
+  request.socket.destroy()
+}
+
+/** Writes the last answer of a connection, whose request is not read to its end. */
+function writeLast(reply: FastifyReply, { status, body, headers }: Answer) {
   reply.hijack()
   const { raw: response } = reply
-  const { raw: request } = reply.request
   response.writeHead(status, {
     'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(body),
@@ -61,11 +89,5 @@ function sendAndLinger(reply: FastifyReply, { status, body, headers }: Answer, l
     ...headers,
   })
   response.write(body)
-  const timer = setTimeout(close, lingerMs)
-  function close(): void {
-    clearTimeout(timer)
-    response.end()
-  }
-  request.once('end', close).once('close', close).once(CUT, close).resume()
-  if (request.socket.readableEnded) close()
+  return { request: reply.request.raw, response }
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { isDeeper } from '../../../http/requests.ts'
 import { basic, type FakeIngest, fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
-import { head, open, parseAnswers } from './wire.ts'
+import { answerOf, head, open, parseAnswers } from './wire.ts'
 
 const call = { userId: 'u', event: 'x' }
 /** 500 KB of brackets, in 5 KB: just within what gzip may inflate to. */
@@ -181,6 +182,52 @@ describe('the depth of JSON is seen without parsing it', () => {
     expect(await send(ingest, { body: body(64) })).toMatchObject({ status: 200 })
     expect(await ask(64)).toMatchObject({ status: 200, body: { success: true } })
     expect(await ask(65)).toMatchObject({ status: 400, body: { code: 'too_deep' } })
+  })
+})
+
+describe('a body that arrives in very many chunks', () => {
+  const spaces = (count: number) => `${'1\r\n \r\n'.repeat(count)}`
+  const body = JSON.stringify(call)
+  const sent = (fields: string, count: number) =>
+    `${head(`${fields}Transfer-Encoding: chunked`)}${body.length.toString(16)}\r\n${body}\r\n${spaces(count)}`
+
+  test('is taken up to 10,000', async () => {
+    const socket = await open()
+    socket.end(`${sent('Connection: close\r\n', 9_999)}0\r\n\r\n`)
+    expect(await answerOf(socket)).toMatchObject({ status: 200 })
+  })
+
+  /** Sends 3 MB of one-byte chunks. @returns what was answered, and how much of it was read. */
+  async function flood(begin: string): Promise<{ text: string; bytesRead: number }> {
+    const ingest = fakeIngest()
+    const connection = new Promise<Socket>((resolve) => ingest.app.server.once('connection', resolve))
+    const socket = await open(ingest)
+    let text = ''
+    socket.on('data', (data) => (text += data)).on('error', () => {})
+    socket.write(begin)
+    // not `once`, which fails when the connection is reset
+    const closed = [socket, await connection].map(
+      (end) => new Promise((resolve) => end.once('close', resolve)),
+    )
+    await Promise.all(closed)
+    const server = await connection
+    return { text, bytesRead: server.bytesRead }
+  }
+
+  test('is refused above that, and no more of it is read', async () => {
+    const { text, bytesRead } = await flood(sent('', 500_000))
+    expect(text).toMatch(/^HTTP\/1.1 413 [\s\S]*"too_many_chunks"/)
+    expect(bytesRead).toBeLessThan(300_000)
+  })
+
+  test.each([
+    ['a refused call', '/v1/track', 'x'.repeat(40_000)],
+    ['a path that does not exist', '/nothing', '{}'],
+  ])('of %s is not read to its end', async (_, path, first) => {
+    const begin = `${head('Transfer-Encoding: chunked', path)}${first.length.toString(16)}\r\n${first}\r\n`
+    const { text, bytesRead } = await flood(begin + spaces(500_000))
+    expect(text).toMatch(/^HTTP\/1.1 4/)
+    expect(bytesRead).toBeLessThan(300_000)
   })
 })
 
