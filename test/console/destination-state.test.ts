@@ -16,10 +16,10 @@ const stateOf = (now: Partial<DestinationNow>) =>
 test('a destination is rejecting while a webhook is, and not for the minute after its URL was corrected', () => {
   expect(stateOf({ rejected: 9, state: 'rejecting', rejectedStatus: 404 }).label).toBe('Rejecting: 404')
   const dead = stateOf({ rejected: 9, dead: 9 })
-  expect(dead).toMatchObject({ label: 'Healthy', color: 'yellow' })
+  expect(dead).toMatchObject({ label: 'Healthy, 9 dead', color: 'yellow' })
   expect(dead.explanation).toContain('dead letters')
   const failed = stateOf({ rejected: 9 })
-  expect(failed).toMatchObject({ label: 'Healthy', color: 'yellow' })
+  expect(failed).toMatchObject({ label: 'Healthy, 9 failed', color: 'yellow' })
   expect(failed.explanation).toContain('failed or were rejected')
   expect(dead.weight).toBeGreaterThan(failed.weight)
   expect(stateOf({})).toMatchObject({ label: 'Healthy', color: 'green' })

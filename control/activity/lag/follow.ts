@@ -27,9 +27,13 @@ export type LagOptions = {
   staleMs?: number
 }
 
-export const EVERY_MS = 2_000
+const EVERY_MS = 2_000
 /** Twenty seconds: longer than a restart, or an attempt with default settings. */
-export const OBSERVATIONS = 10
+const OBSERVATIONS = 10
+
+/** As long as one attempt can hold an offset while another waits behind it, but at least `OBSERVATIONS`. */
+export const observationsFor = (responseTimeoutMs: number): number =>
+  Math.max(OBSERVATIONS, Math.ceil((2 * responseTimeoutMs) / EVERY_MS))
 
 /**
  * Observes all consumer groups from outside, so that dead consumers show as well. One observation at a time.

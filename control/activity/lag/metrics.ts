@@ -5,21 +5,19 @@ import { openRetentions } from '../../../kafka/admin/topics.ts'
 import type { Context } from '../../../lifecycle.ts'
 import { registry } from '../../../process/metrics.ts'
 import type { Tasks } from '../../tasks/task-table.ts'
-import { followLag, type Lag, OBSERVATIONS } from './follow.ts'
+import { followLag, type Lag, observationsFor } from './follow.ts'
 import { type End, groupTopics } from './observe.ts'
 import type { LagItem } from './status.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<Tasks, 'replays'> }
 
 export function openLag({ config, connection, closing, tasks }: Parts): Lag {
-  // one attempt can hold an offset this long while another waits behind it
-  const timeoutMs = 2 * config.delivery.responseTimeoutMs
   const lag = followLag({
     open: () => openOffsets(connection),
     groupTopics: (topics) => groupTopics(topics, tasks.replays.values()),
     onFailed: (err) =>
       connection.failures.add({ kind: 'lag', text: 'the consumer groups cannot be observed', err }),
-    observations: Math.max(OBSERVATIONS, Math.ceil(timeoutMs / EVERY_MS)),
+    observations: observationsFor(config.delivery.responseTimeoutMs),
   })
   closing.adopt(lag, (open) => open.close())
   watchLag(lag)

@@ -44,7 +44,7 @@ const errorCodes = [
   'storage_full',
 ] as const
 
-/** @param ends aborted at shutdown. */
+/** @param shutdown aborted at shutdown. */
 export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSignal) {
   const { put, patch } = createUploader(parts, shutdown)
   const members = {

@@ -1,5 +1,6 @@
 import type { Destination } from '../../api/destinations.ts'
 import type { DestinationNow } from '../../api/health.ts'
+import { formatInteger } from '../../wording/format.ts'
 import { type Label, WEBHOOK_STATES, withStatus } from '../../wording/states.ts'
 
 /** `weight`: rows with a higher one come first. */
@@ -15,7 +16,11 @@ export function destinationState(
   if (now?.state === 'rejecting')
     return { ...withStatus(WEBHOOK_STATES.rejecting, now.rejectedStatus), weight: 4 }
   const trouble = now && recentTrouble(now)
-  if (now && trouble) return { ...WEBHOOK_STATES[now.state], color: 'yellow', ...trouble }
+  if (now && trouble) {
+    const { what, ...rest } = trouble
+    // color alone does not tell a destination in trouble from a healthy one
+    return { label: `${WEBHOOK_STATES[now.state].label}, ${what}`, color: 'yellow', ...rest }
+  }
   if (sourceIds.length === 0)
     return {
       ...{ ...WEBHOOK_STATES.idle, color: 'yellow' },
@@ -27,9 +32,19 @@ export function destinationState(
 
 /** Failures of the last minute that are over: the last request was delivered. */
 function recentTrouble({ dead, retry, rejected, refused }: DestinationNow) {
-  if (dead > 0) return { explanation: 'Deliveries became dead letters in the last minute.', weight: 4 }
-  if (retry + rejected + refused > 0)
-    return { explanation: 'Some attempts failed or were rejected in the last minute.', weight: 3 }
+  if (dead > 0)
+    return {
+      what: `${formatInteger(dead)} dead`,
+      explanation: 'Deliveries became dead letters in the last minute.',
+      weight: 4,
+    }
+  const failed = retry + rejected + refused
+  if (failed > 0)
+    return {
+      what: `${formatInteger(failed)} failed`,
+      explanation: 'Some attempts failed or were rejected in the last minute.',
+      weight: 3,
+    }
   return undefined
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { followLag } from '../../../../control/activity/lag/follow.ts'
+import { followLag, observationsFor } from '../../../../control/activity/lag/follow.ts'
 import type { Bounds, Offsets } from '../../../../kafka/admin/offsets.ts'
 import { until } from '../../../helpers/until.ts'
 import { aReading } from '../../lag-in-memory.ts'
@@ -166,4 +166,10 @@ test('closed between two looks it holds no connection either', async () => {
   expect(open()).toBe(1)
   await lag.close()
   expect(open()).toBe(0)
+})
+
+test('a partition is not called stalled while one attempt after another may hold its offset', () => {
+  // ten observations are 20 s
+  expect(observationsFor(10_000)).toBe(10)
+  expect(observationsFor(60_000)).toBe(60)
 })
