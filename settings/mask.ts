@@ -60,7 +60,8 @@ function put(owner: Members, { name, kept, path, faults }: Place): void {
     return
   }
   delete owner[name]
-  const message = `"${MASK}" keeps the old value, but there is none: give the value itself, or leave it out`
+  const none = path.includes('headers') ? 'this URL has none under this name' : 'there is none'
+  const message = `"${MASK}" keeps the old value, but ${none}: give the value itself, or leave it out`
   faults.push({ pointer: pointer(path), code: 'nothing_to_keep', message })
 }
 

@@ -70,7 +70,7 @@ def put_back(partition, offset):
     # a record without a key was parked with this one
     key = None if text(message.key()) == f"{parked['parked-topic']}/{parked.get('parked-partition')}" else message.key()
     # the header does not include TOPIC_PREFIX
-    to = topic.removesuffix("parked") + said["parked-topic"]
+    to = topic.removesuffix("parked") + parked["parked-topic"]
     headers = [(name, value) for name, value in message.headers() if not name.startswith(PREFIX)]
     failed = []
     # use the same partitioner as Sluice; librdkafka's default differs

@@ -91,7 +91,14 @@ test('of two webhooks with one URL each keeps its own header', () => {
 
 test('a header does not follow its webhook to another URL', () => {
   const { body, faults } = restoreMasked({ webhooks: [hook('https://evil', { 'X-Team': MASK })] }, crm)
-  expect(faults).toMatchObject([{ pointer: '/webhooks/0/headers/X-Team', code: 'nothing_to_keep' }])
+  expect(faults).toEqual([
+    {
+      pointer: '/webhooks/0/headers/X-Team',
+      code: 'nothing_to_keep',
+      message:
+        '"***" keeps the old value, but this URL has none under this name: give the value itself, or leave it out',
+    },
+  ])
   expect(body).toEqual({ webhooks: [hook('https://evil', {})] })
 })
 

@@ -86,7 +86,7 @@ const GROUPS: Record<string, string> = {
   deliverer: 'First attempts in progress',
   'deliverer.due': 'Retries and replayed deliveries in progress',
   'deliverer.rungs': 'Deliveries that wait for their next attempt. Only overdue ones count as behind',
-  'control.tasks': 'Deletions, uploads and replays in progress',
+  'control.tasks': 'Deletions, syncs and replays. 1 record means that none waits',
 }
 
 export const groupDescription = (group: string): string =>

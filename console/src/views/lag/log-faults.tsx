@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { api, resultOf } from '../../api/client.ts'
 import type { components } from '../../api/schema.ts'
 import { Timestamp } from '../../ui/values/time.tsx'
-import { formatInteger } from '../../wording/format.ts'
+import { formatInteger, pluralize } from '../../wording/format.ts'
 
 type Fault = components['schemas']['LogFault']
 
@@ -26,7 +26,7 @@ export function LogFaults({ faults }: { faults: readonly Fault[] }) {
       <List size="sm">
         {faults.slice(0, MAX_SHOWN).map((fault) => (
           <List.Item key={`${fault.topic}/${fault.partition}/${fault.from}/${fault.at}`}>
-            <Timestamp at={fault.at} />: {formatInteger(fault.lost)} records of topic {fault.topic}, partition{' '}
+            <Timestamp at={fault.at} />: {pluralize(fault.lost, 'record')} of topic {fault.topic}, partition{' '}
             {fault.partition}, from offset {formatInteger(fault.from)}: {CAUSES[fault.cause] ?? fault.cause}.
             Unread: {formatInteger(fault.unread)}.
           </List.Item>
