@@ -1,10 +1,18 @@
 import { type Config, readConfig } from './config.ts'
+import { type Probe, serveOps } from './http/probes.ts'
 import { type Connection, connect } from './kafka/client.ts'
+import { countAck, watchProducer } from './kafka/metrics.ts'
+import { createProducer, type Producer } from './kafka/produce/produce.ts'
 import { createLog, type Logger } from './process/log.ts'
-import { exposeBuildInfo, type Probe } from './process/metrics.ts'
+import { exposeBuildInfo } from './process/metrics.ts'
 import { ConfigError } from './process/pem.ts'
-import type { OnAway } from './schemas/registry.ts'
+import { SCHEMA_WAIT_MS, type VariantCodec } from './schemas/codec.ts'
+import type { Delivery } from './schemas/delivery.ts'
+import { prepareKafka } from './schemas/prepare-kafka.ts'
+import { type OnAway, openCodec, openRegistry, type Registry } from './schemas/registry.ts'
+import { DELIVERIES } from './schemas/topics.ts'
 import type { Role } from './settings/config-key.ts'
+import { followSettings, type Settings, watchUnreadable } from './settings/follow.ts'
 import { openTracer } from './trace/open.ts'
 import type { Tracer } from './trace/trace.ts'
 
@@ -129,4 +137,36 @@ export function probeUntilClosed(
   notReady: Probe['notReady'],
 ): Probe {
   return { notReady: () => (closing.disposed ? 'ending' : (waitsFor() ?? notReady())) }
+}
+
+export type CommonParts = {
+  registry: Registry
+  deliveries: VariantCodec<Delivery>
+  settings: Settings
+  /** Its queue has no limit: both processes hold their partitions instead. */
+  producer: Producer
+}
+
+/** Opens what the router and the deliverer have in common, beginning with the port for probes and metrics. */
+export async function openCommon(context: Context, notReady: Probe['notReady']): Promise<CommonParts> {
+  const { config, log, connection, onFatal, onAway, closing } = context
+  const probe = probeUntilClosed(context, notReady)
+  const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), (open) =>
+    open.close(),
+  )
+  log.info({ port: ops.port }, `${config.role} starting`)
+  await prepareKafka(connection, config, onAway)
+  const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
+  const deliveries = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
+  const settings = closing.adopt(
+    await followSettings({ connection, keys: config.configKeys, onFatal }),
+    (open) => open.close(),
+  )
+  watchUnreadable(settings, ['source', 'destination'])
+  const producer = closing.adopt(
+    await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY, onAck: countAck }),
+    (open) => open.close(),
+  )
+  watchProducer(producer)
+  return { registry, deliveries, settings, producer }
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
+import { answerOps, type Probe } from '../http/probes.ts'
 import { isAmbiguous } from '../http/requests.ts'
-import { answerOps, type Probe } from '../process/metrics.ts'
 import { audiences, traits } from '../settings/resources/audiences-and-traits.ts'
 import { destinations } from '../settings/resources/destinations.ts'
 import { sources } from '../settings/resources/sources.ts'

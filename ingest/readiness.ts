@@ -1,7 +1,7 @@
+import type { Probe } from '../http/probes.ts'
 import type { Storage } from '../kafka/admin/storage.ts'
 import type { Producer } from '../kafka/produce/produce.ts'
 import type { Logger } from '../process/log.ts'
-import type { Probe } from '../process/metrics.ts'
 import type { Settings } from '../settings/follow.ts'
 
 /** Kafka counts as unreachable when a send has waited longer than this for its acknowledgement. */

@@ -1,7 +1,4 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { shareConnections } from '../http/connections.ts'
 import pack from '../package.json' with { type: 'json' }
 
 /** Names begin with `sluice_`. Units are Prometheus base units: seconds, bytes. */
@@ -15,68 +12,4 @@ export function exposeBuildInfo(role: string): void {
     labelNames: ['role', 'version', 'node'],
     registers: [registry],
   }).set({ role, version: pack.version, node: process.version }, 1)
-}
-
-export type Probe = {
-  /** Why this process should get no work now; undefined when it is ready. */
-  notReady(): string | undefined
-}
-
-/** `/livez`: the process runs. `/readyz`: 503 with the reason while it is not ready. `/metrics`: Prometheus. */
-export async function answerOps(
-  path: string,
-  probe: Probe,
-): Promise<{ status: number; type: string; body: string }> {
-  if (path === '/livez') return { status: 200, type: 'text/plain', body: 'ok\n' }
-  if (path === '/metrics') return { status: 200, type: registry.contentType, body: await collected() }
-  if (path !== '/readyz')
-    return { status: 404, type: 'text/plain', body: 'try /livez, /readyz or /metrics\n' }
-  const reason = probe.notReady()
-  return { status: reason ? 503 : 200, type: 'text/plain', body: `${reason ?? 'ok'}\n` }
-}
-
-let collecting: Promise<string> | undefined
-
-/** Collects once for all concurrent requests, as it takes up to 4 ms. */
-function collected(): Promise<string> {
-  collecting ??= registry.metrics().finally(() => {
-    collecting = undefined
-  })
-  return collecting
-}
-
-/** Probes and scrapers open few connections and send one request at a time. */
-const CONNECTIONS = 200
-const WAITING = 4
-
-/** The door for operators of a process that serves nothing else. @returns the port that it listens on. */
-export async function serveOps(options: {
-  host: string
-  port: number
-  probe: Probe
-}): Promise<{ port: number; close(): Promise<void> }> {
-  const server = createServer((request, response) => {
-    // Node still emits the requests that it has already read
-    if (request.socket.destroyed) return
-    const [path = '/'] = (request.url ?? '/').split('?')
-    answerOps(path, options.probe).then(
-      ({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body),
-      () => response.writeHead(500).end(),
-    )
-  })
-  // all ports of a process share its limit of open files
-  shareConnections(server, { most: CONNECTIONS, mostWaiting: WAITING, trustProxy: [], onRefused: () => {} })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, options.host, resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  return {
-    port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
 }

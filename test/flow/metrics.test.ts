@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import got from 'got'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { answerOps, registry, serveOps } from '../../process/metrics.ts'
+import { answerOps, serveOps } from '../../http/probes.ts'
+import { registry } from '../../process/metrics.ts'
 import { closing } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 

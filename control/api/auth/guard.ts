@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Probe } from '../../../process/metrics.ts'
+import type { Probe } from '../../../http/probes.ts'
 import { accessTo, isRead, send } from '../operation.ts'
 import { type ApiResponse, problem } from '../response.ts'
 import { sessionIn } from './session-routes.ts'
