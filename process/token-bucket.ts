@@ -41,7 +41,7 @@ function tokensAt(bucket: Bucket | undefined, { perSecond, burst }: RateLimit, n
 /** A token bucket with state of its own, full at first. Times are milliseconds of a monotonic clock. */
 export type TokenBucket = {
   allows(now: number): boolean
-  /** Takes a token. Call `allows` first. */
+  /** Takes a token. Leaves a debt when there is none, as what was allowed earlier may begin later. */
   take(now: number): void
 }
 
@@ -51,8 +51,7 @@ export function createTokenBucket(limit: RateLimit): TokenBucket {
   return {
     allows: (now) => waitOf(bucket, { limit, now }) === undefined,
     take(now) {
-      const drawn = draw(bucket, { limit, cost: 1, now })
-      if (drawn.passed) bucket = drawn.bucket
+      bucket = { tokens: tokensAt(bucket, limit, now) - 1, at: now }
     },
   }
 }
