@@ -10,11 +10,11 @@ import { startSink } from '../receivers/sink-process.ts'
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
-/** Of which the peers' batches, of 250 and of 15, are all full: one that is not waits for its time. */
+/** Multiples of the peers' batch sizes, 250 and 15: a partial batch would wait for its flush interval. */
 const CALLS = { go: 400_000, node: 99_000 }
 const LIMIT_MS = 120_000
 
-/** @returns the section of RESULTS.md: the client libraries beside those of the service whose calls they make. */
+/** @returns the section of RESULTS.md: our client libraries against Segment's. */
 export async function bench({ rounds = 4 } = {}): Promise<string> {
   const program = join(await scratchFolder('bench'), 'clients')
   await run('go', ['build', '-o', program, '.'], { cwd: join(folder, 'go') })
@@ -54,7 +54,7 @@ process, including background sending. "Failed" is what the library reports as n
 Node's are sampled; both include the map or object that the caller makes per call. Rounds alternate; median, lowest and
 highest.`
 
-/** What one library took for its calls. Seconds, bytes. */
+/** Results of one library, in seconds and bytes. */
 type Measured = {
   language: 'go' | 'node'
   which: 'ours' | 'peer'
@@ -64,7 +64,7 @@ type Measured = {
   deliveredSeconds: number
   cpuSeconds: number
   allocatedBytes: number
-  /** Go alone counts them. */
+  /** Only for Go. */
   allocations?: number
 }
 
