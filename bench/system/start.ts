@@ -65,7 +65,7 @@ async function kafkaAlone(directory: string): Promise<() => Promise<Ready>> {
 }
 
 async function npmStart(data: string): Promise<Ready> {
-  const said: string[] = []
+  const printed: string[] = []
   const ready = Promise.withResolvers<'ready'>()
   const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...own } = process.env
   const tied = spawnChild('npm', {
@@ -73,13 +73,13 @@ async function npmStart(data: string): Promise<Ready> {
     cwd: ROOT,
     env: { ...own, ...FREE_PORTS, SLUICE_DATA: data },
     onLine(line) {
-      said.push(line)
+      printed.push(line)
       if (line === 'sluice ready') ready.resolve('ready')
     },
   })
   const timer = setTimeout(() => void tied.kill(), LIMIT_MS)
   const result = await Promise.race([ready.promise, tied.exited]).finally(() => clearTimeout(timer))
-  if (result !== 'ready') throw new Error(`npm start did not become ready:\n${said.slice(-20).join('\n')}`)
+  if (result !== 'ready') throw new Error(`npm start did not become ready:\n${printed.slice(-20).join('\n')}`)
   return { end: () => tied.stop(30_000) }
 }
 

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { connect, createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEgress, type EgressOptions } from '../../egress/egress.ts'
-import { nameServer, type Question, type Said } from './name-server.ts'
+import { type LogLine, nameServer, type Question } from './name-server.ts'
 
 type Found = { address: string | LookupAddress[]; family?: number | undefined }
 
@@ -20,12 +20,12 @@ function egress(options: Partial<EgressOptions>) {
 
 const onlyA =
   (...addresses: string[]) =>
-  ({ type }: Question): Said => ({ addresses: type === 'A' ? addresses : [], ttl: 0 })
+  ({ type }: Question): LogLine => ({ addresses: type === 'A' ? addresses : [], ttl: 0 })
 
 /** Says another address each time, with no time to live. */
 function turning(...turns: string[]) {
   let turn = 0
-  return ({ type }: Question): Said =>
+  return ({ type }: Question): LogLine =>
     type === 'A' ? { addresses: [turns[turn++ % turns.length] ?? ''], ttl: 0 } : { addresses: [] }
 }
 
@@ -135,7 +135,7 @@ describe('a name that changes between check and use', () => {
 
 describe('for saving, a URL', () => {
   const saving = async (
-    say: (question: Question) => Said,
+    say: (question: Question) => LogLine,
     url: string,
     more: Partial<EgressOptions> = {},
   ) => {

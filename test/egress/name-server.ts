@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { onTestFinished } from 'vitest'
 
 /** Addresses with their time in seconds, a failure by its number (2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED), or no answer at all. */
-export type Said = { addresses: string[]; ttl?: number } | { rcode: number } | 'silence'
+export type LogLine = { addresses: string[]; ttl?: number } | { rcode: number } | 'silence'
 export type Question = { name: string; type: 'A' | 'AAAA' }
 
 const TYPES: Record<number, Question['type']> = { 1: 'A', 28: 'AAAA' }
@@ -11,7 +11,7 @@ const TYPES: Record<number, Question['type']> = { 1: 'A', 28: 'AAAA' }
  * A name server on loopback, until the test is over (RFC 1035, 4.1). `say` is asked anew for each question; `asked` holds
  * all questions so far.
  */
-export async function nameServer(say: (question: Question) => Said | Promise<Said>) {
+export async function nameServer(say: (question: Question) => LogLine | Promise<LogLine>) {
   const asked: Question[] = []
   const socket = createSocket('udp4')
   let isOpen = true
@@ -41,7 +41,7 @@ function questionOf(message: Buffer): Question {
   return { name: labels.join('.'), type: TYPES[message.readUInt16BE(at + 1)] ?? 'A' }
 }
 
-function answer(message: Buffer, said: Exclude<Said, 'silence'>): Buffer {
+function answer(message: Buffer, said: Exclude<LogLine, 'silence'>): Buffer {
   const addresses = 'rcode' in said ? [] : said.addresses
   const question = message.subarray(HEADER, message.indexOf(0, HEADER) + 5)
   const header = Buffer.alloc(HEADER)

@@ -1,11 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createResolver, type Replies, type ResolverOptions, resolvedFrom } from '../../egress/resolve.ts'
-import { nameServer, type Question, type Said } from './name-server.ts'
+import { type LogLine, nameServer, type Question } from './name-server.ts'
 
 const SIX = '2606:4700:0:0:0:0:0:1'
 const hosts = new Map([['in-the-file', [{ address: '10.0.0.5', family: 4 }]]])
 
-async function names(say: (question: Question) => Said | Promise<Said>, more: Partial<ResolverOptions> = {}) {
+async function names(
+  say: (question: Question) => LogLine | Promise<LogLine>,
+  more: Partial<ResolverOptions> = {},
+) {
   const { servers, asked } = await nameServer(say)
   let now = 1_000
   const { addressesOf, close } = createResolver({ hosts, servers, clock: { now: () => now }, ...more })
@@ -19,7 +22,7 @@ async function names(say: (question: Question) => Said | Promise<Said>, more: Pa
 
 const onlyA =
   (...addresses: string[]) =>
-  ({ type }: Question): Said => ({ addresses: type === 'A' ? addresses : [], ttl: 30 })
+  ({ type }: Question): LogLine => ({ addresses: type === 'A' ? addresses : [], ttl: 30 })
 
 describe('a name', () => {
   test('is where its A and AAAA records say', async () => {
