@@ -7,7 +7,7 @@ import type { RouteType } from './call/authenticate.ts'
 import type { StatedType } from './call/batch.ts'
 import type { MemoryLimit } from './http/body.ts'
 
-/** What remains of a request while its records are written. */
+/** The facts of a request that are kept while its records are written. */
 export type Summary = {
   answer: Answer
   /** Undefined when no source has its write key. */
@@ -113,7 +113,7 @@ export function gauge(
 }
 
 export type CallCounts = {
-  /** A request was answered with `code`. Unless that is `ok` it counts for all calls of the request. */
+  /** A request was answered with `code`. Any code but `ok` counts for all calls of the request. */
   count(type: RouteType, summary: Summary, code: Answer['code']): void
   refused(type: RouteType | 'unknown', code: Code): void
   unlogged(calls: number): void

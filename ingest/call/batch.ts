@@ -16,8 +16,8 @@ import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
 import { parseTime } from './time.ts'
 
 /**
- * Whether a call is about a suppressed user: by `userId`, or by the `previousId` of an alias, which would continue the
- * user. The call need not be valid, as a rejected one would be stored.
+ * Whether a call is about a suppressed user: by `userId`, or by the `previousId` of an alias, which would continue that
+ * user. Also checks invalid calls, as rejected calls are stored.
  * @param type of the route.
  */
 export function isSuppressed(call: unknown, users: Users, type?: CallType): boolean {
@@ -38,7 +38,7 @@ type Calls = {
 
 export type BatchBody = { value: unknown; bytes: number }
 
-/** Decides on each call of a batch separately. Only an invalid batch is refused as a whole. Never throws. */
+/** Decides on each call separately. Only an invalid batch is refused as a whole. Never throws. */
 export function acceptBatch(
   { value: body, bytes }: BatchBody,
   facts: Facts,

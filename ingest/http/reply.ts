@@ -21,7 +21,7 @@ export function createRespond({ answered, lingerMs }: RespondOptions): Respond {
   }
 }
 
-/** Frees the headers, because an answer may have to wait for those to earlier requests of its connection. */
+/** Frees the headers: an answer may wait for those to earlier requests of its connection. */
 export function forgetHeaders(request: IncomingMessage): void {
   request.rawHeaders = []
   request.headers = {}
@@ -35,7 +35,7 @@ function send(reply: FastifyReply, { status, body, headers }: Answer): void {
   reply.send(body)
 }
 
-/** While the process ends, a connection kept open after its answer would delay it. */
+/** During shutdown, closes the connection after its answer, as an open one would delay the end. */
 export function closeAtEnd(reply: FastifyReply): void {
   if (!reply.server.server.listening) reply.header('connection', 'close')
 }
@@ -46,8 +46,8 @@ export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Answers a request whose body is not read to its end. The connection closes when the client has sent all of it, or
- * after `lingerMs`: earlier, it would be reset and the answer lost.
+ * Answers a request whose body was not read completely. Keeps the connection until the client has sent all of it, or
+ * for `lingerMs`: closing earlier would reset it and lose the answer.
  */
 function sendAndLinger(reply: FastifyReply, { status, body, headers }: Answer, lingerMs: number): void {
   reply.hijack()
