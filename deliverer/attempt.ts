@@ -44,9 +44,9 @@ export function attempt(
 ): void {
   const delivery = new DeliveryAttempt(record, targets.length, parts, done)
   for (const target of targets) {
-    const one = new WebhookAttempt(delivery, target)
-    const refusal = parts.lane.offer(target, one)
-    if (refusal) one.defer(refusal)
+    const webhookAttempt = new WebhookAttempt(delivery, target)
+    const refusal = parts.lane.offer(target, webhookAttempt)
+    if (refusal) webhookAttempt.defer(refusal)
   }
 }
 

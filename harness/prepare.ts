@@ -51,9 +51,9 @@ export async function startRole(
   { env }: Pick<PreparedSystem, 'env'>,
   { settings = {}, observer }: { settings?: Env; observer?: Observer } = {},
 ): Promise<Launched> {
-  const own = { ...env, ...(await freePorts()), ...settings }
-  observer?.settings(own)
-  const launched = launch(role, own, observer?.heard)
+  const roleEnv = { ...env, ...(await freePorts()), ...settings }
+  observer?.settings(roleEnv)
+  const launched = launch(role, roleEnv, observer?.heard)
   await launched.ready()
   return launched
 }

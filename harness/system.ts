@@ -109,9 +109,9 @@ function createProcesses({ env, connection, observer }: Parts): Processes {
   const lines = new Map<Role, string[]>(ROLES.map((role) => [role, []]))
 
   async function launchReady(role: Role, more: Env = {}): Promise<Launched> {
-    const own = { ...env, ...leastKey(role, env), ...more }
-    observer?.settings(own)
-    const launched = launch(role, own, (line) => {
+    const roleEnv = { ...env, ...leastKey(role, env), ...more }
+    observer?.settings(roleEnv)
+    const launched = launch(role, roleEnv, (line) => {
       lines.get(role)?.push(line)
       observer?.heard(line)
     })

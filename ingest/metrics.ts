@@ -157,8 +157,9 @@ export function createCallCounts(register: Registry): CallCounts {
       if (code !== 'ok') reject({ source, type, code })
       else {
         accept(source, summary.accepted)
-        for (const { type: its, code: why } of summary.rejected) reject({ source, type: its, code: why })
-        for (const its of summary.suppressed) add(suppressed, { source, type: its })
+        for (const { type: callType, code: callCode } of summary.rejected)
+          reject({ source, type: callType, code: callCode })
+        for (const callType of summary.suppressed) add(suppressed, { source, type: callType })
       }
     },
     refused: (type, code) => reject({ source: '', type, code }),

@@ -100,7 +100,7 @@ const PIXEL = [
 
 function refusals(codes: readonly Code[]) {
   const byStatus = Object.groupBy(codes, statusOf)
-  return Object.fromEntries(Object.entries(byStatus).map(([status, its = []]) => [status, refused(its)]))
+  return Object.fromEntries(Object.entries(byStatus).map(([status, codes = []]) => [status, refused(codes)]))
 }
 
 function refused(codes: readonly Code[]) {

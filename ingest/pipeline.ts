@@ -166,7 +166,7 @@ async function answerWhenWritten(
   if (produced === 'too_large' || produced === 'refused')
     log.error(
       { sourceId: summary.sourceId, code: produced },
-      'Kafka refuses records of this size: check whether max.message.bytes is below 1 MB',
+      'Kafka refuses records of this size: check that max.message.bytes is at least 1 MB',
     )
   return answer
 }

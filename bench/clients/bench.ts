@@ -97,16 +97,16 @@ function table(measured: readonly Measured[]): string {
   return markdownTable(HEAD, rows)
 }
 
-function row(own: readonly Measured[], peer: readonly Measured[] | undefined): string[] {
-  const [first] = own
+function row(ours: readonly Measured[], peer: readonly Measured[] | undefined): string[] {
+  const [first] = ours
   if (!first) return []
   const ratio = (figure: (one: Measured) => number) =>
-    peer ? `**${spread(own.map((one, round) => figure(one) / figure(peer[round] ?? one)))}**` : ''
-  const perCall = (figure: (one: Measured) => number) => own.map((one) => figure(one) / one.calls)
+    peer ? `**${spread(ours.map((one, round) => figure(one) / figure(peer[round] ?? one)))}**` : ''
+  const perCall = (figure: (one: Measured) => number) => ours.map((one) => figure(one) / one.calls)
   const counted = first.allocations !== undefined
   return [
     NAMES[first.language][first.which],
-    spreadOfCounts(own.map(({ calls, deliveredSeconds }) => calls / deliveredSeconds)),
+    spreadOfCounts(ours.map(({ calls, deliveredSeconds }) => calls / deliveredSeconds)),
     spread(
       perCall(({ cpuSeconds }) => cpuSeconds * 1_000_000),
       1,
@@ -121,7 +121,7 @@ function row(own: readonly Measured[], peer: readonly Measured[] | undefined): s
     counted ? ratio(({ allocations = 0 }) => allocations) : '',
     spreadOfCounts(perCall(({ allocatedBytes }) => allocatedBytes)),
     ratio(({ allocatedBytes }) => allocatedBytes),
-    Math.round(median(own.map(({ calls, requests }) => calls / requests))).toLocaleString('en-US'),
-    String(median(own.map(({ failed }) => failed))),
+    Math.round(median(ours.map(({ calls, requests }) => calls / requests))).toLocaleString('en-US'),
+    String(median(ours.map(({ failed }) => failed))),
   ]
 }

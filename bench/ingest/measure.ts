@@ -71,7 +71,7 @@ export async function measure(target: Target, load: Load, forMs: number): Promis
   const { requests, ...report } = await running.since()
   const after = await cpu(target)
   await running.stop()
-  const [seconds, used] = [(after.at - before.at) / 1_000, after.own - before.own]
+  const [seconds, used] = [(after.at - before.at) / 1_000, after.cpu - before.cpu]
   const events = requests * load.batch
   const storeUs = ((after.store - before.store) / events) * 1e6
   const figures = { ...report, perSecond: events / seconds, perCpuSecond: events / used, storeUs }
@@ -83,5 +83,5 @@ export async function measure(target: Target, load: Load, forMs: number): Promis
 
 async function cpu({ pid, storePid }: Target) {
   const store = storePid === undefined ? 0 : await cpuSeconds(storePid)
-  return { at: performance.now(), own: await cpuSeconds(pid), store }
+  return { at: performance.now(), cpu: await cpuSeconds(pid), store }
 }

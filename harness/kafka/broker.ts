@@ -33,28 +33,28 @@ export async function startOwnBroker(
 ): Promise<OwnBroker> {
   const folder = await scratchFolder('broker')
   const directory = join(folder, 'kafka')
-  const own = {
+  const current = {
     now: await startBroker({ directory, ...(await kafkaParts()), ...more }),
     async restart(how: 'kill' | 'stop', awayMs = 0) {
-      await own.now[how]()
+      await current.now[how]()
       await sleep(awayMs)
-      own.now = await startAgain(own.now)
+      current.now = await startAgain(current.now)
     },
     async diskImage(topics: readonly string[]) {
       const restore = await imageOf(directory, topics)
       return async () => {
-        await own.now.kill()
+        await current.now.kill()
         const lost = await restore()
-        own.now = await startAgain(own.now)
+        current.now = await startAgain(current.now)
         return lost
       }
     },
     async close() {
-      await own.now.kill()
+      await current.now.kill()
       await rm(folder, { recursive: true, force: true })
     },
   }
-  return own
+  return current
 }
 
 /** Retries like a supervisor: Kafka may exit at its start on a machine short of CPU. */

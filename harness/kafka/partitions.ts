@@ -43,10 +43,12 @@ export async function watchBrokers(
       includeSynonyms: false,
       resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
     })
-    const own = resources[0]?.configEntries.filter(
+    const topicSettings = resources[0]?.configEntries.filter(
       ({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG,
     )
-    return Object.fromEntries((own ?? []).map(({ configName, configValue }) => [configName, configValue]))
+    return Object.fromEntries(
+      (topicSettings ?? []).map(({ configName, configValue }) => [configName, configValue]),
+    )
   }
   const configure = (topic: string, entries: Readonly<Record<string, string>>) =>
     admin.alterConfigs({
@@ -71,7 +73,7 @@ export async function watchBrokers(
     },
     async weaken(topic, replicas) {
       const before = await ofTopic(topic)
-      const own = await settings(topic)
+      const topicSettings = await settings(topic)
       const isOn = async () => (await ofTopic(topic)).every(({ isr }) => isr.length === replicas.length)
       await place(
         topic,
@@ -79,9 +81,9 @@ export async function watchBrokers(
       )
       await until(isOn, { timeout: SYNC_MS, message: 'the topic has moved' })
       const weak = { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' }
-      await configure(topic, { ...own, ...weak })
+      await configure(topic, { ...topicSettings, ...weak })
       return async () => {
-        await configure(topic, own)
+        await configure(topic, topicSettings)
         await place(
           topic,
           before.map(({ partitionId, replicas }) => ({ partition: partitionId, replicas })),

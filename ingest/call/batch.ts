@@ -62,9 +62,9 @@ function acceptCalls(calls: readonly unknown[], facts: Facts, suppressed: Users 
       result.suppressed.push(typeOf(call))
       continue
     }
-    const one = accept(call, facts)
-    if (one.ok) result.events.push(one.event)
-    else result.rejected.push({ index, code: one.code, type: typeOf(call), call })
+    const accepted = accept(call, facts)
+    if (accepted.ok) result.events.push(accepted.event)
+    else result.rejected.push({ index, code: accepted.code, type: typeOf(call), call })
   }
   return result
 }

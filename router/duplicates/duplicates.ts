@@ -49,7 +49,7 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
       if (!isOwned()) return
       mine.mayRoute = true
       onLoad('late')
-      log.warn({ partition }, 'routing starts before the ids routed earlier are loaded: duplicates may pass')
+      log.warn({ partition }, 'routing starts before earlier ids are loaded: duplicates may pass')
     }, waitMs)
     await loadUntilDone(gained, { ...options, window: mine.window, bounds, isOwned })
     clearTimeout(limit)
@@ -57,7 +57,7 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
     if (!mine.mayRoute) onLoad('loaded')
     mine.mayRoute = true
     const ms = Math.round(performance.now() - from)
-    log.debug({ partition, ids: mine.window.size(), ms }, 'the ids routed earlier are loaded')
+    log.debug({ partition, ids: mine.window.size(), ms }, 'earlier ids are loaded')
   }
 
   return {
@@ -111,7 +111,7 @@ async function loadUntilDone({ partition, lostFrom }: Gained, loading: Loading):
       const parts = { read, isOwned, window, windowMs, onUnreadable }
       return await load({ ...parts, low, high, lostFrom, now: Date.now() })
     } catch (err) {
-      const text = 'the ids routed earlier cannot be loaded yet'
+      const text = 'earlier ids cannot be loaded yet'
       if (isOwned()) failures.add({ kind: SEEN, text, err, fields: { partition } })
       bounds = reader.bounds
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
