@@ -75,7 +75,7 @@ export type Generation = {
 
 export const MAX_IDS = 1_000_000
 
-/** Each segment grows by itself, so that growing takes neither long nor much memory at once. */
+/** Segments grow separately, so that growing takes little time and memory at once. */
 const SEGMENTS = 64
 const FIRST_SLOTS = 8
 const LOAD = 0.72

@@ -26,7 +26,7 @@ beforeAll(async () => {
   sluice = await startSystem()
   for (const id of ['many-node', 'many-go']) {
     await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
-    // ingest follows within a second; until then nobody knows it, and what is sent is sent again
+    // ingest applies the source within a second; until then calls are refused and retried
     await sluice.send([{ type: 'track', userId: 'first', event: 'First' }], `${id}-write-key`)
   }
   await sluice.destination('crm', [`${receiver.url}/`])

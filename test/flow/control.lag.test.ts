@@ -208,7 +208,7 @@ test('the figures match Kafka’s own tool', async () => {
   const ours = theirs.map(({ group, topic, partition }) =>
     items.find((item) => item.group === group && item.topic === topic && item.partition === partition),
   )
-  // of what nobody has committed it tells no lag
+  // uncommitted partitions have no lag
   expect(ours).toMatchObject(theirs.map((line) => ({ ...line, lag: line.lag ?? expect.any(Number) })))
   const behind = theirs.filter((line) => line.lag).map(({ topic }) => topic)
   expect(new Set(behind)).toEqual(new Set([EVENTS, DELIVERIES, SOON]))

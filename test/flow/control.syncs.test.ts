@@ -127,7 +127,7 @@ test.each<[string, Computation | undefined]>([
     })
     expect(end).toMatchObject({ state: 'cancelled' })
     expect(await told('vip')).toHaveLength(2_000)
-    // begun late it tells nobody at all
+    // started late, it notifies about no one
     expect(await perform(sync)).toMatchObject({ state: 'cancelled' })
     const { since: __, ...rest } = sync
     const forgetting: Sync = { ...rest, others: 'forgotten', ranges: [], lines: 0 }

@@ -137,7 +137,7 @@ test('while Kafka is down uploads and member changes answer 503 in time, and wor
     const began = performance.now()
     const patching = control.ask('PATCH', '/api/audiences/a/members', { body: { add: ['someone'] } })
     const whole = put('b', users(10))
-    // who is answered before all is sent has nobody to take the rest
+    // a client answered before it has sent all may see its connection close
     writer.write(Buffer.from(users(2_000))).catch(() => undefined)
     writer.close().catch(() => undefined)
     for (const { status, json } of await Promise.all([begun, patching, whole]))

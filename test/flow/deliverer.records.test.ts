@@ -108,7 +108,7 @@ describe('on a rung', () => {
 })
 
 describe('a delivery that waits on a rung', () => {
-  /** With a source of its own, whose one call fails at its first attempt. */
+  /** Has a separate source whose only call fails at its first attempt. */
   async function waiting(id: string, paths: string[]): Promise<void> {
     await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
     await sluice.destination(

@@ -63,7 +63,7 @@ beforeAll(async () => {
 })
 afterAll(() => sluice?.close())
 
-/** As who writes to a topic of ours by mistake: no record, a schema that nobody knows, and no value at all. */
+/** What another program could write to our topic by mistake: no record, an unknown schema, and no value. */
 async function putJunk(): Promise<void> {
   const producer = await createProducer(sluice.connection)
   const values = ['junk', Buffer.from([0, 0x7f, 0, 0, 1, 2]), null]
@@ -240,7 +240,7 @@ test.skipIf(!python)('shows parked records, and returns them to their topic unch
   expect(parked('--again', String(junk.partition), String(junk.offset))).toEqual([
     `written to ${sluice.connection.named(EVENTS)}`,
   ])
-  // nothing was mended: it is put aside again, by the same partition's reader, with the headers that it had at first
+  // nothing was repaired: it is parked again, by the same partition's reader, with its first headers
   await routed()
   const [{ offset: _, headers, ...again }, ...more] = parked()
     .slice(shown.length)

@@ -82,7 +82,7 @@ test("an acknowledged write is in the writer's table, and a refusal writes nothi
   expect(await writer.write(() => ({ refusal: 'taken' }))).toEqual({ ok: false, refusal: 'taken' })
 })
 
-/** Each transaction takes so much longer than any chance between two tries would be, by itself. */
+/** Delays each transaction by more than the random pause between two tries. */
 const SLOW_MS = 300
 
 /** A connection whose transactions send as they are told. */

@@ -115,7 +115,7 @@ test('a second router that takes over partitions knows their ids, and so does th
   expect(await settled(users)).toHaveLength(2 * users.length)
 })
 
-/** Ready when it has partitions of its own. */
+/** Resolves when it owns partitions. */
 async function aSecondRouter() {
   const port = await freePort('127.0.0.1', [])
   const child = spawnChild(process.execPath, {

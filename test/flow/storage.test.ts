@@ -91,7 +91,7 @@ test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they a
   await allArrived()
 }, 120_000)
 
-/** A disk of its own, where whoever runs the tests may mount one. */
+/** A separate disk, if the tests' user may mount one. */
 async function smallDisk(megabytes: number): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]

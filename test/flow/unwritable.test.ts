@@ -103,7 +103,7 @@ describe('a topic that deliveries do not need', () => {
     const delivered = () =>
       receiver.arrivals.filter(({ path, status }) => path === '/flaky/1' && status === 200)
     await until(() => delivered().length === 10, { message: () => `${delivered().length} were delivered` })
-    // and what is cancelled holds up nobody: it waits on a rung
+    // cancelled deliveries block nothing: they wait on a rung
     for (const of of [
       { group: 'deliverer', topic: DELIVERIES },
       { group: 'deliverer.due', topic: DUE },
