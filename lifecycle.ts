@@ -147,7 +147,7 @@ export type CommonParts = {
   producer: Producer
 }
 
-/** Opens what the router and the deliverer have in common, beginning with the port for probes and metrics. */
+/** Opens what router and deliverer share. Starts with the port for probes and metrics. */
 export async function openCommon(context: Context, notReady: Probe['notReady']): Promise<CommonParts> {
   const { config, log, connection, onFatal, onAway, closing } = context
   const probe = probeUntilClosed(context, notReady)

@@ -1,12 +1,12 @@
-/** What the command line may make shorter, or longer. */
+/** Sizes that the command line can override. */
 export type Sizes = { rounds?: number; minutes?: number; count?: number }
 export type Size = keyof Sizes
 
 type Bench = {
   what: string
-  /** About, on two cores, at its own sizes. */
+  /** Approximate duration on two cores at the default sizes. */
   minutes: number
-  /** Those that it goes by. */
+  /** The sizes that this bench accepts. */
   sizes: readonly Size[]
   load: () => Promise<{ bench(sizes?: Sizes): Promise<string> }>
   onlyByName?: true
@@ -15,70 +15,70 @@ type Bench = {
 /** By name, in the order in which they run. */
 export const benches: Readonly<Record<string, Bench>> = {
   clients: {
-    what: 'the client libraries beside those of the Segment family: calls a second, CPU, memory',
+    what: "our client libraries against Segment's: calls a second, CPU, memory",
     minutes: 2,
     sizes: ['rounds'],
     load: () => import('./clients/bench.ts'),
   },
   'control-audiences': {
-    what: 'a million members uploaded, again, and a little changed',
+    what: 'an upload of a million members: first, unchanged, and slightly changed',
     minutes: 2,
     sizes: ['rounds', 'count'],
     load: () => import('./control/audiences.ts'),
   },
   'control-deletions': {
-    what: 'how soon a request to delete 5,000 users is answered, and performed',
+    what: 'time to answer and to perform a request to delete 5,000 users',
     minutes: 1,
     sizes: ['rounds', 'count'],
     load: () => import('./control/deletions.ts'),
   },
   'control-replay': {
-    what: 'what fresh deliveries get while dead letters are replayed',
+    what: 'latency of fresh deliveries during a replay of dead letters',
     minutes: 4,
     sizes: ['count'],
     load: () => import('./control/replay.ts'),
   },
   deliver: {
-    what: 'signed POSTs a second and per CPU-second, beside bare loops of the HTTP client',
+    what: 'signed POSTs a second and per CPU-second, against bare loops of the HTTP client',
     minutes: 2,
     sizes: ['rounds'],
     load: () => import('./deliver/bench.ts'),
   },
   'deliver-memory': {
-    what: 'memory of the processes while some endpoints never answer',
+    what: 'memory of the processes while some endpoints hang',
     minutes: 21,
     sizes: ['minutes'],
     load: () => import('./deliver/memory.ts'),
     onlyByName: true,
   },
   drain: {
-    what: 'how fast a backlog is worked off: of endpoints that were away, of a deliverer that was',
+    what: 'time to drain a backlog after an outage of endpoints, and of the deliverer',
     minutes: 24,
     sizes: ['minutes', 'count'],
     load: () => import('./system/drain.ts'),
     onlyByName: true,
   },
   'end-to-end': {
-    what: 'from a call to its arrival at 1,000 a second, and the highest rate that two cores keep up',
+    what: 'latency from call to arrival at 1,000 a second, and the highest rate on two cores',
     minutes: 16,
     sizes: ['rounds', 'minutes'],
     load: () => import('./system/end-to-end.ts'),
     onlyByName: true,
   },
   'fan-out': {
-    what: 'what a delivery costs with 10,000 destinations, against 10',
+    what: 'cost of a delivery with 10,000 destinations, against 10',
     minutes: 4,
     sizes: ['rounds'],
     load: () => import('./deliver/fan-out.ts'),
   },
   ingest: {
-    what: 'calls accepted a second and per CPU-second, beside bare node:http; latency at half load',
+    what: 'calls accepted a second and per CPU-second, against bare node:http; latency at half load',
     minutes: 5,
     sizes: ['rounds'],
     load: () => import('./ingest/bench.ts'),
   },
   'ingest-attack': {
-    what: 'what honest calls get while one client sends bodies without a write key that cost the most',
+    what: 'latency of honest calls while one client sends the most expensive bodies without a write key',
     minutes: 6,
     sizes: ['rounds'],
     load: () => import('./ingest/attack.ts'),
@@ -91,58 +91,58 @@ export const benches: Readonly<Record<string, Bench>> = {
     onlyByName: true,
   },
   isolation: {
-    what: 'what healthy webhooks get while others are in trouble, by kind of trouble, on hosts of their own and on one host',
+    what: 'latency of healthy webhooks while others are in trouble, on separate hosts and on one host',
     minutes: 45,
     sizes: ['rounds'],
     load: () => import('./isolation/bench.ts'),
     onlyByName: true,
   },
   outpost: {
-    what: 'the run in which a peer was measured: 4 of 20 endpoints never answer',
+    what: 'the scenario that a peer was measured in: 4 of 20 endpoints hang',
     minutes: 3,
     sizes: ['minutes'],
     load: () => import('./isolation/outpost.ts'),
   },
   route: {
-    what: 'events routed a second and per CPU-second, beside parsing and printing them',
+    what: 'events routed a second and per CPU-second, against parsing and printing them',
     minutes: 2,
     sizes: ['rounds'],
     load: () => import('./route/bench.ts'),
   },
   rungs: {
-    what: 'how late due retries are, without and with a million others on a long rung',
+    what: 'delay of due retries, with and without a million others on a long rung',
     minutes: 3,
     sizes: ['minutes'],
     load: () => import('./deliver/rungs.ts'),
   },
   'same-host': {
-    what: 'the part of isolation in which webhooks share a host',
+    what: 'only the part of isolation with webhooks on one host',
     minutes: 25,
     sizes: ['rounds'],
     load: () => import('./isolation/same-host.ts'),
     onlyByName: true,
   },
   scale: {
-    what: 'isolation beyond this machine, by a simulation',
+    what: 'isolation at a scale beyond this machine, as a simulation',
     minutes: 1,
     sizes: ['minutes'],
     load: () => import('./scale/bench.ts'),
   },
   sources: {
-    what: "what one source's calls get while another's go to 1,000 and 10,000 destinations",
+    what: "delays of one source's events while another source's go to 1,000 and 10,000 destinations",
     minutes: 8,
     sizes: [],
     load: () => import('./isolation/sources.ts'),
     onlyByName: true,
   },
   start: {
-    what: 'how long npm start takes, beside Kafka alone',
+    what: 'start time of npm start, against Kafka alone',
     minutes: 2,
     sizes: ['rounds'],
     load: () => import('./system/start.ts'),
   },
   traces: {
-    what: 'what traces cost: off, of one call in a hundred, and of all',
+    what: 'cost of traces: off, for one call in a hundred, and for all',
     minutes: 6,
     sizes: ['rounds'],
     load: () => import('./system/traces.ts'),

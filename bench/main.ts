@@ -16,20 +16,20 @@ const lines = entries.map(
 const takers = (size: Size) =>
   entries.flatMap(([name, { sizes }]) => (sizes.includes(size) ? name : [])).join(', ')
 
-const USAGE = `npm run bench            all but those with a *, in about ${minutes(usual)} minutes
-npm run bench -- --all   all of them, in about ${minutes(entries)} minutes
-npm run bench -- NAME... these
+const USAGE = `npm run bench            all except those marked *, in about ${minutes(usual)} minutes
+npm run bench -- --all   all, in about ${minutes(entries)} minutes
+npm run bench -- NAME... only these
 
 Each writes its section of bench/RESULTS.md:
 ${lines.join('\n')}
 
-With one of these it is a trial of another size: the section is printed, and not written.
-  --rounds N   how often each is measured: ${takers('rounds')}
-  --count N    members of control-audiences, users of control-deletions, dead letters of control-replay, the backlog of a restart in drain
-  --minutes N  how long it goes on; the outage in drain, the search in end-to-end: ${takers('minutes')}
+These options run a trial of another size: its section is printed, not written.
+  --rounds N   rounds per measurement: ${takers('rounds')}
+  --count N    members in control-audiences, users in control-deletions, dead letters in control-replay, backlog of the restart in drain
+  --minutes N  duration; in drain that of the outage, in end-to-end that of the search: ${takers('minutes')}
 `
 
-/** @throws when there is no such bench or option, or a size is none, or none of the benches goes by it. */
+/** @throws for an unknown bench or option, an invalid size, or a size that none of the benches accepts. */
 function readArguments(): { names: readonly string[]; sizes: Sizes } {
   const text = { type: 'string' } as const
   const options = { rounds: text, minutes: text, count: text, all: { type: 'boolean' } } as const

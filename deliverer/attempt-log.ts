@@ -15,7 +15,7 @@ export type AttemptLog = {
 }
 
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
-/** The queue of this topic's producer. It leaves room for cancellations, which must not be dropped. */
+/** Queue of this topic's producer. It leaves room for cancellations, which must not be dropped. */
 export const MAX_ATTEMPTS_BYTES = 2 * MAX_QUEUED_BYTES
 /** For Kafka, hundreds of records in a batch cost as much as one, and no reader needs them sooner. */
 const BATCH = { maxItems: 500, lingerMs: 100 }
@@ -60,7 +60,7 @@ export function createAttemptLog({
   }
 }
 
-/** The only record of a cancelled delivery: `settle.ts` does not settle it before Kafka has this. */
+/** The only record of a cancelled delivery, which is not settled before Kafka has it (settle.ts). */
 export const cancelled = (
   delivery: Delivery,
   { code, codec, now }: { code: string; codec: Pick<Codec<Attempt>, 'encode'>; now: number },

@@ -13,7 +13,7 @@ import type { Trace } from '../trace/trace.ts'
 import type { Lane } from './lane/lane.ts'
 import type { Job, Refusal, SlotLease } from './lane/state.ts'
 
-/** A delivery whose attempt is over. A POST that is still in flight then no longer counts. */
+/** A finished attempt. POSTs still in flight no longer count. */
 export type Attempted = {
   results: readonly AttemptResult[]
   /** Some targets were skipped: the settings have changed, or the partition was revoked. */
@@ -33,8 +33,8 @@ export type AttemptParts = {
 }
 
 /**
- * POSTs a delivery to each target, all at once as far as the lane allows. `done` is called once: when no POST is left,
- * or one has delivered and none waits to begin.
+ * POSTs a delivery to each target, all at once as far as the lane allows. Calls `done` once: when no POST is left, or
+ * when one has delivered and none waits to begin.
  */
 export function attempt(
   record: Taken<Delivery>,
@@ -44,9 +44,9 @@ export function attempt(
 ): void {
   const delivery = new DeliveryAttempt(record, targets.length, parts, done)
   for (const target of targets) {
-    const one = new WebhookAttempt(delivery, target)
-    const refusal = parts.lane.offer(target, one)
-    if (refusal) one.defer(refusal)
+    const webhookAttempt = new WebhookAttempt(delivery, target)
+    const refusal = parts.lane.offer(target, webhookAttempt)
+    if (refusal) webhookAttempt.defer(refusal)
   }
 }
 
@@ -114,7 +114,7 @@ class DeliveryAttempt {
     this.endWhenDone()
   }
 
-  /** Every webhook gets every event: one that still waits for a slot gets its POST even when another has succeeded. */
+  /** Every webhook gets every event: one still waiting for a slot gets its POST even after another has succeeded. */
   endWhenDone(): void {
     if (this.#unfinished === 0 || (this.#isDelivered && this.#waiting === 0)) this.#end()
   }
@@ -136,7 +136,9 @@ class DeliveryAttempt {
   }
 }
 
-/** One POST to one webhook: it waits in the lane, then begins or is deferred; its outcome comes first, its body last. */
+/**
+ * One POST to one webhook. It waits in the lane, then begins or is deferred. Its outcome comes first, the body last.
+ */
 class WebhookAttempt implements Job, Listener {
   readonly bytes: number
   readonly #delivery: DeliveryAttempt
@@ -242,7 +244,7 @@ class WebhookAttempt implements Job, Listener {
 const isCertificateRefusal = (outcome: Outcome) =>
   outcome.outcome === 'refused' && outcome.code.startsWith('tls_')
 
-/** Two webhooks may have the same URL with different headers, so the position decides as long as its URL is the same. */
+/** Two webhooks may have the same URL with different headers, so the position decides while its URL is the same. */
 function currentIndex({ url, urlIndex }: Target, { webhooks }: Destination): number {
   return webhooks[urlIndex]?.url === url ? urlIndex : webhooks.findIndex((webhook) => webhook.url === url)
 }

@@ -54,8 +54,9 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
 }
 
 /**
- * Reads all existing rungs, also of an older ladder or another deliverer's. Members of a group need the same topics:
- * one that is assigned partitions of an unknown topic does not read them. So each polls for new rungs.
+ * Reads all existing rungs, including those of an older ladder or another deliverer. All members of a group must
+ * subscribe to the same topics: a member that does not know a topic does not read its partitions. So each polls for new
+ * rungs.
  */
 async function consumeRungs({ connection, producer, onFatal }: Consuming): Promise<Consumer> {
   const open = (topics: readonly string[]) =>
@@ -115,7 +116,7 @@ const SAMPLE_MS = 100
 const BUSY = 0.9
 
 export type Load = {
-  /** Whether this process itself limits its speed: its event loop has had almost no idle time lately. */
+  /** Whether this process limits its own speed: its event loop has had almost no idle time lately. */
   isBusy(): boolean
   close(): void
 }

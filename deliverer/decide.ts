@@ -20,7 +20,7 @@ export type Settlement = (Next | { kind: 'cancelled'; code: string }) & { deferr
 /** What to do with a delivery. `again`: prepare it again, or release it to the next owner of its partition. */
 export type Decision = Settlement | { kind: 'again' } | { kind: 'park'; reason: string }
 
-/** A destination whose settings cannot be read is looked at again within this time, and so soon after it is repaired. */
+/** How long a delivery waits for unreadable settings. It is posted within this time after they are repaired. */
 const UNREADABLE_MS = 60_000
 
 export function decideUnsent(
@@ -66,12 +66,15 @@ const isDelivered = ({ outcome }: AttemptResult) => outcome.outcome === 'deliver
 const isDeferred = ({ urlIndex }: Target, results: readonly AttemptResult[]) =>
   results.some((result) => result.urlIndex === urlIndex && result.outcome.outcome === 'deferred')
 
-/** This process is ending and has aborted the POST: the next owner makes the same attempt again. */
+/** This process is ending and has aborted the POST: the next owner repeats the attempt. */
 const isAborted = (results: readonly AttemptResult[]) =>
   results.some(({ outcome }) => outcome.outcome === 'retry' && outcome.code === 'aborted') &&
   !results.some(isDelivered)
 
-/** A skipped webhook might have delivered. It does not matter when another one has, or when the delivery is retried anyway. */
+/**
+ * A skipped webhook might have delivered. This does not matter if another one has, or if the delivery is retried
+ * anyway.
+ */
 const isUndecided = ({ hasSkipped, results }: Attempted) =>
   hasSkipped && !results.some((result) => isDelivered(result) || isRetry(result))
 
@@ -97,7 +100,7 @@ export function defer(delivery: Delivery, waitMs: number, now: number, { ladder,
   return { kind: 'defer', rung, dueAt: now + rung.delayMs, delivery: deferred }
 }
 
-/** Not the receiver's fault: there was no room, we aborted the POST, or this machine ran out of something. */
+/** Not the receiver's fault: no room, a POST that we aborted, or a shortage on this machine. */
 const isLocalCode = (code: string | null) =>
   code !== null && (code === 'queue_full' || code === 'aborted' || LOCAL_CODES.has(code))
 const isLocal = ({ outcome }: AttemptResult) => 'code' in outcome && isLocalCode(outcome.code)
@@ -110,7 +113,7 @@ type Missing = {
   dropped: readonly Target[]
 }
 
-/** Targets that have never had an attempt, for a reason of ours. One that failed in an earlier attempt has had its own. */
+/** Targets that never had an attempt, for a reason of ours. A failure in an earlier attempt counts as one. */
 export function withoutAttempt(
   { history }: Delivery,
   { targets, results, dropped }: Missing,
@@ -127,8 +130,8 @@ export function withoutAttempt(
 type Rest = { targets: readonly Target[]; rest: readonly Target[]; waitMs: number; now: number }
 
 /**
- * One webhook has the event, so failed ones are not retried. The targets in `rest` got no attempt for a reason of ours
- * and still get one, except those whose breaker is open.
+ * One webhook has the event, so failed ones are not retried. Targets in `rest` got no attempt for a reason of ours and
+ * still get one, except those with an open breaker.
  */
 export function deferRest(
   delivery: Delivery,

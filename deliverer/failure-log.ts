@@ -24,7 +24,7 @@ export function createDeliveryFailureLog(log: Pick<Logger, 'info' | 'warn'>): De
         const urlIndexes = settlement.missed.map(({ urlIndex }) => urlIndex)
         log.warn(
           { deliveryId, destinationId, urlIndexes },
-          'a delivery missed some webhooks: there was no room for them during the whole retry window',
+          'a delivery missed some webhooks: they had no room during the whole retry window',
         )
       }
       if (settlement.kind === 'dead') {

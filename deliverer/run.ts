@@ -27,9 +27,9 @@ export type DelivererParts = SettlerParts & {
 type FoundDestination = Destination | 'unreadable' | undefined
 
 /**
- * Takes each delivery of a lane from its record to its settlement: prepare, attempt, decide, settle. It is settled when
- * it is delivered or Kafka has its next record (ARCHITECTURE, "Hop by hop"). The handler returns at once; the rest
- * happens in callbacks, which cost less than promises.
+ * Takes each delivery of a lane from its record to its settlement: prepare, attempt, decide, settle. A delivery is
+ * settled when it is delivered or Kafka has its next record (ARCHITECTURE, "Hop by hop"). The handler returns at once;
+ * the rest happens in callbacks, which are cheaper than promises.
  */
 export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
   const { settings, producer, poster, webhooks, ladder, onAttempt } = parts
@@ -40,7 +40,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     const attemptParts = { lane, poster, destination, onAttempt }
     const lookUps = createLookUps(settings, { found: start, failed: settler.park })
 
-    /** 1. The record waits in Kafka when there is no room; its destination is looked up when it is not known here. */
+    /** 1. Holds the record in Kafka without room for it; looks up its destination if unknown here. */
     function receive(record: Taken<Delivery>): Hold | Rest | undefined {
       const full = laneHold(lane, producer)
       if (full) return full
@@ -61,7 +61,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
       return pressure
     }
 
-    /** 2. Prepared by the settings as they are now, the delivery is posted to each webhook that is not settled. */
+    /** 2. Prepares the delivery with the current settings, and posts it to each webhook that is not settled. */
     function start(record: Taken<Delivery>, found: FoundDestination): void {
       const prepared = prepare(record.value, found)
       if (prepared.kind !== 'post') {
@@ -75,7 +75,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
       })
     }
 
-    /** 3. Every decision is carried out here. */
+    /** 3. Carries out every decision. */
     function act(record: Taken<Delivery>, decision: Decision): void {
       if (decision.kind === 'park') settler.park(record, decision.reason)
       else if (decision.kind !== 'again') {
@@ -122,11 +122,11 @@ function createLookUps(settings: Pick<Settings, 'destination'>, { found, failed 
   }
 }
 
-/** Of records on their way to rungs. The attempt log gives way before that. */
+/** Limit for records on their way to rungs. The attempt log drops records before this is reached. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const HOLD_MS = 100
 
-/** Holds the partition while the lane, or the producer, can take nothing more, whatever the destination. */
+/** Holds the partition while the lane or the producer is full, whatever the destination. */
 export function laneHold(
   lane: Pick<Lane, 'isFull'>,
   producer: Pick<Producer, 'queuedBytes'>,

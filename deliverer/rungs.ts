@@ -3,12 +3,12 @@ import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import { DELIVERIES_RETENTION, DUE, rungDelay } from '../schemas/topics.ts'
 import { carried } from '../trace/trace.ts'
 
-/** Synchronized clocks differ by less. */
+/** Synchronized clocks differ by less than this. */
 const SKEW_MS = 1_000
 
 /**
  * Moves records unchanged to `deliveries.due` when they are due, and settles them when Kafka has the copy. Records of a
- * rung are due in order, apart from the moment for which deferrals are batched, so one that is not due holds its
+ * rung are due in order, except for the short time in which deferrals are batched, so one that is not due holds its
  * partition.
  */
 export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
@@ -33,13 +33,13 @@ export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
 
 type Place = { topic: string; headers?: { dueAt: string } }
 
-/** A record with a longer wait than its rung was written by a clock ahead of this one. It goes to the end of the rung. */
+/** A record that waits longer than its rung was written under a fast clock. It goes to the end of the rung. */
 function placeOf(
   { topic, timestamp }: Pick<Taken<Buffer>, 'topic' | 'timestamp'>,
   dueAt: number,
   now: number,
 ): Place | { holdUntil: number } {
-  // due at once without a plausible time: none, or one after the record is deleted
+  // due at once if the time is implausible: missing, or after the record is deleted
   if (!(dueAt > now && dueAt < timestamp + DELIVERIES_RETENTION)) return { topic: DUE }
   const delayMs = rungDelay(topic)
   if (delayMs === 0 || dueAt <= now + delayMs + SKEW_MS) return { holdUntil: dueAt }

@@ -23,7 +23,7 @@ export type SettlerParts = {
   attempts: Pick<Codec<Attempt>, 'encode'>
   log: Pick<Logger, 'error'>
   onSettled: (settlement: Settlement, delivery: Delivery) => void
-  /** A delivery could be neither written nor parked: the process should end, so that the record is read again. */
+  /** A delivery could be neither written nor parked. The process should end, so that the record is read again. */
   onFatal: (error: Error) => void
 }
 
@@ -31,8 +31,8 @@ const MAX_REASON = 1_024
 /** How long a cancelled delivery waits for its record in `attempts`. */
 const CANCEL_MS = 5_000
 /**
- * Deferrals and cancellations are written in batches, where many cost as much as one. They can wait: no POST was made
- * that a crash would repeat, and the due time is set.
+ * Deferrals and cancellations are written in batches, which cost as much as one record. They can wait: a crash repeats
+ * no POST, and the due time is set.
  */
 const UNSENT_BATCH = { maxItems: 200, lingerMs: 50 }
 
@@ -74,8 +74,8 @@ export class Settler {
   }
 
   /**
-   * Settles when topic `attempts` has the record. While that takes no writes, the delivery waits on a rung and does not
-   * block its partition. It is cancelled again when it is due, and may be in `attempts` twice.
+   * Settles when topic `attempts` has the record. While the topic takes no writes, the delivery waits on a rung instead
+   * of blocking its partition. It is cancelled again when due, so it may be in `attempts` twice.
    */
   async #cancel(record: Taken<Delivery>, settlement: Cancelled): Promise<void> {
     const { attemptProducer, attempts: codec, ladder } = this.#parts
@@ -100,13 +100,13 @@ export class Settler {
 
   #end(record: Taken<Delivery>, settlement: Settlement): void {
     record.trace?.note({ 'sluice.outcome': settlement.kind })
-    // the trace of a dead letter ends with an error, so that people can find it
+    // the trace of a dead letter ends with an error, so that it can be found
     if (settlement.kind === 'dead') record.trace?.end(settlement.reason)
     this.#parts.onSettled(settlement, record.value)
     record.settle()
   }
 
-  /** Sets aside a delivery that cannot be processed because of a fault of ours, not of the receiver. */
+  /** Parks a delivery that cannot be processed because of an internal fault. */
   readonly park = (record: Taken<Delivery>, reason: string): Promise<void> =>
     this.#park(record, reason).catch(this.#parts.onFatal)
 

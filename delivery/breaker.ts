@@ -1,18 +1,18 @@
 import type { Outcome } from './outcome.ts'
 
-/** How a POST ended, as the breaker sees it. Any response below 500 is an answer. */
+/** How a POST ended for the breaker. Any response below 500 is an answer. */
 export type Ended = 'answered' | 'failed' | 'timed_out'
 
 /**
- * The breaker of a webhook or a host. While it is open only probes may begin (docs/understand/isolation.md).
- * Times are milliseconds of a monotonic clock.
+ * The breaker of a webhook or a host. While it is open only probes may begin (docs/understand/isolation.md). Times are
+ * monotonic milliseconds.
  */
 export type Breaker = {
   open: boolean
   probeAt: number
   probeEveryMs: number
   inRow: number
-  /** Bits of the last 20 POSTs, the latest lowest: those that failed in any way, and those that timed out. */
+  /** Bits for the last 20 POSTs, the latest lowest: failures of any kind, and timeouts. */
   failed: number
   timedOut: number
   /** The first failure since the last answer; undefined after an answer. */
@@ -84,7 +84,7 @@ export function permit(breaker: Breaker, now: number): 'all' | 'probe' | 'nothin
   return now >= breaker.probeAt ? 'probe' : 'nothing'
 }
 
-/** A probe begins. The next follow after 2, 4 and 8 s, so that a short outage ends soon, then every 10 s. */
+/** Schedules the next probe: after 2, 4 and 8 s, so that a short outage ends soon, then every 10 s. */
 export function afterProbe(breaker: Breaker, now: number): Breaker {
   const probeEveryMs = Math.min(breaker.probeEveryMs * 2, PROBE_MS)
   return { ...breaker, probeAt: now + probeEveryMs, probeEveryMs }
@@ -100,8 +100,8 @@ export const LOCAL_CODES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What an outcome says about the webhook. A rejection is an answer. So is a refusal (certificate, address), which is
- * known at once and is final.
+ * The breaker's view of an outcome. A rejection counts as an answer. So does a refusal (certificate, address), which is
+ * final and known at once.
  */
 export function endedOf(outcome: Outcome): Ended | undefined {
   if (outcome.outcome === 'delivered' || outcome.outcome === 'rejected' || outcome.outcome === 'refused')

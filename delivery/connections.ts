@@ -11,16 +11,16 @@ export type Connections<C extends Pooled> = {
 
 /** The client closes idle connections after this time at the latest. `tidy` frees their memory. */
 export const IDLE_MS = 10_000
-/** For all owners. The lane's slots limit the connections in use, not the idle ones. */
+/** Idle connections of all owners. The lane's slots limit connections in use. */
 const MAX_IDLE = 2_048
 const QUIET_MS = 2_000
-/** Finding them takes a walk over all idle connections, which each POST cannot afford. */
+/** Looking for old connections walks over all idle ones, which is too slow to do for each POST. */
 const SWEEP_MS = 250
 
 /**
- * Pools connections by owner, one POST at a time on each, the last used first. When too many are idle the quiet ones
- * are closed, or else the released one: closing the oldest would close each before its next use if there are very many
- * owners. (undici's pool searches all connections of an origin for each POST, and has its own queue.)
+ * Pools connections by owner, one POST at a time on each, the last used first. If too many are idle, it closes those
+ * idle for long, or else the released one: closing the oldest would close each before its next use when there are very
+ * many owners. (undici's pool searches all connections of an origin for each POST, and has its own queue.)
  */
 export function createConnections<C extends Pooled>(
   open: (origin: string) => C,
@@ -36,7 +36,7 @@ export function createConnections<C extends Pooled>(
     void connection.destroy()
   }
 
-  /** Closes it in a later turn of the event loop, as the client may still be reporting the end of a request on it. */
+  /** Closes it in a later turn of the event loop, as the client may still be reporting the end of a request. */
   function drop(connection: C): void {
     setImmediate(close, connection)
   }

@@ -2,42 +2,39 @@ import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
 import { classifyError, codeOf, type Outcome, type ResponseHead } from './outcome.ts'
 
-/** How much of a response is kept for the log; how much, and for how long, is read to reuse its connection. */
+/** How much of a response is stored, and how much is read for how long to reuse its connection. */
 const KEPT_BYTES = 1_024
 const READ_BYTES = 16 * 1024
 const READ_MS = 1_000
 
-/** Hears of a POST: `onOutcome` once, then `onEnd` once. */
+/** Called for each POST: `onOutcome` once, then `onEnd` once. */
 export type Listener = {
   onConnected?(): void
-  /** The outcome is known after `durationMs`: a status, a failure or a timeout. `sent`: the request was sent. */
+  /** The outcome is known after `durationMs`. `sent`: the request was sent. */
   onOutcome(outcome: Outcome, durationMs: number, sent: boolean): void
-  /** Nothing more comes. `response`: the first 1,024 bytes of the body, in whole characters; null without a body. */
+  /** `response`: the first 1,024 bytes of the body, in whole characters; null without a body. */
   onEnd(response: string | null): void
 }
 
 type Options = {
-  /** For name lookup, connect, TLS and headers. The body may take what is left, at most a second. */
+  /** Covers name lookup, connect, TLS and headers. The body gets the rest, at most a second. */
   limitMs: number
   classify: (head: ResponseHead) => Outcome
   listener: Listener
-  /** The connection is free (`reusable`), or has to be closed. */
+  /** Releases the connection for reuse (`reusable`) or to be closed. */
   release: (reusable: boolean) => void
 }
 
-/** Drops the part of a character that the cut may leave at the end. */
+/** Drops a partial character at the end. */
 const textOf = (body: Buffer, isWhole: boolean) =>
   isWhole ? body.toString('utf8') : new StringDecoder('utf8').write(body.subarray(0, KEPT_BYTES))
 
-/** undici's code, also used when the receiver sends more than one exchange reads. */
+/** undici's code. Also used when the receiver sends more than one exchange reads. */
 const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
 
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
 
-/**
- * One POST, as undici reports it. An endless or dripping response is cut off, which costs its connection and nothing
- * else.
- */
+/** One POST through undici. An endless or dripping response is cut off, which costs only its connection. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: Options
   readonly #startedAt = performance.now()
@@ -78,7 +75,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     setImmediate(awaitBody, this)
   }
 
-  /** The body may take the rest of the time, but at most a second. */
+  /** The body gets the rest of the time, at most a second. */
   awaitBody(): void {
     if (this.#state !== 'answered') return
     this.#awaited = true

@@ -13,7 +13,7 @@ export type AttemptResult = {
   response: string | null
 }
 
-/** What comes after an attempt: nothing (`done`), or another record. `missed`: webhooks that never got an attempt. */
+/** What follows an attempt: nothing (`done`) or another record. `missed`: webhooks that never got an attempt. */
 export type Next =
   | { kind: 'done'; missed?: readonly Target[] }
   | { kind: 'retry' | 'defer'; rung: Rung; dueAt: number; delivery: Delivery }
@@ -22,9 +22,9 @@ export type Next =
 export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
- * Done when one webhook delivered, dead when all rejected or refused (docs/guides/receivers.md). Otherwise the next rung that
- * ends within the retry window; a Retry-After moves it up to the first rung that is as long, or else to the longest
- * that ends in time.
+ * Done when one webhook delivered, dead when all rejected or refused (docs/guides/receivers.md). Otherwise the next
+ * rung that ends within the retry window. Retry-After moves it up to the first rung that is as long, or else to the
+ * longest that ends in time.
  * @param results No POST is still in flight unless one was delivered.
  */
 export function next(
@@ -60,7 +60,7 @@ export const windowStart = (
   now: number,
 ): number => Math.max(firstAttemptAt ?? now, Math.min(routedAt, now))
 
-/** Of the rungs that end in time, the first that is as long as asked, or else the longest. */
+/** Of the rungs that end in time, the first that is as long as requested, or else the longest. */
 function rungFor(ahead: readonly Rung[], by: { requestedMs: number; leftMs: number }): Rung | undefined {
   const inTime = ahead.filter(({ delayMs }) => delayMs <= by.leftMs)
   const longest = Math.max(...inTime.map(({ delayMs }) => delayMs))
@@ -75,7 +75,7 @@ export const isRetry = ({ outcome }: AttemptResult) => outcome.outcome === 'retr
 export const isFinal = ({ outcome }: AttemptResult) =>
   outcome.outcome === 'refused' || outcome.outcome === 'rejected'
 
-/** Settles webhooks that rejected or refused the event. The others had no room and keep this attempt. */
+/** Settles webhooks that rejected or refused the event. The others had no room and get this attempt later. */
 export function withoutFinal(delivery: Delivery, results: readonly AttemptResult[]): Delivery {
   const final = results.filter(isFinal)
   if (final.length === 0) return delivery

@@ -1,6 +1,6 @@
 /**
- * The outcome of one POST (docs/reference/codes.md, "Outcomes of a POST"). `code` says why it was not delivered, from a
- * bounded set that fits a metric's label. `retryAfterMs`: the receiver asked for this delay.
+ * The outcome of one POST (docs/reference/codes.md, "Outcomes of a POST"). `code`: why it was not delivered, from a
+ * bounded set that fits a metric's label. `retryAfterMs`: the delay that the receiver requested.
  */
 export type Outcome =
   | { outcome: 'delivered'; status: number }
@@ -42,7 +42,7 @@ export function classifyResponse(
     : { outcome: 'rejected', status, code: `http_${status}` }
 }
 
-/** A 204 ends with its headers: a body would be read as the answer to the next POST on the connection. */
+/** A 204 ends with its headers: a body would be read as the answer to the next POST. */
 function announcesBody({
   'content-length': length = [],
   'transfer-encoding': coding,
@@ -50,20 +50,20 @@ function announcesBody({
   return coding !== undefined || [length].flat().some((each) => !/^0+$/.test(each.trim()))
 }
 
-/** @param code the client's name of the failure: see `codeOf`. An unknown one is retried as `unknown_error`. */
+/** @param code the client's name for the failure (see `codeOf`). Unknown ones are retried as `unknown_error`. */
 export function classifyError(code: string): Outcome {
   const known = errorCodes.get(code)
   if (known) return { ...known }
   if (/^HPE_/.test(code)) return { outcome: 'retry', code: 'protocol_error' }
-  // no version in common, plain HTTP on the port or a broken record: any of these may pass
+  // no common version, plain HTTP on the port or a broken record: all may be temporary
   if (/^ERR_(SSL|OSSL|TLS)_/.test(code)) return { outcome: 'retry', code: 'tls_handshake' }
   return { outcome: 'retry', code: 'unknown_error' }
 }
 
-/** How deep causes are followed, as they may form a circle. */
+/** Limit for following causes, which may be circular. */
 const MAX_CAUSES = 5
 
-/** @returns the code of an error: its own, its cause's, or its name; with several addresses, the most telling one. */
+/** @returns an error's own code, its cause's code, or its name. Of several addresses, the most informative one. */
 export function codeOf(error: unknown): string {
   let cause = error
   for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++) {
@@ -80,20 +80,22 @@ export function codeOf(error: unknown): string {
 const directCode = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** An address that refuses or resets is reachable. One without a route often means that this machine has no IPv6. */
+/**
+ * An address that refuses or resets is reachable. An address without a route often means that this machine has no IPv6.
+ */
 function mostTelling(errors: readonly unknown[]): unknown {
   const unreachable = /^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/
   return errors.find((error) => !unreachable.test(directCode(error) ?? '')) ?? errors[0]
 }
 
-/** undici uses one code for a closed connection and for an answer that it never accepts (100, 101, an unexpected one). */
+/** undici uses one code for closed connections and for unacceptable answers (100, 101, unexpected ones). */
 const socketCode = (message: string) =>
   /^bad (response|upgrade)$/.test(message) ? 'protocol_error' : 'connection_closed'
 
 export type Failure = { outcome: 'retry' | 'refused'; code: string }
 
 /**
- * Final: mostly certificates that must not be trusted (docs/guides/receivers.md), all of Node's "X509 certificate error
+ * Final failures: mostly untrusted certificates (docs/guides/receivers.md), all of Node's "X509 certificate error
  * codes". UNSPECIFIED is Node's name for any other verdict of OpenSSL, such as a weak key.
  */
 const REFUSED: Record<string, string> = {
@@ -113,7 +115,7 @@ const REFUSED: Record<string, string> = {
   address_forbidden: 'address_forbidden',
 }
 
-/** May succeed later. ERR_ASSERTION: undici asserts things that a receiver can break, such as a status below 100. */
+/** May succeed later. ERR_ASSERTION: undici's assertions that a receiver can break, such as a status below 100. */
 const RETRIED: Record<string, string> = {
   timeout: 'timeout UND_ERR_CONNECT_TIMEOUT UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT ETIMEDOUT',
   // c-ares: no name server answered
@@ -125,7 +127,7 @@ const RETRIED: Record<string, string> = {
   tls_handshake: 'EPROTO OUT_OF_MEM',
 }
 
-/** Codes of the system and of c-ares, which operators know: connections, routes, this machine's limits, name lookups. */
+/** Codes of the system and of c-ares that operators know: connections, routes, limits of this machine, name lookups. */
 const PASSED_ON = `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ENOTCONN ESHUTDOWN
   EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN ENONET EADDRNOTAVAIL EAFNOSUPPORT EACCES EPERM EINVAL
   EMFILE ENFILE ENOBUFS ENOMEM
@@ -144,7 +146,7 @@ export const errorCodes: ReadonlyMap<string, Failure> = new Map([
   ...words(PASSED_ON).map((code): [string, Failure] => [code, { outcome: 'retry', code }]),
 ])
 
-/** No ladder waits longer than a day. It also bounds a number with a hundred digits. */
+/** No ladder waits longer than a day. Also bounds numbers with a hundred digits. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1_000
 
 const TIME = String.raw`\d\d:\d\d:\d\d`

@@ -8,14 +8,14 @@ import { classifyError, classifyResponse, codeOf } from './outcome.ts'
 import type { Request } from './request.ts'
 
 export type Poster = {
-  /** Never throws. The listener hears of the end within the time limit, whatever the receiver does. */
+  /** Never throws. The listener's `onEnd` comes within the time limit, whatever the receiver does. */
   post(request: Request, listener: Listener): void
   close(): Promise<void>
 }
 
 export type PosterOptions = {
   limitMs: number
-  /** Guards what may be dialled: `lookup` names, `vetUrl` ports and IP literals. */
+  /** Vets what may be dialled: `lookup` names, `vetUrl` ports and IP literals. */
   egress: { lookup: LookupFunction; vetUrl(url: URL): void }
   ca?: string[] | undefined
 }
@@ -23,17 +23,18 @@ export type PosterOptions = {
 type Place = { origin: string; path: string }
 
 /**
- * The part of the limit for one address while others follow: two can be tried. Node's default leaves an address after
- * 250 ms and never returns, but a connection around the world takes as long, and one with a lost packet takes a second.
+ * Share of the time limit for one of several addresses, so that two can be tried. Node's default leaves an address
+ * after 250 ms and never returns, but a connection around the world takes as long, and one with a lost packet takes a
+ * second.
  */
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
 const TIDY_MS = 5_000
-/** What one exchange reads from the socket at most: 1xx responses, 16 KB of headers, 16 KB of body, and framing. */
+/** Most that one exchange reads from the socket: 1xx responses, 16 KB of headers, 16 KB of body, and framing. */
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
 
-/** TLS session tickets of one connection. Servers send about two. They bypass our `read`. */
+/** TLS session tickets per connection. Servers send about two. They bypass our `read`. */
 const MAX_TICKETS = 16
 
 /** One connection and its current exchange. The client connects with the first POST. */
@@ -93,7 +94,7 @@ class Connection {
     socket.destroy()
   }
 
-  /** Drops what is beyond the limit, so that it is not parsed. */
+  /** Drops bytes beyond the limit, so that they are not parsed. */
   #bounded(chunk: Buffer | null): Buffer | null {
     if (!chunk) return null
     const left = MAX_WIRE_BYTES - this.#bytes
@@ -118,7 +119,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
   const connections = createConnections((origin) => new Connection(origin, connect), now)
   const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
 
-  /** Vets each URL once; a refused one each time. @throws ForbiddenAddress, or TypeError when it is no URL. */
+  /** Vets each URL once, and a refused URL each time. @throws ForbiddenAddress, or TypeError for an invalid URL. */
   function placeOf(url: string): Place {
     const known = places.get(url)
     if (known) return known

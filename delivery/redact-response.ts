@@ -2,13 +2,13 @@ import { mapSecrets } from '../settings/seal.ts'
 import type { Destination } from '../settings/settings.ts'
 
 const MASK = '***'
-/** Shorter values occur in any text: the header `X-Version: 2` would mask every 2 and hide nothing. */
+/** Shorter values occur in any text: `X-Version: 2` would mask every 2 and hide nothing. */
 const MIN_CHARS = 4
 
 /** A secret as a receiver may print it, prepared for a linear-time search (Knuth-Morris-Pratt). */
 type Spelling = { text: string; start: string; isWhole: boolean; borders: Uint16Array }
 
-/** How much of a longer spelling is searched for. The stored head of a response is shorter. */
+/** Searched length of a longer spelling. The stored part of a response is shorter. */
 const LONGEST = 2_048
 
 // a changed destination is another object
@@ -16,8 +16,8 @@ const known = new WeakMap<Destination, readonly Spelling[]>()
 
 /**
  * Masks the destination's secrets, header values and URL tokens in a response with `***`. Some receivers echo them, and
- * more people read attempts than may know them. It finds values of at least four characters: as they are, as JSON, HTML
- * and URLs escape them, and in base64. Time grows linearly with the response and with the number of spellings.
+ * attempts have more readers than secrets may have. Finds values of at least four characters as they are, as JSON, HTML
+ * and URLs escape them, and in base64. Takes linear time in the response and in the number of spellings.
  */
 export function withoutSecrets(response: string | null, destination: Destination): string | null {
   if (response === null || response.length < MIN_CHARS) return response
@@ -32,7 +32,7 @@ export function withoutSecrets(response: string | null, destination: Destination
 }
 
 /**
- * Notes where the spelling is in the text, which may end with its beginning, as only the head of a response is stored.
+ * Notes where the spelling is in the text, also if the text ends within it, as only the head of a response is stored.
  * @param ends by position: the end of the longest secret that begins there, or 0.
  */
 function find(text: string, { text: secret, isWhole, borders }: Spelling, ends: Uint32Array): void {
@@ -44,7 +44,7 @@ function find(text: string, { text: secret, isWhole, borders }: Spelling, ends: 
     while (matched > 0 && text[at] !== secret[matched]) matched = borders[matched - 1] ?? 0
     if (text[at] === secret[matched]) matched += 1
     if (matched < secret.length) continue
-    // when only the beginning was searched for, all that follows may belong to the secret
+    // if only its beginning was searched for, the rest of the text may belong to the secret
     note(at + 1 - matched, isWhole ? at + 1 : text.length)
     matched = borders[matched - 1] ?? 0
   }
@@ -94,10 +94,10 @@ function spellingsOf(destination: Destination): string[] {
   return [...new Set(spellings)]
 }
 
-/** Shorter paths, such as `/hook`, are no tokens. */
+/** Shorter paths, such as `/hook`, are not tokens. */
 const MIN_PATH = 12
 
-/** What may be a token in a webhook's URL: its path, long segments of it, and query values. */
+/** Possible tokens in a webhook's URL: its path, long path segments, and query values. */
 function urlParts(url: string): string[] {
   const parsed = URL.parse(url)
   if (!parsed) return []

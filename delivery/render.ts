@@ -33,7 +33,7 @@ export function render(event: Event): string {
   }
 }
 
-// members begin with their comma, so that texts are concatenated once and no list is joined
+// members begin with a comma, so that texts are joined once and without a list
 const versioned = ({ type }: Event, members: string) => `{"version":1,"type":"${type}"${members}}`
 const text = (key: string, value: string) => `,"${key}":${JSON.stringify(value)}`
 const json = (key: string, value: string | null) => `,"${key}":${value ?? '{}'}`
@@ -44,7 +44,7 @@ const name = (event: Event) => (event.name === null ? '' : text('name', event.na
 const MINUTE = 60_000
 let minute = { begins: Number.NaN, text: '' }
 
-/** Equals `Date.toISOString` at a third of its cost while times fall into the same minute, as most do. */
+/** Equals `Date.toISOString` at a third of its cost when consecutive times are in the same minute, as most are. */
 function isoOf(ms: number): string {
   const begins = Math.floor(ms / MINUTE) * MINUTE
   if (begins !== minute.begins)
@@ -58,12 +58,12 @@ function user({ userId, anonymousId }: Event): string {
   return anonymousId === null ? '' : text('anonymousId', anonymousId)
 }
 
-/** A page's `name` and `category` are added to its properties unless these keys exist. */
+/** Adds a page's `name` and `category` to its properties unless these keys exist. */
 function pageProperties({ properties, name, category }: Event): string | null {
   return withAdded(properties, { name, category })
 }
 
-/** So is a screen's `category`; its name has its own key. Empty properties are left out. */
+/** Adds a screen's `category` too; its name has a separate key. Empty properties are left out. */
 function screenProperties({ properties, category }: Event): string {
   const all = withAdded(properties, { category })
   return all === null ? '' : json('properties', all)
@@ -76,9 +76,9 @@ function withAdded(properties: string | null, more: Record<string, string | null
   return JSON.stringify({ ...existing, ...Object.fromEntries(added) })
 }
 
-/** Some libraries put the Integrations object into the context. It is meant for Sluice and is not sent to receivers. */
+/** Some libraries put the Integrations object, which is meant for Sluice, into the context. */
 function withoutIntegrations(context: string | null): string | null {
-  // searching without the leading quote, which JSON is full of, is three times as fast and finds the same
+  // without the leading quote, frequent in JSON, the search is three times as fast and finds the same
   if (!context?.includes('integrations":')) return context
   const { integrations: _, ...rest } = JSON.parse(context)
   return JSON.stringify(rest)

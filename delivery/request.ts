@@ -69,7 +69,7 @@ function sign(
   headers['webhook-signature'] = older ? `${current} ${standardSignature(message, older.standard)}` : current
 }
 
-/** Percent-encodes an id of a client when it contains what a header cannot. */
+/** Percent-encodes a client's id if it contains characters that headers cannot. */
 function headerSafe(id: string): string {
   return /^[\x20-\x7e]+$/.test(id) && id === id.trim() ? id : encodeURIComponent(id.toWellFormed())
 }
@@ -90,7 +90,7 @@ const NONE: readonly number[] = []
 // a changed destination is another object
 const known = new WeakMap<Destination, Template>()
 
-/** Made at the first POST after a change, as it would cost too much at thousands of POSTs a second. */
+/** Cached per destination, as building it would cost too much at thousands of POSTs a second. */
 export function templateOf(destination: Destination): Template {
   const found = known.get(destination)
   if (found) return found
@@ -124,7 +124,7 @@ function makeTemplate(destination: Destination): Template {
 }
 
 /**
- * Headers that we set on every POST, in lower case: they replace configured ones. `request` replaces those that only
+ * Lower-case names of headers that we set on every POST, replacing configured ones. `request` replaces those that only
  * some POSTs have.
  */
 function reservedNames({ sharedSecret, standardWebhooks }: Destination): Set<string> {

@@ -9,7 +9,7 @@ const WEBHOOKS = 'Webhooks'
 
 export type Unmatched = 'integrations' | 'disabled' | 'type'
 
-/** @returns the destinations that get this event: enabled, open to its type, and not switched off by the call. */
+/** @returns the destinations that get this event: enabled, accepting its type, and not turned off by the call. */
 export function matching(event: Event, connected: readonly Outline[]): Outline[] {
   if (connected.length === 0 || !allowsWebhooks(event.integrations)) return []
   return connected.filter((destination) => mismatch(event, destination) === undefined)
@@ -24,8 +24,8 @@ function mismatch({ type }: Event, { enabled, eventTypes }: Outline): Unmatched 
 }
 
 /**
- * Whether the call leaves webhooks on (docs/reference/ingest.md, "Integrations"): by the key `Webhooks` (true or an object is on,
- * false is off), or else by `All`, which defaults to true.
+ * Whether the call leaves webhooks on (docs/reference/ingest.md, "Integrations"): the key `Webhooks` decides (true or
+ * an object is on, false is off), or else `All`, which defaults to true.
  */
 export function allowsWebhooks(integrations: string | null): boolean {
   if (integrations === null) return true
@@ -79,7 +79,7 @@ export function deliveryId(
   return hash('sha256', `${destinationId}\0${sourceId}\0${messageId}`, 'hex').slice(0, 32)
 }
 
-/** Keeps first attempts of one user and destination in one partition, and so in order. */
+/** Puts first attempts of one user and destination into one partition, and so keeps their order. */
 export const deliveryKey = (
   destinationId: string,
   { userId, anonymousId }: Pick<Event, 'userId' | 'anonymousId'>,

@@ -1,10 +1,12 @@
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 
-/** A webhook to post to. `webhook`: its unique key. `origin`: of its URL, which others may share; empty if invalid. */
+/**
+ * A webhook to post to. `webhook`: its unique key. `origin`: the origin of its URL, possibly shared; empty if invalid.
+ */
 export type Target = { urlIndex: number; url: string; webhook: string; origin: string }
 
-/** A delivery with its current settings, so that a corrected URL also works for what waits on the ladder. */
+/** A delivery with the current settings, so that corrected URLs also apply to deliveries waiting on the ladder. */
 export type Prepared =
   | { kind: 'post'; targets: readonly Target[] }
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
@@ -24,7 +26,7 @@ export function prepare(settled: Settled, destination: Destination | 'unreadable
   return targets.length > 0 ? { kind: 'post', targets } : { kind: 'refused' }
 }
 
-/** Compares URLs, as positions shift when settings change; and positions, as several webhooks may have the same URL. */
+/** Compares URLs, as positions shift when settings change, and positions, as webhooks may share a URL. */
 function isSettled(
   { url, urlIndex }: Target,
   { refusedUrls, refusedIndexes }: Settled,

@@ -4,7 +4,7 @@ import type { Target } from './targets.ts'
 
 /**
  * The host of webhooks with one URL origin. Its breaker counts only failures before a request is sent: DNS, connect,
- * TLS. `webhooks`: how many are remembered; the host is forgotten with the last. `open`: how many of them have an open
+ * TLS. `webhooks`: number of known webhooks; the host is forgotten with the last. `open`: number of them with an open
  * breaker.
  */
 export type HostState = { readonly origin: string; breaker: Breaker; webhooks: number; open: number }
@@ -15,7 +15,7 @@ export type WebhookState = {
   readonly host: HostState
   breaker: Breaker
   answerMs: number
-  /** Deliveries deferred by this process, minus answers since: about how many are ahead of the next one. */
+  /** Deliveries that this process deferred, minus answers since: estimates how many are ahead of the next one. */
   behind: number
   answeredAt: number
   probedAt: number
@@ -31,21 +31,21 @@ export type Webhooks = {
   of(target: WebhookTarget, now: number): WebhookState
   /** Deliveries to these webhooks were deferred for the first time. */
   deferred(targets: Iterable<WebhookTarget>, now: number): void
-  /** A POST has ended. `sent`: the request was sent; if not, a failure is the host's. */
+  /** `sent`: the request was sent. Without that, a failure counts for the host. */
   ended(webhook: WebhookState, ended: Ended, by: { sent: boolean; now: number }): void
-  /** What may go to it now. A probe is for the host if the host is in trouble, and for the webhook otherwise. */
+  /** What may begin now. A probe is for the host if the host is in trouble, otherwise for the webhook. */
   permit(webhook: WebhookState, now: number): ReturnType<typeof permit>
   open(webhook: WebhookState, now: number): void
   probed(webhook: WebhookState, now: number): void
-  /** A new connection to the host was made, so it can be reached. */
+  /** A new connection to the host was made, so the host is reachable. */
   connected(host: HostState, now: number): void
   onChange(listener: (change: BreakerChange) => void): void
-  /** Forgets what has not been used for long. May be called at any time; does the work once a minute. */
+  /** Forgets unused webhooks. Call it at any time; it works once a minute. */
   forget(now: number): void
   count(): Record<'webhooks' | 'hosts', { closed: number; open: number }>
 }
 
-/** A forgotten webhook counts as healthy when it is used again; one in trouble then gets some POSTs. */
+/** A forgotten webhook counts as healthy when it is used again. If it is in trouble, it gets a few POSTs. */
 export const KEPT_MS = 15 * 60_000
 const FORGETS_EVERY_MS = 60_000
 /**

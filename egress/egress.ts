@@ -123,8 +123,8 @@ export function hasIPv6(interfaces: Interfaces): boolean {
 }
 
 /**
- * The vetted addresses to dial. Without IPv6 on this machine its addresses are left out, except loopback, as each
- * address gets a share of the time. If no others are left they are dialled anyway, so that the failure has a code.
+ * The vetted addresses to dial. Each gets a share of the time, so IPv6 addresses are left out without IPv6 on this
+ * machine, except loopback. If no others are left they are dialled anyway, so that the failure has a code.
  */
 export function reachable(
   addresses: readonly LookupAddress[],

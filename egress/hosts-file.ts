@@ -31,8 +31,8 @@ const LOOPBACK: readonly LookupAddress[] = [
 ]
 
 /**
- * Addresses that need no name server: loopback for localhost and all names below it (RFC 6761, 6.3), or what the hosts
- * file lists, and then nothing else.
+ * Addresses known without a name server: loopback for localhost and all names below it (RFC 6761, 6.3), otherwise those
+ * in the hosts file.
  */
 export function localAddresses(name: string, hosts: Hosts): readonly LookupAddress[] | undefined {
   return /^(.+\.)?localhost$/.test(name) ? LOOPBACK : hosts.get(name)

@@ -33,11 +33,11 @@ export type Limits = { limitMs: number; graceMs: number }
 
 /** A delivery has 5 s for its lookup, connection and answer. */
 const LIMITS: Limits = { limitMs: 3_000, graceMs: 500 }
-/** c-ares drops answers to a try that has ended, so there are few long tries. The limit cuts off the last one. */
+/** c-ares drops late answers to an earlier try, so tries are few and long. The limit cuts off the last one. */
 const TRIES = { timeout: 1_000, tries: 4, maxTimeout: 2_000 }
 const MAX_NAMES = 10_000
 
-/** Resolves names with one query at a time for each, and caches the answers for as long as their records say. */
+/** Resolves names with one query per name at a time, and caches the answers for their TTL. */
 export function createResolver(options: ResolverOptions): CachedResolver {
   const { hosts, servers, limits = LIMITS, maxNames = MAX_NAMES, clock = performance } = options
   // c-ares: getaddrinfo would hold one of libuv's four threads for as long as a name server is silent
@@ -73,7 +73,7 @@ export function createResolver(options: ResolverOptions): CachedResolver {
 type Query = (name: string, options: { ttl: true }) => Promise<RecordWithTtl[]>
 type Queries = { resolve4: Query; resolve6: Query }
 
-/** Queries both families at once. Never rejects; takes at most `limitMs`, whatever name servers do. */
+/** Queries both families at once. Never rejects; takes at most `limitMs`. */
 function queryBoth(name: string, queries: Queries, { limitMs, graceMs }: Limits): Promise<Resolved> {
   const replies: Replies = { a: { code: 'ETIMEOUT' }, aaaa: { code: 'ETIMEOUT' } }
   const { promise, resolve } = Promise.withResolvers<Resolved>()
@@ -83,7 +83,7 @@ function queryBoth(name: string, queries: Queries, { limitMs, graceMs }: Limits)
     clearTimeout(grace)
     resolve(resolvedFrom(replies))
   }
-  // c-ares has limits for each try and server, but they are late by up to a second
+  // c-ares has limits per try and server, but they may be a second late
   const limit = setTimeout(end, limitMs)
   let grace: NodeJS.Timeout | undefined
 
@@ -112,11 +112,11 @@ export type Resolved =
   | { addresses: readonly LookupAddress[]; ttlMs: number }
   | { code: string; ttlMs: number }
 
-/** Bounds of a record's TTL: many connections at once share a query, and new ones follow a moved name within a minute. */
+/** Bounds of a record's TTL: concurrent connections share a query, and new ones follow a moved name within a minute. */
 const TTL_MS = { min: 1_000, max: 60_000 }
 /** The minimum of RFC 9520, 3.2. */
 const FAILURE_MS = 1_000
-/** Of each family. A name server may send thousands. */
+/** Per family. A name server may send thousands. */
 const MAX_ADDRESSES = 16
 
 /** The servers say that the name, or a record of this type, does not exist. */
@@ -142,7 +142,7 @@ const toAddresses = (reply: Reply, family: 4 | 6) =>
 function failure(replies: readonly Reply[]): string {
   const codes = replies.map((reply) => ('code' in reply ? reply.code : 'ENODATA'))
   const trouble = codes.find((code) => !NOTHING.has(code))
-  // the name servers refused; in an attempt's record it would look like the receiver
+  // the name servers refused; in the attempt log it would look like the receiver
   if (trouble === 'ECONNREFUSED') return 'ESERVFAIL'
   return trouble ?? 'ENOTFOUND'
 }

@@ -7,9 +7,9 @@ import { type Address, type Block, isIn } from './blocks.ts'
 export type AddressRules = { allow: readonly Block[]; deny: readonly Block[] }
 
 /**
- * The range that forbids webhooks an address; undefined when they may reach it. Only global unicast and EGRESS_ALLOW
- * pass, without EGRESS_DENY (docs/decisions/008). A metadata service needs its exact address in EGRESS_ALLOW. An
- * allowed IPv4 address is also allowed as IPv4-mapped, which is dialled as IPv4, but in no other IPv6 form.
+ * The range that forbids an address to webhooks; undefined if it is allowed. Only global unicast and EGRESS_ALLOW pass,
+ * minus EGRESS_DENY (docs/decisions/008). A metadata service needs its exact address in EGRESS_ALLOW. An allowed IPv4
+ * address is also allowed as IPv4-mapped, which is dialled as IPv4, but in no other IPv6 form.
  * @param address as the socket gets it. Other spellings (octal, one number) are `no_address`.
  */
 export function forbidden(address: string, { allow, deny }: AddressRules): string | undefined {
@@ -24,7 +24,7 @@ export function forbidden(address: string, { allow, deny }: AddressRules): strin
 }
 
 /**
- * Turns an IPv4-mapped address into IPv4. IPv6 is spelled by URL first, as the library takes c-ares's `::127.0.0.1`
+ * Turns an IPv4-mapped address into IPv4. URL normalizes IPv6 first, as the library mistakes c-ares's `::127.0.0.1`
  * (IPv4-compatible) for IPv4-mapped.
  */
 const parse = (address: string): Address =>
@@ -88,8 +88,8 @@ export function literalOf({ hostname }: URL): string | undefined {
 export type Refusal = { message: string; logged?: { host: string; address: string; reason: string } }
 
 /**
- * Why none of these addresses of a name may be dialled, if one is forbidden, and what to do. The message hides the
- * address, as customers could otherwise map the internal network.
+ * Why none of a name's addresses may be dialled if one is forbidden, and what to do. The message hides the address, so
+ * that customers cannot map the internal network.
  */
 export function faultOfAddresses(
   host: string,

@@ -24,8 +24,8 @@ export function deliveredAt(
 }
 
 /**
- * Leaves out the later attempts of each delivery, which a slow receiver gets and may read in another order. An attempt that
- * comes twice stays twice.
+ * Leaves out later attempts of each delivery, as a slow receiver may read them out of order. The same attempt arriving
+ * twice stays twice.
  */
 export function withoutRetries(arrivals: readonly Arrival[]): Arrival[] {
   const attempts = new Map<unknown, Set<unknown>>()
@@ -37,7 +37,7 @@ export function withoutRetries(arrivals: readonly Arrival[]): Arrival[] {
   })
 }
 
-/** @returns `<delivery>: <attempts in order>` for each delivery of which `withoutRetries` leaves more than one. */
+/** @returns `<delivery>: <attempts in order>` for each delivery with more than one arrival in `withoutRetries`. */
 export function postedAgain(arrivals: readonly Arrival[]): string[] {
   const idOf = ({ headers }: Arrival) => String(headers['x-delivery-id'])
   const left = Map.groupBy(withoutRetries(arrivals), idOf)

@@ -9,11 +9,11 @@ export type Exchange = {
   first: number
   second: number
   deliveryId: string
-  /** How often this delivery came so far, this time included. */
+  /** The number of requests for this delivery so far, including this one. */
   times: () => number
-  /** How many requests came before this one. */
+  /** The number of requests before this one. */
   before: number
-  /** To be called when an answer is on its way that does not end in order. */
+  /** Call this when an answer that will not end normally is on its way. */
   answered: (status: number) => void
 }
 
@@ -54,14 +54,14 @@ export const behaviours: Readonly<Record<string, (exchange: Exchange) => void>> 
   /** Endless interim answers, and never a final one. */
   informational: ({ request: { socket } }) =>
     repeat(socket, FLOOD_MS, () => socket.write('HTTP/1.1 102 Processing\r\n\r\n')),
-  /** Answers, and then again on the open connection, before the next request or while it begins. */
+  /** Answers, then sends another answer on the open connection, before or during the next request. */
   unsolicited: ({ request: { socket }, response }) => {
     const again = () => socket.writable && socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
     response.end('ok', () => setTimeout(again, AGAIN_MS))
   },
 }
 
-/** Slow enough to leave CPU time to others. */
+/** Slow enough to leave CPU time for others. */
 const FLOOD_MS = 20
 const AGAIN_MS = 5
 

@@ -13,7 +13,7 @@ export function readOrExit<T>(usage: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    // Node's message goes on with other ways to write the option
+    // drops the rest of Node's message, which suggests other ways to write the option
     const [what] = String(error instanceof Error ? error.message : error).split(/\.\s|\n/)
     process.stderr.write(`${what}\n\n${usage}`)
     process.exit(2)

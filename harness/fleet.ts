@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher, request } from 'undici'
 
-/** The answer to a request, `took` ms after it was sent. `retryAfter`: in ms. */
+/** The answer to a request after `took` ms. `retryAfter`: in ms. */
 export type Answered = {
   status: number
   code: string | undefined
@@ -11,7 +11,7 @@ export type Answered = {
 
 export type Fleet = {
   answers: readonly Answered[]
-  /** Why each request without an answer got none: `timeout after 3000 ms` if the client stopped waiting. */
+  /** Why requests got no answer: `timeout after 3000 ms` if the client gave up. */
   unanswered: readonly string[]
   /** Ids of the calls that were answered with 200. */
   accepted: ReadonlySet<string>
@@ -22,16 +22,16 @@ export type Fleet = {
 type Call = { messageId: string; type: 'track'; userId: string; event: string; properties: object }
 type Client = { name: string; path: '/v1/track' | '/v1/batch'; timeout: number; made: Call[] }
 
-/** Between two calls of a client. */
+/** Pause between two calls of a client. */
 const EVERY_MS = 1_000
 const MAX_BATCH = 20
 
-/** How long a client waits for an answer: some applications 3 s, client libraries 15 s. */
+/** Client timeouts: 3 s for some applications, 15 s for client libraries. */
 const timeoutOf = (client: number) => (client % 4 === 0 ? 3_000 : 15_000)
 
 /**
- * Clients that each make a call a second and send them as client libraries do: one request at a time, and what is not answered
- * with 200 is sent again with the same ids, after the time that the answer names. Half of them send batches.
+ * Clients that make a call a second and send it like client libraries: one request at a time. A request without a 200
+ * is retried with the same ids after the requested delay. Half of the clients send batches.
  */
 export function startFleet({ url, writeKey, size }: { url: string; writeKey: string; size: number }): Fleet {
   const dispatcher = new Agent({ connections: size })

@@ -16,13 +16,16 @@ export type Env = Readonly<Record<string, string>>
 
 const ONCE = { retry: { limit: 0 }, timeout: { request: 2_000 } } as const
 
-/** One process of a role; it ends with this process. */
+/** A process of a role. It ends with this process. */
 export type Launched = Child & {
   role: Role
   url: string
-  /** Where it serves `/metrics`; for ingest a port of its own. */
+  /** Serves `/metrics`. Ingest has a separate port for it. */
   opsUrl: string
-  /** Resolves when `/readyz` answers 200. @throws with the last lines when the process ends, or `timeout` ms pass. */
+  /**
+   * Resolves when `/readyz` answers 200. @throws after `timeout` ms, or when the process ends; the message has its last
+   * lines.
+   */
   ready(timeout?: number): Promise<void>
   /** The text of `/metrics`. */
   metrics(): Promise<string>
@@ -62,10 +65,10 @@ export function launch(role: Role, env: Env, onLine: (line: string) => void = ()
   }
 }
 
-/** A free port stays free until its process listens: none is given twice. */
+/** A port stays free until its process listens, so none is handed out twice. */
 const given: number[] = []
 
-/** @returns a free port for each role, and for the second port of ingest and control, as settings. */
+/** @returns settings with a free port for each role, and for the second port of ingest and control. */
 export async function freePorts(): Promise<Record<string, string>> {
   const names = [
     ...ROLES.map((role) => `${role.toUpperCase()}_PORT`),

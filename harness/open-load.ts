@@ -6,9 +6,9 @@ import { post } from './fleet.ts'
 export type Call = {
   messageId: string
   userId: string
-  /** When it was due: a load that falls behind does not hide it. */
+  /** When the call was due, so that a slow load generator does not hide delays. */
   madeAt: number
-  /** When it was answered with 200; undefined until then. */
+  /** When it was answered with 200; undefined before. */
   acceptedAt: number | undefined
 }
 
@@ -26,8 +26,8 @@ const AGAIN_MS = 100
 const USERS = 500
 
 /**
- * Calls at a fixed rate, whatever the answers (open loop), to several instances in turn, as a load balancer sends them. A call
- * that is not accepted goes to the next one with the same id, after the time that the answer names.
+ * Sends calls at a fixed rate, whatever the answers (open loop), to several instances in turn like a load balancer. A
+ * call that is not accepted goes to the next instance with the same id after the requested delay.
  */
 export function startOpenLoad({
   urls,
@@ -94,7 +94,7 @@ export function startOpenLoad({
   }
 }
 
-/** Timeouts have a number as their code. */
+/** A timeout's code is a number. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name

@@ -10,7 +10,7 @@ import { CONFIG, type Source } from '../settings/settings.ts'
 import { type Env, freePorts, type Launched, launch } from './launch.ts'
 import type { Observer } from './system.ts'
 
-/** Topics with a prefix of their own on a shared broker, with schemas and settings, for roles that are started one by one. */
+/** Topics with a separate prefix on a shared broker, with schemas and settings, for roles that start one by one. */
 export type PreparedSystem = { config: Config; connection: Connection; env: Record<string, string> }
 
 export type PreparedSource = Pick<Source, 'id' | 'writeKey' | 'enabled'>
@@ -45,20 +45,20 @@ export async function prepareSystem({
   return system
 }
 
-/** Starts one process of a role on ports of its own. @returns when it is ready. */
+/** Starts a process of a role on free ports. @returns when it is ready. */
 export async function startRole(
   role: Role,
   { env }: Pick<PreparedSystem, 'env'>,
   { settings = {}, observer }: { settings?: Env; observer?: Observer } = {},
 ): Promise<Launched> {
-  const own = { ...env, ...(await freePorts()), ...settings }
-  observer?.settings(own)
-  const launched = launch(role, own, observer?.heard)
+  const roleEnv = { ...env, ...(await freePorts()), ...settings }
+  observer?.settings(roleEnv)
+  const launched = launch(role, roleEnv, observer?.heard)
   await launched.ready()
   return launched
 }
 
-/** Writes sources as control does, with sealed secrets. */
+/** Writes sources like control, with sealed secrets. */
 export const putSources = (system: PreparedSystem, sources: readonly PreparedSource[]): Promise<void> =>
   putRecords(
     system,
@@ -69,7 +69,7 @@ export type PreparedDestination = { id: string; sourceId: string; url: string }
 
 export const SECRET = 'bench-secret'
 
-/** Writes destinations with one webhook as control does, with sealed secrets. */
+/** Writes destinations with one webhook like control, with sealed secrets. */
 export const putDestinations = (
   system: PreparedSystem,
   destinations: readonly PreparedDestination[],

@@ -9,7 +9,7 @@ import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { behaviours } from './behaviours.ts'
 
-/** One request. `at`: ms since the epoch. `status`: once it is answered. */
+/** One request. `at`: ms since 1970. `status`: undefined until it is answered. */
 export type Arrival = {
   path: string
   body: string
@@ -20,9 +20,9 @@ export type Arrival = {
 
 export type Receiver = {
   url: string
-  /** Empty with `onArrival`. */
+  /** Stays empty with `onArrival`. */
   arrivals: Arrival[]
-  /** From now on this path behaves as if it were that one: `behave('/1', '/status/503')`. */
+  /** Makes a path behave like another one: `behave('/1', '/status/503')`. */
   behave(path: string, as: string): void
   /** Sets what `/switch` does: it answers this status, or never. */
   answerWith(status: number | 'hang'): void
@@ -36,13 +36,15 @@ export type ReceiverOptions = {
   port?: number
   /** Makes it an HTTPS receiver. */
   tls?: ServerOptions
-  /** Gets each request instead of `arrivals`: for runs whose requests do not fit in memory. */
+  /** Receives each request instead of `arrivals`, for runs whose requests do not fit in memory. */
   onArrival?: (arrival: Arrival) => void
-  /** Gets a request once its answer is on its way. */
+  /** Receives a request once its answer is on its way. */
   onAnswer?: (arrival: Arrival) => void
 }
 
-/** A webhook receiver that fails as its path says (behaviours.ts). By hand: `node harness/receiver.ts 9000`. */
+/**
+ * A webhook receiver that fails as its path says (behaviours.ts). To run it by hand: `node harness/receiver.ts 9000`.
+ */
 export async function startReceiver({
   port = 0,
   tls,
@@ -103,7 +105,7 @@ export async function startReceiver({
   }
 }
 
-/** @returns undefined when the connection ends before the body does. */
+/** @returns undefined when the connection ends before the body. */
 async function textOf(request: IncomingMessage): Promise<string | undefined> {
   return request.toArray().then(
     (chunks) => Buffer.concat(chunks).toString(),
@@ -119,7 +121,7 @@ function listen(server: Server, port: number): Promise<number> {
   })
 }
 
-/** @param sockets those in the middle of a TLS handshake among them, which `closeAllConnections` leaves open. */
+/** @param sockets all of them: `closeAllConnections` leaves sockets in a TLS handshake open. */
 function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())

@@ -6,7 +6,7 @@ import { killAllChildren } from '../local/child-process.ts'
 
 const folders: string[] = []
 
-/** @returns a new folder; it is removed when this process exits. */
+/** @returns a new folder, which is removed when this process exits. */
 export async function scratchFolder(purpose: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `sluice-${purpose}-`))
   if (folders.push(folder) === 1) process.once('exit', removeAll)
@@ -22,7 +22,7 @@ function removeAll(): void {
     }
 }
 
-/** Makes Ctrl-C and the like end all child processes first, then this process and its scratch folders. */
+/** On Ctrl-C and similar signals, ends all child processes, then this process, and removes its scratch folders. */
 export function exitWhenInterrupted(): void {
   // `on`, not `once`: npm repeats a Ctrl-C that this process already got, and a second one without a listener ends it at once
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -18,8 +18,8 @@ export async function membersOf({ kafka, named }: Connection, name: string): Pro
 }
 
 /**
- * Makes members leave their groups now, as the coordinator does 10 s after a `kill -9`, when their sessions expire. kafkajs
- * can do so only for itself, so this writes the request: LeaveGroup, version 3, to the only broker.
+ * Makes members leave their groups now, as the coordinator does when their sessions expire 10 s after a `kill -9`.
+ * kafkajs can only do so for itself, so this sends LeaveGroup, version 3, to the only broker.
  */
 export async function endSessions(broker: string, members: Members): Promise<void> {
   const [host, port] = broker.split(':')
@@ -57,7 +57,10 @@ function int(value: number, bytes: number): Buffer {
 
 const text = (value: string) => Buffer.concat([int(Buffer.byteLength(value), 2), Buffer.from(value)])
 
-/** Length, correlation id, throttle time, then the group's error (0: none). An answer this small comes in one piece. */
+/**
+ * Fields: length, correlation id, throttle time, the group's error (0: none). An answer this small arrives in one
+ * piece.
+ */
 async function answer(socket: ReturnType<typeof connect>): Promise<void> {
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     socket.once('data', resolve)

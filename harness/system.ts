@@ -9,7 +9,7 @@ import { type Env, freePorts, type Launched, launch } from './launch.ts'
 import { endSessions, type Members, membersOf } from './sessions.ts'
 import { until } from './until.ts'
 
-/** All roles as operators run them, on topics with a prefix of their own. */
+/** All roles as operators run them, on topics with a separate prefix. */
 export type System = {
   env: Record<string, string>
   connection: Connection
@@ -18,30 +18,30 @@ export type System = {
   start(role: Role): Promise<void>
   /** SIGKILL. */
   kill(role: Role): Promise<void>
-  /** As `kill`, and ends its group memberships, so that the next process need not wait until its sessions expire. */
+  /** Like `kill`, and ends its group memberships, so that the next process need not wait for its sessions to expire. */
   crash(role: Role): Promise<void>
   /** SIGTERM. @returns the exit code. */
   stop(role: Role): Promise<number | null>
-  /** SIGSTOP. @returns SIGCONT. */
+  /** Sends SIGSTOP. @returns a function that sends SIGCONT. */
   freeze(role: Role): () => void
-  /** Starts one more process of a role. @param more settings of this process alone. */
+  /** Starts one more process of a role. @param more settings of this process only. */
   another(role: Role, more?: Record<string, string>): Promise<Instance>
-  /** The lines that processes of a role have logged since the system started. */
-  said(role: Role): readonly Said[]
+  /** The lines that processes of a role have logged since the start of the system. */
+  logged(role: Role): readonly LogLine[]
   api(
     method: 'get' | 'post' | 'put' | 'delete',
     path: string,
     json?: object,
     headers?: Record<string, string>,
   ): Promise<{ status: number; body: Record<string, unknown> }>
-  /** Creates a destination of the source `shop`, which exists, and waits until the router uses it. */
+  /** Creates a destination for the source `shop`, and waits until the router uses it. */
   destination(id: string, webhooks: string[], more?: object): Promise<void>
   /** Sends calls as one batch, by default to the source `shop`. @returns when they are accepted. */
   send(calls: object[], writeKey?: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Sees what processes are given and what they print: tests look for secrets that leak. */
+/** Sees what processes receive and print: tests look for leaked secrets. */
 export type Observer = {
   settings(env: Env): void
   /** A body for the control API. */
@@ -50,7 +50,7 @@ export type Observer = {
 }
 
 /** A line of a process's log. */
-export type Said = { level: string; msg: string } & Record<string, unknown>
+export type LogLine = { level: string; msg: string } & Record<string, unknown>
 
 export type Instance = { crash(): Promise<void>; stop(): Promise<number | null> }
 
@@ -58,7 +58,7 @@ export type SystemOptions = {
   brokers: string
   registryUrl: string
   settings?: Env
-  /** Default: all. Control must be among them. Each process costs CPU even when it is idle. */
+  /** Default: all. Must include control. Each process costs CPU even when idle. */
   roles?: readonly Role[]
   observer?: Observer
 }
@@ -99,9 +99,9 @@ async function environment(brokers: string, registryUrl: string): Promise<Record
   }
 }
 
-/** What the processes of a system share. */
+/** Shared by all processes of a system. */
 type Parts = { env: Env; connection: Connection; observer?: Observer }
-type Processes = Pick<System, 'start' | 'kill' | 'crash' | 'stop' | 'freeze' | 'another' | 'said' | 'close'>
+type Processes = Pick<System, 'start' | 'kill' | 'crash' | 'stop' | 'freeze' | 'another' | 'logged' | 'close'>
 
 function createProcesses({ env, connection, observer }: Parts): Processes {
   const all: Launched[] = []
@@ -109,14 +109,14 @@ function createProcesses({ env, connection, observer }: Parts): Processes {
   const lines = new Map<Role, string[]>(ROLES.map((role) => [role, []]))
 
   async function launchReady(role: Role, more: Env = {}): Promise<Launched> {
-    const own = { ...env, ...leastKey(role, env), ...more }
-    observer?.settings(own)
-    const launched = launch(role, own, (line) => {
+    const roleEnv = { ...env, ...leastKey(role, env), ...more }
+    observer?.settings(roleEnv)
+    const launched = launch(role, roleEnv, (line) => {
       lines.get(role)?.push(line)
       observer?.heard(line)
     })
     all.push(launched)
-    // four that start at once, beside five other workers on two cores, took more than 30 s
+    // four processes starting at once, beside five test workers on two cores, took more than 30 s
     await launched.ready(90_000)
     return launched
   }
@@ -153,10 +153,10 @@ function createProcesses({ env, connection, observer }: Parts): Processes {
         stop: async () => (await launched.stop(GRACE_MS)).code,
       }
     },
-    said: (role) =>
+    logged: (role) =>
       (lines.get(role) ?? []).filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)),
     async close() {
-      // a process that has ended, or is frozen, has none
+      // an ended or frozen process has no metrics
       if (observer)
         for (const launched of current.values()) observer.heard(await launched.metrics().catch(() => ''))
       await Promise.all(all.map((launched) => launched.kill()))
@@ -164,7 +164,7 @@ function createProcesses({ env, connection, observer }: Parts): Processes {
   }
 }
 
-/** As `sluice keys` derives it: only control has the whole key. */
+/** As derived by `sluice keys`: only control has the full key. */
 function leastKey(role: Role, { CONFIG_KEY = '' }: Env): { CONFIG_KEY?: string } {
   if (role === 'control') return {}
   return { CONFIG_KEY: derivedKeys(role, Buffer.from(CONFIG_KEY, 'base64')) }
@@ -186,7 +186,7 @@ function createCalls(env: Env, observer: Observer | undefined): Calls {
     return { status: response.statusCode, body: response.body ? JSON.parse(response.body) : {} }
   }
 
-  /** Other processes follow the settings within a second. */
+  /** Other processes apply settings within a second. */
   async function routerFollows(): Promise<void> {
     const metrics = () => got(`http://127.0.0.1:${env.ROUTER_PORT}/metrics`, { retry: { limit: 0 } }).text()
     const { items } = (await api('get', 'destinations?limit=1000')).body as { items: unknown[] }
@@ -197,7 +197,7 @@ function createCalls(env: Env, observer: Observer | undefined): Calls {
     ...{ ingest, control, api },
     async destination(id, webhooks, more = {}) {
       const json = { id, name: id, sourceIds: ['shop'], webhooks: webhooks.map((url) => ({ url })), ...more }
-      // before as well: one that was removed a moment ago would be counted in place of this one
+      // also before: a destination removed a moment ago would be counted instead of this one
       await routerFollows()
       const { status, body } = await api('post', 'destinations', json)
       if (status !== 201) throw new Error(`destination ${id}: ${JSON.stringify(body)}`)
@@ -206,7 +206,7 @@ function createCalls(env: Env, observer: Observer | undefined): Calls {
     async send(calls, writeKey = 'shop-write-key') {
       const post = () =>
         got.post(`${ingest}/v1/batch`, { json: { batch: calls }, username: writeKey, retry: { limit: 0 } })
-      // as client libraries do, until it is accepted
+      // retries until accepted, like client libraries
       await until(async () => (await post()).statusCode === 200, { timeout: 30_000 })
     },
   }

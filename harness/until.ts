@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** `timeout`: ms, 30,000 by default. `message`: names the condition in the error. */
 export type UntilOptions = { timeout?: number; message?: string | (() => string) }
 
-/** Shortest and longest pause between two polls, in ms. A poll costs the process under test what the test measures. */
+/** Bounds of the pause between two polls, in ms. A poll costs CPU of the process under test. */
 const SHORTEST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 100
 

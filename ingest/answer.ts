@@ -7,7 +7,7 @@ export type Answer = {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Without this header browsers hide the answer from the client library, which then sends again. */
+/** Without this header browsers hide the answer from the client library, which then retries. */
 export const CORS = { 'access-control-allow-origin': '*' } as const
 
 export const PREFLIGHT = {
@@ -28,13 +28,13 @@ export function batchAnswer(rejected: readonly RejectedItem[], unlisted: number)
   return { ...SUCCESS, body: JSON.stringify(body) }
 }
 
-/** Codes that only need a retry say when. */
+/** Only codes that merely need a retry have a Retry-After. */
 export function errorAnswer(code: Code, headers: Answer['headers'] = retryHeaders(code)): Answer {
   const answer = { code, status: statusOf(code), body: JSON.stringify(refusal(code)) }
   return headers ? { ...answer, headers } : answer
 }
 
-/** Short outages of Kafka are over by then. What an operator has to repair takes longer. */
+/** Short outages of Kafka end within 2 s. Problems for an operator take longer. */
 const RETRY_S: Partial<Record<Code, number>> = { unavailable: 2, source_unreadable: 30, storage_full: 30 }
 
 function retryHeaders(code: Code): Answer['headers'] {

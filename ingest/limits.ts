@@ -6,13 +6,15 @@ export const BATCH_CALLS = 2_500
 export const CALL_LEVELS = 64
 
 /**
- * The copies of a batch's context and integrations, one for each call, may take this many bytes plus this many times
- * the bytes of the batch. Without this 272 bytes of gzip became 8 MB.
+ * Limit for the copies of a batch's context and integrations, one per call: this many bytes plus a multiple of the
+ * batch's bytes. Without it, 272 bytes of gzip became 8 MB.
  */
 export const SHARED_BYTES = 256 * 1024
 export const SHARED_TIMES = 8
 
-/** An answer lists this many rejected calls, or one per so many bytes of the batch. Without it 61 bytes got 300 KB. */
+/**
+ * An answer lists this many rejected calls, or one per this many bytes of the batch. Without it, 61 bytes got 300 KB.
+ */
 export const REJECTED_LISTED = 100
 export const REJECTED_LISTED_EACH = 128
 
@@ -20,29 +22,29 @@ export const REJECTED_LISTED_EACH = 128
 export const REJECTED_BYTES = 900_000
 
 /**
- * Chunks of one body. Each takes a microsecond, however small: without this a body of 500,000 one-byte chunks held up all
- * other calls for half a second. A client that writes a batch call by call stays within it.
+ * Chunks of one body. A chunk takes a microsecond, however small: without this limit, 500,000 one-byte chunks delayed all
+ * other calls by half a second. A client that writes a batch call by call stays below it.
  */
 export const BODY_CHUNKS = 10_000
 
-/** A gzip body may exceed its limit by this many bytes, which gzip adds to incompressible data. */
+/** Extra bytes for a gzip body, as gzip makes incompressible data larger. */
 export const GZIP_EXTRA = 1024
 
-/** A gzip body may inflate to this many times its size, and in any case to this many bytes. JSON inflates 5 to 20 times. */
+/** A gzip body may inflate to this multiple of its size, and always to this many bytes. JSON inflates 5 to 20 times. */
 export const GZIP_TIMES = 100
 export const GZIP_FREE = 64 * 1024
 
 /**
- * Bytes of bodies without a valid write key from one network, and the least that each counts for. 500 KB take up to 14
- * ms: half a percent of a core in the long run.
+ * Bytes of bodies without a valid write key per network, and the minimum that each counts for. 500 KB take up to 14 ms:
+ * half a percent of a core in the long run.
  */
 export const ANONYMOUS_BYTES = { perSecond: 256 * 1024, burst: 1024 * 1024 }
 export const MIN_ANONYMOUS_BYTES = 1024
 
-/** A request's URL and headers together. A pixel that carries 32 KB as base64 is within it. */
+/** Limit for a request's URL and headers together. A pixel with 32 KB in base64 fits. */
 export const HEADER_BYTES = 64 * 1024
 
-/** More fields of a query are ignored. Without this 46 KB of names, which anyone can send, took 6 ms. */
+/** Further fields of a query are ignored. Without this, 46 KB of names took 6 ms, which anyone could send. */
 export const QUERY_FIELDS = 100
 
 /**

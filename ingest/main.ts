@@ -18,7 +18,7 @@ import { createAnonymousLimit } from './rate-limits.ts'
 import { isSourceUnreadable, logShortage, notReady } from './readiness.ts'
 import { createRejectionLog } from './rejection-log.ts'
 
-/** Half a second of calls at full speed. Beyond that an answer is better than a wait. */
+/** Half a second of calls at full speed. With more in the queue, an error now is better than a longer wait. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const MAX_REJECTED_BYTES = 8 * 1024 * 1024
 

@@ -7,7 +7,7 @@ import type { RouteType } from './call/authenticate.ts'
 import type { StatedType } from './call/batch.ts'
 import type { MemoryLimit } from './http/body.ts'
 
-/** What remains of a request while its records are written. */
+/** The facts of a request that are kept while its records are written. */
 export type Summary = {
   answer: Answer
   /** Undefined when no source has its write key. */
@@ -113,7 +113,7 @@ export function gauge(
 }
 
 export type CallCounts = {
-  /** A request was answered with `code`. Unless that is `ok` it counts for all calls of the request. */
+  /** A request was answered with `code`. Any code but `ok` counts for all calls of the request. */
   count(type: RouteType, summary: Summary, code: Answer['code']): void
   refused(type: RouteType | 'unknown', code: Code): void
   unlogged(calls: number): void
@@ -157,8 +157,9 @@ export function createCallCounts(register: Registry): CallCounts {
       if (code !== 'ok') reject({ source, type, code })
       else {
         accept(source, summary.accepted)
-        for (const { type: its, code: why } of summary.rejected) reject({ source, type: its, code: why })
-        for (const its of summary.suppressed) add(suppressed, { source, type: its })
+        for (const { type: callType, code: callCode } of summary.rejected)
+          reject({ source, type: callType, code: callCode })
+        for (const callType of summary.suppressed) add(suppressed, { source, type: callType })
       }
     },
     refused: (type, code) => reject({ source: '', type, code }),

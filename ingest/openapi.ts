@@ -11,7 +11,7 @@ import {
   REJECTED_LISTED_EACH,
 } from './limits.ts'
 
-/** The HTTP API as OpenAPI 3.1, made from the tables that ingest itself uses: routes, codes and limits. */
+/** The HTTP API as OpenAPI 3.1, generated from ingest's own tables of routes, codes and limits. */
 export function describe() {
   return {
     openapi: '3.1.0',
@@ -100,7 +100,7 @@ const PIXEL = [
 
 function refusals(codes: readonly Code[]) {
   const byStatus = Object.groupBy(codes, statusOf)
-  return Object.fromEntries(Object.entries(byStatus).map(([status, its = []]) => [status, refused(its)]))
+  return Object.fromEntries(Object.entries(byStatus).map(([status, codes = []]) => [status, refused(codes)]))
 }
 
 function refused(codes: readonly Code[]) {
@@ -225,7 +225,7 @@ const NOT_SINGLE: readonly Code[] = [
   'too_many_calls',
 ]
 
-/** Codes of a batch as a whole. Codes of its calls are in the list of rejected calls. */
+/** Codes for a batch as a whole. Codes for single calls are in the list of rejected calls. */
 const BATCH: readonly Code[] = [
   ...ANYWHERE,
   'invalid_json',
@@ -251,6 +251,6 @@ const SINGLE: readonly Code[] = CODES.filter((code) => !NOT_SINGLE.includes(code
 
 export function codesAt(route: Route): readonly Code[] {
   if (route.serves === 'calls') return route.type === 'batch' ? BATCH : SINGLE
-  // a pixel is sent whatever goes wrong, and a probe answers in text
+  // a pixel is always sent, and a probe answers in text
   return route.serves === 'pixel' || route.serves === 'probe' ? BROKEN : ANYWHERE
 }

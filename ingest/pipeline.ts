@@ -28,7 +28,7 @@ import {
 } from './rate-limits.ts'
 import type { RejectionLog } from './rejection-log.ts'
 
-/** After this Kafka's answer counts as unknown and the client should send again. The router drops duplicates. */
+/** Then the result of the write counts as unknown and the client should retry. The router drops duplicates. */
 const DEADLINE_MS = 10_000
 
 export type PipelineOptions = {
@@ -52,9 +52,9 @@ export type Ingest = (received: Received, ip: string, trace?: IngestTrace) => Pr
 type IngestTrace = Pick<Trace, 'send' | 'note'> | undefined
 
 /**
- * Refuses, and counts, a request before work is spent on its body: before it is read if the write key is outside,
- * otherwise after.
- * @returns undefined when it passes.
+ * Refuses, and counts, a request before work is spent on its body: before reading it if the write key is outside,
+ * otherwise afterwards.
+ * @returns undefined if it passes.
  */
 export type Precheck = (request: Omit<Received, 'body'>, ip: string) => Answer | undefined
 
@@ -77,7 +77,7 @@ export function createPipeline(options: PipelineOptions): { ingest: Ingest; prec
       const refusal = precheck(request, ip, parts)
       return refusal && refused(request.type, refusal)
     },
-    // not async: while it waits for Kafka a request holds only its records, not what they were made of
+    // not async: a request that waits for Kafka holds only its records in memory
     ingest(received, ip, trace) {
       const why = unavailable()
       if (why) return Promise.resolve(refused(received.type, refuse(why, undefined)))
@@ -121,7 +121,7 @@ function decideRequest(received: Received, ip: string, options: Parts): Decided 
   const request = authenticate(received, sourceByWriteKey)
   if ('refused' in request) {
     const { writeKey, body, wireBytes = 0 } = received
-    // gzip that inflates to nothing can still take long
+    // gzip that inflates to nothing can still take a long time
     if (writeKey === undefined) anonymousLimit.count(ip, Math.max(body.length, wireBytes))
     return { decision: refuse(request.refused, request.sourceId), limit: undefined }
   }
@@ -166,7 +166,7 @@ async function answerWhenWritten(
   if (produced === 'too_large' || produced === 'refused')
     log.error(
       { sourceId: summary.sourceId, code: produced },
-      'Kafka refuses records of this size: check whether max.message.bytes is below 1 MB',
+      'Kafka refuses records of this size: check that max.message.bytes is at least 1 MB',
     )
   return answer
 }
@@ -180,7 +180,7 @@ function answerTo(produced: Produced, answer: Answer, type: RouteType): Answer {
       return errorAnswer('unavailable')
     case 'too_large':
     case 'refused':
-      // sending it again would not help
+      // a retry would fail too
       return errorAnswer(type === 'batch' ? 'batch_too_large' : 'call_too_large')
   }
 }

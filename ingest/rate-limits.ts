@@ -17,7 +17,7 @@ export type SourceLimits = {
 const BURST_S = 10
 
 /**
- * The token buckets of the current settings. A source that is saved again starts with full ones.
+ * The token buckets of the current settings. Saving a source refills its buckets.
  * @param clock milliseconds, monotonic.
  */
 export function createSourceLimits(clock: () => number): SourceLimits {
@@ -71,8 +71,8 @@ export function rateLimited({ perSecond, burst, bytesPerSecond }: SourceLimit, s
 }
 
 /**
- * Bounds what each network may cost with bodies without a valid write key, which must be inflated and parsed to find
- * out. Requests with their key outside the body are exempt.
+ * Bounds the cost per network of bodies without a valid write key, which must be inflated and parsed to find that out.
+ * Requests with the key outside the body are exempt.
  */
 export type AnonymousLimit = {
   /** @returns whole seconds until a body from this network is read again; undefined when it is read now. */

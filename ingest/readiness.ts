@@ -4,7 +4,7 @@ import type { Producer } from '../kafka/produce/produce.ts'
 import type { Logger } from '../process/log.ts'
 import type { Settings } from '../settings/follow.ts'
 
-/** Kafka counts as unreachable when a send has waited longer than this for its acknowledgement. */
+/** Kafka counts as unreachable when a send has waited this long for its acknowledgement. */
 const STALLED_MS = 5_000
 
 const SHORTAGES = {

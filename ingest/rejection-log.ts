@@ -3,14 +3,14 @@ import type { Losses } from '../kafka/produce/dropped.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import type { Trace } from '../trace/trace.ts'
 
-/** Writes rejected calls. Resolves when Kafka has them, or when the wait is over. Never rejects. */
+/** Writes rejected calls. Resolves when Kafka has them, or at the time limit. Never rejects. */
 export type RejectionLog = (records: readonly OutRecord[], trace?: Pick<Trace, 'send'>) => Promise<void>
 
 const WAIT_MS = 1_000
 
 /**
- * Topic `events.rejected`. Its own producer, as it may be blocked, must not delay accepted calls. What cannot be
- * written is dropped and counted.
+ * Writes topic `events.rejected`. Has its own producer, so that a blocked topic does not delay accepted calls. Records
+ * that cannot be written are dropped and counted.
  */
 export function createRejectionLog({
   producer,

@@ -23,8 +23,9 @@ export type SpawnOptions = {
 }
 
 /**
- * The watcher reads from a socket whose other end only this process holds. When this process is gone, the read fails and the
- * watcher kills the program; a line tells it to leave. `exec` keeps the pid, so `$$` is the program. Plain sh: Linux and macOS.
+ * The watcher reads from a socket whose other end only this process holds. When this process is gone, the read fails
+ * and the watcher kills the program; a line makes it exit. `exec` keeps the pid, so `$$` is the program. Plain sh, for
+ * Linux and macOS.
  */
 const WATCHED = '(read -r _ <&3 || kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null'
 

@@ -64,8 +64,8 @@ export async function recordOwner(file: string, pid: number): Promise<void> {
 }
 
 /**
- * Waits for a previous broker to exit: it lives up to a second longer than a killed `npm start`. Kafka's own lock is not enough,
- * because a second broker writes to the first one's metadata before it asks for the lock (decision 4).
+ * Waits for a previous broker to exit, as it outlives a killed `npm start` by up to a second. Kafka's own lock is not
+ * enough: a second broker writes to the first one's metadata before it checks the lock (decision 4).
  * @throws LocalError already_running
  */
 export async function awaitPreviousOwner(file: string, directory: string, timeoutMs = 3_000): Promise<void> {

@@ -127,9 +127,9 @@ const PROCESSES = 170
 let next = randomInt(PORTS_EACH)
 
 /**
- * The first of the ports among which a process looks. Each process has its own range: in a shared one, two processes would
- * sometimes find the same port free, because they listen only later. All ranges lie below the ports of outgoing connections:
- * a client that dials a stopped broker's port from that very port connects to itself, and the broker cannot come back.
+ * The first port of this process's range. In a shared range, two processes could find the same free port, as they
+ * listen only later. All ranges are below the ports of outgoing connections: a client that dials a stopped broker's
+ * port from that same port connects to itself, and the broker cannot come back.
  */
 export const firstPortOf = (pid: number): number => 15_000 + (pid % PROCESSES) * PORTS_EACH
 

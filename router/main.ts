@@ -19,7 +19,7 @@ await run('router', async (context) => {
   const common = await openCommon(context, () => ready())
   const duplicates = await openDuplicates(context)
   const { settings } = common
-  // by missing settings events would be routed to no destination
+  // without the settings, events would be routed to no destination
   await settings.loaded
   watchSettings(settings)
   const consumer = await startConsumer(context, common, duplicates)

@@ -37,7 +37,7 @@ const duplicates = new Counter({
 })
 const windows = new Counter({
   name: 'sluice_router_windows_total',
-  help: 'Partitions taken over, by whether their routed ids were loaded before routing began, or late, when duplicates may have passed.',
+  help: 'Partitions taken over. Outcome loaded: their routed ids were loaded before routing began. Late: duplicates may have passed.',
   labelNames: ['outcome'],
   registers,
 })

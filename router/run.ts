@@ -21,14 +21,14 @@ export type RouterParts = {
   onDuplicate: (event: Event) => void
 }
 
-/** Partitions hold while more than this waits for Kafka. Refusing records would break their order. */
+/** Partitions are held while more than this waits for Kafka. Refusing records would break their order. */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 const HOLD_MS = 50
 
 /**
- * Turns each event into its deliveries: duplicate check, match, write, settle. The offset may be committed once Kafka
- * has all deliveries and, for a bounded time, the event's id in `router.seen`, without which a duplicate passes after a
- * restart.
+ * Turns each event into its deliveries: check for duplicates, match, write, settle. An offset may be committed once
+ * Kafka has all deliveries and, for a limited time, the event's id in `router.seen`. Without the id, a duplicate passes
+ * after a restart.
  */
 export function createRouter(parts: RouterParts): Handler<Event> {
   const { settings, producer, duplicates, onRouted, onDuplicate } = parts
@@ -102,8 +102,8 @@ function listOf(event: Event, { destinations, delivery, codec }: SharedBody): Re
 }
 
 /**
- * `unknown` comes only at the end of the process: the next owner routes the event again. The event is not held here, as
- * thousands wait and the garbage collector copies what waits.
+ * `unknown` comes only at shutdown: the next owner routes the event again. Does not hold the event, as thousands wait
+ * and the garbage collector copies them.
  */
 async function settleWhenWritten(
   ends: Ends,

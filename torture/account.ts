@@ -12,22 +12,22 @@ export type Facts = {
   /** `destinationId messageId` of each record in topic `deliveries`. */
   routed: ReadonlySet<string>
   answered: readonly Answered[]
-  /** The same of `deliveries.dead`, and of what `attempts` calls cancelled. */
+  /** The same for records of `deliveries.dead`, and for attempts recorded as cancelled. */
   dead: ReadonlySet<string>
   cancelled: ReadonlySet<string>
-  /** Ids of the deliveries that `attempts` records as delivered, with their pair. */
+  /** Deliveries that `attempts` records as delivered: id to `destinationId messageId`. */
   recorded: ReadonlyMap<string, string>
-  /** Ids of the deliveries whose requests reached an endpoint in full, if that is known. */
+  /** Ids of the deliveries whose requests reached an endpoint in full, if known. */
   seen?: ReadonlySet<string>
-  /** What power cuts have taken from Kafka; those of all rungs, and of what is due, as `retries`. */
+  /** Records that power cuts removed from Kafka. Records of rungs and of `deliveries.due` count as `retries`. */
   cuts?: readonly Cut[]
-  /** What topic `log-faults` says that Kafka has lost. */
-  told?: readonly OffsetRange[]
-  /** Destinations that were there, and on, all the time: each event goes to them. */
+  /** Losses in Kafka that topic `log-faults` reports. */
+  reported?: readonly OffsetRange[]
+  /** Destinations that existed and were enabled all the time: each event goes to them. */
   steady: readonly string[]
 }
 
-/** What a power cut has taken of a partition. `topic`: without prefix. */
+/** What a power cut removed from a partition. `topic`: without prefix. */
 export type Cut = OffsetRange & { kind: CutTopic }
 
 export type Account = {
@@ -37,12 +37,12 @@ export type Account = {
   delivered: number
   dead: number
   cancelled: number
-  /** Records that power cuts took from Kafka, and how many of these Sluice has told of. */
+  /** Records that power cuts removed from Kafka, and how many of these Sluice reported. */
   cut: Readonly<Record<CutTopic, number>>
-  told: Readonly<Record<CutTopic, number>>
-  /** POSTs that were answered below 500 beyond the first of their delivery. */
+  reported: Readonly<Record<CutTopic, number>>
+  /** POSTs answered below 500 beyond the first of their delivery. */
   again: number
-  /** What must be empty. */
+  /** Each list must be empty. */
   missing: {
     accepted: string[]
     unrouted: string[]
@@ -55,12 +55,15 @@ export type Account = {
 export const pair = ({ destinationId, messageId }: Pick<Answered, 'destinationId' | 'messageId'>) =>
   `${destinationId} ${messageId}`
 
-/** Accepted is in `events`, an event is routed, what is routed is delivered, dead or cancelled, and what comes again has the same id. */
+/**
+ * Checks that accepted calls are in `events`, events are routed, deliveries are delivered, dead or cancelled, and
+ * repeated POSTs have the same id.
+ */
 export function account(facts: Facts): Account {
   const { accepted, events, routed, answered, dead, cancelled, recorded, seen, steady } = facts
   const { cuts = [] } = facts
   const cut = sumOf(cuts, ({ from, to }) => to - from)
-  const told = sumOf(cuts, (each) => covered(each, facts.told ?? []))
+  const reported = sumOf(cuts, (each) => covered(each, facts.reported ?? []))
   const idOf = new Map<string, string>()
   const strange = new Set<string>()
   for (const each of answered) {
@@ -69,7 +72,7 @@ export function account(facts: Facts): Account {
     else if (known !== each.deliveryId) strange.add(pair(each))
   }
   const isSettled = (key: string) => idOf.has(key) || dead.has(key) || cancelled.has(key)
-  const wanted = [...events].flatMap((messageId) =>
+  const expected = [...events].flatMap((messageId) =>
     steady.map((destinationId) => pair({ destinationId, messageId })),
   )
   return {
@@ -81,18 +84,18 @@ export function account(facts: Facts): Account {
     cancelled: [...cancelled].filter((key) => !idOf.has(key) && !dead.has(key)).length,
     again: answered.length - idOf.size,
     cut,
-    told,
+    reported,
     missing: {
       accepted: beyond(
-        told.events,
+        reported.events,
         [...accepted].filter((id) => !events.has(id)),
       ),
       unrouted: beyond(
-        told.deliveries,
-        wanted.filter((key) => !routed.has(key)),
+        reported.deliveries,
+        expected.filter((key) => !routed.has(key)),
       ),
       unsettled: beyond(
-        told.retries,
+        reported.retries,
         [...routed].filter((key) => !isSettled(key)),
       ),
       strangeIds: [...strange],
@@ -107,9 +110,9 @@ function sumOf(cuts: readonly Cut[], count: (cut: Cut) => number): Record<CutTop
   return sums
 }
 
-/** @returns how many offsets of a cut are among what is told of; each once, however many have told of it. */
-function covered({ topic, partition, from, to }: Cut, told: readonly OffsetRange[]): number {
-  const ranges = told
+/** @returns how many offsets of a cut are reported. Repeated reports count once. */
+function covered({ topic, partition, from, to }: Cut, reported: readonly OffsetRange[]): number {
+  const ranges = reported
     .filter((each) => each.topic === topic && each.partition === partition)
     .toSorted((one, other) => one.from - other.from)
   let sum = 0
@@ -122,8 +125,8 @@ function covered({ topic, partition, from, to }: Cut, told: readonly OffsetRange
   return sum
 }
 
-/** What is told of by number only is taken off: any of them may be it. */
-const beyond = (told: number, keys: string[]): string[] => keys.slice(told)
+/** Leaves out as many keys as were reported lost. Only their number is known. */
+const beyond = (reported: number, keys: string[]): string[] => keys.slice(reported)
 
 export const holds = ({ missing }: Account): boolean =>
   Object.values(missing).every((keys) => keys.length === 0)

@@ -13,7 +13,7 @@ export type Endpoint = {
 
 export type Host = { endpoints: readonly Endpoint[]; close(): Promise<void> }
 
-/** The receiver's path for each behaviour. An endpoint that refuses connections does not listen, if it is alone on its host. */
+/** The receiver's path for each behaviour. An endpoint alone on its host refuses connections by not listening. */
 const PATHS: Readonly<Record<Behaviour, string>> = {
   answers: '/ok',
   failing: '/status/503',

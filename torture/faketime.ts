@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The build for programs with threads, as Node is one. */
+/** The multi-threaded build, as Node has threads. */
 const LIBRARY = 'libfaketimeMT.so.1'
 
-/** Debian's and Ubuntu's by Node's name of the processor; then Fedora's and SUSE's, Arch's and Alpine's, and what is built by hand. */
+/**
+ * Folders by Node's name of the processor: Debian and Ubuntu. Below: Fedora and SUSE, Arch and Alpine, manual builds.
+ */
 const MULTIARCH: Readonly<Record<string, string>> = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }
 const FOLDERS = ['/usr/lib64/faketime', '/usr/lib/faketime', '/usr/local/lib/faketime'] as const
 
@@ -17,7 +19,7 @@ export type Machine = {
 
 export const thisMachine: Machine = { platform: process.platform, arch: process.arch, exists: existsSync }
 
-/** @returns where libfaketime is; undefined where it is not. On Linux alone: others preload in ways of their own. */
+/** @returns the path of libfaketime, or undefined. Linux only, as other systems preload libraries differently. */
 export function findFaketime({ platform, arch, exists }: Machine): string | undefined {
   if (platform !== 'linux') return undefined
   const multiarch = MULTIARCH[arch]
@@ -25,18 +27,18 @@ export function findFaketime({ platform, arch, exists }: Machine): string | unde
   return folders.map((folder) => join(folder, LIBRARY)).find(exists)
 }
 
-/** A wall clock of processes, which can be set while they run. */
+/** A settable wall clock for processes. */
 export type Clock = {
-  /** What a process gets that goes by it. */
+  /** The environment of a process that uses this clock. */
   env: Readonly<Record<string, string>>
-  /** Noticed within a second or two. @param seconds from the right time; below 0 it is behind. */
+  /** Takes effect within a second or two. @param seconds offset from the real time; negative is behind. */
   set(seconds: number): Promise<void>
 }
 
-/** @param file to be made: it holds how far off the clock is. */
+/** @param file created here: it holds the offset. */
 export async function openClock(library: string, file: string): Promise<Clock> {
   async function set(seconds: number): Promise<void> {
-    // a process that reads half a line would end
+    // a process that reads half a line would exit
     await writeFile(`${file}.new`, `${seconds < 0 ? '' : '+'}${seconds}\n`)
     await rename(`${file}.new`, file)
   }
@@ -45,19 +47,19 @@ export async function openClock(library: string, file: string): Promise<Clock> {
     env: {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: file,
-      // the file is read once a second; without, whenever somebody asks for the time
+      // reads the file once a second, even if nothing asks for the time
       FAKETIME_CACHE_DURATION: '0',
-      // as with a real step: timers and waits go on as they were
+      // as with a real clock step, timers and waits are not affected
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
       NO_FAKE_STAT: '1',
-      // known to 0.9.11 and later
+      // supported since 0.9.11
       FAKETIME_DISABLE_SHM: '1',
     },
     set,
   }
 }
 
-/** Removes what older libraries leave of a process that has ended: a later one of the same id could not start. */
+/** Removes what older libraries leave behind after a process: a later one with the same pid could not start. */
 export async function removeShared(pid: number): Promise<void> {
   for (const name of [`faketime_shm_${pid}`, `sem.faketime_sem_${pid}`])
     await rm(join('/dev/shm', name), { force: true })

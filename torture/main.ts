@@ -15,7 +15,7 @@ import { report } from './report.ts'
 import { CHANGING, change, destination } from './settings.ts'
 import { type Sluice, startSluice } from './sluice.ts'
 
-const USAGE = `npm run torture                 random faults under load for ten minutes, then an account of every call
+const USAGE = `npm run torture                 random faults under load for ten minutes, then a check of every call
   --minutes N   as long as that
   --seed N      the same faults as in another run: its log begins with it
   --clients N   so many make a call a second each (default: 60)
@@ -24,12 +24,12 @@ const USAGE = `npm run torture                 random faults under load for ten 
 Clocks are stepped where libfaketime is (on Debian: apt-get install libfaketime).
 `
 
-/** Short enough for what is never taken to be given up within the run: deferred, it waits until the window's end. */
+/** Short, so that deliveries that are never accepted reach the end of their retry window within the run. */
 const SETTINGS = { RETRY_LADDER: '1s,2s,4s,8s,15s,30s', RETRY_WINDOW: '2m', LOG_LEVEL: 'info' }
-/** What is late after the last fault: the window, a session that runs out, a backlog. */
+/** Time after the last fault for the retry window, expiring sessions and backlogs. */
 const SETTLE_MS = 300_000
 
-/** Destinations that are there all the time, with the endpoints (by number) that their deliveries go to. */
+/** Destinations that exist all the time, with the numbers of their endpoints. */
 const STEADY = {
   calm: [0],
   one: [1],
@@ -41,10 +41,10 @@ const STEADY = {
   worse: [10],
 } as const
 const MOVING = [6, 7] as const
-/** These are on one host, each at its own path. */
+/** These share one host, with different paths. */
 const TOGETHER: readonly number[] = [8, 9, 10]
 const COUNT = 11
-/** Those that answer all the time, or never. */
+/** Endpoints that always or never answer. */
 const FIXED = { calm: 0, never: 5, neighbour: 8 } as const
 
 function options() {
@@ -53,7 +53,7 @@ function options() {
     options: { minutes: number, seed: number, clients: number, write: { type: 'boolean' } },
   })
   const { minutes = '10', seed = String(randomInt(2 ** 31)), clients = '60', write = false } = values
-  if (!Number.isInteger(Number(seed))) throw new Error(`--seed takes a whole number, and not '${seed}'`)
+  if (!Number.isInteger(Number(seed))) throw new Error(`--seed must be a whole number, not '${seed}'`)
   return {
     minutes: sizeOf('--minutes', minutes),
     seed: Number(seed),
@@ -112,7 +112,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   }
   await endpoints[FIXED.never]?.behave('failing')
   const faketime = findFaketime(thisMachine)
-  if (!faketime) say('libfaketime was not found: no clock is stepped')
+  if (!faketime) say('libfaketime was not found: clocks are not changed')
   const sluice = closing.adopt(await startSluice(SETTINGS, faketime), (it) => it.close())
   await sluice.ready()
   await sluice.api('POST', 'sources', { id: 'shop', name: 'Shop', writeKey: 'torture-write-key' })
@@ -125,7 +125,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
         its.slice(0, id === CHANGING ? 1 : undefined).map((index) => endpoints[index]?.url ?? ''),
       ),
     )
-  await sleep(2_000) // a change is followed within a second
+  await sleep(2_000) // processes apply a change within a second
   const kafka = openKafka(sluice)
 
   const faults = plan({ seed, forMs, endpoints: COUNT, clocks: faketime !== undefined })
@@ -156,11 +156,13 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   say(`${fleet.accepted.size} calls accepted, ${fleet.unanswered.length} requests without an answer`)
   await sluice.ready()
   const settling = performance.now()
-  // the window of what was first tried by a clock that was ahead ends so much later
+  // deliveries first attempted under a clock that was ahead expire that much later
   const timeout = SETTLE_MS + furthestAhead(faults)
-  await until(async () => (await kafka.unsettled()) === 0, { timeout }).catch(() => say('not all is settled'))
+  await until(async () => (await kafka.unsettled()) === 0, { timeout }).catch(() =>
+    say('some records are not settled'),
+  )
   const settledMs = performance.now() - settling
-  say(`settled after ${(settledMs / 1_000).toFixed(1)} s; the topics are read`)
+  say(`settled after ${(settledMs / 1_000).toFixed(1)} s; reading the topics`)
 
   const answered = endpoints.flatMap((endpoint) => endpoint.answered)
   const result = account({

@@ -3,10 +3,9 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import type { Role } from '../settings/config-key.ts'
 
 /**
- * What an endpoint does, in this order: answers at once; answers 503; never answers; answers after 7 s, when nobody
- * waits any more; resets the connection; refuses it; answers with a body that never ends; rejects now and then (404,
- * 410 or 301); answers with endless chunk extensions; sends endless 1xx; answers twice, the second time without a
- * request.
+ * What an endpoint does, in this order: answers at once; answers 503; never answers; answers after 7 s, after the
+ * timeout; resets the connection; refuses it; answers with an endless body; sometimes rejects (404, 410 or 301);
+ * answers with endless chunk extensions; sends endless 1xx; answers twice, the second time without a request.
  */
 const BEHAVIOURS = [
   ...(['answers', 'failing', 'silent', 'late', 'reset', 'refusing', 'drip'] as const),
@@ -17,29 +16,29 @@ export type Behaviour = (typeof BEHAVIOURS)[number]
 export type Fault =
   | { kind: 'kill' | 'end'; role: Role }
   | { kind: 'freeze'; role: Role; forMs: number }
-  /** A further instance, for a while: partitions change hands when it comes and when it goes. */
+  /** One more instance for a while. Partitions are reassigned when it starts and when it stops. */
   | { kind: 'another'; role: Role; forMs: number; goes: 'kill' | 'end' }
   | { kind: 'kill-broker'; forMs: number }
   | { kind: 'freeze-broker'; forMs: number }
-  /** What was written to the topic in that time is gone with the power. */
+  /** What was written to the topic in this time is lost in the power cut. */
   | { kind: 'cut-power'; topic: CutTopic; forMs: number }
-  /** The wall clock of a role's machine, so many seconds from the right time from then on; a further instance has one that is right. */
+  /** Sets the wall clock of a role to this offset in seconds. A further instance has the real time. */
   | { kind: 'step-clock'; role: Role; seconds: number }
   | { kind: 'settings'; change: 'off' | 'on' | 'remove' | 'create' | 'move' }
   | { kind: 'endpoint'; endpoint: number; behaviour: Behaviour }
 
-/** `retries`: the rungs, and what is due. */
+/** `retries`: the rungs and `deliveries.due`. */
 const CUT = ['events', 'deliveries', 'retries'] as const
 export type CutTopic = (typeof CUT)[number]
 
-/** `at`: ms after the beginning. */
+/** `at`: ms after the start. */
 export type Planned = { at: number; fault: Fault }
 
 export type PlanOptions = {
   seed: number
   forMs: number
   endpoints: number
-  /** Whether clocks can be stepped. The other faults of a seed are the same with and without. */
+  /** Whether clocks can be changed. The other faults of a seed do not depend on it. */
   clocks: boolean
 }
 
@@ -47,17 +46,17 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const ROLES: readonly Role[] = ['ingest', 'router', 'deliverer', 'control']
 
-/** Seconds: as long as retries wait, and longer than anything does in a run. */
+/** Offsets in seconds: about the wait for a retry, and longer than anything in a run. */
 const STEPS = [
   { least: 1, most: 30 },
   { least: 60, most: 600 },
 ] as const
-/** All clocks are right so long before the end. */
+/** All clocks are correct for this long before the end. */
 const RIGHT_MS = 5 * SECOND
 
 /**
- * The same faults for the same seed. Those of processes and of the broker follow one another with 2 to 10 s between, endpoints change beside them; the broker is
- * away for a minute in every tenth minute, else for seconds.
+ * The same seed gives the same faults. Faults of processes and of the broker follow one another 2 to 10 s apart, while
+ * endpoints change independently. The broker is down for a minute in every tenth minute, otherwise for seconds.
  */
 export function plan({ seed, forMs, endpoints, clocks }: PlanOptions): Planned[] {
   const generator = xoroshiro128plus(seed)
@@ -116,7 +115,7 @@ export function plan({ seed, forMs, endpoints, clocks }: PlanOptions): Planned[]
   }
 }
 
-/** From a stream of their own of the seed. Each clock is off for a while, again and again, and right at the end. */
+/** Uses a separate random stream of the seed. Each clock is wrong several times for a while, and correct at the end. */
 function steps(seed: number, forMs: number): Planned[] {
   const generator = xoroshiro128plus(seed)
   generator.jump()
@@ -139,13 +138,13 @@ function steps(seed: number, forMs: number): Planned[] {
   return planned
 }
 
-/** How far ahead a clock is at most, in ms: what it decides on in that time may be due so much later. */
+/** The furthest that a clock is ahead, in ms. What is decided in that time may be due that much later. */
 export const furthestAhead = (planned: readonly Planned[]): number =>
   Math.max(0, ...planned.map(({ fault }) => (fault.kind === 'step-clock' ? fault.seconds * SECOND : 0)))
 
 export const lengthOf = (fault: Fault): number => ('forMs' in fault ? fault.forMs : 0)
 
-/** On one line, for the log of a run. */
+/** One line for the log. */
 export function inWords(fault: Fault): string {
   const { kind, ...rest } = fault
   return [kind, ...Object.values(rest)].join(' ')

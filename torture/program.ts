@@ -4,21 +4,21 @@ import { killAllChildren } from '../local/child-process.ts'
 
 const begun = performance.now()
 
-/** To stderr, with the seconds since the program began. */
+/** Prints to stderr, with the seconds since the start. */
 export const say = (text: string) =>
   process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
 
 export type Program<T> = {
   usage: string
-  /** What the command line says. @throws when it says it wrongly. */
+  /** Parses the command line. @throws if it is invalid. */
   options: () => T
-  /** Whether what was to hold holds. */
+  /** @returns whether the checked guarantee holds. */
   run: (options: T) => Promise<boolean>
 }
 
 /**
- * Exit code 0: what was to hold holds; 1: it does not; 2: it could not be found out, or the command line is wrong. Whatever was
- * started ends with the program.
+ * Exit codes: 0 if the guarantee holds, 1 if not, 2 if the run failed or the command line is wrong. Everything it
+ * started ends with it.
  */
 export async function runProgram<T>({ usage, options, run }: Program<T>): Promise<void> {
   const asked = readOrExit(usage, options)
@@ -28,7 +28,7 @@ export async function runProgram<T>({ usage, options, run }: Program<T>): Promis
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
     await killAllChildren()
-    // its clients would go on for ever
+    // its clients would never end
     process.exit(2)
   }
 }

@@ -15,15 +15,15 @@ import { type Cut, type Facts, pair } from './account.ts'
 import type { CutTopic } from './plan.ts'
 import type { Sluice } from './sluice.ts'
 
-export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded' | 'told'>
+export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded' | 'reported'>
 
 export type Kafka = {
-  /** Records that are not settled, of all groups that deliver. */
+  /** Unsettled records of all consumer groups that deliver. */
   unsettled(): Promise<number>
   topics(): Promise<Topics>
-  /** @returns the topics that this stands for, as named on the broker. */
+  /** @returns the topics that this kind includes, as named on the broker. */
   cut(topic: CutTopic): Promise<string[]>
-  /** @returns what was taken from them, as the account wants it. */
+  /** @returns the loss in the form of `Facts`. */
   taken(topic: CutTopic, cuts: readonly OffsetRange[]): Cut[]
 }
 
@@ -65,7 +65,7 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
         if (one.outcome === 'cancelled') cancelled.add(pair(one))
         if (one.outcome === 'delivered') recorded.set(one.deliveryId, pair(one))
       })
-      return { events, routed, dead, cancelled, recorded, told: await told(connection) }
+      return { events, routed, dead, cancelled, recorded, reported: await reported(connection) }
     },
     async cut(topic) {
       if (topic !== 'retries') return [connection.named(topic)]
@@ -76,7 +76,7 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
   }
 }
 
-async function told(connection: Connection): Promise<OffsetRange[]> {
+async function reported(connection: Connection): Promise<OffsetRange[]> {
   const found: OffsetRange[] = []
   await readEach(connection, LOG_FAULTS, ({ value }) => {
     const { topic, partition, to, lost }: Loss = JSON.parse(String(value))

@@ -5,9 +5,9 @@ export type Run = {
   seed: number
   minutes: number
   clients: number
-  /** How many of each kind there were. */
+  /** The number of faults of each kind. */
   struck: ReadonlyMap<string, number>
-  /** Whether clocks could be stepped. */
+  /** Whether clocks could be changed. */
   clocks: boolean
   result: Account
   settledMs: number
@@ -17,13 +17,13 @@ export type Run = {
 const count = (figure: number) => figure.toLocaleString('en-US')
 const ofTopics = ({ events, deliveries, retries }: Account['cut']) =>
   `${count(events)} of events, ${count(deliveries)} of deliveries, ${count(retries)} of retries`
-/** Enough to look for them. */
+/** Enough to find them. */
 const SOME = 5
 
 export function report({ seed, minutes, clients, struck, clocks, result, settledMs, deaths }: Run): string {
   const { missing, ...sums } = result
   const kinds = [...struck].map(([kind, times]) => `${kind} ${times}`)
-  const faults = [...kinds, ...(clocks ? [] : ['no clock steps: libfaketime was not found'])].join(', ')
+  const faults = [...kinds, ...(clocks ? [] : ['clocks unchanged: libfaketime was not found'])].join(', ')
   const rows = [
     ['calls answered with 200', count(sums.accepted)],
     ['events in `events`', count(sums.events)],
@@ -33,7 +33,7 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ['... cancelled (destination off or removed)', count(sums.cancelled)],
     ['POSTs repeated with the same `X-Delivery-Id`', count(sums.again)],
     ['records that Kafka lost with the power', ofTopics(sums.cut)],
-    ['... reported in `log-faults`', ofTopics(sums.told)],
+    ['... reported in `log-faults`', ofTopics(sums.reported)],
     ...KINDS.map((what) => [
       `**${MISSING[what]}**`,
       `**${count(missing[what].length)}**${some(missing[what])}`,
@@ -64,7 +64,7 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
 
 const KINDS = ['accepted', 'unrouted', 'unsettled', 'strangeIds', 'unseen'] as const
 
-/** How many of each destination, where they are of one, and the first of them. */
+/** The number for each destination, if there is one, and the first few. */
 function some(keys: readonly string[]): string {
   if (keys.length === 0) return ''
   const ofDestinations = keys.filter((key) => key.includes(' '))

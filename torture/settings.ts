@@ -1,12 +1,12 @@
 import type { Fault } from './plan.ts'
 import type { Sluice } from './sluice.ts'
 
-/** The destination whose settings change; events of a time at which it is off or not there are not for it. */
+/** The destination whose settings change. Events need not reach it while it is off or missing. */
 export const CHANGING = 'changing'
 
 type Change = Extract<Fault, { kind: 'settings' }>['change']
 
-/** A change that control refuses, or cannot make now, is not made: the run goes on. */
+/** Skips a change that control refuses or cannot make now. */
 export async function change(
   sluice: Pick<Sluice, 'api'>,
   what: Change,

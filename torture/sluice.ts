@@ -11,11 +11,11 @@ import { until } from '../harness/until.ts'
 import { ROLES, type Role } from '../settings/config-key.ts'
 import { type Clock, openClock, removeShared } from './faketime.ts'
 
-/** All of Sluice on one machine, for faults to strike. Processes that end are started again, as a supervisor would. */
+/** A whole Sluice on one machine as a target for faults. Processes that end are restarted, as by a supervisor. */
 export type Sluice = {
   env: Readonly<Record<string, string>>
   ingest: string
-  /** @param path below `/api/`. @throws when control refuses, or does not answer. */
+  /** @param path below `/api/`. @throws when control refuses or does not answer. */
   api(
     method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     path: string,
@@ -26,28 +26,28 @@ export type Sluice = {
   freeze(role: Role, forMs: number): Promise<void>
   /** Runs one more process of a role for a while. */
   another(role: Role, forMs: number, goes: 'kill' | 'end'): Promise<void>
-  /** Sets the wall clock of a role, across restarts; not that of `another`, nor the broker's. */
+  /** Sets the wall clock of a role, also for restarted processes. Does not affect `another` or the broker. */
   stepClock(role: Role, seconds: number): Promise<void>
   killBroker(awayMs: number): Promise<void>
   freezeBroker(forMs: number): Promise<void>
-  /** Cuts the broker's power after that time: what these topics got meanwhile is gone. @returns what is gone. */
+  /** Cuts the broker's power after this time. Records that these topics got meanwhile are lost. @returns the loss. */
   cutPower(topics: readonly string[], afterMs: number): Promise<OffsetRange[]>
   /** Resolves when all processes are ready. */
   ready(): Promise<void>
-  /** How often a process ended by itself. */
+  /** How often a process ended on its own. */
   deaths(): number
   close(): Promise<void>
 }
 
-/** For a process to end in order. */
+/** Time for a process to shut down. */
 const GRACE_MS = 20_000
-/** Before a process that ended is started again. */
+/** Pause before an ended process is restarted. */
 const RESTART_MS = 500
 const READY_MS = 120_000
 
 /**
- * @param faketime path of libfaketime. The four processes use it. The broker does not: its JVM is known to hang under it, and
- * its clock is the right one.
+ * @param faketime path of libfaketime, for the four processes. The broker has the real time, as its JVM is known to
+ * hang under libfaketime.
  */
 export async function startSluice(settings: Env, faketime: string | undefined): Promise<Sluice> {
   const folder = await scratchFolder('torture')
@@ -92,7 +92,7 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
     },
     async stepClock(role, seconds) {
       const clock = clocks.get(role)
-      if (!clock) throw new Error('clocks cannot be stepped here')
+      if (!clock) throw new Error('clocks cannot be changed here')
       await clock.set(seconds)
     },
     killBroker: (awayMs) => broker.restart('kill', awayMs),
@@ -103,7 +103,7 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
       return cut()
     },
     async ready() {
-      // the one that runs then: a process may end while it is waited for
+      // the current process, as one may end during the wait
       for (const role of ROLES)
         await until(
           () =>
@@ -134,10 +134,10 @@ function launchWith(env: Env, role: Role, clock: Clock | undefined): Launched {
 const endOne = (launched: Launched, how: 'kill' | 'end') =>
   how === 'kill' ? launched.kill() : launched.stop(GRACE_MS)
 
-/** Runs one process of each role, and starts it again whenever it ends, until all is closed. */
+/** Runs one process of each role, and restarts it when it ends, until closed. */
 function supervise(env: Env, clocks: ReadonlyMap<Role | 'right', Clock>) {
   const current = new Map<Role, Launched>()
-  /** Processes whose end is a fault of the plan. */
+  /** Processes that a planned fault ends. */
   const meant = new Set<Launched>()
   let deaths = 0
   let closed = false
@@ -149,7 +149,7 @@ function supervise(env: Env, clocks: ReadonlyMap<Role | 'right', Clock>) {
       if (closed) return
       if (!meant.delete(launched)) {
         deaths += 1
-        process.stderr.write(`    ${role} has ended by itself: ${code ?? signal}\n`)
+        process.stderr.write(`    ${role} ended on its own: ${code ?? signal}\n`)
       }
       await sleep(RESTART_MS)
       if (!closed) run(role)
@@ -158,7 +158,7 @@ function supervise(env: Env, clocks: ReadonlyMap<Role | 'right', Clock>) {
 
   function running(role: Role): Launched {
     const launched = current.get(role)
-    if (!launched) throw new Error(`${role} does not run`)
+    if (!launched) throw new Error(`${role} is not running`)
     return launched
   }
 
@@ -183,7 +183,7 @@ async function freezePid(pid: number, forMs: number): Promise<void> {
   signal(pid, 'SIGCONT')
 }
 
-/** A process that was killed a moment ago may be gone: on a busy machine faults are late, and follow at once. */
+/** The process may be gone: on a busy machine, faults are late and follow each other at once. */
 function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, name)

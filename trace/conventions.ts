@@ -2,7 +2,7 @@ import type { Attributes, Post, Processed } from './trace.ts'
 
 /**
  * Names of OpenTelemetry's semantic conventions (HTTP: stable; messaging and Kafka: development), and our own, which
- * begin with `sluice.`. Left out because they contain write keys, customers' secrets or users: `url.query`, `url.full`,
+ * begin with `sluice.`. Left out, as they contain write keys, customers' secrets or users: `url.query`, `url.full`,
  * `client.address`, `user_agent.original`, `messaging.kafka.message.key`.
  */
 
@@ -55,7 +55,7 @@ export function postAttributes({ origin, urlIndex, destinationId, attempt }: Pos
 
 type PostResult = { outcome: string; status: number | null; code: string | null }
 
-/** A delivered POST is no error, and neither is one that we aborted. */
+/** A delivered POST is not an error, and neither is one that we aborted. */
 export function endPost({ outcome, status, code }: PostResult): { attributes: Attributes; error?: string } {
   const attributes: Attributes = {
     'sluice.outcome': outcome,

@@ -24,7 +24,7 @@ import type { Tracer } from './trace.ts'
 const FLUSH_MS = 2_000
 
 /**
- * Sets up the SDK without its globals: no context manager, no patches. Spans wait in a bounded queue; those that do not
+ * Sets up the SDK without its globals: no context manager, no patches. Spans wait in a bounded queue. Those that do not
  * fit or cannot be exported are dropped and logged.
  */
 export function createTracer(
@@ -71,7 +71,7 @@ function logFaults(log: Pick<Logger, 'warn'>): void {
     const err = error instanceof Error ? error : new Error(String(error))
     if (mayLog('export')) log.warn({ err }, 'spans cannot be exported: they are lost, nothing else is')
   })
-  // other arguments, errors and contents of answers, are no text
+  // other arguments, errors and response bodies, are not strings
   const warn: DiagLogFunction = (...parts: unknown[]) => {
     const text = parts.filter((part) => typeof part === 'string').join(': ')
     if (mayLog(text.replaceAll(/\d+/g, ''))) log.warn(`OpenTelemetry: ${text}`)

@@ -27,7 +27,7 @@ export type SpanParts = {
 
 const nothing = () => undefined
 
-/** Records our work as spans. An unsampled one costs its ids, or nothing when the parent has decided. */
+/** Records our work as spans. An unsampled span costs its ids, or nothing if the parent was unsampled. */
 export function createSpans(parts: SpanParts): Omit<Tracer, 'close'> {
   const { tracer, carrier, byParent } = parts
   const isOut = (parent: Context) => {

@@ -4,10 +4,10 @@ import type { Event } from '../schemas/event.ts'
 /** W3C Trace Context as headers of a record: `traceparent`, and `tracestate` if there is one. Empty without a trace. */
 export type TraceHeaders = Readonly<Record<string, string>>
 
-/** Ids and outcomes. Never contents of users or receivers, nor URLs, whose path and query may contain a secret. */
+/** Ids and outcomes. Never contents of users or receivers, and no URLs, whose path and query may be secret. */
 export type Attributes = Readonly<Record<string, string | number>>
 
-/** A piece of work in a trace, with all that it sends to Kafka and posts. */
+/** A unit of work in a trace, with all that it sends to Kafka and posts. */
 export type Trace = {
   headers: TraceHeaders
   /** Records are handed to Kafka. `topic`: of the first one, as named on the broker. */

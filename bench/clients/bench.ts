@@ -10,11 +10,11 @@ import { startSink } from '../receivers/sink-process.ts'
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
-/** Of which the peers' batches, of 250 and of 15, are all full: one that is not waits for its time. */
+/** Multiples of the peers' batch sizes, 250 and 15: a partial batch would wait for its flush interval. */
 const CALLS = { go: 400_000, node: 99_000 }
 const LIMIT_MS = 120_000
 
-/** @returns the section of RESULTS.md: the client libraries beside those of the service whose calls they make. */
+/** @returns the section of RESULTS.md: our client libraries against Segment's. */
 export async function bench({ rounds = 4 } = {}): Promise<string> {
   const program = join(await scratchFolder('bench'), 'clients')
   await run('go', ['build', '-o', program, '.'], { cwd: join(folder, 'go') })
@@ -54,7 +54,7 @@ process, including background sending. "Failed" is what the library reports as n
 Node's are sampled; both include the map or object that the caller makes per call. Rounds alternate; median, lowest and
 highest.`
 
-/** What one library took for its calls. Seconds, bytes. */
+/** Results of one library, in seconds and bytes. */
 type Measured = {
   language: 'go' | 'node'
   which: 'ours' | 'peer'
@@ -64,7 +64,7 @@ type Measured = {
   deliveredSeconds: number
   cpuSeconds: number
   allocatedBytes: number
-  /** Go alone counts them. */
+  /** Only for Go. */
   allocations?: number
 }
 
@@ -97,16 +97,16 @@ function table(measured: readonly Measured[]): string {
   return markdownTable(HEAD, rows)
 }
 
-function row(own: readonly Measured[], peer: readonly Measured[] | undefined): string[] {
-  const [first] = own
+function row(ours: readonly Measured[], peer: readonly Measured[] | undefined): string[] {
+  const [first] = ours
   if (!first) return []
   const ratio = (figure: (one: Measured) => number) =>
-    peer ? `**${spread(own.map((one, round) => figure(one) / figure(peer[round] ?? one)))}**` : ''
-  const perCall = (figure: (one: Measured) => number) => own.map((one) => figure(one) / one.calls)
+    peer ? `**${spread(ours.map((one, round) => figure(one) / figure(peer[round] ?? one)))}**` : ''
+  const perCall = (figure: (one: Measured) => number) => ours.map((one) => figure(one) / one.calls)
   const counted = first.allocations !== undefined
   return [
     NAMES[first.language][first.which],
-    spreadOfCounts(own.map(({ calls, deliveredSeconds }) => calls / deliveredSeconds)),
+    spreadOfCounts(ours.map(({ calls, deliveredSeconds }) => calls / deliveredSeconds)),
     spread(
       perCall(({ cpuSeconds }) => cpuSeconds * 1_000_000),
       1,
@@ -121,7 +121,7 @@ function row(own: readonly Measured[], peer: readonly Measured[] | undefined): s
     counted ? ratio(({ allocations = 0 }) => allocations) : '',
     spreadOfCounts(perCall(({ allocatedBytes }) => allocatedBytes)),
     ratio(({ allocatedBytes }) => allocatedBytes),
-    Math.round(median(own.map(({ calls, requests }) => calls / requests))).toLocaleString('en-US'),
-    String(median(own.map(({ failed }) => failed))),
+    Math.round(median(ours.map(({ calls, requests }) => calls / requests))).toLocaleString('en-US'),
+    String(median(ours.map(({ failed }) => failed))),
   ]
 }

@@ -4,12 +4,12 @@ import { Analytics as Peer } from '@segment/analytics-node'
 import { Analytics, AnalyticsError } from '../../clients/node/index.ts'
 
 /**
- * Makes a number of calls with one client library for Node, waits until all are delivered, and prints what that took as JSON.
- * Usage: node.ts ours|peer URL CALLS
+ * Makes calls with one client library for Node, waits until all are delivered, and prints the cost as JSON. Usage:
+ * node.ts ours|peer URL CALLS
  */
 const [which = '', url = '', count = ''] = process.argv.slice(2)
 
-/** As many calls are made in a turn of the event loop, by either. */
+/** Calls per turn of the event loop. */
 const AT_ONCE = 100
 const SAMPLE_BYTES = 256 * 1024
 
@@ -78,7 +78,7 @@ async function makeCalls(library: Library): Promise<void> {
   }
 }
 
-/** @returns the bytes that were allocated while it ran, by samples. */
+/** @returns the bytes allocated while `act` ran, by sampling. */
 async function allocated(act: () => Promise<void>): Promise<number> {
   const session = new Session()
   session.connect()

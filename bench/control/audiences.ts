@@ -12,11 +12,11 @@ import { MB } from '../stack/process.ts'
 
 const MEMBERS = 1_000_000
 const WARM_MEMBERS = 20_000
-/** Of the members: so many leave, and as many join. */
+/** The share of members that leaves; as many others join. */
 const OTHERS = 0.01
 const SOURCE = { id: 'bench', writeKey: 'bench-write-key', enabled: true }
 
-/** @returns the section of RESULTS.md: whole audiences, uploaded for the first time, again, and a little changed. */
+/** @returns the section of RESULTS.md: uploads of whole audiences: first, unchanged, and slightly changed. */
 export async function bench({ rounds = 2, count = MEMBERS } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -31,7 +31,7 @@ export async function bench({ rounds = 2, count = MEMBERS } = {}): Promise<strin
 
 type Parts = { system: PreparedSystem; control: ControlProcess }
 
-/** An audience of its own from its first upload on. */
+/** Uploads to a new audience. */
 async function syncs(name: string, members: number, parts: Parts): Promise<Case[]> {
   const id = name.replace(' ', '-')
   await parts.control.ask('POST', 'audiences', { json: { id, name, sourceId: SOURCE.id } })
@@ -45,7 +45,7 @@ async function syncs(name: string, members: number, parts: Parts): Promise<Case[
 
 type Upload = { id: string; from: number; members: number; expected: number }
 
-/** Uploads members by their numbers, and counts what Kafka has got of it. */
+/** Uploads members by their numbers, and counts the calls that Kafka got. */
 async function sync(
   name: string,
   { id, from, members, expected }: Upload,
@@ -78,7 +78,7 @@ function* lines(from: number, members: number): Generator<string> {
 
 const idOf = (number: number) => `5f3a${number.toString(16).padStart(20, '0')}`
 
-/** An upload: how many it names, how many calls Kafka has got of it, and what it took. */
+/** An upload: the members it names, the calls that Kafka got, and the cost. */
 type Case = Use & { name: string; members: number; calls: number }
 
 const FIRST_PER_SECOND = 20_000
@@ -94,13 +94,13 @@ function goals(rounds: readonly (readonly Case[])[]): Goal[] {
     median(rounds.flatMap((round) => round.filter((one) => one.name === name).map(figure)))
   const highest = Math.max(...rounds.flat().map(({ rss }) => rss))
   return [
-    { what: 'calls/s of the first', is: of('first', perSecond), atLeast: FIRST_PER_SECOND },
+    { what: 'calls/s of the first upload', is: of('first', perSecond), atLeast: FIRST_PER_SECOND },
     {
-      what: 'the same again, in seconds,',
+      what: 'seconds of the unchanged upload',
       is: of('the same again', ({ seconds }) => seconds),
       atMost: AGAIN_S,
     },
-    { what: "control's RSS, in MB,", is: highest / MB, atMost: RSS_MB },
+    { what: "control's RSS in MB", is: highest / MB, atMost: RSS_MB },
   ]
 }
 

@@ -13,7 +13,7 @@ const SOURCES = 4
 const ANSWER_S = 1
 
 type Variant = { name: string; sources: number; suppress: boolean }
-/** In milliseconds from the request on. */
+/** Times in milliseconds from the request on. */
 type Case = { deletes: number; answeredMs: number; performedMs: number; idleShare: number }
 
 const variants: readonly Variant[] = [
@@ -22,7 +22,7 @@ const variants: readonly Variant[] = [
   { name: 'of 1 source, and suppressed', sources: 1, suppress: true },
 ]
 
-/** @returns the section of RESULTS.md: how soon a request to delete many users is answered, and performed. */
+/** @returns the section of RESULTS.md: time to answer and to perform a request to delete many users. */
 export async function bench({ rounds = 5, count = USERS } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -42,7 +42,7 @@ export async function bench({ rounds = 5, count = USERS } = {}): Promise<string>
 
 const sourceIds = (count = SOURCES) => Array.from({ length: count }, (_, index) => `source-${index}`)
 const toSource = (id: string) => ({ id, writeKey: `write-key-of-${id}`, enabled: true })
-/** Nobody listens there, and no deliverer runs. */
+/** Nothing listens there, and no deliverer runs. */
 const toDestination = (sourceId: string) => ({ id: `of-${sourceId}`, sourceId, url: 'http://127.0.0.1:9/' })
 
 type Parts = { system: PreparedSystem; control: ControlProcess }

@@ -18,10 +18,10 @@ const LIVE_PER_SECOND = 500
 const REPLAYED_PER_SECOND = 1_000
 const WARM_MS = 20_000
 const WITHOUT_MS = 40_000
-/** Until a replay's consumer has joined and made its first delivery. */
+/** Time for a replay's consumer to join and make its first delivery. */
 const LEAD_MS = 5_000
 
-/** @returns the section of RESULTS.md: what fresh deliveries get while dead letters are replayed, and without that. */
+/** @returns the section of RESULTS.md: latency of fresh deliveries with and without a replay of dead letters. */
 export async function bench({ count = LETTERS } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -77,14 +77,14 @@ export async function bench({ count = LETTERS } = {}): Promise<string> {
 
 type Progress = { state: string; read: number; replayed: number }
 
-/** Has all dead letters of one of the destinations delivered again. */
+/** Replays all dead letters of one destination. */
 async function begin({ ask }: ControlProcess) {
   const json = { destinationId: 'destination-0', perSecond: REPLAYED_PER_SECOND }
   const { id } = await ask<{ id: string }>('POST', 'replays', { json })
   const progress = () => ask<Progress>('GET', `replays/${id}`)
   return {
     progress,
-    /** Resolves when it is done. */
+    /** Resolves when the replay is done. */
     async end(): Promise<Progress> {
       for (;;) {
         const now = await progress()
@@ -95,15 +95,15 @@ async function begin({ ask }: ControlProcess) {
   }
 }
 
-/** What fresh deliveries got, and what the deliverer took. */
+/** Latency of fresh deliveries, and the cost of the deliverer. */
 export type Part = WindowReport & Use & { name: string }
 
-/** `read`: dead letters at the end of the time that the replay should take; `replayed`: in the end. Rates are a second's. */
+/** `read`: dead letters read when the replay should have ended; `replayed`: in the end. Rates are per second. */
 type Replayed = { letters: number; read: number; replayed: number; live: number; perSecond: number }
 
 const RATIO_OF_P99 = 2
 
-/** The first part is what the others are compared with. */
+/** The first part is the baseline. */
 function report(parts: readonly Part[], { letters, read, replayed, live, perSecond }: Replayed): string {
   const base = parts[0]?.p99Ms ?? Number.NaN
   const during = (parts[1]?.p99Ms ?? Number.NaN) / base

@@ -3,9 +3,9 @@ import { Agent, Client, type Dispatcher } from 'undici'
 import { deliveryBodies } from '../load/calls.ts'
 
 /**
- * The bare loops beside which the deliverer is measured: the same HTTP client, a signature over each body, and nothing else. To
- * be forked with `[request | dispatch, url, POSTs under way at once, secret]`. `request` is what one writes with the client;
- * `dispatch` is what the deliverer does with it: a connection for each POST under way, and a handler without a stream.
+ * The baselines for the deliverer: loops over the same HTTP client that only sign and send. Forked with `[request |
+ * dispatch, url, POSTs in flight, secret]`. `request` is the usual way to use the client. `dispatch` works like the
+ * deliverer: a connection for each POST in flight, and a handler without a stream.
  */
 const [how = '', url = '', concurrency = '1', secret = ''] = process.argv.slice(2)
 const { origin, pathname: path } = new URL(url)

@@ -12,14 +12,17 @@ import { type Sink, startSink } from '../receivers/sink-process.ts'
 import { MB, pin, rssBytes } from '../stack/process.ts'
 
 const BACKLOG = 250_000
-/** Of each before it is measured, or nearly: each of 10,000 destinations has had some, and connections are open. */
+/**
+ * POSTs of each variant before measuring: nearly every one of 10,000 destinations has had some, and connections are
+ * open.
+ */
 const WARM_POSTS = 40_000
-/** Short: one that is stopped for long would be put out of its consumer group. */
+/** Short, as a process that is paused for long loses its place in the consumer group. */
 const MEASURE_MS = 1_500
 const MEASURED_CORE = 0
 const OTHER_CORE = 1
 
-/** `origins`: how many the destinations are spread over. */
+/** `origins`: the number of hosts that the destinations share. */
 type Variant = { name: string; destinations: number; origins: number }
 
 const variants: readonly Variant[] = [
@@ -29,7 +32,7 @@ const variants: readonly Variant[] = [
   { name: '10,000 at 10 origins', destinations: 10_000, origins: 10 },
 ]
 
-/** @returns the section of RESULTS.md: what a delivery costs with many destinations, against few. */
+/** @returns the section of RESULTS.md: cost of a delivery with many destinations, against few. */
 export async function bench({ rounds = 6, backlog = BACKLOG, warmPosts = WARM_POSTS } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -42,7 +45,7 @@ export async function bench({ rounds = 6, backlog = BACKLOG, warmPosts = WARM_PO
   for (const { deliverer } of started) closing.defer(async () => void (await deliverer.kill()))
   await warm(sink, warmPosts * variants.length)
   for (const { deliverer } of started) process.kill(deliverer.pid, 'SIGSTOP')
-  await measureAll(started, sink, 1) // what is stopped and goes on is not at once what it was
+  await measureAll(started, sink, 1) // a resumed process needs a moment to reach full speed
   return report(await measureAll(started, sink, rounds), MEASURE_MS)
 }
 
@@ -66,7 +69,7 @@ async function prepareVariant(stack: Stack, { variant, sink, backlog }: Preparin
 }
 
 async function startVariant(prepared: Prepared): Promise<Started> {
-  // those that are stopped must not find their POSTs too late
+  // paused processes must not time out their POSTs
   const deliverer = await startRole('deliverer', prepared.system, {
     settings: { RESPONSE_TIMEOUT: '60s' },
   })
@@ -76,7 +79,7 @@ async function startVariant(prepared: Prepared): Promise<Started> {
 
 const loopback = (index: number) => `127.2.${Math.floor(index / 250)}.${(index % 250) + 1}`
 
-/** What the compilers take is not counted. */
+/** Leaves compilation out of the figures. */
 async function warm(sink: Sink, posts: number): Promise<void> {
   for (let done = 0; done < posts; done += (await sink.since()).requests) await sleep(100)
 }
@@ -94,10 +97,13 @@ async function measureAll(started: readonly Started[], sink: Sink, rounds: numbe
   )
 }
 
-/** A number of destinations: its turns, the highest resident memory in bytes, and how many records went to rungs, failed or put off. */
+/**
+ * Results for a number of destinations. `rss`: the highest resident memory in bytes. `toRungs`: records written to
+ * rungs, failed or deferred.
+ */
 type Measured = { name: string; turns: Figures[]; rss: number; toRungs: number }
 
-/** The first is what the others are compared with. */
+/** The first is the baseline. */
 function report(measured: readonly Measured[], measureMs: number): string {
   const base = measured[0]?.turns ?? []
   const ratios = (turns: readonly Figures[]) => turns.map((turn, round) => us(turn) / us(base[round]))

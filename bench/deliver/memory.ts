@@ -13,14 +13,14 @@ const SILENT = 4
 const MINUTE_MS = 60_000
 const HEALTHY_MS = 10_000
 
-/** Bytes in which the router remembers ids against duplicates. @param metrics as /metrics answers. */
+/** Bytes that the router uses to remember ids. @param metrics the text of /metrics. */
 const idsIn = (metrics: string) => Number(/^sluice_router_ids_bytes (\S+)$/m.exec(metrics)?.[1])
 
-/** @returns the section of RESULTS.md: what the processes' memory comes to while some endpoints never answer. */
+/** @returns the section of RESULTS.md: memory of the processes while some endpoints hang. */
 export async function bench({ minutes = 20, minuteMs = MINUTE_MS } = {}): Promise<string> {
   await using stack = await startStack()
   await using pipeline = await startPipeline(stack, ENDPOINTS)
-  // twenty minutes are 8 GB; what is older than ten minutes has long been read
+  // twenty minutes would be 8 GB; everything older than ten minutes has been read
   await keepLittle(pipeline.system, { topics: [EVENTS, DELIVERIES, ATTEMPTS], ms: 600_000 })
   const { pids } = pipeline
   const outcome = await beginScenario(pipeline, {
@@ -46,7 +46,7 @@ remembers ids for an hour (\`DEDUP_WINDOW\`): they grow for the whole run.`
   return `${explained}\n\n${report(samples, await outcome())}`
 }
 
-/** Resident memory of a minute, in bytes; `ids`: what of the router's are ids against duplicates. */
+/** Resident memory in one minute, in bytes. `ids`: the router's share for remembered ids. */
 type Sample = Record<(typeof PROCESSES)[number] | 'ids', number>
 
 const PROCESSES = ['deliverer', 'router', 'ingest'] as const
@@ -82,7 +82,7 @@ ${verdict([
 ])}`
 }
 
-/** Minute 2 is the first in which all is at work: breakers have opened, and what was deferred comes back. */
+/** By minute 2 all is at work: breakers have opened, and deferred deliveries come back. */
 const growthOf = (samples: readonly Sample[], name: keyof Sample) =>
   highestOf(samples.slice(2), name) / (samples[1]?.[name] ?? Number.NaN)
 

@@ -10,14 +10,14 @@ export type RungWriter = Awaited<ReturnType<typeof openRungWriter>>
 const TICK_MS = 20
 const AT_ONCE = 5_000
 
-/** The key passes a rung as it is: it says what a record was written for, and when it is due. */
+/** Rungs keep the key, so it can carry the mark and the due time. */
 const keyOf = (mark: string, number: number, dueAt: number) => `bench/${mark}/${number}/${dueAt}`
 export function readKey(key: string): { mark: string; dueAt: number } {
   const [, mark = '', , dueAt] = key.split('/')
   return { mark, dueAt: Number(dueAt) }
 }
 
-/** Puts deliveries that have failed once, say, into rungs. */
+/** Writes deliveries that have failed once into rungs. */
 export async function openRungWriter({ connection, config }: PreparedSystem) {
   const producer = await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY })
   const subject = `${connection.named(DELIVERIES)}-value`
@@ -35,13 +35,13 @@ export async function openRungWriter({ connection, config }: PreparedSystem) {
   }
 
   return {
-    /** As many as fast as Kafka takes them. */
+    /** Writes records as fast as Kafka takes them. */
     async fill(rung: Rung, { records, mark }: { records: number; mark: string }): Promise<void> {
       for (let written = 0; written < records; written += AT_ONCE)
         await write(rung, mark, Math.min(AT_ONCE, records - written))
     },
 
-    /** At a rate, for a while. @returns how many. */
+    /** Writes at a fixed rate. @returns the number of records. */
     pace: (rung: Rung, { mark, ...paced }: Paced & { mark: string }) =>
       atRate(paced, (count) => write(rung, mark, count)),
 

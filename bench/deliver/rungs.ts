@@ -18,7 +18,7 @@ const PER_SECOND = 500
 const BACKLOG = 1_000_000
 const WARM_MS = 8_000
 
-/** @returns the section of RESULTS.md: how late due retries are, without and with a long rung full of others. */
+/** @returns the section of RESULTS.md: delay of due retries, with and without a full long rung. */
 export async function bench({ backlog = BACKLOG, minutes = 0.5 } = {}): Promise<string> {
   const measureMs = minutes * 60_000
   await using closing = new AsyncDisposableStack()
@@ -26,7 +26,7 @@ export async function bench({ backlog = BACKLOG, minutes = 0.5 } = {}): Promise<
   const sink = closing.adopt(await startSink(), (it) => it.stop())
   const system = await prepareSystem({ ...stack, sources: [] })
   await putDestinations(system, [{ id: 'bench', sourceId: 'bench', url: `http://127.0.0.1:${sink.port}/` }])
-  // then a record says when the broker had it
+  // records then carry the time at which the broker got them
   await alterTopics(system, [DUE], { 'message.timestamp.type': 'LogAppendTime' })
   const deliverer = closing.adopt(await startRole('deliverer', system), async (it) => void (await it.kill()))
   const writer = closing.adopt(await openRungWriter(system), (it) => it.close())
@@ -40,7 +40,7 @@ export async function bench({ backlog = BACKLOG, minutes = 0.5 } = {}): Promise<
 
 type Measuring = { writer: RungWriter; deliverer: Launched; forMs: number }
 
-/** Puts records into the short rung for a while, and waits until the last of them has been due. */
+/** Writes records into the short rung for a while, and waits until the last one is due. */
 async function measure(mark: string, { writer, deliverer: { pid }, forMs }: Measuring): Promise<Phase> {
   const writing = writer.pace(SHORT, { perSecond: PER_SECOND, forMs, mark })
   await sleep(SHORT.delayMs)
@@ -48,12 +48,12 @@ async function measure(mark: string, { writer, deliverer: { pid }, forMs }: Meas
   const [rss = 0] = await highestRss([pid], forMs)
   const written = await writing
   const cpuShare = ((await cpuSeconds(pid)) - before) / (forMs / 1_000)
-  await sleep(1_000) // and for a late one
+  await sleep(1_000) // for late records
   process.stderr.write(`${mark}: ${Math.round(rss / MB)} MB, core ${(cpuShare * 100).toFixed(0)} %\n`)
   return { mark, written, rss, cpuShare }
 }
 
-/** `written`: records into the short rung. `rss`: the deliverer's highest, in bytes. `cpuShare`: of a core. */
+/** `written`: records into the short rung. `rss`: the deliverer's highest, in bytes. `cpuShare`: share of a core. */
 type Phase = { mark: string; written: number; rss: number; cpuShare: number }
 
 function report(
@@ -82,10 +82,10 @@ ${markdownTable(
 ${verdict(phases.map(({ mark }) => ({ what: `p99 in ms ${mark} the backlog`, is: (lateness.get(mark)?.percentile(99) ?? Number.NaN) - 1, atMost: 250 })))}`
 }
 
-/** By what records were written for: how late they were in `deliveries.due`, in milliseconds and one more, as histograms begin at 1. */
+/** Delays in `deliveries.due` by mark, in milliseconds plus one, as histograms begin at 1. */
 type Lateness = ReadonlyMap<string, RecordableHistogram>
 
-/** Reads all of `deliveries.due`; its records' times are those at which the broker had them. */
+/** Reads all of `deliveries.due`. Record times are the broker's. */
 async function latenessOf(system: PreparedSystem): Promise<Lateness> {
   const { kafka, named } = system.connection
   const lateness = new Map<string, RecordableHistogram>()

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuSeconds } from '../stack/process.ts'
 import { median, spreadOfCounts } from './stats.ts'
 
-/** Of a process that ran while the others to compare it with were stopped. */
+/** Figures of a process measured while its competitors were paused. */
 export type Figures = {
   perSecond: number
   perCpuSecond: number
-  /** Connections opened for each 1,000 POSTs. */
+  /** Connections opened per 1,000 POSTs. */
   openedPerThousand: number
 }
 
-/** Table cells for several rounds: requests a second, requests per CPU-second, and us of CPU for each. */
+/** Table cells over several rounds: requests per second, requests per CPU-second, us of CPU per request. */
 export function cells(rounds: readonly Figures[]): string[] {
   const perCpuSecond = rounds.map((round) => round.perCpuSecond)
   return [
@@ -20,14 +20,14 @@ export function cells(rounds: readonly Figures[]): string[] {
   ]
 }
 
-/** For a stopped process to be under way again. */
+/** Time for a resumed process to reach full speed. */
 const LEAD_MS = 300
 
 export type Poster = { name: string; pid: number }
-/** `since`: counted since the last time. */
+/** `since`: the counts since the last call. */
 export type Counter = { since(): Promise<{ requests: number; opened: number }> }
 
-/** Lets a stopped process run for a while. @returns what was counted meanwhile. */
+/** Resumes a paused process for a while. @returns the counts of that time. */
 export async function runAlone({ name, pid }: Poster, counter: Counter, forMs: number): Promise<Figures> {
   process.kill(pid, 'SIGCONT')
   await sleep(LEAD_MS)
@@ -37,7 +37,7 @@ export async function runAlone({ name, pid }: Poster, counter: Counter, forMs: n
   const { requests, opened } = await counter.since()
   const [seconds, used] = [(performance.now() - start) / 1_000, (await cpuSeconds(pid)) - cpu]
   process.kill(pid, 'SIGSTOP')
-  if (requests === 0) throw new Error(`${name} has sent nothing: its backlog may have come to an end`)
+  if (requests === 0) throw new Error(`${name} has sent nothing: its backlog may be used up`)
   process.stderr.write(
     `${name}: ${Math.round(requests / seconds)}/s, ${((used / requests) * 1e6).toFixed(1)} us, core ${((used / seconds) * 100).toFixed(0)} %\n`,
   )

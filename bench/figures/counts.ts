@@ -1,7 +1,7 @@
 import type { PreparedSystem } from '../../harness/prepare.ts'
 import { rungTopic } from '../../schemas/topics.ts'
 
-/** @returns how many records were written to topics whose names begin with this. */
+/** @returns the number of records written to topics with this prefix. */
 export async function recordsWritten({ connection }: PreparedSystem, topicPrefix: string): Promise<number> {
   const admin = connection.kafka.admin()
   await admin.connect()

@@ -1,7 +1,7 @@
-/** A figure, and its bound. */
+/** A figure and its bound. */
 export type Goal = { what: string; is: number } & ({ atMost: number } | { atLeast: number })
 
-/** The line of a section that names each missed goal. NaN misses its goal. */
+/** Names each missed goal. NaN misses its goal. */
 export function verdict(goals: readonly Goal[]): string {
   const missed = goals.filter((goal) => !isReached(goal))
   if (missed.length === 0) return goals.length === 1 ? 'The goal is reached.' : 'All goals are reached.'

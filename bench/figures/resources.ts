@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuSeconds, machineSeconds, rssBytes } from '../stack/process.ts'
 
-/** `cpu`: seconds of one process. `rss`: its highest resident memory in bytes. `idleShare`: of the machine's cores. */
+/**
+ * `cpu`: seconds of one process. `rss`: its highest resident memory in bytes. `idleShare`: share of the machine's
+ * cores.
+ */
 export type Use = { seconds: number; cpu: number; rss: number; idleShare: number }
 
 const EVERY_MS = 100
 
-/** @returns the result of the work, and what a process used meanwhile. */
+/** @returns the result of the work, and the process's resource use meanwhile. */
 export async function measureUse<T>(pid: number, work: () => Promise<T>): Promise<Use & { result: T }> {
   const [cpu, machine, start] = [await cpuSeconds(pid), machineSeconds(), performance.now()]
   const stopping = new AbortController()

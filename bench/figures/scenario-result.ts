@@ -1,20 +1,20 @@
 import type { LoadReport } from '../load/process.ts'
 import type { EndpointsReport } from '../receivers/endpoints-process.ts'
 
-/** Figures of a scenario, from when some endpoints turned bad. */
+/** Figures of a scenario since some endpoints turned bad. */
 export type ScenarioResult = EndpointsReport & {
   load: LoadReport
-  /** The deliverer's CPU in us per call due, those for bad endpoints included. */
+  /** The deliverer's CPU in us per call due, including calls for bad endpoints. */
   delivererUs: number
-  /** Share of the machine's cores. Near 0 the machine was the limit or busy otherwise, and the figures say nothing. */
+  /** Share of the machine's cores. Near 0 the machine was overloaded, and the figures mean nothing. */
   idleShare: number
-  /** Records written to rungs: failed, or deferred. */
+  /** Records written to rungs, failed or deferred. */
   toRungs: number
-  /** POSTs that were refused a connection, retries included. */
+  /** POSTs whose connection was refused, including retries. */
   refused: number
 }
 
-/** A line for the log of the run. */
+/** One line for the log. */
 export function summary({ windows, load, delivererUs, toRungs, idleShare }: ScenarioResult): string {
   const each = windows.map(
     ({ due, inTime, p50Ms, p99Ms }) =>

@@ -7,9 +7,9 @@ import { type Goal, verdict } from '../figures/goals.ts'
 import { median, spread } from '../figures/stats.ts'
 import { type Figures, type Load, measure, startBench } from './measure.ts'
 
-/** Honest calls: single ones, whose key is in the header, at a rate far from what ingest can take. */
+/** Single calls with the key in the header, at a rate far below ingest's capacity. */
 const HONEST: Load = { name: 'honest calls', path: '/v1/track', batch: 1, connections: 50, perSecond: 500 }
-/** Requests a second of one client; they come from another address of this machine than the honest ones. */
+/** Requests a second of one client, from another address of this machine. */
 const ATTACKS_A_SECOND = 200
 const ATTACKER = '127.0.0.2'
 const EVERY_MS = 1_000 / ATTACKS_A_SECOND
@@ -17,7 +17,7 @@ const EVERY_MS = 1_000 / ATTACKS_A_SECOND
 type Attack = { name: string; headers: Record<string, string>; body: Buffer }
 
 const gzip = { 'content-encoding': 'gzip' }
-/** What gzip does not shrink: enough to stay just within what a body may inflate to. */
+/** Incompressible bytes: enough to stay just below the inflation limit. */
 const noise = randomBytes(4_500).toString('base64')
 
 const attacks: readonly Attack[] = [
@@ -35,11 +35,11 @@ const attacks: readonly Attack[] = [
   },
 ]
 
-/** Honest calls without and with each attack, in turn. @returns the section of RESULTS.md. */
+/** Measures honest calls alone and beside each attack, alternating. @returns the section of RESULTS.md. */
 export async function bench({ rounds = 3, measureMs = 10_000 } = {}): Promise<string> {
   await using started = await startBench()
   const { sluice } = started
-  await measure(sluice, HONEST, measureMs) // what the compilers take is not counted
+  await measure(sluice, HONEST, measureMs) // leaves compilation out of the figures
   const rows: string[][] = []
   const goals: Goal[] = []
   for (const attack of attacks) {
@@ -88,7 +88,7 @@ lowest and the highest.`,
   ].join('\n\n')
 }
 
-/** Sends one attack at its rate until it is disposed of. */
+/** Sends one attack at its rate until disposed of. */
 function strike(url: string, { headers, body }: Attack, statuses: Map<number, number>): AsyncDisposable {
   const agent = new Agent({ keepAlive: true, maxSockets: 20, localAddress: ATTACKER })
   const under = new Set<Promise<void>>()

@@ -25,10 +25,13 @@ const scenarios: readonly Scenario[] = [
     peer: '38,900/s, 35 us with its store',
   },
 ]
-/** Run again at half of what they came to. */
+/** Scenarios that run again at half of their measured rate. */
 const halved = new Set(['singles on 200', 'batches of 20 on 50'])
 
-/** @returns the section of RESULTS.md: acked calls per core of the real process, against bare node:http + JSON.parse. */
+/**
+ * @returns the section of RESULTS.md: acknowledged calls per core of the real process, against bare node:http +
+ * JSON.parse.
+ */
 export async function bench({ rounds = 4, measureMs = 4_000 } = {}): Promise<string> {
   await using started = await startBench()
   const { sluice } = started
@@ -75,7 +78,7 @@ const EXPLAINED_HALF = `Each at half of its own rate, at a fixed rate (open loop
 type Comparing = { sluice: Target; bare: Target; rounds: number; measureMs: number }
 
 async function compare(scenario: Scenario, { sluice, bare, rounds, measureMs }: Comparing): Promise<Round[]> {
-  await measure(sluice, scenario, measureMs) // what the compilers take is not counted
+  await measure(sluice, scenario, measureMs) // leaves compilation out of the figures
   return repeat(rounds, async () => ({
     bare: await measure(bare, scenario, measureMs),
     sluice: await measure(sluice, scenario, measureMs),

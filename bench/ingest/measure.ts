@@ -8,17 +8,17 @@ import { cpuSeconds, pin } from '../stack/process.ts'
 
 const WARM_MS = 2_000
 export const WRITE_KEY = 'bench-write-key'
-/** Core of what is measured; the broker and the load share the other one. */
+/** The core of the measured process. The broker and the load share the other one. */
 const MEASURED_CORE = 0
 const OTHER_CORE = 1
 
-/** `storePid`: the process that keeps what this one takes. */
+/** `storePid`: the process that stores the calls. */
 export type Target = { pid: number; url: string; storePid?: number }
 
-/** How calls come: `batch` of them in a request. */
+/** `batch`: calls per request. */
 export type Load = { name: string; path: string; batch: number; connections: number; perSecond?: number }
 
-/** Of a measurement; `storeUs` is the CPU of what keeps them, in microseconds an event. */
+/** Results of one measurement. `storeUs`: the store's CPU in microseconds per event. */
 export type Figures = Pick<LoadReport, 'p50Ms' | 'p99Ms' | 'errors'> & {
   perSecond: number
   perCpuSecond: number
@@ -27,7 +27,7 @@ export type Figures = Pick<LoadReport, 'p50Ms' | 'p99Ms' | 'errors'> & {
 
 export type Bench = { sluice: Target; system: PreparedSystem } & AsyncDisposable
 
-/** Kafka and a real ingest that takes calls with the write key above, each on its core. */
+/** Starts Kafka and a real ingest with the write key above, each on its own core. */
 export async function startBench(): Promise<Bench> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -46,7 +46,7 @@ export async function startBench(): Promise<Bench> {
   }
 }
 
-/** What ingest is compared with, in its place. */
+/** Starts the baseline in ingest's place. */
 export async function startBare(): Promise<Child & Target> {
   const address = Promise.withResolvers<string>()
   const args = [fileURLToPath(new URL('./bare.ts', import.meta.url))]
@@ -61,7 +61,7 @@ export async function startLoadOn({ url }: Target, load: Load) {
   return started
 }
 
-/** Puts a load on a target for a while; @returns what came of it once it was warm. */
+/** Applies a load for a while. @returns the figures, without the warm-up. */
 export async function measure(target: Target, load: Load, forMs: number): Promise<Figures> {
   const running = await startLoadOn(target, load)
   await sleep(WARM_MS)
@@ -71,7 +71,7 @@ export async function measure(target: Target, load: Load, forMs: number): Promis
   const { requests, ...report } = await running.since()
   const after = await cpu(target)
   await running.stop()
-  const [seconds, used] = [(after.at - before.at) / 1_000, after.own - before.own]
+  const [seconds, used] = [(after.at - before.at) / 1_000, after.cpu - before.cpu]
   const events = requests * load.batch
   const storeUs = ((after.store - before.store) / events) * 1e6
   const figures = { ...report, perSecond: events / seconds, perCpuSecond: events / used, storeUs }
@@ -83,5 +83,5 @@ export async function measure(target: Target, load: Load, forMs: number): Promis
 
 async function cpu({ pid, storePid }: Target) {
   const store = storePid === undefined ? 0 : await cpuSeconds(storePid)
-  return { at: performance.now(), own: await cpuSeconds(pid), store }
+  return { at: performance.now(), cpu: await cpuSeconds(pid), store }
 }

@@ -3,7 +3,7 @@ import type { Goal } from '../figures/goals.ts'
 import { median, spread, spreadOfCounts } from '../figures/stats.ts'
 import type { Figures, Load } from './measure.ts'
 
-/** `atLeast`: what the ratio is to be. */
+/** `atLeast`: the goal for the ratio. */
 export type Scenario = Load & { atLeast?: number; peer: string }
 export type Round = { bare: Figures; sluice: Figures }
 export type Compared = { scenario: Scenario; rounds: readonly Round[] }
@@ -50,17 +50,17 @@ export function halfLoad(halves: readonly Compared[]): string {
 export const loneClient = ({ p50Ms, p99Ms }: Figures) =>
   `One client alone gets its answer after ${p50Ms.toFixed(1)} ms (p50, goal <= ${ALONE_P50_MS}) and ${p99Ms.toFixed(1)} ms (p99).`
 
-/** @param alone of one client. */
+/** @param alone figures of a single client. */
 export function goals(compared: readonly Compared[], halves: readonly Compared[], alone: Figures): Goal[] {
   const ratios = compared.flatMap(({ scenario: { name, atLeast }, rounds }) =>
     atLeast === undefined ? [] : { what: `the ratio of ${name}`, is: median(ratiosOf(rounds)), atLeast },
   )
   const p99s = halves.map(({ scenario: { name }, rounds }) => ({
-    what: `p99 of ${name} at half load, in ms,`,
+    what: `p99 of ${name} at half load, in ms`,
     is: median(rounds.map(({ sluice }) => sluice.p99Ms)),
     atMost: HALF_LOAD_P99_MS,
   }))
-  return [...ratios, ...p99s, { what: 'p50 of one client, in ms,', is: alone.p50Ms, atMost: ALONE_P50_MS }]
+  return [...ratios, ...p99s, { what: 'p50 of one client in ms', is: alone.p50Ms, atMost: ALONE_P50_MS }]
 }
 
 const ratiosOf = (rounds: readonly Round[]) =>
@@ -85,7 +85,7 @@ function cells(rounds: readonly Figures[]): string[] {
   ]
 }
 
-/** Errors are told beside the rate: with any, the figures are not what they seem. */
+/** Shows errors beside the rate, as they make the figures unreliable. */
 function rate(rounds: readonly Figures[]): string {
   const errors = pick(rounds, 'errors').reduce((sum, count) => sum + count, 0)
   return `${spreadOfCounts(pick(rounds, 'perSecond'))}${errors > 0 ? ` **${errors} errors**` : ''}`

@@ -6,12 +6,12 @@ import { bench as onOneHost } from './same-host.ts'
 import { isolationTable, type Round } from './table.ts'
 
 const PER_SECOND = 1_000
-/** What a process is slow with while it is young is not counted. */
+/** Leaves the slow start of the processes out of the figures. */
 const HEALTHY_MS = 15_000
-/** Before breakers can have opened, which takes an endpoint's 5 s without an answer; and from then on. */
+/** First the time before any breaker can open (an endpoint must hang for 5 s), then the rest. */
 const WINDOWS_MS = [6_000, 24_000]
 
-/** What the goal speaks of, and what it is compared with, are run so many times more: p99 varies by half on a machine that is so busy. */
+/** Extra rounds for the goal's case and its baseline, as p99 varies by half on such a busy machine. */
 const MORE_ROUNDS = 4
 
 const cases = [
@@ -24,12 +24,14 @@ const cases = [
   { name: '20 % refusing connections', bad: 4, behaviour: 'refusing' },
 ] as const satisfies (Pick<Scenario, 'name' | 'bad' | 'behaviour'> & { isOften?: true })[]
 
-/** @returns the section of RESULTS.md: what healthy endpoints get while others are in trouble, on hosts of their own and on one host. */
+/**
+ * @returns the section of RESULTS.md: healthy endpoints beside endpoints in trouble, on separate hosts and on one host.
+ */
 export async function bench(sizes: { rounds?: number } = {}): Promise<string> {
   return `${await onOwnHosts(sizes)}\n\n### On one host\n\n${await onOneHost(sizes)}`
 }
 
-/** Against the same without trouble. */
+/** Compares each kind of trouble with no trouble. */
 async function onOwnHosts({
   rounds = 2,
   moreRounds = MORE_ROUNDS,

@@ -6,10 +6,10 @@ import { GRACE_US } from '../receivers/tally.ts'
 
 const PER_SECOND = 1_000
 const SILENT = 4
-/** Measured beforehand on a machine like this one: Redis, PostgreSQL, RabbitMQ, 100 slots. */
+/** Measured beforehand on a similar machine: Redis, PostgreSQL, RabbitMQ, 100 slots. */
 const PEER = ['Hookdeck Outpost, 4 never answering', '2.5 %', '', '59,000', '', '']
 
-/** @returns the section of RESULTS.md: the run in which a peer was measured. */
+/** @returns the section of RESULTS.md: the scenario that a peer was measured in. */
 export async function bench({ minutes = 1 } = {}): Promise<string> {
   await using stack = await startStack()
   await warmUp(stack)

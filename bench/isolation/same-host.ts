@@ -10,16 +10,16 @@ import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 
 const START_US = 1e6
-/** What a process is slow with while it is young is not counted. */
+/** Leaves the slow start of the processes out of the figures. */
 const HEALTHY_US = 15e6
 const WINDOW_US = 20e6
-/** As in `isolation`: breakers cannot have opened in the first 6 s, so p99 is taken over the 24 s after them. */
+/** As in `isolation`: no breaker can open in the first 6 s, so p99 covers the 24 s after them. */
 const FIRST_US = 6e6
 const THEN_US = 24e6
 
 /**
- * `bad`: how many webhooks get into trouble; they come first. `behaviour`: what they do from then on. `windowUs`: how
- * long is measured from then on. `skipUs`: the first part of the window, which does not count for p99.
+ * `bad`: webhooks that get into trouble, the first ones. `behaviour`: what they then do. `windowUs`: time measured from
+ * then on. `skipUs`: the start of the window, left out of p99.
  */
 type Run = {
   hosts: Hosts
@@ -37,7 +37,7 @@ const [SAME, APART] = [
   [0, 1],
 ] as const
 
-/** One healthy webhook, and one in trouble beside it. */
+/** One healthy webhook beside one in trouble. */
 function pair(name: string, behaviour: Behaviour, badPerSecond: number): Case {
   const both = { bad: 1, behaviour, badPerSecond, perSecond: 20, windowUs: WINDOW_US, skipUs: 0 }
   return {
@@ -77,7 +77,7 @@ const cases: readonly Case[] = [
 
 type Pair = { is: WindowReport; control: WindowReport }
 
-/** @returns the section of RESULTS.md: what healthy webhooks get while others of the same host are in trouble. */
+/** @returns the section of RESULTS.md: healthy webhooks beside webhooks in trouble on the same host. */
 export async function bench({ rounds = 3 } = {}): Promise<string> {
   await using stack = await startStack()
   await warmUp(stack)
@@ -91,7 +91,7 @@ export async function bench({ rounds = 3 } = {}): Promise<string> {
   return `${explained(rounds)}\n\n${table(results)}`
 }
 
-/** Runs on fresh processes and topics. All webhooks answer at first; then the bad ones begin to misbehave. */
+/** Runs on fresh processes and topics. All webhooks answer at first; then the bad ones misbehave. */
 async function runOnce(
   stack: Stack,
   { hosts, bad, behaviour, badPerSecond, perSecond, windowUs, skipUs }: Run,
@@ -132,7 +132,7 @@ const HEAD = [
   ...['p99 ms', 'p99 ms, control', 'ratio', 'goal'],
 ]
 
-/** @param results for each case, one for each round. */
+/** @param results the rounds of each case. */
 export function table(results: readonly (readonly Pair[])[]): string {
   const rows = cases.map(({ name, figure, atLeast }, index) => {
     const pairs = results[index] ?? []

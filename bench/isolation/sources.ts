@@ -17,7 +17,7 @@ import { highestRss, MB } from '../stack/process.ts'
 /** Of the busy source. */
 const EVENTS_AT_ONCE = 20
 const EVENT_BYTES = 30_000
-/** Of the quiet one, whose delays are measured. */
+/** Of the quiet source, whose delays are measured. */
 const EVERY_MS = 50
 const BEFORE_MS = 5_000
 const AT_MOST_MS = 240_000
@@ -25,7 +25,7 @@ const AT_MOST_MS = 240_000
 type Delays = { router: number[]; deliverer: number[] }
 type Outcome = { destinations: number; seconds: number; rss: number; before: Delays; during: Delays }
 
-/** @returns the section of RESULTS.md: what one source's calls get while another's go to many destinations. */
+/** @returns the section of RESULTS.md: delays of one source's events while another's go to many destinations. */
 export async function bench(): Promise<string> {
   await using stack = await startStack()
   const outcomes: Outcome[] = []
@@ -102,7 +102,7 @@ const anEvent = (fields: Partial<Event>): Event => ({
   ...fields,
 })
 
-/** Sends an event of the quiet source every so often. `sent`: when each was sent, by its number. */
+/** Sends events of the quiet source at intervals. `sent`: when each was sent, by number. */
 function startQuiet(producer: Producer, codec: Codec<Event>) {
   const sent: number[] = []
   const writes: Promise<unknown>[] = []
@@ -123,7 +123,10 @@ function startQuiet(producer: Producer, codec: Codec<Event>) {
 
 type Delay = { at: number; ms: number }
 
-/** How long after it was sent each event had its delivery written, and its POST begun. An event without either counts as long as the run. */
+/**
+ * Each event's delay until its delivery was written and until its POST began. An event without either counts as the
+ * whole run.
+ */
 async function delaysOf({ connection, config }: PreparedSystem, sent: readonly number[]) {
   const registry = openRegistry(config.registry)
   const onFatal = (error: Error) => {
@@ -157,7 +160,7 @@ async function delaysOf({ connection, config }: PreparedSystem, sent: readonly n
   return { router: of(written), deliverer: of(posted) }
 }
 
-/** What was written takes gigabytes. */
+/** Frees gigabytes of disk space. */
 async function dropTopics({ connection }: PreparedSystem): Promise<void> {
   const admin = connection.kafka.admin()
   await admin.connect()

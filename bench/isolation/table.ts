@@ -4,7 +4,7 @@ import type { ScenarioResult } from '../figures/scenario-result.ts'
 import { median, spread } from '../figures/stats.ts'
 import type { WindowReport } from '../receivers/tally.ts'
 
-/** The outcomes of the cases in their order, where they were run; the first is what the others are compared with. */
+/** The results of all cases in order; undefined if not run. The first is the baseline. */
 export type Round = (ScenarioResult | undefined)[]
 
 type Part = 0 | 1
@@ -19,14 +19,14 @@ export function isolationTable(names: readonly string[], rounds: readonly Round[
       ['goal at 20 % never answering', '< 5 %', '', '', ''],
     ]),
     verdict([
-      { what: 'at 20 % the share in time, first,', is: median(ratios(rounds, at, 0, share)), atLeast: 0.65 },
-      { what: 'at 20 % the share in time, then,', is: median(ratios(rounds, at, 1, share)), atLeast: 0.95 },
+      { what: 'at 20 % the share in time (first)', is: median(ratios(rounds, at, 0, share)), atLeast: 0.65 },
+      { what: 'at 20 % the share in time (then)', is: median(ratios(rounds, at, 1, share)), atLeast: 0.95 },
       { what: 'at 20 % the ratio of p99', is: median(ratios(rounds, at, 1, p99)), atMost: 1.2 },
     ]),
   ].join('\n\n')
 }
 
-/** Of which the goals speak. */
+/** The case that has goals. */
 const GOAL_CASE = '20 % never answering'
 
 const HEAD = [
@@ -54,7 +54,7 @@ function cells(index: number, rounds: readonly Round[]): string[] {
 
 type Figure = (report: WindowReport) => number
 
-/** To the first case of the same round. */
+/** Ratios to the first case of the same round. */
 const ratios = (rounds: readonly Round[], index: number, part: Part, figure: Figure) =>
   rounds
     .filter((round) => round[index])
@@ -84,7 +84,10 @@ function costs(index: number, rounds: readonly Round[]): string[] {
   ]
 }
 
-/** What is refused does not come to the receiver: the deliverer has counted it, with retries and probes. */
+/**
+ * POSTs to bad endpoints. The receiver does not see refused ones, so the deliverer's count is added, with retries and
+ * probes.
+ */
 function burnt({ firsts, refused }: ScenarioResult): number {
   const bad = firsts.bad + refused
   return bad / (firsts.healthy + bad)

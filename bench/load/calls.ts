@@ -1,6 +1,6 @@
 const USERS = 1_000
 
-/** A track call such as the browser library sends from a shop: 1 KB. */
+/** A 1 KB track call like those of the browser library in a shop. */
 function call(user: number) {
   return {
     type: 'track',
@@ -36,10 +36,10 @@ function call(user: number) {
   }
 }
 
-/** One of each of many users. */
+/** One call from each of many users. */
 export const calls = () => Array.from({ length: USERS }, (_, user) => call(user))
 
-/** Their bodies; `batch`: calls in each, 1 for single calls. */
+/** The calls as request bodies. `batch`: calls in each, 1 for single calls. */
 export function bodies(batch: number): string[] {
   const all = calls()
   if (batch === 1) return all.map((one) => JSON.stringify(one))
@@ -49,7 +49,7 @@ export function bodies(batch: number): string[] {
   return groups.map((group) => JSON.stringify({ batch: group, sentAt: '2026-01-02T03:04:06.000Z' }))
 }
 
-/** What the router would render of them. */
+/** The calls as the router renders them. */
 export function deliveryBodies(): string[] {
   return Array.from({ length: USERS }, (_, user) => {
     const { type, userId, event, properties, timestamp, context } = call(user)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Microseconds of the clock that all processes of a machine share and that nobody sets: what one of them writes another can compare. */
+/** Microseconds of a monotonic clock that all processes of this machine share, so their times can be compared. */
 export function nowUs(): number {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1e6 + Math.floor(nanoseconds / 1e3)

@@ -5,24 +5,25 @@ import type { LoadOptions, LoadReport } from './process.ts'
 import { prepareRequests, putNumber } from './requests.ts'
 
 /**
- * Sends calls on kept connections, one request under way on each. To be forked with its options as JSON; answers each message
- * with what came since the last one. It writes prepared bytes and reads only the status: it must cost less than what it measures.
+ * Sends calls on kept-alive connections, one request in flight on each. Forked with its options as JSON; answers each
+ * message with the figures since the last one. It writes prepared bytes and reads only the status, as it must cost less
+ * than the measured process.
  */
-// our own parent's
+// from our own parent
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions
 const { connections, perSecond, fromUs } = options
 const { hostname, port } = new URL(options.url)
 const requests = prepareRequests(options)
 
-/** Sends one request that was due at that time. */
+/** Sends one request. `dueAt`: when it was due. */
 type Send = (dueAt: number) => void
 
 let next = 0
 let errors = 0
-/** In microseconds. A histogram: sorting a list would pause the load for longer than a call takes. */
+/** In microseconds. A histogram, as sorting a list would pause the load for longer than a call takes. */
 const latencies = createHistogram()
 
-/** @param onFree told when the connection can take a request. */
+/** @param onFree called when the connection can take a request. */
 function open(onFree: (send: Send) => void): void {
   const socket = connect(port ? Number(port) : 80, hostname)
   socket.setNoDelay(true)
@@ -32,14 +33,14 @@ function open(onFree: (send: Send) => void): void {
     const call = next++
     const request = requests[call % requests.length]
     if (!request) return
-    // its last use was some requests ago, more than there are connections: the kernel has had it
+    // safe to change: there are more buffers than connections, so the kernel has read its last use
     if (fromUs !== undefined) putNumber(request, call)
     socket.write(request.bytes)
   }
   socket.on('connect', () => onFree(send))
   socket.on('data', (answer) => {
     latencies.record(Math.max(1, Math.round((performance.now() - dueAt) * 1_000)))
-    // answers are small enough to come in one piece
+    // answers are small enough to arrive in one piece
     if (answer.toString('latin1', 9, 12) !== '200') errors += 1
     onFree(send)
   })
@@ -49,12 +50,12 @@ function open(onFree: (send: Send) => void): void {
   })
 }
 
-/** As fast as they are answered. */
+/** Sends as fast as requests are answered. */
 const closedLoop = (send: Send) => send(performance.now())
 
 /**
- * At a rate that does not give way to slow answers: what finds no free connection waits for one, and its latency counts from
- * the time at which it was due.
+ * Sends at a fixed rate, however slow the answers. A request without a free connection waits; its latency counts from
+ * when it was due.
  */
 function openLoop(rate: number): (send: Send) => void {
   const free: Send[] = []

@@ -3,16 +3,18 @@ import { type Forked, forkScript } from '../stack/forked.ts'
 export type LoadOptions = {
   url: string
   path: string
-  /** Taken in turn: with as many as divide 1,000, the n-th call has the n-th of them, round and round. */
+  /** Used in turn: if their number divides 1,000, call n always has key n modulo that number. */
   writeKeys: readonly string[]
-  /** Calls in a request. */
+  /** Calls per request. */
   batch: number
   connections: number
-  /** Requests, whatever the answers do; as fast as they are answered when absent. */
+  /** Requests at a fixed rate; without it, as fast as they are answered. */
   perSecond?: number
-  /** When the first is due (clock.ts). Then each call, which must be a single one, has a messageId that begins with its number. */
+  /**
+   * When the first call is due (clock.ts). Each call must then be a single one; its messageId begins with its number.
+   */
   fromUs?: number
-  /** To a receiver: the number is in the header in which a delivery has it. */
+  /** Sends straight to a receiver: the number is in the header that a delivery has it in. */
   isStraight?: true
 }
 
@@ -20,7 +22,7 @@ export type LoadReport = { requests: number; errors: number; p50Ms: number; p99M
 
 export type Load = Pick<Forked, 'pid' | 'stop'> & { since(): Promise<LoadReport> }
 
-/** Starts the load generator in a process of its own. */
+/** Starts the load generator as a separate process. */
 export function startLoad(options: LoadOptions): Load {
   const { ask, ...forked } = forkScript(new URL('./load.ts', import.meta.url), JSON.stringify(options))
   return { ...forked, since: () => ask<LoadReport>('report') }

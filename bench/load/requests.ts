@@ -1,12 +1,12 @@
 import { bodies } from './calls.ts'
 import type { LoadOptions } from './process.ts'
 
-/** A request as it goes on the wire; `idAt`: where in it the first call's messageId begins. */
+/** A request as bytes on the wire. `idAt`: the position of the first call's messageId. */
 export type Prepared = { bytes: Buffer; idAt: number }
 
 const DIGITS = 10
 
-/** Requests of many users, the write keys in turn. */
+/** Requests of many users, with the write keys in turn. */
 export function prepareRequests({ url, path, writeKeys, batch, isStraight }: LoadOptions): Prepared[] {
   const { hostname } = new URL(url)
   return bodies(batch).map((body, index) => {
@@ -20,10 +20,10 @@ export function prepareRequests({ url, path, writeKeys, batch, isStraight }: Loa
   })
 }
 
-/** Makes a single call's messageId one of its own, which begins with the call's number; its length stays. */
+/** Gives a single call a unique messageId that begins with its number and has the same length. */
 export function putNumber({ bytes, idAt }: Prepared, call: number): void {
   bytes.write(String(call).padStart(DIGITS, '0'), idAt, 'latin1')
 }
 
-/** @returns the number that is in a call's messageId. */
+/** @returns the call's number. */
 export const numberIn = (messageId: string) => Number(messageId.slice(0, DIGITS))

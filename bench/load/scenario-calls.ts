@@ -5,19 +5,19 @@ import { nowUs } from './clock.ts'
 import { type Load, startLoad } from './process.ts'
 
 const CONNECTIONS = 64
-/** Until then the load generator has started. */
+/** Enough time for the load generator to start. */
 const START_US = 1e6
 
-/** Calls at a rate that does not give way; first all endpoints are healthy, then some turn bad for as long as the windows last. */
+/** Calls at a fixed rate. All endpoints are healthy at first; then some turn bad until the last window ends. */
 export type Scenario = Trouble & {
   name: string
   perSecond: number
   healthyMs: number
-  /** Lengths of the windows that follow each other from the turn on. */
+  /** Lengths of consecutive windows, from when endpoints turn bad. */
   windowsMs: readonly number[]
 }
 
-/** Makes a scenario's calls, and tells its endpoints what to expect. */
+/** Starts a scenario's calls, and gives the endpoints its schedule. */
 export async function startCalls(
   { endpoints, ingestUrl, writeKeys }: Pipeline,
   { bad, perSecond, healthyMs, windowsMs }: Scenario,
@@ -39,7 +39,7 @@ export async function startCalls(
   return { load, windows }
 }
 
-/** Windows that begin where the last one ends. */
+/** Consecutive windows. */
 function following(startUs: number, lengthsMs: readonly number[]): Window[] {
   let end = startUs
   return lengthsMs.map((length) => {

@@ -9,7 +9,7 @@ import { type Scenario, startCalls } from './scenario-calls.ts'
 
 export const ENDPOINTS = 20
 
-/** A scenario from beginning to end, on processes and topics of its own. */
+/** Runs a whole scenario on separate processes and topics. */
 export async function runScenario(stack: Stack, scenario: Scenario): Promise<ScenarioResult> {
   await using pipeline = await startPipeline(stack, ENDPOINTS)
   const outcome = await beginScenario(pipeline, scenario)
@@ -18,7 +18,7 @@ export async function runScenario(stack: Stack, scenario: Scenario): Promise<Sce
   return result
 }
 
-/** What Kafka's compiler takes is not counted. */
+/** Leaves Kafka's compilation out of the figures. */
 export const warmUp = (stack: Stack) =>
   runScenario(stack, {
     name: 'warm-up',
@@ -29,7 +29,7 @@ export const warmUp = (stack: Stack) =>
     windowsMs: [15_000],
   })
 
-/** Resolves when the endpoints have turned bad. @returns what waits for the end of the windows. */
+/** Resolves when the endpoints have turned bad. @returns a function that waits for the end of the windows. */
 export async function beginScenario(
   pipeline: Pipeline,
   scenario: Scenario,
@@ -71,7 +71,7 @@ async function outside({
   }
 }
 
-/** @returns tells the process's seconds of CPU, and how idle the machine was, since then. */
+/** @returns a function that returns the process's CPU seconds and the machine's idle share since then. */
 async function startClock(pid: number): Promise<() => Promise<{ cpu: number; idleShare: number }>> {
   const [cpu, machine] = [await cpuSeconds(pid), machineSeconds()]
   return async () => {

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Takes what is exported to it, and looks at nothing. To be forked: sends its port, then answers each message with the bytes that came since the last. */
+/**
+ * An exporter's receiver that ignores what it gets. Forked: sends its port, then answers each message with the bytes
+ * since the last one.
+ */
 let bytes = 0
 const server = createServer((request, response) => {
   request.on('data', (chunk: Buffer) => {

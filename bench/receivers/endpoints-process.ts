@@ -1,7 +1,7 @@
 import { type Forked, forkScript } from '../stack/forked.ts'
 import type { Schedule, WindowReport } from './tally.ts'
 
-/** What bad endpoints do: no answer at all, 200 after 2 s, 503 at once, nothing listens, the connection is reset. */
+/** What bad endpoints do: never answer, 200 after 2 s, 503 at once, refuse or reset the connection. */
 export type Behaviour = 'answers' | 'silent' | 'slow' | 'failing' | 'refusing' | 'resetting'
 
 export type Trouble = { bad: number; behaviour: Behaviour }
@@ -9,17 +9,17 @@ export type Instruction = { schedule: Schedule } | Trouble | 'report' | 'answere
 
 export type EndpointsReport = {
   windows: WindowReport[]
-  /** First attempts that came since endpoints turned bad; what is refused does not come. */
+  /** First attempts since endpoints turned bad, without refused ones. */
   firsts: { healthy: number; bad: number }
 }
 
 export type Endpoints = Pick<Forked, 'pid' | 'stop'> & {
   urls: readonly string[]
   expect(schedule: Schedule): Promise<void>
-  /** The first `bad` of them behave so from now on. */
+  /** Makes the first `bad` endpoints misbehave. */
   misbehave(trouble: Trouble): Promise<void>
   report(): Promise<EndpointsReport>
-  /** How many requests the first `count` of them have answered in order. */
+  /** The number of requests that the first `count` endpoints have answered normally. */
   answered(count: number): Promise<number>
 }
 
@@ -27,8 +27,8 @@ export type Endpoints = Pick<Forked, 'pid' | 'stop'> & {
 export type Hosts = readonly number[]
 
 /**
- * Starts webhooks to deliver to, all in one process.
- * @param endpoints how many, each with an origin of its own; or the host of each.
+ * Starts webhooks in one separate process.
+ * @param endpoints their number, each with its own origin; or the host of each.
  */
 export async function startEndpoints(endpoints: number | Hosts): Promise<Endpoints> {
   const hosts =

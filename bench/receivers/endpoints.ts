@@ -6,9 +6,9 @@ import type { Behaviour, EndpointsReport, Hosts, Instruction } from './endpoints
 import { createTally, type Tally } from './tally.ts'
 
 /**
- * Endpoints that answer 200 at once until some of them are told to misbehave. The process is forked with the host number of each
- * endpoint. It sends their URLs, which end with the endpoints' own numbers, and then answers each instruction. It reads two
- * headers of a request and no body, because it must cost less than what it measures.
+ * Endpoints that answer 200 at once, until some are told to misbehave. Forked with the host number of each endpoint.
+ * Sends their URLs, which end with the endpoint's number, then answers each instruction. It reads two headers of a
+ * request and no body, as it must cost less than the measured process.
  */
 const SLOW_MS = 2_000
 
@@ -71,7 +71,7 @@ function obey(instruction: Instruction): EndpointsReport | readonly number[] | '
   return 'done'
 }
 
-/** Nothing listens there any more. */
+/** Stops listening. */
 function leave(server: Server): void {
   server.close()
   server.closeAllConnections()

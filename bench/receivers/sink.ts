@@ -1,12 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Since the last report: requests, and connections that were opened. */
+/** Requests and opened connections since the last report. */
 export type SinkReport = { requests: number; opened: number }
 
 /**
- * A receiver that answers 200 at once, in the words that client libraries wait for. To be forked with the address that it
- * listens on: sends its port, then answers each message with a report. On 0.0.0.0 it is at each address of 127.0.0.0/8.
+ * A receiver that answers 200 at once, with the body that client libraries expect. Forked with its address: sends its
+ * port, then answers each message with a report. On 0.0.0.0 it serves all addresses of 127.0.0.0/8.
  */
 const [host = '127.0.0.1'] = process.argv.slice(2)
 const ANSWER = Buffer.from('{"success":true}')
@@ -16,9 +16,9 @@ const server = createServer((request, response) => {
   request.resume()
   response.end(ANSWER)
 })
-server.keepAliveTimeout = 300_000 // longer than processes that take turns stand still
+server.keepAliveTimeout = 300_000 // longer than the pause of an alternating process
 server.on('connection', (socket) => {
-  // on 0.0.0.0 others than this machine could come
+  // on 0.0.0.0 other machines could connect
   if (!socket.remoteAddress?.startsWith('127.')) socket.destroy()
   report.opened += 1
 })

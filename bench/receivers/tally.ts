@@ -3,41 +3,40 @@ import { createHistogram } from 'node:perf_hooks'
 /** Times in microseconds (clock.ts). */
 export type Window = { fromUs: number; toUs: number }
 
-/** What calls are due and when: call n is due n / perSecond after the start, and goes to endpoint n modulo their number. */
+/** Call n is due n / perSecond after the start, and goes to endpoint n modulo their number. */
 export type Schedule = {
   fromUs: number
   perSecond: number
   calls: number
   endpoints: number
-  /** The first so many endpoints turn bad; nothing of theirs is in the figures below. */
+  /** The first endpoints turn bad; the figures below leave them out. */
   bad: number
   windows: readonly Window[]
   /**
-   * Arrivals at endpoints before this one are ignored (default: 0). They belong to another load, which numbers its
-   * calls by itself.
+   * Arrivals at endpoints before this one are ignored (default: 0). They belong to another load with its own numbering.
    */
   countedFrom?: number
 }
 
-/** Of the calls to healthy endpoints that were due in a window. */
+/** Figures of the calls to healthy endpoints that were due in a window. */
 export type WindowReport = {
   due: number
-  /** Arrived by the window's end, but for a moment that those due at its very end are given. */
+  /** Arrived by the window's end, plus a short grace period. */
   inTime: number
-  /** Arrived within a second of when they were due. */
+  /** Arrived within a second of the due time. */
   soon: number
-  /** From when a call was due to its arrival; what has not arrived counts with the time that it has waited so far. */
+  /** From due time to arrival. A call that has not arrived counts with its waiting time so far. */
   p50Ms: number
   p99Ms: number
 }
 
 export type Tally = ReturnType<typeof createTally>
 
-/** For what is due at the very end of a window to arrive. */
+/** Grace period for calls due at the very end of a window. */
 export const GRACE_US = 250_000
 const SOON_US = 1e6
 
-/** Which calls have arrived, and how late. Histograms, and a byte a call: lists of a long run would weigh on what is measured. */
+/** Records arrivals and their delays in histograms and a byte per call: lists would weigh on the measured processes. */
 export function createTally({ fromUs, perSecond, calls, endpoints, bad, windows }: Schedule) {
   const arrived = new Uint8Array(calls)
   const tallies = windows.map((window) => ({ ...window, inTime: 0, soon: 0, latencies: createHistogram() }))
@@ -59,7 +58,7 @@ export function createTally({ fromUs, perSecond, calls, endpoints, bad, windows 
       }
     },
 
-    /** To be called once, at the end. */
+    /** Call once, at the end. */
     report(now: number): WindowReport[] {
       for (let call = 0; call < calls; call++) {
         if (isBad(call) || arrived[call] !== 0) continue

@@ -1,10 +1,10 @@
 import { bodies } from '../load/calls.ts'
 
-/** What the router is measured against: each event parsed and printed. To be forked; tells how many at each question. */
+/** The baseline for the router: parses and prints each event. Forked; answers each message with the count. */
 const texts = bodies(1)
 const AT_ONCE = 500
 let count = 0
-/** What is made must not be found to be of no use. */
+/** Used, so that the compiler does not remove the loop. */
 let length = 0
 
 function go(): void {

@@ -23,7 +23,9 @@ const OTHER_CORE = 1
 
 type Round = { bare: Figures; sluice: Figures }
 
-/** @returns the section of RESULTS.md: events routed per core of the real process, against parsing and printing each. */
+/**
+ * @returns the section of RESULTS.md: events routed per core of the real process, against parsing and printing each.
+ */
 export async function bench({ rounds = 4 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -37,7 +39,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   process.kill(bare.pid, 'SIGSTOP')
   const router = closing.adopt(await startRole('router', system), async (it) => void (await it.kill()))
   await Promise.all([bare.pid, router.pid].map((pid) => pin(pid, MEASURED_CORE)))
-  await sleep(WARM_MS) // what the compilers take is not counted
+  await sleep(WARM_MS) // leaves compilation out of the figures
   process.kill(router.pid, 'SIGSTOP')
   const turns = {
     bare: () => runAlone({ name: 'bare', pid: bare.pid }, bareCounter(bare), MEASURE_MS),
@@ -54,7 +56,7 @@ const bareCounter = (bare: Forked): Counter => since(() => bare.ask<number>('cou
 const routedCounter = (router: Launched): Counter =>
   since(async () => countIn(await router.metrics(), 'sluice_router_events_total', ''))
 
-/** What was counted since the last time. */
+/** Counts since the last call. */
 function since(count: () => Promise<number>): Counter {
   let before = 0
   return {
@@ -89,7 +91,7 @@ ${verdict([{ what: 'the ratio', is: median(ratios), atLeast: 0.3 }])}`
 
 const AT_ONCE = 5_000
 
-/** Writes so many events of one source, as ingest does, each with an id of its own. */
+/** Writes events of one source as ingest does, each with its own id. */
 async function fillEvents({ connection, config }: PreparedSystem, events: number): Promise<void> {
   const producer = await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY })
   const codec = await openCodec(openRegistry(config.registry), 'event', `${connection.named(EVENTS)}-value`)
@@ -103,7 +105,7 @@ async function fillEvents({ connection, config }: PreparedSystem, events: number
         value: codec.encode({
           ...event,
           messageId: `m-${from + index}`,
-          // as if one came each millisecond
+          // one event per millisecond
           timestamp: event.timestamp + from + index,
           receivedAt: Date.now(),
         }),

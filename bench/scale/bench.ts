@@ -14,12 +14,13 @@ import { type Costs, createWorld } from './world.ts'
 const SEED = 20_260_101
 const WARM_MS = 30_000
 const MEASURE_MS = 120_000
-/** In which breakers open, and what was held up by those that died is over. */
+/** Breakers open in this time, and the delay caused by dying webhooks passes. */
 const FIRST_MS = 30_000
 
 /**
- * Of bench/RESULTS.md: a POST to ten origins is the base (fan-out), and what ten thousand cost more is their new connections. What a
- * deferral costs is a third of a POST (deliverer/lane/line.ts, FAST); a rung's move is supposed to cost as much as its fetch and its write.
+ * From bench/RESULTS.md. The base is a POST to ten origins (fan-out); the extra cost of ten thousand origins is their
+ * new connections. A deferral costs a third of a POST (deliverer/lane/backpressure.ts, FAST). A move from a rung is
+ * assumed to cost as much as its fetch and its write.
  */
 const PLAIN: Costs = { take: 8, post: 68, connect: 145, defer: 25, rung: 15 }
 const TLS: Costs = { ...PLAIN, connect: 1_000 }
@@ -29,7 +30,7 @@ type Case = {
   receivers: number
   perSecond: number
   inTrouble: number
-  /** Webhooks of one further host. They get calls in turn at this rate, and hang once others get into trouble. */
+  /** Webhooks of one further host. They get calls in turn at this rate, and hang when others get into trouble. */
   neighbours?: { count: number; perSecond: number }
   costs?: Costs
   slots?: number
@@ -61,7 +62,10 @@ const cases: readonly Case[] = [
   },
 ]
 
-/** @returns the section of RESULTS.md: what isolation does beyond this machine. The same on every machine: only the clock is made up. */
+/**
+ * @returns the section of RESULTS.md: isolation at a scale beyond this machine. The same on every machine, as the clock
+ * is simulated.
+ */
 export async function bench({ minutes = MEASURE_MS / 60_000 } = {}): Promise<string> {
   const rows = cases.map((one) => {
     const row = simulate(one, minutes * 60_000)
@@ -146,7 +150,7 @@ const HEAD = [
   ...['deferrals a call', 'new connections per 1,000 POSTs', 'late slots, most', 'left in Kafka'],
 ]
 
-/** What a process has without any settings of its own. */
+/** The default settings of a process. */
 const DEFAULTS = readConfig(
   {
     KAFKA_BROKERS: '127.0.0.1:9092',

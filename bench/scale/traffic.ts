@@ -5,13 +5,13 @@ export type Kind = 'fine' | 'silent' | 'failing' | 'slow'
 /** One webhook. `origin`: its host, which others may share. */
 export type Receiver = { webhook: string; origin: string; kind: Kind }
 
-/** From 0 to 1, the same for the same seed. */
+/** Random numbers from 0 to 1; the same seed gives the same numbers. */
 export function createRandom(seed: number): () => number {
   const generator = xoroshiro128plus(seed)
   return () => (generator.next() >>> 0) / 2 ** 32
 }
 
-/** Of those in trouble: half never answer, the others are failing or slow. */
+/** Of the webhooks in trouble half hang, a quarter fail and a quarter are slow. */
 const KINDS: readonly Kind[] = ['silent', 'silent', 'failing', 'slow']
 
 export const createReceivers = (count: number): Receiver[] =>
@@ -21,7 +21,7 @@ export const createReceivers = (count: number): Receiver[] =>
     kind: 'fine',
   }))
 
-/** Webhooks of one host, each of its own destination. */
+/** Webhooks of one host, each of a different destination. */
 export const createNeighbours = (count: number): Receiver[] =>
   Array.from({ length: count }, (_, index) => ({
     webhook: `shared${index} 0 http://shared/${index}`,
@@ -29,13 +29,13 @@ export const createNeighbours = (count: number): Receiver[] =>
     kind: 'fine',
   }))
 
-/** A share of them, each as likely as the others, gets into trouble at once. */
+/** Gets a random share of the receivers into trouble at once. */
 export function turn(receivers: readonly Receiver[], share: number, random: () => number): void {
   for (const receiver of receivers)
     if (random() < share) receiver.kind = KINDS[Math.floor(random() * KINDS.length)] ?? 'fine'
 }
 
-/** Picks one of so many, the n-th 1/n times as often as the first (Zipf): a few get most, most get little. */
+/** Picks an index, the n-th 1/n times as often as the first (Zipf). */
 export function heavyTailed(count: number, random: () => number): () => number {
   const sums = new Float64Array(count)
   let sum = 0
@@ -55,5 +55,5 @@ export function heavyTailed(count: number, random: () => number): () => number {
   }
 }
 
-/** Time to the next of those that come independently of each other. */
+/** Random time between independent events (exponential distribution). */
 export const exponential = (mean: number, random: () => number) => -mean * Math.log(1 - random())

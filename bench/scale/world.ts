@@ -29,9 +29,9 @@ const SOON_MS = 20
 const MEAN_MS = 40
 
 /**
- * One deliverer on a clock of its own that goes by milliseconds: its decisions are the real ones (lane, breaker, cap, queues, deferral,
- * ladder); Kafka is lists of records, a receiver is the time that its answer takes, and CPU is what an act costs. Nothing else begins
- * while the CPU is taken.
+ * One deliverer on a simulated clock of milliseconds. Its decisions are the real ones (lane, breaker, cap, queues,
+ * deferral, ladder). Kafka is a list of records, a receiver is the time of its answer, and each action has a CPU cost.
+ * Nothing begins while the CPU is busy.
  */
 export function createWorld({
   delivery: { ladder, windowMs, responseTimeoutMs, slots },
@@ -39,7 +39,7 @@ export function createWorld({
   random,
 }: WorldOptions) {
   let clock = 0
-  /** When the CPU has done what it was given, in milliseconds. */
+  /** When the CPU becomes free, in milliseconds. */
   let freeAt = 0
   let [isBusy, busyMs] = [false, 0]
   const coming = new Map<number, (() => void)[]>()
@@ -74,7 +74,7 @@ export function createWorld({
     partitions[Math.floor(random() * PARTITIONS)]?.items.push(item)
   }
 
-  /** As deliverer/run.ts does with what the lane says. @returns false when it stays where it is. */
+  /** Treats the lane's answer as deliverer/run.ts does. @returns false when the item stays in its partition. */
   function take(item: Item, partition: Partition, lane: Lane): boolean {
     const { webhook, origin } = item.receiver
     const target = { webhook, origin }
@@ -161,13 +161,13 @@ export function createWorld({
 
   return {
     counts,
-    /** A fresh delivery is in Kafka. */
+    /** Adds a fresh delivery to Kafka. */
     come(receiver: Receiver): void {
       counts.came += 1
       if (receiver.kind === 'fine') counts.cameFine += 1
       put(first, { receiver, delivery: { ...NEW, routedAt: clock }, cameAt: clock })
     },
-    /** One millisecond. */
+    /** Advances by one millisecond. */
     tick(): void {
       clock += 1
       for (const act of coming.get(clock) ?? []) act()
@@ -186,7 +186,10 @@ export function createWorld({
   }
 }
 
-/** `waits`: microseconds of first attempts to fine receivers, from Kafka to the wire. `spent`: POSTs to those that do not answer or fail. */
+/**
+ * `waits`: microseconds from Kafka to the wire, for first attempts to fine receivers. `spent`: POSTs to receivers that
+ * hang or fail.
+ */
 const newCounts = () => ({
   came: 0,
   cameFine: 0,

@@ -9,11 +9,11 @@ import { until } from '../../harness/until.ts'
 type Sent = { json: object } | { body: Readable }
 
 export type ControlProcess = Launched & {
-  /** @param path below `/api/`. @returns the answer's body. @throws when it is refused. */
+  /** @param path below `/api/`. @returns the answer's body. @throws when control refuses. */
   ask<T>(method: 'GET' | 'POST' | 'PUT', path: string, sent?: Sent): Promise<T>
 }
 
-/** Control as `npm start` runs it, with what it does in the background under way. */
+/** Control as `npm start` runs it, with its background work started. */
 export async function startControl(system: PreparedSystem): Promise<ControlProcess> {
   const token = randomBytes(16).toString('hex')
   const role = await startRole('control', system, { settings: { CONTROL_TOKEN: token } })
@@ -29,7 +29,7 @@ export async function startControl(system: PreparedSystem): Promise<ControlProce
   return { ...role, ask }
 }
 
-/** Resolves when a task has been performed: whoever does that has joined its group by then. */
+/** Resolves when a task has been performed, as its worker has then joined its consumer group. */
 async function warm({ ask }: Pick<ControlProcess, 'ask'>): Promise<void> {
   await until(() => ask('GET', 'sources'), { timeout: 30_000 })
   const { id } = await ask<{ id: string }>('POST', 'deletions', { json: { userIds: ['nobody'] } })

@@ -1,12 +1,12 @@
 import { fork, type Serializable } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A script in a process of its own, which ends with this one. */
+/** A script in a separate process, which ends with this one. */
 export type Forked = {
   pid: number
   /** The script's next message. */
   next<Message>(): Promise<Message>
-  /** @returns the script's answer. One question at a time. */
+  /** @returns the script's answer. Ask one question at a time. */
   ask<Answer>(question: Serializable): Promise<Answer>
   stop(): Promise<void>
 }
@@ -18,7 +18,7 @@ export function forkScript(script: URL, ...args: string[]): Forked {
 
   async function next<Message>(): Promise<Message> {
     const ended = exited.then(() => Promise.reject(new Error(`${script.pathname} has ended`)))
-    // scripts of our own: the caller names the type that the script says it sends
+    // our own scripts: the caller names the type that the script sends
     const [message] = (await Promise.race([once(child, 'message'), ended])) as [Message]
     return message
   }
@@ -31,7 +31,7 @@ export function forkScript(script: URL, ...args: string[]): Forked {
       return next()
     },
     async stop() {
-      child.kill('SIGKILL') // also one that is stopped
+      child.kill('SIGKILL') // also ends a paused process
       await exited
     },
   }

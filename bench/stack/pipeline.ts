@@ -3,11 +3,11 @@ import type { Launched } from '../../harness/launch.ts'
 import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
 import { type Endpoints, type Hosts, startEndpoints } from '../receivers/endpoints-process.ts'
 
-/** Calls in at one end, webhooks out at the other: a source for each endpoint, so that each call makes one delivery. */
+/** The way from calls to webhooks, with a source for each endpoint, so that each call makes one delivery. */
 export type Pipeline = {
   system: PreparedSystem
   ingestUrl: string
-  /** Of the source of each endpoint. */
+  /** One for the source of each endpoint. */
   writeKeys: readonly string[]
   endpoints: Endpoints
   router: Launched
@@ -16,8 +16,8 @@ export type Pipeline = {
 } & AsyncDisposable
 
 /**
- * Ingest, router and deliverer as real processes, on topics of their own.
- * @param endpoints how many, each with an origin of its own; or the host of each.
+ * Starts ingest, router and deliverer as real processes, on separate topics.
+ * @param endpoints their number, each with its own origin; or the host of each.
  */
 export async function startPipeline(stack: Stack, endpoints: number | Hosts): Promise<Pipeline> {
   await using closing = new AsyncDisposableStack()
@@ -39,7 +39,7 @@ export async function startPipeline(stack: Stack, endpoints: number | Hosts): Pr
     startRole('router', system),
     startRole('deliverer', system),
   ])
-  // their topics are not used again: what is under way need not end in order
+  // their topics are not used again, so work in flight may be cut off
   closing.defer(async () => void (await Promise.all([ingest, router, deliverer].map((it) => it.kill()))))
   const opened = closing.move()
   return {

@@ -8,35 +8,35 @@ const TICK_SECONDS = 0.01
 
 export const MB = 1024 * 1024
 
-/** Seconds of CPU, in user and system mode, that a process has used with all its threads. */
+/** CPU seconds, user and system, of all threads of a process. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // the second field is the program's name, in brackets, and may hold spaces
+  // the second field, the program's name in brackets, may contain spaces
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS
 }
 
-/** Seconds in which the machine's cores had nothing to do, and all that there were, since it started. */
+/** Idle seconds and all seconds of the machine's cores since it started. */
 export function machineSeconds(): { idle: number; all: number } {
   const times = cpus().map(({ times }) => times)
   const sum = (of: readonly number[]) => of.reduce((total, ms) => total + ms, 0) / 1_000
   return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((each) => Object.values(each))) }
 }
 
-/** Keeps a process with all its threads on one core, where the system can. */
+/** Pins all threads of a process to one core, if the system can. */
 export async function pin(pid: number, core: number): Promise<void> {
   await new Promise<void>((resolve) => {
     execFile('taskset', ['-acp', String(core), String(pid)], () => resolve())
   })
 }
 
-/** Bytes of a process's memory that are resident. */
+/** Resident memory of a process in bytes. */
 export async function rssBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
 }
 
-/** @returns the highest resident memory of each of them within a while, in bytes. */
+/** @returns the highest resident memory of each process over a while, in bytes. */
 export async function highestRss(pids: readonly number[], forMs: number): Promise<number[]> {
   let highest = pids.map(() => 0)
   const end = performance.now() + forMs

@@ -1,7 +1,7 @@
 import type { PreparedSystem } from '../../harness/prepare.ts'
 import { MB } from './process.ts'
 
-/** The broker drops what is older, in milliseconds, so that a long run does not fill the disk. */
+/** Shortens the retention of topics, so that a long run does not fill the disk. `ms`: milliseconds. */
 export const keepLittle = (
   system: PreparedSystem,
   { topics, ms }: { topics: readonly string[]; ms: number },
@@ -20,5 +20,5 @@ export async function alterTopics(
   await admin.disconnect()
 }
 
-/** Kafka's number for this kind of thing that has settings. */
+/** Kafka's number for topics as a resource type. */
 const TOPIC = 2

@@ -13,26 +13,28 @@ import { startPipeline } from '../stack/pipeline.ts'
 export const AWAY = 4
 const WARM_MS = 15_000
 const BEFORE_MS = 30_000
-/** What comes after an outage is looked at in tenths of it, for nine tenths; what was put off is due within half of it. */
+/**
+ * The time after an outage is divided into tenths; nine are observed. Deferred deliveries are due within half of it.
+ */
 const PARTS = 10
 const LOOKED_AT = 9
 
-/** `backlog`: calls to the endpoints that were away which had not come when they were back. Rates are a second's, to them. */
+/** `backlog`: calls still missing at the recovered endpoints. Rates are per second and to these endpoints. */
 export type Outage = {
   backlog: number
-  /** Still outstanding at the end of these seconds: more than a second's arrivals where it was not worked off. */
+  /** Still outstanding after these seconds. More than a second's arrivals if the backlog was not drained. */
   left: number
   seconds: number
   perSecond: number
   arrivalsPerSecond: number
-  /** Of the other endpoints: in the 30 s before, and in parts of the time in which the backlog is worked off. */
+  /** The other endpoints: in the 30 s before the outage, and in parts of the time of draining. */
   before: WindowReport
   meanwhile: readonly WindowReport[]
   deliverer: Omit<Use, 'seconds'>
   toRungs: number
 }
 
-/** Some endpoints do not answer for a while, and then do. */
+/** Some endpoints hang for a while, then recover. */
 export async function drainOutage(
   stack: Stack,
   { outageMs, perSecond }: { outageMs: number; perSecond: number },
@@ -47,7 +49,7 @@ export async function drainOutage(
   })
   closing.defer(() => load.stop())
   const [, away] = windows
-  if (!away) throw new Error('no time was planned for the outage')
+  if (!away) throw new Error('the scenario has no window for the outage')
   const untilUs = away.toUs + LOOKED_AT * partMs * 1_000
   const arrivalsPerSecond = (perSecond * AWAY) / ENDPOINTS
   await sleepUntil(away.fromUs)
@@ -64,7 +66,7 @@ export async function drainOutage(
   )
   await sleepUntil(untilUs + GRACE_US)
   const [before, , ...after] = (await endpoints.report()).windows
-  if (!before) throw new Error('the endpoints have no report')
+  if (!before) throw new Error('the endpoints sent no report')
   const parts = Math.max(1, Math.ceil((seconds * 1_000) / partMs))
   return {
     ...{
@@ -79,13 +81,13 @@ export async function drainOutage(
   }
 }
 
-/** More than it can take. */
+/** Time limit for draining. */
 const LONGEST_MS = 900_000
 
-/** `backlog`: calls that had not come when the deliverer was started again. Rates are a second's. */
+/** `backlog`: calls still missing when the deliverer restarts. Rates are per second. */
 export type Restart = {
   backlog: number
-  /** Still outstanding at the end of these seconds: more than a second's arrivals where it was not worked off. */
+  /** Still outstanding after these seconds. More than a second's arrivals if the backlog was not drained. */
   left: number
   seconds: number
   perSecond: number
@@ -93,7 +95,7 @@ export type Restart = {
   deliverer: Omit<Use, 'seconds'>
 }
 
-/** The deliverer is away, and much lies in `deliveries` when it comes back; calls go on coming meanwhile. */
+/** The deliverer is down, and finds a large backlog in `deliveries` when it restarts. Calls keep coming. */
 export async function drainRestart(
   stack: Stack,
   { backlog, perSecond }: { backlog: number; perSecond: number },
@@ -128,9 +130,9 @@ export async function drainRestart(
 }
 
 type Backlog = {
-  /** Requests that were answered so far. */
+  /** Requests answered so far. */
   answered(): Promise<number>
-  /** Those that should have been answered by then. */
+  /** Requests due by then. */
   due(atUs: number): number
   arrivalsPerSecond: number
   untilUs: number
@@ -140,8 +142,8 @@ const POLL_MS = 250
 const TELLS_EVERY = 20
 
 /**
- * Waits until no more is outstanding than comes in within a second, or the time is over. @returns what was outstanding at first and at
- * the end, and what was answered between.
+ * Waits until at most a second's arrivals are outstanding, or the time is over. @returns the number outstanding at
+ * first and at the end, and the number answered in between.
  */
 async function workOff({ answered, due, arrivalsPerSecond, untilUs }: Backlog) {
   const first = await answered()

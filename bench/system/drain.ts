@@ -11,7 +11,7 @@ const MINUTES = 10
 const GOAL = 4
 const GOAL_P99 = 2
 
-/** @returns the section of RESULTS.md: how fast a backlog is worked off, of endpoints that were away and of a deliverer that was. */
+/** @returns the section of RESULTS.md: time to drain a backlog after an outage of endpoints, and of the deliverer. */
 export async function bench({
   minutes = MINUTES,
   count = MINUTES * 60 * PER_SECOND,
@@ -53,7 +53,7 @@ function report({ outage, restart, minutes, perSecond }: Drained): string {
       ],
       [row('endpoints were away', outage), row('the deliverer was away', restart)],
     ),
-    `Fresh calls to the other endpoints while the backlog of those that were away is worked off, in parts of ${minutes * 6} s:`,
+    `Fresh calls to the other endpoints while the backlog is drained, in parts of ${minutes * 6} s:`,
     markdownTable(
       ['', 'in time', 'p50 ms', 'p99 ms', 'ratio', 'goal'],
       [
@@ -65,16 +65,16 @@ function report({ outage, restart, minutes, perSecond }: Drained): string {
 their partition, so none is faster until it is worked off, whether the goal is reached or not.`,
     verdict([
       {
-        what: 'the rate after endpoints were away, in times of the arrivals,',
+        what: 'the drain rate after endpoints were away, relative to arrivals,',
         is: times(outage),
         atLeast: GOAL,
       },
       {
-        what: 'the rate after the deliverer was away, in times of the arrivals,',
+        what: 'the drain rate after the deliverer was away, relative to arrivals,',
         is: times(restart),
         atLeast: GOAL,
       },
-      { what: "fresh calls' p99, in times of that before,", is: p99Ratio, atMost: GOAL_P99 },
+      { what: "fresh calls' p99, relative to that before,", is: p99Ratio, atMost: GOAL_P99 },
     ]),
   ].join('\n\n')
 }

@@ -12,10 +12,12 @@ const PER_SECOND = 1_000
 const WARM_MS = 15_000
 const STRAIGHT_WARM_MS = 5_000
 const MEASURE_MS = 30_000
-/** Of the time for the search: as much is measured at each rate. */
+/** Each rate is measured for this share of the search time. */
 const TRY_SHARE = 1 / 20
 
-/** @returns the section of RESULTS.md: from a call to its arrival at a steady rate, and the highest rate that two cores keep up. */
+/**
+ * @returns the section of RESULTS.md: latency from call to arrival at a steady rate, and the highest rate on two cores.
+ */
 export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -31,7 +33,7 @@ export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> 
   return report(all, await search(stack, minutes * 60_000))
 }
 
-/** Tries rates until the highest that holds is found, or the time is over. */
+/** Tries rates until the highest sustainable one is found, or the time is over. */
 async function search(stack: Stack, limitMs: number): Promise<{ tries: Run[]; found: Found; forMs: number }> {
   const until = performance.now() + limitMs
   const forMs = limitMs * TRY_SHARE
@@ -45,7 +47,7 @@ async function search(stack: Stack, limitMs: number): Promise<{ tries: Run[]; fo
   return { tries, found, forMs }
 }
 
-/** A rate holds when 99 of 100 calls arrive within that time, and no request is refused. */
+/** A rate is sustained when 99 of 100 calls arrive within this time and no request is refused. */
 const HELD_MS = 250
 const GOAL_MS = 50
 
@@ -75,8 +77,8 @@ earlier on a machine like this one, with load and receiver on the same two cores
 
 const bound = ({ failed }: Found) =>
   failed === undefined
-    ? 'and no higher rate was tried'
-    : `and ${failed.toLocaleString('en-US')} were not: what lies between was not tried`
+    ? 'and no higher rate was measured'
+    : `and ${failed.toLocaleString('en-US')} were not; rates in between were not measured`
 
 function steadyTable(rounds: readonly Round[]): string {
   const of = (pick: (round: Round) => WindowReport) => rounds.map(pick)

@@ -11,7 +11,7 @@ import { cpuSeconds, machineSeconds } from '../stack/process.ts'
 
 export type Rate = { perSecond: number; warmMs: number; forMs: number }
 
-/** What came of calls at a rate. `us`: microseconds of CPU per call, of the four processes together and of Kafka. */
+/** Results of calls at a rate. `us`: microseconds of CPU per call, of the four processes together and of Kafka. */
 export type Run = WindowReport & {
   perSecond: number
   errors: number
@@ -19,7 +19,7 @@ export type Run = WindowReport & {
   idleShare: number
 }
 
-/** All four processes, on topics of their own; all endpoints are healthy. */
+/** All four processes, on separate topics, with healthy endpoints. */
 export async function runThrough(stack: Stack, rate: Rate): Promise<Run> {
   await using closing = new AsyncDisposableStack()
   const pipeline = closing.use(await startPipeline(stack, ENDPOINTS))
@@ -49,7 +49,7 @@ export async function runThrough(stack: Stack, rate: Rate): Promise<Run> {
   return run
 }
 
-/** The same calls at the same rate, straight to one of the endpoints. */
+/** The same calls at the same rate, sent straight to one endpoint. */
 export async function runStraight({ perSecond, warmMs, forMs }: Rate, endpoints: Endpoints) {
   const fromUs = nowUs() + 1e6
   const window = { fromUs: fromUs + warmMs * 1_000, toUs: fromUs + (warmMs + forMs) * 1_000 }
@@ -69,7 +69,7 @@ export async function runStraight({ perSecond, warmMs, forMs }: Rate, endpoints:
 async function reportOf(endpoints: Endpoints, toUs: number): Promise<WindowReport> {
   await sleepUntil(toUs + GRACE_US)
   const [report] = (await endpoints.report()).windows
-  if (!report) throw new Error('the endpoints have no report')
+  if (!report) throw new Error('the endpoints sent no report')
   return report
 }
 

@@ -14,7 +14,7 @@ import { machineSeconds } from '../stack/process.ts'
 const GOAL_SECONDS = 10
 const ROUNDS = 5
 const LIMIT_MS = 120_000
-/** Whatever has the usual ones. */
+/** Any free port, as the default ones may be in use. */
 const FREE_PORTS = {
   INGEST_PORT: '0',
   CONTROL_PORT: '0',
@@ -24,10 +24,10 @@ const FREE_PORTS = {
   CONTROL_METRICS_PORT: '0',
 }
 
-/** Seconds until it is ready, and the share of the cores that was idle meanwhile. */
+/** Seconds until ready, and the idle share of the cores meanwhile. */
 type Start = { seconds: number; idleShare: number }
 
-/** @returns the section of RESULTS.md: how long `npm start` takes on a data folder that is there, beside Kafka alone. */
+/** @returns the section of RESULTS.md: start time of `npm start` with an existing data folder, against Kafka alone. */
 export async function bench({ rounds = ROUNDS } = {}): Promise<string> {
   const folder = await scratchFolder('start')
   const kafka = await kafkaAlone(join(folder, 'kafka-alone'))
@@ -39,7 +39,7 @@ export async function bench({ rounds = ROUNDS } = {}): Promise<string> {
   return report(first, again)
 }
 
-/** What was started, ready; to be ended. */
+/** A started system that is ready. */
 type Ready = { end(): Promise<unknown> }
 
 async function timed(name: string, start: () => Promise<Ready>): Promise<Start> {
@@ -52,7 +52,7 @@ async function timed(name: string, start: () => Promise<Ready>): Promise<Start> 
   return { seconds, idleShare: (now.idle - machine.idle) / (now.all - machine.all) }
 }
 
-/** With the flags that `npm start` gives it, those of its class archive among them. */
+/** Kafka with the flags and the class archive of `npm start`. */
 async function kafkaAlone(directory: string): Promise<() => Promise<Ready>> {
   const java = await findJava(process.env)
   const cache = await cacheFolder(process.env)
@@ -65,7 +65,7 @@ async function kafkaAlone(directory: string): Promise<() => Promise<Ready>> {
 }
 
 async function npmStart(data: string): Promise<Ready> {
-  const said: string[] = []
+  const printed: string[] = []
   const ready = Promise.withResolvers<'ready'>()
   const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...own } = process.env
   const tied = spawnChild('npm', {
@@ -73,13 +73,13 @@ async function npmStart(data: string): Promise<Ready> {
     cwd: ROOT,
     env: { ...own, ...FREE_PORTS, SLUICE_DATA: data },
     onLine(line) {
-      said.push(line)
+      printed.push(line)
       if (line === 'sluice ready') ready.resolve('ready')
     },
   })
   const timer = setTimeout(() => void tied.kill(), LIMIT_MS)
   const result = await Promise.race([ready.promise, tied.exited]).finally(() => clearTimeout(timer))
-  if (result !== 'ready') throw new Error(`npm start does not get ready:\n${said.slice(-20).join('\n')}`)
+  if (result !== 'ready') throw new Error(`npm start did not become ready:\n${printed.slice(-20).join('\n')}`)
   return { end: () => tied.stop(30_000) }
 }
 

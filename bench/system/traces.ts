@@ -8,10 +8,10 @@ import { startSink } from '../receivers/sink-process.ts'
 import { forkScript } from '../stack/forked.ts'
 import { cpuSeconds, MB, rssBytes } from '../stack/process.ts'
 
-/** Longer than spans wait to be exported: those of the line before have come by then. */
+/** Longer than spans wait to be exported, so that those of the previous case have arrived. */
 const WARM_MS = 6_000
 const MEASURE_MS = 6_000
-/** What the compilers take, and what grows to its size. */
+/** For compilation, and for buffers to reach their size. */
 const FIRST_MS = 15_000
 
 const ON = { OTEL_TRACES_EXPORTER: 'otlp' }
@@ -26,10 +26,10 @@ const loads = [
 
 const ROLES = ['ingest', 'router', 'deliverer'] as const
 type Line = { url: string; pids: Readonly<Record<(typeof ROLES)[number], number>> }
-/** Of an event: microseconds of CPU of each process, and bytes that were exported. */
+/** Per event: microseconds of CPU of each process, and exported bytes. */
 type Cost = Record<(typeof ROLES)[number] | 'bytes', number>
 
-/** @returns the section of RESULTS.md: what traces cost, off, for one call in a hundred, and for all. */
+/** @returns the section of RESULTS.md: cost of traces: off, for one call in a hundred, and for all. */
 export async function bench({ rounds = 4 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -39,7 +39,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   )
   const endpoint = `http://127.0.0.1:${await collector.next<number>()}`
   const lines = new Map<Mode, Line>()
-  for (const mode of Object.keys(modes) as Mode[]) // its own keys
+  for (const mode of Object.keys(modes) as Mode[])
     lines.set(mode, await startLine(stack, closing, { webhook: sink.port, env: envOf(mode, endpoint) }))
   const tables: string[] = []
   for (const load of loads) {
@@ -67,7 +67,7 @@ async function startLine(
   const plain = await prepareSystem({ ...stack, sources })
   const url = `http://127.0.0.1:${webhook}/webhook`
   await putDestinations(plain, [{ id: 'bench', sourceId: 'bench', url }])
-  // the load sends the same thousand calls over and over
+  // the load repeats the same thousand calls
   const system = { ...plain, env: { ...plain.env, DEDUP_WINDOW: '10ms', ...env } }
   const [ingest, router, deliverer] = await Promise.all([
     startRole('ingest', system),

@@ -99,8 +99,9 @@ export async function request<T>(api: Api, what: ApiRequest, shape: z.ZodType<T>
 }
 
 /**
- * Sends a request whose body has an id, so that it can be repeated safely. If it may have been accepted despite an error, the
- * message says how to repeat it. @throws CliError as `request`
+ * Sends a request whose body has an id, so that it can be repeated safely. If it may have been accepted despite an
+ * error, the message says how to repeat it.
+ * @throws CliError as `request`
  */
 export async function requestOnce<T>(
   api: Api,

@@ -55,7 +55,7 @@ export function timeOf(text: string | undefined, now: number): string | undefine
   )
 }
 
-/** Replaces commander's own help, which for `help replay start` shows only `replay`. */
+/** Replaces commander's help, which shows only `replay` for `help replay start`. */
 export function addHelp({ program }: Pick<Cli, 'program'>): void {
   program
     .command('help')

@@ -30,7 +30,7 @@ export function declare(
   const found = parsed.flatMap(({ documents }) => documents).map(recordsIn)
   const records = found.flatMap((document) => document.records)
   const faults = [...parsed, ...found].flatMap((each) => each.faults)
-  // a missing variable already has a fault: do not report its text as well
+  // a missing variable is already reported: skip the fault of its text
   const known = new Set(faults.map(({ place }) => JSON.stringify(place)))
   faults.push(...records.flatMap(shapeFaults).filter(({ place }) => !known.has(JSON.stringify(place))))
   faults.push(...repeated(records))

@@ -32,8 +32,8 @@ const shown = (field: string, value: unknown) =>
 
 /** A list of plain values is one field; an empty object has no field. */
 function leaves(record: object): Map<string, unknown> {
-  const own = Object.entries(record).filter(([name, value]) => !STAMPS.has(name) && value !== undefined)
-  return new Map(own.flatMap(([name, value]) => leavesOf(name, value)))
+  const fields = Object.entries(record).filter(([name, value]) => !STAMPS.has(name) && value !== undefined)
+  return new Map(fields.flatMap(([name, value]) => leavesOf(name, value)))
 }
 
 function leavesOf(field: string, value: unknown): [string, unknown][] {

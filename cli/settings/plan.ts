@@ -61,8 +61,8 @@ export async function planNow(
 }
 
 /**
- * The records that need a dry run: those that would be written, or might be because of their secrets. A record that does not
- * change must not block the rest, even if the API would reject it today.
+ * The records that need a dry run: those to be written, or possibly, depending on their secrets. An unchanged record
+ * must not block the rest, even if the API would reject it today.
  */
 function needDryRun(
   declaration: Declaration,

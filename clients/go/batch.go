@@ -54,8 +54,8 @@ func (b *batch) add(call []byte) {
 	b.ends = append(b.ends, len(b.body))
 }
 
-// seal completes the body, for each attempt anew: the service treats the difference between sentAt and its own clock as this
-// machine's clock error. Nothing can be added afterwards.
+// seal completes the body, separately for each attempt: the service treats the difference between sentAt and its own
+// clock as this machine's clock error. Nothing can be added afterwards.
 func (b *batch) seal(sentAt time.Time) {
 	b.body = append(b.body[:b.ends[len(b.ends)-1]], bodySentAt...)
 	b.body = sentAt.UTC().AppendFormat(b.body, timeForm)

@@ -19,9 +19,9 @@ export function isQueueFull(facts: QueueFacts): boolean {
 }
 
 /**
- * As much as the lane has room left, so one webhook gets half, two get a third each, and some is always left (dynamic
- * thresholds, as in switches with a shared buffer); at least what the webhook lately answered in a quarter of a second.
- * A webhook in trouble gets one.
+ * A webhook may use as much as the room left in the lane: one webhook gets half, two get a third each, and some is
+ * always left (dynamic thresholds, as in switches with a shared buffer). It gets at least what it recently answered in
+ * a quarter of a second. A webhook in trouble gets one.
  */
 function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
   if (inTrouble) return waiting.posts < room.posts ? 1 : 0
@@ -46,10 +46,10 @@ const MOST = 3 / 4
 const LONGEST_REST_MS = 100
 
 /**
- * Enough waits for a webhook when there are twice its cap plus what it answers in 50 ms. More should stay in Kafka when
- * deferring would not be faster: the webhook is fast (as a new one is taken to be), or nearly all that a busy process
- * works for, or a busy process cannot fill its cap.
- * @returns ms until half of enough waits; 0 to defer the rest.
+ * A webhook has enough waiting at twice its cap plus its answers in 50 ms. The rest should stay in Kafka when deferring
+ * would not be faster: the webhook is fast (new ones count as fast), or takes nearly all work of a busy process, or a
+ * busy process cannot fill its cap.
+ * @returns ms until half of this is left; 0 to defer the rest.
  */
 export function restFor(queue: WebhookQueue, lane: LaneSpeed, now: number): number {
   const { jobs, cap, createdAt } = queue

@@ -15,7 +15,7 @@ export const hostLimits = (slots: number, room: { posts: number; bytes: number }
 
 /** New webhooks get a chance even while others of their host hang. */
 const TRIALS = { perSecond: 20, burst: 2 }
-/** A little more than the webhooks of one host are probed together (webhooks.ts). */
+/** Slightly more than the webhooks of one host are probed together (webhooks.ts). */
 const PROBES = { perSecond: 40, burst: 8 }
 const SHRINKS_TO = 7 / 8
 const SILENT_MS = 1_000
@@ -56,7 +56,7 @@ const hasAnswered = ({ webhook }: WebhookQueue) => webhook.answeredAt > Number.N
 /** It has just answered, so the silence of other webhooks on its host says nothing about it. */
 export const isAnswering = ({ webhook }: WebhookQueue, now: number) => now - webhook.answeredAt <= SILENT_MS
 
-/** It has answered since the webhook that has been silent for longest was heard from. */
+/** It has answered since the longest-silent webhook was last heard from. */
 const isUnharmed = (queue: WebhookQueue, now: number) =>
   isAnswering(queue, now) && queue.webhook.answeredAt > awaitingSince(queue.share)
 
@@ -82,7 +82,7 @@ export function hostAllows(queue: WebhookQueue, now: number): boolean {
 
 /**
  * The reserve is for webhooks that keep answering while others hang. Half of it is also for webhooks with nothing in
- * flight beside busy ones.
+ * flight next to busy ones.
  */
 function isAllowedReserve(queue: WebhookQueue, now: number): boolean {
   const { prompt, limits, trials } = queue.share
@@ -120,11 +120,11 @@ export function isBlockedByHost(queue: WebhookQueue, now: number): boolean {
   return now - awaitingSince(queue.share) > SILENT_MS
 }
 
-/** As much waits for the host as may, and this webhook has not answered within the last second. */
+/** The host's waiting room is used up, and this webhook has not answered within the last second. */
 export function isCrowded(queue: WebhookQueue, now: number): boolean {
   const { waiting, waitingBytes, limits } = queue.share
   if (isAnswering(queue, now)) return false
-  // the first POST of a webhook has twice the room, as others may have taken all of it
+  // a webhook's first POST has twice the room, as others may have taken all of it
   const most = queue.jobs.length() === 0 ? limits.waiting * 2 : limits.waiting
   return waiting >= most || waitingBytes >= limits.waitingBytes
 }
@@ -162,7 +162,7 @@ export function endInShare(queue: WebhookQueue, { ended, hasOthers }: Ending): v
   if (!hasOthers) forget(queue)
 }
 
-/** The connection of one of the webhook's POSTs is free. @param isIdle none of its POSTs is in flight any more. */
+/** One of the webhook's connections is free. @param isIdle none of its POSTs is in flight any more. */
 export function leaveShare(queue: WebhookQueue, { as, isIdle }: { as: EnteredAs; isIdle: boolean }): void {
   if (as !== 'answering') queue.share.unproven -= 1
   if (as === 'failing') queue.share.failing -= 1

@@ -33,7 +33,7 @@ import {
 export type Lane = {
   /** Queues a POST, or says why not. POSTs to one webhook begin in the order in which they came. */
   offer(target: WebhookTarget, job: Job): Refusal | undefined
-  /** So much waits in all that nothing more should come for a moment. */
+  /** The lane is so full that the consumers should pause. */
   isFull(): boolean
   pressure(target: WebhookTarget): Pressure | undefined
   tidy(): void
@@ -44,8 +44,8 @@ export type Lane = {
 }
 
 /**
- * For `restMs` no more deliveries should come for a webhook; if `isFull`, not even the present one. They wait in Kafka,
- * because deferring them would not be faster.
+ * For `restMs` no more deliveries for a webhook should come. If `isFull`, this includes the present one. They wait in
+ * Kafka, because deferring them would not be faster.
  */
 export type Pressure = { restMs: number; isFull: boolean }
 
@@ -57,13 +57,13 @@ export type LaneOptions = {
   now: () => number
 }
 
-/** What may wait in a lane. It can be up to twice as many POSTs, because each webhook may always have a few. */
+/** Room for waiting POSTs. Up to twice as many may wait, because each webhook may always have a few. */
 const ROOM = { posts: 4_096, bytes: 32 * 1024 * 1024 }
-/** What waits longer is deferred, because its record holds back the commits of its partition. */
+/** POSTs that wait longer are deferred, because their records hold back the commits of their partitions. */
 const MAX_WAIT_MS = 5_000
-/** No more of the time between two ticks counts as waiting: POSTs did not wait because the process was stopped. */
+/** Of a longer gap between two ticks only this counts as waiting: the process was stopped. */
 const LONGEST_TICK_MS = 500
-/** How many blocked queues of one host are checked at once. One may have no room while a later one does. */
+/** How many blocked queues of one host are checked at once. Queues behind one without room may have some. */
 const MAX_CHECKED = 64
 
 export const createLane = (options: LaneOptions): Lane => new SlotLane(options)
@@ -186,7 +186,7 @@ class SlotLane implements Lane {
     this.#pump()
   }
 
-  /** Lets queues that wait for their host be scheduled again, as long as it has room. */
+  /** Reschedules queues that wait for their host, as long as it has room. */
   #admitBlocked(share: HostShare, now: number): void {
     let left = MAX_CHECKED
     for (const queue of share.blocked.known) {
@@ -198,7 +198,7 @@ class SlotLane implements Lane {
     if (!hasBlocked(share)) this.#withBlocked.delete(share)
   }
 
-  /** @returns false if it still waits for its host; it then keeps its place. */
+  /** @returns false if it must keep waiting for its host; it then keeps its place. */
   #unblock(queue: WebhookQueue, now: number): boolean {
     if (queue.jobs.length() > 0 && waitsFor(queue, now) === 'host') {
       if (!isFailingWebhook(queue, now)) return false
@@ -209,13 +209,13 @@ class SlotLane implements Lane {
     return true
   }
 
-  /** The host has no room for failing webhooks: this one is only probed from now on, as the others are. */
+  /** The host has no room for failing webhooks: like the others, this one is only probed from now on. */
   #openBreaker(queue: WebhookQueue, now: number): void {
     while (queue.jobs.length() > 0) this.#backlog.take(queue)?.defer(refusal(queue, 'queue_full', now))
     this.#webhooks.open(queue.webhook, now)
   }
 
-  /** A breaker has opened: defers all that waits for the webhook, or for all webhooks of the host. */
+  /** After a breaker has opened, defers all POSTs that wait for the webhook, or for all webhooks of the host. */
   #empty(of: WebhookState | HostState): void {
     const concerned = 'key' in of ? [this.#queues.known(of)] : this.#queuesOf(of)
     for (const queue of concerned) {

@@ -2,7 +2,7 @@ import { block } from './host-share.ts'
 import type { Job, QueuedJob, Standing, WebhookQueue } from './state.ts'
 import { mayBegin, standing, waitsFor } from './webhook-queue.ts'
 
-/** Chooses the webhook whose POST begins next: round robin, those that answer soon first, except every eighth time. */
+/** Chooses the webhook of the next POST: round robin, prompt ones first, except every eighth time. */
 export type Scheduler = {
   /** Lists the queue if it may begin a POST. If its host has no room, lists it there as blocked. */
   add(queue: WebhookQueue, now: number): void
@@ -10,7 +10,7 @@ export type Scheduler = {
 }
 
 const ORDER = ['prompt', 'slow', 'doubtful'] as const
-/** Otherwise a doubtful webhook would never be tested again while others use every slot. */
+/** Without this, doubtful webhooks would never be tested while others use every slot. */
 const EIGHTH = ['doubtful', 'slow', 'prompt'] as const
 
 export function createScheduler(): Scheduler {

@@ -12,10 +12,10 @@ export type Slot = {
 export type PromptCount = { prompt: number }
 
 const LATE_MS = 1_000
-/** The part of the budget that all doubtful webhooks together may use. */
+/** Share of the budget for all doubtful webhooks together. */
 const DOUBTFUL = 1 / 4
 /**
- * Slow webhooks begin at most this part of the budget a second, and this part at once, as their answers come in bursts:
+ * Shares of the budget that slow webhooks may begin per second and at once, as their answers come in bursts. This is
  * more than they can use (each POST takes half a second or longer), in steps too small to delay a prompt POST.
  */
 const SLOW_PER_SECOND = 5 / 2
@@ -23,8 +23,8 @@ const SLOW_AT_ONCE = 1 / 64
 
 /**
  * A lane's budget, once for prompt POSTs and once for late ones. A prompt POST becomes late after a second if a late
- * slot is free, so webhooks that die return their slots after one second, not after the five of a timeout. Doubtful
- * webhooks get a quarter of the budget and leave half of the late slots to slow webhooks, whose POSTs are late at once.
+ * slot is free, so dying webhooks return their slots after one second instead of a timeout of five. Doubtful webhooks
+ * get a quarter of the budget and leave half of the late slots to slow webhooks, whose POSTs are late at once.
  */
 export class Slots {
   readonly #budget: number

@@ -5,7 +5,7 @@ import type { TokenBucket } from '../../process/token-bucket.ts'
 /** Why a POST is deferred. */
 export type DeferCode = 'breaker_open' | 'queue_full'
 
-/** `waitMs`: how long it makes sense to wait at most. */
+/** `waitMs`: the longest useful wait. */
 export type Refusal = { code: DeferCode; waitMs: number }
 
 /** A job's slot while its POST is in flight. */
@@ -38,7 +38,7 @@ export type Job = {
  */
 export type QueuedJob = { job: Job; since: number; isProbe: boolean; isUnproven: boolean }
 
-/** First in, first out. Taking costs the same however long it is. */
+/** First in, first out, in constant time. */
 export type Fifo<T> = {
   push(item: T): void
   first(): T | undefined
@@ -89,8 +89,8 @@ export type WebhookQueue = {
 }
 
 /**
- * What all webhooks of one host take of a lane together, whatever their own limits: a host with a thousand hanging
- * webhooks takes no more than one webhook may, and does not delay those that answer (docs/decisions/009).
+ * What all webhooks of one host use of a lane together. A host with a thousand hanging webhooks uses no more than a
+ * single webhook may, and does not delay webhooks that answer (docs/decisions/009).
  */
 export type HostShare = {
   /** POSTs in flight that hold a prompt slot (slots.ts). */

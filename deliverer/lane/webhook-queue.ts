@@ -4,10 +4,10 @@ import { createHostShare, hostAllows, isBlockedByHost, rollShareWindow } from '.
 import { createFifo, type HostLimits, type HostShare, type Standing, type WebhookQueue } from './state.ts'
 
 const SILENT_MS = 1_000
-/** As long as an answer may take. A webhook in trouble that gets POSTs has failed at least once within this time. */
+/** The longest time of an answer. A webhook in trouble that gets POSTs has failed at least once within this time. */
 const FRESH_MS = 5_000
 const SLOW_MS = 500
-/** How long answers and peaks are counted before they become the last window's. */
+/** Length of a window for counting answers and peaks. */
 export const WINDOW_MS = 1_000
 
 type QueuesParts = { webhooks: Pick<Webhooks, 'of'>; limits: HostLimits; withBlocked: Set<HostShare> }
@@ -66,8 +66,8 @@ export const createWebhookQueue = (webhook: WebhookState, share: HostShare, now:
 })
 
 /**
- * A POST was queued. A slow webhook's cap grows with what comes for it: its answers come as close together as its POSTs
- * began, and would double each burst.
+ * A POST was queued. A slow webhook's cap grows with its queue: its answers are as close together as its POSTs began,
+ * so growing with them would double each burst.
  * @param most the highest cap.
  */
 export function onQueued(queue: WebhookQueue, most: number, now: number): void {
@@ -75,11 +75,11 @@ export function onQueued(queue: WebhookQueue, most: number, now: number): void {
   queue.cap = capAfterUse(queue.cap, { inFlight: queue.inFlight + queue.jobs.length(), most })
 }
 
-/** A silent webhook gets no more POSTs until it is heard from, so one that dies takes at most a second's worth. */
+/** A silent webhook gets no more POSTs until it is heard from, so a dying one takes at most a second's worth. */
 export const mayBegin = (queue: WebhookQueue, now: number) =>
   queue.jobs.length() > 0 && waitsFor(queue, now) === 'slot'
 
-/** The next POST waits for an answer to those in flight, for one of them to end (`cap`), for its host, or for a slot. */
+/** What the next POST waits for: an answer to one in flight, the end of one (`cap`), its host, or a slot. */
 export type WaitsFor = 'answer' | 'cap' | 'host' | 'slot'
 
 export function waitsFor(queue: WebhookQueue, now: number): WaitsFor {
@@ -150,9 +150,9 @@ const isFailing = ({ failingSince = Number.POSITIVE_INFINITY, failedAt = 0 }: Br
   now - failingSince > SILENT_MS && now - failedAt <= FRESH_MS
 
 /**
- * The cap is how many POSTs one webhook may have in flight in a lane. It grows by one with each answer while it is used
- * up, so it doubles in the time of one exchange, and shrinks by an eighth with each timeout. Where a share p of POSTs
- * times out it settles near 8(1 - p)/p: 400 at 2 %, 72 at 10 %, 8 at half (docs/decisions/009).
+ * The cap limits a webhook's POSTs in flight in a lane. While used up it grows by one with each answer, so it doubles
+ * in the time of one exchange. It shrinks by an eighth with each timeout. If a share p of POSTs times out it settles
+ * near 8(1 - p)/p: 400 at 2 %, 72 at 10 %, 8 at half (docs/decisions/009).
  */
 export const MIN_CAP = 4
 

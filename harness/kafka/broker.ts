@@ -13,51 +13,51 @@ import { scratchFolder } from '../scratch.ts'
 import { imageOf, type OffsetRange } from './disk.ts'
 import { kafkaParts } from './stack.ts'
 
-/** A broker that can be killed and started again, on the same port with the same data. */
+/** A broker that can be killed and restarted on the same port with the same data. */
 export type OwnBroker = {
   now: Broker
   /** @param awayMs how long it is down. */
   restart(how: 'kill' | 'stop', awayMs?: number): Promise<void>
   /**
-   * Copies what the disk holds of these topics (as named on the broker). @returns a function that cuts the power: it kills the
-   * broker, puts the copies back, starts the broker again, and returns the records that are gone.
+   * Copies the log files of these topics (as named on the broker). @returns a function that simulates a power cut: it
+   * kills the broker, restores the copies, restarts the broker, and returns the lost records.
    */
   diskImage(topics: readonly string[]): Promise<() => Promise<OffsetRange[]>>
   /** Kills it and removes its folder. */
   close(): Promise<void>
 }
 
-/** @param more ports, listeners and users beside the defaults. */
+/** @param more extra ports, listeners and users. */
 export async function startOwnBroker(
   more: Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> = {},
 ): Promise<OwnBroker> {
   const folder = await scratchFolder('broker')
   const directory = join(folder, 'kafka')
-  const own = {
+  const current = {
     now: await startBroker({ directory, ...(await kafkaParts()), ...more }),
     async restart(how: 'kill' | 'stop', awayMs = 0) {
-      await own.now[how]()
+      await current.now[how]()
       await sleep(awayMs)
-      own.now = await startAgain(own.now)
+      current.now = await startAgain(current.now)
     },
     async diskImage(topics: readonly string[]) {
       const restore = await imageOf(directory, topics)
       return async () => {
-        await own.now.kill()
+        await current.now.kill()
         const lost = await restore()
-        own.now = await startAgain(own.now)
+        current.now = await startAgain(current.now)
         return lost
       }
     },
     async close() {
-      await own.now.kill()
+      await current.now.kill()
       await rm(folder, { recursive: true, force: true })
     },
   }
-  return own
+  return current
 }
 
-/** Tries again, as a supervisor would: on a machine that is short of CPU Kafka may end at its start. */
+/** Retries like a supervisor: Kafka may exit at its start on a machine short of CPU. */
 const startAgain = (broker: Broker): Promise<Broker> =>
   pRetry(() => broker.restart(), {
     retries: 5,
@@ -66,7 +66,7 @@ const startAgain = (broker: Broker): Promise<Broker> =>
   })
 
 export type OwnCluster = Cluster & {
-  /** Each broker's data. */
+  /** The data folder of each broker. */
   folders: readonly string[]
   /** Kills them and removes their folders. */
   close(): Promise<void>
@@ -74,7 +74,7 @@ export type OwnCluster = Cluster & {
 
 const NODES = 3
 
-/** Three brokers with a copy of each topic on each. */
+/** Three brokers with a replica of each topic on each. */
 export async function startOwnCluster(): Promise<OwnCluster> {
   const folder = await scratchFolder('cluster')
   const cluster = await startCluster({ nodes: NODES, directory: folder, ...(await kafkaParts()) })

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 export type OffsetRange = { topic: string; partition: number; from: number; to: number }
 
 /**
- * Copies the logs of these topics, to lose later what was not synced to disk, as in a power cut.
- * @param directory the broker's; `topics`: as named on the broker.
- * @returns a function that puts the copies back while the broker is down, and returns what that removed.
+ * Copies the logs of these topics, so that a later power cut can lose what was not synced.
+ * @param directory of the broker. `topics`: as named on the broker.
+ * @returns a function that restores the copies while the broker is down, and returns the lost records.
  */
 export async function imageOf(
   directory: string,
@@ -31,7 +31,7 @@ export async function imageOf(
 
 export type End = { topic: string; partition: number; end: number }
 
-/** @returns where each partition of these topics ends on the disk of a broker that is down. */
+/** @returns the end of each partition of these topics on the disk of a stopped broker. */
 export async function endsOf(directory: string, topics: readonly string[]): Promise<End[]> {
   const data = join(directory, 'data')
   const names = await foldersOf(data, topics)
@@ -44,7 +44,7 @@ export async function endsOf(directory: string, topics: readonly string[]): Prom
   )
 }
 
-/** @returns what is in the logs of `before` and no longer in those of `after`. */
+/** @returns the records that `after` lacks. */
 export function goneBetween(before: readonly End[], after: readonly End[]): OffsetRange[] {
   return before.flatMap(({ topic, partition, end: to }) => {
     const from = after.find((each) => each.topic === topic && each.partition === partition)?.end ?? 0

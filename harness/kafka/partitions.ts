@@ -3,14 +3,14 @@ import { ConfigResourceTypes, ConfigSource } from '../../kafka/patches/kafkajs.t
 import type { Cluster } from '../../local/kafka/broker.ts'
 import { until } from '../until.ts'
 
-/** The partitions of a cluster: who leads them, and which copies are in sync. */
+/** The partitions of a cluster: their leaders and in-sync replicas. */
 export type Brokers = {
-  /** @returns how many partitions each broker leads, by index (not id). */
+  /** @returns the number of partitions that each broker leads, by index (not id). */
   leads(): Promise<number[]>
-  /** Resolves when all copies of all partitions are in sync. */
+  /** Resolves when all replicas of all partitions are in sync. */
   inSync(): Promise<void>
   /**
-   * Moves a topic to these brokers (ids), and lets any one of them take writes and lead, in sync or not.
+   * Moves a topic to these brokers (ids), and lets any single one take writes and lead, in sync or not.
    * @returns a function that undoes it.
    */
   weaken(topic: string, replicas: readonly number[]): Promise<() => Promise<void>>
@@ -37,16 +37,18 @@ export async function watchBrokers(
   }
   const place = (topic: string, partitionAssignment: { partition: number; replicas: number[] }[]) =>
     admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] })
-  /** The settings that were made for the topic itself. */
+  /** The topic's own settings, without defaults. */
   async function settings(topic: string): Promise<Record<string, string>> {
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
       resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
     })
-    const own = resources[0]?.configEntries.filter(
+    const topicSettings = resources[0]?.configEntries.filter(
       ({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG,
     )
-    return Object.fromEntries((own ?? []).map(({ configName, configValue }) => [configName, configValue]))
+    return Object.fromEntries(
+      (topicSettings ?? []).map(({ configName, configValue }) => [configName, configValue]),
+    )
   }
   const configure = (topic: string, entries: Readonly<Record<string, string>>) =>
     admin.alterConfigs({
@@ -71,7 +73,7 @@ export async function watchBrokers(
     },
     async weaken(topic, replicas) {
       const before = await ofTopic(topic)
-      const own = await settings(topic)
+      const topicSettings = await settings(topic)
       const isOn = async () => (await ofTopic(topic)).every(({ isr }) => isr.length === replicas.length)
       await place(
         topic,
@@ -79,9 +81,9 @@ export async function watchBrokers(
       )
       await until(isOn, { timeout: SYNC_MS, message: 'the topic has moved' })
       const weak = { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' }
-      await configure(topic, { ...own, ...weak })
+      await configure(topic, { ...topicSettings, ...weak })
       return async () => {
-        await configure(topic, own)
+        await configure(topic, topicSettings)
         await place(
           topic,
           before.map(({ partitionId, replicas }) => ({ partition: partitionId, replicas })),

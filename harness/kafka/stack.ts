@@ -9,7 +9,7 @@ import { scratchFolder } from '../scratch.ts'
 
 export type Stack = { brokers: string; brokerPid: number; registryUrl: string } & AsyncDisposable
 
-/** For downloads, which happen once. */
+/** Called during downloads, which happen once. */
 type OnProgress = (text: string) => void
 const toStderr: OnProgress = (text) => void process.stderr.write(`${text}\n`)
 
@@ -33,7 +33,10 @@ export async function startStack(): Promise<Stack> {
   }
 }
 
-/** What `startBroker` and `startCluster` need, found or downloaded. `jvmFlags` shorten the start of a broker. */
+/**
+ * The files that `startBroker` and `startCluster` need; downloads missing ones. `jvmFlags` speed up the start of a
+ * broker.
+ */
 export async function kafkaParts(onProgress: OnProgress = () => {}) {
   const java = await findJava(process.env)
   const cache = await cacheFolder(process.env)

@@ -17,7 +17,7 @@ export async function readAll(from: Connection, topic: string): Promise<ReadReco
   return found
 }
 
-/** The same, one record at a time: for topics that do not fit in memory. */
+/** Like `readAll`, one record at a time: for topics that do not fit in memory. */
 export async function readEach(
   from: Connection,
   topic: string,

@@ -40,8 +40,8 @@ export function accept(call: unknown, facts: Facts, type?: CallType): Accepted {
 }
 
 /**
- * Prints a call to measure it only if it may be too large. The body of a single call was measured: printed, it is at
- * most 4.4 times as large (`1e20,`), and with its integrations stored twice 288 KB, far below a record's 1 MB.
+ * Prints a call to measure it only if it may be too large. A single call's body was already measured. Printing makes it
+ * at most 4.4 times as large (`1e20,`); with its integrations stored twice that is 288 KB, far below a record's 1 MB.
  */
 function measure(call: JsonObject, most: number): Code | undefined {
   const bound = boundOf(call, CALL_LEVELS)
@@ -151,7 +151,7 @@ export function readColumns(call: JsonObject, shared: OfBatch): Columns | Code {
 export const contextIntegrations = (context: unknown): unknown =>
   isObject(context) ? (context.integrations ?? null) : null
 
-/** Merges the first level; the call's keys win. The caller refuses what is not an object. */
+/** Merges the first level; the call's keys win. The caller refuses values that are not objects. */
 function merge(shared: unknown, value: unknown): unknown {
   if (shared === null) return value
   if (value === null) return shared

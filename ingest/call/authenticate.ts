@@ -11,16 +11,16 @@ export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
-  /** As sent, before gzip is inflated. Default: the length of `body`. */
+  /** Size before gzip is inflated. Default: the length of `body`. */
   wireBytes?: number
   isPixel?: boolean
 }
 
 export type Sender = Pick<Source, 'id' | 'enabled' | 'rateLimit' | 'kind' | 'ip'>
-/** `unreadable`: no readable source has it, but an unreadable one may. */
+/** `unreadable`: no readable source has this key, but an unreadable one may. */
 export type SourceByWriteKey = (writeKey: string) => Sender | 'unreadable' | undefined
 
-/** A request from an enabled source, parsed. Its calls are not decided on yet. */
+/** A parsed request from an enabled source. Its calls are not checked yet. */
 export type Authenticated = Pick<Received, 'type' | 'isPixel'> & { source: Sender; parsed: Parsed }
 
 export type Unauthenticated = { refused: Code; sourceId: string | undefined }
@@ -55,7 +55,7 @@ export function sourceOf(
   return source.enabled ? source : { refused: 'source_disabled', sourceId: source.id }
 }
 
-/** How many calls a request counts as. A batch that is too large counts as the largest. */
+/** How many calls a request counts as. An oversized batch counts as one of the maximum size. */
 export function countCalls({ type, parsed }: Authenticated): number {
   if (type !== 'batch' || !parsed.ok || !isObject(parsed.value)) return 1
   const { batch } = parsed.value

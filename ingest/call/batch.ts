@@ -16,8 +16,8 @@ import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
 import { parseTime } from './time.ts'
 
 /**
- * Whether a call is about a suppressed user: by `userId`, or by the `previousId` of an alias, which would continue the
- * user. The call need not be valid, as a rejected one would be stored.
+ * Whether a call is about a suppressed user: by `userId`, or by the `previousId` of an alias, which would continue that
+ * user. Also checks invalid calls, as rejected calls are stored.
  * @param type of the route.
  */
 export function isSuppressed(call: unknown, users: Users, type?: CallType): boolean {
@@ -38,7 +38,7 @@ type Calls = {
 
 export type BatchBody = { value: unknown; bytes: number }
 
-/** Decides on each call of a batch separately. Only an invalid batch is refused as a whole. Never throws. */
+/** Decides on each call separately. Only an invalid batch is refused as a whole. Never throws. */
 export function acceptBatch(
   { value: body, bytes }: BatchBody,
   facts: Facts,
@@ -62,9 +62,9 @@ function acceptCalls(calls: readonly unknown[], facts: Facts, suppressed: Users 
       result.suppressed.push(typeOf(call))
       continue
     }
-    const one = accept(call, facts)
-    if (one.ok) result.events.push(one.event)
-    else result.rejected.push({ index, code: one.code, type: typeOf(call), call })
+    const accepted = accept(call, facts)
+    if (accepted.ok) result.events.push(accepted.event)
+    else result.rejected.push({ index, code: accepted.code, type: typeOf(call), call })
   }
   return result
 }

@@ -15,7 +15,7 @@ export type Known = Omit<Facts, 'sourceId' | 'shared' | 'addressRule'> & {
 
 export type Rejection = { type: StatedType; code: Code; record: Rejected }
 
-/** What is done with a request. The answer is sent once Kafka has `events` and `rejected`. */
+/** What to do with a request. It is answered once Kafka has `events` and `rejected`. */
 export type Decision = {
   answer: Answer
   /** Undefined when no source has its write key. */
@@ -63,7 +63,7 @@ function decideBatch(parsed: Parsed, facts: Facts, suppressed: Users | undefined
   }
 }
 
-/** Stores the whole batch, unless it may contain suppressed users, of whom nothing may be stored. */
+/** Stores the whole batch, unless it may contain suppressed users, whose data must not be stored. */
 function refuseBatch(
   code: Code,
   { parsed, facts, suppressed }: { parsed: Parsed; facts: Facts; suppressed: Users | undefined },

@@ -30,7 +30,7 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** The most bytes of one character: an escape such as \u001f. */
 const CHARACTER = 6
-/** More than any number, true, false or null takes, with a comma. */
+/** More bytes than any number, true, false or null takes, including a comma. */
 const SCALAR = 26
 
 /**
@@ -46,7 +46,7 @@ export function boundOf(value: unknown, levels: number): number {
     for (const item of value) sum += boundOf(item, levels - 1)
     return sum
   }
-  // an object of JSON.parse inherits nothing that for..in could show
+  // objects of JSON.parse have no inherited keys that for..in could visit
   for (const key in value) sum += key.length * CHARACTER + 3 + boundOf((value as JsonObject)[key], levels - 1)
   return sum
 }

@@ -24,7 +24,7 @@ export const CUT = 'cut'
 
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
 
-/** Reads a body as it was sent. Its memory counts on the lease. */
+/** Reads a body as sent. Its memory counts on the lease. */
 export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
   switch (encodingOf(exchange.request.headers['content-encoding'])) {
     case 'none':
@@ -49,8 +49,8 @@ export function unpack(
 }
 
 /**
- * Reads and discards a body, so that the connection can be reused. Stops at `most` bytes, and does not begin when the
- * client asks first whether to send it.
+ * Reads and discards a body, so that the connection can be reused. Stops after `most` bytes. Does not start if the
+ * client sent Expect.
  */
 export function drain(exchange: Exchange, most: number): Promise<'gone' | 'over'> {
   const { expect, 'content-length': length } = exchange.request.headers
@@ -83,14 +83,14 @@ function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Bo
   )
 }
 
-/** Joins chunks as they arrive: kept separately, each takes a kilobyte, even for a single byte (measured). */
+/** Joins chunks as they arrive: kept separately, each takes a kilobyte, even for one byte (measured). */
 function createChunks() {
   let bytes: Buffer = Buffer.alloc(0)
   let size = 0
   return {
     size: () => size,
     add(chunk: Buffer): void {
-      // a first chunk is used as it is, unless it is a view of a larger buffer, which it would keep in memory
+      // a first chunk is not copied, unless it is a view that would keep a larger buffer in memory
       if (size === 0 && chunk.buffer.byteLength === chunk.length) bytes = chunk
       else {
         if (size + chunk.length > bytes.length) {
@@ -110,7 +110,7 @@ function createChunks() {
   }
 }
 
-/** Each larger buffer has this many times the bytes so far, so that few copies are made. */
+/** Growth factor of the buffer, so that few copies are made. */
 const GROWTH = 1.5
 
 export type End = Code | 'gone' | 'end'

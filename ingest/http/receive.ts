@@ -44,7 +44,9 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
 
   type Pending = { answer: Promise<Answer> }
 
-  /** Holds the body only until its calls are decided on. What they became waits in the producer, which has its own bound. */
+  /**
+   * Holds the body only until its calls are decided on. Their records wait in the producer, which has its own limit.
+   */
   async function begin(
     request: FastifyRequest,
     { raw: response }: FastifyReply,
@@ -104,14 +106,14 @@ const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA
 
 const HEADERS = { ...CORS, 'content-type': 'image/gif', 'cache-control': 'no-store, max-age=0' }
 
-/** The page gets its image, whatever becomes of the call. */
+/** The page always gets its image, even if the call is rejected. */
 export function sendPixel(reply: FastifyReply): void {
   closeAtEnd(reply)
   forgetHeaders(reply.request.raw)
   reply.code(200).headers(HEADERS).send(GIF)
 }
 
-/** Ingests the call in a pixel's URL. @returns the code that another route would answer. */
+/** Ingests the call in a pixel's URL. @returns the code that the other routes would answer. */
 export async function ingestPixel(
   { params, query, headers, ip, raw }: Pick<FastifyRequest, 'params' | 'query' | 'headers' | 'ip' | 'raw'>,
   { ingest, precheck, memory, meter }: Pick<ReceiveOptions, 'ingest' | 'precheck' | 'memory' | 'meter'>,

@@ -23,7 +23,7 @@ export function createRespond({ answered, lingerMs }: RespondOptions): Respond {
   }
 }
 
-/** Frees the headers, because an answer may have to wait for those to earlier requests of its connection. */
+/** Frees the headers: an answer may wait for those to earlier requests of its connection. */
 export function forgetHeaders(request: IncomingMessage): void {
   request.rawHeaders = []
   request.headers = {}
@@ -38,8 +38,8 @@ function send(reply: FastifyReply, { status, body, headers }: Answer): void {
 }
 
 /**
- * While the process ends, a connection kept open after its answer would delay it. Otherwise Node would read a body that
- * nobody wants to its end.
+ * Closes the connection after its answer during shutdown, as an open one would delay the end, and after a request whose
+ * body is not read: Node would read all of it first.
  */
 export function closeAtEnd(reply: FastifyReply): void {
   if (!reply.server.server.listening || isUnread(reply.request.raw)) reply.header('connection', 'close')
@@ -51,8 +51,8 @@ export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Answers a request whose body is not read to its end. The connection closes when the client has sent all of it, or
- * after `lingerMs`: earlier, it would be reset and the answer lost.
+ * Answers a request whose body was not read completely. Keeps the connection until the client has sent all of it, or
+ * for `lingerMs`: closing earlier would reset it and lose the answer.
  */
 function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): void {
   const { request, response } = writeLast(reply, answer)
@@ -70,14 +70,14 @@ function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): v
   if (request.socket.readableEnded) close()
 }
 
-/** Before more is read: Node parses up to 2 MB of a connection before anything else gets its turn. */
+/** Closes the connection at once, because Node parses up to 2 MB of it before it does anything else. */
 function sendAndDestroy(reply: FastifyReply, answer: Answer): void {
   const { request, response } = writeLast(reply, answer)
   response.end()
   request.socket.destroy()
 }
 
-/** Writes the last answer of a connection, whose request is not read to its end. */
+/** Writes the last answer of a connection. */
 function writeLast(reply: FastifyReply, { status, body, headers }: Answer) {
   reply.hijack()
   const { raw: response } = reply

@@ -16,7 +16,9 @@ export type ServerOptions = {
   notFound: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
-/** An HTTP server without routes, guarded against slow clients, too many clients, and clients that speak no HTTP. */
+/**
+ * An HTTP server without routes, protected against slow clients, too many clients, and clients that do not speak HTTP.
+ */
 export function createServer({ timeouts, meter, ...options }: ServerOptions): FastifyInstance {
   const trustProxy = options.trustProxy ?? []
   const app = fastify({
@@ -73,7 +75,7 @@ const fastifyOptions = (timeouts: Timeouts) => ({
   return503OnClosing: false,
 })
 
-/** Handles what Node would otherwise answer by itself, or lose. */
+/** Handles requests that Node would otherwise answer itself, or lose. */
 function handleAll(server: Server): void {
   // routes send 100 Continue when they read the body; other expectations are ignored, as HTTP allows
   for (const event of ['checkContinue', 'checkExpectation'])
@@ -132,8 +134,8 @@ function printed({ status, body }: Answer): string {
 }
 
 /**
- * Closes connections whose client has read nothing of waiting answers for `idleMs`. Node's socket timeout moves its
- * timer with each read and write, which costs a call 2 us.
+ * Closes connections whose client has read nothing of waiting answers for `idleMs`. Node's socket timeout costs a call
+ * 2 us, as it restarts with each read and write.
  */
 export function endUnread(server: Server, open: ReadonlySet<Socket>, idleMs: number): void {
   let before = new Map<Socket, number>()

@@ -122,7 +122,8 @@ export function brokerProperties({ nodeId, port, voters, dataFolder, more }: Bro
     'group.initial.rebalance.delay.ms': 0,
     // the default uses 128 MB of heap
     'log.cleaner.dedupe.buffer.size': 2_097_152,
-    // a partition's two indexes are allocated in full at the first record; with the default of 10 MB that took 40 ms of CPU each time
+    // both indexes of a partition are allocated in full at the first record; the default of 10 MB took 40 ms of CPU
+    // each time
     'log.index.size.max.bytes': 1_048_576,
     ...more,
   }

@@ -19,7 +19,7 @@ export type Duplicates = {
 export type DuplicatesOptions = SeenWriterParts & {
   reader: Pick<Reader, 'partitions' | 'bounds' | 'read'>
   windowMs: number
-  /** A partition's window is loaded, or was not loaded within the time that routing waits for it. */
+  /** Called when a partition's window is loaded, or late: not loaded within the time that routing waits. */
   onLoad: (outcome: 'loaded' | 'late') => void
   waitMs?: number
   log: Logger
@@ -49,7 +49,7 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
       if (!isOwned()) return
       mine.mayRoute = true
       onLoad('late')
-      log.warn({ partition }, 'routing starts before the ids routed earlier are loaded: duplicates may pass')
+      log.warn({ partition }, 'routing starts before earlier ids are loaded: duplicates may pass')
     }, waitMs)
     await loadUntilDone(gained, { ...options, window: mine.window, bounds, isOwned })
     clearTimeout(limit)
@@ -57,7 +57,7 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
     if (!mine.mayRoute) onLoad('loaded')
     mine.mayRoute = true
     const ms = Math.round(performance.now() - from)
-    log.debug({ partition, ids: mine.window.size(), ms }, 'the ids routed earlier are loaded')
+    log.debug({ partition, ids: mine.window.size(), ms }, 'earlier ids are loaded')
   }
 
   return {
@@ -67,7 +67,7 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
     },
     watch: {
       gained(partitions) {
-        // read after the group was joined: commits of the last owners lie before these bounds
+        // read after joining the group: commits of earlier owners lie before these bounds
         const bounds = reader.bounds()
         for (const each of partitions) void open(each, bounds)
       },
@@ -111,7 +111,7 @@ async function loadUntilDone({ partition, lostFrom }: Gained, loading: Loading):
       const parts = { read, isOwned, window, windowMs, onUnreadable }
       return await load({ ...parts, low, high, lostFrom, now: Date.now() })
     } catch (err) {
-      const text = 'the ids routed earlier cannot be loaded yet'
+      const text = 'earlier ids cannot be loaded yet'
       if (isOwned()) failures.add({ kind: SEEN, text, err, fields: { partition } })
       bounds = reader.bounds
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
@@ -119,7 +119,7 @@ async function loadUntilDone({ partition, lostFrom }: Gained, loading: Loading):
   }
 }
 
-/** The most records that one step reads, some of them in vain. */
+/** The most records that one step reads; some may not fit. */
 const MAX_STEP = 32_768
 
 export type LoadOptions = {
@@ -139,14 +139,14 @@ export type LoadOptions = {
 }
 
 /**
- * Recalls what was routed within the window before the newest routed event; future times do not count, as one wrong
- * clock would make all others too old. Reads backwards in steps, as repeats come soon and the newest ids matter most.
+ * Recalls ids routed within the window before the newest routed event. Ignores future times, as one wrong clock would
+ * make all others too old. Reads backwards in growing steps, as the newest ids matter most.
  */
 export async function load(options: LoadOptions): Promise<void> {
   const { low, high, read, isOwned, window, windowMs, now, onUnreadable } = options
   const { lostFrom = Number.POSITIVE_INFINITY } = options
   let newest = Number.NEGATIVE_INFINITY
-  // the last record alone shows what is too old
+  // the last record alone shows which ids are too old
   for (let to = high, step = 1; to > low && window.room() > 0 && isOwned(); ) {
     const from = Math.max(low, to - step)
     let latest = Number.NEGATIVE_INFINITY

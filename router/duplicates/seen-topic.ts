@@ -7,9 +7,9 @@ import type { Entry } from './window.ts'
 /** Writes the ids that one partition's window admits to the partition of the same number in `router.seen`. */
 export type SeenWriter = {
   /**
-   * @returns a wait for the acknowledgement; call it when the event's deliveries are acknowledged, so that an outage
-   * does not count. Never rejects. After two seconds, or a refusal, no id is waited for until Kafka takes one again:
-   * that risks a duplicate, but no event.
+   * @returns a function that waits for the acknowledgement. Call it when the event's deliveries are acknowledged, so
+   * that an outage does not count. Never rejects. After two seconds or a refusal, later calls do not wait until Kafka
+   * accepts a record again: that risks duplicates, but loses no event.
    */
   write(entry: Entry): () => Promise<Written>
 }
@@ -80,7 +80,7 @@ async function withLimit<T>(work: Promise<T>, limitMs: number): Promise<T | 'lat
   return outcome
 }
 
-/** Few enough that under load no event waits long to be settled. */
+/** Few enough that no event waits long to be settled under load. */
 export const MAX_ENTRIES = 64
 /** At most ten records a second and partition, unless there is enough to fill more. */
 const BATCH = { maxItems: MAX_ENTRIES, lingerMs: 100 }
@@ -90,8 +90,9 @@ const VERSION = 1
 const MAX_BYTES = 1 + MAX_ENTRIES * 24
 
 /**
- * A value of `router.seen`: a version byte, then for each entry the differences of offset and time in ms to the entry
- * before (first: to 0) as signed varints, as in Avro and protobuf, and the 8 bytes of the hash; 10 to 12 bytes each.
+ * A value of `router.seen`: a version byte, then for each entry the differences of offset and time in ms to the
+ * previous entry (first: to 0) as signed varints, as in Avro and protobuf, and the 8 bytes of the hash. 10 to 12 bytes
+ * each.
  * @param entries at most `MAX_ENTRIES`.
  */
 export function pack(entries: readonly Entry[]): Buffer {

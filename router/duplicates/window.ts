@@ -8,8 +8,8 @@ export type Entry = Hash & { offset: number; time: number }
 export type Window = {
   /**
    * Remembers the id.
-   * @returns false for a duplicate: it is known from a lower offset. An event that is routed again after a crash has
-   * the same offset, so it never is.
+   * @returns false for a duplicate: the id is known from a lower offset. An event routed again after a crash has the
+   * same offset, so it is not a duplicate.
    */
   admit(entry: Entry): boolean
   /** Adds what was routed before this process owned the partition, at any time. */
@@ -75,21 +75,21 @@ export type Generation = {
 
 export const MAX_IDS = 1_000_000
 
-/** Each segment grows by itself, so that growing takes neither long nor much memory at once. */
+/** Segments grow separately, so that growing takes little time and memory at once. */
 const SEGMENTS = 64
 const FIRST_SLOTS = 8
 const LOAD = 0.72
 /** Slots of a segment with a million ids in all: 16.7 MB, or 33.5 MB for two generations, plus one segment's growth. */
 const MAX_SLOTS = Math.ceil(MAX_IDS / SEGMENTS / LOAD)
-/** How full a segment of the last size may be. Neither chance nor an attacker who picks ids comes near it. */
+/** Highest load of a segment of the final size. Neither chance nor chosen ids come near it. */
 const STUFFED = 0.9 * MAX_SLOTS
 
 /** A slot: both halves of the hash, the offset. */
 const WORDS = 3
 
 /**
- * The place of a hash is secret: an attacker could otherwise pick ids that fill one segment, so that the window forgets
- * others, or that share one slot. Multiply-shift with secret odd factors spreads any set picked without them
+ * The slot of a hash is secret: otherwise an attacker could choose ids that fill one segment, so that others are
+ * forgotten, or that share a slot. Multiply-shift with secret odd factors spreads any set chosen without them
  * (Dietzfelbinger et al., 1997). The stored hash is the same in all routers.
  */
 const FACTORS = getRandomValues(new Uint32Array(4)).map((factor) => factor | 1)
@@ -180,7 +180,7 @@ function grow(segment: Segment): void {
 export type Hash = { high: number; low: number }
 
 /**
- * The first 64 bits of SHA-256, so that nobody can find an id whose hash makes another source's event a duplicate.
+ * The first 64 bits of SHA-256, so that an attacker cannot find an id that makes another source's event a duplicate.
  * Unseeded, as all routers must agree. Includes the user, so that users of one partition cannot hide each other's
  * events. As JSON, as ids may contain any character.
  */

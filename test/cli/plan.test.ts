@@ -235,7 +235,7 @@ destinations:
     expect(asked).toEqual([])
   })
 
-  test('is made again if settings change meanwhile, and then given up', async () => {
+  test('is made again if settings change meanwhile, once', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     let times = 0
     const busy =
@@ -285,7 +285,7 @@ const made = (api: Memory['ask'], declared: Declaration) => ({
 })
 
 describe('any settings', () => {
-  test('become those that are declared, or are refused before anything is changed; then nothing differs', async () => {
+  test('become the declared ones, or are refused before any change; then nothing differs', async () => {
     const memory = control()
     const cases = { pruned: 0, made: 0 }
     const property = fc.asyncProperty(
@@ -323,7 +323,7 @@ describe('any settings', () => {
     expect(Math.min(...Object.values(cases))).toBeGreaterThan(0)
   })
 
-  test('exported and applied change nothing', async () => {
+  test('that are exported and applied change nothing', async () => {
     const memory = control()
     await fc.assert(
       fc.asyncProperty(settings, fc.boolean(), async (wanted, writeKeys) => {
@@ -338,7 +338,7 @@ describe('any settings', () => {
     )
   })
 
-  test('are exported without a secret in clear', async () => {
+  test('are exported without secrets in clear text', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const text = asYaml(exported(await readState(memory.ask), { writeKeys: false }))
     for (const secret of ['shop-write-key', 'header-secret', 'shared-secret'])

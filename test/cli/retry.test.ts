@@ -29,7 +29,7 @@ describe.each(
     ['replay', 'start', 'crm'],
   ].map((args) => ({ args })),
 )('sluice $args whose answer is lost', ({ args }) => {
-  test('says under which id it is repeated, and then is done once', async () => {
+  test('names the id to repeat it with, and then runs once', async () => {
     const { sluice, lose, tasks } = operator()
     lose(true)
     const { code, err } = await sluice(...args)
@@ -44,7 +44,7 @@ describe.each(
     expect(tasks.map((task) => task.id)).toEqual([id])
   })
 
-  test('or that may or may not have been written says so too', async () => {
+  test('also when it may or may not have been written', async () => {
     const unavailable = { ok: false, unavailable: new Error('Kafka is away') } as const
     const { err } = await operator({ taskWriter: { write: async () => unavailable } }).sluice(...args)
     expect(err).toMatch(
@@ -52,14 +52,14 @@ describe.each(
     )
   })
 
-  test('that is refused has not been done, and no id is told', async () => {
+  test('that is refused has not run, and names no id', async () => {
     const { err } = await operator().sluice(...args, '--id', 'NO')
     expect(err).toMatch(/^Refused: /)
     expect(err).not.toContain('Retry safely')
   })
 })
 
-test('replays are listed, the newest first, also of one destination', async () => {
+test('replays are listed newest first, also for one destination', async () => {
   const { sluice, tasks } = operator()
   expect((await sluice('replay', 'list')).out).toBe('No such replay.')
   for (const id of ['b', 'a', 'c']) await sluice('replay', 'start', 'crm', '--id', id)

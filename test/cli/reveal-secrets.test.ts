@@ -11,14 +11,14 @@ const stored = {
 const headers = { 'X-Key': 'file-1', 'X-More': '***' }
 const given = { id: 'crm', webhooks: [{ url, headers }], sharedSecret: 'file-2', previousSecret: 'file-3' }
 
-describe('a record that there is', () => {
-  test('has the secrets of the file in clear where they are the same', () => {
+describe('an existing record', () => {
+  test('shows the secrets of the file in clear text where they are equal', () => {
     const { record, same } = reveal(stored, given, (at) => at !== '/previousSecret')
     expect(record).toMatchObject({ sharedSecret: 'file-2', webhooks: [{ headers: { 'X-Key': 'file-1' } }] })
     expect(same).toEqual(['/sharedSecret', '/webhooks/0/headers/X-Key'])
   })
 
-  test('has something else, and each something of its own, where they are not or the file has none', () => {
+  test('shows a unique text for each secret that differs or is not in the file', () => {
     const { record, same } = reveal(stored, { id: 'crm' }, () => true)
     const [webhook] = record.webhooks
     const texts = [record.sharedSecret, record.previousSecret, ...Object.values(webhook?.headers ?? {})]
@@ -26,7 +26,7 @@ describe('a record that there is', () => {
     expect(reveal(stored, given, () => false).record.sharedSecret).toBe(record.sharedSecret)
   })
 
-  test('has a write key in its form, and that of no other source', () => {
+  test('shows a write key in a valid form that no other source has', () => {
     const keyOf = (id: string) => reveal({ id, writeKey: '***' }, { id }, () => true).record.writeKey
     expect(keyOf('a')).toMatch(/^[\x21-\x39\x3b-\x7e]{8,128}$/)
     expect(keyOf('a')).not.toBe(keyOf('b'))
@@ -41,7 +41,7 @@ describe('a record that there is', () => {
   })
 })
 
-test('who may not ask takes all secrets for the same, but for those of a rotation that the file begins', () => {
+test('if the API cannot be asked, all secrets count as equal except those of a rotation that the file starts', () => {
   const before = { previousSecretExpiresAt: '2026-02-01T00:00:00Z' }
   const taken = (file: object) =>
     ['/sharedSecret', '/previousSecret', '/webhooks/0/headers/X-Key'].filter(assumedSame(before, { ...file }))

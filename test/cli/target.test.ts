@@ -5,13 +5,13 @@ const local = { control: 'http://127.0.0.1:8081', ingest: 'http://127.0.0.1:8080
 const nothing: Known = { url: undefined, ingestUrl: undefined, token: undefined, local: undefined }
 const choose = (known: Partial<Known>) => chooseTarget({ ...nothing, ...known })
 
-describe('the system that is meant', () => {
-  test('is the local one, when no other is named', () => {
+describe('the target system', () => {
+  test('is the local one if no other is named', () => {
     expect(choose({ local })).toEqual(local)
     expect(choose({ local, token: 'given' })).toMatchObject({ control: local.control, token: 'given' })
   })
 
-  test('is the one that is named', () => {
+  test('is the named one', () => {
     const url = 'https://sluice.example:8081/prefix/'
     expect(choose({ url, token: 'given', ingestUrl: 'https://in.example/', local })).toEqual({
       control: 'https://sluice.example:8081/prefix',
@@ -20,13 +20,13 @@ describe('the system that is meant', () => {
     })
   })
 
-  test('never gets the local token when it is another', () => {
+  test('never gets the local token unless it is the local one', () => {
     expect(() => choose({ url: 'https://sluice.example', local })).toThrow(
       /No token for https:\/\/sluice.example/,
     )
   })
 
-  test('is asked for when none is known', () => {
+  test('is asked for if none is known', () => {
     expect(() => choose({ token: 'given' })).toThrow(/set SLUICE_URL or --url/)
   })
 

@@ -19,27 +19,30 @@ describe('a variable in a text', () => {
     expect(substitute(text, env)).toMatchObject({ text: wanted, faults: [] })
   })
 
-  test('is filled in once: what it holds is not looked at', () => {
+  test('is filled in once: its value is not searched', () => {
     expect(substitute('${OTHER}', env).text).toBe('${SECRET}')
   })
 
-  test.each(['${MISSING}', '${EMPTY}', '${toString}'])('%s is told as missing, by its name', (text) => {
+  test.each(['${MISSING}', '${EMPTY}', '${toString}'])('%s is reported as missing, by name', (text) => {
     const { faults } = substitute(text, env)
     expect(faults).toEqual([
       { code: 'variable_missing', message: expect.stringContaining(text.slice(2, -1)) },
     ])
   })
 
-  test.each(['${}', '${1a}', '${a-b}', '${SECRET', '${ SECRET }'])('%s is told as no variable', (text) => {
-    expect(codes(text)).toEqual(['invalid_variable'])
-  })
+  test.each(['${}', '${1a}', '${a-b}', '${SECRET', '${ SECRET }'])(
+    '%s is reported as not a variable',
+    (text) => {
+      expect(codes(text)).toEqual(['invalid_variable'])
+    },
+  )
 
-  test('each that is wrong is told', () => {
+  test('every invalid one is reported', () => {
     expect(codes('${A} ${SECRET} ${b c}')).toEqual(['variable_missing', 'invalid_variable'])
   })
 })
 
-test('any text can be written so that it stays as it is', () => {
+test('any text can be escaped to stay as it is', () => {
   fc.assert(
     fc.property(fc.oneof(trickyText, fc.string({ unit: fc.constantFrom('$', '{', '}', 'A') })), (text) => {
       expect(substitute(literally(text), {})).toEqual({ text, faults: [], filledIn: [] })

@@ -56,8 +56,8 @@ function aLog(outcome: Produced = 'acked') {
   }
 }
 
-describe('what goes to the log', () => {
-  test('is written together, when the first of it has waited for 100 ms', () => {
+describe('the attempt log', () => {
+  test('writes a batch when its first record has waited for 100 ms', () => {
     const log = aLog()
     log.post()
     vi.advanceTimersByTime(60)
@@ -70,7 +70,7 @@ describe('what goes to the log', () => {
     expect(log.sizes()).toEqual([2])
   })
 
-  test('does not wait once there are 500', () => {
+  test('writes 500 records without waiting', () => {
     const log = aLog()
     log.post(499)
     expect(log.sizes()).toEqual([])
@@ -80,7 +80,7 @@ describe('what goes to the log', () => {
     expect(log.sizes()).toEqual([500, 1])
   })
 
-  test('is written at once when it is flushed, and only once', () => {
+  test('writes at once when flushed, and only once', () => {
     const log = aLog()
     log.post(3)
     log.flush()
@@ -90,7 +90,7 @@ describe('what goes to the log', () => {
     expect(log.sizes()).toEqual([3])
   })
 
-  test('is in topic attempts under its destination, in the order in which it came', () => {
+  test('writes to topic attempts with the destination as key, in order', () => {
     const log = aLog()
     log.add(aDelivery({ destinationId: 'crm' }), delivered)
     log.add(aDelivery({ destinationId: 'shop-mail' }), delivered)
@@ -111,7 +111,7 @@ describe('a record', () => {
   }
   const times = { startedAt: 1_700_000_000_500, durationMs: 35 }
 
-  test('of a POST says to which URL, in which attempt, when, and what came of it', () => {
+  test('of a POST has its URL, attempt number, time and outcome', () => {
     const log = aLog()
     log.add(aDelivery({ attempt: 2 }), aPosted({ outcome: 'delivered', status: 201 }, 'thanks'))
     log.flush()
@@ -147,7 +147,7 @@ describe('a record', () => {
     expect(log.attempts()).toEqual([{ ...ids, attempt: 1, urlIndex: 1, ...times, ...fields, response: null }])
   })
 
-  test('of what was cancelled has no URL, and the time at which it was', () => {
+  test('of a cancelled delivery has no URL, and the time of cancellation', () => {
     const codec = { encode: (attempt: Attempt) => Buffer.from(JSON.stringify(attempt)) }
     const code = 'destination_disabled'
     const record = cancelled(aDelivery({ attempt: 4 }), { code, codec, now })
@@ -166,8 +166,8 @@ describe('a record', () => {
   })
 })
 
-describe('what is not in the log is counted', () => {
-  test('when more than 16 MB wait to be written: it is dropped, until less waits', () => {
+describe('dropped records are counted', () => {
+  test('when more than 16 MB wait to be written, until less waits', () => {
     const log = aLog()
     log.queue(MAX_QUEUED_BYTES + 1)
     log.post(3)
@@ -189,7 +189,7 @@ describe('what is not in the log is counted', () => {
     },
   )
 
-  test('and what is there is not', async () => {
+  test('and written ones are not', async () => {
     const log = aLog()
     log.post(3)
     await vi.advanceTimersByTimeAsync(100)

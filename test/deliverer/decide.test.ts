@@ -13,7 +13,7 @@ const ladder = { ladder: rungs, windowMs: 4 * HOUR }
 const now = 1_700_000_000_000
 
 describe('a deferral', () => {
-  test('is no attempt, and begins the window', () => {
+  test('is not an attempt, and starts the window', () => {
     expect(defer(aDelivery(), 0, now, ladder)).toMatchObject({
       kind: 'defer',
       rung: rungs[0],
@@ -22,7 +22,7 @@ describe('a deferral', () => {
     })
   })
 
-  test('picks the next longer rung each time in a row, when it may wait as long', () => {
+  test('uses the next longer rung each time in a row, up to the advised wait', () => {
     const names = [0, 1, 2, 3, 4, 5, 6].map((deferrals) => {
       const next = defer(aDelivery({ deferrals }), 10 * HOUR, now, ladder)
       return next.kind === 'defer' && next.rung.name
@@ -35,14 +35,14 @@ describe('a deferral', () => {
     expect(defer(aDelivery({ deferrals: 6 }), 1, now, ladder)).toMatchObject({ rung: rungs[0] })
   })
 
-  test('takes a shorter rung rather than leave the window', () => {
+  test('uses a shorter rung to stay within the window', () => {
     const firstAttemptAt = now - 4 * HOUR + 40 * SECOND
     expect(defer(aDelivery({ deferrals: 6, firstAttemptAt }), HOUR, now, ladder)).toMatchObject({
       rung: rungs[1],
     })
   })
 
-  test('is the end when no rung ends within the window, attempts or none', () => {
+  test('is dead when no rung ends within the window, with or without attempts', () => {
     const firstAttemptAt = now - 4 * HOUR + SECOND
     expect(defer(aDelivery({ firstAttemptAt }), HOUR, now, ladder)).toMatchObject({
       kind: 'dead',
@@ -51,14 +51,14 @@ describe('a deferral', () => {
     })
   })
 
-  test('of a delivery that a clock behind has tried before it was made is within its window', () => {
+  test('of a delivery attempted under a slow clock before it was routed is within its window', () => {
     const tooEarly = { firstAttemptAt: now - 96 * HOUR, routedAt: now - HOUR }
     expect(defer(aDelivery(tooEarly), HOUR, now, ladder)).toMatchObject({ kind: 'defer', rung: rungs[0] })
     const over = { ...tooEarly, routedAt: now - 4 * HOUR }
     expect(defer(aDelivery(over), HOUR, now, ladder)).toMatchObject({ reason: 'window_expired' })
   })
 
-  test('only the window ends deferrals: with any advice a delivery is dead within it, and due again until then', () => {
+  test('only the window ends deferrals: with any advice a delivery is dead only after it, and due again until then', () => {
     const waits = fc.array(fc.nat(8 * HOUR), { minLength: 1, maxLength: 20 })
     fc.assert(
       fc.property(waits, (advice) => {

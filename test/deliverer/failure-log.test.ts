@@ -26,7 +26,7 @@ function aLog() {
   return { lines, ...createDeliveryFailureLog(log as never) }
 }
 
-test('a destination that fails is logged once in ten seconds, with the codes of its last attempt', () => {
+test('a failing destination is logged once in ten seconds, with the codes of its last attempt', () => {
   const { lines, ofDelivery } = aLog()
   ofDelivery(retry, aDelivery())
   ofDelivery(retry, aDelivery())
@@ -51,7 +51,7 @@ test('each dead delivery is logged, and each that missed a webhook; a delivered 
   ])
 })
 
-test('a breaker is logged with the origin of its webhook alone', () => {
+test('a breaker is logged with only the origin of its webhook', () => {
   const { lines, ofBreaker } = aLog()
   const webhooks = createWebhooks()
   webhooks.onChange(ofBreaker)

@@ -163,8 +163,8 @@ function aWorld(first = both) {
   }
 }
 
-describe('of a destination whose record cannot be read', () => {
-  test('a delivery waits on a rung, neither cancelled nor posted, and is posted when it can be read again', async () => {
+describe('a destination whose record is unreadable', () => {
+  test('makes a delivery wait on a rung, neither cancelled nor posted, until it is readable', async () => {
     const world = aWorld()
     world.change(undefined)
     world.spoil()
@@ -179,7 +179,7 @@ describe('of a destination whose record cannot be read', () => {
     expect(world.posted()).toEqual([one, two])
   })
 
-  test('a delivery goes out by the last good one, unless that was switched off', async () => {
+  test('uses its last readable settings, unless they are disabled', async () => {
     const world = aWorld()
     world.spoil()
     world.take()
@@ -191,7 +191,7 @@ describe('of a destination whose record cannot be read', () => {
     expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0 }]])
   })
 
-  test('a delivery is dead at the end of its window, to be replayed; one that a URL has got is done', async () => {
+  test('makes a delivery dead at the end of its window; one that a webhook has is done', async () => {
     const world = aWorld()
     world.change(undefined)
     world.spoil()
@@ -204,7 +204,7 @@ describe('of a destination whose record cannot be read', () => {
 })
 
 describe('an attempt', () => {
-  test('posts to all URLs at once, and one success settles it while another is still under way', async () => {
+  test('posts to all webhooks at once, and one success settles it while another is in flight', async () => {
     const world = aWorld()
     world.take()
     world.begin()
@@ -219,7 +219,7 @@ describe('an attempt', () => {
     ])
   })
 
-  test('waits for a URL that has no slot yet, although another has succeeded: each URL gets each event', async () => {
+  test('waits for a webhook without a slot although another has succeeded: each webhook gets each event', async () => {
     const world = aWorld()
     world.take()
     world.begin(1)
@@ -230,7 +230,7 @@ describe('an attempt', () => {
     expect(await world.fate()).toBe('settled')
   })
 
-  test('is deferred for a URL whose queue is full when another has succeeded, and for that URL alone', async () => {
+  test('is deferred only for the webhook whose queue is full, when another has succeeded', async () => {
     const world = aWorld()
     world.refuse(two, full)
     world.take()
@@ -242,17 +242,20 @@ describe('an attempt', () => {
     ])
   })
 
-  test.each([failed, delivered, refused])('is final when another URL has the event: %o', async (outcome) => {
-    const world = aWorld()
-    world.take({ delivered: true, refusedUrls: [`${one}/`] })
-    world.begin()
-    expect(world.posted()).toEqual([two])
-    world.answer(two, outcome)
-    expect([await world.fate(), world.written()]).toEqual(['settled', []])
-  })
+  test.each([failed, delivered, refused])(
+    'is final when another webhook has the event: %o',
+    async (outcome) => {
+      const world = aWorld()
+      world.take({ delivered: true, refusedUrls: [`${one}/`] })
+      world.begin()
+      expect(world.posted()).toEqual([two])
+      world.answer(two, outcome)
+      expect([await world.fate(), world.written()]).toEqual(['settled', []])
+    },
+  )
 
   test.each(['aborted', 'EMFILE'])(
-    'is deferred when another URL has the event already and the POST failed at our end: %s',
+    'is deferred when another webhook has the event and the POST failed at our end: %s',
     async (code) => {
       const world = aWorld()
       world.take({ delivered: true, refusedUrls: [`${one}/`] })
@@ -263,7 +266,7 @@ describe('an attempt', () => {
     },
   )
 
-  test('is over at an open breaker when another URL has the event already, and is deferred at a full queue', async () => {
+  test('ends at an open breaker when another webhook has the event, and is deferred at a full queue', async () => {
     for (const [refusal, written] of [
       [open, 0],
       [full, 1],
@@ -289,7 +292,7 @@ describe('an attempt', () => {
     ])
   })
 
-  test('does not retry a URL that has failed when another succeeds while its queue is full', async () => {
+  test('does not retry a failed webhook when another succeeds while its queue is full', async () => {
     const world = aWorld()
     world.refuse(two, full)
     const failedBefore = {
@@ -307,7 +310,7 @@ describe('an attempt', () => {
     expect([await world.fate(), world.written()]).toEqual(['settled', []])
   })
 
-  test('does not count as an attempt when one URL rejects and the other has no room yet', async () => {
+  test('does not count as an attempt when one webhook rejects and the other has no room yet', async () => {
     const world = aWorld()
     world.refuse(two, full)
     world.take({ attempt: 2, firstAttemptAt: Date.now() })
@@ -322,7 +325,7 @@ describe('an attempt', () => {
     ])
   })
 
-  test('makes no dead letter when another URL has the event already and the window is over', async () => {
+  test('makes no dead letter when another webhook has the event and the window is over', async () => {
     const world = aWorld()
     world.refuse(two, full)
     world.take({
@@ -336,7 +339,7 @@ describe('an attempt', () => {
   })
 
   test.each([undefined, { ...both, enabled: false }])(
-    'is done, not cancelled, when another URL has the event already and the destination is gone or switched off',
+    'is done, not cancelled, when another webhook has the event and the destination is deleted or disabled',
     async (changed) => {
       const world = aWorld()
       world.change(changed)
@@ -356,7 +359,7 @@ describe('an attempt', () => {
     expect(world.headers('of')).toEqual(['b'])
   })
 
-  test('without success goes to a rung when all have ended, and settles when that is written', async () => {
+  test('without success goes to a rung when all POSTs have ended, and is settled when that is written', async () => {
     const world = aWorld()
     world.take()
     world.begin()
@@ -369,7 +372,7 @@ describe('an attempt', () => {
     ])
   })
 
-  test('passes over a URL whose breaker is open while another can be tried, and says so in the log', async () => {
+  test('skips a webhook with an open breaker while another can be tried, and logs it', async () => {
     const world = aWorld()
     world.refuse(one)
     world.take()
@@ -391,7 +394,7 @@ describe('an attempt', () => {
     ])
   })
 
-  test('that can try none is a deferral: no attempt', async () => {
+  test('without a single POST is a deferral, not an attempt', async () => {
     const world = aWorld()
     world.refuse(one)
     world.refuse(two)
@@ -400,7 +403,7 @@ describe('an attempt', () => {
     expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 3, deferrals: 2 }]])
   })
 
-  test('is deferred too when breakers open while it waits', async () => {
+  test('is also deferred when breakers open while it waits', async () => {
     const world = aWorld()
     world.take()
     world.defer()
@@ -408,7 +411,7 @@ describe('an attempt', () => {
     expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0, deferrals: 1 }]])
   })
 
-  test('is deferred together with others, a retry at once', async () => {
+  test('is deferred in a batch with others, a retry at once', async () => {
     const world = aWorld()
     world.take()
     world.begin()
@@ -427,8 +430,8 @@ describe('an attempt', () => {
   })
 })
 
-describe('settings that change while a delivery waits for its turn', () => {
-  test('a corrected URL is posted to', async () => {
+describe('settings that change while a delivery waits', () => {
+  test('a corrected URL is used', async () => {
     const world = aWorld(aDestination({ webhooks: [{ url: `${one}/`, headers: {} }] }))
     world.take()
     world.change(aDestination({ webhooks: [{ url: `${two}/`, headers: {} }] }))
@@ -452,8 +455,8 @@ describe('settings that change while a delivery waits for its turn', () => {
   })
 })
 
-describe('a URL that could not be tried while the other refused for good', () => {
-  test('is tried by the settings as they are now, and the delivery is not dead', async () => {
+describe('a webhook without a POST while the other one refused for good', () => {
+  test('is tried with the current settings, and the delivery is not dead', async () => {
     const world = aWorld()
     world.take()
     world.begin(1)
@@ -486,7 +489,7 @@ test('two webhooks with one URL each get their own headers', () => {
   expect(world.headers('X-Key')).toEqual(['a', 'b'])
 })
 
-test('what waits for the settings of one destination does not wait one after the other, nor hold up others', async () => {
+test('deliveries waiting for the settings of one destination share a read, and do not hold up others', async () => {
   const world = aWorld(aDestination({ enabled: false }))
   for (let each = 0; each < 1_000; each++) expect(world.take()).toBeUndefined()
   expect(world.take()).toMatchObject({ holdUntil: expect.any(Number) })
@@ -498,13 +501,13 @@ test('what waits for the settings of one destination does not wait one after the
 })
 
 describe('a lane that is full', () => {
-  test('holds the partition, whatever comes', () => {
+  test('holds the partition, whatever the destination', () => {
     const world = aWorld()
     world.fill()
     expect(world.take()).toMatchObject({ holdUntil: expect.any(Number) })
   })
 
-  test('of one origin lets what is there come, and then rest', () => {
+  test('for one origin accepts the current delivery, then pauses', () => {
     const world = aWorld()
     world.press({ restMs: 50, isFull: false })
     expect(world.take()).toMatchObject({ restUntil: expect.any(Number) })
@@ -512,7 +515,7 @@ describe('a lane that is full', () => {
     expect(world.posted()).toEqual([one, two])
   })
 
-  test('of each origin of a delivery holds it', () => {
+  test('for each origin of a delivery holds it', () => {
     const world = aWorld()
     world.press({ restMs: 50, isFull: true })
     expect(world.take()).toMatchObject({ holdUntil: expect.any(Number) })
@@ -521,7 +524,7 @@ describe('a lane that is full', () => {
   })
 })
 
-test('what has not been begun when its partition goes is released', async () => {
+test('deliveries not begun when their partition is revoked are released', async () => {
   const world = aWorld()
   world.take()
   world.lose()
@@ -529,7 +532,7 @@ test('what has not been begun when its partition goes is released', async () => 
   expect([await world.fate(), world.posted()]).toEqual(['released', []])
 })
 
-test('what was cut off when this process ends is released, as the next one makes the same attempt', async () => {
+test('a POST aborted at shutdown is released, as the next owner makes the same attempt', async () => {
   const aborted: Outcome = { outcome: 'retry', code: 'aborted' }
   const world = aWorld()
   world.take()
@@ -549,7 +552,7 @@ test.each<[Outcome, Ended[]]>([
   [{ outcome: 'retry', code: 'http_429', status: 429 }, ['answered']],
   [{ outcome: 'retry', code: 'protocol_error', status: 204 }, ['failed']],
   [{ outcome: 'retry', code: 'EMFILE' }, []],
-])('%o tells the lane of its endpoint: %o', async (outcome, ended) => {
+])('%o is reported to the lane as %o', async (outcome, ended) => {
   const world = aWorld(aDestination({ webhooks: [{ url: `${one}/`, headers: {} }] }))
   world.take()
   world.begin()
@@ -568,7 +571,7 @@ test('deliveries of one destination keep their order while its settings are read
   expect(world.headers('X-Message-Id')).toEqual(['first', 'first', 'second', 'second'])
 })
 
-test('a fault of ours keeps the delivery in topic parked', async () => {
+test('an internal error parks the delivery', async () => {
   const world = aWorld()
   world.take({ messageId: undefined as never })
   world.begin()

@@ -33,13 +33,13 @@ async function met(name: string, { writtenAt, dueAt }: { writtenAt: number; dueA
 
 const at = (writtenAt: number, delayMs: number) => ({ writtenAt, dueAt: writtenAt + delayMs })
 
-test('what is not due is held until then', async () => {
+test('a record that is not due is held until then', async () => {
   const { held, moved, settled } = await met('5m', at(NOW - MINUTE, 5 * MINUTE))
   expect(held).toEqual({ holdUntil: NOW + 4 * MINUTE })
   expect([moved, settled]).toEqual([undefined, 0])
 })
 
-test('what is due goes on as it is, and is settled when it is there', async () => {
+test('a due record is moved unchanged, and settled when it is written', async () => {
   const { held, moved, settled } = await met('5m', at(NOW - 5 * MINUTE, 5 * MINUTE))
   expect(held).toBeUndefined()
   expect(moved).toMatchObject({ topic: DUE, key: 'crm u1', value: Buffer.from('a delivery') })
@@ -50,7 +50,7 @@ test('what is due goes on as it is, and is settled when it is there', async () =
 test.each([
   ['by a clock that is ahead', 10 * MINUTE],
   ['before the clock here was set back by more than the rung is long', 7 * MINUTE],
-])('what was written %s waits anew behind what it would hold up, as long as its rung', async (_, aheadMs) => {
+])("a record written %s waits for its rung's delay again, at the end of the rung", async (_, aheadMs) => {
   const { held, moved, settled } = await met('5m', at(NOW + aheadMs, 5 * MINUTE))
   expect(held).toBeUndefined()
   expect(moved).toMatchObject({ topic: rungTopic('5m'), key: 'crm u1', value: Buffer.from('a delivery') })
@@ -60,17 +60,17 @@ test.each([
   expect(again.held).toEqual({ holdUntil: NOW + 5 * MINUTE })
 })
 
-test('clocks that differ by a little do not restart a wait', async () => {
+test('small clock differences do not restart a wait', async () => {
   expect((await met('5s', at(NOW + SECOND, 5 * SECOND))).held).toEqual({ holdUntil: NOW + 6 * SECOND })
 })
 
-test('a rung whose name says no delay goes by its records alone', async () => {
+test("a rung without a delay in its name uses its records' times", async () => {
   expect((await met('later', at(NOW, 10 * MINUTE))).held).toEqual({ holdUntil: NOW + 10 * MINUTE })
 })
 
 test.each([
   ['no time', Number.NaN],
   ['one before which the record itself is gone', NOW + 365 * 24 * 60 * MINUTE],
-])('what says %s is due at once', async (_, dueAt) => {
+])('a record with %s is due at once', async (_, dueAt) => {
   expect((await met('5m', { writtenAt: NOW, dueAt })).moved?.topic).toBe(DUE)
 })

@@ -84,15 +84,15 @@ const asParked = (reason: string) => ({
   headers: { 'parked-topic': 'deliveries.due', 'parked-reason': reason },
 })
 
-describe('what is over', () => {
-  test('as done is settled at once, and nothing is written', () => {
+describe('a finished delivery', () => {
+  test('that is done is settled at once, and nothing is written', () => {
     const world = aWorld()
     world.settle({ kind: 'done' })
     expect([world.fates, world.told]).toEqual([['settled'], [['done', before]]])
     expect(world.written()).toEqual([])
   })
 
-  test('as cancelled is settled when Kafka has it in attempts, which alone says so, and not before', async () => {
+  test('that is cancelled is settled when Kafka has its only record, in attempts, and not before', async () => {
     const { promise, resolve } = Promise.withResolvers<Produced>()
     const world = aWorld(promise)
     world.settle({ kind: 'cancelled', code: 'destination_deleted' })
@@ -107,7 +107,7 @@ describe('what is over', () => {
   })
 })
 
-describe('what is cancelled, while topic attempts takes no writes,', () => {
+describe('a cancelled delivery, while topic attempts takes no writes,', () => {
   const cancelled: Settlement = { kind: 'cancelled', code: 'destination_disabled' }
 
   test.each<Produced>(['unknown', 'full'])(
@@ -125,7 +125,7 @@ describe('what is cancelled, while topic attempts takes no writes,', () => {
     },
   )
 
-  test('is not offered to that topic once it has been away for 5 s', async () => {
+  test('is not written there once the topic has been stalled for 5 s', async () => {
     const world = aWorld()
     world.stall(5_001)
     world.settle(cancelled)
@@ -143,7 +143,7 @@ describe('what is cancelled, while topic attempts takes no writes,', () => {
     expect(world.times()).toEqual([['deliveries.retry.1h', 50]])
   })
 
-  test('is left to whoever reads it next at the end of the process', async () => {
+  test('is left to the next owner at shutdown', async () => {
     const world = aWorld('unknown', 'unknown')
     world.settle(cancelled)
     await vi.advanceTimersByTimeAsync(50)
@@ -151,8 +151,8 @@ describe('what is cancelled, while topic attempts takes no writes,', () => {
   })
 })
 
-describe('what goes on', () => {
-  test('to a rung is written to its topic with the time when it is due', async () => {
+describe('a delivery that continues', () => {
+  test('on a rung is written to its topic with the due time', async () => {
     const world = aWorld()
     world.settle(retry)
     await rested()
@@ -179,7 +179,7 @@ describe('what goes on', () => {
     expect([world.fates, world.told]).toEqual([['settled'], [['retry', before]]])
   })
 
-  test('is released when it is unknown whether it was written', async () => {
+  test('is released when the result of the write is unknown', async () => {
     const world = aWorld('unknown')
     world.settle(retry)
     await rested()
@@ -188,7 +188,7 @@ describe('what goes on', () => {
   })
 })
 
-describe('what cannot go on', () => {
+describe('a delivery that cannot continue', () => {
   test.each<Produced>(['too_large', 'refused', 'full'])(
     'as its next record is %s is kept as it was in topic parked, which settles it',
     async (outcome) => {
@@ -220,7 +220,7 @@ describe('what cannot go on', () => {
     expect(world.fates).toEqual(['settled'])
   })
 
-  test('that is too large for topic parked is parked without its value', async () => {
+  test('and is too large for topic parked is parked without its value', async () => {
     const world = aWorld('too_large', 'too_large')
     world.settle(retry)
     await rested()
@@ -231,7 +231,7 @@ describe('what cannot go on', () => {
     expect([world.fates, world.faults]).toEqual([['settled'], []])
   })
 
-  test('with a very long reason is parked with the beginning of it', async () => {
+  test('for a very long reason is parked with the beginning of it', async () => {
     const world = aWorld()
     await world.park('x'.repeat(2_000))
     expect(world.written()).toEqual([asParked('x'.repeat(1_024))])
@@ -250,14 +250,14 @@ describe('a delivery that can be neither written nor parked', () => {
     },
   )
 
-  test('as the process is ending anyway is released', async () => {
+  test('is released at shutdown', async () => {
     const world = aWorld('refused', 'unknown')
     world.settle(retry)
     await rested()
     expect([world.fates, world.told, world.faults]).toEqual([['released'], [], []])
   })
 
-  test('as it cannot be encoded at all is not settled, and the process is to end', async () => {
+  test('is not settled if it cannot be encoded at all, and the process ends', async () => {
     const world = aWorld()
     world.spoil(before, after)
     world.settle(retry)
@@ -270,7 +270,7 @@ describe('a delivery that can be neither written nor parked', () => {
 describe('deferrals', () => {
   const [onRung, inDead] = ['deliveries.retry.5s', 'deliveries.dead']
 
-  test('are written together, when the first of them has waited for 50 ms', async () => {
+  test('are written in a batch when the first has waited for 50 ms', async () => {
     const world = aWorld()
     world.settle(deferral)
     await vi.advanceTimersByTimeAsync(30)
@@ -287,7 +287,7 @@ describe('deferrals', () => {
     ])
   })
 
-  test('do not wait once there are 200', async () => {
+  test('are written without a wait once there are 200', async () => {
     const world = aWorld()
     for (let each = 0; each < 199; each++) world.settle(deferral)
     await rested()
@@ -300,7 +300,7 @@ describe('deferrals', () => {
   test.each([
     ['a retry', retry, onRung],
     ['what is dead', dead, inDead],
-  ])('do not hold up %s, which is written at once', async (_, result, topic) => {
+  ])('do not delay %s, which is written at once', async (_, result, topic) => {
     const world = aWorld()
     world.settle(deferral)
     await vi.advanceTimersByTimeAsync(10)
@@ -312,7 +312,7 @@ describe('deferrals', () => {
     ])
   })
 
-  test('end separately: one that cannot be encoded is parked, one that is not written is released', async () => {
+  test('are settled separately: one that cannot be encoded is parked, one that is not written is released', async () => {
     const world = aWorld('unknown')
     const spoilt = aDelivery({ deferrals: 2 })
     world.spoil(spoilt)

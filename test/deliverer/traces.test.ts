@@ -56,7 +56,7 @@ test.each<[Settlement, string | undefined]>([
   [{ kind: 'done' }, undefined],
   [{ kind: 'retry', rung, dueAt: 0, delivery }, undefined],
   [{ kind: 'dead', reason: 'window_expired', delivery }, 'window_expired'],
-])('an attempt says what came next: %j', async (result, error) => {
+])('an attempt records what came next: %j', async (result, error) => {
   const traces = aTracer()
   const { settler } = aSettler()
   settler.settle(taken(traces), result)

@@ -13,22 +13,22 @@ describe('a breaker', () => {
     expect(endOf(times(5, ended)).open).toBe(true)
   })
 
-  test('opens when eleven of the last twenty failed and ten of them timed out, though some were answered', () => {
+  test('opens when eleven of the last twenty failed and ten of them timed out, despite some answers', () => {
     const mixed = Array.from({ length: 9 }, () => ['timed_out', 'answered'] as const).flat()
     expect(endOf([...mixed, 'timed_out']).open).toBe(false)
     expect(endOf([...mixed, 'timed_out', 'timed_out']).open).toBe(true)
   })
 
-  test('stays closed when half of all POSTs get a 5xx, as they cost no time', () => {
+  test('stays closed when half of all POSTs get a 5xx, as these cost no time', () => {
     expect(endOf(Array.from({ length: 50 }, () => ['failed', 'answered'] as const).flat()).open).toBe(false)
   })
 
-  test('forgets what is more than twenty POSTs ago', () => {
+  test('forgets all but the last twenty POSTs', () => {
     const spread = Array.from({ length: 20 }, () => ['timed_out', 'answered', 'answered'] as const).flat()
     expect(endOf(spread).open).toBe(false)
   })
 
-  test('lets all go while closed, and while open a probe after 1, 2, 4, 8 and then every 10 seconds', () => {
+  test('permits all POSTs while closed, and while open a probe after 1, 2, 4, 8 and then every 10 seconds', () => {
     expect(permit(HEALTHY, 0)).toBe('all')
     let breaker = endOf(times(5, 'timed_out'))
     const probes: number[] = []
@@ -40,13 +40,13 @@ describe('a breaker', () => {
     expect(probes).toEqual([1, 3, 7, 15, 25, 35, 45, 55])
   })
 
-  test('knows since when nothing has answered', () => {
+  test('records since when nothing has answered', () => {
     const failing = afterPost(afterPost(HEALTHY, 'failed', 7), 'failed', 9)
     expect(failing.failingSince).toBe(7)
     expect(afterPost(failing, 'answered', 10).failingSince).toBeUndefined()
   })
 
-  test('never stays open on a webhook that answers, whatever came before', () => {
+  test('never stays open for a webhook that answers, whatever its history', () => {
     fc.assert(
       fc.property(endings, (before) => {
         expect(endOf([...before, 'answered']).open).toBe(false)
@@ -54,7 +54,7 @@ describe('a breaker', () => {
     )
   })
 
-  test('opens after any history when five more fail', () => {
+  test('opens after five failures in a row, whatever its history', () => {
     fc.assert(
       fc.property(endings, (before) => {
         expect(endOf([...before, ...times(5, 'failed')]).open).toBe(true)

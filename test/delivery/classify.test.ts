@@ -26,7 +26,7 @@ describe('a response', () => {
     expect(answered(status)).toEqual({ outcome: 'retry', code: 'http_5xx', status })
   })
 
-  test.each([0, 42, 99, 100, 101, 103])('%d answers no POST: a protocol error', (status) => {
+  test.each([0, 42, 99, 100, 101, 103])('%d does not answer a POST: a protocol error', (status) => {
     expect(answered(status)).toMatchObject({ outcome: 'retry', code: 'protocol_error' })
   })
 
@@ -50,16 +50,16 @@ describe('a response', () => {
   })
 })
 
-describe('where the destination asks for it', () => {
+describe('if the destination asks for it', () => {
   const retryOn = [408, 429]
 
-  test('these statuses are retried, and no others', () => {
+  test('only these statuses are retried', () => {
     expect(answered(408, {}, { retryOn })).toEqual({ outcome: 'retry', code: 'http_408', status: 408 })
     expect(answered(429, {}, { retryOn })).toEqual({ outcome: 'retry', code: 'http_429', status: 429 })
     expect(answered(425, {}, { retryOn })).toEqual(answered(425))
   })
 
-  test('Retry-After goes with a retry, also of a 5xx, and with nothing else', () => {
+  test('Retry-After applies to retries, including 5xx, and to nothing else', () => {
     const headers = { 'retry-after': '120' }
     expect(answered(429, headers, { retryOn })).toMatchObject({ outcome: 'retry', retryAfterMs: 120_000 })
     expect(answered(503, headers, { retryOn })).toMatchObject({ code: 'http_5xx', retryAfterMs: 120_000 })
@@ -141,7 +141,7 @@ describe('no response', () => {
     expect(classifyError(their)).toEqual({ outcome, code })
   })
 
-  test('has one of a bounded set of codes, whatever the error is called', () => {
+  test('has one of a bounded set of codes, whatever the error', () => {
     const free = fc.oneof(
       fc.string(),
       fc.stringMatching(/^(HPE|ERR_SSL|ERR_TLS|CERT|UND_ERR|E)_[A-Z]{1,20}$/),
@@ -160,7 +160,7 @@ describe('no response', () => {
 describe('an error', () => {
   const withCode = (code: string, message = '') => Object.assign(new Error(message), { code })
 
-  test('is named by its own code, else by that of its cause, else by its name', () => {
+  test('has its own code, else that of its cause, else its name', () => {
     const reset = withCode('ECONNRESET')
     expect(codeOf(reset)).toBe('ECONNRESET')
     expect(codeOf(new Error('fetch failed', { cause: reset }))).toBe('ECONNRESET')
@@ -169,13 +169,13 @@ describe('an error', () => {
     expect(codeOf('thrown text')).toBe('unknown_error')
   })
 
-  test('of a connection that closed is another than that of an answer undici does not take', () => {
+  test('of a closed connection differs from that of an answer undici does not accept', () => {
     expect(codeOf(withCode('UND_ERR_SOCKET', 'other side closed'))).toBe('connection_closed')
     expect(codeOf(withCode('UND_ERR_SOCKET', 'bad response'))).toBe('protocol_error')
     expect(codeOf(withCode('UND_ERR_SOCKET', 'bad upgrade'))).toBe('protocol_error')
   })
 
-  test('of several addresses is that of one that was there', () => {
+  test('of several addresses is that of a reachable one', () => {
     const of = (...codes: string[]) =>
       codeOf(Object.assign(new AggregateError(codes.map((code) => withCode(code))), { code: codes[0] }))
     expect(of('ENETUNREACH', 'ECONNREFUSED')).toBe('ECONNREFUSED')
@@ -184,7 +184,7 @@ describe('an error', () => {
     expect(of()).toBe('AggregateError')
   })
 
-  test('whose causes go in a circle has a name all the same', () => {
+  test('with circular causes still has a name', () => {
     const one = new Error('one')
     one.cause = new Error('two', { cause: one })
     const several = new AggregateError([])

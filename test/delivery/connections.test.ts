@@ -45,19 +45,19 @@ function aWorld() {
 }
 
 describe('a connection', () => {
-  test('that is in use is not taken by another', () => {
+  test('in use is not shared', () => {
     const world = aWorld()
     expect(world.names(here, 2)).toEqual(['here#0', 'here#1'])
   })
 
-  test('that was released last is taken first, and each only once', () => {
+  test('that was released last is used first, and each only once', () => {
     const world = aWorld()
     world.keep(here, world.many(here, 3).reverse())
     expect(world.names(here, 4)).toEqual(['here#0', 'here#1', 'here#2', 'here#3'])
     expect(world.closed).toEqual([])
   })
 
-  test('is taken for its own origin alone', () => {
+  test('is used only for its own origin', () => {
     const world = aWorld()
     world.keep(here, world.many(here))
     world.keep(there, world.many(there))
@@ -65,7 +65,7 @@ describe('a connection', () => {
     expect(world.names(there, 2)).toEqual(['there#1', 'there#3'])
   })
 
-  test('is taken only for its own webhook, even if another one has the same origin', () => {
+  test('is used only for its own webhook, even if another one has the same origin', () => {
     const world = aWorld()
     const client = world.take(`a ${here}`, here)
     world.release(`a ${here}`, client)
@@ -73,7 +73,7 @@ describe('a connection', () => {
     expect(world.take(`a ${here}`, here)).toBe(client)
   })
 
-  test('that is dropped is closed, though not in the turn in which its request ends', async () => {
+  test('that is dropped is closed, in a later turn than the end of its request', async () => {
     const world = aWorld()
     for (const client of world.many(here)) world.drop(client)
     await Promise.resolve()
@@ -96,7 +96,7 @@ describe('2,048 idle connections of all origins stay open', () => {
     return world
   }
 
-  test('and no more: one that is released beyond them is closed, though not in the same turn', async () => {
+  test('further ones are closed in a later turn', async () => {
     const world = aFullWorld()
     await laterTurn()
     expect(world.closed).toEqual([])
@@ -107,7 +107,7 @@ describe('2,048 idle connections of all origins stay open', () => {
     expect(world.closed).toEqual([`third#${MAX_IDLE}`])
   })
 
-  test('and those unused for two seconds give way to one that is released', async () => {
+  test('those unused for two seconds make room for a released one', async () => {
     const world = aFullWorld()
     world.wait(1_001)
     world.keep(third, world.many(third))
@@ -117,14 +117,14 @@ describe('2,048 idle connections of all origins stay open', () => {
     expect(world.names(third)).toEqual([`third#${MAX_IDLE}`])
   })
 
-  test('and what is taken of them makes room', async () => {
+  test('taken ones make room', async () => {
     const world = aFullWorld()
     world.keep(here, world.many(here, 5))
     await laterTurn()
     expect(world.closed).toEqual([])
   })
 
-  test('and what has been idle for long and is closed makes room', async () => {
+  test('those closed after a long idle time make room', async () => {
     const world = aFullWorld()
     world.wait(10_001)
     await world.tidy()
@@ -151,7 +151,7 @@ test('connections idle for over 10 s are closed, the others stay open', async ()
   expect(world.names(there)).toEqual(['there#2'])
 })
 
-test('a connection used now and then stays open: its time counts from its last use', async () => {
+test('a connection used now and then stays open: its idle time starts at its last use', async () => {
   const world = aWorld()
   for (let use = 0; use < 3; use++) {
     world.keep(here, world.many(here))
@@ -161,7 +161,7 @@ test('a connection used now and then stays open: its time counts from its last u
   expect([world.names(here), world.closed]).toEqual([['here#0'], []])
 })
 
-describe('what is closed is never taken again', () => {
+describe('a closed connection is never used again', () => {
   test('when it was dropped', async () => {
     const world = aWorld()
     const [kept, dropped] = [world.many(here), world.many(here)]
@@ -170,7 +170,7 @@ describe('what is closed is never taken again', () => {
     expect(world.names(here, 2)).toEqual(['here#0', 'here#2'])
   })
 
-  test('when it was one too many, not even in the turn before it is closed', async () => {
+  test('when it was surplus, not even in the turn before it closes', async () => {
     const world = aWorld()
     world.keep(here, world.many(here, MAX_IDLE + 1))
     const taken = world.names(here, MAX_IDLE + 1)
@@ -201,8 +201,8 @@ describe('what is closed is never taken again', () => {
   })
 })
 
-describe('at the end', () => {
-  test('all are closed, in use or idle, but none twice', async () => {
+describe('at shutdown', () => {
+  test('all are closed once, in use or idle', async () => {
     const world = aWorld()
     for (const client of world.many(here)) world.drop(client)
     await laterTurn()
@@ -212,7 +212,7 @@ describe('at the end', () => {
     expect(world.closed).toEqual(['here#0', 'here#1', 'there#2'])
   })
 
-  test('it is over when the last of them is closed', async () => {
+  test('it resolves when the last one is closed', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const slow = { idleSince: 0, destroy: () => promise }
     const connections = createConnections(

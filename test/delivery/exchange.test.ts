@@ -25,12 +25,12 @@ async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise
 
 const text = (...texts: string[]) => texts.map((each) => Buffer.from(each))
 
-describe('what is stored of a body:', () => {
-  test('nothing when there is none', async () => {
+describe('the stored part of a body:', () => {
+  test('nothing without a body', async () => {
     expect(await keptOf([])).toBeNull()
   })
 
-  test('all of one that is as long as may be, in however many pieces', async () => {
+  test('all of one with the longest length, in any number of chunks', async () => {
     const whole = `${'x'.repeat(1_021)}€`
     expect(await keptOf(text(whole))).toBe(whole)
     expect(await keptOf([...Buffer.from(whole)].map((byte) => Buffer.of(byte)))).toBe(whole)
@@ -49,16 +49,16 @@ describe('what is stored of a body:', () => {
     },
   )
 
-  test('a character that ends where they end', async () => {
+  test('includes a character that ends at the limit', async () => {
     const before = 'x'.repeat(1_020)
     expect(await keptOf(text(`${before}😀 and more`))).toBe(`${before}😀`)
   })
 
-  test('no part of a character in which the body breaks off', async () => {
+  test('excludes a partial character at the end', async () => {
     expect(await keptOf([Buffer.from('abc€').subarray(0, -1)], { whole: false })).toBe('abc')
   })
 
-  test('what is no UTF-8 as far as it is text', async () => {
+  test('text for invalid UTF-8 too', async () => {
     expect(await keptOf([Buffer.from([0x61, 0xff, 0x62])])).toBe('a\ufffdb')
     expect(await keptOf([Buffer.from('café', 'latin1')])).toBe('caf\ufffd')
   })

@@ -26,7 +26,7 @@ const posted = (outcome: Outcome, urlIndex = 0): AttemptResult => ({
 })
 
 describe('after an attempt', () => {
-  test('any delivered URL settles the delivery', () => {
+  test('one delivered webhook settles the delivery', () => {
     expect(
       next(aDelivery(), [posted(failed), posted(delivered, 1), posted(refused, 2)], now, ladder),
     ).toEqual({ kind: 'done' })
@@ -42,24 +42,24 @@ describe('after an attempt', () => {
     })
   })
 
-  test('URLs that refused for good are remembered, the others are tried again', () => {
+  test('webhooks that refused for good are remembered, the others are retried', () => {
     const result = next(aDelivery(), [posted(failed), posted(refused, 1)], now, ladder)
     expect(result).toMatchObject({ kind: 'retry', delivery: { refusedUrls: ['http://r1.example/'] } })
   })
 
-  test('a URL that rejected the event is not retried, and one that failed is', () => {
+  test('a webhook that rejected the event is not retried, and one that failed is', () => {
     const result = next(aDelivery(), [posted(rejected), posted(failed, 1)], now, ladder)
     expect(result).toMatchObject({ kind: 'retry', delivery: { refusedUrls: ['http://r0.example/'] } })
   })
 
-  test('a delivery that one URL rejected is not dead while another URL was deferred', () => {
+  test('a delivery rejected by one webhook is not dead while another one was deferred', () => {
     const deferred: Outcome = { outcome: 'deferred', code: 'breaker_open' }
     expect(next(aDelivery(), [posted(rejected), posted(deferred, 1)], now, ladder)).toMatchObject({
       kind: 'retry',
     })
   })
 
-  test('a delivery that one URL rejected and another took is done', () => {
+  test('a delivery rejected by one webhook and delivered to another is done', () => {
     expect(next(aDelivery(), [posted(rejected), posted(delivered, 1)], now, ladder)).toEqual({ kind: 'done' })
   })
 
@@ -84,7 +84,7 @@ describe('after an attempt', () => {
     expect(result.kind === 'dead' && result.delivery.history.map(({ code }) => code)).toContain('http_404')
   })
 
-  test('all refused is dead at once', () => {
+  test('a delivery that all refuse is dead at once', () => {
     const result = next(aDelivery(), [posted(refused), posted(refused, 1)], now, ladder)
     expect(result).toMatchObject({
       kind: 'dead',
@@ -93,7 +93,7 @@ describe('after an attempt', () => {
     })
   })
 
-  test('a failure behind the last rung is dead, with every POST in its history', () => {
+  test('a failure after the last rung is dead, with every POST in its history', () => {
     const old = aDelivery({ attempt: 9, firstAttemptAt: now - MINUTE })
     const result = next(old, [posted(failed)], now, ladder)
     expect(result).toMatchObject({ kind: 'dead', reason: 'attempts_exhausted' })
@@ -117,7 +117,7 @@ describe('after an attempt', () => {
     expect(late(now + 300_000 - 240 * MINUTE - 1)).toMatchObject({ kind: 'dead', reason: 'window_expired' })
   })
 
-  test('the window does not begin before the delivery was made, whatever a clock that was behind has written', () => {
+  test('the window does not begin before the delivery was routed, even if a slow clock wrote so', () => {
     const tried = { attempt: 1, firstAttemptAt: now - 5_760 * MINUTE }
     const of = (routedAt: number) => next(aDelivery({ ...tried, routedAt }), [posted(failed)], now, ladder)
     expect(of(now - MINUTE)).toMatchObject({ kind: 'retry', rung: rungs[1] })
@@ -127,7 +127,7 @@ describe('after an attempt', () => {
   })
 })
 
-test('a delivery that always fails is attempted ten times within 3 h 52 m 35 s of the standard ladder', () => {
+test('on the default ladder a delivery that always fails is attempted ten times within 3 h 52 m 35 s', () => {
   let delivery = aDelivery()
   let at = now
   for (let attempts = 1; ; attempts++) {
@@ -158,38 +158,38 @@ describe('Retry-After', () => {
   const afterMinutes = (minutes: number, outcome: Outcome) =>
     next(aDelivery({ attempt: 1, firstAttemptAt: now - minutes * MINUTE }), [posted(outcome)], now, ladder)
 
-  test('moves an attempt up to the first rung that is as long', () => {
+  test('moves the attempt up to the first rung that is as long', () => {
     expect(rungAfter(1, asking(0))).toBe('5s')
     expect(rungAfter(1, asking(5_000))).toBe('5s')
     expect(rungAfter(1, asking(5_001))).toBe('30s')
     expect(rungAfter(1, asking(10 * MINUTE))).toBe('900s')
   })
 
-  test('is never a reason to come earlier than the ladder says', () => {
+  test('never makes an attempt earlier than the ladder does', () => {
     expect(rungAfter(5, asking(1_000))).toBe('900s')
   })
 
-  test('of several URLs the longest counts', () => {
+  test('the longest of several webhooks counts', () => {
     expect(rungAfter(1, asking(1_000), asking(100_000), failed, refused)).toBe('120s')
   })
 
-  test('longer than every rung takes the last one', () => {
+  test('longer than every rung uses the last one', () => {
     expect(rungAfter(1, asking(24 * 60 * MINUTE))).toBe('3600s')
   })
 
-  test('does not skip attempts: the next one is on its own rung again', () => {
+  test('skips no attempt: the next one is on its regular rung again', () => {
     const result = next(aDelivery(), [posted(asking(10 * MINUTE))], now, ladder)
     if (result.kind !== 'retry') throw new Error(result.kind)
     expect(result.delivery.attempt).toBe(1)
     expect(next(result.delivery, [posted(failed)], now, ladder)).toMatchObject({ rung: { name: '30s' } })
   })
 
-  test('does not stretch the window, nor the number of attempts', () => {
+  test('extends neither the window nor the number of attempts', () => {
     expect(afterMinutes(239.6, asking(5 * MINUTE))).toMatchObject({ reason: 'window_expired' })
     expect(rungAfter(10, asking(1_000))).toMatchObject({ reason: 'attempts_exhausted' })
   })
 
-  test('that ends past the window costs no attempt that fits: the longest of them is taken', () => {
+  test('beyond the window uses the longest rung that fits', () => {
     expect(afterMinutes(239, asking(5 * MINUTE))).toMatchObject({ rung: { name: '30s' } })
     expect(afterMinutes(230, asking(20 * MINUTE))).toMatchObject({ rung: { name: '300s' } })
     expect(afterMinutes(230, asking(24 * 60 * MINUTE))).toMatchObject({ rung: { name: '300s' } })
@@ -212,7 +212,7 @@ function climb(steps: readonly Outcome[][], by: Ladder): { at: number; round: Ou
   return run
 }
 
-describe('on any ladder, whatever receivers answer', () => {
+describe('on any ladder and for any answers', () => {
   const delay = fc.integer({ min: 1, max: 10 * MINUTE })
   const anyLadder = fc.record({
     ladder: fc
@@ -236,7 +236,7 @@ describe('on any ladder, whatever receivers answer', () => {
   const asked = (round: readonly Outcome[]) =>
     Math.max(0, ...round.map((each) => ('retryAfterMs' in each ? (each.retryAfterMs ?? 0) : 0)))
 
-  test('a delivery is settled within one attempt more than there are rungs', () => {
+  test('a delivery is settled after at most one attempt more than there are rungs', () => {
     fc.assert(
       fc.property(runs, ({ by, run }) => {
         expect(run.length).toBeLessThanOrEqual(by.ladder.length + 1)
@@ -255,7 +255,7 @@ describe('on any ladder, whatever receivers answer', () => {
     )
   })
 
-  test('no attempt is scheduled beyond the window, and none is dropped that would be within it', () => {
+  test('no attempt is scheduled beyond the window, and none within it is dropped', () => {
     fc.assert(
       fc.property(runs, ({ by, run }) => {
         for (const { result } of run)
@@ -272,7 +272,7 @@ describe('on any ladder, whatever receivers answer', () => {
     )
   })
 
-  test('no receiver is called earlier than its Retry-After unless no fitting rung is as long, nor before the rung of that attempt', () => {
+  test('no attempt comes before its Retry-After if a fitting rung is as long, nor before its rung', () => {
     fc.assert(
       fc.property(runs, ({ by, run }) => {
         run.forEach(({ at, round, result }, index) => {

@@ -10,7 +10,7 @@ const withHeaders = (headers: Record<string, string>) =>
 const shown = (response: string, value: string) =>
   withoutSecrets(response, withHeaders({ 'X-Api-Key': value }))
 
-describe('of what a receiver echoes is hidden', () => {
+describe('an echoing receiver', () => {
   const value = 'k3y/"of" <Tom & Jerry>'
   test.each([
     ['a value as it is', `you sent ${value}!`, 'you sent ***!'],
@@ -47,7 +47,7 @@ describe('of what a receiver echoes is hidden', () => {
     expect(withoutSecrets(response, destination)).toBe(wanted)
   })
 
-  test('the secrets, and the values of all webhooks, the longer of two first', () => {
+  test('the secrets and all header values are masked, the longer of two first', () => {
     const destination = aDestination({
       sharedSecret: 'present-secret',
       previousSecret: 'previous-secret',
@@ -61,7 +61,7 @@ describe('of what a receiver echoes is hidden', () => {
     )
   })
 
-  test('any value of four characters or more, wherever it stands and the answer is cut off', () => {
+  test('any value of four characters or more is masked, at any position and even if cut off', () => {
     const value = fc.stringMatching(/^[!-~]{4,40}$/)
     fc.assert(
       fc.property(value, fc.string(), fc.string(), fc.nat(), (key, before, after, kept) => {
@@ -73,7 +73,7 @@ describe('of what a receiver echoes is hidden', () => {
   })
 })
 
-describe('what is no secret stays', () => {
+describe('other text stays', () => {
   test.each([
     ['no answer', null, 'secret'],
     ['an empty one', '', 'secret'],
@@ -98,7 +98,7 @@ function reference(text: string, values: readonly string[]): string {
   return hidden.map((isHidden, at) => (isHidden ? '*' : text[at])).join('')
 }
 
-test('exactly what a search by brute force finds is masked, also for values that overlap and repeat', () => {
+test('masks exactly what a brute-force search finds, also for overlapping and repeated values', () => {
   const letters = (least: number) => fc.stringMatching(new RegExp(`^[ab]{${least},12}$`))
   fc.assert(
     fc.property(
@@ -116,7 +116,7 @@ test('exactly what a search by brute force finds is masked, also for values that
   )
 })
 
-test('a value that is longer than any answer is masked from its beginning on', () => {
+test('a value longer than any response is masked from its beginning', () => {
   const value = 'ab'.repeat(2_000)
   expect(shown(`you sent ${value.slice(0, 900)}`, value)).toBe('you sent ***')
   expect(shown(`you sent ${value} and more`, value)).toBe('you sent ***')

@@ -75,7 +75,7 @@ describe('bodies, byte for byte, keys in the order of the contract', () => {
   })
 })
 
-test('a timestamp is what toISOString gives, whatever came before it', () => {
+test('a timestamp equals toISOString, whatever came before it', () => {
   const first = Date.parse('0001-01-01T00:00:00Z')
   const last = Date.parse('9999-12-31T23:59:59.999Z')
   const minute = fc.integer({ min: first / 60_000, max: (last - 59_999) / 60_000 })
@@ -95,12 +95,12 @@ test('a userId is sent without the anonymousId', () => {
   expect(JSON.parse(render(anEvent({ userId: 'u', anonymousId: 'a' })))).not.toHaveProperty('anonymousId')
 })
 
-test("a page's name and category go into its properties, unless the same key is there", () => {
+test("a page's name and category are added to its properties, unless the keys exist", () => {
   const page = anEvent({ type: 'page', name: 'Home', category: 'Docs', properties: '{"name":"own"}' })
   expect(JSON.parse(render(page)).properties).toEqual({ name: 'own', category: 'Docs' })
 })
 
-test('the Integrations object is not passed on, wherever the call had it', () => {
+test('the Integrations object is not sent, wherever the call had it', () => {
   const integrations = '{"All":false,"Webhooks":true}'
   const context = `{"ip":"203.0.113.9","integrations":${integrations},"page":{"integrations":1}}`
   const body = JSON.parse(render(anEvent({ integrations, context })))
@@ -108,7 +108,7 @@ test('the Integrations object is not passed on, wherever the call had it', () =>
   expect(body.context).toEqual({ ip: '203.0.113.9', page: { integrations: 1 } })
 })
 
-test('every body is exactly what JSON.stringify prints of it', () => {
+test('every body equals the output of JSON.stringify', () => {
   const json = fc
     .dictionary(fc.string(), fc.jsonValue())
     .map((value) => JSON.stringify(JSON.parse(JSON.stringify(value))))

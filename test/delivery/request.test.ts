@@ -15,7 +15,7 @@ const configured = (headers: Record<string, string>, more: Partial<Destination> 
   aDestination({ webhooks: [{ url: webhook.url, headers }], ...more })
 
 describe('a POST', () => {
-  test('carries the body untouched, our headers, and the configured ones', () => {
+  test('has the body unchanged, our headers, and the configured ones', () => {
     const { url, headers, body, retryOn } = post(signed, {}, 3)
     expect({ url, body, retryOn }).toEqual({
       url: webhook.url,
@@ -33,22 +33,22 @@ describe('a POST', () => {
     })
   })
 
-  test('has no signature without a secret, whatever else is set', () => {
+  test('has no signature without a secret, whatever other settings say', () => {
     const previous = { previousSecret: 'old', previousSecretExpiresAt: '2099-01-01T00:00:00Z' }
     const { headers } = post(aDestination({ standardWebhooks: true, ...previous }))
     expect(Object.keys(headers).filter((name) => /signature|webhook/i.test(name))).toEqual([])
   })
 
-  test('says which statuses the destination wants retried', () => {
+  test('includes the statuses that the destination wants retried', () => {
     expect(post(aDestination({ retryOn: [408, 429] })).retryOn).toEqual([408, 429])
   })
 
-  test('of a replay says so', () => {
+  test('of a replay is marked', () => {
     expect(post(signed).headers).not.toHaveProperty('X-Replay')
     expect(post(signed, { replay: true }).headers).toMatchObject({ 'X-Replay': 'true', 'X-Team': 'crm' })
   })
 
-  test('goes to the webhook that is asked for, and to no other', () => {
+  test('goes only to the requested webhook', () => {
     const two = aDestination({
       webhooks: [webhook, { url: 'https://b.example/', headers: { 'X-Team': 'b' } }],
     })
@@ -57,7 +57,7 @@ describe('a POST', () => {
     expect(() => of(2)).toThrow(RangeError)
   })
 
-  test('goes by the settings of its own destination, and leaves them as they are', () => {
+  test('uses the settings of its own destination, and does not change them', () => {
     const before = structuredClone(signed)
     post(signed).headers['X-Team'] = 'changed'
     expect(post(signed).headers['X-Team']).toBe('crm')
@@ -73,7 +73,7 @@ describe('a POST', () => {
     ['naïve', 'na%C3%AFve'],
     ['\ud800', '%EF%BF%BD'],
     [' padded', '%20padded'],
-  ])('names message %j as %s, which a header can hold', (messageId, sent) => {
+  ])('encodes message %j as %s, which a header can contain', (messageId, sent) => {
     expect(post(signed, { messageId }).headers['X-Message-Id']).toBe(sent)
   })
 })
@@ -86,7 +86,7 @@ describe('a configured header', () => {
     previousSecretExpiresAt: '2099-01-01T00:00:00Z',
   }
 
-  test('gives way to ours of the same name, in any capitals', () => {
+  test('is replaced by ours of the same name, in any case', () => {
     const names = Object.keys(post(aDestination(all), { replay: true }).headers)
     for (const name of names)
       for (const written of [name.toLowerCase(), name.toUpperCase(), name]) {
@@ -97,12 +97,12 @@ describe('a configured header', () => {
     expect(names).toHaveLength(11)
   })
 
-  test('goes out where we send none of that name', () => {
+  test('is sent if we send none of that name', () => {
     const free = { 'webhook-id': 'mine', 'X-Replay': 'mine', 'x-signature-previous': 'mine' }
     expect(post(configured(free, { sharedSecret: 's' })).headers).toMatchObject(free)
   })
 
-  test('named like the signature of a rotation goes out before and after it', () => {
+  test('named like the signature of a rotation is sent before and after it', () => {
     const mine = { 'x-signature-previous': 'mine' }
     const until = (previousSecretExpiresAt: string) =>
       post(configured(mine, { ...all, previousSecretExpiresAt })).headers
@@ -116,7 +116,7 @@ describe('a configured header', () => {
   })
 })
 
-describe('the prepare of an attempt', () => {
+describe('preparing an attempt', () => {
   const two = aDestination({
     webhooks: [
       { url: 'http://a.example/', headers: {} },
@@ -124,7 +124,7 @@ describe('the prepare of an attempt', () => {
     ],
   })
 
-  test('posts to every URL that has not refused for good', () => {
+  test('posts to every webhook that has not refused for good', () => {
     const planned = prepare(aDelivery({ refusedUrls: ['http://a.example/'], attempt: 1 }), two)
     expect(planned).toMatchObject({
       kind: 'post',
@@ -138,7 +138,7 @@ describe('the prepare of an attempt', () => {
     })
   })
 
-  test('is cancelled when the destination is deleted or switched off', () => {
+  test('is cancelled when the destination is deleted or disabled', () => {
     expect(prepare(aDelivery(), undefined)).toEqual({ kind: 'cancelled', code: 'destination_deleted' })
     expect(prepare(aDelivery(), aDestination({ enabled: false }))).toEqual({
       kind: 'cancelled',

@@ -36,17 +36,17 @@ test.each([
   'Fri, 02 Jan 2026',
   'Fri, 02 Jan 2026 03:05:05 PST',
   'Fri, 99 Foo 2026 03:05:05 GMT',
-])('%j says nothing', (value) => {
+])('%j is ignored', (value) => {
   expect(retryAfter(value, now)).toBeUndefined()
 })
 
-test('without the header there is nothing; of several the longest that can be read counts', () => {
+test('without the header the result is undefined; of several readable values the longest counts', () => {
   expect(retryAfter(undefined, now)).toBeUndefined()
   expect(retryAfter([], now)).toBeUndefined()
   expect(retryAfter(['5', 'soon', '60'], now)).toBe(60_000)
 })
 
-test('whatever it says, a delay is a number from 0 to a day', () => {
+test('for any value, the delay is a number from 0 to a day', () => {
   const date = fc.date({ noInvalidDate: true }).map((at) => at.toUTCString())
   fc.assert(
     fc.property(fc.oneof(fc.string(), date, fc.bigInt().map(String)), (value) => {
@@ -58,7 +58,7 @@ test('whatever it says, a delay is a number from 0 to a day', () => {
   )
 })
 
-test('a date and as many seconds are the same delay', () => {
+test('a date and the same number of seconds give the same delay', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 86_400 }), (seconds) => {
       const date = new Date(now + seconds * 1_000).toUTCString()

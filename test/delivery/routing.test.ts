@@ -21,8 +21,8 @@ describe('the Integrations object', () => {
   })
 })
 
-describe('destinations of an event', () => {
-  test('are those that are on and accept its type', () => {
+describe('the destinations of an event', () => {
+  test('are enabled and accept its type', () => {
     const all = aDestination({ id: 'all' })
     const off = aDestination({ id: 'off', enabled: false })
     const pages = aDestination({ id: 'pages', eventTypes: ['page'] })

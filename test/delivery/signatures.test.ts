@@ -42,7 +42,7 @@ const expiring = (at: number) => ({
 })
 
 describe('during a rotation', () => {
-  test('the previous secret signs too, up to its expiry and no longer', () => {
+  test('the previous secret also signs, until its expiry', () => {
     const rotating = { sharedSecret: 'new', ...expiring(now + HOUR) }
     const both = { 'X-Signature': signature(body, 'new'), 'X-Signature-Previous': signature(body, 'old') }
     expect(headersOf(rotating)).toMatchObject(both)
@@ -70,7 +70,7 @@ describe('during a rotation', () => {
   })
 })
 
-describe("to Standard Webhooks' own library", () => {
+describe('verified by the Standard Webhooks library', () => {
   // it compares the timestamp with its own clock
   beforeEach(() => void vi.useFakeTimers({ now }))
   afterEach(() => void vi.useRealTimers())
@@ -79,7 +79,7 @@ describe("to Standard Webhooks' own library", () => {
   const older = `whsec_${Buffer.from('another secret of 27 bytes.').toString('base64')}`
   const verifies = (key: Webhook, headers: Record<string, string>) => () => key.verify(body, headers)
 
-  test('a POST is genuine', () => {
+  test('a POST is valid', () => {
     const headers = headersOf({ sharedSecret: secret, standardWebhooks: true })
     expect(verifies(new Webhook(secret), headers)()).toEqual(JSON.parse(body))
     expect(headers).toMatchObject({
@@ -95,7 +95,7 @@ describe("to Standard Webhooks' own library", () => {
     verifies(raw, headersOf({ sharedSecret: 'sécret', standardWebhooks: true }))()
   })
 
-  test('another body, another secret, or one with another time is not', () => {
+  test('another body, secret or time is invalid', () => {
     const headers = headersOf({ sharedSecret: secret, standardWebhooks: true })
     expect(() => new Webhook(secret).verify(`${body} `, headers)).toThrow('No matching signature')
     expect(verifies(new Webhook(older), headers)).toThrow('No matching signature')
@@ -103,7 +103,7 @@ describe("to Standard Webhooks' own library", () => {
     expect(verifies(new Webhook(secret), later)).toThrow('No matching signature')
   })
 
-  test('both secrets are good during a rotation, the present one comes first, and then only it', () => {
+  test('both secrets are valid during a rotation, the current one first; afterwards only the current one', () => {
     const previous = { previousSecret: older, previousSecretExpiresAt: new Date(now + HOUR).toISOString() }
     const rotating = { sharedSecret: secret, standardWebhooks: true, ...previous }
     const headers = headersOf(rotating)
@@ -118,13 +118,13 @@ describe("to Standard Webhooks' own library", () => {
     verifies(new Webhook(secret), headersOf(rotating, now + HOUR))()
   })
 
-  test('nothing is said unless the destination asks', () => {
+  test('the headers are sent only if the destination asks for them', () => {
     expect(headersOf({ sharedSecret: secret })).not.toHaveProperty('webhook-id')
     expect(headersOf({ sharedSecret: secret, standardWebhooks: false })).not.toHaveProperty('webhook-id')
   })
 })
 
-test('a secret that only looks like base64 still signs: nothing is lost by it', () => {
+test('a secret that only looks like base64 still signs', () => {
   for (const sharedSecret of ['whsec_', 'whsec_!!!', 'whsec_a'])
     expect(headersOf({ sharedSecret, standardWebhooks: true })['webhook-signature']).toMatch(/^v1,/)
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { faultOfCidr, faultOfWidth } from '../../egress/blocks.ts'
 
-describe('a CIDR is taken in its usual form alone', () => {
+describe('only the canonical form of a CIDR is valid', () => {
   test.each([
     '10.0.0.0/8',
     '0.0.0.0/0',
@@ -12,7 +12,7 @@ describe('a CIDR is taken in its usual form alone', () => {
     'fd12::/16',
     '2001:db8::/32',
     '::ffff:10.0.0.0/104',
-  ])('%s is one', (text) => {
+  ])('%s is valid', (text) => {
     expect(faultOfCidr(text)).toBeUndefined()
   })
 
@@ -31,7 +31,7 @@ describe('a CIDR is taken in its usual form alone', () => {
     'fe80::1%eth0/64',
     'private',
     '',
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(faultOfCidr(text)).toContain('is not a CIDR like 10.0.0.0/8')
   })
 
@@ -39,7 +39,7 @@ describe('a CIDR is taken in its usual form alone', () => {
     ['10.1.2.3/8', '10.0.0.0/8'],
     ['192.168.1.1/24', '192.168.1.0/24'],
     ['fd12::5/16', 'fd12::/16'],
-  ])('of %s it is said to write %s', (text, canonical) => {
+  ])('for %s the message suggests %s', (text, canonical) => {
     expect(faultOfCidr(text)).toContain(`write ${canonical}`)
   })
 
@@ -54,7 +54,7 @@ describe('a CIDR is taken in its usual form alone', () => {
   })
 })
 
-describe('a block that webhooks may reach', () => {
+describe('an allowed block', () => {
   test.each([
     '10.0.0.0/8',
     '10.1.0.0/16',

@@ -13,7 +13,7 @@ nothing
 `
 const hosts = parseHosts(text)
 
-test('every name has its addresses, in the order of the file', () => {
+test("every name has its addresses, in the file's order", () => {
   expect(localAddresses('receiver', hosts)).toEqual([
     { address: '10.0.0.5', family: 4 },
     { address: 'fd12::5', family: 6 },
@@ -22,7 +22,7 @@ test('every name has its addresses, in the order of the file', () => {
   expect(localAddresses('last', hosts)).toEqual([{ address: '10.0.0.6', family: 4 }])
 })
 
-test('comments, what is no address, and one of a single interface make no name', () => {
+test('comments, invalid addresses and addresses with a zone are skipped', () => {
   expect([...hosts.keys()]).toEqual(['localhost', 'receiver', 'receiver.internal', 'last'])
   expect(localAddresses('elsewhere', hosts)).toBeUndefined()
   expect(parseHosts('').size).toBe(0)
@@ -37,11 +37,11 @@ describe('localhost', () => {
     },
   )
 
-  test.each(['localhost.example', 'mylocalhost'])('%s is not', (name) => {
+  test.each(['localhost.example', 'mylocalhost'])('%s is not loopback', (name) => {
     expect(localAddresses(name, hosts)).toBeUndefined()
   })
 })
 
-test('names have one spelling', () => {
+test('names have a canonical spelling', () => {
   expect(['CRM.Example', 'crm.example.', 'crm.example'].map(canonical)).toEqual(Array(3).fill('crm.example'))
 })

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { connect, createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEgress, type EgressOptions } from '../../egress/egress.ts'
-import { nameServer, type Question, type Said } from './name-server.ts'
+import { type DnsReply, nameServer, type Question } from './name-server.ts'
 
 type Found = { address: string | LookupAddress[]; family?: number | undefined }
 
@@ -20,17 +20,17 @@ function egress(options: Partial<EgressOptions>) {
 
 const onlyA =
   (...addresses: string[]) =>
-  ({ type }: Question): Said => ({ addresses: type === 'A' ? addresses : [], ttl: 0 })
+  ({ type }: Question): DnsReply => ({ addresses: type === 'A' ? addresses : [], ttl: 0 })
 
 /** Says another address each time, with no time to live. */
 function turning(...turns: string[]) {
   let turn = 0
-  return ({ type }: Question): Said =>
+  return ({ type }: Question): DnsReply =>
     type === 'A' ? { addresses: [turns[turn++ % turns.length] ?? ''], ttl: 0 } : { addresses: [] }
 }
 
-describe('a look-up', () => {
-  test('gives the addresses in the form that was asked for', async () => {
+describe('a lookup', () => {
+  test('returns the addresses in the requested form', async () => {
     const { servers } = await nameServer(({ type }) => ({
       addresses: type === 'A' ? ['8.8.8.8', '8.8.4.4'] : ['2606:4700:0:0:0:0:0:1'],
     }))
@@ -62,13 +62,16 @@ describe('a look-up', () => {
     '0:0:0:0:0:ffff:7f00:1',
     '64:ff9b:0:0:0:0:a00:5',
     'fd00:ec2:0:0:0:0:0:254',
-  ])('of a name with a good A and AAAA %s is refused, also where only IPv4 would be dialled', async (bad) => {
-    const { servers } = await nameServer(({ type }) => ({ addresses: type === 'A' ? ['8.8.8.8'] : [bad] }))
-    const { lookup } = egress({ servers })
-    await expect(lookup('crm.example', { family: 4 })).rejects.toMatchObject({ code: 'address_forbidden' })
-  })
+  ])(
+    'of a name with a valid A and an AAAA that is %s is refused, even if only IPv4 would be dialled',
+    async (bad) => {
+      const { servers } = await nameServer(({ type }) => ({ addresses: type === 'A' ? ['8.8.8.8'] : [bad] }))
+      const { lookup } = egress({ servers })
+      await expect(lookup('crm.example', { family: 4 })).rejects.toMatchObject({ code: 'address_forbidden' })
+    },
+  )
 
-  test('of localhost and of names in the hosts file is vetted like any', async () => {
+  test('of localhost and of names in the hosts file is vetted too', async () => {
     const { servers } = await nameServer(() => 'silence')
     const hosts = '10.0.0.5 receiver'
     for (const host of ['localhost', 'a.localhost', 'receiver'])
@@ -80,7 +83,7 @@ describe('a look-up', () => {
     expect((await lookup('localhost')).address).toHaveLength(2)
   })
 
-  test('of a name without an address of the family that is asked for finds nothing', async () => {
+  test('of a name without an address of the requested family finds nothing', async () => {
     const { servers } = await nameServer(onlyA('8.8.8.8'))
     await expect(egress({ servers }).lookup('crm.example', { family: 6 })).rejects.toMatchObject({
       code: 'ENOTFOUND',
@@ -117,14 +120,14 @@ function dialledBy(
 }
 
 describe('a name that changes between check and use', () => {
-  test('is dialled at the address that was vetted: there is no second look-up', async () => {
+  test('is dialled at the vetted address: there is no second lookup', async () => {
     const { servers, asked } = await nameServer(turning('127.0.0.2', '127.0.0.1'))
     const { lookup } = createEgress({ allow: ['127.0.0.2/32'], hosts: '', servers })
     expect(await dialledBy(lookup, await listener())).toBe('127.0.0.2')
     expect(asked.filter(({ type }) => type === 'A')).toHaveLength(1)
   })
 
-  test('is refused once it has turned', async () => {
+  test('is refused after the change', async () => {
     const { servers } = await nameServer(turning('127.0.0.2', '127.0.0.1'))
     const port = await listener()
     const fresh = () => createEgress({ allow: ['127.0.0.2/32'], hosts: '', servers }).lookup
@@ -133,9 +136,9 @@ describe('a name that changes between check and use', () => {
   })
 })
 
-describe('for saving, a URL', () => {
+describe('when a URL is saved', () => {
   const saving = async (
-    say: (question: Question) => Said,
+    say: (question: Question) => DnsReply,
     url: string,
     more: Partial<EgressOptions> = {},
   ) => {
@@ -143,27 +146,27 @@ describe('for saving, a URL', () => {
     return egress({ servers, ...more }).faultOf(new URL(url))
   }
 
-  test('is faulty by one address of its name', async () => {
+  test('it is refused if one address of its name is forbidden', async () => {
     expect(await saving(onlyA('8.8.8.8', '169.254.169.254'), 'https://crm.example/hook')).toBe(
       'crm.example resolves to an address that webhooks may not reach: use a public address. Operators find it in the log',
     )
     expect(await saving(onlyA(), 'http://localhost:9000/')).toContain('127.0.0.1')
   })
 
-  test('is in order when its name is at public or allowed addresses', async () => {
+  test('it is accepted if its name has public or allowed addresses', async () => {
     expect(await saving(onlyA('8.8.8.8'), 'https://crm.example/')).toBeUndefined()
     expect(await saving(onlyA('10.0.0.5'), 'https://crm.example/', { allow: ['10.0.0.0/8'] })).toBeUndefined()
   })
 
-  test.each([2, 3, 5])('is in order when its name has no address yet (rcode %i)', async (rcode) => {
+  test.each([2, 3, 5])('it is accepted if its name has no address yet (rcode %i)', async (rcode) => {
     expect(await saving(() => ({ rcode }), 'https://crm.example/')).toBeUndefined()
   })
 
-  test('is in order when the hosts file has its name on an interface of this machine alone', async () => {
+  test('it is accepted if the hosts file lists its name only on an interface of this machine', async () => {
     expect(await saving(onlyA(), 'http://linked/', { hosts: 'fe80::1%lo0 linked' })).toBeUndefined()
   })
 
-  test('is in order when its name cannot be one', async () => {
+  test('it is accepted if its name is not a valid name', async () => {
     expect(await saving(() => 'silence', 'https://a..b/')).toBeUndefined()
   })
 })

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { onTestFinished } from 'vitest'
 
 /** Addresses with their time in seconds, a failure by its number (2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED), or no answer at all. */
-export type Said = { addresses: string[]; ttl?: number } | { rcode: number } | 'silence'
+export type DnsReply = { addresses: string[]; ttl?: number } | { rcode: number } | 'silence'
 export type Question = { name: string; type: 'A' | 'AAAA' }
 
 const TYPES: Record<number, Question['type']> = { 1: 'A', 28: 'AAAA' }
@@ -11,7 +11,7 @@ const TYPES: Record<number, Question['type']> = { 1: 'A', 28: 'AAAA' }
  * A name server on loopback, until the test is over (RFC 1035, 4.1). `say` is asked anew for each question; `asked` holds
  * all questions so far.
  */
-export async function nameServer(say: (question: Question) => Said | Promise<Said>) {
+export async function nameServer(say: (question: Question) => DnsReply | Promise<DnsReply>) {
   const asked: Question[] = []
   const socket = createSocket('udp4')
   let isOpen = true
@@ -41,16 +41,16 @@ function questionOf(message: Buffer): Question {
   return { name: labels.join('.'), type: TYPES[message.readUInt16BE(at + 1)] ?? 'A' }
 }
 
-function answer(message: Buffer, said: Exclude<Said, 'silence'>): Buffer {
-  const addresses = 'rcode' in said ? [] : said.addresses
+function answer(message: Buffer, reply: Exclude<DnsReply, 'silence'>): Buffer {
+  const addresses = 'rcode' in reply ? [] : reply.addresses
   const question = message.subarray(HEADER, message.indexOf(0, HEADER) + 5)
   const header = Buffer.alloc(HEADER)
   header.writeUInt16BE(message.readUInt16BE(0), 0)
   // an answer, recursion asked for and available
-  header.writeUInt16BE(0x8180 | ('rcode' in said ? said.rcode : 0), 2)
+  header.writeUInt16BE(0x8180 | ('rcode' in reply ? reply.rcode : 0), 2)
   header.writeUInt16BE(1, 4)
   header.writeUInt16BE(addresses.length, 6)
-  const ttl = 'rcode' in said ? 0 : (said.ttl ?? 60)
+  const ttl = 'rcode' in reply ? 0 : (reply.ttl ?? 60)
   return Buffer.concat([header, question, ...addresses.map((address) => record(address, ttl))])
 }
 

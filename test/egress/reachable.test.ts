@@ -5,17 +5,17 @@ const four = { address: '8.8.8.8', family: 4 }
 const six = { address: '2606:4700::1', family: 6 }
 const loopback = { address: '::1', family: 6 }
 
-describe('of the vetted addresses', () => {
-  test('all are tried where there is IPv6', () => {
+describe('the vetted addresses', () => {
+  test('are all tried with IPv6', () => {
     expect(reachable([four, six], { family: undefined, hasIPv6: true })).toEqual([four, six])
     expect(reachable([four, six], { family: 0, hasIPv6: true })).toEqual([four, six])
   })
 
-  test('those of IPv6 are left out where there is none, but for loopback', () => {
+  test('exclude IPv6 ones without IPv6, except loopback', () => {
     expect(reachable([four, six, loopback], { family: 0, hasIPv6: false })).toEqual([four, loopback])
   })
 
-  test('those of IPv6 are tried all the same when there are no others', () => {
+  test('include IPv6 ones if there are no others', () => {
     expect(reachable([six], { family: 0, hasIPv6: false })).toEqual([six])
   })
 
@@ -28,7 +28,7 @@ describe('of the vetted addresses', () => {
     expect(reachable([four, six], { family, hasIPv6: true })).toEqual(expected)
   })
 
-  test('none is left when the name has none of that family', () => {
+  test('are empty if the name has none of the requested family', () => {
     expect(reachable([four], { family: 6, hasIPv6: true })).toEqual([])
   })
 })

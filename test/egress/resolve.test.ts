@@ -1,11 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createResolver, type Replies, type ResolverOptions, resolvedFrom } from '../../egress/resolve.ts'
-import { nameServer, type Question, type Said } from './name-server.ts'
+import { type DnsReply, nameServer, type Question } from './name-server.ts'
 
 const SIX = '2606:4700:0:0:0:0:0:1'
 const hosts = new Map([['in-the-file', [{ address: '10.0.0.5', family: 4 }]]])
 
-async function names(say: (question: Question) => Said | Promise<Said>, more: Partial<ResolverOptions> = {}) {
+async function names(
+  say: (question: Question) => DnsReply | Promise<DnsReply>,
+  more: Partial<ResolverOptions> = {},
+) {
   const { servers, asked } = await nameServer(say)
   let now = 1_000
   const { addressesOf, close } = createResolver({ hosts, servers, clock: { now: () => now }, ...more })
@@ -19,10 +22,10 @@ async function names(say: (question: Question) => Said | Promise<Said>, more: Pa
 
 const onlyA =
   (...addresses: string[]) =>
-  ({ type }: Question): Said => ({ addresses: type === 'A' ? addresses : [], ttl: 30 })
+  ({ type }: Question): DnsReply => ({ addresses: type === 'A' ? addresses : [], ttl: 30 })
 
 describe('a name', () => {
-  test('is where its A and AAAA records say', async () => {
+  test('has the addresses of its A and AAAA records', async () => {
     const { where } = await names(({ type }) => ({
       addresses: type === 'A' ? ['8.8.8.8', '8.8.4.4'] : [SIX],
     }))
@@ -36,7 +39,7 @@ describe('a name', () => {
     expect(asked).toEqual([])
   })
 
-  test('is asked for once by all who want it at once, in any spelling', async () => {
+  test('is queried once for concurrent lookups, in any spelling', async () => {
     const { where, asked } = await names(onlyA('8.8.8.8'))
     await Promise.all(['crm.example', 'CRM.example', 'crm.example.'].map(where))
     expect(asked.map(({ name, type }) => `${name} ${type}`).sort()).toEqual([
@@ -45,7 +48,7 @@ describe('a name', () => {
     ])
   })
 
-  test('is believed for as long as its records say, and then asked for again', async () => {
+  test('is cached for as long as its records say, then queried again', async () => {
     const { where, asked, pass } = await names(onlyA('8.8.8.8'))
     await where('crm.example')
     pass(29_999)
@@ -56,7 +59,7 @@ describe('a name', () => {
     expect(asked).toHaveLength(4)
   })
 
-  test('pushes out the oldest when too many are known', async () => {
+  test('evicts the oldest when the cache is full', async () => {
     const { where, asked } = await names(onlyA('8.8.8.8'), { maxNames: 2 })
     for (const host of ['a.example', 'b.example', 'c.example', 'c.example', 'b.example', 'a.example'])
       await where(host)
@@ -68,14 +71,14 @@ describe('a name', () => {
     ])
   })
 
-  test('that is evicted during its lookup still answers those who wait', async () => {
+  test('evicted during its lookup still answers the waiting callers', async () => {
     const { where } = await names(onlyA('8.8.8.8'), { maxNames: 1 })
     const found = await Promise.all(['a.example', 'b.example', 'c.example'].map(where))
     expect(found).toEqual([['8.8.8.8'], ['8.8.8.8'], ['8.8.8.8']])
   })
 })
 
-describe('a name without address', () => {
+describe('a name without an address', () => {
   test.each([
     ['does not exist', 3, 'ENOTFOUND'],
     ['has no records', 0, 'ENOTFOUND'],
@@ -86,7 +89,7 @@ describe('a name without address', () => {
     await expect(where('crm.example')).rejects.toMatchObject({ name: 'NameNotResolved', code })
   })
 
-  test('is asked for again after a second', async () => {
+  test('is queried again after a second', async () => {
     let exists = false
     const { where, pass } = await names((question) => (exists ? onlyA('8.8.8.8')(question) : { rcode: 3 }))
     await expect(where('crm.example')).rejects.toMatchObject({ code: 'ENOTFOUND' })
@@ -96,21 +99,21 @@ describe('a name without address', () => {
     expect(await where('crm.example')).toEqual(['8.8.8.8'])
   })
 
-  test('that no server can hold is an error too', async () => {
+  test('that is not a valid name is an error too', async () => {
     const { where } = await names(() => 'silence')
     await expect(where('a..b')).rejects.toMatchObject({ code: 'EBADNAME' })
   })
 })
 
 describe('a name server that', () => {
-  test('is not there is no refusal of the receiver', async () => {
+  test('is down does not count as a refusal by the receiver', async () => {
     const { addressesOf } = createResolver({ hosts, servers: ['127.0.0.1:1'] })
     await expect(addressesOf('crm.example')).rejects.toMatchObject({ code: 'ESERVFAIL' })
   })
 
   const limits = { limitMs: 300, graceMs: 50 }
 
-  test('never answers holds a look-up for no longer than its limit', async () => {
+  test('never answers holds a lookup no longer than its limit', async () => {
     const { where } = await names(() => 'silence', { limits })
     const start = performance.now()
     await expect(where('crm.example')).rejects.toMatchObject({ code: 'ETIMEOUT' })
@@ -120,7 +123,7 @@ describe('a name server that', () => {
     expect(took).toBeLessThan(5_000)
   })
 
-  test('never answers for one family delays the other a little', async () => {
+  test('never answers for one family delays the other only a little', async () => {
     const { where } = await names(
       (question) => (question.type === 'A' ? onlyA('8.8.8.8')(question) : 'silence'),
       { limits: { ...limits, limitMs: 60_000 } },
@@ -128,14 +131,14 @@ describe('a name server that', () => {
     expect(await where('crm.example')).toEqual(['8.8.8.8'])
   })
 
-  test('fails AAAA costs nothing beside a good A', async () => {
+  test('fails AAAA does not affect a valid A', async () => {
     const { where } = await names((question) =>
       question.type === 'A' ? onlyA('8.8.8.8')(question) : { rcode: 2 },
     )
     expect(await where('crm.example')).toEqual(['8.8.8.8'])
   })
 
-  test('loses the first question is asked again in time', async () => {
+  test('loses the first query is queried again in time', async () => {
     let asked = 0
     const { where } = await names((question) => (++asked > 2 ? onlyA('8.8.8.8')(question) : 'silence'))
     expect(await where('crm.example')).toEqual(['8.8.8.8'])
@@ -150,7 +153,7 @@ const ttl = (...ttls: number[]): Replies['a'] => ({
 })
 const failed = (code: string): Replies['a'] => ({ code })
 
-test('addresses of both families are the name', () => {
+test('addresses of both families are used', () => {
   expect(resolvedFrom({ a: records('8.8.8.8', '8.8.4.4'), aaaa: records('2606:4700::1') })).toEqual({
     addresses: [
       { address: '8.8.8.8', family: 4 },
@@ -162,7 +165,7 @@ test('addresses of both families are the name', () => {
 })
 
 test.each(['ENODATA', 'ESERVFAIL', 'ETIMEOUT', 'ENOTFOUND', 'EREFUSED'])(
-  'one family is enough when the other ends in %s',
+  'one family is enough when the other fails with %s',
   (code) => {
     expect(resolvedFrom({ a: records('8.8.8.8'), aaaa: failed(code) })).toMatchObject({
       addresses: [{ family: 4 }],
@@ -184,17 +187,17 @@ test.each([
   expect(resolvedFrom({ a: failed(a), aaaa: failed(aaaa) })).toEqual({ code, ttlMs: 1_000 })
 })
 
-test('no records at all are no address', () => {
+test('without records there is no address', () => {
   expect(resolvedFrom({ a: records(), aaaa: failed('ENODATA') })).toMatchObject({ code: 'ENOTFOUND' })
 })
 
-describe('an answer is believed', () => {
+describe('an answer is cached', () => {
   test.each([
     [ttl(0), 1_000],
     [ttl(7), 7_000],
     [ttl(40, 7), 7_000],
     [ttl(86_400), 60_000],
-  ])('for the least of its times, within bounds: %j', (a, ttlMs) => {
+  ])('for its shortest TTL, within bounds: %j', (a, ttlMs) => {
     expect(resolvedFrom({ a, aaaa: failed('ENODATA') })).toMatchObject({ ttlMs })
   })
 })

@@ -15,11 +15,11 @@ async function fileWith(text: string): Promise<string> {
   return join(folder, 'ca.pem')
 }
 
-test("without a file Node's own roots are meant", () => {
+test("without a file Node's own roots are used", () => {
   expect(trustedRoots(undefined)).toBeUndefined()
 })
 
-test("a file's roots are trusted beside Node's own", async () => {
+test("a file's roots are trusted in addition to Node's own", async () => {
   const pem = `our root\n${root}\n${other}\n`
   const roots = trustedRoots(await fileWith(pem))
   expect(roots?.at(-1)).toBe(pem)
@@ -30,12 +30,12 @@ test.each([
   ['', 'has no certificate in PEM'],
   ['-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n', 'has no certificate in PEM'],
   [`${root}\n${other.replace(/[A-Za-z0-9]{40}\n/, '\n')}`, 'has a broken certificate: number 2 of 2'],
-])('a file that would not be trusted in full is a fault of EGRESS_CA: %#', async (text, fault) => {
+])('a file that is not completely valid is a fault of EGRESS_CA: %#', async (text, fault) => {
   const file = await fileWith(text)
   expect(() => trustedRoots(file)).toThrow(ConfigError)
   expect(() => trustedRoots(file)).toThrow(`EGRESS_CA: ${file} ${fault}`)
 })
 
-test('so is a file that is not there', () => {
+test('a missing file is a fault too', () => {
   expect(() => trustedRoots('/no/such.pem')).toThrow(/EGRESS_CA: \/no\/such\.pem cannot be read: ENOENT/)
 })

@@ -4,7 +4,7 @@ import { ForbiddenAddress, literalOf } from '../../egress/vet.ts'
 
 const egress = createEgress({ allow: [], servers: ['127.0.0.1:1'], hosts: '' })
 
-describe('a URL whose host is an address, however it is written, is refused when that is not public', () => {
+describe('a non-public IP literal is refused in any spelling', () => {
   test.each([
     'http://127.0.0.1/',
     'http://2130706433/',
@@ -47,12 +47,12 @@ test.each([
   'http://[2606:4700::1111]/',
   'http://[::ffff:93.184.216.34]/',
   'http://1572395042/',
-])('%s may be reached', async (text) => {
+])('%s is allowed', async (text) => {
   expect(() => egress.vetUrl(new URL(text))).not.toThrow()
   expect(await egress.faultOf(new URL(text))).toBeUndefined()
 })
 
-test('a zone cannot be written in a URL', () => {
+test('a URL cannot contain a zone', () => {
   expect(URL.canParse('http://[fe80::1%25eth0]/')).toBe(false)
   expect(URL.canParse('http://[fe80::1%eth0]/')).toBe(false)
 })
@@ -65,7 +65,7 @@ test.each(['http://crm.example/', 'http://127.0.0.1.example/', 'http://xn--bcher
   },
 )
 
-test('a refusal has its code, and says which address to allow', async () => {
+test('a refusal has its code and names the address to allow', async () => {
   const url = new URL('http://[::ffff:10.0.0.5]/')
   const message =
     '::ffff:a00:5 is not public (private): use a public address, or list 10.0.0.5/32 in EGRESS_ALLOW'
@@ -90,7 +90,7 @@ describe('EGRESS_PORTS', () => {
     'https://93.184.216.34/',
     'http://a.example:8000/',
     'http://a.example:8099/',
-  ])('lets through %s', async (text) => {
+  ])('allows %s', async (text) => {
     expect(() => some.vetUrl(new URL(text))).not.toThrow()
     expect(await some.faultOf(new URL(text))).toBeUndefined()
   })
@@ -107,7 +107,7 @@ describe('EGRESS_PORTS', () => {
   )
 })
 
-test('where a name leads in the network is logged once a minute and not shown to the customer', async () => {
+test("a name's internal address is logged once a minute and not shown to the customer", async () => {
   const lines: unknown[] = []
   const log = { warn: (...line: unknown[]) => void lines.push(line) }
   const inside = createEgress({ allow: [], hosts: '10.0.0.5 crm.internal', log })
@@ -121,7 +121,7 @@ test('where a name leads in the network is logged once a minute and not shown to
   ])
 })
 
-test('an address that is denied says so', async () => {
+test('a denied address is reported as such', async () => {
   const rules = createEgress({ allow: [], deny: ['93.184.216.0/24'], hosts: '' })
   expect(await rules.faultOf(new URL('http://93.184.216.34/'))).toContain('EGRESS_DENY lists it')
 })

@@ -92,7 +92,7 @@ async function versions(): Promise<unknown[]> {
 describe('settings as files', () => {
   const NOTHING = 'Nothing differs.\nNot in the files, and kept (--prune removes them):\n    sources/shop\n'
 
-  test('a folder is applied as it is written', async () => {
+  test('a folder is applied completely', async () => {
     expect((await run(['diff', EXAMPLES])).code).toBe(2)
     expect(await done(['apply', EXAMPLES])).toMatch(/6 of 6 changes made\.\n$/)
     expect((await sluice.api('get', 'sources/web')).body).toMatchObject({
@@ -110,14 +110,14 @@ describe('settings as files', () => {
     expect((await sluice.api('get', 'traits/lifetime-value')).body).toMatchObject({ sourceId: 'web' })
   })
 
-  test('applied again nothing changes, secrets in it or not', async () => {
+  test('applying again changes nothing, with or without secrets', async () => {
     const before = await versions()
     expect(await done(['apply', EXAMPLES])).toBe(NOTHING)
     expect((await run(['diff', EXAMPLES])).code).toBe(0)
     expect(await versions()).toEqual(before)
   })
 
-  test('what was declared is what is delivered: the call arrives with its headers and its signature', async () => {
+  test('declared settings are effective: the call arrives with its headers and its signature', async () => {
     const args = ['send', 'track', '--source', 'web', '--user', 'u1', '--event', 'Signed Up']
     const out = await done([...args, '--properties', '{"plan": "pro"}', '--message-id', 'sent-1'])
     expect(out).toBe('200 {"success":true}  messageId sent-1\n')
@@ -133,7 +133,7 @@ describe('settings as files', () => {
     expect(arrival.headers['x-signature']).toBe(hmacSha1(arrival.body, 's3cret'))
   })
 
-  test('other secrets show as different, are written, and then differ no more', async () => {
+  test('different secrets are listed and written, and then no longer differ', async () => {
     const env = { CRM_SECRET: '0ther', CRM_TOKEN: '0ther' }
     const before = await versions()
     const { code, out } = await run(['diff', EXAMPLES], { env })
@@ -155,7 +155,7 @@ describe('settings as files', () => {
     expect(arrival?.headers['x-signature']).toBe(hmacSha1(arrival?.body ?? '', '0ther'))
   })
 
-  test.each(['all.yaml', 'folder'])('exported to %s and applied, nothing changes', async (name) => {
+  test.each(['all.yaml', 'folder'])('an export to %s that is applied changes nothing', async (name) => {
     const path = join(await aFolder(), name)
     expect((await run(['export', '-o', path])).code).toBe(0)
     const before = await versions()
@@ -170,7 +170,7 @@ describe('settings as files', () => {
     expect((await run(['export', '-o', path])).err).toContain('already exists')
   })
 
-  test('an export holds no secret, and names a schema that is beside it', async () => {
+  test('an export contains no secret, and refers to the schema beside it', async () => {
     const folder = await aFolder()
     await run(['export', '-o', folder])
     const names = await readdir(folder)
@@ -189,7 +189,7 @@ describe('settings as files', () => {
     }
   })
 
-  test('what the files no longer have is removed when that is asked for', async () => {
+  test('records no longer in the files are removed on request', async () => {
     const folder = await aFolder()
     await run(['export', '-o', folder])
     await writeFile(join(folder, 'destinations.yaml'), 'destinations: []')
@@ -206,7 +206,7 @@ describe('settings as files', () => {
     expect((await sluice.api('get', 'destinations')).body.items).toEqual([])
   })
 
-  test('with a variable missing or a fault nothing is changed, and its place is told', async () => {
+  test('with a missing variable or a fault nothing is changed, and its place is reported', async () => {
     const before = await versions()
     const missing = await run(['apply', EXAMPLES], { env: { CRM_SECRET: '' } })
     expect(missing).toMatchObject({ code: 1, out: '' })
@@ -220,7 +220,7 @@ describe('settings as files', () => {
     expect(await versions()).toEqual(before)
   })
 
-  test('a token that may only read compares, and does not apply', async () => {
+  test('a read-only token can compare, but not apply', async () => {
     const env = { CONTROL_TOKEN: sluice.env.CONTROL_VIEW_TOKEN ?? '' }
     const { code, out } = await run(['diff', EXAMPLES], { env })
     expect([code, out]).toEqual([2, expect.stringContaining('sources/web writeKey')])
@@ -231,10 +231,10 @@ describe('settings as files', () => {
   })
 })
 
-describe('what operators do', () => {
+describe('commands for operators', () => {
   const webhook = (path: string) => [`${receiver.url}${path}`]
 
-  test('a test send says what came of each URL, and fails where one failed', async () => {
+  test('a test send prints the result of each webhook, and fails if one failed', async () => {
     await sluice.destination('tested', [...webhook('/any'), ...webhook('/status/500')])
     const { code, out } = await run(['test', 'tested', '--type', 'identify'])
     expect(code).toBe(1)
@@ -246,7 +246,7 @@ describe('what operators do', () => {
     })
   })
 
-  test('a call that ingest refuses is told, and fails', async () => {
+  test('a call that ingest refuses is reported, and the command fails', async () => {
     const { code, out } = await run([
       'send',
       'track',
@@ -282,7 +282,7 @@ describe('what operators do', () => {
       return items.length > 0
     })
 
-  test('what was given up is listed with its POSTs, as a table and as JSON', async () => {
+  test('dead letters are listed with their attempts, as a table and as JSON', async () => {
     const send = await alone('down', '/status/503')
     await send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'dead-1' }])
     await givenUp('dead-1', 'down')
@@ -302,20 +302,20 @@ describe('what operators do', () => {
     expect((await done(args)).match(/http_5xx/g)).toHaveLength(2)
   })
 
-  test('whoever reads nothing of it ends it without an error', async () => {
+  test('a reader that closes the pipe ends it without an error', async () => {
     const child = inShell('"$SLUICE" attempts | true; echo "code $?"')
-    const [said, err] = [text(child.stdout), text(child.stderr)]
-    expect([await said, await err]).toEqual(['code 0\n', ''])
+    const [printed, err] = [text(child.stdout), text(child.stderr)]
+    expect([await printed, await err]).toEqual(['code 0\n', ''])
   })
 
-  test('calls are seen as they come, with what came of them', async () => {
+  test('calls are printed as they arrive, with their results', async () => {
     const child = inShell('exec "$SLUICE" tail shop --json')
     onTestFinished(() => void child.kill())
-    let said = ''
+    let printed = ''
     child.stdout?.on('data', (chunk) => {
-      said += chunk
+      printed += chunk
     })
-    await until(() => said.includes('"event":"ready"'))
+    await until(() => printed.includes('"event":"ready"'))
     await done([
       'send',
       'track',
@@ -330,7 +330,7 @@ describe('what operators do', () => {
     ])
     await run(['send', 'track', '--source', 'shop', '--event', 'Of nobody'])
     const told = () =>
-      said
+      printed
         .split('\n')
         .slice(0, -1)
         .map((line) => JSON.parse(line))
@@ -346,7 +346,7 @@ describe('what operators do', () => {
   test.each([
     ['of all sources', ['events'], 'shop'],
     ['of one, as an option', ['events', '--source', 'shop'], undefined],
-  ])('calls %s are seen by the name of events', async (_, args, sourceId) => {
+  ])('calls %s are watched under the name events', async (_, args, sourceId) => {
     const child = spawn(PROGRAM, ['tail', ...args, '--json'], { env: environment() })
     onTestFinished(() => void child.kill())
     let said = ''
@@ -371,7 +371,7 @@ describe('what operators do', () => {
     expect(await sluice.api('get', `deletions/${id}`)).toMatchObject({ status: 200 })
   })
 
-  test('what was given up is delivered again', async () => {
+  test('dead letters are replayed', async () => {
     const send = await alone('again', '/switch')
     receiver.answerWith(500)
     await send([{ type: 'track', userId: 'u1', event: 'Again', messageId: 'again-1' }])
@@ -390,7 +390,7 @@ describe('what operators do', () => {
     expect(ended).toMatchObject({ code: 1, err: expect.stringContaining('replay_ended') })
   })
 
-  test('lag is told for each topic that a group reads, and on request for each partition', async () => {
+  test('lag is listed for each topic of a group, and on request for each partition', async () => {
     await until(async () => (await sluice.api('get', 'lag')).status === 200)
     expect(await done(['lag', '--group', 'router'])).toMatch(/^router +events +4 +\d+ /m)
     const [heads, ...lines] = (await done(['lag', '--group', 'router', '--partitions'])).trim().split('\n')
@@ -399,7 +399,7 @@ describe('what operators do', () => {
   })
 })
 
-test('without an address it finds the npm start of its data folder, and says so where none runs', async () => {
+test('without an address it finds the npm start of its data folder, and reports if none runs', async () => {
   const folder = await aFolder()
   const env = { SLUICE_URL: '', SLUICE_INGEST_URL: '', CONTROL_TOKEN: '', SLUICE_DATA: folder }
   expect(await run(['dead'], { env })).toMatchObject({

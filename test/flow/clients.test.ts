@@ -26,7 +26,7 @@ beforeAll(async () => {
   sluice = await startSystem()
   for (const id of ['many-node', 'many-go']) {
     await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
-    // ingest follows within a second; until then nobody knows it, and what is sent is sent again
+    // ingest applies the source within a second; until then calls are refused and retried
     await sluice.send([{ type: 'track', userId: 'first', event: 'First' }], `${id}-write-key`)
   }
   await sluice.destination('crm', [`${receiver.url}/`])
@@ -54,7 +54,7 @@ function counted(ids: Iterable<string>): { ids: number; most: number } {
 }
 
 describe.each(['node', 'go'] as const)('the %s library', (name) => {
-  test(`brings ${MANY.toLocaleString('en-US')} calls of eight producers, none lost, and none twice unless it is sent again, in bounded memory`, async () => {
+  test(`delivers ${MANY.toLocaleString('en-US')} calls from eight producers without loss, repeats only retries, and bounds its memory`, async () => {
     const library = libraries[name]()
     const calls = { endpoint: endpoint(), writeKey: `many-${name}-write-key`, count: MANY, maxQueue: 10_000 }
     let isSentAgain = false
@@ -74,7 +74,7 @@ describe.each(['node', 'go'] as const)('the %s library', (name) => {
     expect(isSentAgain || most === 1).toBe(true)
   }, 300_000)
 
-  test('loses no call of a source that was made just now, nor of one that is switched off for a while', async () => {
+  test('loses no call of a new source, or of a source that is disabled for a while', async () => {
     const id = `fresh-${name}`
     await sluice.api('post', 'sources', { id, name, writeKey: `${id}-write-key` })
     const { promise: again, resolve: onAgain } = Promise.withResolvers<void>()
@@ -101,7 +101,7 @@ describe.each(['node', 'go'] as const)('the %s library', (name) => {
     expect(await producing).toMatchObject({ refused: 0, lost: 0 })
   }, 120_000)
 
-  test('brings each call exactly once when ingest is killed and started again in the middle', async () => {
+  test('delivers each call exactly once when ingest is killed and restarted', async () => {
     const before = await ended(sluice.connection, EVENTS)
     const routedBefore = await count(DELIVERIES)
     const library = libraries[name]()

@@ -40,14 +40,14 @@ async function saidOf(brokers: string): Promise<string[]> {
   return said.filter((line) => line.includes('REPLICATION'))
 }
 
-test('three brokers and a REPLICATION of 1 are warned of once, at the start; one broker has no other', async () => {
+test('three brokers with a REPLICATION of 1 cause one warning at the start; one broker causes none', async () => {
   expect(await saidOf(cluster.brokers)).toEqual([
     'REPLICATION is 1 on a cluster of 3 brokers: the only copy of what a new topic holds goes with its broker',
   ])
   expect(await saidOf(inject('kafkaBrokers'))).toEqual([])
 })
 
-test('of three brokers the one that leads the most says nothing, and another time is killed, under load: what is accepted is delivered without it', async () => {
+test('under load, the leading of three brokers is paused and later killed: accepted calls are delivered without it', async () => {
   const settings = { KAFKA_BROKERS: cluster.brokers, REPLICATION: '3', PARTITIONS: '3' }
   const [system, receiver] = await Promise.all([startSystem(settings).then(closing), aReceiver()])
   const brokers = closing(await watchBrokers(system.connection, cluster))

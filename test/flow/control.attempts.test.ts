@@ -48,7 +48,7 @@ async function write(destinationId: string, of: (Partial<Attempt> & { partition:
 
 const time = (seconds: number) => Date.parse('2026-01-02T00:00:00.000Z') + seconds * 1_000
 
-test('of a delivery that fails once both attempts are told, the last one first', async () => {
+test('both attempts of a delivery that fails once are listed, the last one first', async () => {
   await sluice.destination('flaky', [`${receiver.url}/flaky/1`])
   await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'once' }])
   const { items, oldest } = await until(async () => {
@@ -71,7 +71,7 @@ test('of a delivery that fails once both attempts are told, the last one first',
   expect((await attempts('messageId=once&outcome=retry')).items).toEqual([items[1]])
 })
 
-test('pages hold each attempt once, while more come in', async () => {
+test('pages contain each attempt once, while more arrive', async () => {
   const ids = Array.from({ length: 40 }, (_, index) => `paged-${index}`)
   await write(
     'paged',
@@ -91,7 +91,7 @@ test('pages hold each attempt once, while more come in', async () => {
   expect(seen).toEqual(ids.toReversed())
 })
 
-test('after a restart the same is told, and cursors from before go on', async () => {
+test('a restart lists the same, and old cursors continue', async () => {
   const before = await attempts('destinationId=paged&limit=20')
   const rest = await attempts(`destinationId=paged&cursor=${before.next}`)
   await sluice.stop('control')
@@ -100,7 +100,7 @@ test('after a restart the same is told, and cursors from before go on', async ()
   expect(await attempts(`destinationId=paged&cursor=${before.next}`)).toEqual(rest)
 })
 
-test('what is no attempt is passed over and counted, and what is behind it is told', async () => {
+test('invalid records are skipped and counted, and later ones are listed', async () => {
   const key = 'foreign'
   await producer.produce([{ topic: ATTEMPTS, partition: 0, key, value: 'not Avro' }])
   await write('foreign', [{ deliveryId: 'behind', partition: 0 }])
@@ -110,7 +110,7 @@ test('what is no attempt is passed over and counted, and what is behind it is to
   expect(metrics).toMatch(/sluice_control_held\{topic="attempts"\} \d\d/)
 })
 
-test('of more than are held the newest are, whatever the partition, and it is said how far back that is', async () => {
+test('the newest attempts of all partitions are held, and the answer says how far back they go', async () => {
   const late = 10_000
   for (let from = 0; from < late; from += 500)
     await write(
@@ -134,7 +134,7 @@ test('of more than are held the newest are, whatever the partition, and it is sa
   expect((await attempts('destinationId=paged')).oldest).toBe(oldest)
 })
 
-test('what a receiver echoes of the headers that it got is not shown, neither of a delivery nor of a test', async () => {
+test('configured headers that a receiver echoes are masked, for deliveries and tests', async () => {
   const webhooks = [{ url: `${receiver.url}/echo`, headers: { Authorization: 'Bearer t0p-secret' } }]
   await sluice.destination('echoing', [], { webhooks })
   await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'echoed' }])

@@ -68,7 +68,7 @@ function listener(key: string) {
   }
 }
 
-test('an audience tells of all at first, then of who has joined and left, and nothing when nothing has changed', async () => {
+test('an audience notifies about all members at first, then about changes, and about nothing without changes', async () => {
   const hear = listener(await made('audience', 'vip'))
   const first = await send('audiences/vip/members', lines(['a', 'b', 'c']))
   expect(first).toMatchObject({
@@ -95,7 +95,7 @@ test('an audience tells of all at first, then of who has joined and left, and no
   expect(read.body).toMatchObject({ version: 1, lastSyncAt: patched.body.finishedAt })
 })
 
-test('a trait tells of values that have changed, and of those that are taken away; whom it does not name it leaves', async () => {
+test('a trait notifies about changed and removed values, and ignores users that the upload does not name', async () => {
   const hear = listener(await made('trait', 'ltv'))
   const values = (entries: object) =>
     Object.entries(entries)
@@ -109,7 +109,7 @@ test('a trait tells of values that have changed, and of those that are taken awa
   expect(await put({})).toMatchObject({ changed: 0, removed: 0 })
 })
 
-test('an upload that names nobody, or cannot be read, changes nothing', async () => {
+test('an empty or unreadable upload changes nothing', async () => {
   const hear = listener(await made('audience', 'careful'))
   const path = 'audiences/careful/members'
   await send(path, lines(['a', 'b']))
@@ -144,7 +144,7 @@ function begun(path: string) {
   }
 }
 
-test('while one is under way a second gets 409, and one that breaks off changes nothing', async () => {
+test('during an upload a second one gets 409, and an interrupted one changes nothing', async () => {
   const hear = listener(await made('audience', 'busy'))
   const path = 'audiences/busy/members'
   const before = await ended(sluice.connection, UPLOADS)
@@ -159,7 +159,7 @@ test('while one is under way a second gets 409, and one that breaks off changes 
   expect(await hear(1)).toEqual(['d true'])
 })
 
-test('one that is removed and made again begins anew', async () => {
+test('a removed audience that is created again starts empty', async () => {
   const hear = listener(await made('audience', 'again'))
   await send('audiences/again/members', lines(['a', 'b']))
   await hear(2)
@@ -174,7 +174,7 @@ test('one that is removed and made again begins anew', async () => {
   expect(await hear(1)).toEqual(['a true'])
 })
 
-test('of a suppressed user nothing is told until the suppression ends', async () => {
+test('suppressed users are left out until the suppression ends', async () => {
   const hear = listener(await made('audience', 'quiet'))
   const { body } = await sluice.api('post', 'suppressions', { sourceId: 'shop', userId: 'hidden' })
   const path = 'audiences/quiet/members'
@@ -185,7 +185,7 @@ test('of a suppressed user nothing is told until the suppression ends', async ()
   expect(await hear(2)).toEqual(['hidden true', 'seen true'])
 })
 
-test('killed in the middle it goes on, everybody is told once, and the next upload finds nothing to tell', async () => {
+test('a killed sync continues, notifies about each member once, and the next upload finds no changes', async () => {
   const key = await made('audience', 'many')
   const members = Array.from({ length: MANY }, (_, user) => `m${user}`)
   const before = await ended(sluice.connection, EVENTS)

@@ -38,7 +38,7 @@ async function told(id: string): Promise<number> {
   return events.filter(({ value }) => value.includes(`"${id}"`)).length
 }
 
-test('who does not want to wait is told where to look, and who lost the answer finds it', async () => {
+test('a client that does not wait gets the address of the result, where one that lost the answer finds it', async () => {
   const { status, location, body } = await put('vip', 'a\nb\n', 'respond-async, wait=0')
   expect([status, body, location]).toEqual([
     202,
@@ -52,7 +52,7 @@ test('who does not want to wait is told where to look, and who lost the answer f
   expect(listed).toMatchObject({ items: [{ id: next.body.id }, { id: body.id, changed: 2 }], next: null })
 })
 
-test('one that is cancelled stops, stays cancelled, and the next upload tells what it has not told', async () => {
+test('a cancelled sync stops and stays cancelled, and the next upload sends what it has not sent', async () => {
   const before = await ended(sluice.connection, EVENTS)
   const { body } = await put('big', members, 'respond-async, wait=0')
   // to read what was told takes as long as to tell half of it

@@ -63,11 +63,11 @@ const time = (seconds: number) => Date.parse('2026-01-02T00:00:00.000Z') + secon
 const countOf = (answer: Answer, destinationId: string) =>
   answer.counts.find((count) => count.destinationId === destinationId)?.count
 
-test('nothing has been given up', async () => {
+test('no dead letters', async () => {
   expect(await dead()).toEqual({ counts: [], partial: false, oldest: null, items: [], next: null })
 })
 
-test('a delivery that is given up is told with its attempts and the body that was posted', async () => {
+test('a dead delivery is listed with its attempts and its body', async () => {
   await sluice.destination('down', [`${receiver.url}/status/500`], { sharedSecret: 'secret-of-it' })
   await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'given-up' }])
   const answer = await until(async () => {
@@ -94,7 +94,7 @@ test('a delivery that is given up is told with its attempts and the body that wa
 
 const ids = Array.from({ length: 230 }, (_, index) => `paged-${index}`)
 
-test('pages hold each dead letter once with its own body, while more come in', async () => {
+test('pages contain each dead letter once with its own body, while more arrive', async () => {
   await write(
     ids.map((deliveryId, index) => ({
       deliveryId,
@@ -121,7 +121,7 @@ test('pages hold each dead letter once with its own body, while more come in', a
   expect(seen.map(({ body }) => body)).toEqual(wanted)
 })
 
-test('pages that are asked for at once get in nobody else’s way', async () => {
+test('concurrent page requests do not interfere', async () => {
   const pages = await Promise.all(
     [0, 1, 2, 3].map((page) => dead(`until=${new Date(time(50 * page + 1)).toISOString()}&limit=20`)),
   )
@@ -129,7 +129,7 @@ test('pages that are asked for at once get in nobody else’s way', async () => 
   expect(pages.map(({ items }) => items[0]?.deliveryId)).toEqual([0, 50, 100, 150].map((at) => `paged-${at}`))
 })
 
-test('after a restart the same is told', async () => {
+test('a restart lists the same', async () => {
   const before = await dead('limit=100')
   await sluice.stop('control')
   await sluice.start('control')
@@ -148,7 +148,7 @@ async function remove(before: number, partitions: readonly number[]): Promise<vo
   await admin.disconnect()
 }
 
-test('what Kafka has removed is not told any more', async () => {
+test('letters that Kafka has removed are no longer listed', async () => {
   const before = await dead('destinationId=paged')
   await remove(25, [0, 1, 2, 3])
   const after = await dead()
@@ -160,7 +160,7 @@ test('what Kafka has removed is not told any more', async () => {
   expect(items).toHaveLength(countOf(after, 'paged') ?? -1)
 })
 
-test('of more than can be held the newest are, and it is said that there are more, until Kafka has removed those', async () => {
+test('the newest letters are held and the list is marked as partial, until Kafka has removed the older ones', async () => {
   const many = 25_000
   for (let from = 0; from < many; from += 500)
     await write(

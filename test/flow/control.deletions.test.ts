@@ -40,7 +40,7 @@ function deletes(prefix: string): string[] {
     .map(({ path, userId }) => `${path} ${userId}`)
 }
 
-test('each destination is told once of each user and source that it is connected to', async () => {
+test('each destination is notified once per user and connected source', async () => {
   const { id, ...deletion } = await request({ userIds: ['one-a', 'one-b'] })
   expect(deletion).toMatchObject({ users: 2, deletes: 4, sourceIds: ['shop', 'app'] })
   await done(id)
@@ -52,7 +52,7 @@ test('each destination is told once of each user and source that it is connected
   expect(body).toEqual({ type: 'delete', userId: 'one-a', timestamp: deletion.createdAt })
 })
 
-test('a deletion that suppresses drops what its users send from then on', async () => {
+test('a deletion with suppression drops later calls of its users', async () => {
   const { id } = await request({ userIds: ['gone'], sourceIds: ['shop'], suppress: true })
   await done(id)
   const items = (await sluice.api('get', 'suppressions')).body.items
@@ -72,7 +72,7 @@ test('a deletion that suppresses drops what its users send from then on', async 
   await until(isDropped)
 })
 
-test('five thousand users are all deleted, and once, though the process is killed in the middle', async () => {
+test('five thousand users are each deleted once, although the process is killed in between', async () => {
   const userIds = Array.from({ length: MANY }, (_, user) => `many-${user}`)
   const { id } = await request({ userIds, suppress: true })
   await until(() => deletes('many-').length > 0)
@@ -86,14 +86,14 @@ test('five thousand users are all deleted, and once, though the process is kille
   expect([items, next]).toEqual([expect.objectContaining({ length: 1_000 }), expect.any(String)])
 }, 720_000)
 
-test('when nothing is left to do no id of a user is kept with the deletion', async () => {
+test('a finished deletion keeps no user ids', async () => {
   const { body } = await sluice.api('get', 'deletions')
   for (const { id } of body.items as { id: string }[]) await done(id)
   const last = [...(await rawTopic(sluice.connection, TASKS)).values()].map((value) => JSON.parse(value))
   expect(last).toMatchObject(Array(3).fill({ state: 'done', userIds: [] }))
 })
 
-test('users whose ids are long are suppressed and deleted, though Kafka does not take all of them at once', async () => {
+test('users with long ids are suppressed and deleted, although Kafka does not take all at once', async () => {
   const userIds = Array.from({ length: 30 }, (_, user) => `long-${user}-${'x'.repeat(20_000)}`)
   const { id } = await request({ userIds, sourceIds: ['shop', 'app'], suppress: true })
   await done(id)

@@ -96,11 +96,11 @@ const track = (messageId: string, more: object = {}) => ({
 const fate = ({ destinations }: Item, id: string) =>
   destinations.find(({ destinationId }) => destinationId === id)
 
-test('nothing is there: nothing is found, and all has been searched', async () => {
+test('an empty topic gives no results and is searched completely', async () => {
   expect(await events('messageId=none')).toEqual({ items: [], next: null, searchedSince: null, faults: [] })
 })
 
-test('an event is found by its id: where it goes and why not, and what became of it', async () => {
+test('an event is found by its id, with its destinations, the reasons for exclusion, and the results', async () => {
   await sluice.send([track('first', { properties: { total: 1 } })])
   const item = await until(async () => {
     const [found] = (await events('messageId=first')).items
@@ -142,12 +142,12 @@ test('an event is found by its id: where it goes and why not, and what became of
   expect(inAnHour).toBeLessThanOrEqual(3_600_000)
 })
 
-test('of one destination alone, also one that is not connected', async () => {
+test('a search for one destination also works for one that is not connected', async () => {
   const [item] = await all('messageId=first&destinationId=elsewhere')
   expect(item?.destinations).toMatchObject([{ destinationId: 'elsewhere', routed: false, reason: 'source' }])
 })
 
-test('what its call turned off is said, and what was rejected', async () => {
+test('shows what the call turned off, and rejected calls', async () => {
   await sluice.send([
     track('not-to-us', { integrations: { Webhooks: false } }),
     { type: 'track', userId: 'u1', messageId: 'nameless' },
@@ -166,7 +166,7 @@ test('what its call turned off is said, and what was rejected', async () => {
   ])
 })
 
-test('by the id of a delivery: of one that is known by its attempts, and of one that must be computed', async () => {
+test('finds a delivery by its id, from its attempts or by computing it', async () => {
   const id = (messageId: string, destination = 'crm') =>
     deliveryId(destination, { sourceId: 'shop', messageId })
   expect(await all(`deliveryId=${id('first')}`)).toMatchObject([{ messageId: 'first' }])
@@ -174,7 +174,7 @@ test('by the id of a delivery: of one that is known by its attempts, and of one 
   expect(await all(`deliveryId=${id('first', 'nowhere')}`)).toEqual([])
 })
 
-test('by user: accepted and rejected calls of all sources or one, newest first, in pages', async () => {
+test('finds accepted and rejected calls of a user, for all sources or one, newest first, in pages', async () => {
   await sluice.send([track('by-app')], 'app-write-key')
   await sluice.send([track('anon', { userId: undefined, anonymousId: 'a1' })])
   const found = await until(async () => {
@@ -191,7 +191,7 @@ test('by user: accepted and rejected calls of all sources or one, newest first, 
   expect((await all('')).map(({ messageId }) => messageId)[0]).toBe('anon')
 })
 
-test('when a delivery is given up that is said', async () => {
+test('shows that a delivery is dead', async () => {
   await sluice.send([track('gone', { integrations: { All: false } })])
   const deadOne = aDeadOne({
     deliveryId: deliveryId('crm', { sourceId: 'shop', messageId: 'gone' }),
@@ -208,7 +208,7 @@ test('when a delivery is given up that is said', async () => {
   expect(crm).toMatchObject({ state: 'dead', dead: { reason: 'attempts_exhausted' }, routed: false })
 })
 
-test('among many, of any age, each is found once; a request reads a bounded part, and the next goes on', async () => {
+test('finds each of many events of any age once; a request reads a bounded part, and the next continues', async () => {
   const day = 86_400_000
   const many = 12_000
   // written at once, with times over two days
@@ -240,7 +240,7 @@ test('among many, of any age, each is found once; a request reads a bounded part
   expect(some.next).not.toBeNull()
 })
 
-test('four searches are under way at once, more are told to come again', async () => {
+test('four searches run at once, further ones are told to retry', async () => {
   const headers = { authorization: `Bearer ${sluice.env.CONTROL_TOKEN}` }
   function ask() {
     const asking = get(`${sluice.control}/api/events?messageId=first`, { headers, agent: false })
@@ -260,7 +260,7 @@ test('four searches are under way at once, more are told to come again', async (
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]))
 })
 
-test('what became of it is known when its attempts are not held any more', async () => {
+test('knows results whose attempts are no longer held', async () => {
   const before = await all('messageId=first')
   const later = Array.from({ length: 11_000 }, (_, each) =>
     anAttempt({
@@ -286,7 +286,7 @@ test('what became of it is known when its attempts are not held any more', async
   expect(await all('messageId=first')).toEqual(before)
 })
 
-test('after a restart the same is found', async () => {
+test('a restart finds the same', async () => {
   const before = await all('messageId=first')
   await sluice.stop('control')
   await sluice.start('control')

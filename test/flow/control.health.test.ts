@@ -53,14 +53,14 @@ const send = (count: number) =>
     })),
   )
 
-test('of a destination that nothing was sent to nothing is counted, and nothing known', async () => {
+test('a destination without deliveries has no counts and an unknown state', async () => {
   const found = await health('good')
   expect(found.minutes).toHaveLength(60)
   expect(sum(found, 'delivered')).toBe(0)
   expect(found.endpoints).toMatchObject([{ urlIndex: 0, breaker: 'unknown', lastError: null }])
 })
 
-test('what is delivered, tried again and given up is counted as it happens; a breaker that opens shows, with the last error', async () => {
+test('deliveries, retries and dead letters are counted live, and an open breaker shows with the last error', async () => {
   receiver.answerWith(503)
   const stream = await listen(`${sluice.control}/api/health/stream`, VIEW)
   await until(() => stream.of('health').length > 0 && stream.of('ingest').length > 0)
@@ -100,7 +100,7 @@ test('what is delivered, tried again and given up is counted as it happens; a br
   await until(() => stream.of('ingest').some(({ perSecond }) => Number(perSecond) > 0))
 })
 
-test('what came in is told by the minute', async () => {
+test('accepted calls are counted per minute', async () => {
   const { body } = await sluice.api('get', 'ingest')
   const minutes = body.minutes as { calls: number; rejected: number }[]
   expect(minutes).toHaveLength(60)
@@ -113,7 +113,7 @@ test('what came in is told by the minute', async () => {
   })
 })
 
-test('when the endpoint answers again its breaker closes, and the last error stays to be seen', async () => {
+test('when the endpoint answers again its breaker closes, and the last error stays visible', async () => {
   receiver.answerWith(200)
   const bad = await until(async () => {
     const found = await health('bad')
@@ -122,14 +122,14 @@ test('when the endpoint answers again its breaker closes, and the last error sta
   expect(bad.endpoints[0]).toMatchObject({ lastError: { status: 503 }, lastDeliveredAt: expect.any(String) })
 })
 
-test('deliveries that are given up are counted', async () => {
+test('dead deliveries are counted', async () => {
   const before = sum(await health('bad'), 'dead')
   receiver.answerWith(500)
   await send(1)
   await until(async () => sum(await health('bad'), 'dead') > before)
 })
 
-test('after a restart the same is told, of the log that is kept, and of the hour before', async () => {
+test('a restart keeps the counts of the log and of the hour before', async () => {
   const before = await until(async () => {
     const found = await health('good')
     return sum(found, 'delivered') === sent && found
@@ -149,7 +149,7 @@ test('after a restart the same is told, of the log that is kept, and of the hour
   })
 })
 
-test('how far groups are behind is told as it changes, until the process ends', async () => {
+test('lag is streamed as it changes, until the process ends', async () => {
   const stream = await listen(`${sluice.control}/api/lag/stream`, VIEW)
   await until(() => stream.of('lag').length > 2)
   expect(stream.of('lag')[0]?.items).toEqual(

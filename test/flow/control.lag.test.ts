@@ -139,7 +139,7 @@ type Between = { before: number; after: number }
 const sent = { events: 0, deliveries: 0, soon: 0 }
 const seen: Partial<Record<keyof typeof sent, Between>> = {}
 
-test('each group that commits is told with each partition of what it reads, and no other group', async () => {
+test('lists every consumer group with every partition that it reads, and no other group', async () => {
   const { items } = await lag()
   const told = items.map(({ group, topic, partition }) => `${group} ${topic} ${partition}`)
   const expected = Object.entries(READ).flatMap(([group, topics]) =>
@@ -159,7 +159,7 @@ test('each group that commits is told with each partition of what it reads, and 
   )
 })
 
-test('what is done is no lag', async () => {
+test('settled records are no lag', async () => {
   await send()
   await wait(SOON, 0)
   const isDone = (items: LagItem[]) => items.every((item) => item.committed === item.end && item.end > 0)
@@ -170,14 +170,14 @@ test('what is done is no lag', async () => {
   }
 })
 
-test('what waits on a rung for its time is lag in records, and no delay', async () => {
+test('records waiting on a rung until they are due count as lag in records, but not in seconds', async () => {
   await wait(LATER, 30 * 60_000)
   const items = await shown('deliverer.rungs', LATER, (each) => sum(each) === CALLS)
   expect(items).toMatchObject(items.map(() => ({ lagSeconds: 0, status: 'ok' })))
   expect((await lag()).items.filter(({ status }) => status !== 'ok')).toEqual([])
 })
 
-test('of a consumer that is dead and of one that is stuck it shows in 30 s that nobody does its work', async () => {
+test('shows a dead and a stuck consumer as stalled within 30 s', async () => {
   const [soon, deliveries] = await Promise.all([
     watching('deliverer.rungs', SOON),
     watching('deliverer', DELIVERIES),
@@ -194,7 +194,7 @@ test('of a consumer that is dead and of one that is stuck it shows in 30 s that 
   await Promise.all([shown('deliverer', DELIVERIES, all('stop')), shown('router', EVENTS, all('stop'))])
 }, 120_000)
 
-test('a rung whose records are past due, and stay there, shows as well', async () => {
+test('shows a rung whose records stay past due', async () => {
   await shown('deliverer.rungs', SOON, all('stop'))
   expect(await lagOf('deliverer.rungs', LATER)).toMatchObject([
     { lagSeconds: 0, status: 'ok' },
@@ -202,13 +202,13 @@ test('a rung whose records are past due, and stay there, shows as well', async (
   ])
 })
 
-test('figures are those of Kafka’s own tool', async () => {
+test('the figures match Kafka’s own tool', async () => {
   const { items } = await lag()
   const theirs = await describeGroups(sluice.connection, Object.keys(READ))
   const ours = theirs.map(({ group, topic, partition }) =>
     items.find((item) => item.group === group && item.topic === topic && item.partition === partition),
   )
-  // of what nobody has committed it tells no lag
+  // uncommitted partitions have no lag
   expect(ours).toMatchObject(theirs.map((line) => ({ ...line, lag: line.lag ?? expect.any(Number) })))
   const behind = theirs.filter((line) => line.lag).map(({ topic }) => topic)
   expect(new Set(behind)).toEqual(new Set([EVENTS, DELIVERIES, SOON]))
@@ -219,7 +219,7 @@ test.each([
   ['deliverer', DELIVERIES, 'deliveries', 0],
   ['deliverer.rungs', SOON, 'soon', 5],
 ] as const)(
-  'how long the oldest record of %s waits is told as exactly as it was looked at',
+  'the age of the oldest record of %s is as exact as the sampling',
   async (group, topic, came, delayS) => {
     const { items, at } = await lag(`?group=${group}&topic=${topic}`)
     const { before = 0, after = 0 } = seen[came] ?? {}
@@ -233,7 +233,7 @@ test.each([
   },
 )
 
-test('a group that is turned back shows it', async () => {
+test('shows a group whose offsets were reset', async () => {
   const admin = sluice.connection.kafka.admin()
   await admin.connect()
   const { named } = sluice.connection
@@ -244,7 +244,7 @@ test('a group that is turned back shows it', async () => {
   for (const { committed, end, lag: records } of items) expect([committed, records]).toEqual([0, end])
 })
 
-test('another control tells the same, and for how long it has been so', async () => {
+test('another control process shows the same states and since when', async () => {
   await sluice.stop('control')
   await sluice.start('control')
   const { items, at } = await lag(`?group=router`)
@@ -256,7 +256,7 @@ test('another control tells the same, and for how long it has been so', async ()
   }
 })
 
-test('when they go on, nothing is behind any more', async () => {
+test('after the consumers resume nothing is behind', async () => {
   thaw()
   await sluice.start('deliverer')
   const isDone = ({ topic, lag: records }: LagItem) => topic === LATER || records === 0
@@ -270,7 +270,7 @@ test('when they go on, nothing is behind any more', async () => {
   )
 }, 90_000)
 
-test('one that is there but gets nowhere shows, in the time that it is given', async () => {
+test('shows a live consumer that makes no progress within its time limit', async () => {
   await sluice.destination('hangs', [`${receiver.url}/hang`])
   const follower = closing(
     followLag({
@@ -292,7 +292,7 @@ test('one that is there but gets nowhere shows, in the time that it is given', a
   await until(() => statuses()?.every((status) => status === 'ok'), { timeout: 30_000 })
 })
 
-test('a replay is told while it runs', async () => {
+test('shows a replay while it runs', async () => {
   const replay = { id: 'again', destinationId: 'crm', what: 'events', perSecond: 1 }
   expect(await sluice.api('post', 'replays', replay)).toMatchObject({ status: 202 })
   const items = await shown('replay.again', EVENTS, (each) => sum(each) > 0)
@@ -304,7 +304,7 @@ test('a replay is told while it runs', async () => {
   expect(tasks).toMatchObject({ lagSeconds: 0, status: 'ok' })
 })
 
-test('metrics say the same; of what is gone no series remains', async () => {
+test('the metrics match, and have no series of deleted groups', async () => {
   const metrics = async () => (await fetch(`${sluice.control}/metrics`)).text()
   const [first] = await lagOf('deliverer.rungs', LATER)
   const labels = `consumergroup="deliverer.rungs",topic="${LATER}",partition="0"`
@@ -334,7 +334,7 @@ test('metrics say the same; of what is gone no series remains', async () => {
   await until(async () => (await lag()).at > at)
 })
 
-test('after Kafka was away it is looked at as before', async () => {
+test('recovers after an outage of Kafka', async () => {
   const broker = await ownBroker()
   const kafka = await connection([{}], broker.now.brokers)
   const follower = closing(

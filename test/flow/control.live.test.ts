@@ -55,12 +55,12 @@ async function groups(): Promise<string[]> {
 const metric = async (name: string) =>
   new RegExp(`^${name} (.*)$`, 'm').exec(await (await fetch(`${sluice.control}/metrics`)).text())?.[1]
 
-test('while nobody watches no calls are read', async () => {
+test('without watchers no calls are read', async () => {
   await sluice.send([track('before')])
   expect(await groups()).toEqual([])
 })
 
-test('who comes is shown the last calls and what became of them, then each as it comes', async () => {
+test('a new watcher gets the latest calls with their results, then each new call', async () => {
   await until(() => receiver.arrivals.filter(({ status }) => status === 200).length === 1)
   const stream = await watch()
   expect(stream.text()).toMatch(/^retry: 2000\n\n/)
@@ -87,7 +87,7 @@ test('who comes is shown the last calls and what became of them, then each as it
   expect(await metric('sluice_control_live_watchers')).toBe('1')
 })
 
-test('each sees the calls of the source that it watches, and no others', async () => {
+test('each watcher sees only calls of its source', async () => {
   const [sendA, sendB] = [await source('a'), await source('b')]
   await sendA([track('a1')])
   const [a, b, alsoA] = await Promise.all([watch('a'), watch('b'), watch('a')])
@@ -101,7 +101,7 @@ test('each sees the calls of the source that it watches, and no others', async (
     await until(() => String(messageIds(stream)) === String(expected), { message: () => stream.text() })
 })
 
-test('a write key that a client has sent in a call is not shown', async () => {
+test('a write key inside a call is not shown', async () => {
   const stream = await watch()
   const json = { writeKey: 'shop-write-key', event: 'Paid', messageId: 'with-key' }
   await fetch(`${sluice.ingest}/v1/track`, { method: 'POST', body: JSON.stringify(json) })
@@ -115,7 +115,7 @@ test('a write key that a client has sent in a call is not shown', async () => {
   expect(stream.text()).not.toContain('shop-write-key')
 })
 
-test('of more than can be looked at a part is shown, and it is said how many were left out', async () => {
+test('a part of very many calls is shown, with the number left out', async () => {
   const send = await source('busy')
   const stream = await watch('busy')
   const total = 3_000
@@ -132,7 +132,7 @@ test('of more than can be looked at a part is shown, and it is said how many wer
   )
 })
 
-test('there is room for twenty, and for others when they have gone', async () => {
+test('twenty watchers are admitted, and others when they have left', async () => {
   // that the one of the test before has gone is seen a moment later
   await until(async () => (await metric('sluice_control_live_watchers')) === '0')
   const url = `${sluice.control}/api/sources/shop/live`
@@ -150,7 +150,7 @@ test('there is room for twenty, and for others when they have gone', async () =>
   await until(async () => (await metric('sluice_control_live_watchers')) === '0')
 })
 
-test('a while after the last one has gone no calls are read any more', async () => {
+test('calls are no longer read some time after the last watcher has left', async () => {
   const stream = await watch()
   expect(await groups()).toHaveLength(1)
   stream.close()
@@ -158,7 +158,7 @@ test('a while after the last one has gone no calls are read any more', async () 
   await until(async () => (await groups()).length === 0)
 })
 
-test('the process ends in order, and with it the streams and their consumers', async () => {
+test('a clean shutdown ends the streams and their consumers', async () => {
   const stream = await watch()
   expect(await sluice.stop('control')).toBe(0)
   await until(stream.hasEnded)

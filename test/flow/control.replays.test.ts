@@ -106,7 +106,7 @@ function deadRecords(ids: readonly string[], fields: Partial<Delivery> = {}) {
 
 const dead = async (ids: readonly string[]) => expect(await producer.produce(deadRecords(ids))).toBe('acked')
 
-test('dead letters are sent again as what they were, from the first attempt on, and say so', async () => {
+test('dead letters are sent again unchanged, from the first attempt on, marked as replayed', async () => {
   const ids = named('dead', 20)
   await dead(ids)
   const id = await replay({ destinationId: 'crm', what: 'dead' })
@@ -120,7 +120,7 @@ test('dead letters are sent again as what they were, from the first attempt on, 
   }
 })
 
-test('only those of a time, of a reason, and of users who are not suppressed', async () => {
+test('selects by time and reason, and leaves out suppressed users', async () => {
   const since = new Date().toISOString()
   await dead(['some-1', 'some-2'])
   await sluice.api('post', 'suppressions', { sourceId: 'shop', userId: 'user-of-some-2' })
@@ -132,7 +132,7 @@ test('only those of a time, of a reason, and of users who are not suppressed', a
   expect(replayed('some').map(idOf)).toEqual(['some-1'])
 })
 
-test('events of a time are sent to a destination that was not there, if they are for it', async () => {
+test('past events are sent to a new destination if they match it', async () => {
   const since = new Date().toISOString()
   await sluice.send([track('early-1'), { ...track('early-2'), integrations: { Webhooks: false } }])
   await sluice.send([track('early-3')], 'app-write-key')
@@ -150,7 +150,7 @@ test('events of a time are sent to a destination that was not there, if they are
   expect(late()[0]?.headers['x-replay']).toBe('true')
 })
 
-test('killed in the middle it goes on from there; fresh calls do not wait for it', async () => {
+test('a killed replay continues where it stopped, and fresh calls do not wait for it', async () => {
   const ids = named('many', 800)
   const since = new Date().toISOString()
   await dead(ids)
@@ -167,7 +167,7 @@ test('killed in the middle it goes on from there; fresh calls do not wait for it
   expect(replayed('many').length).toBeLessThan(ids.length + 100)
 })
 
-test('one that is cancelled ends, and is not cancelled twice', async () => {
+test('a cancelled replay ends, and cannot be cancelled twice', async () => {
   const since = new Date().toISOString()
   await dead(named('slow', 50))
   const id = await replay({ destinationId: 'crm', from: since, perSecond: 1 })
@@ -193,7 +193,7 @@ test('one that is cancelled ends, and is not cancelled twice', async () => {
   expect(replayed('slow').length).toBeLessThan(50)
 })
 
-test('those that are chosen are sent again, and no others', async () => {
+test('only the chosen dead letters are sent again', async () => {
   const ids = named('chosen', 30)
   await dead(ids)
   const idFor = (messageId: string) => deliveryId('crm', { sourceId: 'shop', messageId })
@@ -210,7 +210,7 @@ test('those that are chosen are sent again, and no others', async () => {
   expect(replayed('chosen').map(idOf).toSorted()).toEqual(wanted.toSorted())
 })
 
-test('what cannot be replayed is put aside and counted, also as the last of its partition, and holds nothing up', async () => {
+test('unreadable records are parked and counted, even at the end of a partition, and block nothing', async () => {
   const since = new Date().toISOString()
   await dead(['good-1', 'good-2'])
   // larger than what the service writes itself
@@ -229,7 +229,7 @@ test('what cannot be replayed is put aside and counted, also as the last of its 
   expect(await ended(id)).toMatchObject({ state: 'done', total: 7, read: 2, replayed: 2, parked: 5 })
 })
 
-test('one that had settled more than it had committed when it was killed ends all the same', async () => {
+test('a replay killed with settled but uncommitted records still ends', async () => {
   await sluice.stop('control')
   const begins = (await offsets()).map(({ offset }) => Number(offset))
   const ids = named('ahead', 6)
@@ -259,7 +259,7 @@ test('one that had settled more than it had committed when it was killed ends al
   expect(await ended('ahead')).toMatchObject({ state: 'done', read: 1, replayed: 1 })
 })
 
-test('one whose destination is switched off is cancelled, and says why', async () => {
+test('a replay to a disabled destination is cancelled with the reason', async () => {
   const since = new Date().toISOString()
   await dead(named('off', 30))
   const id = await replay({ destinationId: 'crm', from: since, perSecond: 1 })

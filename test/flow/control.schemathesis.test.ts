@@ -29,7 +29,7 @@ async function make({ ask }: Control): Promise<void> {
 }
 
 test.skipIf(!hasSchemathesis)(
-  'whatever is sent is answered as the description says: no fault of ours, and nothing wrong is taken',
+  'every answer matches the API description: no internal error, and no invalid request is accepted',
   { timeout: 300_000 },
   async () => {
     const control = startControl({

@@ -79,7 +79,7 @@ async function deleteUploads({ kafka, named }: Connection, { partition, to }: Sy
   await admin.disconnect()
 }
 
-test('an upload that has expired in part before it is compared tells nobody that they left, and fails', async () => {
+test('an upload that expired in part before the comparison fails, and notifies about no one as having left', async () => {
   const { kafka, uploaded, told, perform } = await audiences()
   expect(await perform(await uploaded('vip', users(50)))).toMatchObject({
     state: 'done',
@@ -91,7 +91,7 @@ test('an upload that has expired in part before it is compared tells nobody that
   expect(await told('vip')).toHaveLength(50)
 })
 
-test('an upload of which Kafka has fewer lines than it took does not end as done', async () => {
+test('an upload with fewer lines in Kafka than accepted does not end as done', async () => {
   const { uploaded, perform } = await audiences()
   const sync = await uploaded('vip', users(10))
   await expect(perform({ ...sync, lines: 11 })).rejects.toMatchObject({ code: 'upload_lost' })
@@ -99,7 +99,7 @@ test('an upload of which Kafka has fewer lines than it took does not end as done
   expect(await perform({ ...sync, lines: 9 })).toMatchObject({ state: 'done' })
 })
 
-test('two audiences are compared at once, each in full', async () => {
+test('two audiences are compared at once, each completely', async () => {
   const { uploaded, told, perform } = await audiences()
   const syncs = await Promise.all([uploaded('vip', users(5_000)), uploaded('new', users(5_000, 2_500))])
   const ends = await Promise.all(syncs.map((sync) => perform(sync)))
@@ -127,7 +127,7 @@ test.each<[string, Computation | undefined]>([
     })
     expect(end).toMatchObject({ state: 'cancelled' })
     expect(await told('vip')).toHaveLength(2_000)
-    // begun late it tells nobody at all
+    // started late, it notifies about no one
     expect(await perform(sync)).toMatchObject({ state: 'cancelled' })
     const { since: __, ...rest } = sync
     const forgetting: Sync = { ...rest, others: 'forgotten', ranges: [], lines: 0 }
@@ -139,7 +139,7 @@ test.each<[string, Computation | undefined]>([
   },
 )
 
-test('who joins or leaves while suppressed is told of by the first sync after that', async () => {
+test('members who join or leave while suppressed are included in the first sync afterwards', async () => {
   const { suppressed, uploaded, told, perform } = await audiences()
   const counts = async (members: readonly string[]) => (await perform(await uploaded('vip', members)))?.counts
   await counts(['stays', 'leaves'])

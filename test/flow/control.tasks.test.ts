@@ -43,7 +43,7 @@ async function replay(body: object): Promise<string> {
   return String(answer.body.id)
 }
 
-test('a replay that takes hours, and what it notes, holds up neither deletions nor their lag', async () => {
+test('a replay that takes hours delays neither deletions nor their lag', async () => {
   const id = await replay({ perSecond: 1 })
   const key = `replay/${id}`
   const note = await until(async () => (await rawTopic(sluice.connection, TASKS)).get(key))
@@ -62,7 +62,7 @@ test('a replay that takes hours, and what it notes, holds up neither deletions n
   await until(async () => (await metrics()).includes('sluice_control_tasks{kind="replay"} 0\n'))
 })
 
-test('whichever process is killed, another goes on with what it performed', async () => {
+test('when any process is killed, another one continues its tasks', async () => {
   const other = await sluice.another('control')
   const id = await replay({ perSecond: 4 })
   const begun = async () => Number((await read(`replays/${id}`)).read) > 0
@@ -74,7 +74,7 @@ test('whichever process is killed, another goes on with what it performed', asyn
   await until(async () => (await read(`replays/${id}`)).state === 'done', { timeout: 40_000 })
 }, 90_000)
 
-test('a replay of what the topic does not hold any more fails, and says so', async () => {
+test('a replay of records that the topic no longer has fails with the reason', async () => {
   const ranges = [{ partition: 0, from: 0, to: 1_000_000 }]
   const lost = aReplay({ id: 'lost', what: 'events', createdAt: new Date().toISOString(), ranges })
   expect(await producer.produce([taskRecord(lost)])).toBe('acked')
@@ -88,7 +88,7 @@ test('a replay of what the topic does not hold any more fails, and says so', asy
   )
 })
 
-test('of what is over no more is kept than the newest ten thousand of a kind', async () => {
+test('only the newest ten thousand finished tasks of each kind are kept', async () => {
   const first = Date.now()
   const syncs = Array.from({ length: MAX_COUNT + 700 }, (_, each) => {
     const at = new Date(first + each).toISOString()

@@ -75,7 +75,7 @@ const recomputed = ({ body }: Arrival, secret: string) =>
     .digest('hex')
 
 describe('a test send', () => {
-  test('posts a signed sample with the configured headers, and answers what the receiver said', async () => {
+  test('posts a signed sample with the configured headers, and returns the response', async () => {
     const path = place('status/404')
     const url = `${receiver.url}${path}`
     const [result] = await sent(await destination([url], { sharedSecret: 's3cret' }))
@@ -101,7 +101,7 @@ describe('a test send', () => {
     expect(JSON.parse(arrival.body)).toMatchObject({ type: 'track', userId: 'test-user' })
   })
 
-  test.each(EVENT_TYPES)('of type %s is taken by the signature as well', async (type) => {
+  test.each(EVENT_TYPES)('of type %s has a valid signature too', async (type) => {
     const path = place()
     await sent(await destination([`${receiver.url}${path}`], { sharedSecret: 'sécret' }), { type })
     const [arrival] = arrivalsAt(path)
@@ -109,7 +109,7 @@ describe('a test send', () => {
     expect(arrival?.headers['x-signature']).toBe(arrival && recomputed(arrival, 'sécret'))
   })
 
-  test('signs with both secrets of a rotation, and as Standard Webhooks where it is on', async () => {
+  test('signs with both secrets during a rotation, and as Standard Webhooks if enabled', async () => {
     const path = place()
     const [older, newer] = ['older', 'newer'].map(
       (text) => `whsec_${Buffer.from(text.repeat(5)).toString('base64')}`,
@@ -131,14 +131,14 @@ describe('a test send', () => {
       expect(() => new Webhook(secret ?? '').verify(arrival.body, headers)).not.toThrow()
   })
 
-  test('goes to a destination that is off, and is another delivery each time', async () => {
+  test('goes to a disabled destination, and is a new delivery each time', async () => {
     const path = place()
     const test = await destination([`${receiver.url}${path}`], { enabled: false })
     for (let time = 1; time <= 2; time++) expect(await sent(test)).toMatchObject([{ outcome: 'delivered' }])
     expect(new Set(arrivalsAt(path).map(({ headers }) => headers['x-delivery-id'])).size).toBe(2)
   })
 
-  test('goes to every URL, whatever comes of the others; none is tried again', async () => {
+  test('posts to every webhook, whatever the others do, and never retries', async () => {
     const paths = [place('status/503'), place(), place('reset'), place('status/302')]
     const urls = paths.map((path) => `${receiver.url}${path}`)
     expect(await sent(await destination(urls))).toMatchObject([
@@ -150,7 +150,7 @@ describe('a test send', () => {
     for (const path of paths) expect(arrivalsAt(path)).toHaveLength(1)
   })
 
-  test('answers with the first KB of an answer, without a part of a character', async () => {
+  test('returns the first KB of the response, without a partial character', async () => {
     const url = await afterRequest((socket) =>
       socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n${'€'.repeat(1_600)}`),
     )
@@ -158,7 +158,7 @@ describe('a test send', () => {
     expect(result?.response).toBe('€'.repeat(341))
   })
 
-  test('ends at RESPONSE_TIMEOUT where nothing answers, and beside it the others have their answers', async () => {
+  test('ends at RESPONSE_TIMEOUT for a webhook that hangs, with the answers of the others', async () => {
     const [silent, good] = [place('hang'), place()]
     const results = await sent(await destination([`${receiver.url}${silent}`, `${receiver.url}${good}`]))
     expect(results).toMatchObject([
@@ -170,7 +170,7 @@ describe('a test send', () => {
     expect(results[1]?.durationMs).toBeLessThan(LIMIT_MS)
   })
 
-  test('tells where nobody listens, and where a name has no address', async () => {
+  test('names a refused connection and a name without an address', async () => {
     const gone = await startReceiver()
     await gone.close()
     const results = await sent(await destination([gone.url, 'http://nowhere.invalid/']))
@@ -182,7 +182,7 @@ describe('a test send', () => {
     expect(results[1]?.code).toMatch(/^(E[A-Z]+|dns_timeout)$/)
   })
 
-  test('shows a URL as the settings do, and its connection is closed behind it', async () => {
+  test('shows URLs as the settings do, and closes its connection', async () => {
     let closed = false
     const url = await afterRequest((socket) => {
       socket.on('close', () => {
@@ -199,8 +199,8 @@ describe('a test send', () => {
   })
 })
 
-describe('the guard and the roots are those of deliveries', () => {
-  test('an address that this process must not reach is refused, and nobody is connected to', async () => {
+describe('has the egress rules and roots of deliveries', () => {
+  test('a forbidden address is refused without a connection', async () => {
     const path = place()
     const test = await destination([
       `${receiver.url}${path}`,
@@ -216,7 +216,7 @@ describe('the guard and the roots are those of deliveries', () => {
   })
 
   test.skipIf(!hasOpenssl)(
-    'a certificate that signs itself is refused; a root in EGRESS_CA is trusted',
+    'a self-signed certificate is refused; a root in EGRESS_CA is trusted',
     async () => {
       const own = await aCertificate({ names: 'IP:127.0.0.1', days: [-1, 1], selfSigned: true })
       const signed = await aCertificate({ names: 'IP:127.0.0.1', days: [-1, 1], selfSigned: false })
@@ -236,7 +236,7 @@ describe('the guard and the roots are those of deliveries', () => {
   )
 })
 
-test('a process that ends answers those who wait for a test at once, and ends in order', async () => {
+test('a process that ends answers pending tests at once, and shuts down cleanly', async () => {
   const path = place('hang')
   const test = await destination([`${receiver.url}${path}`])
   const control = await another({ EGRESS_ALLOW: '127.0.0.0/8', RESPONSE_TIMEOUT: '1m' })
@@ -251,30 +251,33 @@ test('a process that ends answers those who wait for a test at once, and ends in
   })
 })
 
-describe('beside real deliveries', () => {
+describe('compared with real deliveries', () => {
   const paths = new Map(EVENT_TYPES.map((type) => [type, `/real/${type}`]))
   const sixTypes = EVENT_TYPES.filter((type) => type !== 'delete')
 
-  test.each(sixTypes)('a sample of type %s is what the same call through ingest becomes', async (type) => {
-    const path = paths.get(type) ?? ''
-    const id = `real-${type}`
-    await sluice.destination(id, [`${receiver.url}${path}`], { eventTypes: [type], sharedSecret: 's3cret' })
-    await sent(`destinations/${id}/test`, { type })
-    const [sample] = arrivalsAt(path)
-    const {
-      version: _,
-      'Previous ID': previousId,
-      'User ID': user,
-      ...call
-    } = JSON.parse(sample?.body ?? '{}')
-    await sluice.send([{ ...call, ...(user && { previousId, userId: user }) }])
-    const real = await until(() => arrivalsAt(path)[1])
-    expect(real.body).toBe(sample?.body)
-    expect(Object.keys(real.headers).sort()).toEqual(Object.keys(sample?.headers ?? {}).sort())
-    expect(real.headers['x-signature']).toBe(sample?.headers['x-signature'])
-  })
+  test.each(sixTypes)(
+    'a sample of type %s equals the delivery of the same call through ingest',
+    async (type) => {
+      const path = paths.get(type) ?? ''
+      const id = `real-${type}`
+      await sluice.destination(id, [`${receiver.url}${path}`], { eventTypes: [type], sharedSecret: 's3cret' })
+      await sent(`destinations/${id}/test`, { type })
+      const [sample] = arrivalsAt(path)
+      const {
+        version: _,
+        'Previous ID': previousId,
+        'User ID': user,
+        ...call
+      } = JSON.parse(sample?.body ?? '{}')
+      await sluice.send([{ ...call, ...(user && { previousId, userId: user }) }])
+      const real = await until(() => arrivalsAt(path)[1])
+      expect(real.body).toBe(sample?.body)
+      expect(Object.keys(real.headers).sort()).toEqual(Object.keys(sample?.headers ?? {}).sort())
+      expect(real.headers['x-signature']).toBe(sample?.headers['x-signature'])
+    },
+  )
 
-  test('none of the tests is in Kafka', async () => {
+  test('no test send is in Kafka', async () => {
     // what a test had written would be there before what came after it
     const ofReal = await until(async () => {
       const attempts = await readAttempts(sluice)

@@ -91,7 +91,7 @@ describe('over HTTP, on a real broker', () => {
     })
   })
 
-  test('what is too large for Kafka is refused as that, and nothing of it is there', async () => {
+  test('a setting too large for Kafka is refused as such, and leaves nothing behind', async () => {
     const many = Array.from({ length: 60 }, (_, i) => [`label-${i}`, 'x'.repeat(256)])
     const bodyOf = (id: string) => ({ id, name: 'Large', labels: Object.fromEntries(many) })
     await limitRecords('8000')
@@ -108,7 +108,7 @@ describe('over HTTP, on a real broker', () => {
     expect(await control.ask('GET', `/api/sources/large-${tries}`)).toMatchObject({ status: 404 })
   })
 
-  test('a dry run answers what would change, and changes nothing', async () => {
+  test('a dry run shows what would change, and changes nothing', async () => {
     const read = await control.ask('GET', '/api/destinations/crm')
     const body = { ...read.json, name: 'CRM 3', sharedSecret: 'other-shared-secret' }
     const path = '/api/destinations/crm?dryRun=true'
@@ -127,7 +127,7 @@ describe('over HTTP, on a real broker', () => {
     expect((await control.ask('GET', '/api/destinations/crm')).json).toEqual(read.json)
   })
 
-  test('a destination at an address that is not public is refused, with the way out', async () => {
+  test('a destination with a non-public address is refused, with a way out', async () => {
     const body = { id: 'inner', name: 'Inner', webhooks: [{ url: 'http://169.254.169.254/latest' }] }
     const { status, json } = await control.ask('POST', '/api/destinations', { body })
     expect([status, json.errors]).toMatchObject([
@@ -143,7 +143,7 @@ describe('over HTTP, on a real broker', () => {
     expect(await control.ask('GET', '/api/destinations/inner')).toMatchObject({ status: 404 })
   })
 
-  test('a session that was signed out is over, also in a process that is started later', async () => {
+  test('a signed-out session stays ended, also in a process that starts later', async () => {
     const signIn = () =>
       fetchSession(control, {
         method: 'POST',
@@ -162,26 +162,26 @@ describe('over HTTP, on a real broker', () => {
     }
   })
 
-  test('what is removed is gone, and a tombstone in the topic', async () => {
+  test('a removed record is gone, and leaves a tombstone in the topic', async () => {
     await control.ask('POST', '/api/sources', { body: { id: 'gone', name: 'Gone' } })
     expect(await control.ask('DELETE', '/api/sources/gone')).toMatchObject({ status: 204 })
     expect(await control.ask('GET', '/api/sources/gone')).toMatchObject({ status: 404 })
     expect([...(await rawTopic(connection)).keys()]).toEqual(['source/shop', 'destination/crm'])
   })
 
-  test('the topic holds no secret in clear', async () => {
+  test('the topic contains no secret in clear text', async () => {
     const text = [...(await rawTopic(connection)).values()].join('\n')
     expect(text).toContain('https://crm.example/hook')
     expect(text).not.toMatch(/clear-(shared-secret|header-value|write-key)/)
   })
 
-  test('health and metrics are open', async () => {
+  test('probes and metrics need no token', async () => {
     const url = await control.ready()
     for (const path of ['/livez', '/readyz', '/metrics']) expect((await fetch(url + path)).status).toBe(200)
   })
 })
 
-test('another process follows a write, secrets in clear', async () => {
+test('another process follows a write, with secrets in clear text', async () => {
   const settings = await followSettings({
     connection,
     keys: keysOf(key),
@@ -195,7 +195,7 @@ test('another process follows a write, secrets in clear', async () => {
   await until(() => settings.sources.has('followed'), { message: 'the write is followed' })
 })
 
-test('a restart finds all that was written, secrets too', async () => {
+test('a restart finds everything, including secrets', async () => {
   const before = (await control.ask('GET', '/api/sources')).json
   expect(await control.stop()).toMatchObject({ code: 0 })
   control = startControl({ ...place, key })
@@ -209,7 +209,7 @@ test('a restart finds all that was written, secrets too', async () => {
 describe('with another CONFIG_KEY', () => {
   const other = randomBytes(32)
 
-  test('control ends, saying why, in place of serving a system without settings', async () => {
+  test('control ends with the reason, instead of serving a system without settings', async () => {
     const wrong = startControl({ ...place, key: other })
     expect(await wrong.exited).toMatchObject({ code: 2 })
     expect(wrong.lines.join('\n')).toMatch(/CONFIG_KEY: does not fit (source|destination)\/[\w-]+/)
@@ -217,7 +217,7 @@ describe('with another CONFIG_KEY', () => {
     expect(wrong.lines.join('\n')).not.toContain('control ready')
   })
 
-  test('any process that follows the settings is told that it cannot go on', async () => {
+  test('every process that follows the settings is told that it cannot continue', async () => {
     const settings = await followSettings({
       connection,
       keys: keysOf(other),
@@ -227,7 +227,7 @@ describe('with another CONFIG_KEY', () => {
     await expect(settings.loaded).rejects.toThrow('CONFIG_KEY')
   })
 
-  test('added as the second one, the old key still opens what it has sealed', async () => {
+  test('with the old key as second key, old records still open', async () => {
     const settings = await followSettings({
       connection,
       keys: keysOf(other, key),
@@ -251,7 +251,7 @@ describe('two control processes', () => {
   afterAll(() => second.stop())
   const both = () => [control, second, control, second]
 
-  test('of writes at once on one version exactly one wins', async () => {
+  test('of concurrent writes to one version exactly one wins', async () => {
     await control.ask('POST', '/api/sources', { body: { id: 'raced', name: 'Raced' } })
     for (let version = 1; version <= 5; version++) {
       const asked = both().map((each, index) =>
@@ -269,7 +269,7 @@ describe('two control processes', () => {
     }
   })
 
-  test('of a replacement and removals at once on one version either the one or the others are made, and both show it', async () => {
+  test('of a replacement and concurrent removals on one version either the one or the others are made, and both processes agree', async () => {
     for (let round = 0; round < 6; round++) {
       const id = `contended-${round}`
       const path = `/api/sources/${id}`
@@ -299,7 +299,7 @@ describe('two control processes', () => {
     ['sources', { name: 'Once' }, 201],
     ['deletions', { userIds: ['u1'] }, 202],
     ['replays', { destinationId: 'both' }, 202],
-  ])('of %s an id is given once', async (path, body, status) => {
+  ])('of %s an id is assigned once', async (path, body, status) => {
     const asked = both().map((each) => each.ask('POST', `/api/${path}`, { body: { id: 'once', ...body } }))
     const doubts = () =>
       [control, second].flatMap(({ lines }) => lines.filter((line) => /may not/.test(line)))
@@ -312,7 +312,7 @@ describe('two control processes', () => {
     ])
   })
 
-  test('of two uploads at once of the same members, each is told of once', async () => {
+  test('two concurrent uploads of the same members notify about each once', async () => {
     const audience = { id: 'raced', name: 'Raced', sourceId: 'both' }
     await control.ask('POST', '/api/audiences', { body: audience })
     const add = Array.from({ length: 200 }, (_, user) => `u${user}`)
@@ -324,7 +324,7 @@ describe('two control processes', () => {
     expect(changed.reduce((sum, each) => sum + each, 0)).toBe(add.length)
   })
 
-  test('who has signed in at one is signed in at the other', async () => {
+  test('a session of one process is valid in the other', async () => {
     const signIn = await fetch(`${await control.ready()}/api/session`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -335,7 +335,7 @@ describe('two control processes', () => {
     expect(await answer.json()).toEqual({ who: 'view' })
   })
 
-  test('writes that do not concern each other are all made', async () => {
+  test('writes to different records all succeed', async () => {
     const ids = Array.from({ length: 12 }, (_, index) => `many-${index}`)
     const asked = ids.map((id, index) => {
       const each = index % 2 ? control : second
@@ -351,7 +351,7 @@ describe('two control processes', () => {
       })
   })
 
-  test('what one has written the other goes by at once', async () => {
+  test('a write of one process takes effect in the other at once', async () => {
     for (let round = 0; round < 5; round++) {
       const id = `handed-${round}`
       await control.ask('POST', '/api/sources', { body: { id, name: id } })

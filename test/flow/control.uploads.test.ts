@@ -65,7 +65,7 @@ async function kept(id: string): Promise<number> {
   return keys.filter((key) => key.startsWith(`${id}/`)).length
 }
 
-test('several audiences are uploaded at once, and none has to be begun anew', async () => {
+test('several audiences upload at once, and none has to start over', async () => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f']
   await Promise.all(ids.map(made))
   const answers = await Promise.all(ids.map((id) => put(id, users(2_000))))
@@ -73,7 +73,7 @@ test('several audiences are uploaded at once, and none has to be begun anew', as
   expect(control.lines.filter((line) => line.includes('a task failed'))).toEqual([])
 })
 
-test('an audience that is removed while its users are told of ends that, and nothing is kept of them', async () => {
+test('removing an audience stops its notifications and leaves nothing of its users', async () => {
   const states: unknown[] = []
   // on a busy machine a sync can be over before its audience is removed
   for (let times = 1; times <= 5 && !states.includes('cancelled'); times++) {
@@ -93,7 +93,7 @@ test('an audience that is removed while its users are told of ends that, and not
 })
 
 test.each(['identity', 'gzip'])(
-  'with a wrong line it is answered at once, and its connection takes the next request: %s',
+  'an upload with an invalid line is answered at once, and its connection serves the next request: %s',
   async (encoding) => {
     await made(`wrong-${encoding}`)
     const lines = Buffer.from(
@@ -122,7 +122,7 @@ test.each(['identity', 'gzip'])(
   },
 )
 
-test('while Kafka is away an upload and a change of members answer 503 in time, and are taken again afterwards', async () => {
+test('while Kafka is down uploads and member changes answer 503 in time, and work again afterwards', async () => {
   await made('late')
   const { readable, writable } = new TransformStream<Uint8Array>()
   const writer = writable.getWriter()
@@ -137,7 +137,7 @@ test('while Kafka is away an upload and a change of members answer 503 in time, 
     const began = performance.now()
     const patching = control.ask('PATCH', '/api/audiences/a/members', { body: { add: ['someone'] } })
     const whole = put('b', users(10))
-    // who is answered before all is sent has nobody to take the rest
+    // a client answered before it has sent all may see its connection close
     writer.write(Buffer.from(users(2_000))).catch(() => undefined)
     writer.close().catch(() => undefined)
     for (const { status, json } of await Promise.all([begun, patching, whole]))

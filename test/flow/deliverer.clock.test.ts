@@ -13,7 +13,7 @@ const faketime = findFaketime(thisMachine)
 const FOUR_DAYS_S = 4 * 24 * 3_600
 
 test.skipIf(!faketime)(
-  'a deliverer whose clock is four days behind loses no retry: it waits for the right time, while what is delivered at once goes on',
+  'a deliverer whose clock is four days behind loses no retry: retries wait for the right time, and other deliveries continue',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))

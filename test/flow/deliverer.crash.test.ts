@@ -109,12 +109,12 @@ async function deferredIds(): Promise<Set<unknown>> {
   return new Set(rungs.flat().flatMap(({ deferrals, deliveryId }) => (deferrals > 0 ? deliveryId : [])))
 }
 
-test('no accepted call is missing, given up or parked', async () => {
+test('no accepted call is missing, dead or parked', async () => {
   expect(fleet.accepted.size).toBeGreaterThan(1_000)
   for (const topic of [DEAD, PARKED]) expect(await readAll(sluice.connection, topic)).toEqual([])
 })
 
-test('what comes twice was in flight, or settled since the last commit, at a crash: joining and leaving in order repeat nothing', async () => {
+test('repeated POSTs were in flight or uncommitted at a crash: clean joins and leaves repeat nothing', async () => {
   const routed = Map.groupBy(await readDeliveries(sluice), ({ deliveryId }) => deliveryId)
   const deferred = await deferredIds()
   const firsts = receiver.arrivals.filter(
@@ -132,7 +132,7 @@ test('what comes twice was in flight, or settled since the last commit, at a cra
   expect(firsts.length).toBeLessThan(1.25 * routed.size)
 })
 
-test('so was a retry that comes twice, or the attempt before it', async () => {
+test('the same is true of repeated retries, or of their previous attempt', async () => {
   const deferred = await deferredIds()
   const unexplained = [...Map.groupBy(receiver.arrivals, idOf)].flatMap(([id, arrivals]) => {
     const times = arrivals.map(({ at }) => at)
@@ -147,7 +147,7 @@ test('so was a retry that comes twice, or the attempt before it', async () => {
   expect(unexplained).toEqual([])
 })
 
-test('every POST of a delivery carries the same ids and body', () => {
+test('every POST of a delivery has the same ids and body', () => {
   const byId = Map.groupBy(receiver.arrivals, idOf)
   for (const [id, arrivals] of byId) {
     const same = arrivals.map(({ path, body, headers }) => `${path} ${headers['x-message-id']} ${body}`)
@@ -156,7 +156,7 @@ test('every POST of a delivery carries the same ids and body', () => {
   expect(byId.size).toBe(fleet.accepted.size * 2)
 })
 
-test('first attempts that came once began in the order in which their user made the calls', async () => {
+test("first attempts that came once began in the order of their user's calls", async () => {
   const attempts = await readAttempts(sluice)
   const begun = new Map<string, number>()
   const firsts = attempts.filter(({ attempt }) => attempt === 1)

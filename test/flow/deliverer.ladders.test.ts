@@ -35,7 +35,7 @@ async function fill(rung: string): Promise<void> {
   expect(await producer.produce(records)).toBe('acked')
 }
 
-test('what waits on a rung that only another deliverer knows comes, of all its partitions, while both run', async () => {
+test('records on a rung that only another deliverer defines are read from all partitions while both run', async () => {
   const receiver = await aReceiver()
   await sluice.destination('crm', [receiver.url])
   const came = () => receiver.arrivals.map(({ headers }) => headers['x-message-id']).toSorted()

@@ -37,7 +37,7 @@ async function watched(answer: (socket: Socket) => void) {
 }
 
 describe('headers', () => {
-  test('that drip in byte by byte, but in time, are a delivery', async () => {
+  test('that arrive byte by byte but in time are a delivery', async () => {
     const url = await afterRequest((socket) => {
       const bytes = [...OK]
       const drops = setInterval(() => socket.write(bytes.shift() ?? ''), 3)
@@ -48,7 +48,7 @@ describe('headers', () => {
     expect(durationMs).toBeGreaterThan(50)
   })
 
-  test('that drip in for ever end at the limit, and are let go of', async () => {
+  test('that drip endlessly are cut off at the time limit', async () => {
     const { url, letGo } = await watched((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nX-Slow: ')
       keepWriting(socket, 'x', 5)
@@ -59,7 +59,7 @@ describe('headers', () => {
     await letGo()
   })
 
-  test('without end, in one line or in many, are a protocol error', async () => {
+  test('that never end, in one line or in many, are a protocol error', async () => {
     for (const line of ['x'.repeat(16_000), 'X-Again: and again\r\n'.repeat(800)]) {
       const { url, letGo } = await watched((socket) => {
         socket.write('HTTP/1.1 200 OK\r\nX-First: ')
@@ -72,7 +72,7 @@ describe('headers', () => {
 })
 
 describe('a body', () => {
-  test('without end is cut off; the headers were the delivery', async () => {
+  test('that never ends is cut off; the headers count as delivery', async () => {
     const { url, letGo } = await watched((socket) => {
       socket.write(CHUNKED)
       keepWriting(socket, `4000\r\n${'x'.repeat(16 * 1_024)}\r\n`, 0)
@@ -101,7 +101,7 @@ describe('a body', () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000)
   })
 
-  test('that never comes, breaks off, or is another than announced changes nothing', async () => {
+  test('that is missing, broken off, or different from its headers changes nothing', async () => {
     const reset = (head: string) =>
       afterRequest((socket) => {
         socket.write(head)
@@ -137,13 +137,13 @@ describe('a body', () => {
     }
   })
 
-  test('of ours that is never read ends at the limit', async () => {
+  test('of a request that the receiver never reads ends at the time limit', async () => {
     const url = await raw((socket) => socket.pause())
     const { outcome } = await poster(LIMIT_MS).post(to(url, { body: 'x'.repeat(8_000_000) }))
     expect(outcome).toEqual(retry('timeout'))
   })
 
-  test('of ours need not be read for an answer to count', async () => {
+  test('of a request need not be read for an answer to count', async () => {
     const url = await afterRequest((socket) => {
       socket.pause()
       socket.end('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
@@ -152,10 +152,10 @@ describe('a body', () => {
   })
 })
 
-describe('hints (1xx)', () => {
+describe('interim responses (1xx)', () => {
   const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'
 
-  test('by the hundred are no answer, and do not hide the one that follows', async () => {
+  test('by the hundred are no answer, and do not hide the final one', async () => {
     expect((await poster().post(to(await answering(HINT.repeat(500) + OK)))).outcome).toEqual(delivered())
   })
 
@@ -165,7 +165,7 @@ describe('hints (1xx)', () => {
     await letGo()
   })
 
-  test('without end end at the limit', async () => {
+  test('that never end are cut off at the time limit', async () => {
     const { url, letGo } = await watched((socket) => keepWriting(socket, HINT, 1))
     expect((await poster(LIMIT_MS).post(to(url))).outcome).toEqual(retry('timeout'))
     await letGo()
@@ -174,7 +174,7 @@ describe('hints (1xx)', () => {
   test.each([
     ['100 Continue', ''],
     ['101 Switching Protocols', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
-  ])('%s, which nobody asked for, is a protocol error', async (status, headers) => {
+  ])('%s without a request for it is a protocol error', async (status, headers) => {
     const url = await answering(`HTTP/1.1 ${status}\r\n${headers}\r\n${OK}`)
     expect((await poster().post(to(url))).outcome).toEqual(retry('protocol_error'))
   })
@@ -197,12 +197,12 @@ describe('an answer', () => {
     expect((await poster().post(to(await answering(text)))).outcome).toEqual(retry('protocol_error'))
   })
 
-  test('with a status from 600 on is taken for a 5xx', async () => {
+  test('with a status of 600 or above counts as 5xx', async () => {
     const url = await answering('HTTP/1.1 999 Request denied\r\nContent-Length: 0\r\n\r\n')
     expect((await poster().post(to(url))).outcome).toEqual(retry('http_5xx', 999))
   })
 
-  test('that asks for time is retried if the destination wants it, and rejected otherwise', async () => {
+  test('with Retry-After is retried if the destination wants it, and rejected otherwise', async () => {
     const url = await raw((socket) =>
       socket.on('data', () =>
         socket.write('HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n'),
@@ -217,7 +217,7 @@ describe('an answer', () => {
   })
 })
 
-describe('a kept connection', () => {
+describe('a kept-alive connection', () => {
   /** Three POSTs, each when the connection of the one before has closed. */
   async function three(answer: (socket: Socket) => void): Promise<unknown[]> {
     let closed = 0
@@ -236,7 +236,7 @@ describe('a kept connection', () => {
   const three200 = [1, 2, 3].map(() => [delivered(), 'ok'])
   const SECOND = 'HTTP/1.1 503 Not yours\r\nContent-Length: 0\r\n\r\n'
 
-  test('on which two answers come is given up: the second, at once or later, is never that of the next POST', async () => {
+  test('with two answers is closed: the second never answers the next POST', async () => {
     expect(await three((socket) => socket.write(OK + SECOND))).toEqual(three200)
     expect(
       await three((socket) => {
@@ -246,7 +246,7 @@ describe('a kept connection', () => {
     ).toEqual(three200)
   })
 
-  test('never answers the next POST with a second response that is still unread when that POST begins', async () => {
+  test('never answers the next POST with a second response still unread when that POST begins', async () => {
     let last: Socket | undefined
     const url = await raw((socket) => {
       last = socket
@@ -256,7 +256,7 @@ describe('a kept connection', () => {
     expect(outcomes).toEqual(Array(6).fill(delivered()))
   })
 
-  test('is used again by its own webhook, and by no other webhook of the same host', async () => {
+  test('is reused by its own webhook, and by no other webhook of the same host', async () => {
     let connections = 0
     const url = await raw((socket) => {
       connections += 1
@@ -279,7 +279,7 @@ describe('a kept connection', () => {
     ).toEqual(three200)
   })
 
-  test('that closes as the next POST goes out: it is retried, as nobody knows whether it has arrived', async () => {
+  test('that closes during the next POST: it is retried, as it may not have arrived', async () => {
     for (const close of ['end', 'resetAndDestroy'] as const) {
       const url = await raw((socket) => {
         socket.once('data', () => {
@@ -297,14 +297,14 @@ describe('a kept connection', () => {
   })
 })
 
-describe('whether a failure is the host’s or the webhook’s', () => {
+describe('a failure counts for the host or for the webhook', () => {
   const facts = async (client: ReturnType<typeof poster>, url: string) => {
     const { outcome, sent, isNew, response } = await client.post(to(url))
     await response
     return ['code' in outcome ? outcome.code : outcome.outcome, sent, isNew]
   }
 
-  test('depends on whether the request was sent: it was not if no connection was made', async () => {
+  test('depending on whether the request was sent, which needs a connection', async () => {
     const url = await raw((socket) => socket.on('data', () => socket.write(OK)))
     const nobody = 'http://127.0.0.1:1/'
     expect(await facts(poster(), nobody)).toEqual(['ECONNREFUSED', false, false])
@@ -317,7 +317,7 @@ describe('whether a failure is the host’s or the webhook’s', () => {
     ])
   })
 
-  test('is the webhook’s when it hangs or resets, and each new connection is reported', async () => {
+  test('for the webhook when it hangs or resets, and each new connection is reported', async () => {
     expect(await facts(poster(LIMIT_MS), await raw(() => undefined))).toEqual(['timeout', true, true])
     const reset = await afterRequest((socket) => void socket.resetAndDestroy())
     expect(await facts(poster(), reset)).toEqual(['ECONNRESET', true, true])

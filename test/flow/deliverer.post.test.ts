@@ -43,7 +43,7 @@ async function stopped() {
 }
 
 describe('a POST', () => {
-  test('is delivered by a 2xx answer and rejected by a 4xx answer, and the head of the answer is kept', async () => {
+  test('is delivered by a 2xx and rejected by a 4xx, with the head of the response', async () => {
     const receiver = await aReceiver()
     const taken = await poster().post(to(`${receiver.url}/status/202`))
     expect([taken.outcome, await taken.response]).toEqual([
@@ -58,7 +58,7 @@ describe('a POST', () => {
     expect(receiver.arrivals.slice(0, 1)).toMatchObject([{ body: '{"a":1}', headers: { 'x-a': 'b' } }])
   })
 
-  test('is never redirected', async () => {
+  test('never follows redirects', async () => {
     const elsewhere = await aReceiver()
     const url = await afterRequest((socket) =>
       socket.end(`HTTP/1.1 302 Found\r\nLocation: ${elsewhere.url}/\r\nContent-Length: 0\r\n\r\n`),
@@ -71,7 +71,7 @@ describe('a POST', () => {
     expect(elsewhere.arrivals).toEqual([])
   })
 
-  test('ends at the limit when nothing is answered, when only a part of the headers is, and when only hints are', async () => {
+  test('ends at the time limit without an answer, with incomplete headers, and with only interim responses', async () => {
     const silent = await raw(() => undefined)
     const half = await afterRequest((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Le'))
     const informational = await afterRequest((socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'))
@@ -83,7 +83,7 @@ describe('a POST', () => {
     }
   })
 
-  test('is delivered by the headers of an answer whose body drips for ever, and lets go of it', async () => {
+  test('is delivered by the headers of an answer with an endless body, and closes the connection', async () => {
     let closed = false
     const url = await afterRequest((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
@@ -99,7 +99,7 @@ describe('a POST', () => {
     await until(() => closed)
   })
 
-  test('reads no more than it must of a huge answer', async () => {
+  test('reads only a little of a huge answer', async () => {
     let closed = false
     const url = await afterRequest((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n${'x'.repeat(100_000)}`)
@@ -115,13 +115,13 @@ describe('a POST', () => {
   test.each([
     ['what is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'protocol_error'],
     ['headers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(40_000)}`, 'protocol_error'],
-  ])('that is answered with %s is tried again', async (_, answer, code) => {
+  ])('that is answered with %s is retried', async (_, answer, code) => {
     const url = await afterRequest((socket) => socket.write(answer))
     expect((await poster().post(to(url))).outcome).toEqual({ outcome: 'retry', code })
   })
 
   test.skipIf(process.platform !== 'linux')(
-    'waits for a connection that takes a second, also where the name has another address, which refuses',
+    'waits for a connection that takes a second, even if the name also has an address that refuses',
     async () => {
       const receiver = await stopped()
       const posting = poster().post(to(`http://localhost:${receiver.port}/`))
@@ -134,7 +134,7 @@ describe('a POST', () => {
     },
   )
 
-  test('that is reset, cut off or refused is tried again', async () => {
+  test('that is reset, cut off or refused is retried', async () => {
     const reset = await afterRequest((socket) => socket.resetAndDestroy())
     const cut = await afterRequest((socket) => socket.end())
     const outcomes = await Promise.all(
@@ -151,14 +151,17 @@ describe('a POST', () => {
     ['cut off', () => afterRequest((socket) => socket.end()), 'connection_closed'],
     ['answered and closed', () => afterRequest((socket) => socket.end(CLOSING)), undefined],
     ['answered without end', () => afterRequest((socket) => socket.write(ENDLESS)), undefined],
-  ])('that was %s may be followed by another in the same turn', async (_, receiver, code) => {
-    const outcomes = await poster().chain(to(await receiver()), 5)
-    expect(outcomes.map((outcome) => ('code' in outcome ? outcome.code : undefined))).toEqual(
-      Array(5).fill(code),
-    )
-  })
+  ])(
+    'that was %s may be followed by another in the same turn of the event loop',
+    async (_, receiver, code) => {
+      const outcomes = await poster().chain(to(await receiver()), 5)
+      expect(outcomes.map((outcome) => ('code' in outcome ? outcome.code : undefined))).toEqual(
+        Array(5).fill(code),
+      )
+    },
+  )
 
-  test('to an address that is not allowed is refused, by number and by name, and so is the next one', async () => {
+  test('to a forbidden address is refused, by number and by name, each time', async () => {
     const receiver = await aReceiver()
     const { port } = new URL(receiver.url)
     const guarded = poster({ allow: [] })

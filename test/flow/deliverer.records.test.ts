@@ -57,7 +57,7 @@ const parked = async (userId: string) =>
 const UNKNOWN_SCHEMA = Buffer.from([0, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3])
 
 describe.each([DELIVERIES, DUE])('in topic %s', (topic) => {
-  test('what cannot be read is parked as it is, with the reason, and what is behind it is delivered', async () => {
+  test('an unreadable record is parked unchanged with the reason, and later records are delivered', async () => {
     const user = `u.${topic}`
     const whole = aRecord(user, 'cut')
     const values = [Buffer.from('not Avro'), UNKNOWN_SCHEMA, whole.subarray(0, whole.length - 3), null]
@@ -92,7 +92,7 @@ describe('on a rung', () => {
     await until(() => has('/', id))
   })
 
-  test('a record without a value is parked, one that cannot be read is when it is due, and what is behind them is moved on', async () => {
+  test('a record without a value is parked, an unreadable one is parked when due, and later records are moved', async () => {
     const user = 'u.rung'
     await put(topic, user, null)
     await put(topic, user, Buffer.from('not Avro'))
@@ -107,8 +107,8 @@ describe('on a rung', () => {
   })
 })
 
-describe('of a delivery that waits on a rung', () => {
-  /** With a source of its own, whose one call fails at its first attempt. */
+describe('a delivery that waits on a rung', () => {
+  /** Has a separate source whose only call fails at its first attempt. */
   async function waiting(id: string, paths: string[]): Promise<void> {
     await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
     await sluice.destination(
@@ -131,7 +131,7 @@ describe('of a delivery that waits on a rung', () => {
   const arrivals = (id: string) =>
     receiver.arrivals.filter(({ headers }) => headers['x-message-id'] === id).map(({ path }) => path)
 
-  test('a corrected URL is tried, one that is there still too, and a removed one is not', async () => {
+  test('is posted to a corrected URL and to an unchanged one, but not to a removed one', async () => {
     await waiting('corrected', ['/status/500', '/status/501', '/status/502'])
     // slow, as an answer ends the round for those that are not posted yet
     const webhooks = ['/status/500', '/slow/300'].map((path) => ({ url: receiver.url + path }))
@@ -140,7 +140,7 @@ describe('of a delivery that waits on a rung', () => {
     expect(arrivals('corrected').slice(3).toSorted()).toEqual(['/slow/300', '/status/500'])
   })
 
-  test('a destination that is switched off gets nothing more, and the attempt log says why', async () => {
+  test('is cancelled if its destination was disabled, with the reason in the attempt log', async () => {
     await waiting('off', ['/status/503'])
     await change('off', { enabled: false })
     const log = await until(async () => {

@@ -86,19 +86,19 @@ function recovery(name: Name) {
 const share = (of: readonly number[], part: number) =>
   of.toSorted((a, b) => a - b)[Math.floor((of.length - 1) * part)] ?? Number.NaN
 
-describe.each(names)('when an endpoint that was %s is back', (name) => {
-  test('what has piled up drains at least four times as fast as calls come', () => {
+describe.each(names)('after an endpoint that was %s recovers', (name) => {
+  test('its backlog drains at least four times as fast as calls arrive', () => {
     const { backlogTook, cameTook } = recovery(name)
     expect(backlogTook.length).toBeGreaterThan(4 * cameTook.length)
   })
 
-  test('calls that come then do not wait for it', () => {
+  test('fresh calls do not wait for it', () => {
     const { cameTook, backlogTook } = recovery(name)
     // those in the middle: a machine that stands still for a moment holds up some of them
     expect(share(cameTook, 0.5)).toBeLessThan(share(backlogTook, 0.5) / 4)
   })
 })
 
-test('nothing is given up', async () => {
+test('no delivery is dead', async () => {
   expect(await readAll(sluice.connection, DEAD)).toEqual([])
 })

@@ -46,7 +46,7 @@ test.each([
   expect(outcomes.filter((outcome) => outcome !== 'delivered')).toEqual([])
 })
 
-test('a webhook gets every event while another one of its destination, on the same host, hangs', async () => {
+test('a webhook gets every event while another one of its destination on the same host hangs', async () => {
   const receiver = await hostOfATest()
   await source('one-of-two', [`${receiver.url}/hang`, `${receiver.url}/healthy`])
   const ids = await flood('one-of-two')
@@ -61,7 +61,7 @@ test('two destinations with the same URL each get their events', async () => {
   await allAt(receiver, '/same', [...idsOf('same-1'), ...idsOf('same-2')])
 })
 
-test('each URL of a destination gets each event of a burst, with the same delivery id', async () => {
+test('each webhook of a destination gets each event of a burst, with the same delivery id', async () => {
   const receiver = await hostOfATest()
   await source('burst', [`${receiver.url}/one`, `${receiver.url}/other`])
   const ids = await flood('burst', BURST)

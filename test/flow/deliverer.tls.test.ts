@@ -26,7 +26,7 @@ const post = (url: string, ca?: string[], limitMs = 30_000) =>
 const right: Certificate = { names: 'IP:127.0.0.1', days: [-1, 1], selfSigned: false }
 
 describe.skipIf(!hasOpenssl)('a certificate', () => {
-  test('that a trusted root has signed for this host is good', async () => {
+  test('signed by a trusted root for this host is valid', async () => {
     const { root, ...own } = await aCertificate(right)
     const receiver = await tlsReceiver(own)
     expect((await post(receiver.url, [root])).outcome).toEqual({ outcome: 'delivered', status: 200 })
@@ -61,7 +61,7 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
     expect(receiver.requests()).toBe(0)
   })
 
-  test('of one receiver does not vouch for another on the same host', async () => {
+  test('of one receiver does not validate another one on the same host', async () => {
     const good = await aCertificate(right)
     const first = await tlsReceiver({ key: good.key, cert: good.cert })
     const { key, cert } = await aCertificate({ ...right, selfSigned: true })
@@ -81,7 +81,7 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
 
 const https = (url: string) => url.replace('http:', 'https:')
 
-describe('where TLS does not come about, it is tried again', () => {
+describe('a failed TLS handshake is retried', () => {
   test('with plain HTTP on the port', async () => {
     const server = createServer((_, response) => response.end())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -91,26 +91,26 @@ describe('where TLS does not come about, it is tried again', () => {
     expect((await post(url)).outcome).toEqual({ outcome: 'retry', code: 'tls_handshake' })
   })
 
-  test('with something else that speaks first', async () => {
+  test('with another protocol that speaks first', async () => {
     const url = await raw((socket) => socket.write('220 mail.example ESMTP\r\n'))
     expect((await post(https(url))).outcome).toEqual({ outcome: 'retry', code: 'tls_handshake' })
   })
 
-  test.skipIf(!hasOpenssl)('with no version in common', async () => {
+  test.skipIf(!hasOpenssl)('with no TLS version in common', async () => {
     const { root, ...own } = await aCertificate(right)
     const old = { ...own, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
     const receiver = await tlsReceiver(old)
     expect((await post(receiver.url, [root])).outcome).toEqual({ outcome: 'retry', code: 'tls_handshake' })
   })
 
-  test('when the connection ends in the middle of the handshake', async () => {
+  test('when the connection closes during the handshake', async () => {
     const ends = await raw((socket) => socket.once('data', () => socket.end()))
     const resets = await raw((socket) => socket.once('data', () => socket.resetAndDestroy()))
     for (const url of [ends, resets])
       expect((await post(https(url))).outcome).toEqual({ outcome: 'retry', code: 'ECONNRESET' })
   })
 
-  test('when nothing is said at all, at the limit', async () => {
+  test('when the receiver stays silent until the time limit', async () => {
     const { outcome, durationMs } = await post(https(await raw(() => undefined)), undefined, LIMIT_MS)
     expect(outcome).toEqual({ outcome: 'retry', code: 'timeout' })
     expect(durationMs).toBeGreaterThanOrEqual(LIMIT_MS - 5)

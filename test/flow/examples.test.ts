@@ -63,7 +63,7 @@ beforeAll(async () => {
 })
 afterAll(() => sluice?.close())
 
-/** As who writes to a topic of ours by mistake: no record, a schema that nobody knows, and no value at all. */
+/** What another program could write to our topic by mistake: no record, an unknown schema, and no value. */
 async function putJunk(): Promise<void> {
   const producer = await createProducer(sluice.connection)
   const values = ['junk', Buffer.from([0, 0x7f, 0, 0, 1, 2]), null]
@@ -78,17 +78,17 @@ const PASSED_OVER = /^\S*events, partition \d+, offset \d+: cannot be decoded, s
 /** A reader that runs until it is ended. */
 function read(command: string, args: string[]): Reader {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const said: string[] = []
+  const errors: string[] = []
   let printed = ''
   child.stdout.setEncoding('utf8').on('data', (text) => {
     printed += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text) => void said.push(text))
+  child.stderr.setEncoding('utf8').on('data', (text) => void errors.push(text))
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
   onTestFinished(() => void child.kill('SIGKILL'))
   return {
     child,
-    said: () => said.join(''),
+    errors: () => errors.join(''),
     records: () =>
       printed
         .split('\n')
@@ -103,7 +103,7 @@ function read(command: string, args: string[]): Reader {
 
 type Reader = {
   child: ChildProcess
-  said(): string
+  errors(): string
   records(): Record<string, unknown>[]
   /** As Ctrl-C does; @returns the exit code. */
   stop(): Promise<number | null>
@@ -128,22 +128,22 @@ const EVENTS_IN_ALL = 5
 const upToDate = (group: string, topic: string, reader: Reader) =>
   until(async () => (await lag(sluice.connection, { group, topic })) === 0, {
     timeout: 40_000,
-    message: () => `${group} has read ${topic}; it said: ${reader.said()}`,
+    message: () => `${group} has read ${topic}; its errors: ${reader.errors()}`,
   })
 
 describe('the example', () => {
-  test.skipIf(!python)('in Python prints each event once, and what the other topics hold', async () => {
+  test.skipIf(!python)('in Python prints each event once, and the records of the other topics', async () => {
     const topics = [EVENTS, REJECTED, ATTEMPTS, DEAD]
     const reader = read('python3', [join(examples, 'read_events.py'), ...argsOf('python', ...topics)])
     // of the identify call and the delete, each behind two attempts
     const has = (field: string) => reader.records().filter((record) => record[field]).length
     await until(() => has('deadReason') === 2 && has('outcome') === 4, {
       timeout: 40_000,
-      message: reader.said,
+      message: reader.errors,
     })
     for (const topic of topics) await upToDate('python', topic, reader)
-    expect(await reader.stop(), reader.said()).toBe(0)
-    expect(reader.said().match(PASSED_OVER)).toHaveLength(3)
+    expect(await reader.stop(), reader.errors()).toBe(0)
+    expect(reader.errors().match(PASSED_OVER)).toHaveLength(3)
     const records = reader.records()
     const events = records.filter(isEvent)
     expect(ids(events)).toHaveLength(EVENTS_IN_ALL)
@@ -172,7 +172,7 @@ describe('the example', () => {
     const reader = read('java', [...flags, join(examples, 'ReadEvents.java'), ...argsOf('java', EVENTS)])
     await upToDate('java', EVENTS, reader)
     await reader.stop()
-    expect(reader.said().match(PASSED_OVER)).toHaveLength(3)
+    expect(reader.errors().match(PASSED_OVER)).toHaveLength(3)
     expect(ids(reader.records())).toHaveLength(EVENTS_IN_ALL)
     expect(reader.records().find(({ messageId }) => messageId === 'm1')).toMatchObject({
       event: 'Grüße ✓',
@@ -181,45 +181,42 @@ describe('the example', () => {
     })
   })
 
-  test.skipIf(!python || !duckdb)(
-    'in SQL counts each event once, and none of a user who was deleted',
-    async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'))
-      onTestFinished(() => rm(folder, { recursive: true, force: true }))
-      const args = [join(examples, 'events_to_files.py'), ...argsOf('files', EVENTS), join(folder, 'files')]
-      const writer = read('python3', args)
-      await upToDate('files', EVENTS, writer)
-      expect(await writer.stop(), writer.said()).toBe(0)
-      expect(writer.said().match(PASSED_OVER)).toHaveLength(3)
-      const sql = await readFile(join(examples, 'events.sql'), 'utf8')
-      const { status, stdout, stderr } = spawnSync('duckdb', ['-csv'], {
-        input: sql,
-        cwd: folder,
-        encoding: 'utf8',
-      })
-      expect([status, stderr]).toEqual([0, ''])
-      // of one day, or of two when it was midnight meanwhile
-      const days = await readdir(join(folder, 'files'))
-      const lines = stdout.split('\n')
-      const ofDays = lines.slice(1, lines.indexOf('event,plan,users')).map((line) => line.split(','))
-      for (const [day] of ofDays) expect(days).toContain(`day=${day}`)
-      const counted: Record<string, number> = {}
-      for (const [, sourceId, type, events] of ofDays)
-        counted[`${sourceId} ${type}`] = (counted[`${sourceId} ${type}`] ?? 0) + Number(events)
-      expect(counted).toEqual({ 'shop identify': 1, 'shop track': 2 })
-      expect([lines[0], ...lines.slice(1 + ofDays.length)]).toEqual([
-        'day,sourceId,type,events',
-        'event,plan,users',
-        '"Grüße ✓",pro,1',
-        'Odd,NULL,1',
-        '',
-      ])
-      expect((await readdir(join(folder, 'parquet'))).toSorted()).toEqual(days.toSorted())
-    },
-  )
+  test.skipIf(!python || !duckdb)('in SQL counts each event once, and none of a deleted user', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const args = [join(examples, 'events_to_files.py'), ...argsOf('files', EVENTS), join(folder, 'files')]
+    const writer = read('python3', args)
+    await upToDate('files', EVENTS, writer)
+    expect(await writer.stop(), writer.errors()).toBe(0)
+    expect(writer.errors().match(PASSED_OVER)).toHaveLength(3)
+    const sql = await readFile(join(examples, 'events.sql'), 'utf8')
+    const { status, stdout, stderr } = spawnSync('duckdb', ['-csv'], {
+      input: sql,
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    expect([status, stderr]).toEqual([0, ''])
+    // of one day, or of two when it was midnight meanwhile
+    const days = await readdir(join(folder, 'files'))
+    const lines = stdout.split('\n')
+    const ofDays = lines.slice(1, lines.indexOf('event,plan,users')).map((line) => line.split(','))
+    for (const [day] of ofDays) expect(days).toContain(`day=${day}`)
+    const counted: Record<string, number> = {}
+    for (const [, sourceId, type, events] of ofDays)
+      counted[`${sourceId} ${type}`] = (counted[`${sourceId} ${type}`] ?? 0) + Number(events)
+    expect(counted).toEqual({ 'shop identify': 1, 'shop track': 2 })
+    expect([lines[0], ...lines.slice(1 + ofDays.length)]).toEqual([
+      'day,sourceId,type,events',
+      'event,plan,users',
+      '"Grüße ✓",pro,1',
+      'Odd,NULL,1',
+      '',
+    ])
+    expect((await readdir(join(folder, 'parquet'))).toSorted()).toEqual(days.toSorted())
+  })
 })
 
-test.skipIf(!python)('what is parked is shown, and goes back to its topic as it was', async () => {
+test.skipIf(!python)('shows parked records, and returns them to their topic unchanged', async () => {
   const [brokers = ''] = argsOf('nobody')
   const run = (...more: string[]) => {
     const args = [join(examples, 'parked.py'), brokers, sluice.connection.named(PARKED), ...more]
@@ -243,7 +240,7 @@ test.skipIf(!python)('what is parked is shown, and goes back to its topic as it 
   expect(parked('--again', String(junk.partition), String(junk.offset))).toEqual([
     `written to ${sluice.connection.named(EVENTS)}`,
   ])
-  // nothing was mended: it is put aside again, by the same partition's reader, with the headers that it had at first
+  // nothing was repaired: it is parked again, by the same partition's reader, with its first headers
   await routed()
   const [{ offset: _, headers, ...again }, ...more] = parked()
     .slice(shown.length)
@@ -261,7 +258,7 @@ test.skipIf(!python)('what is parked is shown, and goes back to its topic as it 
   expect([status, stderr]).toEqual([1, expect.stringContaining('the whole batch of the offsets 1-3')])
 })
 
-test('the subject of each topic that others read has the rule BACKWARD', async () => {
+test('the subject of each public topic has the rule BACKWARD', async () => {
   const { SCHEMA_REGISTRY_URL = '' } = sluice.env
   for (const topic of [EVENTS, REJECTED, ATTEMPTS, DEAD]) {
     const rule = await got(`${SCHEMA_REGISTRY_URL}/config/${sluice.connection.named(topic)}-value`).json()

@@ -60,7 +60,7 @@ const soon = (message: string, condition: () => Promise<boolean>) => until(condi
 const keysIn = async (topic: string) => (await readAll(system.connection, topic)).map(({ key }) => key)
 
 describe('a rate limit', () => {
-  test('holds from when it is set; who waits as told passes; it is gone from when it is removed', async () => {
+  test('takes effect when it is set; a client that waits as told passes; it ends when it is removed', async () => {
     expect((await batch(...Array(100).fill('early'))).status).toBe(200)
     // a batch leaves a debt of some seconds: what a slow machine takes for the next call does not pay it
     await shop({ rateLimit: { perSecond: 1, burst: 1 } })
@@ -126,7 +126,7 @@ describe('a suppression', () => {
     },
   )
 
-  test('holds for the first call that a new process takes', async () => {
+  test('applies to the first call that a new process accepts', async () => {
     await control.ask('POST', '/api/suppressions', { body: { sourceId: '*', userId: 'gone' } })
     const fresh = await startIngest(system)
     onTestFinished(async () => void (await fresh.stop()))
@@ -136,7 +136,7 @@ describe('a suppression', () => {
   })
 })
 
-test('a source that is switched off takes nothing, of a batch neither, until it is on again', async () => {
+test('a disabled source accepts no calls, also in batches, until it is enabled again', async () => {
   await shop({ enabled: false })
   await soon('its switch is seen', async () => (await identify('switching')).status === 403)
   for (const answer of [await identify('off'), await batch('off', 'off'), await post('/v1/track', {})])

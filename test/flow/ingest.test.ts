@@ -32,7 +32,7 @@ const post = (path: string, body: unknown, url = ingest.url) =>
 const read = (topic: string) => readDecoded(system.connection, topic)
 
 describe('a call answered with success', () => {
-  test('is in events when the answer comes', async () => {
+  test('is in topic events when the answer arrives', async () => {
     const answer = await post('/v1/track', {
       writeKey: 'shop-write-key',
       userId: 'u1',
@@ -58,7 +58,7 @@ describe('a call answered with success', () => {
     ])
   })
 
-  test('lies with the other calls of its user, in their order', async () => {
+  test('is in the partition of its user, in order', async () => {
     const batch = Array.from({ length: 200 }, (_, index) => ({
       type: 'track',
       userId: `user-${index % 3}`,
@@ -73,7 +73,7 @@ describe('a call answered with success', () => {
   })
 })
 
-test('rejected calls are in events.rejected when the answer comes', async () => {
+test('rejected calls are in events.rejected when the answer arrives', async () => {
   const body = {
     writeKey: 'shop-write-key',
     batch: [
@@ -95,7 +95,7 @@ test('rejected calls are in events.rejected when the answer comes', async () => 
   expect((await read(EVENTS)).map(({ key }) => key)).toContain('shop/kept')
 })
 
-test('a source that control switches off or on is followed', async () => {
+test('ingest follows when control disables or enables a source', async () => {
   const call = { writeKey: 'late-write-key', userId: 'u' }
   expect((await post('/v1/identify', call)).status).toBe(401)
   await putSources(system, [{ id: 'late', writeKey: 'late-write-key', enabled: true }])
@@ -109,7 +109,7 @@ test('a source that control switches off or on is followed', async () => {
 })
 
 describe('the process', () => {
-  test('says that it lives and is ready, and serves its metrics away from the public door', async () => {
+  test('answers the probes, and serves its metrics on a separate port', async () => {
     expect((await fetch(`${ingest.url}/livez`)).status).toBe(200)
     expect((await fetch(`${ingest.url}/readyz`)).status).toBe(200)
     expect((await fetch(`${ingest.url}/metrics`)).status).toBe(404)
@@ -119,7 +119,7 @@ describe('the process', () => {
     expect((await fetch(`${ingest.opsUrl}/readyz`)).status).toBe(200)
   })
 
-  test('ends on SIGTERM with what is in flight answered and stored, and exits 0', async () => {
+  test('on SIGTERM stores and answers requests in flight, and exits with 0', async () => {
     const own = await startIngest(system)
     const sending = Array.from({ length: 50 }, (_, index) =>
       post(
@@ -147,7 +147,7 @@ describe('the process', () => {
     expect(answers).toContain(200)
   })
 
-  test('answers 503 and is not ready while Kafka is away, and takes calls again when it is back', async () => {
+  test('answers 503 and is not ready while Kafka is down, and recovers afterwards', async () => {
     const broker = await ownBroker()
     const sources = [{ id: 'shop', writeKey: 'shop-write-key', enabled: true }]
     const away = await prepareSystem({

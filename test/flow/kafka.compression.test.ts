@@ -66,7 +66,7 @@ async function consuming(kafka: Connection): Promise<{ consumer: Consumer; value
 const allRead = (kafka: Connection) =>
   until(async () => (await lag(kafka, { group: 'work', topic: 'work' })) === 0)
 
-test.each(['gzip', 'snappy', 'lz4', 'zstd'])('what a topic compresses with %s is read', async (type) => {
+test.each(['gzip', 'snappy', 'lz4', 'zstd'])('a topic compressed with %s is read', async (type) => {
   const kafka = await aTopic(type)
   // more than one block of LZ4, and of Snappy's framing
   const values = [...Array.from({ length: 50 }, (_, index) => `value ${index}`), 'a long one '.repeat(20_000)]
@@ -97,7 +97,7 @@ beforeAll(async () => {
 })
 afterAll(() => broker?.close())
 
-test('a batch that is damaged on the disk of a broker is parked as it is; tables, tails and readers skip it', async () => {
+test("a batch damaged on the broker's disk is parked unchanged; tables, tails and readers skip it", async () => {
   const kafka = await aTopic('producer', broker.now.brokers)
   for (const values of [['a'], ['b', 'c', 'd'], ['e']]) await append(kafka, values)
   const batch = await damage(broker.now.logFile, kafka.named('work'))
@@ -143,7 +143,7 @@ test('a batch that is damaged on the disk of a broker is parked as it is; tables
   await until(() => values.includes('f') && seen.includes('f'))
 })
 
-test('settings that are damaged end a process that starts: what they were about would be taken for deleted', async () => {
+test('damaged settings end a process at its start, as their records would look deleted', async () => {
   const kafka = await connection([{ name: CONFIG, partitions: 1 }], broker.now.brokers)
   for (const values of [['a'], ['b', 'c', 'd'], ['e']]) await append(kafka, values, CONFIG)
   await damage(broker.now.logFile, kafka.named(CONFIG))

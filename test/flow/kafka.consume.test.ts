@@ -67,7 +67,7 @@ async function committed(kafka: Connection): Promise<Map<number, number>> {
 
 const number = (record: Record) => Number(record.value)
 
-test('what a record says is not kept by what ends it', async () => {
+test('a settled record does not keep its contents in memory', async () => {
   const kafka = await connection([{ name: 'work' }])
   const producer = closing(await createProducer(kafka))
   const ends: Pick<Record, 'settle' | 'release' | 'park' | 'owned'>[] = []
@@ -87,7 +87,7 @@ test('what a record says is not kept by what ends it', async () => {
   await until(() => consumer.loads().every(({ unsettled }) => unsettled === 0))
 })
 
-test('a partition that is held does not hold the others, and goes on when its time has come', async () => {
+test('a held partition does not hold the others, and continues when its time has come', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   await fill(producer, 0, 400)
@@ -118,7 +118,7 @@ test('a partition that is held does not hold the others, and goes on when its ti
   expect(cameAgain.filter((at, time) => at < (held[time] ?? 0))).toEqual([])
 })
 
-test('commits only what is settled with all before it, and says what is settled behind', async () => {
+test('commits only offsets below which all is settled, and records what is settled above', async () => {
   const kafka = await connection([{ partitions: 1 }])
   const producer = closing(await createProducer(kafka))
   await fill(producer, 0, 100)
@@ -145,7 +145,7 @@ test('commits only what is settled with all before it, and says what is settled 
   expect(again).toEqual([60, 100])
 })
 
-test('a partition whose records are not settled stops being read at the high-water mark, and goes on below it', async () => {
+test('a partition with unsettled records pauses at the high-water mark, and resumes below it', async () => {
   const kafka = await connection([{ partitions: 1 }])
   const producer = closing(await createProducer(kafka))
   for (let from = 0; from < 5_000; from += 500) await fill(producer, from, from + 500)
@@ -167,7 +167,7 @@ test('a partition whose records are not settled stops being read at the high-wat
   await until(() => taken.length === 5_001).finally(() => clearInterval(settling))
 })
 
-test('a handler that throws a TypeError parks its record and the group goes on', async () => {
+test('a record whose handler throws a TypeError is parked, and the group continues', async () => {
   const kafka = await connection([{ partitions: 1 }])
   const producer = closing(await createProducer(kafka))
   await fill(producer, 0, 10)
@@ -188,7 +188,7 @@ test('a handler that throws a TypeError parks its record and the group goes on',
   expect(String(parked?.value)).toBe('4')
 })
 
-test('a record of which no trace can tell is parked, and the group goes on', async () => {
+test('a record that no trace can describe is parked, and the group continues', async () => {
   const kafka = await connection([{ partitions: 1 }])
   const producer = closing(await createProducer(kafka))
   await fill(producer, 0, 3)
@@ -210,7 +210,7 @@ test('a record of which no trace can tell is parked, and the group goes on', asy
   expect(parked?.headers).toMatchObject({ 'parked-offset': '1' })
 })
 
-test('what goes by who owns a partition is waited for before that is given away', async () => {
+test('work that depends on owning a partition finishes before the partition is given away', async () => {
   const kafka = await connection([{ partitions: 1 }])
   const producer = closing(await createProducer(kafka))
   const order: string[] = []
@@ -240,7 +240,7 @@ test('what goes by who owns a partition is waited for before that is given away'
   await until(second.owns, { timeout: 20_000 })
 })
 
-test('a rebalance with a second member under load loses nothing, and repeats nothing that was settled', async () => {
+test('a second member joining under load loses nothing, and repeats nothing settled', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   const handled = new Map<number, number>()
@@ -280,7 +280,7 @@ test('a rebalance with a second member under load loses nothing, and repeats not
   expect([...handled.values()].filter((times) => times > 1)).toEqual([])
 })
 
-test('another program with the same group id is not let in, and takes nothing', async () => {
+test('another program with the same group id is refused and takes no records', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   const seen = new Set<number>()
@@ -305,7 +305,7 @@ test('another program with the same group id is not let in, and takes nothing', 
   await until(() => seen.size === 200)
 })
 
-test('a start while another program is in the group names the group, and an offset that it committed', async () => {
+test('a start while another program is in the group names the group and an offset that it committed', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   await fill(producer, 0, 10)
@@ -331,7 +331,7 @@ test('a start while another program is in the group names the group, and an offs
   expect(warned[0]).toMatchObject({ groupId: kafka.named('work'), topic: kafka.named('work') })
 })
 
-test('after a broker restart every record is handled, from where the commits were', async () => {
+test('after a broker restart every record is handled, from the committed offsets on', async () => {
   const broker = await ownBroker()
   const kafka = await connection([{}], broker.now.brokers)
   const producer = closing(await createProducer(kafka))
@@ -426,7 +426,7 @@ async function aKilledMember(kafka: Connection, clientId: string): Promise<void>
   for (const socket of sockets) socket.destroy()
 }
 
-test('a process that is started again after it was killed does not wait for what it left in the group', async () => {
+test('a process restarted after a kill does not wait for its old group membership', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   const clientId = 'sluice-router/web-1/0.0.0.0:8082'

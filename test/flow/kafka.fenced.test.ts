@@ -11,7 +11,7 @@ const onFatal = (error: Error) => {
   throw error
 }
 
-test('of a writer that is killed in the middle of a write nothing is shown, and the next one does not wait for it', async () => {
+test('a partial write of a killed writer stays invisible, and the next writer does not wait for it', async () => {
   const kafka = await connection([compacted])
   const killed = kafka.kafka.producer({ transactionalId: kafka.named('writer'), idempotent: true })
   await killed.connect()
@@ -42,7 +42,7 @@ function producing(from: Connection, changed: (producer: Producer) => Partial<Pr
   return { ...from, kafka }
 }
 
-test('a write whose answer is lost is written once', async () => {
+test('a write whose acknowledgement is lost is written once', async () => {
   let isLost = false
   const kafka = producing(await connection([compacted]), (producer) => ({
     transaction: async () => {
@@ -71,7 +71,7 @@ test('a write whose answer is lost is written once', async () => {
   expect(count()).toBe(5)
 })
 
-test('a producer that cannot take the id over is disconnected', async () => {
+test('a producer that cannot take over the id is disconnected', async () => {
   let [failures, connected] = [3, 0]
   const kafka = producing(await connection([compacted]), (producer) => ({
     async connect() {
@@ -93,7 +93,7 @@ test('a producer that cannot take the id over is disconnected', async () => {
   expect(connected).toBe(1)
 })
 
-test('so is one that connects when the writer has been closed, and nothing is written', async () => {
+test('a producer that connects after the writer was closed is disconnected and writes nothing', async () => {
   const { promise: mayConnect, resolve: goOn } = Promise.withResolvers<void>()
   const disconnected = Promise.withResolvers<void>()
   const kafka = producing(await connection([compacted]), (producer) => ({

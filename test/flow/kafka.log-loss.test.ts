@@ -88,7 +88,7 @@ const toldOf = (kafka: Connection, seenBy: string) =>
     message: `${seenBy} tells`,
   })
 
-test('what comes after the end of a log was lost is all read, and little twice', async () => {
+test('records written after a loss are all read, and few of them twice', async () => {
   const { broker, kafka, producer } = await world()
   const { came } = closing(await worker(kafka, producer))
   await write(producer, { from: 0, to: 300 })
@@ -109,7 +109,7 @@ test('what comes after the end of a log was lost is all read, and little twice',
   expect(await toldOf(kafka, 'producer')).toMatchObject({ topic: 'work', cause: 'truncated', to: 300 })
 })
 
-test('a group that was away while the end of the log was lost, and has grown beyond its place, skips nothing', async () => {
+test('a group that was away during the loss skips nothing when the log has grown past its offset', async () => {
   const { broker, kafka, producer } = await world()
   const before = await worker(kafka, producer)
   await write(producer, { from: 0, to: 300 })
@@ -125,7 +125,7 @@ test('a group that was away while the end of the log was lost, and has grown bey
   expect(await toldOf(kafka, 'work')).toMatchObject({ cause: 'truncated', offset: 500, to: 300, lost: 200 })
 })
 
-test('what was cut off before it was read is told of, though nobody writes any more', async () => {
+test('lost unread records are reported, even if nothing is written any more', async () => {
   const { broker, kafka, producer } = await world()
   await write(producer, { from: 0, to: 300 })
   const cut = await broker.diskImage([kafka.named('work')])
@@ -168,7 +168,7 @@ test('what was cut off before it was read is told of, though nobody writes any m
   expect(came).toEqual([...numbers(0, 300), ...numbers(500, 600)])
 })
 
-test('records that were removed before they were read are counted, and what is left is read', async () => {
+test('records removed before they were read are counted, and the rest is read', async () => {
   const { kafka, producer } = await world()
   const before = await worker(kafka, producer)
   await write(producer, { from: 0, to: 100 })
@@ -217,7 +217,7 @@ test.each([
   },
 )
 
-test('a table forgets what its log has lost, and follows what comes', async () => {
+test('a table forgets lost records, and follows new ones', async () => {
   const broker = await sharedBroker()
   const settings = { name: 'settings', partitions: 1 as const, retention: 'compact' as const }
   const kafka = await connection([settings, faults], broker.now.brokers)
@@ -246,7 +246,7 @@ test('a table forgets what its log has lost, and follows what comes', async () =
   await until(table.isFresh)
 })
 
-test('a tail shows all that comes after the end of its log was lost', async () => {
+test('a tail shows all records written after a loss', async () => {
   const { broker, kafka, producer } = await world()
   const came: number[] = []
   const onRecord = ({ value }: { value: Buffer | null }) => void came.push(Number(value))

@@ -5,7 +5,7 @@ import { closing, connection, narrowTopic, readAll } from '../helpers/cluster.ts
 
 const value = (text: string) => Buffer.from(text)
 
-test('what is acknowledged is in the topic, in the order of its key', async () => {
+test('acknowledged records are in the topic, in the order of their key', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   const outcomes = await Promise.all(
@@ -22,7 +22,7 @@ test('what is acknowledged is in the topic, in the order of its key', async () =
   }
 })
 
-test('a record above the limit is refused without harming those beside it', async () => {
+test('a record above the size limit is refused without affecting others', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   const [large, small] = await Promise.all([
@@ -32,7 +32,7 @@ test('a record above the limit is refused without harming those beside it', asyn
   expect([large, small]).toEqual(['too_large', 'acked'])
 })
 
-test('a list of records is made as it is sent, and does not hold up what another flow produces', async () => {
+test('a list of records is created while it is sent, and does not delay other producers of the process', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   const many = 20_000
@@ -58,7 +58,7 @@ test('a list of records is made as it is sent, and does not hold up what another
   expect([made, producer.queuedBytes()]).toEqual([many, 0])
 })
 
-test('a list whose first record is above the limit is refused', async () => {
+test('a list whose first record is above the size limit is refused', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   const record = () => ({ topic: 'work', key: 'a', value: Buffer.alloc(1_000_001) })
@@ -66,7 +66,7 @@ test('a list whose first record is above the limit is refused', async () => {
   expect(await readAll(kafka, 'work')).toEqual([])
 })
 
-test('a record that the broker refuses is told apart from those sent with it', async () => {
+test('a record that the broker refuses does not fail those sent with it', async () => {
   const kafka = await connection([{}])
   await narrowTopic(kafka, 'narrow', 2_000)
   const producer = closing(await createProducer(kafka))
@@ -79,7 +79,7 @@ test('a record that the broker refuses is told apart from those sent with it', a
   expect(outcomes).toEqual(['refused', 'acked', 'acked'])
 })
 
-test('past the bound of bytes nothing more is taken, at once', async () => {
+test('above the byte limit records are refused at once', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka, { maxQueuedBytes: 10_000 }))
   const first = producer.produce([{ topic: 'work', key: 'a', value: Buffer.alloc(20_000) }])
@@ -95,7 +95,7 @@ describe('a broker that goes away', () => {
   })
   afterAll(() => broker?.close())
 
-  test('no acknowledged record is missing when the broker is restarted under two producers', async () => {
+  test('acknowledged records survive a restart of the broker under two producers', async () => {
     const kafka = await connection([{}], broker.now.brokers)
     const producers = [closing(await createProducer(kafka)), closing(await createProducer(kafka))]
     const acked: string[] = []
@@ -123,7 +123,7 @@ describe('a broker that goes away', () => {
     expect(acked.filter((name) => !found.has(name))).toEqual([])
   }, 120_000)
 
-  test('past a deadline what waits for Kafka is unknown, and is in the topic once Kafka is back', async () => {
+  test('records waiting past their deadline are unknown, and are written once Kafka is back', async () => {
     const kafka = await connection([{}], broker.now.brokers)
     const producer = closing(await createProducer(kafka))
     const produce = (key: string, count: number, deadlineMs?: number) => {
@@ -144,7 +144,7 @@ describe('a broker that goes away', () => {
     expect(producer.queuedBytes()).toBe(0)
   }, 60_000)
 
-  test('what was not acknowledged before the producer was closed is unknown, never acked', async () => {
+  test('records not acknowledged before the producer is closed are unknown, never acked', async () => {
     const kafka = await connection([{}], broker.now.brokers)
     const producer = await createProducer(kafka)
     expect(await producer.produce([{ topic: 'work', key: 'a', value: value('1') }])).toBe('acked')
@@ -156,7 +156,7 @@ describe('a broker that goes away', () => {
   })
 })
 
-test('what is produced in any moment after an acknowledgement is sent, not left behind', async () => {
+test('records produced right after an acknowledgement are sent', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   const record = { topic: 'work', key: 'k', value: 'v' }

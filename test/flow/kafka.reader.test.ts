@@ -36,7 +36,7 @@ async function read(reader: Reader, range: Range): Promise<number[]> {
   return offsets
 }
 
-test('reads just the ranges that are asked for, in any order and several partitions at once', async () => {
+test('reads exactly the requested ranges, in any order and of several partitions at once', async () => {
   const kafka = await connection([{}])
   await fill(kafka, 100)
   const reader = await open(kafka)
@@ -49,7 +49,7 @@ test('reads just the ranges that are asked for, in any order and several partiti
   expect(await Promise.all(several)).toEqual(Array(3).fill([98, 99]))
 })
 
-test('what is removed before it is read is passed over, and not told as a loss', async () => {
+test('records removed before they are read are skipped, and not reported as lost', async () => {
   const kafka = await connection([{}, { name: LOG_FAULTS, partitions: 1 }])
   await fill(kafka, 100)
   const reader = await open(kafka)
@@ -65,7 +65,7 @@ test('what is removed before it is read is passed over, and not told as a loss',
   expect(told).not.toHaveBeenCalled()
 })
 
-test('what comes after it was opened is within the bounds and can be read', async () => {
+test('records written after it was opened are within the bounds and can be read', async () => {
   const kafka = await connection([{}])
   const reader = await open(kafka)
   expect((await reader.bounds()).get(0)).toEqual({ low: 0, high: 0 })
@@ -75,7 +75,7 @@ test('what comes after it was opened is within the bounds and can be read', asyn
   expect(await read(reader, { partition: 0, from: 4, to: 10 })).toEqual([4, 5, 6, 7, 8, 9])
 })
 
-test('of a range whose beginning has been deleted meanwhile the rest is read', async () => {
+test('if the beginning of a range has been deleted, the rest is read', async () => {
   const kafka = await connection([{}])
   await fill(kafka, 10)
   const reader = await open(kafka)
@@ -88,7 +88,7 @@ test('of a range whose beginning has been deleted meanwhile the rest is read', a
   expect(await read(reader, { partition: 1, from: 0, to: 4 })).toEqual([])
 })
 
-test('ranges of one partition are read one after another, each in full, in the order in which they were asked for', async () => {
+test('ranges of one partition are read one after another, each completely, in the order of the requests', async () => {
   const kafka = await connection([{}])
   await fill(kafka, 200)
   const reader = await open(kafka)

@@ -21,7 +21,7 @@ async function instance(kafka: Connection): Promise<{ table: Table; writer: Fenc
   return { table, writer, count: () => Number.parseInt(String(table.get('counter') ?? 0), 10) }
 }
 
-test('a table is loaded with all that was there, follows what comes, and forgets what is removed', async () => {
+test('a table loads all records, follows new ones, and forgets removed ones', async () => {
   const kafka = await connection([compacted])
   const producer = closing(await createProducer(kafka))
   const put = (key: string, value: string | null) => producer.produce([{ topic: 'settings', key, value }])
@@ -44,7 +44,7 @@ test('a table is loaded with all that was there, follows what comes, and forgets
   expect(changes.at(-1)).toBe('b=undefined')
 })
 
-test('a table holds only the keys that are wanted', async () => {
+test('a table holds only selected keys', async () => {
   const kafka = await connection([compacted])
   const producer = closing(await createProducer(kafka))
   await producer.produce(['a/1', 'b/1', 'a/2'].map((key) => ({ topic: 'settings', key, value: key })))
@@ -63,7 +63,7 @@ test('a table holds only the keys that are wanted', async () => {
   expect(changed).toEqual(['a/1', 'a/2'])
 })
 
-test('a table of an empty topic is loaded, and one whose last record is a transaction marker too', async () => {
+test('a table of an empty topic is loaded, and so is one whose last record is a transaction marker', async () => {
   const kafka = await connection([compacted])
   const { writer } = await instance(kafka)
   await writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))
@@ -72,7 +72,7 @@ test('a table of an empty topic is loaded, and one whose last record is a transa
   expect(String(late.get('a'))).toBe('1')
 })
 
-test('a write is shown by the own table when it is answered, and a refusal writes nothing', async () => {
+test("an acknowledged write is in the writer's table, and a refusal writes nothing", async () => {
   const kafka = await connection([compacted])
   const { table, writer } = await instance(kafka)
   expect(await writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))).toEqual({
@@ -82,7 +82,7 @@ test('a write is shown by the own table when it is answered, and a refusal write
   expect(await writer.write(() => ({ refusal: 'taken' }))).toEqual({ ok: false, refusal: 'taken' })
 })
 
-/** Each transaction takes so much longer than any chance between two tries would be, by itself. */
+/** Delays each transaction by more than the random pause between two tries. */
 const SLOW_MS = 300
 
 /** A connection whose transactions send as they are told. */
@@ -129,7 +129,7 @@ test.each([
   },
 )
 
-test('writes that wait are written together, each decided by what those before it come to', async () => {
+test('waiting writes are written together, each decided on the result of those before it', async () => {
   const kafka = await connection([compacted])
   const instances = await Promise.all([instance(kafka), instance(kafka)])
   const sixty = ({ writer, count }: Awaited<ReturnType<typeof instance>>) =>
@@ -146,7 +146,7 @@ test('writes that wait are written together, each decided by what those before i
   await until(() => instances.every(({ count }) => count() === 180))
 })
 
-test('what has been decided is shown to the decisions behind it, and to nobody else before it is written', async () => {
+test('unwritten decisions are visible to later decisions only', async () => {
   const kafka = await connection([compacted])
   const { table, writer } = await instance(kafka)
   const put = writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))
@@ -166,7 +166,7 @@ test('what has been decided is shown to the decisions behind it, and to nobody e
   expect(String(table.get('a'))).toBe('2')
 })
 
-test('a decision that fails does so alone, and what is too large to be written with others is written by itself', async () => {
+test('a decision that fails fails alone, and one too large to be written with others is written alone', async () => {
   const kafka = await connection([compacted])
   const { table, writer } = await instance(kafka)
   const large = (key: string) =>
@@ -184,7 +184,7 @@ test('a decision that fails does so alone, and what is too large to be written w
   expect([...table.entries()].map(([key]) => key)).toEqual(['a', 'b', 'c'])
 })
 
-test('what Kafka refuses is not tried again, and fails by itself: what waits behind it is written', async () => {
+test('a write that Kafka refuses is not retried and fails alone: later ones are written', async () => {
   const kafka = await connection([compacted])
   const { table, writer } = await instance(kafka)
   let decided = 0
@@ -200,7 +200,7 @@ test('what Kafka refuses is not tried again, and fails by itself: what waits beh
   expect(decided).toBeLessThan(5)
 })
 
-test('what Kafka refuses among others fails alone, and nothing is decided as if it were there', async () => {
+test('a refused write among others fails alone, and no decision builds on it', async () => {
   const kafka = await connection([])
   await narrowTopic(kafka, 'settings', 20_000)
   const { table, writer } = await instance(kafka)
@@ -230,7 +230,7 @@ test('what Kafka refuses among others fails alone, and nothing is decided as if 
   expect([...table.entries()].map(([key]) => key).toSorted()).toEqual(['a', 'b', 'c'])
 })
 
-test('a writer that is closed tries no further', async () => {
+test('a closed writer stops retrying', async () => {
   let tries = 0
   const kafka = sending(await connection([compacted]), async () => {
     tries += 1
@@ -254,7 +254,7 @@ async function endOf(kafka: Connection): Promise<number> {
   return Number(partition?.high)
 }
 
-test('a table never goes back to an older value, though its consumer begins anew after each rebalance', async () => {
+test('a table never returns to an older value, although its consumer restarts after each rebalance', async () => {
   const kafka = await connection([compacted])
   const producer = closing(await createProducer(kafka))
   const put = (value: number) => producer.produce([{ topic: 'settings', key: 'a', value: String(value) }])

@@ -63,7 +63,7 @@ test('a tail begins a few records before the end of each partition of each topic
   expect(seen.slice(5).toSorted()).toEqual(['work/0@3=k', 'work/1@0=j'])
 })
 
-test('a record comes with its time, key and headers', async () => {
+test('a record has its time, key and headers', async () => {
   const kafka = await connection([small])
   const producer = closing(await createProducer(kafka))
   const before = Date.now()
@@ -77,7 +77,7 @@ test('a record comes with its time, key and headers', async () => {
   expect(records[0]?.timestamp).toBeLessThanOrEqual(Date.now())
 })
 
-test('nothing to read, nothing wanted, or a transaction marker at the end: it has caught up', async () => {
+test('with nothing to read, nothing selected, or a transaction marker at the end, it has caught up', async () => {
   const kafka = await connection([{}, { name: 'settings', partitions: 1, retention: 'compact' }])
   await (await follow(kafka)).tail.caughtUp
   const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
@@ -93,7 +93,7 @@ test('nothing to read, nothing wanted, or a transaction marker at the end: it ha
   expect(marker.seen).toEqual([])
 })
 
-test('of a partition whose beginning is deleted the rest is handed over', async () => {
+test('if the beginning of a partition is deleted, the rest is read', async () => {
   const kafka = await connection([small])
   const write = await writer(kafka)
   await write('small', 0, ['a', 'b', 'c', 'd'])
@@ -132,7 +132,7 @@ async function joinAndLeave(kafka: Connection, between: () => Promise<void>): Pr
   await intruder.disconnect()
 }
 
-test('rebalances repeat nothing and leave nothing out', async () => {
+test('rebalances repeat and lose nothing', async () => {
   const kafka = await connection([{}])
   const write = await writer(kafka)
   const everywhere = async (value: string) => {
@@ -150,7 +150,7 @@ test('rebalances repeat nothing and leave nothing out', async () => {
   expect(values).toEqual(Array(4).fill(['a', 'b', 'c', 'd']))
 })
 
-test('a broker that is killed and comes back repeats nothing and leaves nothing out', {
+test('a restart of a killed broker repeats and loses nothing', {
   timeout: 240_000,
 }, async () => {
   const broker = await ownBroker()
@@ -165,7 +165,7 @@ test('a broker that is killed and comes back repeats nothing and leaves nothing 
   expect(seen).toEqual(['small/0@1=2', 'small/0@2=3', 'small/0@3=4', 'small/0@4=5'])
 })
 
-test('its group has committed nothing, and is gone with it', async () => {
+test('its group commits nothing, and is deleted with it', async () => {
   const kafka = await connection([{}])
   const write = await writer(kafka)
   await write('work', 0, ['a'])
@@ -183,7 +183,7 @@ test('its group has committed nothing, and is gone with it', async () => {
   await until(async () => (await groups(kafka)).length === 0)
 })
 
-test('one that cannot be opened leaves nothing behind', async () => {
+test('a tail that fails to open leaves nothing behind', async () => {
   const kafka = await connection([{}])
   const last = () => expect.fail('too many partitions')
   await expect(follow(kafka, { last })).rejects.toThrow('too many')

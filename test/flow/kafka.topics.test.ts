@@ -37,11 +37,11 @@ async function set(kafka: Connection, topic: string, name: string, value: string
   await admin.disconnect()
 }
 
-describe('by a clock that is days behind', () => {
+describe('with a clock that is days behind', () => {
   afterEach(() => void vi.useRealTimers())
 
   test.each(['deliveries', 'deliveries.retry.5s'])(
-    'nothing gets into %s, where it would be deleted before it is due; it waits until the clock is right',
+    'nothing is written to %s, which would delete it before it is due; it waits until the clock is right',
     async (topic) => {
       const kafka = await connection(table)
       const producer = closing(await createProducer(kafka))
@@ -85,7 +85,7 @@ describe('at a start', () => {
   }
 
   test.each(['deliveries', 'deliveries.due', 'deliveries.retry.5s'])(
-    'a %s that Kafka keeps for less than the retry window and a day is refused, with what to do',
+    'a %s with a retention below the retry window plus a day is refused, with advice',
     async (topic) => {
       const { fault, kafka } = await prepared([topic, 'retention.ms', String(27 * HOUR)])
       expect(fault).toBeInstanceOf(ConfigError)
@@ -107,7 +107,7 @@ describe('at a start', () => {
     },
   )
 
-  test('what is kept for long enough, but not as the table says, is named and left as it is', async () => {
+  test('a retention that is long enough but differs from the table is named and left unchanged', async () => {
     const { fault, said, kafka } = await prepared(['deliveries', 'retention.ms', String(28 * HOUR)])
     const name = kafka.named('deliveries')
     expect(fault).toBeUndefined()
@@ -121,7 +121,7 @@ describe('at a start', () => {
   test.each([
     ['message.timestamp.before.max.ms', '9223372036854775807', '3600000'],
     ['retention.bytes', '1000000', '-1'],
-  ])('a topic from before without %s is named', async (name, is, not) => {
+  ])('an existing topic without %s is named', async (name, is, not) => {
     const { fault, said, kafka } = await prepared(['events', name, is])
     expect(fault).toBeUndefined()
     expect(said).toContain(

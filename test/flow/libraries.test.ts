@@ -57,7 +57,7 @@ async function read(sourceId: string, topic = EVENTS): Promise<Record<string, un
 describe.each(libraries)('the client library for $id', ({ id, library, more }) => {
   const { name, missing } = library
 
-  test('sends every type of call once, and each is kept with all that it has', async ({ skip }) => {
+  test('sends every type of call once, and each is stored completely', async ({ skip }) => {
     skip(missing !== undefined, missing)
     const sent = [...calls, ...more]
     const { givenUp, seen } = await send(library, sent, `${id}-all`)
@@ -71,7 +71,7 @@ describe.each(libraries)('the client library for $id', ({ id, library, more }) =
       expect(Math.abs(Number(timestamp) - Number(originalTimestamp))).toBeLessThan(10_000)
   })
 
-  test('takes a batch with a rejected call for delivered, and sends it once', async ({ skip }) => {
+  test('treats a batch with a rejected call as delivered, and sends it once', async ({ skip }) => {
     skip(missing !== undefined, missing)
     const { givenUp, seen } = await send(library, oneTooDeep, `${id}-rejected`)
     expect([givenUp, statuses(seen)]).toEqual([0, [200]])
@@ -85,7 +85,7 @@ describe.each(libraries)('the client library for $id', ({ id, library, more }) =
 const patient = libraries.filter(({ id }) => ['node', 'python', 'go'].includes(id))
 
 test.for(patient)(
-  'the client library for $id sends again what is answered 503 or 429, with the same ids',
+  'the client library for $id retries after 503 or 429 with the same ids',
   async ({ id, library }, { skip }) => {
     skip(library.missing !== undefined, library.missing)
     const { givenUp, seen } = await send(library, calls.slice(0, 3), `${id}-again`, 503, 429)

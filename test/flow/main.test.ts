@@ -107,7 +107,7 @@ describe('a call', () => {
 })
 
 describe('a delivery', () => {
-  test('that is answered with 5xx is tried again with the same id and body until it succeeds', async () => {
+  test('that is answered with 5xx is retried with the same id and body until it succeeds', async () => {
     const receiver = await aReceiver()
     const send = await source('flaky')
     await sluice.destination('flaky', [`${receiver.url}/flaky/2`], { sourceIds: ['flaky'] })
@@ -119,7 +119,7 @@ describe('a delivery', () => {
     expect((arrivals[1]?.at ?? 0) - (arrivals[0]?.at ?? 0)).toBeGreaterThanOrEqual(100)
   })
 
-  test('is settled by any one URL, and the others are not tried again', async () => {
+  test('is settled by any one webhook, and the others are not retried', async () => {
     const receiver = await aReceiver()
     const send = await source('several')
     await sluice.destination(
@@ -157,7 +157,7 @@ describe('a delivery', () => {
     expect(codes.toSorted()).toEqual([...Array(4).fill('ECONNREFUSED'), ...Array(4).fill('http_5xx')])
   })
 
-  test('that waits in the ladder goes to the URL as it has been corrected meanwhile', async () => {
+  test('that waits on the ladder goes to a URL corrected meanwhile', async () => {
     const receiver = await aReceiver()
     const wrong = await aRefuser()
     const send = await source('moved')
@@ -177,7 +177,7 @@ describe('a delivery', () => {
     await until(() => receiver.arrivals.some(({ path }) => path === '/new'))
   })
 
-  test('for a destination that was deleted meanwhile is cancelled', async () => {
+  test('for a destination deleted meanwhile is cancelled', async () => {
     const receiver = await aRefuser()
     const send = await source('gone')
     await sluice.destination('gone', [receiver.url], { sourceIds: ['gone'] })
@@ -193,7 +193,7 @@ describe('a delivery', () => {
     expect(receiver.attempts()).toBeLessThan(4)
   })
 
-  test('to an address that webhooks may no longer reach is dead at once, with no request sent', async () => {
+  test('to an address that webhooks may no longer reach is dead at once, without a request', async () => {
     const send = await source('metadata')
     await sluice.destination('metadata', ['http://[::1]:9/'], { sourceIds: ['metadata'] })
     // allowed when it was saved
@@ -207,7 +207,7 @@ describe('a delivery', () => {
   })
 })
 
-test('each metric of ours is described, and what is described is told', async () => {
+test('every metric is documented, and every documented metric exists', async () => {
   const ports = ['INGEST_METRICS_PORT', 'CONTROL_METRICS_PORT', 'ROUTER_PORT', 'DELIVERER_PORT']
   const pages = await Promise.all(
     ports.map((port) => got(`http://127.0.0.1:${sluice.env[port]}/metrics`).text()),

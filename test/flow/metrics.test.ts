@@ -6,7 +6,7 @@ import { registry } from '../../process/metrics.ts'
 import { closing } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
-test('probes and metrics are answered, whatever path is asked for', async () => {
+test('probes and metrics answer whatever the path', async () => {
   let reason: string | undefined = 'not joined'
   const { port } = closing(await serveOps({ host: '127.0.0.1', port: 0, probe: { notReady: () => reason } }))
   const ask = (path: string) =>

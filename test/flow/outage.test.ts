@@ -96,7 +96,7 @@ function counts(values: Iterable<string>): Map<string, number> {
 }
 
 describe('while Kafka is away for a minute under load', () => {
-  test('a call is answered 200, or 503 with the time after which to send it again', () => {
+  test('a call is answered 200, or 503 with a Retry-After', () => {
     const failed = [...fleet.answers, ...flood, ...whenFull].filter(({ status }) => status !== 200)
     const kinds = failed.map(({ status, code, retryAfter }) => `${status} ${code} ${retryAfter}`)
     expect([...new Set(kinds)]).toEqual(['503 unavailable 2000'])
@@ -104,7 +104,7 @@ describe('while Kafka is away for a minute under load', () => {
     expect([...new Set(fleet.unanswered)]).toEqual(['timeout after 3000 ms'])
   })
 
-  test('the answer comes 10 s later, and when the queue is full before those to what waits already', () => {
+  test('the answer comes after 10 s, and when the queue is full at once', () => {
     const late = fleet.answers.filter(({ took }) => took > 9_000).map(({ took }) => took)
     expect(late.length).toBeGreaterThan(100)
     expect(new Set(whenFull.map(({ status }) => status))).toEqual(new Set([503]))
@@ -112,7 +112,7 @@ describe('while Kafka is away for a minute under load', () => {
     expect(new Set(overtaken.map(({ status }) => status))).toEqual(new Set([503]))
   })
 
-  test('ingest is not ready, and is again when Kafka is back', () => {
+  test('ingest is not ready, and is ready again when Kafka is back', () => {
     expect(watched.readiness).toEqual([200, 503, 200])
   })
 
@@ -122,7 +122,7 @@ describe('while Kafka is away for a minute under load', () => {
     expect(Math.max(...watched.rss)).toBeLessThan(400 * MB)
   })
 
-  test('every call answered 200 is in events, and one per destination in deliveries, however often it was sent', async () => {
+  test('every call answered 200 is in events, with one record per destination in deliveries, however often it was sent', async () => {
     const events = await readAll(sluice.connection, EVENTS)
     const sent = counts(events.map(({ headers }) => headers.messageId ?? ''))
     expect([...fleet.accepted].filter((id) => !sent.has(id))).toEqual([])
@@ -139,7 +139,7 @@ describe('while Kafka is away for a minute under load', () => {
     expect(once.filter(({ id }) => (sent.get(id) ?? 0) > 1).length).toBeGreaterThan(400)
   })
 
-  test('every call answered 200 reaches the receiver, for each destination', async () => {
+  test('every call answered 200 reaches the receiver for each destination', async () => {
     const delivered = deliveredAt(receiver)
     const expected = [...fleet.accepted].flatMap((id) =>
       destinations.map((path) => ({ path: `/${path}`, id })),

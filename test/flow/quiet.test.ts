@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROLES, type Role } from '../../settings/config-key.ts'
 import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { type Receiver, startReceiver } from '../helpers/receiver.ts'
-import { type Said, type System, startSystem } from '../helpers/system.ts'
+import { type LogLine, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const OUTAGE_MS = 20_000
@@ -11,8 +11,8 @@ const OUTAGE_MS = 20_000
 let broker: OwnBroker
 let sluice: System
 let receiver: Receiver
-const urgent = ({ level }: Said) => level === 'warn' || level === 'error' || level === 'fatal'
-const texts = (lines: readonly Said[]) => lines.map(({ level, msg }) => `${level} ${msg}`)
+const urgent = ({ level }: LogLine) => level === 'warn' || level === 'error' || level === 'fatal'
+const texts = (lines: readonly LogLine[]) => lines.map(({ level, msg }) => `${level} ${msg}`)
 
 beforeAll(async () => {
   broker = await startOwnBroker()
@@ -25,13 +25,10 @@ afterAll(async () => {
   await Promise.all([broker?.close(), receiver?.close()])
 })
 
-describe('what the processes log', () => {
-  test.each(ROLES)(
-    'when %s starts for the first time, on a broker that has just been made, is no warning',
-    (role) => {
-      expect(sluice.said(role).filter(urgent)).toEqual([])
-    },
-  )
+describe('the log of the processes', () => {
+  test.each(ROLES)('has no warning when %s starts for the first time, on a new broker', (role) => {
+    expect(sluice.logged(role).filter(urgent)).toEqual([])
+  })
 
   test.each<[string, () => Promise<void>]>([
     [
@@ -59,8 +56,8 @@ describe('what the processes log', () => {
         await until(isHere, { timeout: 60_000, message: `${messageId} arrives` })
       }
       await arrives(`before-${name}`)
-      const before = new Map(ROLES.map((role) => [role, sluice.said(role).length]))
-      const since = (role: Role) => sluice.said(role).slice(before.get(role))
+      const before = new Map(ROLES.map((role) => [role, sluice.logged(role).length]))
+      const since = (role: Role) => sluice.logged(role).slice(before.get(role))
       await strike()
       await arrives(`after-${name}`)
       const isBack = (role: Role) => since(role).some(({ msg }) => msg === 'Kafka can be reached again')

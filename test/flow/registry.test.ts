@@ -21,7 +21,7 @@ import { until } from '../helpers/until.ts'
 
 const registry = () => openRegistry({ url: inject('registryUrl'), auth: undefined })
 
-test('a schema is registered under its subject with compatibility BACKWARD, also when an earlier start was killed before the rule', async () => {
+test('a schema is registered under its subject with compatibility BACKWARD, even if an earlier start was killed before setting the rule', async () => {
   const subject = `t${randomUUID().slice(0, 8)}.events-value`
   const url = inject('registryUrl')
   await got.post(`${url}/subjects/${subject}/versions`, { json: { schema: schemaText('event') } })
@@ -30,7 +30,7 @@ test('a schema is registered under its subject with compatibility BACKWARD, also
   expect(await got(`${url}/config/${subject}`).json()).toEqual({ compatibilityLevel: 'BACKWARD' })
 })
 
-test('a schema that breaks readers of the present one is refused with the subject named', async () => {
+test('a schema that breaks current readers is refused, with the subject named', async () => {
   const subject = `t${randomUUID().slice(0, 8)}.events-value`
   const url = inject('registryUrl')
   const foreign = {
@@ -72,14 +72,14 @@ async function proxied(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}${target.pathname}`
 }
 
-describe('a registry that others use as well', () => {
+describe('a shared registry', () => {
   const topics: Topic[] = [{ name: 'events', partitions: 'many', retention: 1, schema: 'event' }]
   const prefixed = () => {
     const prefix = `t${randomUUID().slice(0, 8)}.`
     return (name: string) => prefix + name
   }
 
-  test('keeps the rule of all subjects that are not ours', async () => {
+  test('keeps the rules of all other subjects', async () => {
     const changed: string[] = []
     const url = await proxied((method, path) => {
       if (method !== 'GET') changed.push(`${method} ${path}`)
@@ -93,7 +93,7 @@ describe('a registry that others use as well', () => {
     })
   })
 
-  test('takes processes that begin at once', async () => {
+  test('accepts processes that start at the same time', async () => {
     const url = inject('registryUrl')
     for (let times = 0; times < 5; times++) {
       const named = prefixed()
@@ -113,7 +113,7 @@ describe('a registry that others use as well', () => {
     ['answers 429', () => 429],
     ['answers 503 to who registers', (method: string) => (method === 'POST' ? 503 : undefined)],
     ['closes the connections of who registers', (method: string) => (method === 'POST' ? CUT : undefined)],
-  ])('is waited for while it %s, however long that is', async (_, answerOf) => {
+  ])('is waited for while it %s, however long', async (_, answerOf) => {
     let isAway = true
     const url = await proxied((method) => (isAway ? answerOf(method) : undefined))
     const told: unknown[] = []
@@ -127,12 +127,12 @@ describe('a registry that others use as well', () => {
     expect(told.at(-1)).toBeUndefined()
   })
 
-  test('need not let us list what is not ours', async () => {
+  test('need not allow listing other subjects', async () => {
     const url = await proxied((_, path) => (path.endsWith('/subjects') ? 403 : undefined))
     await registerSchemas(openRegistry({ url, auth: undefined }), topics, prefixed())
   })
 
-  test('and where we may register, but not set a rule that is missing, says so at once', async () => {
+  test('that allows registering but not setting a missing rule is reported at once', async () => {
     const named = prefixed()
     const url = await proxied((method, path) =>
       method === 'PUT' && path.includes('/config/') ? 403 : undefined,
@@ -143,7 +143,7 @@ describe('a registry that others use as well', () => {
     await expect(registering).rejects.toThrow(ConfigError)
   })
 
-  test('and where we may only read is told apart from one that is away', async () => {
+  test('that only allows reading is distinguished from one that is down', async () => {
     const url = await proxied((method) => (method === 'GET' ? undefined : 403))
     const registering = registerSchemas(openRegistry({ url, auth: undefined }), topics, prefixed())
     await expect(registering).rejects.toThrow(ConfigError)
@@ -165,7 +165,7 @@ async function silentServer(port = 0): Promise<{ port: number; close(): Promise<
   return { port: (server.address() as AddressInfo).port, close }
 }
 
-test('a registry that never answers holds only the partition that asks it, and that for a bounded time', async () => {
+test('a registry that never answers holds only the partition that needs it, for a bounded time', async () => {
   const { port } = await silentServer()
   const silent = openRegistry(
     { url: `http://127.0.0.1:${port}`, auth: undefined },
@@ -221,7 +221,7 @@ test('a registry that never answers holds only the partition that asks it, and t
   expect(parked?.value).toEqual(records[0]?.value)
 })
 
-test('a start waits for a registry that is away, and says so in the log and at /readyz', async () => {
+test('a start waits for a registry that is down, as the log and /readyz say', async () => {
   const sluice = await startSystem({}, ['control'])
   onTestFinished(sluice.close)
   await sluice.stop('control')
@@ -230,9 +230,9 @@ test('a start waits for a registry that is away, and says so in the log and at /
   const url = `http://127.0.0.1:${silent.port}${pathname}`
   const env = { PATH: process.env.PATH, ...sluice.env, SCHEMA_REGISTRY_URL: url }
   const started = ROLES.map((role) => {
-    const said: string[] = []
+    const printed: string[] = []
     const args = [...NODE_FLAGS, `${role}/main.ts`]
-    const child = spawnChild(process.execPath, { args, env, onLine: (line) => void said.push(line) })
+    const child = spawnChild(process.execPath, { args, env, onLine: (line) => void printed.push(line) })
     onTestFinished(async () => void (await child.kill()))
     const port = sluice.env[`${role.toUpperCase()}_METRICS_PORT`] ?? sluice.env[`${role.toUpperCase()}_PORT`]
     const readyz = () =>
@@ -240,28 +240,28 @@ test('a start waits for a registry that is away, and says so in the log and at /
         ({ statusCode, body }) => `${statusCode} ${body}`,
         () => '',
       )
-    return { role, said, readyz }
+    return { role, printed, readyz }
   })
   const away = `the schema registry is away: ${url}`
-  for (const { role, said, readyz } of started) {
+  for (const { role, printed, readyz } of started) {
     await until(async () => (await readyz()).startsWith(`503 ${away}`), {
       timeout: 60_000,
-      message: () => `${role} waits; it said:\n${said.join('\n')}`,
+      message: () => `${role} waits; it printed:\n${printed.join('\n')}`,
     })
-    await until(() => said.some((line) => line.includes('the start waits for it')), {
-      message: () => `${role} says so; it said:\n${said.join('\n')}`,
+    await until(() => printed.some((line) => line.includes('the start waits for it')), {
+      message: () => `${role} says so; it printed:\n${printed.join('\n')}`,
     })
   }
   await silent.close()
   await proxied(() => undefined, silent.port)
-  for (const { role, said, readyz } of started)
+  for (const { role, printed, readyz } of started)
     await until(async () => (await readyz()) === '200 ok\n', {
       timeout: 60_000,
-      message: () => `${role} is ready; it said:\n${said.join('\n')}`,
+      message: () => `${role} is ready; it printed:\n${printed.join('\n')}`,
     })
 })
 
-describe('by the rule BACKWARD', () => {
+describe('under the rule BACKWARD', () => {
   const event = JSON.parse(schemaText('event')) as { fields: { name: string; type: unknown }[] }
   const more = { name: 'later', type: ['null', 'string'], default: null }
   const withMore = { ...event, fields: [...event.fields, more] }
@@ -286,7 +286,7 @@ describe('by the rule BACKWARD', () => {
       responseType: 'json',
     })
 
-  test('a version with a field more is taken: old and new readers read what old and new writers write', async () => {
+  test('a version with an added field is accepted: old and new readers read what old and new writers write', async () => {
     const subject = `t${randomUUID().slice(0, 8)}.events-value`
     const ours = await openCodec(registry(), 'event', subject)
     const { statusCode, body } = await post(subject, withMore)

@@ -23,21 +23,21 @@ async function afterACrash(
   return { delivered: await world.delivered(), duplicates: next.duplicates, loads: next.loads }
 }
 
-test('killed with the deliveries written and the id not: routed again with the same ids, and its duplicate is dropped', async () => {
+test('killed with the deliveries written but not the id: routed again with the same ids, and its duplicate is dropped', async () => {
   const world = await aWorld()
   const crashWhen = async () => (await world.delivered()).length === 1
   const after = await afterACrash(world, { first: { withheld: SEEN }, crashWhen })
   expect(after).toMatchObject({ delivered: ['once', 'once', 'last'], duplicates: ['once'] })
 })
 
-test('killed with the id written and the deliveries not: no duplicate of itself', async () => {
+test('killed with the id written but not the deliveries: not a duplicate of itself', async () => {
   const world = await aWorld()
   const crashWhen = async () => (await readAll(world.kafka, SEEN)).length === 1
   const after = await afterACrash(world, { first: { withheld: DELIVERIES }, crashWhen })
   expect(after).toMatchObject({ delivered: ['once', 'last'], duplicates: ['once'] })
 })
 
-test('killed with both written and nothing committed: routed again, no duplicate of itself', async () => {
+test('killed with both written and nothing committed: routed again, not a duplicate of itself', async () => {
   const world = await aWorld()
   const crashWhen = async () =>
     (await readAll(world.kafka, SEEN)).length === 1 && (await world.delivered()).length === 1
@@ -45,7 +45,7 @@ test('killed with both written and nothing committed: routed again, no duplicate
   expect(after).toMatchObject({ delivered: ['once', 'once', 'last'], duplicates: ['once'] })
 })
 
-test('killed after the commit: the id is known to the next', async () => {
+test('killed after the commit: the next router knows the id', async () => {
   const world = await aWorld()
   const crashWhen = async () => (await committed(world.kafka)) === 1
   const after = await afterACrash(world, { first: {}, crashWhen })
@@ -53,7 +53,7 @@ test('killed after the commit: the id is known to the next', async () => {
   expect(new Set(after.loads)).toEqual(new Set(['loaded']))
 })
 
-test('what is no record of ids in router.seen is passed over', async () => {
+test('invalid records in router.seen are skipped', async () => {
   const world = await aWorld()
   const crashWhen = async () => {
     if ((await committed(world.kafka)) < 1) return false
@@ -69,7 +69,7 @@ test('what is no record of ids in router.seen is passed over', async () => {
   expect(after).toMatchObject({ delivered: ['once', 'last'], duplicates: ['once'] })
 })
 
-test('each partition writes to the one of its number', async () => {
+test('each partition writes to the partition of the same number', async () => {
   const world = await aWorld()
   await world.route()
   const users = Array.from({ length: 40 }, (_, index) => ({ userId: `u${index}`, messageId: `m${index}` }))
@@ -80,7 +80,7 @@ test('each partition writes to the one of its number', async () => {
   for (const [partition, key] of partitions) expect(key).toBe(String(partition))
 })
 
-test('when ids cannot be loaded routing waits for two seconds and no longer, and knows them as soon as they are', async () => {
+test('if ids cannot be loaded, routing waits at most two seconds, and uses them once they are loaded', async () => {
   const world = await aWorld()
   const before = await world.route()
   await world.send(once, { messageId: 'twice' })

@@ -68,7 +68,7 @@ async function committed(): Promise<boolean> {
   return ends.every(({ partition, high }) => at.get(partition) === Number(high))
 }
 
-test('a call that a client sends again arrives once, in one batch or later', async () => {
+test('a call that a client sends again arrives once, in the same batch or later', async () => {
   const { send, settled } = await shop('again')
   const before = await metric('sluice_router_duplicates_total')
   await send([track('a'), track('a'), track('b')])
@@ -78,7 +78,7 @@ test('a call that a client sends again arrives once, in one batch or later', asy
   expect(await metric('sluice_router_ids')).toBeGreaterThanOrEqual(3)
 })
 
-test('the same id of another user or from another source is another event', async () => {
+test('the same id from another user or source is a different event', async () => {
   const one = await shop('one')
   const other = await shop('other')
   // more users than partitions: some share one
@@ -99,7 +99,7 @@ test.each(['stop', 'kill'] as const)('an id is known after a %s of the router', 
   expect(await settled(users)).toHaveLength(users.length)
 })
 
-test('an id is known to a second router that takes over partitions, and to the first when they come back', async () => {
+test('a second router that takes over partitions knows their ids, and so does the first when it gets them back', async () => {
   const { send, settled } = await shop('shared')
   const again = users.map((userId) => track('once', userId))
   await send(again)
@@ -115,7 +115,7 @@ test('an id is known to a second router that takes over partitions, and to the f
   expect(await settled(users)).toHaveLength(2 * users.length)
 })
 
-/** Ready when it has partitions of its own. */
+/** Resolves when it owns partitions. */
 async function aSecondRouter() {
   const port = await freePort('127.0.0.1', [])
   const child = spawnChild(process.execPath, {
@@ -133,7 +133,7 @@ async function aSecondRouter() {
   return child
 }
 
-test('a source whose duplicates are kept gets all of its calls forwarded', async () => {
+test('a source that keeps duplicates gets all of its calls forwarded', async () => {
   const { send, settled } = await shop('keeps', { dedup: 'off' })
   await send([track('twice'), track('once')])
   await send([track('twice')])

@@ -58,28 +58,28 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
   }
 
   /** What a process says, and how it ends. */
-  async function ended(changed: Record<string, string>): Promise<{ code: number | null; said: string }> {
-    const said: string[] = []
+  async function ended(changed: Record<string, string>): Promise<{ code: number | null; printed: string }> {
+    const printed: string[] = []
     planted.settings(changed)
     const { exited } = spawnChild(process.execPath, {
       args: [...NODE_FLAGS, 'router/main.ts'],
       env: { PATH: process.env.PATH, ...sluice.env, ROUTER_PORT: '0', ...changed },
       onLine(line) {
-        said.push(line)
+        printed.push(line)
         planted.heard(line)
       },
     })
-    return { code: (await exited).code, said: said.join('\n') }
+    return { code: (await exited).code, printed: printed.join('\n') }
   }
 
-  test('an event comes through, and no process writes a file or starts another', async () => {
+  test('an event is delivered, and no process writes a file or starts another process', async () => {
     const receiver = await aReceiver()
     await sluice.destination('crm', [receiver.url])
     await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid' }])
     await until(() => receiver.arrivals.length === 1, { timeout: 30_000 })
   })
 
-  test('PLAIN is let in, and so is a certificate', async () => {
+  test('PLAIN and client certificates are accepted', async () => {
     await starting({ KAFKA_SASL_MECHANISM: 'plain' })
     const { cert, key } = broker.files
     await starting({
@@ -90,21 +90,21 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
     })
   })
 
-  describe.concurrent('who is not let in ends, and names the setting:', () => {
-    test('a process with a wrong password, which it does not show', async () => {
-      const { code, said } = await ended({ KAFKA_SASL_PASSWORD: 'quite-wrong' })
+  describe.concurrent('a refused process ends and names the setting:', () => {
+    test('with a wrong password, which is not shown', async () => {
+      const { code, printed } = await ended({ KAFKA_SASL_PASSWORD: 'quite-wrong' })
       expect(code).toBe(2)
-      expect(said).toMatch(
+      expect(printed).toMatch(
         /^ {2}KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: SASL SCRAM SHA512 authentication failed/m,
       )
-      expect(said).not.toContain('quite-wrong')
+      expect(printed).not.toContain('quite-wrong')
     })
 
-    test('a process whose broker is under no trusted root', async () => {
-      const { code, said } = await ended({ KAFKA_SSL_CA: broker.files.strange })
+    test('with a broker certificate under no trusted root', async () => {
+      const { code, printed } = await ended({ KAFKA_SSL_CA: broker.files.strange })
       expect(code).toBe(2)
-      expect(said).toMatch(/^ {2}KAFKA_SSL_CA: Connection error: unable to verify the first certificate/m)
-      expect(said).not.toContain(USER.password)
+      expect(printed).toMatch(/^ {2}KAFKA_SSL_CA: Connection error: unable to verify the first certificate/m)
+      expect(printed).not.toContain(USER.password)
     })
 
     test.each([

@@ -62,7 +62,7 @@ const resealed = (control: Control, count: number) =>
 const secretOf = async (control: Control) => (await control.ask('GET', '/api/sources/shop')).json.writeKey
 const texts = async () => [...(await rawTopic(connection)).values()]
 
-test('settings of an earlier version stop a start, until they are accepted once: then control signs them', async () => {
+test('settings of an earlier version stop a start until they are accepted once; then control signs them', async () => {
   await prepareKafka(connection, config, () => undefined)
   const producer = await createProducer(connection)
   const before = Object.entries({
@@ -97,7 +97,7 @@ test('settings of an earlier version stop a start, until they are accepted once:
   await during({}, async (control) => expect(await secretOf(control)).toBe(shop.writeKey))
 })
 
-test('after a start with the new key before the old one, the new one alone is enough', async () => {
+test('after a start with both keys, new key first, the new key alone is enough', async () => {
   const both = [fresh, old].map((each) => each.toString('base64')).join()
   await during({ CONFIG_KEY: both }, (control) => resealed(control, 3))
   await during({ CONFIG_KEY: fresh.toString('base64') }, async (control) => {

@@ -33,7 +33,7 @@ async function follow(kafka: Connection, keys: Buffer[]): Promise<{ settings: Se
   return { settings, faults }
 }
 
-test('after a rotation the new key alone is enough, though old records of the topic are sealed with the old one', async () => {
+test('after a rotation the new key alone is enough, although old records of the topic were sealed with the old key', async () => {
   const kafka = await connection(topics)
   await write(kafka, old, { sharedSecret: 'before' })
   await write(kafka, fresh, { sharedSecret: 'after' })
@@ -41,7 +41,7 @@ test('after a rotation the new key alone is enough, though old records of the to
   expect([faults, settings.destinations.get('crm')?.sharedSecret]).toEqual([[], 'after'])
 })
 
-test('a key that opens no setting at the start is refused; the first is named, without its secret', async () => {
+test('a start with a key that opens no record is refused and names the first record, without its secret', async () => {
   const kafka = await connection(topics)
   await write(kafka, old, { sharedSecret: 's3cret' })
   const error = await follow(kafka, [fresh]).catch((reason: Error) => reason)
@@ -51,7 +51,7 @@ test('a key that opens no setting at the start is refused; the first is named, w
   expect(String(error)).not.toContain('s3cret')
 })
 
-test('a record that no key opens is named, and the last good one is gone by until it is replaced or removed', async () => {
+test('an unreadable record is logged, and its last readable version stays in use until it is replaced or removed', async () => {
   const kafka = await connection(topics)
   await write(kafka, old, { sharedSecret: 'good' })
   const { settings, faults } = await follow(kafka, [old])
@@ -69,7 +69,7 @@ test('a record that no key opens is named, and the last good one is gone by unti
   expect(settings.destinations.get('crm')?.sharedSecret).toBe('better')
 })
 
-test('what is only supposed does not take the place of the last good one', async () => {
+test('an assumed record does not replace the last readable version', async () => {
   const kafka = await connection(topics)
   await write(kafka, old, { name: 'good' })
   const { settings } = await follow(kafka, [old])
@@ -84,7 +84,7 @@ test('what is only supposed does not take the place of the last good one', async
   expect([...settings.unreadable.keys()]).toEqual(['destination/crm'])
 })
 
-test('a destination that this process has not read yet is not taken for a deleted one', async () => {
+test('a destination that this process has not read yet is not treated as deleted', async () => {
   const kafka = await connection(topics)
   const { settings } = await follow(kafka, [fresh])
   for (let version = 1; version <= 20; version++) {

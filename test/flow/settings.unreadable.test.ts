@@ -79,8 +79,8 @@ const arrived = (path: string, userId: string) =>
   })
 const body = (more: object) => ({ name: 'CRM', sourceIds: ['shop'], ...more })
 
-describe('records that nobody can read, written while all run', () => {
-  test('stop nobody: what they describe stays as it was before', async () => {
+describe('unreadable records written while all processes run', () => {
+  test('stop no process: the previous settings stay in use', async () => {
     await write('destination/crm', '{"id":"crm","webhooks":')
     await write('source/shop', sealedElsewhere('source/shop', { id: 'shop', writeKey: 'another-write-key' }))
     await write('source/new', '[]')
@@ -96,13 +96,13 @@ describe('records that nobody can read, written while all run', () => {
     expect((await sluice.api('get', 'destinations/crm')).body).toMatchObject({ name: 'crm', version: 1 })
   })
 
-  test('of a source leave an unknown write key undecided: its calls are to come again', async () => {
+  test('of a source make unknown write keys undecided: their calls must be sent again', async () => {
     const { statusCode, headers, body: told } = await track('whose-key-is-this')
     expect([statusCode, headers['retry-after']]).toEqual([503, '30'])
     expect(told).toMatchObject({ code: 'source_unreadable' })
   })
 
-  test('are mended by a write or a removal, and nobody has to be started again', async () => {
+  test('are repaired by a write or a removal, without a restart', async () => {
     const webhooks = [{ url: `${receiver.url}/mended` }]
     const put = (path: string, json: object) => sluice.api('put', path, json, { 'if-match': '"1"' })
     expect(await put('destinations/crm', body({ webhooks }))).toMatchObject({
@@ -121,8 +121,8 @@ describe('records that nobody can read, written while all run', () => {
   })
 })
 
-describe('records that nobody can read, found at a start', () => {
-  test('let all start, and only what they describe is missing', async () => {
+describe('unreadable records found at a start', () => {
+  test('let all processes start, and only their own settings are missing', async () => {
     expect(await Promise.all(ROLES.map((role) => sluice.stop(role)))).toEqual([0, 0, 0, 0])
     const webhooks = [{ url: `${receiver.url}/sealed`, headers: {} }]
     const forged = aDestination({ id: 'forged', sourceIds: ['shop'], webhooks, sharedSecret: 'never-opened' })
@@ -147,7 +147,7 @@ describe('records that nobody can read, found at a start', () => {
     await arrived('/other', 'meanwhile')
   })
 
-  test('delay nothing of others, and what is for a destination that is signed waits for it', async () => {
+  test('delay no other deliveries, and signed deliveries wait for their destination', async () => {
     const rungs = async () => {
       const { body: told } = await sluice.api('get', 'events?userId=meanwhile')
       return JSON.stringify(told)
@@ -162,7 +162,7 @@ describe('records that nobody can read, found at a start', () => {
   })
 
   test.each(['garbage', 'forged'])(
-    'what a destination of which nothing is gone by has missed is replayed when it is mended: %s',
+    'events that a destination missed while it was unreadable are replayed when it is repaired: %s',
     async (id) => {
       const from = new Date(Date.now() - 600_000).toISOString()
       const webhooks = [{ url: `${receiver.url}/replayed-${id}` }]
@@ -176,7 +176,7 @@ describe('records that nobody can read, found at a start', () => {
     },
   )
 
-  test('are all gone when each is saved anew or deleted', async () => {
+  test('are all gone when each is saved again or deleted', async () => {
     for (const path of ['sources/gone', 'audiences/a1'])
       expect((await sluice.api('delete', path)).status).toBe(204)
     await areUnreadable('destination', 0)

@@ -40,9 +40,9 @@ async function aFolder() {
   return {
     ingest: `http://127.0.0.1:${env.INGEST_PORT}`,
     control: `http://127.0.0.1:${env.CONTROL_PORT}/api`,
-    /** @returns also the admin token that was made on the first start, and what was said until it was ready. */
-    async start(): Promise<{ running: Child; token: string | undefined; said: readonly string[] }> {
-      const said: string[] = []
+    /** @returns also the admin token that was made on the first start, and what was printed until it was ready. */
+    async start(): Promise<{ running: Child; token: string | undefined; printed: readonly string[] }> {
+      const printed: string[] = []
       // but for the token, which it shows
       planted.settings({ CONFIG_KEY: configKey })
       planted.given(shop)
@@ -58,27 +58,27 @@ async function aFolder() {
           PARTITIONS: '4',
         },
         onLine(line) {
-          said.push(line)
+          printed.push(line)
           planted.heard(line)
         },
       })
-      await until(() => said.some((line) => line.includes('Press Ctrl-C to stop.')), {
+      await until(() => printed.some((line) => line.includes('Press Ctrl-C to stop.')), {
         // two JVMs and four processes, beside those of other tests
         timeout: 120_000,
-        message: () => `ready; it said:\n${said.slice(-20).join('\n')}`,
+        message: () => `ready; it printed:\n${printed.slice(-20).join('\n')}`,
       })
-      const [, token] = /^ +token +(\S+)/m.exec(said.join('\n')) ?? []
-      return { running, token, said: [...said] }
+      const [, token] = /^ +token +(\S+)/m.exec(printed.join('\n')) ?? []
+      return { running, token, printed: [...printed] }
     },
   }
 }
 
-test('killed with -9 in the middle of 10,000 accepted events and started again, each arrives; Ctrl-C ends it in order and leaves nothing running', async () => {
+test('killed with -9 amid 10,000 accepted events and restarted, it delivers each; Ctrl-C stops it cleanly and leaves nothing running', async () => {
   const receiver = await aReceiver()
   const { start, ingest, control } = await aFolder()
   const first = await start()
   // nothing to look at on a first start: what a broker does not know yet is tried again
-  expect(first.said.filter((line) => /\b(warn|error|fatal)\b/i.test(line))).toEqual([])
+  expect(first.printed.filter((line) => /\b(warn|error|fatal)\b/i.test(line))).toEqual([])
   const api = got.extend({ prefixUrl: control, headers: { authorization: `Bearer ${first.token}` } })
   await api.post('sources', { json: shop })
   const webhooks = [{ url: `${receiver.url}/switch` }]

@@ -56,7 +56,7 @@ async function toldBy({ env, api }: System) {
   }
 }
 
-test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they are taken again, and each accepted one arrives', async () => {
+test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they are accepted again, and each accepted one arrives', async () => {
   const { sluice, call, answers, allArrived } = await aSystem({ STORAGE_LIMIT: '40MB' })
   await answers(200)
   // what fills it, and can go again at once
@@ -91,7 +91,7 @@ test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they a
   await allArrived()
 }, 120_000)
 
-/** A disk of its own, where whoever runs the tests may mount one. */
+/** A separate disk, if the tests' user may mount one. */
 async function smallDisk(megabytes: number): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]
@@ -104,7 +104,7 @@ async function smallDisk(megabytes: number): Promise<string | undefined> {
   return isMounted ? folder : undefined
 }
 
-test('a disk that is almost full is told before Kafka dies of it; with room again it starts and all goes on', async (context) => {
+test('an almost full disk is reported before Kafka dies of it; with free space it starts and all continues', async (context) => {
   const disk = await smallDisk(256)
   if (disk === undefined) return context.skip('no disk can be mounted here')
   const cache = await cacheFolder(process.env)

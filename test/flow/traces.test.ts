@@ -56,7 +56,7 @@ const causes = (last: Span): Promise<Span[]> =>
 const named = (spans: readonly Span[]) =>
   spans.map(({ service, name }) => `${service}: ${name.replace(sluice.connection.named(''), '')}`)
 
-test('from the request to the POST that is answered it is one trace, also over a retry', async () => {
+test('one trace leads from the request to the POST, even over a retry', async () => {
   await sluice.destination('crm', [`${receiver.url}/flaky/1/secret-of-the-path?token=secret-of-the-query`])
   await track('retried')
   const second = (span: Span) => span.attributes['http.request.resend_count'] === 1
@@ -91,20 +91,20 @@ test('from the request to the POST that is answered it is one trace, also over a
   })
 })
 
-test('the trace of the client is a link, and decides nothing', async () => {
+test("the client's trace is a link, and decides nothing", async () => {
   const request = await spanWhere(({ name }) => name === 'POST /v1/track')
   expect(request.links).toMatchObject([CLIENT])
   expect(request.traceId).not.toBe(CLIENT.traceId)
 })
 
-test('webhooks are told nothing of it', () => {
+test('webhooks receive no trace headers', () => {
   const names = receiver.arrivals.flatMap(({ headers }) => Object.keys(headers))
   expect(names).toContain('x-delivery-id')
   expect(names).not.toContain('traceparent')
   expect(names).not.toContain('tracestate')
 })
 
-test('nothing is exported of users, keys, queries or paths', () => {
+test('exported spans contain no users, keys, queries or paths', () => {
   const exported = collector.bodies.join()
   expect(exported).toContain('retried')
   for (const secret of [
@@ -118,7 +118,7 @@ test('nothing is exported of users, keys, queries or paths', () => {
     expect(exported).not.toContain(secret)
 })
 
-test('a replay of what was given up begins a trace with a link to the one before', async () => {
+test('a replay of a dead letter begins a trace with a link to the earlier one', async () => {
   await sluice.destination('down', [`${receiver.url}/status/500`])
   await track('given-up')
   const dead = await until(async () => (await readAll(sluice.connection, DEAD))[0], { timeout: 30_000 })
@@ -134,7 +134,7 @@ test('a replay of what was given up begins a trace with a link to the one before
   expect(named(await causes(posted))).toContain('sluice-control: send deliveries.due')
 })
 
-test('while the collector does not answer, events come in and go out, and processes end in order', async () => {
+test('while the collector does not answer, events still flow, and processes shut down cleanly', async () => {
   for (const id of ['crm', 'down']) await sluice.api('delete', `destinations/${id}`)
   await sluice.destination('ok', [`${receiver.url}/ok`])
   collector.hang()
@@ -158,7 +158,7 @@ test('while the collector does not answer, events come in and go out, and proces
   expect(await Promise.all(roles.map(sluice.stop))).toEqual([0, 0, 0, 0])
 })
 
-test('off, nothing is exported and no record has a header more', async () => {
+test('when off, nothing is exported and records have no extra header', async () => {
   delete sluice.env.OTEL_EXPORTER_OTLP_ENDPOINT
   const before = collector.bodies.length
   await Promise.all(roles.map(sluice.start))

@@ -57,9 +57,9 @@ const make = (sluice: System, topic: string) =>
   )
 
 const saysOf = (sluice: System, said: string) =>
-  sluice.said('deliverer').filter(({ level, msg }) => level !== 'debug' && msg.includes(said))
+  sluice.logged('deliverer').filter(({ level, msg }) => level !== 'debug' && msg.includes(said))
 
-describe('a topic that is not needed to deliver', () => {
+describe('a topic that deliveries do not need', () => {
   let sluice: System
 
   beforeAll(async () => {
@@ -67,7 +67,7 @@ describe('a topic that is not needed to deliver', () => {
   }, 120_000)
   afterAll(async () => void (await sluice?.close()))
 
-  test('attempts, deleted: deliveries go on, what is dropped is counted, and it is written again when it is back', async () => {
+  test('attempts, deleted: deliveries continue, dropped attempts are counted, and writing resumes when it is back', async () => {
     const talker = await aTalker()
     const receiver = await aReceiver()
     await sluice.destination('talker', [talker.url])
@@ -103,7 +103,7 @@ describe('a topic that is not needed to deliver', () => {
     const delivered = () =>
       receiver.arrivals.filter(({ path, status }) => path === '/flaky/1' && status === 200)
     await until(() => delivered().length === 10, { message: () => `${delivered().length} were delivered` })
-    // and what is cancelled holds up nobody: it waits on a rung
+    // cancelled deliveries block nothing: they wait on a rung
     for (const of of [
       { group: 'deliverer', topic: DELIVERIES },
       { group: 'deliverer.due', topic: DUE },
@@ -123,7 +123,7 @@ describe('a topic that is not needed to deliver', () => {
     expect(saysOf(sluice, 'Kafka takes writes again')).toHaveLength(1)
   }, 240_000)
 
-  test('router.seen, deleted: events are routed on', async () => {
+  test('router.seen, deleted: routing continues', async () => {
     const receiver = await aReceiver()
     await sluice.destination('seen', [receiver.url])
     await remove(sluice, SEEN)
@@ -136,7 +136,7 @@ describe('a topic that is not needed to deliver', () => {
     await make(sluice, SEEN)
   }, 120_000)
 
-  test('events.rejected, deleted: calls are accepted on', async () => {
+  test('events.rejected, deleted: calls are still accepted', async () => {
     await remove(sluice, REJECTED)
     const post = async (batch: object[]) => {
       const began = performance.now()
@@ -157,7 +157,7 @@ describe('a topic that is not needed to deliver', () => {
   }, 120_000)
 })
 
-describe.skipIf(!hasOpenssl)('a user without the right to write attempts', () => {
+describe.skipIf(!hasOpenssl)('a user without permission to write attempts', () => {
   let broker: SecuredBroker
   let door: RegistryDoor
   let sluice: System
@@ -186,7 +186,7 @@ describe.skipIf(!hasOpenssl)('a user without the right to write attempts', () =>
     await broker?.close()
   })
 
-  test('delivers on, names the setting, and writes attempts when it has the right', async () => {
+  test('still delivers, names the setting, and writes attempts once permitted', async () => {
     const rule = {
       resourceName: sluice.connection.named(ATTEMPTS),
       resourceType: AclResourceTypes.TOPIC,

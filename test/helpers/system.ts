@@ -7,7 +7,7 @@ import type { Role } from '../../settings/config-key.ts'
 import { closing } from './cluster.ts'
 import { planted } from './planted.ts'
 
-export type { Said, System } from '../../harness/system.ts'
+export type { LogLine, System } from '../../harness/system.ts'
 
 /** A system on the run's broker. Secrets that its processes print fail the test file. @param roles default: all. */
 export const startSystem = (

@@ -79,7 +79,7 @@ test('an item above 32 KB is rejected in its place', async () => {
 })
 
 describe('rejected calls are stored', () => {
-  test('a single one as it came', async () => {
+  test('a single one unchanged', async () => {
     const ingest = fakeIngest()
     const raw = '{ "userId": "u",  "event": 5 }'
     expect((await post(ingest, '/v1/track', raw)).statusCode).toBe(400)
@@ -100,14 +100,14 @@ describe('rejected calls are stored', () => {
     ['empty_batch', { batch: [] }],
     ['batch_not_array', { calls: [item] }],
     ['invalid_json', '{"batch": ['],
-  ])('a batch that is refused as %s, whole', async (code, body) => {
+  ])('a batch refused as %s, as a whole', async (code, body) => {
     const ingest = fakeIngest()
     const raw = typeof body === 'string' ? body : JSON.stringify(body)
     expect((await post(ingest, '/v1/batch', raw)).json()).toMatchObject({ code })
     expect(ingest.rejected()).toMatchObject([{ code, raw, truncated: false }])
   })
 
-  test('those of a batch apart from the accepted ones, which do not wait for their topic', async () => {
+  test('those of a batch separately from accepted ones, which do not wait for them', async () => {
     const ingest = fakeIngest()
     const answer = await post(ingest, '/v1/batch', { batch: [item, { type: 'track' }, 7, item] })
     expect(answer.statusCode).toBe(200)
@@ -131,7 +131,7 @@ describe('rejected calls are stored', () => {
     expect(ingest.rejected().map(({ raw }) => raw)).toEqual(['{"type":"track"}', '7'])
   })
 
-  test('one too deep to print, or that printing makes huge, too', async () => {
+  test('also one too deep to print, or one that becomes huge when printed', async () => {
     const ingest = fakeIngest()
     const deep = `{"batch": [${'['.repeat(20_000)}${']'.repeat(20_000)}, {"type": "track", "a": [${Array(90_000).fill('1e20').join()}]}]}`
     expect((await post(ingest, '/v1/batch', deep)).json().rejected).toMatchObject([
@@ -154,7 +154,7 @@ describe('rejected calls are stored', () => {
 })
 
 describe('records', () => {
-  test('carry the messageId as a header, and a key by user', async () => {
+  test('have the messageId as a header, and a key by user', async () => {
     const ingest = fakeIngest()
     await post(ingest, '/v1/identify', { anonymousId: 'a', messageId: 'm-1' })
     await post(ingest, '/v1/identify', { userId: 'u', anonymousId: 'a' })
@@ -167,8 +167,8 @@ describe('records', () => {
   })
 })
 
-describe('success is answered only when Kafka has acknowledged', () => {
-  test.each(['full', 'unknown'] as const)('%s is unavailable, for a while', async (outcome) => {
+describe('success is answered only after the acknowledgement from Kafka', () => {
+  test.each(['full', 'unknown'] as const)('%s is unavailable, with a time to retry', async (outcome) => {
     const ingest = fakeIngest({ outcome })
     const answers = [
       await post(ingest, '/v1/track', call),
@@ -184,7 +184,7 @@ describe('success is answered only when Kafka has acknowledged', () => {
   })
 
   test.each(['full', 'unknown', 'refused'] as const)(
-    'and what is rejected is answered so when it is %s: to send it again would not help',
+    'a batch whose records are %s is refused for good',
     async (outcome) => {
       const ingest = fakeIngest({ outcome })
       expect((await post(ingest, '/v1/track', {})).json().code).toBe('no_user_or_anonymous_id')
@@ -192,14 +192,14 @@ describe('success is answered only when Kafka has acknowledged', () => {
     },
   )
 
-  test.each(['too_large', 'refused'] as const)('%s is not worth sending again', async (outcome) => {
+  test.each(['too_large', 'refused'] as const)('%s is not retried', async (outcome) => {
     const ingest = fakeIngest({ outcome })
     expect((await post(ingest, '/v1/track', call)).json().code).toBe('call_too_large')
     expect((await post(ingest, '/v1/batch', { batch: [item] })).json().code).toBe('batch_too_large')
   })
 })
 
-test('while there is no room in Kafka requests are turned away with a code of its own, and are to come again', async () => {
+test('while storage is short, requests are refused with a separate code and a time to retry', async () => {
   const ingest = fakeIngest()
   ingest.state.storageFull = true
   const answer = await post(ingest, '/v1/track', call)
@@ -210,7 +210,7 @@ test('while there is no room in Kafka requests are turned away with a code of it
   expect((await post(ingest, '/v1/track', call)).statusCode).toBe(200)
 })
 
-test('while a source cannot be read an unknown write key may be its own: its calls are to come again', async () => {
+test('while a source is unreadable, calls with an unknown write key must be sent again', async () => {
   const ingest = fakeIngest({ unreadableSource: true })
   for (const path of ['/v1/track', '/v1/batch']) {
     const answer = await post(ingest, path, { batch: [item], ...call }, { authorization: basic('any-key') })
@@ -224,7 +224,7 @@ test('while a source cannot be read an unknown write key may be its own: its cal
   expect((await post(ingest, '/v1/track', call, { authorization: '' })).json().code).toBe('unknown_source')
 })
 
-test('while the queue towards Kafka is full requests are turned away unread, and cost their source nothing of its limit', async () => {
+test('while the queue to Kafka is full, requests are refused unread and do not count for the rate limit', async () => {
   const limited = { id: 'slow', writeKey: 'slow-key', enabled: true, rateLimit: { perSecond: 1, burst: 1 } }
   const ingest = fakeIngest({ sources: [limited] })
   const headers = { authorization: basic('slow-key') }
@@ -247,7 +247,7 @@ test('while the queue towards Kafka is full requests are turned away unread, and
   expect((await post(ingest, '/v1/track', call, headers)).statusCode).toBe(200)
 })
 
-test('a single call is measured as it came, although it is printed larger, and then still fits into a record', async () => {
+test('a single call is measured as received; even if printing makes it larger, it fits into a record', async () => {
   const frame = '{"userId":"u","event":"x","context":{"integrations":{"a":[]}}}'
   const numbers = Array(Math.floor((32_768 - frame.length + 1) / 5))
     .fill('1e20')
@@ -270,11 +270,11 @@ describe("a direct client's address", () => {
     return JSON.parse(ingest.events()[0]?.context ?? '{}').ip
   }
 
-  test('is what a trusted load balancer says it is', async () => {
+  test('comes from a trusted load balancer', async () => {
     expect(await addressOf(['127.0.0.0/8'])).toBe('203.0.113.9')
   })
 
-  test.each([[[]], [['10.0.0.0/8']]])('is not for others to say (%j)', async (trusted) => {
+  test.each([[[]], [['10.0.0.0/8']]])('is not taken from others (%j)', async (trusted) => {
     expect(await addressOf(trusted)).toBe('127.0.0.1')
   })
 })

@@ -3,7 +3,7 @@ import { basic, fakeIngest, post } from './fake.ts'
 
 const call = { userId: 'u', event: 'x' }
 
-test('calls are counted by source and type, rejected ones by code too', async () => {
+test('calls are counted by source and type, rejected ones also by code', async () => {
   const ingest = fakeIngest()
   await post(ingest, '/v1/track', call)
   await post(ingest, '/v1/batch', {
@@ -39,7 +39,7 @@ test('calls are counted by source and type, rejected ones by code too', async ()
   ])
 })
 
-test('a call that Kafka has not acknowledged is not counted as accepted', async () => {
+test('a call without an acknowledgement from Kafka is not counted as accepted', async () => {
   const ingest = fakeIngest({ outcome: 'unknown' })
   await post(ingest, '/v1/track', call)
   expect(await lines(ingest, 'sluice_ingest_calls')).toEqual([

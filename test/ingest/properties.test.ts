@@ -76,7 +76,7 @@ test('any JSON value is accepted or has a code, on every route', () => {
   )
 })
 
-test('of any batch each call is either accepted or rejected', () => {
+test('each call of any batch is either accepted or rejected', () => {
   const anyBatch = fc.record(
     {
       batch: fc.array(fc.oneof(anyJson, anyCall), { minLength: 1 }),
@@ -97,7 +97,7 @@ test('of any batch each call is either accepted or rejected', () => {
   )
 })
 
-test('any bytes at all come to a coded answer', () => {
+test('any bytes get an answer with a code', () => {
   const bytes = fc.oneof(
     fc.uint8Array(),
     fc.string().map((text) => new TextEncoder().encode(text)),
@@ -117,11 +117,11 @@ test('any bytes at all come to a coded answer', () => {
   )
 })
 
-test('the bound of a value is never below what it takes as JSON', () => {
+test('the bound of a value is never below its size as JSON', () => {
   fc.assert(fc.property(anyJson, (value) => boundOf(value, 64) >= jsonBytes(value)))
 })
 
-test('a body is read as it is, or said to be no UTF-8', () => {
+test('a body is read exactly, or invalid UTF-8 is reported', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       const parsed = parseBody(Buffer.from(bytes))

@@ -7,7 +7,7 @@ const disk: Room = { of: 'disk', free: 1, reserve: 2 }
 const state = ({ isLoaded = true, stalledMs = 0, shortage = undefined as Room | undefined }) =>
   notReady({ isLoaded: () => isLoaded }, { stalledMs: () => stalledMs }, { shortage: () => shortage })
 
-test('ingest gets no calls before it knows its sources, while Kafka has no room, and while Kafka does not answer', () => {
+test('ingest is not ready before its settings are loaded, while storage is short, and while Kafka does not answer', () => {
   expect(state({})).toBeUndefined()
   expect(state({ isLoaded: false })).toBe('the settings are not loaded yet')
   expect(state({ shortage: disk })).toBe("Kafka's disk is almost full")
@@ -17,7 +17,7 @@ test('ingest gets no calls before it knows its sources, while Kafka has no room,
   expect(state({ stalledMs: 5_001 })).toBe('Kafka has not acknowledged for 5 s')
 })
 
-test('a shortage is one warning with what is left, and its end one line', () => {
+test('a shortage is logged as one warning with the space left, and its end as one line', () => {
   const said: unknown[][] = []
   const say = logShortage({
     warn: (...of: unknown[]) => said.push(of),
@@ -34,7 +34,7 @@ test('a shortage is one warning with what is left, and its end one line', () => 
   ])
 })
 
-test('only a source that cannot be read leaves a write key open, also one whose last good settings are known', () => {
+test('only an unreadable source makes unknown write keys undecided, even if its last good settings are known', () => {
   const of = (kind: Unreadable['kind'], isKept: boolean) =>
     isSourceUnreadable({ unreadable: new Map([['key', { kind, id: 'x', reason: '', since: 0, isKept }]]) })
   expect([of('source', false), of('source', true), of('suppression', false)]).toEqual([true, true, false])

@@ -24,7 +24,7 @@ function aLog(outcome: Produced | Promise<Produced>, stalledMs = 0) {
 const rested = () => new Promise(setImmediate)
 const never = new Promise<never>(() => undefined)
 
-test('what is written is waited for, but not for ever', async () => {
+test('waits for the write, with a limit', async () => {
   const began = performance.now()
   const { isOver } = aLog(never)
   await until(isOver)
@@ -32,7 +32,7 @@ test('what is written is waited for, but not for ever', async () => {
   expect(performance.now() - began).toBeGreaterThan(WAIT_MS - 5)
 })
 
-test('it is not waited for once the topic has taken nothing for so long', async () => {
+test('does not wait when the topic has been stalled that long', async () => {
   const { isOver } = aLog(never, WAIT_MS)
   await rested()
   expect(isOver()).toBe(true)
@@ -43,7 +43,7 @@ test.each<[Produced, number | string]>([
   ['full', 1],
   ['unknown', 1],
   ['refused', 1],
-])('what is %s is told as %s', async (outcome, told) => {
+])('a record that is %s is reported as %s', async (outcome, told) => {
   const log = aLog(outcome)
   await rested()
   expect(log.told).toEqual([told])

@@ -17,7 +17,7 @@ async function told(requests: (ingest: ReturnType<typeof fakeIngest>) => Promise
   ])
 }
 
-test('each request that may bring a call says what came of it', async () => {
+test('each request that may carry calls records its result', async () => {
   const spans = await told(async (ingest) => {
     await post(ingest, '/v1/track/?writeKey=other', call, { traceparent: SAMPLED })
     await post(ingest, '/v1/t', 'no JSON')
@@ -37,7 +37,7 @@ test('each request that may bring a call says what came of it', async () => {
   ])
 })
 
-test('probes, preflights, the description and what is nowhere have none', async () => {
+test('probes, preflights, the description and unknown paths have no trace', async () => {
   const spans = await told(async ({ app }) => {
     for (const url of ['/livez', '/readyz', '/openapi.json', '/nowhere']) await app.inject({ url })
     await app.inject({ method: 'OPTIONS', url: '/v1/track' })

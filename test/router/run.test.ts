@@ -83,16 +83,16 @@ test.each<[string, Partial<RouterParts>]>([
   expect([entries, settled]).toEqual([[], []])
 })
 
-test('an event is remembered with the time of its record', () => {
+test("an event is remembered with its record's time", () => {
   expect(rememberedOf(5_000)).toMatchObject([{ offset: 7, time: 5_000 }])
 })
 
-test('a time to come counts as now: it would make all others too old', () => {
+test('a future time counts as now, as it would make all others too old', () => {
   const [entry] = rememberedOf(Date.now() + 3_600_000)
   expect(entry?.time).toBeLessThanOrEqual(Date.now())
 })
 
-test('an event of a source that keeps duplicates is routed without a look at the window', async () => {
+test('an event of a source that keeps duplicates skips the window', async () => {
   const source = {
     id: 'shop',
     name: 'Shop',
@@ -120,7 +120,7 @@ test.each<[Written, string]>([
   ['acked', 'settled'],
   ['unwritten', 'settled'],
   ['unknown', 'released'],
-])('an event whose deliveries are written, and whose id is %s, is %s', async (written, end) => {
+])('an event whose deliveries are written and whose id is %s is %s', async (written, end) => {
   const ends: string[] = []
   const duplicates = { of: () => ({ admit: () => true, write: () => async () => written }) }
   const { handle } = aRouter({ duplicates })
@@ -136,7 +136,7 @@ const following = (...ids: string[]) => ({
   sources: new Map(),
 })
 
-test('the deliveries of an event have its body in common, ids of their own, and the flow of its source', async () => {
+test("the deliveries of an event share its body and its source's flow, and have different ids", async () => {
   const written: { list: RecordList; flow: string | undefined }[] = []
   const { handle } = aRouter({
     settings: following('crm', 'warehouse'),
@@ -170,29 +170,32 @@ test('the deliveries of an event have its body in common, ids of their own, and 
 test.each([
   ['one destination', ['crm']],
   ['two destinations', ['crm', 'warehouse']],
-])('an event for %s is not kept while it waits for Kafka: thousands wait at a time', async (_, ids) => {
-  const settled: string[] = []
-  const ack = Promise.withResolvers<'acked'>()
-  const waiting: unknown[] = []
-  const wait = (records: unknown) => {
-    waiting.push(records)
-    return ack.promise
-  }
-  const { handle } = aRouter({
-    settings: following(...ids),
-    producer: { ...accepting, produce: wait, produceList: wait },
-  })
-  function take(): WeakRef<Event> {
-    const record = aRecord({ settle: () => void settled.push('settled') })
-    handle(record, message)
-    return new WeakRef(record.value)
-  }
-  const event = take()
-  await until(() => {
-    collectGarbage()
-    return event.deref() === undefined
-  })
-  expect([waiting.length, settled]).toEqual([1, []])
-  ack.resolve('acked')
-  await until(() => settled.length === 1)
-})
+])(
+  'an event for %s is not held in memory while it waits for Kafka: thousands wait at a time',
+  async (_, ids) => {
+    const settled: string[] = []
+    const ack = Promise.withResolvers<'acked'>()
+    const waiting: unknown[] = []
+    const wait = (records: unknown) => {
+      waiting.push(records)
+      return ack.promise
+    }
+    const { handle } = aRouter({
+      settings: following(...ids),
+      producer: { ...accepting, produce: wait, produceList: wait },
+    })
+    function take(): WeakRef<Event> {
+      const record = aRecord({ settle: () => void settled.push('settled') })
+      handle(record, message)
+      return new WeakRef(record.value)
+    }
+    const event = take()
+    await until(() => {
+      collectGarbage()
+      return event.deref() === undefined
+    })
+    expect([waiting.length, settled]).toEqual([1, []])
+    ack.resolve('acked')
+    await until(() => settled.length === 1)
+  },
+)

@@ -58,7 +58,7 @@ test('what comes again as the same is counted, and holds', () => {
   expect(holds(result)).toBe(true)
 })
 
-test('an event that nobody was told is accepted may be there all the same', () => {
+test('an accepted event whose client got no answer may be in the topic', () => {
   expect(holds(account(facts({ accepted: new Set() })))).toBe(true)
 })
 
@@ -77,15 +77,15 @@ test.each([
     0,
   ],
   ['of nothing', [], 0],
-])('of what a power cut took, that is taken off which is told: %s', (_, told, sum) => {
+])('reported records are subtracted from what a power cut removed: %s', (_, reported, sum) => {
   const accepted = new Set(['m1', 'm2', 'm3'])
-  const result = account(facts({ accepted, cuts: [cut(5, 7)], told }))
-  expect(result).toMatchObject({ cut: { events: 2 }, told: { events: sum, deliveries: 0, retries: 0 } })
+  const result = account(facts({ accepted, cuts: [cut(5, 7)], reported }))
+  expect(result).toMatchObject({ cut: { events: 2 }, reported: { events: sum, deliveries: 0, retries: 0 } })
   expect(result.missing.accepted).toHaveLength(2 - sum)
   expect(holds(result)).toBe(sum === 2)
 })
 
-test('what no power cut took is lost, whatever is told', () => {
+test('a record that no power cut removed counts as lost, whatever is reported', () => {
   const accepted = new Set(['m1', 'm2'])
-  expect(holds(account(facts({ accepted, told: [range(0, 100)] })))).toBe(false)
+  expect(holds(account(facts({ accepted, reported: [range(0, 100)] })))).toBe(false)
 })

@@ -11,7 +11,7 @@ const sums = {
   cancelled: 0,
   again: 0,
   cut: { events: 4, deliveries: 0, retries: 0 },
-  told: { events: 3, deliveries: 0, retries: 0 },
+  reported: { events: 3, deliveries: 0, retries: 0 },
 }
 const run = { seed: 1, minutes: 10, clients: 60, struck: new Map(), clocks: true, settledMs: 0, deaths: 0 }
 
@@ -27,7 +27,7 @@ test('a run in which no clock could be stepped says so', () => {
   const result = { ...sums, missing: nothing }
   const struck = new Map([['kill', 3]])
   expect(report({ ...run, result, struck, clocks: false })).toContain(
-    '(kill 3, no clock steps: libfaketime was not found).',
+    '(kill 3, clocks unchanged: libfaketime was not found).',
   )
   expect(report({ ...run, result, struck })).not.toContain('was not found')
 })

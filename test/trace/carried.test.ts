@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { carried } from '../../trace/trace.ts'
 
-test('where a record is moved its trace goes along, and nothing else', () => {
+test('a moved record keeps its trace headers and no others', () => {
   const traceparent = Buffer.from('00-a-b-01')
   expect(carried({ traceparent, dueAt: '1' })).toEqual({ traceparent })
   expect(carried({ traceparent: [traceparent, 'second'], tracestate: 'a=b' })).toEqual({

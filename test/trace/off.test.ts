@@ -23,11 +23,11 @@ async function loadedBy(role: string, env: NodeJS.ProcessEnv): Promise<string[]>
   return [...new Set(Array.from(stderr.matchAll(/LOADED (\S+)/g), ([, name = '']) => name))]
 }
 
-test('a process loads nothing of OpenTelemetry but the names that the metrics client brings', async () => {
+test('a process loads nothing of OpenTelemetry except what the metrics client brings', async () => {
   expect(await loadedBy('deliverer', { PATH: process.env.PATH })).toEqual(['@opentelemetry/api'])
 })
 
-test('one file alone brings the SDK in, and is loaded only where traces are on', async () => {
+test('only one file imports the SDK, and it is loaded only when traces are on', async () => {
   const sources = new Map<string, string>()
   const folders = '{cli,control,deliverer,egress,ingest,kafka,local,router,schemas,trace}'
   for await (const file of glob(['*.ts', `${folders}/**/*.ts`], { cwd: root }))

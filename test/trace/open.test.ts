@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { openTracer } from '../../trace/open.ts'
 
-test('the log says at the start where traces go, without a possible key', async () => {
+test('at the start the log names the collector, without a possible key', async () => {
   const { traces } = readConfig(
     {
       KAFKA_BROKERS: 'a:9092',

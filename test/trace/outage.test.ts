@@ -45,7 +45,7 @@ function work(tracer: Tracer, times: number): number {
   return performance.now() - start
 }
 
-test('a collector that never answers delays nothing but the end of the process, by two seconds at most', async () => {
+test('a collector that never answers delays only the shutdown, by at most two seconds', async () => {
   let asked = 0
   const collect = () => {
     asked += 1
@@ -60,7 +60,7 @@ test('a collector that never answers delays nothing but the end of the process, 
   expect(performance.now() - start).toBeLessThan(10_000)
 })
 
-test('what does not fit into the queue while the collector is slow is dropped', async () => {
+test("spans beyond the queue's limit are dropped while the collector is slow", async () => {
   let taken = 0
   const { promise, resolve } = Promise.withResolvers<ServerResponse>()
   const { tracer } = await aTracerTo((spans, response) => {
@@ -84,7 +84,7 @@ test('a missing collector is logged', async () => {
   await tracer.close()
 })
 
-test('spans that a collector refuses are lost and logged once, later ones are not', async () => {
+test('spans that a collector refuses are lost and logged once, and later ones are exported', async () => {
   let refused = 0
   let taken = 0
   const { tracer, told } = await aTracerTo((_, response) => {

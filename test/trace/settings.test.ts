@@ -33,7 +33,7 @@ test.each<[string, Env]>([
   expect(traces(env)).toBeUndefined()
 })
 
-test('while they are off, settings that are for other programs are not judged', () => {
+test('while off, settings for other programs are not checked', () => {
   expect(faults({ OTEL_TRACES_SAMPLER: 'xray', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toEqual([])
 })
 
@@ -72,7 +72,7 @@ test('settings of traces win over those of all signals, and their endpoint is us
   })
 })
 
-test('a service is named by its own variable, else by the attributes of the resource', () => {
+test('the service name comes from its own variable, else from the resource attributes', () => {
   const attributes = 'service.name=shop, deployment.environment.name=a%2Cb%3D1 ,'
   expect(on({ OTEL_RESOURCE_ATTRIBUTES: attributes })).toMatchObject({
     serviceName: 'shop',
@@ -82,7 +82,7 @@ test('a service is named by its own variable, else by the attributes of the reso
   expect(on(both)?.serviceName).toBe('mine')
 })
 
-test('sampler, propagators and batches are as said', () => {
+test('sampler, propagators and batches follow their variables', () => {
   expect(
     on({
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
@@ -102,7 +102,7 @@ test('sampler, propagators and batches are as said', () => {
   )
 })
 
-test('all wrong settings are named, beside other faults', () => {
+test('all invalid settings are reported, with other faults', () => {
   const wrong = {
     LOG_LEVEL: 'loud',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',

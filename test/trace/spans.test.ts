@@ -4,7 +4,7 @@ import { aRecord, aTracer, SAMPLED, UNSAMPLED } from './collected.ts'
 const KINDS = { server: 1, client: 2, producer: 3, consumer: 4 }
 const track = { method: 'POST', route: '/v1/track', traceparent: undefined }
 
-test('from the request to the POST it is one trace, each piece of work below what caused it', async () => {
+test('one trace leads from the request to the POST, each span below its cause', async () => {
   const { tracer, ended } = aTracer()
   const request = tracer.request(track)
   const toEvents = request.send('events', 1)
@@ -37,7 +37,7 @@ test('from the request to the POST it is one trace, each piece of work below wha
   ])
 })
 
-test('a request says its route and what came of it', async () => {
+test('a request has its route and result', async () => {
   const { tracer, ended } = aTracer()
   tracer.request(track).answered({ code: 'invalid_json', status: 400 })
   tracer.request({ ...track, route: '/v1/pixel/{type}', method: 'GET' }).answered({ code: 'ok', status: 200 })
@@ -56,7 +56,7 @@ test('a request says its route and what came of it', async () => {
   expect(unavailable).toMatchObject({ isError: true, attributes: { 'error.type': '503' } })
 })
 
-test('a request that is left without an answer has failed, and so has one whose client is gone', async () => {
+test('a request without an answer has failed, and so has one whose client is gone', async () => {
   const { tracer, ended } = aTracer()
   {
     using _ = tracer.request(track)
@@ -69,7 +69,7 @@ test('a request that is left without an answer has failed, and so has one whose 
   ])
 })
 
-test('a client neither chooses the trace nor whether it is sampled: its own is a link', async () => {
+test('a client decides neither the trace nor its sampling: its own trace is a link', async () => {
   const never = aTracer({ OTEL_TRACES_SAMPLER: 'parentbased_always_off' })
   never.tracer.request({ ...track, traceparent: SAMPLED }).answered({ code: 'ok', status: 200 })
   expect(await never.ended()).toEqual([])
@@ -89,7 +89,7 @@ test.each(['nonsense', '', `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`, ['a', 'b
   },
 )
 
-test('what is not sampled is not asked about again, and every record of it says so', async () => {
+test('an unsampled trace stays unsampled, and all of its records say so', async () => {
   const { tracer, ended } = aTracer()
   const routing = tracer.process(aRecord(UNSAMPLED))
   expect(routing.headers).toEqual({ traceparent: UNSAMPLED })
@@ -103,7 +103,7 @@ test('what is not sampled is not asked about again, and every record of it says 
   expect(await ended()).toEqual([])
 })
 
-test('a request that is not sampled says so to those behind it', async () => {
+test('an unsampled request passes this on to later processes', async () => {
   const { tracer, ended } = aTracer({ OTEL_TRACES_SAMPLER: 'always_off' })
   using request = tracer.request(track)
   expect(request.send('events', 1).headers.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
@@ -116,7 +116,7 @@ test('a sampler that ignores the parent decides again', async () => {
   expect(await ended()).toMatchObject([{ traceId: 'a'.repeat(32), parent: 'b'.repeat(16) }])
 })
 
-test('of a hundred traces one in about a hundred is sampled when that is asked for', async () => {
+test('with a ratio of one in a hundred, about one in a hundred traces is sampled', async () => {
   const { tracer, ended } = aTracer({
     OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
     OTEL_TRACES_SAMPLER_ARG: '0.01',
@@ -128,7 +128,7 @@ test('of a hundred traces one in about a hundred is sampled when that is asked f
   expect(length).toBeLessThan(300)
 })
 
-test('a record without a trace begins one', async () => {
+test('a record without a trace starts one', async () => {
   const { tracer, ended } = aTracer()
   tracer.process({ ...aRecord(), describe: () => ({ 'sluice.message.id': 'm1' }) }).end()
   const [span] = await ended()
@@ -145,7 +145,7 @@ test('a record without a trace begins one', async () => {
   })
 })
 
-test('a replay is a trace of its own with a link to the one before', async () => {
+test('a replay is a separate trace with a link to the earlier one', async () => {
   const { tracer, ended } = aTracer()
   tracer.processLinked(aRecord(UNSAMPLED)).end()
   tracer.processLinked(aRecord()).end()
@@ -196,7 +196,7 @@ test('only the first end counts', async () => {
   expect(warnings).toEqual([])
 })
 
-test('without a propagator nothing is read and nothing is written', async () => {
+test('without a propagator no trace headers are read or written', async () => {
   const { tracer, ended } = aTracer({ OTEL_PROPAGATORS: 'none' })
   const work = tracer.process(aRecord(SAMPLED))
   expect([work.headers, work.send('deliveries', 1).headers]).toEqual([{}, {}])

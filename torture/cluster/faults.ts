@@ -5,33 +5,33 @@ import type { Brokers } from '../../harness/kafka/partitions.ts'
 import { ROLES } from '../../settings/config-key.ts'
 import type { Instance } from './instances.ts'
 
-/** Something that is done to the system; what is done resolves when it is whole again. */
+/** Something done to the system. `strike` resolves when the system is whole again. */
 export type Fault = { name: string; strike(): Promise<void> }
 
 export type Parts = {
   cluster: OwnCluster
   brokers: Brokers
   instances: readonly Instance[]
-  /** The topic that loses records with the power, as named on the broker. */
+  /** The topic that loses records in a power cut, as named on the broker. */
   topic: string
-  /** What Kafka has lost of it. */
+  /** Called with the records that Kafka lost. */
   onGone: (gone: readonly OffsetRange[]) => void
 }
 
-/** How long a killed broker is away. */
+/** How long a killed broker is down. */
 const AWAY_MS = 10_000
-/** How long one says nothing, with its connections open, as if its machine were lost. */
+/** How long a broker is silent with its connections open, as if its machine were lost. */
 const SILENT_MS = 30_000
-/** Between two ends of a rolling restart. */
+/** Pause between two restarts of a rolling restart. */
 const APART_MS = 2_000
-/** What was written in that time is lost. */
+/** What was written within this time is lost. */
 const LOST_MS = 3_000
 
-/** Each kind of fault by itself, in this order. */
+/** Each kind of fault alone, in this order. */
 export function faults({ cluster, brokers, instances, topic, onGone }: Parts): readonly Fault[] {
   const killed = new Set<number>()
 
-  /** The one that leads the most partitions, without some. */
+  /** The broker that leads the most partitions, except `without`. */
   async function leader(without: ReadonlySet<number>): Promise<number> {
     const leads = await brokers.leads()
     process.stderr.write(`    brokers lead ${leads.join(', ')} partitions\n`)
@@ -75,7 +75,7 @@ export function faults({ cluster, brokers, instances, topic, onGone }: Parts): r
     }
   }
 
-  /** All three at once. What no disk has synced is lost, though all had it. */
+  /** Cuts the power of all three brokers. Records that no disk has synced are lost, although all brokers had them. */
   async function cutPower(): Promise<void> {
     const restores = await Promise.all(cluster.folders.map((folder) => imageOf(folder, [topic])))
     await sleep(LOST_MS)
@@ -87,8 +87,8 @@ export function faults({ cluster, brokers, instances, topic, onGone }: Parts): r
   }
 
   /**
-   * The topic has two copies for a while, and one is enough for a write. The broker of the second one is killed, so that the first alone has what
-   * is written then; it is killed too, and the second one comes back and leads.
+   * Causes an unclean leader election. The topic gets two replicas, and one is enough for a write. The second broker is
+   * killed, so that only the first has the next records. Then the first is killed, and the second comes back and leads.
    */
   async function electUncleanly(): Promise<void> {
     const [first = '', second = ''] = cluster.folders
@@ -111,14 +111,14 @@ export function faults({ cluster, brokers, instances, topic, onGone }: Parts): r
       name: `SIGKILL of a broker, ${['first', 'second', 'third'][index]}`,
       strike: killLeader,
     })),
-    { name: 'a broker says nothing for 30 s (SIGSTOP)', strike: silenceLeader },
+    { name: 'a broker is silent for 30 s (SIGSTOP)', strike: silenceLeader },
     { name: 'rolling restart of the brokers (SIGTERM)', strike: rollBrokers },
     { name: 'rolling restart of the processes (SIGTERM)', strike: rollProcesses },
     ...ROLES.map((role) => ({
-      name: `SIGKILL of one ${role}, started again at once`,
+      name: `SIGKILL of one ${role}, restarted at once`,
       strike: async () => {
         await instances.find((instance) => instance.role === role)?.restart('kill')
-        await sleep(10_000) // until its session has run out
+        await sleep(10_000) // until its session expires
       },
     })),
     { name: 'unclean leader election', strike: electUncleanly },
@@ -126,7 +126,7 @@ export function faults({ cluster, brokers, instances, topic, onGone }: Parts): r
   ]
 }
 
-/** Of what the copies of a partition lost, all of it: any of them may lead. */
+/** The longest loss of each partition, as any of its replicas may lead. */
 function widest(gone: readonly OffsetRange[]): OffsetRange[] {
   const byPartition = Map.groupBy(gone, ({ partition }) => partition)
   return [...byPartition.values()].flatMap((of) => {

@@ -5,16 +5,16 @@ import { ROLES, type Role } from '../../settings/config-key.ts'
 export type Instance = {
   role: Role
   url: string
-  /** Ends it by SIGKILL or SIGTERM and starts a new one. @returns when that is ready. */
+  /** Ends the process by SIGKILL or SIGTERM and starts a new one. @returns when the new one is ready. */
   restart(how: 'kill' | 'stop'): Promise<void>
   kill(): Promise<unknown>
 }
 
-/** For a process to end in order. */
+/** Time for a process to shut down. */
 const GRACE_MS = 20_000
 const READY_MS = 60_000
 
-/** Starts that many processes of each role. @returns when all are ready. */
+/** Starts several processes of each role. @returns when all are ready. */
 export async function startInstances(env: Env, copies: number): Promise<readonly Instance[]> {
   const starting: Promise<Instance>[] = []
   for (const role of ROLES)
@@ -38,7 +38,7 @@ async function startInstance(role: Role, env: Env): Promise<Instance> {
   }
 }
 
-/** Shows its errors on stderr. */
+/** Prints its errors on stderr. */
 function launchLogged(role: Role, env: Env): Launched {
   const port = env[`${role.toUpperCase()}_PORT`]
   return launch(role, env, (line) => {

@@ -27,7 +27,7 @@ import { startInstances } from './instances.ts'
 import { type Arrival, type Phase, pausesIn } from './pauses.ts'
 import { report } from './report.ts'
 
-const USAGE = `npm run cluster             three brokers and two of each process, struck one fault after another under load; how long deliveries pause
+const USAGE = `npm run cluster             three brokers and two of each process, one fault after another under load; measures pauses of deliveries
   --rate N      calls a second (default: 200)
   --only TEXT   only the faults whose names have this
   --write       puts the result into bench/RESULTS.md
@@ -37,9 +37,9 @@ const COPIES = 2
 const DESTINATIONS = ['one', 'other']
 const WRITE_KEY = 'cluster-write-key'
 const CALM_MS = 5_000
-/** What is made right before a fault is still under way in it, and counts with it; not with what ends there. */
+/** Calls made shortly before a fault are still in flight and count for it, not for the phase that ends there. */
 const UNDER_WAY_MS = 2_000
-/** At most, for what was made to be accepted. */
+/** Time limit for all calls to be accepted. */
 const ACCEPT_MS = 120_000
 const SETTLE_MS = 120_000
 
@@ -80,7 +80,7 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
   closing.defer(async () => void (await Promise.all(instances.map((instance) => instance.kill()))))
   const urlsOf = (role: string) =>
     instances.filter((instance) => instance.role === role).map(({ url }) => url)
-  /** Until it is there: a new cluster makes its own topics first. */
+  /** Retries, as a new cluster creates its internal topics first. */
   const put = (path: string, json: object) =>
     until(
       async () => {
@@ -93,7 +93,7 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
     )
   await put('sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
   for (const id of DESTINATIONS) await put('destinations', destination(id, [`${receiver.url}/${id}`]))
-  await sleep(2_000) // a change is followed within a second
+  await sleep(2_000) // processes apply a change within a second
   const kafka = openKafka({ env })
   const log = createLog({ role: 'start', level: 'silent' })
   const connection = connect(readConfig(env, 'router').kafka, { clientId: 'cluster', log })
@@ -101,7 +101,7 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
   say(`${cluster.nodes.length} brokers and ${COPIES} of each process are ready; ${perSecond} calls a second`)
 
   const load = startOpenLoad({ urls: urlsOf('ingest'), writeKey: WRITE_KEY, perSecond })
-  await sleep(CALM_MS) // what is compiled late is compiled
+  await sleep(CALM_MS) // lets late compilation finish
   const of = { arrivals, ...load, destinations: DESTINATIONS }
   const phases: Phase[] = []
   const cuts: Cut[] = []
@@ -128,7 +128,7 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
   const acceptedCalls = load.calls.filter(({ acceptedAt }) => acceptedAt !== undefined)
   say(`${acceptedCalls.length} of ${load.calls.length} calls accepted`)
   await until(async () => (await kafka.unsettled()) === 0, { timeout: SETTLE_MS }).catch(() =>
-    say('not all is settled'),
+    say('some records are not settled'),
   )
   const accepted = new Set(acceptedCalls.map(({ messageId }) => messageId))
   const result = account({

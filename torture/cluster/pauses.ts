@@ -1,20 +1,20 @@
 import type { Call } from '../../harness/open-load.ts'
 import { type Answered, pair } from '../account.ts'
 
-/** A POST, and when it came (ms of `performance.now()`). */
+/** A POST with its arrival time (ms of `performance.now()`). */
 export type Arrival = Answered & { at: number }
 
-/** A stretch of the run; times in ms of `performance.now()`. */
+/** A part of the run. Times in ms of `performance.now()`. */
 export type Phase = { name: string; from: number; to: number }
 
-/** Of the calls that were made in a phase, in ms. */
+/** Times in ms of the calls made in a phase. */
 export type Pauses = {
   calls: number
-  /** From the time at which a call was made until it was accepted. */
+  /** From a call to its acceptance. */
   accept: Spread
-  /** From then until it came to a receiver for the first time, for each of its destinations. */
+  /** From acceptance to the first arrival at each destination. */
   deliver: Spread
-  /** Longest time in the phase in which nothing came to any receiver. */
+  /** Longest time in the phase without any POST. */
   gap: number
   /** POSTs beyond the first of a delivery. */
   again: number
@@ -22,7 +22,7 @@ export type Pauses = {
 
 export type Spread = { p50: number; p99: number; p999: number; max: number }
 
-/** @param destinations to which each call goes; what has not come yet counts as endless. */
+/** @param destinations of each call. A POST that has not arrived counts as infinitely late. */
 export function pausesIn(
   { from, to }: Phase,
   of: { calls: readonly Call[]; arrivals: readonly Arrival[]; destinations: readonly string[] },
@@ -40,7 +40,7 @@ export function pausesIn(
   )
   const deliver = deliveries.map(({ key, acceptedAt }) => {
     const at = first.get(key)
-    // the POST may be there before the client has read its answer
+    // the POST may arrive before the client has read its answer
     return at === undefined || acceptedAt === undefined
       ? Number.POSITIVE_INFINITY
       : Math.max(0, at - acceptedAt)
@@ -65,7 +65,7 @@ function longestGap(arrivals: readonly Arrival[], { from, to }: Omit<Phase, 'nam
   return longest
 }
 
-/** By nearest rank; zeros of nothing. */
+/** By nearest rank. Zeros for an empty list. */
 export function spreadOf(figures: readonly number[]): Spread {
   const sorted = figures.toSorted((one, other) => one - other)
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0

@@ -9,7 +9,7 @@ export type Run = {
   refused: ReadonlyMap<string, number>
 }
 
-/** Of deliveries, at the 99th percentile. */
+/** For the 99th percentile of deliveries. */
 const GOAL_MS = 5_000
 
 const seconds = (ms: number) => (ms / 1_000).toFixed(2)
@@ -50,5 +50,5 @@ within 5 s of acceptance. ${late.length === 0 ? 'It is met by each.' : `**Missed
 
 ${markdownTable(head, table)}
 
-${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count(result.delivered)} deliveries, ${undelivered} missing beyond what is reported (Kafka lost ${count(result.cut.deliveries)} records of \`deliveries\`; \`log-faults\` reports ${count(result.told.deliveries)} of them), ${count(result.again)} POSTs again with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that did not get 200 and were sent again: ${requests || 'none'}.`
+${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count(result.delivered)} deliveries, ${undelivered} missing beyond what is reported (Kafka lost ${count(result.cut.deliveries)} records of \`deliveries\`; \`log-faults\` reports ${count(result.reported.deliveries)} of them), ${count(result.again)} POSTs again with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that did not get 200 and were sent again: ${requests || 'none'}.`
 }

@@ -21,13 +21,13 @@ test('does not grow while there is room below it', () => {
   expect(capAfterUse(8, { inFlight: 7, most })).toBe(8)
 })
 
-test('a hundred time-outs at once leave the least', () => {
+test('a hundred timeouts at once leave the minimum', () => {
   let cap = most
   for (let each = 0; each < 100; each++) cap = capAfterTimeout(cap)
   expect(cap).toBe(MIN_CAP)
 })
 
-test('settles where growth and shrinking are even: near 72 when a tenth times out', () => {
+test('settles where growth and shrinking balance: near 72 when a tenth times out', () => {
   let cap = MIN_CAP
   for (let each = 0; each < 20_000; each++)
     cap = each % 10 === 0 ? capAfterTimeout(cap) : capAfterUse(cap, { inFlight: Math.floor(cap), most })
@@ -35,13 +35,13 @@ test('settles where growth and shrinking are even: near 72 when a tenth times ou
   expect(cap).toBeLessThan(85)
 })
 
-test('what is not used is let go of', () => {
+test('unused cap is given up', () => {
   expect(capAfterWindow(200, 10)).toBe(20)
   expect(capAfterWindow(200, 0)).toBe(MIN_CAP)
   expect(capAfterWindow(12, 10)).toBe(12)
 })
 
-test('stays between the least and half of the budget, whatever happens', () => {
+test('stays between the minimum and half of the budget', () => {
   const step = fc.oneof(
     fc.constant(capAfterTimeout),
     fc.nat(512).map((inFlight) => (cap: number) => capAfterUse(cap, { inFlight, most })),

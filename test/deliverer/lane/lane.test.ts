@@ -7,7 +7,7 @@ const share = (sent: readonly Sent[], end: Sent['end']) =>
   sent.filter((one) => one.end === end).length / sent.length
 
 describe('a lane', () => {
-  test('begins the POSTs to one origin in the order in which they came', () => {
+  test('begins the POSTs to one webhook in order', () => {
     const world = simulate({ slots: 8 })
     world.become('http://a', { answersAfter: 30 })
     for (let each = 0; each < 50; each++) world.send('http://a')
@@ -17,7 +17,7 @@ describe('a lane', () => {
     expect(share(world.sent, 'answered')).toBe(1)
   })
 
-  test('gives each origin its turn: one with a thousand waiting does not hold up one with one', () => {
+  test('is fair: a webhook with a thousand waiting POSTs does not delay one with a single POST', () => {
     const world = simulate({ slots: 8 })
     world.become('http://flooded', { answersAfter: 20 })
     for (let each = 0; each < 1_000; each++) world.send('http://flooded')
@@ -26,7 +26,7 @@ describe('a lane', () => {
     expect(other.end).toBe('answered')
   })
 
-  test('never has more under way for one origin than half of its slots', () => {
+  test('never uses more than half of its slots for one webhook', () => {
     const world = simulate({ slots: 16 })
     world.become('http://a', { answersAfter: 100 })
     let most = 0
@@ -38,7 +38,7 @@ describe('a lane', () => {
     expect(most).toBe(8)
   })
 
-  test('lets one origin wait with half of its room, and keeps some for others', () => {
+  test('gives one webhook half of its room, and keeps some for others', () => {
     const world = simulate()
     world.become('http://a', 'hangs')
     for (let each = 0; each < 10_000; each++) world.send('http://a')
@@ -48,7 +48,7 @@ describe('a lane', () => {
     expect(world.lane.isFull()).toBe(false)
   })
 
-  test('lets one origin with large bodies wait with half of its memory, and is not full by it', () => {
+  test('gives one webhook with large bodies half of its memory, and is not full then', () => {
     const world = simulate()
     world.become('http://large', 'hangs')
     for (let each = 0; each < 2_000; each++) world.send('http://large', { bytes: 32 * 1_024 })
@@ -57,7 +57,7 @@ describe('a lane', () => {
     expect(world.send('http://other', { bytes: 32 * 1_024 }).end).toBeUndefined()
   })
 
-  test('takes at least one for each origin, however large the others are', () => {
+  test('accepts at least one POST for each webhook, however large the others are', () => {
     const world = simulate({ slots: 4 })
     for (const origin of originsOf(1_100)) {
       world.become(origin, 'hangs')
@@ -67,7 +67,7 @@ describe('a lane', () => {
     expect(world.send('http://other', { bytes: 32 * 1_024 }).end).toBeUndefined()
   })
 
-  test('drops what is not needed any more, when it would begin or when the lane is tidied', () => {
+  test('drops POSTs that are no longer needed, when they would begin or at a tick', () => {
     const world = simulate({ slots: 1 })
     let isNeeded = true
     world.become('http://a', { answersAfter: 10 })
@@ -80,7 +80,7 @@ describe('a lane', () => {
     expect(kept.end).toBe('answered')
   })
 
-  test('lets what a fast webhook cannot take at once wait in Kafka, and defers what is for others', () => {
+  test('leaves excess deliveries for a fast webhook in Kafka, and defers those for others', () => {
     const world = simulate()
     sendFor(world, { ms: 3_000, perSecond: 5_000, origins: ['http://fast'] })
     sendFor(world, { ms: 3_000, perSecond: 300, origins: ['http://other'] })
@@ -95,7 +95,7 @@ describe('a lane', () => {
     expect(pressure()).toEqual([true, undefined])
   })
 
-  test('lets what is for one origin wait in Kafka when it is nearly all that a busy process has to do', () => {
+  test('leaves deliveries for one webhook in Kafka when they are nearly all work of a busy process', () => {
     let busy = true
     const world = simulate({ isBusy: () => busy })
     const flood = () => {
@@ -111,7 +111,7 @@ describe('a lane', () => {
     expect(flood()).toBeUndefined()
   })
 
-  test('lets all that it cannot begin wait in Kafka when it is the process that is busy, but for what is in trouble or slow', () => {
+  test('leaves excess deliveries in Kafka when the process is busy, except for webhooks in trouble or slow ones', () => {
     let busy = false
     const world = simulate({ slots: 128, isBusy: () => busy })
     const fine = originsOf(10)
@@ -125,7 +125,7 @@ describe('a lane', () => {
     expect(world.lane.pressure(targetOf('http://slow'))).toBeUndefined()
   })
 
-  test('puts nothing off because the process was stopped', () => {
+  test('defers nothing because the process was stopped', () => {
     const world = simulate({ slots: 8 })
     world.become('http://a', { answersAfter: 100 })
     for (let each = 0; each < 20; each++) world.send('http://a')
@@ -135,7 +135,7 @@ describe('a lane', () => {
     expect(share(world.sent, 'answered')).toBe(1)
   })
 
-  test('puts nothing off for a failure among answers', () => {
+  test('defers nothing for a failure among answers', () => {
     const world = simulate()
     for (let each = 0; each < 100; each++) {
       world.become('http://a', each % 4 === 0 ? { failsAfter: 30 } : { answersAfter: 30 })
@@ -146,7 +146,7 @@ describe('a lane', () => {
     expect(share(world.sent, 'queue_full')).toBe(0)
   })
 
-  test('puts nothing off for a failure of a while ago', () => {
+  test('defers nothing for an old failure', () => {
     const world = simulate()
     world.become('http://a', { failsAfter: 1 })
     world.send('http://a')
@@ -157,7 +157,7 @@ describe('a lane', () => {
     expect(share(world.sent.slice(1), 'answered')).toBe(1)
   })
 
-  test('puts off what has waited for five seconds', () => {
+  test('defers POSTs that have waited for five seconds', () => {
     const world = simulate({ slots: 8 })
     world.become('http://a', { answersAfter: 3_000 })
     for (let each = 0; each < 20; each++) world.send('http://a')
@@ -167,8 +167,8 @@ describe('a lane', () => {
   })
 })
 
-describe('when webhooks never answer', () => {
-  test('four of twenty do not delay the others, from the first second on, and few first attempts are burnt on them', () => {
+describe('when webhooks hang', () => {
+  test('four of twenty do not delay the others, from the first second on, and waste few first attempts', () => {
     const world = simulate()
     const origins = originsOf(20)
     const dead = new Set(origins.slice(0, 4))
@@ -215,7 +215,7 @@ describe('when webhooks never answer', () => {
     expect(Math.max(...waits(last.filter(({ end }) => end === 'answered')))).toBeLessThanOrEqual(50)
   })
 
-  test('a doubtful webhook gets a slot although others use every one', () => {
+  test('a doubtful webhook gets a slot although others use every slot', () => {
     const world = simulate({ slots: 16 })
     const busy = originsOf(8)
     for (const origin of busy) world.become(origin, { answersAfter: 20 })
@@ -229,7 +229,7 @@ describe('when webhooks never answer', () => {
     expect(again.end).toBe('answered')
   })
 
-  test('one that is back is asked within thirty seconds, though a thousand others are dead', () => {
+  test('a recovered one is probed within thirty seconds, although a thousand others are dead', () => {
     const world = simulate()
     const origins = originsOf(1_000)
     for (const origin of origins) world.become(origin, 'hangs')
@@ -239,7 +239,7 @@ describe('when webhooks never answer', () => {
     expect(world.webhooks.count().webhooks.closed).toBeGreaterThanOrEqual(20)
   })
 
-  test('what waits for a webhook is deferred when its breaker opens, in all lanes', () => {
+  test("waiting POSTs are deferred in all lanes when the webhook's breaker opens", () => {
     const world = simulate()
     const retries = world.anotherLane()
     world.become('http://a', 'hangs')
@@ -250,7 +250,7 @@ describe('when webhooks never answer', () => {
     expect([world.lane.count().waiting, retries.count().waiting]).toEqual([0, 0])
   })
 
-  test('those in doubt have no more than a quarter of the slots and half of the late ones together, probes among them', () => {
+  test('doubtful ones use at most a quarter of the slots and half of the late slots, including probes', () => {
     const world = simulate({ slots: 64 })
     const origins = originsOf(100)
     for (const origin of origins) world.become(origin, 'hangs')
@@ -282,7 +282,7 @@ describe('a webhook', () => {
     expect(Math.max(...waits(after))).toBeLessThan(100)
   })
 
-  test('that takes two seconds for each answer gets all of fifty a second, after some', () => {
+  test('that takes two seconds per answer soon gets all of fifty POSTs a second', () => {
     const world = simulate()
     world.become('http://slow', { answersAfter: 2_000 })
     const sent = sendFor(world, { ms: 60_000, perSecond: 50, origins: ['http://slow'] })
@@ -292,7 +292,7 @@ describe('a webhook', () => {
     expect(share(sent, 'answered') + share(sent, 'queue_full')).toBe(1)
   })
 
-  test('that is slow does not take the slots of others with its backlog', () => {
+  test("that is slow does not use up others' slots with its backlog", () => {
     const world = simulate({ slots: 128 })
     const origins = originsOf(20)
     const slow = origins.slice(0, 4)
@@ -305,7 +305,7 @@ describe('a webhook', () => {
     expect(Math.max(...waits(others))).toBeLessThanOrEqual(50)
   })
 
-  test('that becomes slow gets POSTs as they come, not in bursts, and few are deferred', () => {
+  test('that becomes slow gets POSTs evenly, not in bursts, and few are deferred', () => {
     const world = simulate()
     sendFor(world, { ms: 2_000, perSecond: 50, origins: ['http://slow'] })
     world.become('http://slow', { answersAfter: 2_000 })
@@ -318,7 +318,7 @@ describe('a webhook', () => {
     expect(Math.max(...waits(sent.slice(-1_000)))).toBe(0)
   })
 
-  test('that was idle, is slow, and gets five hundred at once is done with them after one that put them off', () => {
+  test('that was idle, is slow, and gets five hundred at once finishes them after one round of deferrals', () => {
     const world = simulate()
     const retries = world.anotherLane()
     world.become('http://slow', { answersAfter: 2_000 })
@@ -331,7 +331,7 @@ describe('a webhook', () => {
     expect(share(again, 'answered')).toBe(1)
   })
 
-  test('that has been silent for a second gets no more until it is heard of', () => {
+  test('that has been silent for a second gets no more POSTs until it is heard from', () => {
     const world = simulate()
     world.become('http://a', { answersAfter: 3_000 })
     world.send('http://a')
@@ -344,7 +344,7 @@ describe('a webhook', () => {
   })
 })
 
-test('whatever webhooks do, each POST ends once, no bound is exceeded, and all flows once they answer', () => {
+test('whatever webhooks do, each POST ends once, no limit is exceeded, and all flows once they answer', () => {
   const behaviour = fc.oneof(
     fc.constant<Behaviour>('hangs'),
     fc.nat(7_000).map((ms): Behaviour => ({ answersAfter: ms })),

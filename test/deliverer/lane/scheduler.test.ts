@@ -31,7 +31,7 @@ test('each queue that may begin is chosen once', () => {
   expect([1, 2, 3, 4].map(() => scheduler.next(all, 1))).toEqual([...queues, undefined])
 })
 
-test('a queue that has answered is chosen although doubtful ones, among which it was listed, are not', () => {
+test('a queue listed as doubtful that has answered since is chosen, while doubtful ones are not', () => {
   const scheduler = createScheduler()
   const { queue, hear } = aQueue('http://a')
   hear('failed')

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Slot, Slots } from '../../../deliverer/lane/slots.ts'
 
-test('a budget of two lets two go, and a third when one is back', () => {
+test('a budget of two admits two, and a third when one has ended', () => {
   const slots = new Slots(2)
   const first = slots.take('prompt', { prompt: 0 }, 0)
   slots.take('prompt', { prompt: 0 }, 0)
@@ -11,7 +11,7 @@ test('a budget of two lets two go, and a third when one is back', () => {
   expect(slots.isFree('prompt', 0)).toBe(true)
 })
 
-test('what has been under way for a second gives its slot back and goes on, twice the budget at most', () => {
+test('a POST in flight for a second returns its slot and continues, up to twice the budget in all', () => {
   const slots = new Slots(2)
   const taken = [slots.take('prompt', { prompt: 0 }, 0), slots.take('prompt', { prompt: 0 }, 0)]
   expect(slots.isFree('prompt', 1_000)).toBe(false)
@@ -22,7 +22,7 @@ test('what has been under way for a second gives its slot back and goes on, twic
   expect([slots.isFree('prompt', 4_000), slots.count()]).toEqual([true, { prompt: 0, late: 2 }])
 })
 
-test('what is slow from the beginning has slots of its own', () => {
+test('slow POSTs have separate slots', () => {
   const slots = new Slots(1)
   const slow = slots.take('slow', { prompt: 0 }, 0)
   expect([slots.isFree('slow', 0), slots.isFree('prompt', 0)]).toEqual([false, true])
@@ -30,7 +30,7 @@ test('what is slow from the beginning has slots of its own', () => {
   expect([slots.isFree('slow', 50), slots.count()]).toEqual([true, { prompt: 0, late: 0 }])
 })
 
-test('what is slow does not begin all at once: a 64th of the budget, and then an eighth in 50 ms', () => {
+test('slow POSTs do not begin all at once: a 64th of the budget, then an eighth in 50 ms', () => {
   const slots = new Slots(640)
   const begins: number[] = []
   for (let now = 100; now <= 200; now += 5)
@@ -39,7 +39,7 @@ test('what is slow does not begin all at once: a 64th of the budget, and then an
   expect([within(100, 100), within(105, 105), within(101, 150), within(151, 200)]).toEqual([10, 8, 80, 80])
 })
 
-test('counts what is under way, and never lets more than twice the budget be', () => {
+test('POSTs in flight are counted, and never exceed twice the budget', () => {
   type Step = { take: true } | { take: false; index: number }
   const step = fc.oneof(
     fc.constant<Step>({ take: true }),

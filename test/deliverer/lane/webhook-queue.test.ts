@@ -25,7 +25,7 @@ const aQueue = () =>
     0,
   )
 
-test('never has more under way than its cap when it begins one', () => {
+test('never has more POSTs in flight than its cap when it begins one', () => {
   const ended = fc.constantFrom('answered', 'failed', 'timed_out')
   const step = fc.oneof(
     fc.constant('begin' as const),
@@ -71,7 +71,7 @@ describe('the cap of a webhook', () => {
     expect(queue.cap).toBe(MIN_CAP + 1)
   })
 
-  test('grows with what comes for it when it is slow, for as long as it is heard of', () => {
+  test('grows with the queued POSTs while the webhook is slow but answers', () => {
     const queue = used()
     for (let each = 0; each < 3; each++) onEnded(queue, { ended: 'answered', begunAt: 0, most: 64 }, 2_000)
     const { cap, webhook } = queue
@@ -101,7 +101,7 @@ describe('the standing of a webhook', () => {
     expect(standing(queue)).toBe('prompt')
   })
 
-  test('is slow when its answers take long, and prompt again when they do not', () => {
+  test('is slow while its answers take long, and prompt otherwise', () => {
     const queue = aQueue()
     const answer = (times: number, ms: number) => {
       for (let each = 0; each < times; each++) onEnded(queue, { ended: 'answered', begunAt: 0, most: 64 }, ms)
@@ -112,7 +112,7 @@ describe('the standing of a webhook', () => {
     expect(standing(queue)).toBe('prompt')
   })
 
-  test('is silent when nothing is heard of what is under way for more than a second', () => {
+  test('is silent when nothing was heard from POSTs in flight for over a second', () => {
     const queue = aQueue()
     expect(isSilent(queue, 5_000)).toBe(false)
     onBegun(queue, 5_000)

@@ -29,13 +29,13 @@ const complete = {
 /** As many levels of objects, the outermost among them. */
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
 
-describe('each type has what it needs', () => {
-  test.each(CALL_TYPES)('%s is accepted with what it needs, and nothing more', (type) => {
+describe('required fields of each type', () => {
+  test.each(CALL_TYPES)('%s is accepted with only the required fields', (type) => {
     expect(code(type, complete[type])).toBe('accepted')
   })
 
   test.each(['identify', 'track', 'page', 'screen', 'group'] as const)(
-    '%s does with an anonymous user',
+    '%s accepts an anonymous user',
     (type) => {
       expect(code(type, { ...complete[type], userId: null, anonymousId: 'a' })).toBe('accepted')
     },
@@ -66,7 +66,7 @@ describe('a call is an object, not too deep, not too large, of a known type', ()
     expect(code('identify', call)).toBe('call_not_object')
   })
 
-  test('64 levels are taken, 65 are too_deep', () => {
+  test('64 levels are accepted, 65 are too_deep', () => {
     expect(code('identify', { userId: 'u', traits: nested(63) })).toBe('accepted')
     expect(code('identify', { userId: 'u', traits: nested(64) })).toBe('too_deep')
     expect(
@@ -74,7 +74,7 @@ describe('a call is an object, not too deep, not too large, of a known type', ()
     ).toBe('too_deep')
   })
 
-  test('in a batch 32,768 bytes of compact JSON are taken, one more is call_too_large', () => {
+  test('in a batch 32,768 bytes of compact JSON are accepted, one more is call_too_large', () => {
     const frame = JSON.stringify({ type: 'identify', userId: 'u', traits: { a: '' } }).length
     const sized = (bytes: number) => ({
       type: 'identify',
@@ -94,7 +94,7 @@ describe('a call is an object, not too deep, not too large, of a known type', ()
     },
   )
 
-  test('on a route of its own the type in the body does not count', () => {
+  test('on a route for one type, the type in the body is ignored', () => {
     expect(event('identify', { type: 'delete', userId: 'u' }).type).toBe('identify')
   })
 })
@@ -106,7 +106,7 @@ describe('ids', () => {
     [-7, '-7'],
     [1.5, '1.5'],
     [Number.MAX_SAFE_INTEGER, '9007199254740991'],
-  ])('the number %j is taken as %j', (userId, expected) => {
+  ])('the number %j is stored as %j', (userId, expected) => {
     expect(event('identify', { userId }).userId).toBe(expected)
   })
 
@@ -116,7 +116,7 @@ describe('ids', () => {
     expect(code('alias', { userId: 'u', previousId: userId })).toBe('id_not_string')
   })
 
-  test('an empty id beside a real one is left out', () => {
+  test('an empty id beside a valid one is ignored', () => {
     expect(event('identify', { userId: '', anonymousId: 'a' })).toMatchObject({
       userId: null,
       anonymousId: 'a',
@@ -148,7 +148,7 @@ describe('objects', () => {
     expect(event('track', { ...complete.track, [field]: null })[field]).toBeNull()
   })
 
-  test('they are kept as JSON.stringify prints them', () => {
+  test('are stored as JSON.stringify prints them', () => {
     const properties = JSON.parse(
       '{"z": 1e3, "b": {"é": "\\u00e9\\ud800"}, "__proto__": {"x": 1}, "2": 0, "1": -0}',
     )
@@ -158,7 +158,7 @@ describe('objects', () => {
     expect(Object.prototype).not.toHaveProperty('x')
   })
 
-  test("a page's traits are its properties when it has none", () => {
+  test("a page's traits become its properties if it has none", () => {
     expect(event('page', { userId: 'u', traits: { url: '/' } })).toMatchObject({
       properties: '{"url":"/"}',
       traits: null,
@@ -173,7 +173,7 @@ describe('objects', () => {
     })
   })
 
-  test('names that are no strings are kept as JSON', () => {
+  test('names that are not strings are stored as JSON', () => {
     expect(event('page', { userId: 'u', name: 5, category: null })).toMatchObject({
       name: '5',
       category: null,
@@ -208,18 +208,18 @@ describe('integrations', () => {
 })
 
 describe('context.ip', () => {
-  test("is the sender's address when the client is direct", () => {
+  test("is the client's address for a direct client", () => {
     expect(event('identify', { userId: 'u', context: { direct: true, ip: '10.0.0.1' } }).context).toBe(
       '{"direct":true,"ip":"203.0.113.9"}',
     )
   })
 
-  test.each([{ ip: '10.0.0.1' }, { direct: 'true' }, {}])('of %j is left as it was sent', (context) => {
+  test.each([{ ip: '10.0.0.1' }, { direct: 'true' }, {}])('of %j is left unchanged', (context) => {
     expect(event('identify', { userId: 'u', context }).context).toBe(JSON.stringify(context))
   })
 })
 
-test('an event carries its source, its type and its times', () => {
+test('an event has its source, type and times', () => {
   const call = { userId: 'u', timestamp: '2026-01-01T00:00:00+01:00', sentAt: '2026-01-02T03:04:04.678Z' }
   expect(event('identify', call)).toMatchObject({
     sourceId: 'shop',

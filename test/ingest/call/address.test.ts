@@ -54,7 +54,7 @@ describe('context.ip of a call', () => {
     expect(kept({ kind: 'web', ip: as }, null, { ip })).toEqual({ ip: expected })
   })
 
-  test('truncated, no two of one network differ', () => {
+  test('truncated addresses of one network are equal', () => {
     const octet = fc.integer({ min: 0, max: 255 })
     fc.assert(
       fc.property(octet, octet, octet, octet, octet, (a, b, c, d, e) => {
@@ -64,17 +64,17 @@ describe('context.ip of a call', () => {
     )
   })
 
-  test('of a pixel is filled in, whatever its source', () => {
+  test('of a pixel is filled in for every source', () => {
     expect(kept({}, null, { isPixel: true })).toEqual({ ip: IP })
   })
 })
 
-describe('a source of the web', () => {
+describe('a web source', () => {
   const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, kind: 'web' }] as const
   const contexts = (ingest: ReturnType<typeof fakeIngest>) =>
     ingest.events().map(({ context }) => JSON.parse(context ?? 'null'))
 
-  test('gets the address that a trusted load balancer tells, for each call of a batch', async () => {
+  test('uses the address from a trusted load balancer, for each call of a batch', async () => {
     const ingest = fakeIngest({ sources, door: { trustProxy: ['127.0.0.0/8'] } })
     const batch = [
       { type: 'page', userId: 'u' },
@@ -87,7 +87,7 @@ describe('a source of the web', () => {
     ])
   })
 
-  test('gets the address of who loads a pixel', async () => {
+  test('uses the address of the client that loads a pixel', async () => {
     const ingest = fakeIngest()
     const data = Buffer.from('{"userId":"u","event":"Opened"}').toString('base64url')
     const url = `/v1/pixel/track?data=${data}`

@@ -23,7 +23,7 @@ function refused(body: unknown) {
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
 
 describe('a batch', () => {
-  test('takes the good calls, and names the others by their place', () => {
+  test('accepts valid calls, and lists the others by index', () => {
     const { events, rejected } = taken({
       batch: [
         call({ messageId: 'a' }),
@@ -48,16 +48,16 @@ describe('a batch', () => {
     },
   )
 
-  test('of no calls is empty_batch', () => {
+  test('without calls is empty_batch', () => {
     expect(refused({ batch: [] })).toBe('empty_batch')
   })
 
-  test('of 2,500 calls is taken, of one more is too_many_calls', () => {
+  test('of 2,500 calls is accepted, of one more is too_many_calls', () => {
     expect(refused({ batch: Array(2_500).fill(call()) })).toBe('taken')
     expect(refused({ batch: Array(2_501).fill(call()) })).toBe('too_many_calls')
   })
 
-  test('with an item above 32 KB rejects that item alone', () => {
+  test('with a call above 32 KB rejects only that call', () => {
     const big = call({ traits: { a: 'x'.repeat(33_000) } })
     expect(taken({ batch: [call(), big] })).toMatchObject({
       events: [{}],
@@ -66,7 +66,7 @@ describe('a batch', () => {
   })
 })
 
-describe("a batch's own fields", () => {
+describe('the shared fields of a batch', () => {
   test.each<[string, object, object, object]>([
     ['context is that of calls without one', { context: { library: 1 } }, {}, { context: '{"library":1}' }],
     [
@@ -116,14 +116,14 @@ describe("a batch's own fields", () => {
     expect(taken({ ...own, batch: [call(fields)] }).events[0]).toMatchObject(expected)
   })
 
-  test('that are no objects reject the calls that have none of their own', () => {
+  test('that are not objects reject the calls without their own', () => {
     expect(taken({ context: 'x', batch: [call(), call({ context: {} })] })).toMatchObject({
       events: [{ context: '{}' }],
       rejected: [{ index: 0, code: 'context_not_object' }],
     })
   })
 
-  test('that are too deep refuse it', () => {
+  test('that are too deep refuse the batch', () => {
     expect(refused({ context: nested(63), batch: [call()] })).toBe('taken')
     expect(refused({ context: nested(64), batch: [call()] })).toBe('too_deep')
     expect(refused({ integrations: nested(64), batch: [call()] })).toBe('too_deep')
@@ -136,7 +136,7 @@ describe("a batch's own fields", () => {
     expect(refused({ context: ofBytes(32_769), batch: [call()] })).toBe('batch_too_large')
   })
 
-  test('count integrations inside the context twice, as each call gets them twice', () => {
+  test('count integrations inside the context twice, as each call stores them twice', () => {
     const calls = Array(2_500).fill(call())
     const copies = (bytes: number) => ({ integrations: ofBytes(bytes) })
     const bytes = Math.floor((262_144 + 8 * jsonBytes({ batch: calls })) / 2_500) - 30

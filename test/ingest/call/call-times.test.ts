@@ -31,35 +31,35 @@ const CORRECTED = '2026-01-02T02:59:50.000Z'
 
 const absent = [undefined, null, 0, 1767323045678, '1767323045678', '', 'yesterday', true, {}, [NOON]]
 
-describe('without a timestamp that can be read', () => {
-  test.each(absent)('(%j) the receive time stands in, whatever sentAt is', (timestamp) => {
+describe('without a readable timestamp', () => {
+  test.each(absent)('(%j) the receive time is used, whatever sentAt is', (timestamp) => {
     expect(times({ timestamp })).toEqual([RECEIVED, null, null, RECEIVED])
     expect(times({ timestamp, sentAt: LATER })).toEqual([RECEIVED, null, LATER, RECEIVED])
   })
 
-  test.each(absent)('nor sentAt (%j) nothing is corrected', (sentAt) => {
+  test.each(absent)('and without sentAt (%j) nothing is corrected', (sentAt) => {
     expect(times({ sentAt })).toEqual([RECEIVED, null, null, RECEIVED])
     expect(times({ sentAt, timestamp: NOON })).toEqual([NOON, NOON, null, RECEIVED])
   })
 })
 
-describe('the two names of what the client gives', () => {
+describe("both names of the client's time", () => {
   test.each(['timestamp', 'originalTimestamp'])('%s', (name) => {
     expect(times({ [name]: NOON })).toEqual([NOON, NOON, null, RECEIVED])
     expect(times({ [name]: NOON, sentAt: LATER })).toEqual([CORRECTED, NOON, LATER, RECEIVED])
   })
 
-  test('timestamp goes before originalTimestamp, unless it is null', () => {
+  test('timestamp wins over originalTimestamp, unless it is null', () => {
     expect(times({ timestamp: NOON, originalTimestamp: LATER })[1]).toBe(NOON)
     expect(times({ timestamp: null, originalTimestamp: LATER })[1]).toBe(LATER)
   })
 
-  test("a client's receivedAt does not count", () => {
+  test("a client's receivedAt is ignored", () => {
     expect(times({ receivedAt: NOON })[3]).toBe(RECEIVED)
   })
 })
 
-describe('the same moment in each form gives the same event', () => {
+describe('the same moment in any format gives the same event', () => {
   test.each([
     ['2026-01-02T12:00:00Z'],
     ['2026-01-02T12:00:00.000Z'],
@@ -84,7 +84,7 @@ describe('the same moment in each form gives the same event', () => {
   })
 })
 
-describe('the clock of the client', () => {
+describe("the client's clock error", () => {
   test.each([
     ['is nine hours ahead', '2026-01-02T12:00:00Z', '2026-01-02T12:00:10Z', '2026-01-02T02:59:50.000Z'],
     ['is a year behind', '2025-01-02T12:00:00Z', '2025-01-02T12:00:10Z', '2026-01-02T02:59:50.000Z'],
@@ -112,34 +112,34 @@ describe('a historical import keeps its times', () => {
     expect(times({ timestamp })).toEqual([timestamp, timestamp, null, RECEIVED])
   })
 
-  test('relative to when it was sent, where that is said', () => {
+  test('relative to sentAt, if given', () => {
     expect(times({ timestamp: '2009-06-07T08:09:10.000Z', sentAt: RECEIVED })[0]).toBe(
       '2009-06-07T08:09:10.000Z',
     )
   })
 })
 
-describe('a day that its month does not have', () => {
+describe('a date that does not exist', () => {
   test.each(['2026-02-30T12:00:00Z', '2025-02-29', '2026-04-31T24:00:00Z', '2026-02-30T24:00:00Z'])(
-    '%s is no time',
+    '%s is invalid',
     (timestamp) => {
       expect(times({ timestamp })).toEqual([RECEIVED, null, null, RECEIVED])
     },
   )
 })
 
-describe('what leaves the years 1 to 9999', () => {
+describe('outside the years 1 to 9999', () => {
   test.each([
     '10001-01-01T00:00:00Z',
     '+010001-01-01T00:00:00Z',
     '-000001-01-01T00:00:00Z',
     '9999-12-31T23:59:59-0100',
     '0001-01-01T00:00:00+0100',
-  ])('%s is no time', (timestamp) => {
+  ])('%s is invalid', (timestamp) => {
     expect(times({ timestamp })).toEqual([RECEIVED, null, null, RECEIVED])
   })
 
-  test('by the correction alone is the receive time', () => {
+  test('because of the correction, the receive time is used', () => {
     expect(times({ timestamp: '9999-12-31T00:00:00Z', sentAt: '2020-01-01T00:00:00Z' })).toEqual([
       RECEIVED,
       '9999-12-31T00:00:00.000Z',
@@ -150,7 +150,7 @@ describe('what leaves the years 1 to 9999', () => {
 })
 
 describe("a batch's sentAt", () => {
-  test('is that of calls without one, or whose own cannot be read', () => {
+  test('applies to calls without a readable one', () => {
     for (const sentAt of absent)
       expect(times({ timestamp: NOON, sentAt }, { sentAt: LATER })).toEqual([
         CORRECTED,
@@ -160,11 +160,11 @@ describe("a batch's sentAt", () => {
       ])
   })
 
-  test('gives way to that of a call', () => {
+  test('is overridden by that of a call', () => {
     expect(times({ timestamp: NOON, sentAt: LATER }, { sentAt: NOON })[0]).toBe(CORRECTED)
   })
 
-  test.each(absent)('of %j is none', (sentAt) => {
+  test.each(absent)('of %j counts as absent', (sentAt) => {
     expect(times({ timestamp: NOON }, { sentAt })).toEqual([NOON, NOON, null, RECEIVED])
   })
 })

@@ -40,7 +40,7 @@ describe.each(NAMES)('%s', (name) => {
     expect(ids).toEqual(expected === 'refused' ? undefined : { ...NONE, [name]: expected })
   })
 
-  test('that is no id is refused beside good ones', () => {
+  test('an invalid id is refused beside valid ones', () => {
     const good = { userId: 'u', anonymousId: 'a', groupId: 'g', previousId: 'p' }
     expect(readIds(good)).toEqual(good)
     expect(readIds({ ...good, [name]: true })).toBeUndefined()

@@ -57,7 +57,7 @@ describe.each(['top', 'context'] as const)('at the %s level', (level) => {
   })
 })
 
-describe('the top level goes before the context', () => {
+describe('the top level wins over the context', () => {
   test.each<[unknown, unknown, unknown]>([
     [{ All: true }, { All: false }, { All: true }],
     [{}, { All: false }, {}],
@@ -70,7 +70,7 @@ describe('the top level goes before the context', () => {
   })
 })
 
-describe("a batch's are under those of a call, key by key at the first level", () => {
+describe("a call's win over the batch's, key by key at the first level", () => {
   test.each<[object, object, object]>([
     [{ All: false }, { Webhooks: true }, { All: false, Webhooks: true }],
     [{ All: false }, { All: true }, { All: true }],
@@ -87,7 +87,7 @@ describe("a batch's are under those of a call, key by key at the first level", (
         expect(integrations(inner(call), outer(batch))).toEqual(expected)
   })
 
-  test('null in a call leaves them', () => {
+  test("null in a call keeps the batch's", () => {
     expect(integrations({ integrations: null, context: null }, at.top({ All: false }))).toEqual({
       All: false,
     })
@@ -96,7 +96,7 @@ describe("a batch's are under those of a call, key by key at the first level", (
     })
   })
 
-  test('what a call has in their place and is no object is refused', () => {
+  test('a value that is not an object rejects the call', () => {
     expect(integrations({ integrations: 'x' }, at.top({ All: false }))).toBe('integrations_not_object')
   })
 })

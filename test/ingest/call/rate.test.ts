@@ -19,7 +19,7 @@ const anyRequests = fc.array(
 const start = fc.double({ min: 0, max: 1e9, noNaN: true })
 
 describe('a token bucket', () => {
-  test('lets no more calls pass in any time than burst, perSecond, and one request', () => {
+  test('never admits more calls in any time than burst, perSecond times it, and one request', () => {
     fc.assert(
       fc.property(anyLimit, anyRequests, start, (limit, requests, from) => {
         let bucket: Bucket | undefined
@@ -44,7 +44,7 @@ describe('a token bucket', () => {
     )
   })
 
-  test('lets a client pass that has waited for as long as it was told, when that is less than the most', () => {
+  test('admits a client that has waited as long as it was told', () => {
     fc.assert(
       fc.property(anyLimit, anyRequests, start, (limit, requests, from) => {
         let bucket: Bucket | undefined
@@ -67,7 +67,7 @@ describe('a token bucket', () => {
 
   const limit: RateLimit = { perSecond: 10, burst: 20 }
 
-  test('begins full, and is empty after its burst', () => {
+  test('starts full, and is empty after its burst', () => {
     expect(draw(undefined, { limit, cost: 20, now: 5 })).toEqual({
       passed: true,
       bucket: { tokens: 0, at: 5 },
@@ -96,7 +96,7 @@ describe('a token bucket', () => {
     expect(draw({ tokens, at: 0 }, { limit, cost: 1, now: 0 })).toEqual({ passed: false, retryAfter })
   })
 
-  test('holds no more than its burst, however long nothing came', () => {
+  test('never holds more than its burst', () => {
     const drawn = draw({ tokens: 3, at: 0 }, { limit, cost: 1, now: 86_400_000 })
     expect(drawn).toEqual({ passed: true, bucket: { tokens: 19, at: 86_400_000 } })
   })
@@ -114,7 +114,7 @@ describe('a source with a rate limit', () => {
     return { time, sources, ingest: fakeIngest({ sources, clock: () => time.ms }) }
   }
 
-  test('has calls over it refused until its seconds have passed; they are kept nowhere, and counted', async () => {
+  test('has excess calls refused until its seconds have passed; they are not stored, but counted', async () => {
     const { ingest, time } = ingestOf(limited())
     for (let index = 0; index < 4; index++)
       expect((await post(ingest, '/v1/track', call)).statusCode).toBe(200)
@@ -140,7 +140,7 @@ describe('a source with a rate limit', () => {
     ])
   })
 
-  test('pays for a batch by its calls, as a debt where they are more than there is', async () => {
+  test('charges a batch for its calls, as a debt if it has too few tokens', async () => {
     const { ingest, time } = ingestOf(limited())
     expect((await post(ingest, '/v1/batch', batch(104))).statusCode).toBe(200)
     const refused = await post(ingest, '/v1/batch', batch(1))
@@ -155,14 +155,14 @@ describe('a source with a rate limit', () => {
     ['what is not JSON', '{"batch": ['],
     ['a batch of nothing', { batch: [] }],
     ['what is no batch', { batch: 'x'.repeat(100_000) }],
-  ])('pays one for %s', async (_what, body) => {
+  ])('charges one for %s', async (_what, body) => {
     const { ingest } = ingestOf(limited())
     const answers = []
     for (let index = 0; index < 5; index++) answers.push(await post(ingest, '/v1/batch', body))
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([400, 400, 400, 400, 429])
   })
 
-  test('goes by another limit from when it is set: the new bucket is full', async () => {
+  test('uses a new limit at once, with a full bucket', async () => {
     const { ingest, sources } = ingestOf(limited())
     await post(ingest, '/v1/batch', batch(500))
     expect((await post(ingest, '/v1/track', call)).statusCode).toBe(429)
@@ -176,7 +176,7 @@ describe('a source with a rate limit', () => {
       expect((await post(ingest, '/v1/batch', batch(100))).statusCode).toBe(200)
   })
 
-  test('does not count for another source, nor that against it', async () => {
+  test('is independent of other sources', async () => {
     const other = { ...limited(), id: 'other', writeKey: 'other-key' }
     const ingest = fakeIngest({ sources: [limited(), other] })
     await post(ingest, '/v1/batch', batch(500))
@@ -185,7 +185,7 @@ describe('a source with a rate limit', () => {
     expect((await post(ingest, '/v1/track', call, { authorization })).statusCode).toBe(200)
   })
 
-  test('that is switched off answers so, and not that it is over its limit', async () => {
+  test('that is disabled answers so, not that it is over its limit', async () => {
     const ingest = fakeIngest({ sources: [{ ...limited(), enabled: false }] })
     for (let index = 0; index < 9; index++)
       expect((await post(ingest, '/v1/batch', batch(100))).json().code).toBe('source_disabled')

@@ -19,7 +19,7 @@ const jane = { sourceId: 'shop', userId: 'jane' }
 const complete = { event: 'Bought', groupId: 'g', previousId: 'p' }
 
 describe('a call of a suppressed user', () => {
-  test.each(CALL_TYPES)('of type %s is answered with success and written nowhere', async (type) => {
+  test.each(CALL_TYPES)('of type %s is answered with success and not stored', async (type) => {
     const { ingest } = ingestOf(jane)
     const answer = await post(ingest, `/v1/${type}`, { ...complete, userId: 'jane', anonymousId: 'a' })
     expect([answer.statusCode, answer.body]).toEqual([200, '{"success":true}'])
@@ -42,20 +42,20 @@ describe('a call of a suppressed user', () => {
     expect([answer.statusCode, answer.body, ingest.produced]).toEqual([200, '{"success":true}', []])
   })
 
-  test('whose id is a number is known by its digits', async () => {
+  test('with a numeric id is matched by its digits', async () => {
     const { ingest } = ingestOf({ sourceId: '*', userId: '42' })
     expect((await post(ingest, '/v1/track', { ...complete, userId: 42 })).statusCode).toBe(200)
     expect(ingest.produced).toEqual([])
   })
 
-  test('is not stored with a batch that is refused as a whole either', async () => {
+  test('is not stored with a refused batch either', async () => {
     const { ingest } = ingestOf(jane)
     const batch = Array(2_501).fill({ type: 'identify', userId: 'jane' })
     expect((await post(ingest, '/v1/batch', { batch })).statusCode).toBe(413)
     expect(ingest.produced).toEqual([])
   })
 
-  test('leaves the other calls of its batch alone', async () => {
+  test('does not affect the other calls of its batch', async () => {
     const { ingest } = ingestOf(jane)
     const batch = ['ann', 'jane', 'bob', 'jane'].map((userId) => ({ type: 'identify', userId }))
     const answer = await post(ingest, '/v1/batch', {
@@ -91,7 +91,7 @@ describe('no call is dropped', () => {
     expect(ingest.events()).toHaveLength(1)
   })
 
-  test('that another source sends', async () => {
+  test('from another source', async () => {
     const { ingest } = ingestOf({ ...jane, sourceId: 'blog' })
     await post(ingest, '/v1/track', { ...complete, userId: 'jane' })
     expect(ingest.events()).toHaveLength(1)
@@ -102,7 +102,7 @@ describe('the list', () => {
   const sends = (list: ReturnType<typeof createIndex>, sourceId: string) =>
     ['ann', 'jane'].filter((userId) => list.suppressedUsers(sourceId)?.has(userId))
 
-  test('of a source is that for all sources and its own', () => {
+  test('of a source combines its own users and those for all sources', () => {
     const { index } = ingestOf(jane, { sourceId: '*', userId: 'ann' }, { sourceId: '*', userId: 'jane' })
     expect([sends(index, 'shop'), sends(index, 'blog')]).toEqual([
       ['ann', 'jane'],
@@ -115,7 +115,7 @@ describe('the list', () => {
     expect([sends(index, 'shop'), sends(index, 'blog')]).toEqual([['ann'], ['ann']])
   })
 
-  test('holds for a user whose record cannot be read: its id says who that is', () => {
+  test('includes a user whose record is unreadable, as its key names the user', () => {
     const { index } = ingestOf({ sourceId: 'shop', userId: 'ann' })
     const key = `suppression/${suppressionId(jane)}`
     index.setUnread(key, undefined)
@@ -126,7 +126,7 @@ describe('the list', () => {
     expect([sends(index, 'shop'), sends(index, 'blog')]).toEqual([['ann', 'jane'], ['jane']])
   })
 
-  test('that is empty again is none', () => {
+  test('is absent when it is empty', () => {
     const { index } = ingestOf(jane)
     expect(index.suppressedUsers('blog')).toBeUndefined()
     index.set('suppression/s0', undefined)

@@ -3,7 +3,7 @@ import { eventTimes, parseTime } from '../../../ingest/call/time.ts'
 
 const at = (text: string) => Date.parse(text)
 
-describe('a time is read in any form of ISO 8601', () => {
+describe('any form of ISO 8601 is read', () => {
   test.each([
     ['2026-01-02T03:04:05.678Z', '2026-01-02T03:04:05.678Z'],
     ['2026-01-31T03:04:05.678Z', '2026-01-31T03:04:05.678Z'],
@@ -25,7 +25,7 @@ describe('a time is read in any form of ISO 8601', () => {
   })
 })
 
-describe('anything else is no time', () => {
+describe('anything else is invalid', () => {
   test.each([
     1767323045678,
     '1767323045678',
@@ -59,16 +59,16 @@ describe('the timestamp of an event', () => {
       originalTimestamp: original === null ? null : at(original),
     })
 
-  test("is the client's, less what its clock is off", () => {
+  test("is the client's, corrected by its clock error", () => {
     // an hour ahead: it happened 10 s before it was sent
     expect(times('2026-01-02T04:00:10Z', '2026-01-02T04:00:00Z').timestamp).toBe(at('2026-01-02T03:00:00Z'))
   })
 
-  test("is the client's as it is when it does not say when it sent", () => {
+  test("is the client's unchanged without sentAt", () => {
     expect(times(null, '2019-05-06T07:08:09Z').timestamp).toBe(at('2019-05-06T07:08:09Z'))
   })
 
-  test('is the receive time when the client gives none', () => {
+  test("is the receive time without the client's", () => {
     expect(times('2026-01-02T04:00:10Z', null).timestamp).toBe(receivedAt)
     expect(times(null, null).timestamp).toBe(receivedAt)
   })

@@ -33,7 +33,7 @@ describe('a write key is found', () => {
   })
 })
 
-describe('there is none', () => {
+describe('no write key', () => {
   test.each([
     ['anywhere', {}],
     ['in a bearer token', { authorization: `Bearer ${encode('key:')}` }],

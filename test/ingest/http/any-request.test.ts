@@ -92,7 +92,7 @@ function expectKnown({ status, headers, body }: WireAnswer): void {
   else expect([CODES.includes(code), statusOf(code as Code)]).toEqual([true, status])
 }
 
-test('any request has one answer that we know, and what is accepted can be read', async () => {
+test('any request gets one known answer, and accepted calls are readable', async () => {
   await fc.assert(
     fc.asyncProperty(request, pieces, async (bytes, cuts) => {
       const ingest = fakeIngest()
@@ -109,7 +109,7 @@ test('any request has one answer that we know, and what is accepted can be read'
   )
 })
 
-test('any bytes at all have answers that we know, or none when they end too soon', async () => {
+test('any bytes get known answers, or none when they end too early', async () => {
   const pieceOfHttp = fc.constantFrom(
     'POST /v1/track HTTP/1.1\r\n',
     'Host: x\r\n',

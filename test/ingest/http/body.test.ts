@@ -21,22 +21,22 @@ function read(...pieces: Buffer[]) {
 /** Not of the pool from which Node takes small buffers. */
 const whole = Buffer.from(Uint8Array.from({ length: 64 }, (_, index) => index).buffer)
 
-test('a body in one piece is taken as it is', async () => {
+test('a body in one chunk is not copied', async () => {
   const body = await read(whole)
   expect(body.ok && body.bytes).toBe(whole)
 })
 
-test('a piece that is a view of a larger buffer is copied, so that it does not hold that', async () => {
+test('a chunk that is a view of a larger buffer is copied, so that the buffer can be freed', async () => {
   const body = await read(whole.subarray(8, 32))
   expect(body).toEqual({ ok: true, bytes: whole.subarray(8, 32) })
   expect(body.ok && body.bytes.buffer).not.toBe(whole.buffer)
 })
 
-test('of several pieces none is lost, even when the first is a view of a buffer as large as all of them', async () => {
+test('several chunks are joined without loss, even if the first is a view of a buffer as large as all of them', async () => {
   expect(await read(whole.subarray(0, 40), whole.subarray(40))).toEqual({ ok: true, bytes: whole })
 })
 
-test('each piece is copied when it arrives: kept separately, 500,000 of one byte took 600 MB', async () => {
+test('each chunk is copied when it arrives: kept separately, 500,000 chunks of one byte took 600 MB', async () => {
   const request = new IncomingMessage(new Socket())
   const reading = readFrom(request)
   request.emit('data', Buffer.from(Uint8Array.of(0).buffer))

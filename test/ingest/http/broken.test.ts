@@ -23,7 +23,7 @@ function expectCoded(answer: WireAnswer, status: number, code: string): void {
   expect(JSON.parse(answer.body)).toEqual({ code, message: expect.stringMatching(/\.$/) })
 }
 
-describe('what HTTP does not allow is refused in JSON, readable by browsers', () => {
+describe('invalid HTTP is refused in JSON that browsers can read', () => {
   test.each([
     ['no HTTP', 'hello\r\n\r\n'],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
@@ -69,7 +69,7 @@ describe('what HTTP does not allow is refused in JSON, readable by browsers', ()
   })
 
   test.each(['hello\r\n\r\n', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'])(
-    'and can be read by a client that goes on writing megabytes after %j',
+    'and can be read by a client that keeps writing megabytes after %j',
     async (text) => {
       const socket = await open()
       socket.write(text + 'x'.repeat(8_000_000))
@@ -79,7 +79,7 @@ describe('what HTTP does not allow is refused in JSON, readable by browsers', ()
     },
   )
 
-  test('and the connection is closed when the client has closed its side', async () => {
+  test('and the connection closes when the client has closed its side', async () => {
     const socket = await open()
     socket.write(`${head('Transfer-Encoding: gzip')}0\r\n`)
     await once(socket, 'readable')
@@ -87,7 +87,7 @@ describe('what HTTP does not allow is refused in JSON, readable by browsers', ()
     expectCoded(await answerOf(socket), 400, 'bad_request')
   })
 
-  test('after the answers to what came before it', async () => {
+  test('after the answers to earlier requests', async () => {
     const kafka = Promise.withResolvers<Produced>()
     const ingest = fakeIngest({ outcome: kafka.promise })
     const socket = await open(ingest)
@@ -98,7 +98,7 @@ describe('what HTTP does not allow is refused in JSON, readable by browsers', ()
   })
 })
 
-describe('a client that wants a proxy and resets its connection ends nothing but that', () => {
+describe('a proxy request with a connection reset affects no other connection', () => {
   const proxy = 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'
 
   test.each([
@@ -121,7 +121,7 @@ describe('a client that wants a proxy and resets its connection ends nothing but
   })
 })
 
-describe('unusual, but HTTP', () => {
+describe('unusual but valid HTTP', () => {
   const send = async (text: string) => {
     const ingest = fakeIngest()
     const socket = await open(ingest)
@@ -131,13 +131,13 @@ describe('unusual, but HTTP', () => {
   }
   const closing = `Content-Length: ${body.length}\r\nConnection: close`
 
-  test('a URL in full', async () => {
+  test('an absolute URL', async () => {
     for (const url of ['http://any.example/v1/track', 'HTTPS://any.example:8080/v1/t/?writeKey=shop-key'])
       expect(await send(head(closing, url) + body)).toMatchObject({ statuses: [200], events: 1 })
     expect(await send(head(closing, 'http://any.example') + body)).toMatchObject({ statuses: [404] })
   })
 
-  test('HTTP/1.0, which closes after its answer', async () => {
+  test('HTTP/1.0, closed after the answer', async () => {
     const text = `POST /v1/track HTTP/1.0\r\n${authorization}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     expect(await send(text)).toMatchObject({ statuses: [200], events: 1 })
   })
@@ -147,13 +147,13 @@ describe('unusual, but HTTP', () => {
     expect([statuses.at(-1), events]).toEqual([200, 1])
   })
 
-  test('a client that asks first is told when its body is too large, and need not send it', async () => {
+  test('a client that asks first is told that its body is too large, and need not send it', async () => {
     const socket = await open(fakeIngest({ door }))
     socket.write(head('Expect: 100-continue\r\nContent-Length: 99999'))
     expectCoded(await answerOf(socket), 413, 'call_too_large')
   })
 
-  test('a client that asks first is told to go on', async () => {
+  test('a client that asks first is told to continue', async () => {
     const socket = await open()
     socket.write(head(`Expect: 100-continue\r\n${closing}`))
     expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 100 Continue\r\n/)
@@ -167,7 +167,7 @@ describe('unusual, but HTTP', () => {
     })
   })
 
-  test('an upgrade, which is not taken up', async () => {
+  test('an upgrade, which is ignored', async () => {
     expect(
       await send(head(`Upgrade: websocket\r\n${closing}`).replace('close', 'close, upgrade') + body),
     ).toMatchObject({ statuses: [200] })
@@ -191,7 +191,7 @@ test('HEAD has the headers of an answer and no body', async () => {
   expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 405 [\s\S]*\r\n\r\n$/)
 })
 
-test('client metrics are read and dropped, however they look', async () => {
+test('client metrics are read and discarded, whatever they contain', async () => {
   const ingest = fakeIngest()
   for (const path of ['/v1/m', '/v1/m/']) {
     const socket = await open(ingest)
@@ -209,7 +209,7 @@ test.each([
     'a Transfer-Encoding in HTTP/1.0',
     `${head('Transfer-Encoding: chunked').replace('HTTP/1.1', 'HTTP/1.0')}2\r\n{}\r\n0\r\n\r\n`,
   ],
-])('what a proxy may have read in another way is refused: %s', async (_what, sent) => {
+])('a request that proxies could read differently is refused: %s', async (_what, sent) => {
   const ingest = fakeIngest()
   const socket = await open(ingest)
   socket.end(sent)

@@ -118,7 +118,7 @@ describe('Content-Encoding', () => {
   })
 
   test.each(['br', 'deflate', 'zstd', 'gzip, gzip', 'gzip, br', 'gzipp'])(
-    '%j is unsupported_encoding, which says what is supported',
+    '%j is unsupported_encoding, with the supported ones named',
     async (encoding) => {
       const answer = await post(fakeIngest(), '/v1/track', whole, { 'content-encoding': encoding })
       expect(answer.statusCode).toBe(415)

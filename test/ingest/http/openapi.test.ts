@@ -55,7 +55,7 @@ test('is OpenAPI 3.1', async () => {
   expect(document.openapi).toMatch(/^3\.1\./)
 })
 
-test('names every route that there is, and no other', async () => {
+test('names every route and no other', async () => {
   const { app } = fakeIngest()
   await app.ready()
   const routed = routesIn(app.printRoutes())
@@ -67,7 +67,7 @@ test('names every route that there is, and no other', async () => {
 test.each([
   ['ready', undefined],
   ['not ready', 'Kafka is away'],
-])('each route of a process that is %s answers as it says', async (_state, notReady) => {
+])('while the process is %s each route answers as described', async (_state, notReady) => {
   for (const { path, method, responses } of operations(await served())) {
     const ingest = fakeIngest()
     if (notReady) ingest.state.notReady = notReady
@@ -85,14 +85,14 @@ test.each([
   }
 })
 
-test('what a route never answers is not among its answers', async () => {
+test('lists no answer that a route never gives', async () => {
   const { paths } = await served()
   for (const path of ['/v1/pixel/{type}', '/livez', '/readyz'])
     expect(Object.keys(paths[path]?.get?.responses ?? {}), path).not.toContain('500')
   expect(Object.keys(paths['/livez']?.get?.responses ?? {})).not.toContain('503')
 })
 
-test('a field that a body needs is described', async () => {
+test('describes every required field', async () => {
   const { components, paths } = await served()
   const schemaOf = ({ $ref, ...own }: Described): Described =>
     $ref ? schemaOf(components.schemas[$ref.slice('#/components/schemas/'.length)] ?? {}) : own
@@ -115,7 +115,7 @@ test('a field that a body needs is described', async () => {
     )
 })
 
-test('each code lies under its status, and none is left out', async () => {
+test('lists each code under its status, and omits none', async () => {
   const seen = new Set<string>(['not_found', 'method_not_allowed', 'unknown_type'])
   for (const { responses } of operations(await served()))
     for (const [status, response] of Object.entries(responses))
@@ -142,7 +142,7 @@ test.each<[Code, string | Buffer, Record<string, string>?, Parameters<typeof fak
   ['too_many_calls', `{"batch":[${Array(2_501).fill(0)}]}`],
   ['unavailable', '{"batch":[{"type":"track","userId":"u","event":"E"}]}', {}, { outcome: 'full' }],
   ['rate_limited', '{"batch":[5]}', { authorization: basic('slow-key') }, { sources: [limited] }],
-])('a batch that is refused with %s may be', async (code, body, headers, options) => {
+])('a batch refused with %s conforms to the description', async (code, body, headers, options) => {
   const ingest = fakeIngest(options)
   await post(ingest, '/v1/batch', body, headers)
   const answer = await post(ingest, '/v1/batch', body, headers)

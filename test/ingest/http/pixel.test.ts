@@ -42,7 +42,7 @@ describe('a pixel carries a call', () => {
     expect(ingest.events()).toMatchObject([{ event: call.event, sourceId: 'shop' }])
   })
 
-  test('with its write key beside the data, too', async () => {
+  test('with the write key beside the data', async () => {
     const ingest = fakeIngest()
     const { writeKey, ...rest } = call
     expectPixel(await ingest.app.inject(`${pixel(base64url(rest))}&writeKey=${writeKey}`))
@@ -70,7 +70,7 @@ describe('a pixel carries a call', () => {
   })
 })
 
-describe('a pixel comes whatever is wrong', () => {
+describe('a pixel is always served', () => {
   test.each([
     ['no data', '/v1/pixel/track'],
     ['data twice', `${pixel('x')}&data=y`],
@@ -93,14 +93,14 @@ describe('a pixel comes whatever is wrong', () => {
     expectPixel(await fakeIngest({ outcome }).app.inject(pixel(base64url(call))))
   })
 
-  test('a fault of ours', async () => {
+  test('after an internal error', async () => {
     const ingest = fakeIngest({ outcome: Promise.reject(new Error('a fault')) })
     expectPixel(await ingest.app.inject(pixel(base64url(call))))
     expect(ingest.errors).toHaveLength(1)
   })
 })
 
-test('a rejected call of a pixel is stored and counted like any other', async () => {
+test('a rejected pixel call is stored and counted like any other', async () => {
   const ingest = fakeIngest()
   const { event: _, ...rest } = call
   await ingest.app.inject(pixel(base64url(rest)))
@@ -112,7 +112,7 @@ test('a rejected call of a pixel is stored and counted like any other', async ()
   ])
 })
 
-test('HEAD looks at a pixel and sends no call', async () => {
+test('a HEAD request for a pixel carries no call', async () => {
   const ingest = fakeIngest()
   const { statusCode, headers } = await ingest.app.inject({ method: 'HEAD', url: pixel(base64url(call)) })
   expect([statusCode, headers['content-type']]).toEqual([200, 'image/gif'])

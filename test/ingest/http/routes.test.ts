@@ -7,7 +7,7 @@ const paths = CALL_TYPES.flatMap((type) =>
   [`/v1/${type}`, `/v1/${type.charAt(0)}`].map((path) => [path, type] as const),
 )
 
-test.each(paths)('POST %s takes a call of type %s, also with a slash at its end', async (path, type) => {
+test.each(paths)('POST %s accepts a call of type %s, also with a trailing slash', async (path, type) => {
   const ingest = fakeIngest()
   expect(await post(ingest, path, call)).toMatchObject({ statusCode: 200, body: '{"success":true}' })
   expect(await post(ingest, `${path}/`, call)).toMatchObject({ statusCode: 200, body: '{"success":true}' })
@@ -15,7 +15,7 @@ test.each(paths)('POST %s takes a call of type %s, also with a slash at its end'
 })
 
 test.each(['/v1/batch', '/v1/import', '/v1/b'])(
-  'POST %s takes many calls, also with a slash at its end',
+  'POST %s accepts many calls, also with a trailing slash',
   async (path) => {
     const ingest = fakeIngest()
     const batch = [
@@ -47,7 +47,7 @@ test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const)(
   },
 )
 
-test('the probes say whether the process runs, and whether it should get work; metrics are not at the public door', async () => {
+test('the probes show whether the process runs and is ready; metrics are not on the public port', async () => {
   const { app, state } = fakeIngest()
   expect(await app.inject('/livez')).toMatchObject({ statusCode: 200 })
   expect(await app.inject('/readyz')).toMatchObject({ statusCode: 200 })
@@ -58,7 +58,7 @@ test('the probes say whether the process runs, and whether it should get work; m
   expect((await app.inject({ method: 'POST', url: '/readyz' })).headers.allow).toBe('GET, HEAD, OPTIONS')
 })
 
-test('a preflight allows any origin, the methods and the headers of browser libraries, for a day', async () => {
+test('a preflight allows any origin, and the methods and headers of browser libraries, for a day', async () => {
   const headers = { origin: 'https://shop.example', 'access-control-request-method': 'POST' }
   const answer = await fakeIngest().app.inject({ method: 'OPTIONS', url: '/v1/track', headers })
   expect(answer.statusCode).toBe(204)
@@ -83,7 +83,7 @@ test.each([
   expect(ingest.events()).toHaveLength(1)
 })
 
-test('a body without a type is read as JSON', async () => {
+test('a body without a Content-Type is read as JSON', async () => {
   const ingest = fakeIngest()
   const answer = await ingest.app.inject({
     method: 'POST',

@@ -10,7 +10,7 @@ const slow = (more = {}) => fakeIngest({ door: { timeouts: { ...timeouts, ...mor
 const value = async (ingest: FakeIngest, name: string) =>
   Number((await metricLines(ingest, name))[0]?.split(' ')[1])
 
-describe('a client that takes too long gets an answer, and holds no memory any more', () => {
+describe('a client that takes too long gets an answer, and its memory is freed', () => {
   test.each([
     ['to say anything', ''],
     ['with its headers', 'POST /v1/track HTTP/1.1\r\nHost: x\r\n'],
@@ -40,7 +40,7 @@ function connections(ingest: FakeIngest): number | undefined {
   return counts.get(ingest)
 }
 
-test('one that drips after its refusal is cut off', async () => {
+test('a client that drips after its refusal is cut off', async () => {
   const ingest = slow({ requestMs: 60_000 })
   const taken = once(ingest.app.server, 'connection')
   const socket = await open(ingest)
@@ -52,7 +52,7 @@ test('one that drips after its refusal is cut off', async () => {
   clearInterval(drip)
 })
 
-test('one that does not read its answers is cut off', async () => {
+test('a client that does not read its answers is cut off', async () => {
   const ingest = slow()
   const taken = once(ingest.app.server, 'connection')
   const socket = await open(ingest)
@@ -64,11 +64,11 @@ test('one that does not read its answers is cut off', async () => {
   await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
 })
 
-test('a connection stays open between requests longer than those of load balancers', () => {
+test('an idle connection stays open longer than those of load balancers', () => {
   expect(fakeIngest().app.server.keepAliveTimeout).toBeGreaterThan(60_000)
 })
 
-test('above the bound of open connections more are refused at once, and counted', async () => {
+test('connections above the limit are refused at once and counted', async () => {
   const ingest = fakeIngest({ door: { connections: 1 } })
   const first = await open(ingest)
   const second = await open(ingest)
@@ -80,8 +80,8 @@ test('above the bound of open connections more are refused at once, and counted'
   expect(await answerOf(first)).toMatchObject({ status: 400 })
 })
 
-describe('what requests hold is bounded', () => {
-  test('past the bound one is refused for a while; when others have ended it is taken', async () => {
+describe('the memory of requests is bounded', () => {
+  test('above the limit a request is refused, and accepted when others have ended', async () => {
     const ingest = fakeIngest({ door: { heldBytes: 28_000 } })
     const [first, second] = [await open(ingest), await open(ingest)]
     const body = JSON.stringify({ userId: 'u', event: 'x', properties: { a: 'x'.repeat(9_000) } })
@@ -98,7 +98,7 @@ describe('what requests hold is bounded', () => {
     expect(await value(ingest, 'sluice_ingest_held_bytes')).toBe(0)
   })
 
-  test('also those that wait for Kafka', async () => {
+  test('including requests that wait for Kafka', async () => {
     const ingest = fakeIngest({
       outcome: new Promise(() => {}),
       door: { heldBytes: 12_000, timeouts: { closingMs: 20 } },
@@ -112,10 +112,10 @@ describe('what requests hold is bounded', () => {
   })
 })
 
-describe('nothing is accepted of a body that is cut off', () => {
+describe('nothing of an incomplete body is accepted', () => {
   const body = '{"userId":"u","event":"x"}'
 
-  test('by a client that closes its side', async () => {
+  test('when the client closes its side', async () => {
     const ingest = fakeIngest()
     const socket = await open(ingest)
     socket.end(head(`Content-Length: ${body.length + 1}`) + body)
@@ -127,7 +127,7 @@ describe('nothing is accepted of a body that is cut off', () => {
     expect(await value(ingest, 'sluice_ingest_held_bytes')).toBe(0)
   })
 
-  test('by a client that is gone', async () => {
+  test('when the client is gone', async () => {
     const ingest = fakeIngest()
     const socket = await open(ingest)
     socket.write(`${head('Transfer-Encoding: chunked')}${body.length.toString(16)}\r\n${body}\r\n`)
@@ -138,7 +138,7 @@ describe('nothing is accepted of a body that is cut off', () => {
   })
 })
 
-test('a slow client does not hold up the end of the process', async () => {
+test('a slow client does not delay the shutdown', async () => {
   const ingest = fakeIngest({ door: { timeouts: { closingMs: 30 } } })
   const socket = await open(ingest)
   socket.on('error', () => {})
@@ -152,7 +152,7 @@ test.each([
   ['that says nothing', ''],
   ['in the middle of its headers', 'POST /v1/track HTTP/1.1\r\nHo'],
   ['between two requests', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'],
-])('at the end of the process a connection %s is closed at once', async (_what, text) => {
+])('at shutdown a connection %s is closed at once', async (_what, text) => {
   const ingest = fakeIngest({ door: { timeouts: { closingMs: 60_000 } } })
   const socket = await open(ingest)
   socket.on('error', () => {})

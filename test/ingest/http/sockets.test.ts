@@ -16,7 +16,7 @@ const withHeaders = (count: number, value: string) => {
   return `${head(`${fields}Content-Length: ${body.length}`)}${body}`
 }
 
-test('a 413 can be read by a client that goes on writing megabytes', async () => {
+test('a client that keeps writing megabytes can read its 413', async () => {
   const socket = await open()
   const size = 8 * 1024 * 1024
   socket.write(head(`Content-Length: ${size}`))
@@ -39,14 +39,14 @@ test.each(['', '\r\nContent-Encoding: gzip'])(
   },
 )
 
-test('so can a refusal of what goes nowhere', async () => {
+test('it can also read the refusal of an unknown path', async () => {
   const socket = await open()
   socket.write(head('Transfer-Encoding: chunked', '/v1/nowhere'))
   socket.write(chunked(Buffer.alloc(8 * 1024 * 1024, 'x'), 64 * 1024))
   expect(await answerOf(socket)).toMatchObject({ status: 404, headers: { connection: 'close' } })
 })
 
-test('a zip bomb is not inflated past the limit', async () => {
+test('a zip bomb is not inflated beyond the limit', async () => {
   const socket = await open()
   const bomb = gzipSync(Buffer.alloc(20_000_000))
   const before = process.memoryUsage().arrayBuffers
@@ -57,7 +57,7 @@ test('a zip bomb is not inflated past the limit', async () => {
 })
 
 describe('requests of one connection', () => {
-  test('are answered in order, although a later one could be answered before', async () => {
+  test('are answered in order, even if a later one is ready earlier', async () => {
     const kafka = Promise.withResolvers<Produced>()
     const ingest = fakeIngest({ outcome: kafka.promise })
     const socket = await open(ingest)
@@ -67,7 +67,7 @@ describe('requests of one connection', () => {
     expect(parseAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([200, 404, 200])
   })
 
-  test('are answered also when the client has closed its side', async () => {
+  test('are answered even if the client has closed its side', async () => {
     const kafka = Promise.withResolvers<Produced>()
     const ingest = fakeIngest({ outcome: kafka.promise })
     const socket = await open(ingest)
@@ -82,7 +82,7 @@ describe('requests of one connection', () => {
     ['with large headers', withHeaders(60, 'y'.repeat(1_000)), 60_000],
     ['with many small headers', withHeaders(200, 'y'), 20_000],
     ['with a long URL', call.replace('/v1/track', `/v1/track?${'y'.repeat(60_000)}`), 60_000],
-  ])('%s, unread, take no more memory than the bound', async (_what, one, least) => {
+  ])('%s, unread, take no more memory than the limit', async (_what, one, least) => {
     const bound = 1_000_000
     const ingest = fakeIngest({
       outcome: new Promise(() => {}),
@@ -101,7 +101,7 @@ describe('requests of one connection', () => {
   })
 })
 
-test('what is answered and waits for answers before it keeps nothing of its headers', async () => {
+test('an answer that waits behind earlier ones keeps no headers in memory', async () => {
   const kafka = Promise.withResolvers<Produced>()
   const ingest = fakeIngest({ outcome: kafka.promise })
   const requests: IncomingMessage[] = []
@@ -131,7 +131,7 @@ test('what is answered and waits for answers before it keeps nothing of its head
   ])
 })
 
-test('a request under way when the process ends is answered, and its connection closed', async () => {
+test('a request in flight at shutdown is answered, and its connection closed', async () => {
   const kafka = Promise.withResolvers<Produced>()
   const ingest = fakeIngest({ outcome: kafka.promise })
   const socket = await open(ingest)

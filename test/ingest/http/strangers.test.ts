@@ -32,19 +32,19 @@ async function send(
 
 const gzip = { 'content-encoding': 'gzip' }
 
-describe('a write key outside the body is judged before the body', () => {
+describe('a write key outside the body is checked before the body', () => {
   test.each([
     ['an unknown one in the header', { key: 'nobody' }, 401, 'unknown_source'],
     ['an unknown one in the query', { url: '/v1/track?writeKey=nobody' }, 401, 'unknown_source'],
     ['one of a source that is off', { key: 'closed-key' }, 403, 'source_disabled'],
-  ])('%s: what is no gzip is not inflated, and not recorded', async (_what, asked, status, code) => {
+  ])('%s: an invalid gzip body is not inflated and not recorded', async (_what, asked, status, code) => {
     const ingest = fakeIngest()
     const answer = await send(ingest, { ...asked, body: 'no gzip', headers: gzip })
     expect(answer).toMatchObject({ status, body: { code } })
     expect(ingest.rejected()).toEqual([])
   })
 
-  test('one of a source over its limit: an invalid gzip body is not inflated', async () => {
+  test('of a source over its limit: an invalid gzip body is not inflated', async () => {
     const rateLimit = { perSecond: 1, burst: 1 }
     const ingest = fakeIngest({ sources: [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }] })
     expect(await send(ingest, { key: 'shop-key' })).toMatchObject({ status: 200 })
@@ -59,7 +59,7 @@ describe('a write key outside the body is judged before the body', () => {
     )
   })
 
-  test('which is read off, so that the connection serves the next request', async () => {
+  test('the body is drained, so that the connection serves the next request', async () => {
     const ingest = fakeIngest()
     const socket = await open(ingest)
     const wrong = head(`Content-Length: ${deep.length}\r\nContent-Encoding: gzip`).replace(
@@ -75,7 +75,7 @@ describe('a write key outside the body is judged before the body', () => {
     expect(parseAnswers(text).map(({ status }) => status)).toEqual([401, 200])
   })
 
-  test('a body that is not asked for is not sent', async () => {
+  test('with Expect, a refused body is not sent', async () => {
     const socket = await open()
     const wrong = head('Content-Length: 20000\r\nExpect: 100-continue').replace(
       basic('shop-key'),
@@ -88,14 +88,14 @@ describe('a write key outside the body is judged before the body', () => {
   })
 })
 
-describe('bodies in which no source is found', () => {
+describe('bodies without a valid write key', () => {
   async function ask(ingest: FakeIngest, times: number, asked: Asked) {
     const statuses: number[] = []
     for (let index = 0; index < times; index++) statuses.push((await send(ingest, asked)).status)
     return statuses
   }
 
-  test('are worked on up to a megabyte and 256 KB a second, from each network', async () => {
+  test('are processed up to a megabyte, then 256 KB a second, from each network', async () => {
     const time = { ms: 0 }
     const ingest = fakeIngest({ clock: () => time.ms })
     const attack = { url: '/v1/batch', body: deep, headers: gzip }
@@ -128,24 +128,24 @@ describe('bodies in which no source is found', () => {
     expect(statuses.at(-1)).toBe(429)
   })
 
-  test('that inflate to nothing count with their bytes in gzip: 500 KB of empty blocks take 34 ms', async () => {
+  test('that inflate to nothing count with their gzip bytes: 500 KB of empty blocks take 34 ms', async () => {
     // 18,000 empty gzip files in a row
     const empty = Buffer.concat(Array(18_000).fill(gzipSync('')))
     const statuses = await ask(fakeIngest(), 5, { url: '/v1/batch', body: empty, headers: gzip })
     expect(statuses).toEqual([400, 400, 400, 429, 429])
   })
 
-  test('that are small count for a kilobyte', async () => {
+  test('that are small count as a kilobyte', async () => {
     const statuses = await ask(fakeIngest(), 1_030, { body: '{}' })
     expect(statuses.indexOf(429)).toBe(1_024)
   })
 
-  test('of which a source is found do not count', async () => {
+  test('do not count if they turn out to have a source', async () => {
     const body = { writeKey: 'shop-key', batch: ['x'.repeat(500_000)] }
     expect(new Set(await ask(fakeIngest(), 20, { url: '/v1/batch', body }))).toEqual(new Set([200]))
   })
 
-  test('of one IPv6 network count together', async () => {
+  test('from one IPv6 network count together', async () => {
     const ingest = fakeIngest()
     const attack = { url: '/v1/batch', body: deep, headers: gzip }
     for (const from of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) await send(ingest, { ...attack, from })
@@ -154,7 +154,7 @@ describe('bodies in which no source is found', () => {
   })
 })
 
-describe('the depth of JSON is seen without parsing it', () => {
+describe('the depth of JSON is measured without parsing it', () => {
   test.each([
     ['[[]]', 2, false],
     ['[[]]', 1, true],
@@ -168,7 +168,7 @@ describe('the depth of JSON is seen without parsing it', () => {
     expect(isDeeper(Buffer.from(text), levels)).toBe(expected)
   })
 
-  test('64 levels of a call are within it, also in a batch', async () => {
+  test('a call of 64 levels is within the limit, also in a batch', async () => {
     const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
     const body = (levels: number) => ({
       ...call,
@@ -238,7 +238,7 @@ test('only the first 100 fields of a query are read', async () => {
   expect(await ask(100)).toMatchObject({ status: 401 })
 })
 
-describe('what comes of a small body is bounded', () => {
+describe('the cost of a small body is bounded', () => {
   test('gzip that inflates to more than a hundred times its size', async () => {
     const ingest = fakeIngest()
     const spaces = (bytes: number) =>
@@ -248,7 +248,7 @@ describe('what comes of a small body is bounded', () => {
     expect((await post(ingest, '/v1/batch', spaces(600_000), gzip)).json().code).toBe('inflates_too_much')
   })
 
-  test('the list of rejected calls, which says how many more there are', async () => {
+  test('the list of rejected calls, with the number left out', async () => {
     const small = (await post(fakeIngest(), '/v1/batch', { batch: Array(2_500).fill(1) })).json()
     expect(small.rejected).toHaveLength(100)
     expect(small).toMatchObject({ success: true, rejectedUnlisted: 2_400 })
@@ -271,7 +271,7 @@ describe('what comes of a small body is bounded', () => {
 describe('a source with a byte rate', () => {
   const rateLimit = { perSecond: 1e6, burst: 1e6, bytesPerSecond: 2_048 }
 
-  test('pays for what its calls take in Kafka, ten seconds at once', async () => {
+  test('pays for the bytes of its calls in Kafka, with a burst of ten seconds', async () => {
     const time = { ms: 0 }
     const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]
     const ingest = fakeIngest({ sources, clock: () => time.ms })

@@ -30,7 +30,7 @@ function remembering(reader: Partial<DuplicatesOptions['reader']>) {
   return { loads, of, watch, mayRoute: () => of(0) !== undefined }
 }
 
-test('a partition waits until its ids are loaded, however often that fails before', async () => {
+test('a partition waits until its ids are loaded, however often loading fails', async () => {
   const bounds = vi
     .fn(async () => new Map())
     .mockImplementationOnce(away)
@@ -45,7 +45,7 @@ test('a partition waits until its ids are loaded, however often that fails befor
   expect(loads).toEqual(['loaded'])
 })
 
-test('of a partition that is lost before the next try nothing more is asked, so no rejection ends the process', async () => {
+test('loading stops for a partition lost before the next try, so no rejection ends the process', async () => {
   const bounds = vi.fn(away)
   const { watch } = remembering({ bounds })
   watch.gained([partition])
@@ -55,7 +55,7 @@ test('of a partition that is lost before the next try nothing more is asked, so 
   expect(bounds).toHaveBeenCalledTimes(1)
 })
 
-test('a partition whose ids cannot be read goes on after 2 s, and is counted as late', async () => {
+test('a partition whose ids cannot be read continues after 2 s, and counts as late', async () => {
   const { loads, watch, mayRoute } = remembering({ read: never })
   watch.gained([partition])
   await vi.advanceTimersByTimeAsync(1_999)
@@ -65,7 +65,7 @@ test('a partition whose ids cannot be read goes on after 2 s, and is counted as 
   expect(loads).toEqual(['late'])
 })
 
-test('a partition that is lost meanwhile is not routed; when it comes back it waits again', async () => {
+test('a partition lost meanwhile is not routed; when it returns it waits again', async () => {
   const { loads, watch, mayRoute } = remembering({ read: never })
   watch.gained([partition])
   await vi.advanceTimersByTimeAsync(1_000)
@@ -78,7 +78,7 @@ test('a partition that is lost meanwhile is not routed; when it comes back it wa
   expect(loads).toEqual([])
 })
 
-test('an event that Kafka has lost is no duplicate when it is sent again', async () => {
+test('an event that Kafka has lost is not a duplicate when it is sent again', async () => {
   const kept = { high: 1, low: 1, offset: 20, time: 0 }
   const lost = { high: 1, low: 2, offset: 40, time: 0 }
   const { of, watch } = remembering({

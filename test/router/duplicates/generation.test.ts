@@ -4,7 +4,7 @@ import { createGeneration, isBefore, MAX_IDS } from '../../../router/duplicates/
 /** The n-th of many well-spread hashes, without the price of SHA-256. */
 const spread = (n: number) => ({ high: Math.imul(n, 0x9e3779b1) >>> 0, low: Math.imul(n, 0x85ebca77) >>> 0 })
 
-test('two of a million ids stay within 32 MB, also while one of them grows, and all are found with their offsets', () => {
+test('two generations of a million ids stay within 32 MB, even while one grows, and all are found with their offsets', () => {
   const generation = createGeneration()
   let refused = 0
   for (let n = 1; n <= MAX_IDS; n++) if (!generation.put(spread(n), n)) refused += 1
@@ -45,14 +45,14 @@ test.each(Object.entries(picked))('400,000 ids %s fill no segment early', (_what
   expect(generation.find(of(1))).toBe(1)
 })
 
-test('of two offsets of one id the lower stays', () => {
+test('of two offsets of one id the lower is kept', () => {
   const generation = createGeneration()
   for (const offset of [7, 5, 9]) generation.put(spread(1), offset)
   expect(generation.find(spread(1))).toBe(5)
   expect(generation.size()).toBe(1)
 })
 
-test('offsets are compared across the end of 32 bits', () => {
+test('offsets are compared across the 32-bit boundary', () => {
   expect(isBefore(2 ** 32 - 1, 2 ** 32 + 3)).toBe(true)
   expect(isBefore(2, 2 ** 32 - 1)).toBe(false)
   expect(isBefore(5, 5)).toBe(false)

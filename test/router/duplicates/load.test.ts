@@ -44,7 +44,7 @@ async function loaded(
 const isKnown = (window: Window, id: number, time: number) =>
   !window.admit({ high: 1, low: id + 1, offset: 1_000_000, time })
 
-test('all of the window before the newest id is recalled and nothing older, in ever larger steps from the end', async () => {
+test('recalls all ids of the window before the newest id and none older, backwards in growing steps', async () => {
   const { window, reads } = await loaded(topic(50_000, 10))
   expect(window.size()).toBe(windowMs + 1)
   expect(isKnown(window, 48_999, 49_999)).toBe(true)
@@ -60,7 +60,7 @@ test('all of the window before the newest id is recalled and nothing older, in e
   ])
 })
 
-test('one record of many days gives what is in the window of its end', async () => {
+test('of one record that spans many days only the window before its end is recalled', async () => {
   const { window } = await loaded(topic(5_000, 50).slice(-1))
   expect(window.size()).toBe(50)
   const days = [0, DAY].map((time, id): Entry => ({ high: 1, low: id + 1, offset: id, time }))
@@ -69,7 +69,7 @@ test('one record of many days gives what is in the window of its end', async () 
   expect(isKnown(sparse.window, 0, DAY + 1)).toBe(false)
 })
 
-test('of more than fits the newest are recalled', async () => {
+test('if not all fit, the newest are recalled', async () => {
   const { window } = await loaded(topic(900, 1), { maxIds: 20 })
   expect(window.size()).toBe(20)
   expect(isKnown(window, 899, 899)).toBe(true)
@@ -77,7 +77,7 @@ test('of more than fits the newest are recalled', async () => {
   expect(isKnown(window, 879, 899)).toBe(false)
 })
 
-test('a time to come makes nothing too old and nothing read in vain, wherever it is', async () => {
+test('a future time makes nothing too old and no read useless, wherever it is', async () => {
   const now = 50_000
   const future = (id: number): Entry => ({ high: 1, low: id + 1, offset: id, time: now + DAY })
   const records = topic(50_000, 10)
@@ -92,12 +92,12 @@ test('a time to come makes nothing too old and nothing read in vain, wherever it
   expect(reads.length).toBeLessThanOrEqual(without.reads.length + 1)
 })
 
-test('a clock that is behind all of them recalls them all', async () => {
+test('a clock behind all of them recalls all', async () => {
   const { window } = await loaded(topic(300, 10), { now: -DAY })
   expect(window.size()).toBe(300)
 })
 
-test('records that are gone or unreadable are skipped', async () => {
+test('deleted or unreadable records are skipped', async () => {
   const records: (Buffer | null)[] = topic(300, 10)
   records[29] = Buffer.from('no such thing')
   records[15] = null
@@ -111,7 +111,7 @@ test('an empty topic is loaded at once', async () => {
   expect(reads).toEqual([])
 })
 
-test('no more is read when the partition has gone', async () => {
+test('reading stops when the partition is lost', async () => {
   const { reads } = await loaded(topic(5_000, 10), { steps: 2 })
   expect(reads).toHaveLength(2)
 })

@@ -8,11 +8,11 @@ const entries = array(
   { maxLength: MAX_ENTRIES, size: 'max' },
 )
 
-test('what is packed is unpacked, in its order', () => {
+test('packed entries are unpacked in order', () => {
   assert(property(entries, (given) => void expect(unpack(pack(given))).toEqual(given)))
 })
 
-test('a full record of neighbours takes ten or eleven bytes each', () => {
+test('entries of a full record take ten or eleven bytes each', () => {
   const neighbours = Array.from({ length: MAX_ENTRIES }, (_, index) => ({
     high: 2 ** 32 - 1,
     low: 2 ** 32 - 1,
@@ -22,7 +22,7 @@ test('a full record of neighbours takes ten or eleven bytes each', () => {
   expect(pack(neighbours).length).toBeLessThanOrEqual(MAX_ENTRIES * 11 + 16)
 })
 
-test('bytes of anything else are refused or read, never an error or an endless loop', () => {
+test('arbitrary bytes are refused or read, without an error or an endless loop', () => {
   assert(
     property(uint8Array({ maxLength: 200 }), (bytes) => {
       const read = unpack(Buffer.from([1, ...bytes]))

@@ -41,7 +41,7 @@ test('an id waits for its record', async () => {
   expect([outcomes, writer.unwritten]).toEqual([['acked'], []])
 })
 
-test('two seconds at most, and what follows does not wait until a record is written again', async () => {
+test('for two seconds at most, and later ones do not wait until a record is written again', async () => {
   const writer = aWriter()
   const [one, two] = [writer.remember(), writer.remember()]
   await vi.advanceTimersByTimeAsync(2_000)
@@ -57,7 +57,7 @@ test('two seconds at most, and what follows does not wait until a record is writ
   expect(last).toEqual([])
 })
 
-test('the time in which its deliveries are not written does not count', async () => {
+test('the time until its deliveries are written does not count', async () => {
   const writer = aWriter()
   const written = writer.write()
   await vi.advanceTimersByTimeAsync(60_000)

@@ -61,7 +61,7 @@ test('an id is a duplicate within the window, may be one up to twice that, and n
   )
 })
 
-test('the second of two is a duplicate right behind the first, and at the end of the window', () => {
+test('a repeated event is a duplicate immediately and up to the end of the window', () => {
   const window = createWindow({ windowMs })
   expect(window.admit(entry(1, 10))).toBe(true)
   expect(window.admit(entry(1, 11))).toBe(false)
@@ -70,20 +70,20 @@ test('the second of two is a duplicate right behind the first, and at the end of
   expect(window.admit(entry(1, 14, 2 * windowMs))).toBe(false)
 })
 
-test('an id is forgotten after twice the window, however quiet the partition was', () => {
+test('an id is forgotten after twice the window, even on a quiet partition', () => {
   const window = createWindow({ windowMs })
   window.admit(entry(1, 10))
   expect(window.admit(entry(1, 11, 2 * windowMs + 1))).toBe(true)
 })
 
-test('an id that is routed again and again is no further id', () => {
+test('a repeated id takes no further space', () => {
   const window = createWindow({ windowMs, maxIds })
   window.admit(entry(1, 10))
   for (let again = 0; again < 3 * maxIds; again++) expect(window.admit(entry(2, 11))).toBe(true)
   expect(window.admit(entry(1, 12))).toBe(false)
 })
 
-test('an event that is routed again is not a duplicate of itself, and the one behind it still is', () => {
+test('a re-routed event is not a duplicate of itself, and a later one still is', () => {
   const window = createWindow({ windowMs })
   window.recall(entry(1, 10))
   expect(window.admit(entry(1, 10))).toBe(true)
@@ -92,14 +92,14 @@ test('an event that is routed again is not a duplicate of itself, and the one be
   expect(window.admit(entry(1, 20))).toBe(false)
 })
 
-test('what was remembered of the later of two never hides the earlier', () => {
+test('remembering the later of two events never hides the earlier one', () => {
   const window = createWindow({ windowMs })
   window.recall(entry(1, 20))
   expect(window.admit(entry(1, 10))).toBe(true)
   expect(window.admit(entry(1, 20))).toBe(false)
 })
 
-test('an event behind maxIds others is still known, and not behind twice as many', () => {
+test('an id is known after maxIds further ids, and not after twice as many', () => {
   const window = createWindow({ windowMs, maxIds })
   window.admit(entry(1, 1))
   for (let id = 2; id <= maxIds; id++) window.admit(entry(id, id))
@@ -108,7 +108,7 @@ test('an event behind maxIds others is still known, and not behind twice as many
   expect(window.admit(entry(1, 1_000))).toBe(true)
 })
 
-test('an event whose clock is behind makes nothing forgotten', () => {
+test('an event with a slow clock makes the window forget nothing', () => {
   const window = createWindow({ windowMs, maxIds: 2 })
   window.admit(entry(1, 10, 5_000))
   window.admit(entry(2, 11, 5_000))
@@ -116,7 +116,7 @@ test('an event whose clock is behind makes nothing forgotten', () => {
   expect(window.admit(entry(2, 13, 5_001))).toBe(false)
 })
 
-test('what is recalled late is known from then on, until it is too old', () => {
+test('an id recalled late is known from then on, until it is too old', () => {
   const window = createWindow({ windowMs })
   expect(window.admit(entry(1, 20, 500))).toBe(true)
   window.recall(entry(2, 10, 100))
@@ -128,7 +128,7 @@ test('what is recalled late is known from then on, until it is too old', () => {
   expect(window.room()).toBe(0)
 })
 
-test('no more is recalled than there is room for', () => {
+test('no more ids are recalled than fit', () => {
   const window = createWindow({ windowMs, maxIds })
   for (let id = 1; id <= maxIds + 5; id++) window.recall(entry(id, id))
   expect(window.size()).toBe(maxIds)
