@@ -37,7 +37,7 @@ export async function answerOps(
 
 let collecting: Promise<string> | undefined
 
-/** Collects once for all concurrent requests, as it takes up to 4 ms. */
+/** Collecting takes up to 4 ms, so concurrent requests share it. */
 function collected(): Promise<string> {
   collecting ??= registry.metrics().finally(() => {
     collecting = undefined
@@ -49,7 +49,7 @@ function collected(): Promise<string> {
 const CONNECTIONS = 200
 const WAITING = 4
 
-/** The door for operators of a process that serves nothing else. @returns the port that it listens on. */
+/** Serves `answerOps`, for a process without another server. @returns the port that it listens on. */
 export async function serveOps(options: {
   host: string
   port: number

@@ -35,7 +35,7 @@ export function createRecent(maxBytesOfAll = MAX_BYTES_OF_ALL): Recent {
 
 const bytesOf = ({ value }: RawCall) => OVERHEAD + value.length
 
-/** Not decoded. `value` is a copy. */
+/** Undecoded. `value` is a copy, because a slice would keep its whole fetch in memory. */
 export type RawCall = {
   sourceId: string
   topic: typeof EVENTS | typeof REJECTED

@@ -28,11 +28,11 @@ export type ReplayParts = {
   onFatal: (error: Error) => void
 }
 
-const LOOK_MS = 250
+const POLL_MS = 250
 const NOTE_MS = 2_000
-/** How late a paused partition resumes. */
+/** How long a paused partition may take to resume, in ms. */
 const WAIT_MS = 25
-/** Burst: covers a pause and that delay, otherwise the replay would be slower than requested. */
+/** Burst, in ms of the rate. It covers a pause and that delay, or the replay would be slower than requested. */
 const AT_ONCE_MS = 250
 
 /**
@@ -129,7 +129,7 @@ async function readThrough(
   while (isOwned()) {
     const cause = blockingCause(replay, parts)
     if (cause || (await group.isThrough())) return cause
-    await sleep(LOOK_MS)
+    await sleep(POLL_MS)
     if (performance.now() - notedAt < NOTE_MS) continue
     notedAt = performance.now()
     await storeProgress({ ...replay, ...counts }, parts)
