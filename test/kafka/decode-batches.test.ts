@@ -182,7 +182,7 @@ describe('a batch that cannot be decoded', () => {
     },
   )
 
-  test('is also one with more records than memory should hold', async () => {
+  test('can also be one with more records than memory should hold', async () => {
     const batch = aBatch({ codec: [1, (of) => gzipSync(of)] })
     batch.writeInt32BE(2_000_000, 57)
     batch.writeInt32BE(1_999_999, 23)

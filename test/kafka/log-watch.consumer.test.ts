@@ -114,7 +114,7 @@ function aSecondLater(): void {
   laterMs += 1_001
 }
 
-test('records read during a look count: they may be behind the cut', async () => {
+test('records read during a comparison count: they may be after the cut', async () => {
   const { state, watch, faults, seeks, fetch } = world()
   await fetch()
   expect(watch.known('work', 0)?.epoch).toBe(5)
@@ -222,7 +222,7 @@ test('a record that has to be read again and was removed meanwhile is reported, 
   expect(seeks).toEqual(['120'])
 })
 
-test('a reader that a join has put before the log goes on at its first unread record', async () => {
+test('a reader that a join has moved before the log continues at its first unread record', async () => {
   const { state, faults, seeks, fetch, outOfRange } = world()
   Object.assign(state, { place: { offset: 480, again: 300 }, low: 120 })
   await fetch()

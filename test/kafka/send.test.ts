@@ -59,7 +59,7 @@ test.each([
   expect(outcomes).toEqual([outcome])
 })
 
-test('an acknowledged offset that was given before means that the log has lost everything from there on', () => {
+test('an offset that is acknowledged again means that the log has lost everything from there on', () => {
   const told: object[] = []
   const notice = createLossDetector((fault) => void told.push(fault))
   const acked = (partition: number, base: number, count: number) =>

@@ -56,7 +56,7 @@ async function listener(
   return { port: (server.address() as AddressInfo).port, connections: () => sockets.length }
 }
 
-test.concurrent('a broker that does not answer in time is taken for gone, by all that wait for it', async (context) => {
+test.concurrent('a broker that does not answer in time counts as gone for all requests', async (context) => {
   const { port } = await silent(context)
   const connection = new Connection({ ...settings, host: '127.0.0.1', port })
   await connection.connect()
@@ -87,7 +87,7 @@ test.concurrent('a client whose first broker is silent asks the next one', async
   expect([first.connections(), second.connections()]).toEqual([1, 1])
 })
 
-test.concurrent('one that does not even say that it is there is given up long before the time of its request', async (context) => {
+test.concurrent('a broker that does not answer a probe is given up long before its request times out', async (context) => {
   const { port } = await silent(context)
   const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
   await connection.connect()
@@ -118,7 +118,7 @@ for (const [what, meet] of [
     await connection.disconnect()
   })
 
-test.concurrent('one that answers meanwhile on this connection, and to no new one, may take its time', async (context) => {
+test.concurrent('a broker that answers on this connection but accepts no new one may take its time', async (context) => {
   let slow: Socket | undefined
   const { port, connections } = await listener(context, (sockets) => {
     slow = sockets[0]
@@ -140,7 +140,7 @@ test.concurrent('one that answers meanwhile on this connection, and to no new on
   await connection.disconnect()
 })
 
-test.concurrent('one that answers here while others wait for long may take its time, whenever each of them asks', async (context) => {
+test.concurrent('a broker that answers other requests may take its time, whenever each request asks', async (context) => {
   let slow: Socket | undefined
   const { port, connections } = await listener(context, (sockets) => {
     slow = sockets[0]

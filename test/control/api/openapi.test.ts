@@ -64,12 +64,12 @@ test('is OpenAPI 3.1, and open to anyone', async () => {
   expect(document.openapi).toMatch(/^3\.1\./)
 })
 
-test('has every path that there is, and no other', async () => {
+test('has exactly the paths that exist', async () => {
   const { app } = api()
   expect((await routed(app)).sort()).toEqual([...Object.keys((await served()).paths), ...BESIDE].sort())
 })
 
-test('has every method that a path takes, and no other', async () => {
+test('has exactly the methods that a path supports', async () => {
   const { app, ask } = api()
   const document = await served()
   for (const [path, methods] of Object.entries(document.paths)) {
@@ -109,7 +109,7 @@ test('names every operation differently', async () => {
   expect(ids).toContain('put_sources_id')
 })
 
-test('a field that is required, limited or made by default is described so', async () => {
+test('required fields, limits and defaults are described', async () => {
   const { components, paths } = await served()
   expect(components.schemas.NewDestination).toMatchObject({
     required: ['name', 'webhooks'],
@@ -132,7 +132,7 @@ test('a field that is required, limited or made by default is described so', asy
   )
 })
 
-test('a URL that the API takes is one by the description too, though it is none by RFC 3986', async () => {
+test('a URL that the API accepts matches the description too, even if it violates RFC 3986', async () => {
   const { ask, app } = api()
   const webhooks = [{ url: 'https://b.example/{x}|{y}?q=[1]' }, { url: 'HTTPS://ünï.example/ä b' }]
   // whose answer is held against the description
@@ -163,7 +163,7 @@ type Described = {
   anyOf?: Described[]
 }
 
-test('says of settings what their shapes alone do not', async () => {
+test('describes rules of settings that JSON Schema cannot express', async () => {
   const { components } = await served()
   const described = Object.entries(components.schemas)
     .flatMap(([name, schema]) => propertiesOf(name, schema))
@@ -191,7 +191,7 @@ test('says of settings what their shapes alone do not', async () => {
   )
 })
 
-describe('the tests of all paths go by it: an answer is at fault', () => {
+describe('the tests of all paths use it: they reject a response', () => {
   const source = '/api/sources/shop'
   const answer = async (url: string) => {
     const { app } = api({ sources: [shop] })
@@ -199,12 +199,12 @@ describe('the tests of all paths go by it: an answer is at fault', () => {
     return { app, method: 'GET', url, status: given.statusCode, headers: given.headers, text: given.body }
   }
 
-  test('of a status that is not described', async () => {
+  test('with a status that is not described', async () => {
     const { app, ...given } = await answer(source)
     await expect(expectDescribed(app, { ...given, status: 418 })).rejects.toThrow('418')
   })
 
-  test('with a field that is not described, or without one that is', async () => {
+  test('with an undescribed field, or without a described one', async () => {
     const { app, text, ...rest } = await answer(source)
     const { name: _, ...fields } = JSON.parse(text)
     for (const body of [fields, { ...JSON.parse(text), colour: 'red' }])
@@ -220,7 +220,7 @@ describe('the tests of all paths go by it: an answer is at fault', () => {
     await expect(expectDescribed(app, { ...refused, text })).rejects.toThrow('not as described')
   })
 
-  test('without a header that clients go by', async () => {
+  test('without a header that clients rely on', async () => {
     const { app, headers, ...rest } = await answer(source)
     const { etag: _, ...others } = headers
     await expect(expectDescribed(app, { ...rest, headers: others })).rejects.toThrow('etag')

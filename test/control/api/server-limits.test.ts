@@ -22,7 +22,7 @@ const listening = (limits: Partial<typeof SERVER_LIMITS>) => listen(bounded(limi
 const posting = (length: number) =>
   head('POST /api/session HTTP/1.1', { 'Content-Type': 'application/json', 'Content-Length': String(length) })
 
-test('many who begin to sign in and never end are all answered and let go', async () => {
+test('many clients that never finish signing in are all answered and disconnected', async () => {
   const open = await listening({ requestMs: 300 })
   const sockets = Array.from({ length: 400 }, () => open(`${posting(4_000)}${'x'.repeat(3_994)}`))
   const answers = await Promise.all(sockets.map(text))
@@ -30,13 +30,13 @@ test('many who begin to sign in and never end are all answered and let go', asyn
   expect(answers[0]).toContain('"code":"request_timeout"')
 })
 
-test('so are those who do not even end their headers', async () => {
+test('clients that never finish their headers are answered and disconnected too', async () => {
   const open = await listening({ headersMs: 200 })
   const sockets = Array.from({ length: 50 }, () => open('POST /api/session HTTP/1.1\r\nHost: sluice\r\n'))
   for (const answer of await Promise.all(sockets.map(text))) expect(answer).toMatch(/^HTTP\/1.1 408 /)
 })
 
-test('who announces more than a token has is answered before sending it', async () => {
+test('a sign-in larger than a token is answered before its body is sent', async () => {
   const open = await listening({})
   const socket = open(posting(1024 * 1024))
   const [chunk] = await once(socket, 'data')
@@ -52,7 +52,7 @@ test('a rejected client that keeps sending is disconnected', async () => {
   await once(socket, 'close')
 })
 
-describe('an upload of one who has the token', () => {
+describe('an upload of an authenticated client', () => {
   /** With less of a body than it announces. */
   const putting = (path: string) =>
     head(`PUT ${path} HTTP/1.1`, {
@@ -71,7 +71,7 @@ describe('an upload of one who has the token', () => {
     expect([isOver, upload.readyState]).toEqual([false, 'open'])
   })
 
-  test('may not take for ever', async () => {
+  test('may not take forever', async () => {
     const open = await listening({ headersMs: 650, requestMs: 100, uploadMs: 700 })
     const began = performance.now()
     expect(await text(open(putting('/api/traits/score/values')))).toMatch(/^HTTP\/1.1 408 /)
@@ -79,7 +79,7 @@ describe('an upload of one who has the token', () => {
   })
 })
 
-test('a connection above the limit is closed at once, and one is taken again when another has ended', async () => {
+test('a connection above the limit is closed at once, and the next is accepted once another ends', async () => {
   const open = await listening({ connections: 3 })
   const held = [open(''), open(''), open('')]
   await Promise.all(held.map((socket) => once(socket, 'connect')))
@@ -201,7 +201,7 @@ test.each<[string, Record<string, string>, Buffer]>([
   },
 )
 
-test('its rest is not read for ever', async () => {
+test('the rest of an answered body is not read forever', async () => {
   const { open } = await refusing({ requestMs: 200 })
   const socket = open(`${chunked}${CHUNK}`)
   const [chunk] = await once(socket, 'data')
@@ -212,7 +212,7 @@ test('its rest is not read for ever', async () => {
   await until(() => socket.closed)
 })
 
-test('what has ended in time has no bearing on what comes later on the connection', async () => {
+test('a finished body does not affect later requests on the connection', async () => {
   const { open } = await refusing({ requestMs: 60_000 })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -225,7 +225,7 @@ test('what has ended in time has no bearing on what comes later on the connectio
   }
 })
 
-test('who has ended a body, and asked for more, is answered before the process ends', async () => {
+test('a further request on a connection is answered before the process ends', async () => {
   const { promise: answering, resolve: answer } = Promise.withResolvers<void>()
   const { app, open } = await refusing({ requestMs: NEVER_MS }, { next: answering })
   const socket = open(`${chunked}${CHUNK}`)
@@ -240,7 +240,7 @@ test('who has ended a body, and asked for more, is answered before the process e
   await closed
 })
 
-test('a connection that is gone is not waited for', async () => {
+test('a closed connection is not waited for', async () => {
   const { app, open } = await refusing({ requestMs: 60_000 })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -35,7 +35,7 @@ const fate = (known: Partial<Known>, of = event) =>
     ladder,
   )
 
-describe('whether it is routed', () => {
+describe('routing', () => {
   test.each<[string, Partial<Known>, Parameters<typeof anEvent>[0], string | null]>([
     ['to a destination that takes it', {}, {}, null],
     ['not where it is turned off', { destination: aDestination({ enabled: false }) }, {}, 'disabled'],
@@ -48,7 +48,7 @@ describe('whether it is routed', () => {
   })
 })
 
-describe('what became of it', () => {
+describe('delivery state', () => {
   test.each<[string, Partial<Known>, object]>([
     ['nothing yet', {}, { state: 'waiting', nextAttemptAt: null }],
     ['from before what is known', { knownSince: 1_001 }, { state: 'unknown' }],

@@ -8,7 +8,7 @@ function curveOf(points: readonly [offset: number, at: number][]) {
   return curve
 }
 
-describe('when a record came is read off the looks at the end of its partition', () => {
+describe('the time of a record follows from observations of the end of its partition', () => {
   test.each<[what: string, points: [number, number][], offset: number, expected: number | undefined]>([
     [
       'between two looks: as if they had come at even distances',
@@ -93,7 +93,7 @@ describe('when a record came is read off the looks at the end of its partition',
   })
 })
 
-test('a topic that was made anew has nothing of the old one', () => {
+test('a recreated topic has no points of the old one', () => {
   const curve = curveOf([
     [0, 0],
     [100, 2_000],
@@ -103,7 +103,7 @@ test('a topic that was made anew has nothing of the old one', () => {
   expect([curve.timeOf(1), curve.timeOf(50), curve.timeOf(5)]).toEqual([undefined, undefined, 5_000])
 })
 
-test('after the clock was set back nothing is said by the time before', () => {
+test('after the clock was set back, older points are void', () => {
   const curve = curveOf([
     [0, 100_000],
     [100, 102_000],
@@ -113,7 +113,7 @@ test('after the clock was set back nothing is said by the time before', () => {
   expect([curve.timeOf(50), curve.timeOf(115)]).toEqual([undefined, 51_100])
 })
 
-test('a second look at the same moment changes nothing', () => {
+test('a second observation at the same time changes nothing', () => {
   expect(
     curveOf([
       [0, 0],
@@ -149,7 +149,7 @@ const steps = fc
     ),
   )
 
-test('however it grew, a time is wrong by at most one look, or an eighth of how long ago it was', () => {
+test('whatever the growth, a time is off by at most one observation or an eighth of its age', () => {
   fc.assert(
     fc.property(steps, fc.nat(), (each, seed) => {
       const { points, at } = growth(each)
@@ -170,14 +170,14 @@ test('however it grew, a time is wrong by at most one look, or an eighth of how 
   )
 })
 
-test('a quiet day takes nothing from what is known of the time before it', () => {
+test('a quiet day does not drop points from before it', () => {
   const curve = createCurve()
   for (let observe = 0; observe <= 100; observe++) curve.add({ offset: observe, at: observe * EVERY_MS })
   for (let observe = 101; observe <= 40_000; observe++) curve.add({ offset: 100, at: observe * EVERY_MS })
   expect([curve.timeOf(50), curve.size()]).toEqual([50.5 * EVERY_MS, 102])
 })
 
-test('a week of looks is held in few points, and still says when', () => {
+test('a week of observations takes few points and stays accurate', () => {
   const curve = createCurve()
   const week = (7 * 24 * 3_600_000) / EVERY_MS
   for (let observe = 0; observe <= week; observe++) curve.add({ offset: observe * 3, at: observe * EVERY_MS })

@@ -61,7 +61,7 @@ test('nothing is reported before the first observation, then its result', async 
   expect([lag.isLoaded(), lag.latest()?.items]).toMatchObject([true, [{ group: 'router', end: 10, lag: 10 }]])
 })
 
-test('the first look says how long that has waited which was there before', async () => {
+test('the first observation knows the age of records that came before it', async () => {
   const { lag } = followed()
   await lag.loaded
   const seconds = lag.latest()?.items[0]?.lagSeconds
@@ -69,7 +69,7 @@ test('the first look says how long that has waited which was there before', asyn
   expect(seconds).toBeLessThan(30)
 })
 
-test('one look after the other, not more often than told, and each is shown', async () => {
+test('observations run one after the other, at most once per interval, and each is reported', async () => {
   const began = performance.now()
   const { lag, observations, status } = followed()
   await lag.loaded
@@ -81,7 +81,7 @@ test('one look after the other, not more often than told, and each is shown', as
   expect(status()).toBe('stop')
 })
 
-test('a look that takes long is waited for: there are never two at once', async () => {
+test('the next observation waits for a slow one: two never overlap', async () => {
   let answer = Promise.withResolvers<Partial<Bounds>>()
   const { observations, most } = followed(() => answer.promise)
   await until(() => observations() === 1)
@@ -160,7 +160,7 @@ test('once closed, it observes no more, holds no connection, and reports no fail
   expect([observations(), open(), failures]).toEqual([1, 0, []])
 })
 
-test('closed between two looks it holds no connection either', async () => {
+test('once closed between two observations, it holds no connection', async () => {
   const { lag, open } = followed()
   await lag.loaded
   expect(open()).toBe(1)

@@ -107,7 +107,7 @@ describe(`by the last ${OBSERVATIONS} looks:`, () => {
   })
 })
 
-describe('by fewer looks than are needed', () => {
+describe('with too few observations', () => {
   const short: [string, Row, Status][] = [
     ['falling behind is not yet told', { at: [10, 20, 30, 40], behind: [1, 2, 3, 4] }, 'ok'],
     ['standing still is not yet told', { at: [10, 10, 10, 10], behind: [1, 2, 3, 4] }, 'ok'],
