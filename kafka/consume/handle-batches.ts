@@ -18,7 +18,6 @@ export type HandleOptions<T> = {
   onFatal: (error: Error) => void
   onParked?: () => void
   tracer?: Pick<Tracer, 'process'> | undefined
-  /** Attributes of its span. */
   describe?: (value: T) => Attributes
 }
 

@@ -82,7 +82,6 @@ export class Pauses {
     if (held.owned && !this.closed) this.tellConsumer('resume', held)
   }
 
-  /** From here on nothing is resumed. */
   close(partitions: Iterable<Pausable>): void {
     this.closed = true
     for (const held of partitions) {

@@ -31,7 +31,7 @@ export type ProduceOptions = {
 export type Producer = {
   /** Resolves when all in-sync replicas have every record, or when that has failed. Never rejects. */
   produce(records: readonly OutRecord[], options?: ProduceOptions): Promise<Produced>
-  /** For a list of at least one record. */
+  /** The list must not be empty. */
   produceList(list: RecordList, options?: ProduceOptions): Promise<Produced>
   isFull(): boolean
   queuedBytes(): number

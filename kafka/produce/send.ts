@@ -196,7 +196,6 @@ const SIZE_FAULTS = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 const RECORD_FAULTS = new Set([...SIZE_FAULTS, 'INVALID_RECORD', 'CORRUPT_MESSAGE'])
 const CLOCK_FAULTS = new Set(['INVALID_TIMESTAMP'])
 
-/** Whether the broker would refuse the same record again. */
 export const isRecordFault = (error: unknown): boolean => isType(RECORD_FAULTS, error)
 
 /** Whether a record exceeds its topic's `max.message.bytes`. */

@@ -77,7 +77,6 @@ function writeString(into: Buffer, start: number, text: string | null | undefine
   return at + into.write(text, at)
 }
 
-/** The records of one partition in one request. */
 export type RecordBatch = {
   /** Without timestamps of their own. */
   messages: readonly Message[]

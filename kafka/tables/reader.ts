@@ -46,7 +46,6 @@ export async function openReader({
 }: {
   connection: Connection
   topic: string
-  /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }): Promise<Reader> {
   const jobs = new Map<number, Job>()

@@ -33,9 +33,7 @@ export type TableOptions = {
   matches?: (key: string) => boolean
   /** Called for each record in order; `undefined`: removed. Must not throw. */
   onChange?: (key: string, value: Buffer | undefined) => void
-  /** Called for batches that cannot be decoded. */
   onSkipped?: (fault: BatchFault) => void
-  /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }
 

@@ -41,7 +41,6 @@ export type TailOptions = {
    * they keep the whole fetch in memory.
    */
   onRecord: (record: TailRecord) => void
-  /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }
 

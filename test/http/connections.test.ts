@@ -82,7 +82,7 @@ test('a connection whose request is being answered is not given up', async () =>
   expect(await answers(await dial('127.0.0.3'))).toBe(true)
   expect(await isClosed(idle)).toBe(true)
   await until(() => open.size === 2)
-  // its network has no other left
+  // its network has no other connection left
   expect(await isClosed(await dial('127.0.0.4'))).toBe(true)
   const answered = once(waiting, 'data')
   late[0]?.end('late')

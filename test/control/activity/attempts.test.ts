@@ -139,7 +139,7 @@ function held(maxCount: number, count: number) {
 
 test('by message, all attempts in memory are found, and no dropped ones', () => {
   const { all, ofMessage } = held(25, 1_000)
-  // what waits to be sorted in is held, too, until it is
+  // unsorted records are held too
   const last = new Set(all())
   const byMessage = Array.from({ length: 11 }, (_, index) => [...ofMessage(`m${index}`)]).flat()
   expect(byMessage.length).toBe(25)

@@ -39,7 +39,7 @@ describe('how much of the topic is in memory', () => {
     const extent = createExtent()
     extent.begun([{ topic: 'dead', partition: 0, low: 5, from: 5 }])
     expect(extent.isPartial(firstOffsets(5))).toBe(false)
-    // one that the topic has got since
+    // it was added to the topic later
     expect(extent.isPartial(firstOffsets(5, 0))).toBe(false)
   })
 

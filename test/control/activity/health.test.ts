@@ -111,7 +111,7 @@ test('all destinations are reported at once, with the worst breaker of each', as
   expect((await ask(health, '/api/health', VIEW)).json).toMatchObject({
     items: [
       { destinationId: 'crm', delivered: 1, breaker: 'closed' },
-      // both of its webhooks are at one origin
+      // both of its webhooks have the same origin
       { destinationId: 'erp', retry: 5, breaker: 'open' },
     ],
   })

@@ -7,7 +7,7 @@ import { crm, shop } from '../in-memory.ts'
 
 const XHR = { 'x-requested-with': 'console' }
 
-/** The lines of changes, without what every line has. */
+/** The audit lines, without the fields that every line has. */
 const audited = (lines: readonly string[]) =>
   lines
     .map((line) => JSON.parse(line))
@@ -170,7 +170,7 @@ describe('the difference', () => {
       { '/webhooks/0/url': { from: 'https://a.example/***', to: 'https://b.example/***' } },
     ],
     [
-      'a URL behind its path',
+      'the path of a URL',
       webhook('https://a.example/?token=1'),
       webhook('https://a.example/?token=2'),
       { '/webhooks/0/url': 'changed' },

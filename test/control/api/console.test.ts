@@ -8,7 +8,7 @@ import { api } from '../api.ts'
 const PAGE = '<meta property="csp-nonce" nonce="__SLUICE_NONCE__" /><meta content="__SLUICE_INGEST__" />'
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-/** The API with a console that was built, until the test is over. */
+/** The API with a built console, until the test ends. */
 async function served(ingest: { url: string | undefined; port: number } = { url: undefined, port: 8080 }) {
   const built = await mkdtemp(join(tmpdir(), 'sluice-console-'))
   onTestFinished(() => rm(built, { recursive: true }))
@@ -97,7 +97,7 @@ test.each([
   ['sluice.example', 'http://sluice.example:8080'],
   ['127.0.0.1', 'http://127.0.0.1:8080'],
   ['[::1]', 'http://[::1]:8080'],
-  // it goes into a header of the answer, and into the page
+  // it appears in a header of the response and in the page
   ['evil"; script-src *', 'http://localhost:8080'],
 ])('a page opened at %s finds ingest at %s', (hostname, address) => {
   expect(ingestAddress({ url: undefined, port: 8080 }, hostname)).toBe(address)

@@ -8,11 +8,11 @@ import { ADMIN, api, VIEW } from '../api.ts'
 import { type Document, documentOf, expectDescribed, type Operation } from '../described.ts'
 import { shop } from '../in-memory.ts'
 
-/** For operators, and people's pages. */
+/** Paths for operators, and pages for people. */
 const BESIDE = [
   ...['/livez', '/readyz', '/metrics'],
   ...['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'],
-  // the console; of its /assets/* Fastify prints the end alone
+  // the console; Fastify prints only the end of its /assets/*
   ...['/', '/*', '/licenses'],
 ]
 
@@ -26,10 +26,10 @@ const operations = ({ paths }: Document) =>
       operation,
     })),
   )
-/** A stream has no end: one that is asked for what it has not is refused. */
+/** Streams never end, so their tests send invalid queries, which are refused. */
 const at = (path: string) => path.replace('{id}', 'nothing') + (path.endsWith('/stream') ? '?asked=no' : '')
 
-/** What an operation may be refused with, as `status code`. */
+/** The errors that an operation may return, as `status code`. */
 const refusals = ({ responses }: Operation) =>
   Object.entries(responses).flatMap(([status, response]) =>
     codesOf(response).map((code) => `${status} ${code}`),
@@ -42,7 +42,7 @@ function codesOf({ content }: Operation['responses'][string]): Code[] {
   return allOf?.[1]?.properties?.code.enum ?? []
 }
 
-/** Fastify prints them as a tree, each branch with what its path goes on with. */
+/** Fastify prints routes as a tree; each branch has the rest of its path. */
 async function routed(app: FastifyInstance): Promise<string[]> {
   await app.ready()
   const above: string[] = []
@@ -87,7 +87,7 @@ test('says who may call each operation', async () => {
     const asked = { method, url: at(path) }
     const [nobody, viewer] = [await ask({ ...asked, token: '' }), await ask({ ...asked, token: VIEW })]
     const isOpen = operation.security?.length === 0
-    // signing in without a token is no case of it
+    // does not apply to signing in without a token
     if (path !== '/api/session') expect(nobody.status === 401, `${method} ${path}`).toBe(!isOpen)
     expect(viewer.status === 403, `${method} ${path}`).toBe(refusals(operation).includes('403 read_only'))
   }
@@ -135,7 +135,7 @@ test('required fields, limits and defaults are described', async () => {
 test('a URL that the API accepts matches the description too, even if it violates RFC 3986', async () => {
   const { ask, app } = api()
   const webhooks = [{ url: 'https://b.example/{x}|{y}?q=[1]' }, { url: 'HTTPS://ünï.example/ä b' }]
-  // whose answer is held against the description
+  // its response is checked against the description
   const made = await ask({ method: 'POST', url: '/api/destinations', body: { name: 'B', webhooks } })
   expect(made).toMatchObject({ status: 201, json: { webhooks } })
   const { components } = await documentOf(app)
@@ -146,7 +146,7 @@ test('a URL that the API accepts matches the description too, even if it violate
   expect([isDescribed({ name: 'B', webhooks }), isDescribed.errors]).toEqual([true, null])
 })
 
-/** Every property that a client sends or is answered, as `schema.property`. */
+/** Every property that a client sends or receives, as `schema.property`. */
 function propertiesOf(name: string, schema: Described): [string, Described][] {
   const within = [schema, ...(schema.anyOf ?? []), ...(schema.items ? [schema.items] : [])]
   return within.flatMap(({ properties = {} }) =>
@@ -235,7 +235,7 @@ test('the description is a page that is open to anyone, and loads nothing from a
   expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
   const policy = String(headers['content-security-policy'])
   expect(policy).toContain("default-src 'none'")
-  // what a policy would let in besides
+  // what a policy might also allow
   expect(policy).not.toMatch(/https?:|\*|unsafe/)
   const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url)
   expect(loaded).toContain('/docs/swagger-ui-bundle.js')

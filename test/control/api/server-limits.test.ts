@@ -12,7 +12,7 @@ import { until } from '../../helpers/until.ts'
 import { ADMIN, api } from '../api.ts'
 import { head, listen } from '../wire.ts'
 
-/** The API with these bounds. */
+/** The API with these limits. */
 const bounded = (limits: Partial<typeof SERVER_LIMITS>) =>
   api({}, { limits: { ...SERVER_LIMITS, checkMs: 20, ...limits } }).app
 
@@ -53,7 +53,7 @@ test('a rejected client that keeps sending is disconnected', async () => {
 })
 
 describe('an upload of an authenticated client', () => {
-  /** With less of a body than it announces. */
+  /** Sends less of the body than it announces. */
   const putting = (path: string) =>
     head(`PUT ${path} HTTP/1.1`, {
       Authorization: `Bearer ${ADMIN}`,
@@ -124,7 +124,7 @@ test.each([
   expect(await text(open(sent))).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/)
 })
 
-/** Reads the first piece, and has seen enough. @param answering when it answers. */
+/** Reads only the first chunk. @param answering when it responds. */
 test('requests beyond those that may wait on a connection are dropped', async () => {
   const { app, lines } = api()
   const open = await listen(app)
@@ -156,7 +156,7 @@ const next = (answering: Promise<void>) =>
     },
   })
 
-/** @param when of both requests: at once unless told. */
+/** @param when of both requests; default: at once. */
 async function refusing(
   { requestMs }: { requestMs: number },
   when: { upload?: Promise<void>; next?: Promise<void> } = {},
@@ -171,7 +171,7 @@ async function refusing(
   return { app, open: await listen(app) }
 }
 
-/** Longer than a test may take: what would end by it fails. */
+/** Longer than a test may take, so a test that relies on it fails. */
 const NEVER_MS = 600_000
 
 const chunked = head('PUT / HTTP/1.1', { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' })
@@ -180,7 +180,7 @@ const CHUNK = '7\r\nuser-1\n\r\n'
 const plain = Buffer.alloc(2_000_000, 'user-1\n')
 test.each<[string, Record<string, string>, Buffer]>([
   ['as it is', {}, plain],
-  // of what is random nothing gets smaller
+  // random bytes do not compress
   ['as gzip', { 'Content-Encoding': 'gzip' }, gzipSync(randomBytes(2_000_000))],
   ['so short that it is there whole', {}, plain.subarray(0, 100_000)],
 ])(
@@ -248,7 +248,7 @@ test('a closed connection is not waited for', async () => {
   const socket = open(`${chunked}${CHUNK}`)
   const [connection] = await taken
   await once(socket, 'data')
-  // not `once`: what Node makes of a request that breaks off is an error first
+  // not `once`: for a request that breaks off, Node emits an error first
   const closed = new Promise((resolve) => connection.once('close', resolve))
   socket.destroy()
   await closed

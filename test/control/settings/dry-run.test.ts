@@ -6,7 +6,7 @@ const vips = { id: 'vips', name: 'VIPs', sourceId: 'shop', key: 'vips' }
 const stamps = { version: 1, updatedAt: now, createdAt: now, lastSyncAt: null }
 const records = () => ({ sources: [shop], destinations: [crm], audiences: [{ ...vips, ...stamps }] })
 
-/** Of the API with these settings: what a dry run answers, after which all is as before. */
+/** The response of a dry run against the API with these settings; checks that nothing changed. */
 async function dry(
   asked: { method: string; path: string; body?: object; version?: number; token?: string },
   parts?: Parameters<typeof api>[1],
@@ -69,11 +69,11 @@ describe('a dry run', () => {
   test.each([
     ['another version', { version: 1 }, crm, 412, 'version_mismatch'],
     ['no version', { version: undefined }, crm, 428, 'precondition_required'],
-    ['what is not there', { path: 'destinations/none' }, crm, 404, 'not_found'],
+    ['a missing record', { path: 'destinations/none' }, crm, 404, 'not_found'],
     ['an unknown source', {}, { ...crm, sourceIds: ['none'] }, 400, 'validation_failed'],
     ['a taken id', { method: 'POST', path: 'destinations' }, { ...given, id: 'crm' }, 409, 'id_taken'],
     [
-      'a removal of what is used',
+      'the removal of a record in use',
       { method: 'DELETE', path: 'sources/shop' },
       undefined,
       409,

@@ -125,7 +125,7 @@ describe('an id', () => {
       ['shop', 'a","b'],
       ['shop","a', 'b'],
     ],
-    // no UTF-8 tells these two apart
+    // these two have the same UTF-8 form
     [
       ['shop', '\ud800'],
       ['shop', '\ud801'],

@@ -44,7 +44,7 @@ function aNetwork({ atOnce }: { atOnce: boolean }) {
   return { openPoster, requests, ends, opened, endAll: () => ends.forEach((end) => void end()) }
 }
 
-/** The API with one destination and such a network. */
+/** The API with one destination and this network. */
 function aTestedApi(destination = crm, { atOnce = true } = {}) {
   const network = aNetwork({ atOnce })
   return { ...network, ...api({ destinations: [destination] }, { openPoster: network.openPoster }) }

@@ -64,7 +64,7 @@ describe('the difference', () => {
   const listed = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), fc.constantFrom('1', '2', null))
 
   test.each(['removed', 'stay', 'forgotten'] as const)(
-    'makes of what was there what is listed; the others: %s',
+    'turns the stored values into the listed ones; unlisted users: %s',
     (others) => {
       fc.assert(
         fc.property(users, listed, (before, after) => {

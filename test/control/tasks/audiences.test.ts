@@ -136,7 +136,7 @@ describe('an upload', () => {
     }
     const table = { caughtUp: async () => void memory.settings.audiences.set('vip', vip) }
     const { ask } = api({}, { ...memory, settings: { ...memory.settings, table } })
-    // and then is found to be no list of members
+    // then the body turns out not to list members
     expect(await ask({ ...members, body: ['u1'] })).toMatchObject({ status: 415 })
   })
 

@@ -23,7 +23,7 @@ const within = Date.parse(replay.from)
 
 type Given = { offset?: number; partition?: number; timestamp?: number; dead?: Partial<Delivery> }
 
-/** What one replay makes of records, one after the other. */
+/** What one replay makes of the records, in order. */
 function maker(more: Partial<Replay> = {}) {
   const settings = { destinations: new Map(), suppressedUsers: () => new Set(['hidden']) }
   const make = makeOfDead({ ...replay, ...more }, { settings })

@@ -83,7 +83,7 @@ describe('a replay of some dead letters', () => {
     ['one of another destination', { deliveryIds: ['d4'] }, ['/deliveryIds/0 unknown_delivery']],
     ['none', { deliveryIds: [] }, ['/deliveryIds too_few']],
     ['too many', { deliveryIds: Array(1_001).fill('d1') }, ['/deliveryIds too_many']],
-    ['what is no list', { deliveryIds: 'd1' }, ['/deliveryIds invalid_type']],
+    ['something other than a list', { deliveryIds: 'd1' }, ['/deliveryIds invalid_type']],
     [
       'those of a time and a reason as well',
       { deliveryIds: ['d1'], reason: 'refused', from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },

@@ -22,7 +22,7 @@ type Call = {
   fail(error: unknown): Promise<void>
 }
 
-/** A runner whose tasks end when they are told to; what has been begun is in `calls`. */
+/** A runner whose tasks end on request; `calls` lists those that started. */
 function aRunner(accepted: readonly Task[], more: Partial<SchedulerParts> = {}) {
   const { tasks, known, taskWriter, topic } = tasksInMemory()
   for (const task of accepted) known.apply(taskKey(task), task)
@@ -214,7 +214,7 @@ describe('a task that fails', () => {
 const unread = { reason: 'it is not a JSON object', since: 0, isKept: false }
 const isOwned = () => true
 
-// what can be read of a setting decides before anything else is asked of Kafka
+// unreadable settings decide before any other request to Kafka
 const nothingElse = new Proxy({}, { get: (_, name) => expect.fail(`${String(name)} was asked for`) })
 const withSettings = <T>(settings: object) =>
   new Proxy(nothingElse, { get: (_, name) => (name === 'settings' ? settings : nothingElse) }) as T

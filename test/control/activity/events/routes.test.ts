@@ -74,7 +74,7 @@ test.each([
   ['deliveries', '2026-01-02T03:00:00Z', false],
   ['attempts', '2026-01-02T03:05:00Z', false],
 ])(
-  'what Kafka has lost of %s at %s is told with a call whose delivery is open: %s',
+  'records that Kafka lost of %s at %s are reported with a call whose delivery is open: %s',
   async (topic, at, isTold) => {
     const fault = {
       ...{ at, topic, partition: 0, cause: 'truncated', from: 300, lost: 200, unread: 20 },

@@ -26,7 +26,7 @@ describe('the next attempt is expected', () => {
     ['at no time, when it was cancelled', [at(10, { outcome: 'cancelled', urlIndex: null })], []],
     ['at no time, when it was given up', [1, 2, 3, 4].map((each) => failed(each, each)), []],
     ['by the ladder', [failed(1, 10)], [30_020]],
-    ['at any rung, when it was put off', [failed(1, 10), putOff(2, 50)], [30_050, 600_050]],
+    ['at any rung, if it was deferred', [failed(1, 10), putOff(2, 50)], [30_050, 600_050]],
   ])('%s', (_, attempts, times) => {
     expect(nextAttemptTimes(attempts, 7, ladder)).toEqual(times)
   })
@@ -37,7 +37,7 @@ test('duplicates are merged, oldest first', () => {
   expect(mergeAttempts([two], [one, { ...two }])).toEqual([one, two])
 })
 
-/** A log of one partition, its records written when their attempts had ended. */
+/** A log of one partition. Records are written when their attempts end. */
 function traced(log: readonly Attempt[], more: { maxMs?: number } = {}) {
   const sorted = log.toSorted((a, b) => a.startedAt - b.startedAt)
   const reads: number[] = []

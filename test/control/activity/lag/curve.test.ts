@@ -11,7 +11,7 @@ function curveOf(points: readonly [offset: number, at: number][]) {
 describe('the time of a record follows from observations of the end of its partition', () => {
   test.each<[what: string, points: [number, number][], offset: number, expected: number | undefined]>([
     [
-      'between two looks: as if they had come at even distances',
+      'between two observations: interpolated',
       [
         [100, 0],
         [104, 8_000],
@@ -47,7 +47,7 @@ describe('the time of a record follows from observations of the end of its parti
       1_000,
     ],
     [
-      'after a quiet time: within the look that it came in',
+      'after a quiet time: within the observation that it came in',
       [
         [5, 0],
         [5, 2_000],
@@ -58,7 +58,7 @@ describe('the time of a record follows from observations of the end of its parti
       61_000,
     ],
     [
-      'of several looks the right two',
+      'among several observations, between the right two',
       [
         [0, 0],
         [10, 2_000],
@@ -69,7 +69,7 @@ describe('the time of a record follows from observations of the end of its parti
       3_100,
     ],
     [
-      'before the first look: unknown',
+      'before the first observation: unknown',
       [
         [100, 0],
         [104, 8_000],
@@ -86,8 +86,8 @@ describe('the time of a record follows from observations of the end of its parti
       104,
       undefined,
     ],
-    ['nobody has looked', [], 0, undefined],
-    ['after one look: unknown', [[100, 0]], 99, undefined],
+    ['no observation', [], 0, undefined],
+    ['after one observation: unknown', [[100, 0]], 99, undefined],
   ])('%s', (_, points, offset, expected) => {
     expect(curveOf(points).timeOf(offset)).toBe(expected)
   })
@@ -126,7 +126,7 @@ test('a second observation at the same time changes nothing', () => {
 
 const EVERY_MS = 2_000
 
-/** Of a partition that gets so many records with each look. */
+/** A partition that gets this many records between observations. */
 function growth(steps: readonly number[]): { points: Point[]; at: number } {
   let offset = 0
   const points = steps.map((step, index) => {
@@ -136,7 +136,7 @@ function growth(steps: readonly number[]): { points: Point[]; at: number } {
   return { points, at: (steps.length - 1) * EVERY_MS }
 }
 
-/** A record with each look, but for some looks in which nothing comes, and a few in which very much does. */
+/** Mostly one record per observation, sometimes none, rarely very many. */
 const steps = fc
   .record({
     observations: fc.integer({ min: 2, max: 3_000 }),
@@ -158,7 +158,7 @@ test('whatever the growth, a time is off by at most one observation or an eighth
       const last = points.at(-1)?.offset ?? 0
       fc.pre(last > (points[0]?.offset ?? 0))
       const offset = (points[0]?.offset ?? 0) + (seed % (last - (points[0]?.offset ?? 0)))
-      // it came in between these looks
+      // it came between these observations
       const to = points.findIndex((point) => point.offset > offset)
       const [earliest, latest] = [(to - 1) * EVERY_MS, to * EVERY_MS]
       const slack = Math.max(EVERY_MS, (at - earliest) / 8)

@@ -7,7 +7,7 @@ import { aReading } from '../../lag-in-memory.ts'
 
 const EVERY_MS = 20
 
-/** Ten records, of which none is settled. `answer` stands in for Kafka at each look. @param staleMs longer than any wait here, unless told. */
+/** Ten unsettled records. `answer` replaces Kafka in each observation. @param staleMs default: longer than any wait here. */
 function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), staleMs = 600_000) {
   const failures: unknown[] = []
   let [opened, open, observations, underWay, most] = [0, 0, 0, 0, 0]
@@ -75,7 +75,7 @@ test('observations run one after the other, at most once per interval, and each 
   await lag.loaded
   const first = lag.latest()?.at ?? 0
   await until(() => observations() >= 10)
-  // nine times; the first timer counts from the beginning of this turn, which may have been a while before
+  // nine times: the first timer counts from the start of this turn of the event loop, possibly a while ago
   expect(performance.now() - began).toBeGreaterThan(8 * EVERY_MS)
   expect(lag.latest()?.at).toBeGreaterThan(first)
   expect(status()).toBe('stop')
@@ -105,7 +105,7 @@ test('a failed observation is reported, the next has a new connection, and earli
   const at = lag.latest()?.at ?? 0
   const { promise: next, resolve } = Promise.withResolvers<object>()
   onTestFinished(() => resolve({}))
-  // one look, of three that say what state it is
+  // one of the three observations that decide the status
   answer = async () => {
     answer = () => next
     return {}
@@ -115,7 +115,7 @@ test('a failed observation is reported, the next has a new connection, and earli
   expect(opened()).toBe(1 + failures.length)
 })
 
-/** Kafka, until it is away. */
+/** Kafka, until it fails. */
 function broker() {
   let isAway = false
   return {

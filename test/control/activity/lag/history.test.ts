@@ -8,7 +8,7 @@ import { aLagItem, aReading, aSeen, lagHeld } from '../../lag-in-memory.ts'
 const OBSERVATIONS = 3
 const EVERY_MS = 2_000
 
-/** Looks every two seconds, each at one partition. @returns what is told after each. */
+/** Observes one partition every two seconds. @returns the report after each observation. */
 function told(
   observations: readonly Partial<PartitionOffsets>[],
   history: History = createHistory(OBSERVATIONS),
@@ -42,12 +42,12 @@ describe('lag in records is', () => {
       { lag: 70, committed: null },
     ],
     [
-      'counted from the first that there is, when what was committed is gone',
+      'counted from the first remaining record, if the committed one is gone',
       { low: 30, end: 100, committed: 10 },
       { lag: 70, committed: 10 },
     ],
     [
-      'none when more is committed than there is, as the topic was made anew',
+      'zero if the commit is beyond the end, because the topic was recreated',
       { end: 5, committed: 100 },
       { lag: 0, lagSeconds: 0 },
     ],
@@ -59,7 +59,7 @@ describe('lag in records is', () => {
 
 describe('lag in seconds is', () => {
   test('the age of the oldest unsettled record', () => {
-    // 20 records between the looks at 2 s and 4 s: the 11th came about in the middle
+    // 20 records between the observations at 2 s and 4 s: the 11th came about in the middle
     const item = last([{ end: 90 }, { end: 100 }, { end: 120, committed: 110 }])
     expect(item).toMatchObject({ lag: 10, lagSeconds: 1 })
   })
@@ -112,7 +112,7 @@ describe('a rung', () => {
     expect(items.at(-1)).toMatchObject({ lag: 8, lagSeconds: 0, status: 'ok' })
   })
   test('is late by the time that its oldest record is past due', () => {
-    // record 90 became due between the looks at 2 s and 4 s
+    // record 90 became due between the observations at 2 s and 4 s
     const items = told([
       on({ end: 95, front: 90 }),
       on({ end: 95, front: 90 }),

@@ -16,7 +16,7 @@ type Kafka = {
   at?: (topic: string, time: number) => number
 }
 
-/** `asked`: in the order in which it was asked. */
+/** `asked`: the requests in order. */
 function kafka({ committed = [], owned = {}, bounds = {}, at = () => 0 }: Kafka) {
   const asked: string[] = []
   const offsets: Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'> = {

@@ -77,7 +77,7 @@ test('a request before the first observation waits for it', async () => {
 
 test('metrics have the names of public dashboards, and no series of removed partitions', async () => {
   type Shown = Pick<Report, 'items' | 'ends'>
-  // what a replay is to read of a topic says nothing of how far that goes
+  // the ranges of a replay do not tell where its topic ends
   const ends = [0, 1].map((partition) => ({ topic: 'events', partition, low: 5, end: 120 }))
   let shown: Shown | undefined = { items, ends }
   watchLag({ latest: () => shown && { at: 0, ...shown } })

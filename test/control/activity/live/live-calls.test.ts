@@ -19,7 +19,7 @@ const aRejected = (fields: Partial<Rejected> = {}): Rejected => ({
   ...fields,
 })
 
-/** Whoever watches, as a list of what it was told: `call m1`, `attempt m1 200`. */
+/** A watcher as a list of its messages: `call m1`, `attempt m1 200`. */
 function watcher() {
   const told: string[] = []
   const messages: string[] = []

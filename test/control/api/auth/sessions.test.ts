@@ -17,7 +17,7 @@ const XHR = { 'x-requested-with': 'console' }
 
 type ApiResponse = Awaited<ReturnType<ReturnType<typeof api>['ask']>>
 
-/** What a browser sends from then on. */
+/** The cookie that a browser sends afterwards. */
 const cookieOf = ({ headers }: ApiResponse) => String(headers['set-cookie']).split(';')[0] ?? ''
 
 async function signedIn(ask: ReturnType<typeof api>['ask'], token: string) {
@@ -38,7 +38,7 @@ describe('signing in', () => {
 
   test.each([
     ['by https through a proxy that is trusted: the cookie is for https alone', ['10.0.0.0/8'], true],
-    ['by https, as somebody says who is not trusted', [], false],
+    ['by https, according to an untrusted proxy', [], false],
   ])('%s', async (_, trustProxy, isSecure) => {
     const { ask } = api({}, { trustProxy })
     const headers = { 'x-forwarded-proto': 'https' }

@@ -8,7 +8,7 @@ import {
 } from '../../../../control/api/auth/tokens.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 
-/** Whose a header's token is. */
+/** The role of the token in a header. */
 function headerOf(tokens: Tokens): (header: string | undefined) => string | undefined {
   const authenticate = authenticator(tokens)
   return (header) => {
@@ -98,7 +98,7 @@ describe('after ten wrong tokens from one address', () => {
   })
 })
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only on request. */
 function judging() {
   let now = 0
   const checkToken = createTokenCheck(
@@ -106,7 +106,7 @@ function judging() {
     createWrongTokenLimit(() => now),
     { onWrong: () => {} },
   )
-  /** Seconds that a wrong token from there is told to wait. */
+  /** Retry-After, in seconds, for a wrong token from this address. */
   const wrong = (ip = '203.0.113.7') => {
     const result = checkToken('wrong', ip)
     return typeof result === 'object' ? result.headers?.['retry-after'] : result
