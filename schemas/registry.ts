@@ -40,7 +40,7 @@ export type Registry = SchemaSource & {
   retryMs: number
 }
 
-/** The client has no time limit of its own. */
+/** The client itself has no timeout. */
 const withTimeout = (timeout: number): Middleware => {
   return () => ({ prepareRequest: (next) => next().then((request) => request.enhance({ timeout })) })
 }

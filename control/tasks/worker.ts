@@ -28,8 +28,8 @@ const AT_ONCE = 500
 
 /**
  * Runs pending tasks while this process owns the partition of topic `tasks`; the topic's table says which are
- * pending. The consumer group only decides who owns them: it settles each record at once, so that nothing
- * piles up behind a task that takes hours.
+ * pending. The consumer group only decides who owns them. It settles each record at once, so that a task that takes
+ * hours delays no commits.
  */
 export async function runTasks(options: Options): Promise<{ close(): Promise<void> }> {
   const { connection, tasks, producer, onFatal } = options

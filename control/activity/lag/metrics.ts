@@ -12,7 +12,7 @@ import type { LagItem } from './status.ts'
 type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<Tasks, 'replays'> }
 
 export function openLag({ config, connection, closing, tasks }: Parts): Lag {
-  // one attempt can hold an offset this long while another waits behind it
+  // one attempt can hold an offset this long while the next one waits for it
   const timeoutMs = 2 * config.delivery.responseTimeoutMs
   const lag = followLag({
     open: () => openOffsets(connection),

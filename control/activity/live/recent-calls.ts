@@ -46,7 +46,7 @@ export type RawCall = {
 }
 
 /**
- * Keys are `source/user`, or `source` for rejected calls. Most records are of sources that nobody watches, so
+ * Keys are `source/user`, or `source` for rejected calls. Most sources have no watchers, so
  * only the source is decoded.
  */
 export function sourceOf(key: Buffer): string {
