@@ -81,7 +81,7 @@ const keys = list.transform((texts, ctx) => {
   if (found.includes(undefined))
     ctx.addIssue('each key must be 32 bytes in base64, or derived by sluice keys')
   const [first] = found
-  // an old key behind a new one still decrypts
+  // a weak key may follow a new one, to decrypt old secrets
   if (first && 'whole' in first && new Set(first.whole).size < LEAST_BYTES)
     ctx.addIssue(
       'the first key is not random: put one from openssl rand -base64 32 before it, as CONFIG_KEY=new,old',
@@ -129,7 +129,7 @@ const environment = z.object({
   REPLICATION: whole(1, 10).default(1),
   /** How much Sluice's topics may take on a broker's disk. */
   STORAGE_LIMIT: bytes.optional(),
-  /** How much must stay free on a broker's disk, or calls are refused. By default a tenth, at most 2 GB. */
+  /** With less free space on a broker's disk, calls are refused. By default a tenth of the disk, at most 2 GB. */
   STORAGE_RESERVE: bytes.optional(),
   HOST: z.string().default('0.0.0.0'),
   INGEST_PORT: port.default(8080),
@@ -149,8 +149,8 @@ const environment = z.object({
   /** The first key encrypts secrets and signs records of the config topic; all decrypt and verify. */
   CONFIG_KEY: keys,
   /**
-   * `accept` only during an upgrade from a version that did not sign settings: whoever writes to the topic can make
-   * such records.
+   * Use `accept` only during an upgrade from a version that did not sign settings: anyone who can write to the topic can
+   * make such records.
    */
   UNSIGNED_SETTINGS: z.enum(['accept', 'refuse'], 'accept or refuse').default('refuse'),
   /** Load balancers whose `X-Forwarded-For` has the client's address. */
@@ -169,7 +169,7 @@ const environment = z.object({
     .refine((ms) => ms <= 60_000, 'must be at most 1m: a POST that waits for its response occupies a slot')
     .prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
-  /** Concurrent POSTs per lane and process; as many again may be late (deliverer/lane/slots.ts). */
+  /** Concurrent POSTs per lane and process. As many more may be overdue (deliverer/lane/slots.ts). */
   DELIVERY_SLOTS: whole(1, 65_536).default(512),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })

@@ -26,7 +26,6 @@ export type Context = {
   onFatal: (error: Error) => void
   /** Reports that the start waits for the schema registry. */
   onAway: OnAway
-  /** What the start waits for now. */
   waitsFor: () => string | undefined
   /** Closed in reverse order at the end, intake first. */
   closing: AsyncDisposableStack
@@ -36,7 +35,8 @@ export type Context = {
 export const SHUTDOWN_MS = 15_000
 
 /**
- * Runs one of the four processes. SIGTERM and SIGINT end it in order. Exit codes: 0 ended, 1 failed, 2 wrong settings.
+ * Runs one of the four processes. SIGTERM and SIGINT shut it down in order. Exit codes: 0 ended, 1 failed, 2 wrong
+ * settings.
  * @param assemble opens everything, and adds what must be closed to `closing`.
  */
 export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {
@@ -63,12 +63,12 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   }
 
   function onFatal(err: Error): void {
-    // a running process ends in order, and reports the fault at its next start
+    // a running process shuts down in order instead, and reports the fault at its next start
     if (err instanceof ConfigError && !assembled) exitFor(err)
     const settings = portTaken(err, config)
     log.fatal(
       settings === undefined ? { err } : { err, settings },
-      'cannot go on; uncommitted work is repeated after a restart',
+      'stopping after a fatal error; uncommitted work is repeated after a restart',
     )
     void end(1, 'failed')
   }
@@ -85,7 +85,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
     await assemble({ config, log, connection, tracer, onFatal, ...waiting, closing })
     assembled = true
   } catch (error) {
-    // an error because things are closed already is no failure
+    // errors are expected here, because resources are already closed
     if (ending) log.debug({ err: error }, 'ended before it was ready')
     else onFatal(error instanceof Error ? error : new Error(String(error)))
   }
@@ -123,10 +123,10 @@ function createWaiting(log: Logger): Pick<Context, 'onAway' | 'waitsFor'> {
     waitsFor: () => present,
     onAway(what) {
       if (!what && present) log.info('the schema registry answers')
-      present = what && `the schema registry is away: ${what}`
+      present = what && `the schema registry cannot be reached: ${what}`
       if (!what || performance.now() - loggedAt < REPEAT_MS) return
       loggedAt = performance.now()
-      log.warn({ registry: what }, 'the schema registry is away; the start waits for it')
+      log.warn({ registry: what }, 'the schema registry cannot be reached; the start waits for it')
     },
   }
 }

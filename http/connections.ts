@@ -17,7 +17,7 @@ type Options = {
   trustProxy: readonly string[]
   /** How many requests may wait for answers on one connection; with more it is closed. Default: no limit. */
   mostWaiting?: number
-  /** A connection was closed for want of room. */
+  /** Called when a connection was closed to stay within a limit. */
   onRefused: () => void
 }
 
@@ -25,8 +25,8 @@ type Options = {
 const CLOSING = 64
 
 /**
- * Bounds the open connections of a server so that no network can take all. When full, the network with the
- * most connections gives one up to a network with fewer: its oldest without a request in progress. If there
+ * Limits the open connections of a server so that no network can take all of them. When it is full, a new connection
+ * from a smaller network replaces one of the network with the most: its oldest without a request in progress. If there
  * is none, the new connection is refused.
  */
 export function shareConnections(
@@ -50,17 +50,17 @@ export function shareConnections(
     return found
   }
 
-  /** A client that does not read its answers does not count as waiting: it could hold its place forever. */
+  /** A client that does not read its responses does not count as waiting, or it could hold its place forever. */
   function isWaitedOn(socket: Socket): boolean {
     const response = responses.get(socket)
     if (!response || socket.writableLength > 0) return false
     return response.req.complete && !response.writableFinished
   }
 
-  /** @param own how many connections its network has; 1 for a proxy, since each stands for one client. */
-  function makeRoom(socket: Socket, own: number): void {
+  /** @param networkSize how many connections its network has; 1 for a proxy, since each stands for one client. */
+  function makeRoom(socket: Socket, networkSize: number): void {
     const sockets = largest()
-    const victim = sockets.size > own && [...sockets].find((one) => !isWaitedOn(one))
+    const victim = sockets.size > networkSize && [...sockets].find((candidate) => !isWaitedOn(candidate))
     ;(victim || socket).destroy()
     onRefused()
   }
@@ -80,18 +80,18 @@ export function shareConnections(
     open.add(socket)
     socket.once('close', () => open.delete(socket))
     const address = socket.remoteAddress ?? ''
-    let own = 1
+    let networkSize = 1
     if (!proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) {
       const network = networkOf(address)
       const sockets = byNetwork.get(network) ?? new Set()
       byNetwork.set(network, sockets.add(socket))
-      own = sockets.size
+      networkSize = sockets.size
       socket.once('close', () => {
         sockets.delete(socket)
         if (sockets.size === 0 && byNetwork.get(network) === sockets) byNetwork.delete(network)
       })
     }
-    if (open.size > most) makeRoom(socket, own)
+    if (open.size > most) makeRoom(socket, networkSize)
   })
   server.maxConnections = most + CLOSING
   server.on('drop', onRefused)
@@ -99,7 +99,7 @@ export function shareConnections(
 }
 
 /**
- * Node stops checking slow clients once a server closes; without this one of them could hold up the shutdown.
+ * Once a server closes, Node no longer checks for slow clients. Without this, one of them could delay the shutdown.
  * @param ms for requests in progress at that moment.
  */
 export function endInTime(app: FastifyInstance, ms: number): void {

@@ -23,7 +23,7 @@ export async function answerOps(
 
 let collecting: Promise<string> | undefined
 
-/** Collects once for all concurrent requests, as it takes up to 4 ms. */
+/** Collecting takes up to 4 ms, so concurrent requests share it. */
 function collected(): Promise<string> {
   collecting ??= registry.metrics().finally(() => {
     collecting = undefined
@@ -35,7 +35,7 @@ function collected(): Promise<string> {
 const CONNECTIONS = 200
 const WAITING = 4
 
-/** Serves probes and metrics on their own port. @returns the port. */
+/** Serves `answerOps` on its own port. @returns the port. */
 export async function serveOps(options: {
   host: string
   port: number

@@ -11,7 +11,7 @@ export type NetworkLimit = {
   draw(ip: string, cost: number): number | undefined
 }
 
-/** Beyond it, the network unused for longest is forgotten. */
+/** With more, the least recently used network is forgotten. */
 const MAX_NETWORKS = 10_000
 
 /** @param clock milliseconds, monotonic. */
@@ -30,7 +30,7 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
 }
 
 /**
- * The IPv4 address, also if mapped into IPv6; of IPv6 the /64, because one customer usually has all of it.
+ * The IPv4 address, even if mapped to IPv6. For IPv6 the /64, because one customer usually has all of it.
  */
 export function networkOf(ip: string): string {
   if (isIPv4(ip) || !ipaddr.isValid(ip)) return ip

@@ -55,7 +55,7 @@ export function connect(
     // after an outage, and after a leader has moved, sends resume within half a second
     retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 30 },
     connectionTimeout: 3_000,
-    // after this, a broker whose machine is lost without a word counts as gone
+    // a broker whose machine vanishes counts as gone after this time
     requestTimeout: 10_000,
   }
   return {
@@ -68,13 +68,13 @@ export function connect(
   }
 }
 
-// kafkajs types each mechanism apart; validation allows no other
+// kafkajs has a type for each mechanism; the configuration allows only these
 const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
 
-/** While Kafka is away, kafkajs takes half a minute to disconnect. */
+/** While Kafka is unreachable, kafkajs takes half a minute to disconnect. */
 export const CLOSE_MS = 2_000
 
-/** Waits for at most `limitMs`, and ignores a failure. */
+/** Waits at most `limitMs`. Ignores failures. */
 export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   await Promise.race([work.catch(() => undefined), sleep(limitMs, undefined, { ref: false })])
 }
@@ -94,7 +94,7 @@ function forwardTo(log: Logger, failures: FailureLog): logCreator {
     }
 }
 
-/** Normal, and retried: a coordinator that loads, and rebalances. */
+/** Normal and retried: rebalances, and a coordinator that is loading. */
 const expected = /coordinator|rebalanc/i
 
 /** @throws ConfigError naming the setting that is wrong. */

@@ -10,8 +10,8 @@ export type Cause = 'removed' | 'truncated' | 'recreated'
 export type KnownLog = { id: string; epoch: number }
 
 /**
- * Where a reader is. `time`: of the last record read, ms since 1970. `end`: of the log, when last seen. `again`: the
- * first offset before `offset` that has to be read once more.
+ * Where a reader is. `time`: of the last record read, ms since 1970. `end`: of the log when it was last seen. `again`:
+ * the first offset before `offset` that must be read again.
  */
 export type Place = {
   offset: number
@@ -20,16 +20,16 @@ export type Place = {
   again?: number | undefined
 }
 
-/** `topic`: as named on the broker. `offset`: where the reader was. `to`: where it goes on. */
+/** `topic`: as named on the broker. The reader was at `offset` and continues at `to`. */
 export type LogFault = { topic: string; partition: number; cause: Cause; offset: number; to: number }
 
 /** `time`: shortly before the time of the last record read. */
 export type Verdict = { cause: Cause; to: number | 'beginning' | 'time' }
 
 /**
- * Whether a place still stands (KIP-320). Everything before it, and before the end seen, was written before
- * `known.epoch` ended. If that epoch ended earlier, the records in between are gone, and their offsets belong to
- * others.
+ * Finds out whether a place is still valid (KIP-320). Everything before it, and before the `end` it has seen, was
+ * written before `known.epoch` ended. If that epoch ended earlier, the records in between are gone, and other records
+ * have their offsets.
  * @param now `epochEnd`: -1: the leader does not know it; undefined: the epoch has not changed.
  */
 export function judge(
@@ -38,12 +38,12 @@ export function judge(
   now: { id: string; epochEnd?: number | undefined },
 ): Verdict | undefined {
   if (known.id !== now.id) return { cause: 'recreated', to: 'beginning' }
-  // some leaders know no epoch of an empty log
+  // some leaders know no epoch for an empty log
   if (now.epochEnd === undefined || Math.max(0, now.epochEnd) >= Math.max(offset, end)) return undefined
   return { cause: 'truncated', to: now.epochEnd < 0 ? 'time' : now.epochEnd }
 }
 
-/** Whether a place is within the log. `high`: behind the last record. */
+/** Finds out whether a place is within the log. `high`: the offset after the last record. */
 export function judgeRange(
   { offset, again = offset }: Place,
   { low, high }: { low: number; high: number },

@@ -17,7 +17,7 @@ export const countAck = ({ seconds }: { seconds: number }) => ack.observe(second
 
 const skipped = new Counter({
   name: 'sluice_consumer_skipped_batches_total',
-  help: 'Batches that could not be decoded and were skipped, by readers that do not park records: tables, and readers in control.',
+  help: 'Batches that were skipped because they could not be decoded. Only for readers that park nothing: tables, and readers in control.',
   labelNames: ['topic'],
   registers,
 })
@@ -27,7 +27,7 @@ export const countSkippedBatch = (topic: string) => skipped.inc({ topic })
 export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queuedBytes' | 'stalledMs'>): void {
   new Gauge({
     name: 'sluice_kafka_queue_bytes',
-    help: 'Bytes that wait for Kafka or are being sent.',
+    help: 'Bytes that are waiting for Kafka or being sent.',
     registers,
     collect() {
       this.set(queuedBytes())
@@ -35,7 +35,7 @@ export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queued
   })
   new Gauge({
     name: 'sluice_kafka_stalled_seconds',
-    help: 'How long the present send has waited for its acknowledgement.',
+    help: 'How long the current send has been waiting for its acknowledgement.',
     registers,
     collect() {
       this.set(stalledMs() / 1_000)
@@ -63,7 +63,7 @@ export function watchRooms({ rooms, shortage }: Pick<Storage, 'rooms' | 'shortag
   )
   gauge(
     'sluice_storage_reserve_bytes',
-    'How much of it must stay free: with less, calls are refused.',
+    'How much room must stay free. With less, calls are refused.',
     'reserve',
   )
   new Gauge({
@@ -76,7 +76,7 @@ export function watchRooms({ rooms, shortage }: Pick<Storage, 'rooms' | 'shortag
   })
 }
 
-/** Control sees the same from outside as lag, also for dead processes (control/activity/lag/). */
+/** Control measures the same from outside as lag, for dead processes too (control/activity/lag/). */
 export function watchConsumers(consumers: readonly Pick<Consumer, 'loads'>[]): void {
   const labelNames = ['group', 'topic'] as const
   const loads = () => consumers.flatMap((consumer) => consumer.loads())
@@ -103,12 +103,12 @@ export function watchConsumers(consumers: readonly Pick<Consumer, 'loads'>[]): v
   )
   gauge(
     'sluice_consumer_oldest_unsettled_seconds',
-    'Age of the oldest fetched record that is not settled; 0 without one. On rungs, records wait until they are due.',
+    'Age of the oldest fetched record that is not settled; 0 if there is none. On rungs, records wait until they are due.',
     ({ oldest }) => (oldest === undefined ? 0 : Math.max(0, Date.now() - oldest) / 1_000),
   )
   new Counter({
     name: 'sluice_consumer_parked_total',
-    help: 'Records that could not be handled and are in topic parked.',
+    help: 'Records that could not be handled and were parked in topic parked.',
     labelNames,
     registers,
     collect() {

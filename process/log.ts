@@ -3,7 +3,7 @@ import pretty from 'pino-pretty'
 
 export type { Logger }
 
-/** Only the fields that say what happened: some clients attach their options to errors, with passwords and tokens. */
+/** Copies only the fields that describe the error, because some clients attach options with passwords and tokens. */
 function plainError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { name: type, message, stack, cause } = error
@@ -31,7 +31,7 @@ export function createLog(options: { role: string; level: string }): Logger {
   )
 }
 
-/** Tells whether a line of this kind may be logged: once in `everyMs`, so that an outage does not flood the log. */
+/** Allows one line of each kind per `everyMs`, so that an outage does not flood the log. */
 export function createLogLimit(everyMs: number, maxKinds = 10_000): (kind: string) => boolean {
   const loggedAt = new Map<string, number>()
   return (kind) => {

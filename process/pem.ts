@@ -22,7 +22,7 @@ export function readCertificates(setting: string, file: string): string {
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
-/** Node would silently ignore everything from a broken certificate on. */
+/** Node silently ignores a broken certificate and everything after it. */
 function faultOf(pem: string): string | undefined {
   const found = pem.match(CERTIFICATE) ?? []
   if (found.length === 0) return 'has no certificate in PEM (-----BEGIN CERTIFICATE-----)'

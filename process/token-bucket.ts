@@ -8,7 +8,7 @@ export type Bucket = { tokens: number; at: number }
 export type Drawn = { passed: true; bucket: Bucket } | { passed: false; retryAfter: number }
 
 const LONGEST_S = 300
-/** Rounding tolerance, so that a client that waited as told passes. */
+/** Rounding tolerance: a client that waited for `retryAfter` must pass. */
 const ROUNDING_S = 1e-6
 
 /**
@@ -38,7 +38,7 @@ function tokensAt(bucket: Bucket | undefined, { perSecond, burst }: RateLimit, n
   return bucket ? Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond) : burst
 }
 
-/** A token bucket with state of its own, full at first. Times are milliseconds of a monotonic clock. */
+/** A token bucket that holds its state. It starts full. Times are milliseconds of a monotonic clock. */
 export type TokenBucket = {
   allows(now: number): boolean
   /** Takes a token. Leaves a debt when there is none, as what was allowed earlier may begin later. */

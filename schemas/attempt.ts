@@ -3,7 +3,7 @@
 /** Outcome of an attempt. */
 export type AttemptOutcome = 'delivered' | 'retry' | 'refused' | 'cancelled' | 'deferred' | 'rejected'
 
-/** One POST to one URL, or the decision not to make it, in topic attempts. Key of the record: destinationId. */
+/** One POST to one webhook, or the decision not to send it, in topic attempts. Record key: destinationId. */
 export type Attempt = {
   /** Id of the delivery, as in X-Delivery-Id. */
   deliveryId: string
@@ -13,20 +13,20 @@ export type Attempt = {
   sourceId: string
   /** Destination that it went to. */
   destinationId: string
-  /** Position of the webhook in the destination, from 0. Null when no URL was chosen. */
+  /** Position of the webhook in the destination, from 0. Null if no webhook was chosen. */
   urlIndex: null | number
   /** Number of the attempt, from 1, as in X-Attempt. */
   attempt: number
   /** When it began. */
   startedAt: number
-  /** How long it took, until the response's headers or the failure. */
+  /** Time until the response headers or the failure, in ms. */
   durationMs: number
-  /** Its outcome. */
+  /** What happened: see AttemptOutcome. */
   outcome: AttemptOutcome
-  /** Status of the response, when there was one. */
+  /** HTTP status of the response, if there was one. */
   status: null | number
   /** Reason if it was not delivered, such as http_5xx, http_404, timeout or ECONNREFUSED. */
   code: null | string
-  /** First 1,024 bytes of the response's body. */
+  /** First 1,024 bytes of the response body. */
   response: null | string
 }

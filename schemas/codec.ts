@@ -17,15 +17,15 @@ export const schemaText = (name: SchemaName) => readFileSync(new URL(`${name}.av
 export type Codec<T> = {
   encode(value: T): Buffer
   /**
-   * A promise only for the first record of each writer schema. While the registry is away, such records wait for
-   * `waitMs`; after that they fail at once until it answers. Never rejects.
+   * Returns a promise only for the first record of each writer schema. While the registry is unreachable, such records
+   * wait for `waitMs`; after that, they fail at once until it answers. Never rejects.
    */
   decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>>
 }
 
 export type VariantCodec<T> = Codec<T> & {
   /**
-   * Encodes values that are equal from field `from` on.
+   * Encodes values that are equal in field `from` and all later fields.
    * @returns the bytes of `first`, and a function that encodes another value from its fields before `from`.
    */
   encodeVariants(first: T, from: keyof T & string): { encoded: Buffer; another(value: Partial<T>): Buffer }
@@ -34,16 +34,16 @@ export type VariantCodec<T> = Codec<T> & {
 const HEADER_BYTES = 5
 
 /**
- * How long records wait for a registry that is away. Longer than its restart or move: parked records have to be put
- * back by hand.
+ * How long records wait for an unreachable registry. Longer than its restart or move takes, because parked records must
+ * be put back by hand.
  */
 export const SCHEMA_WAIT_MS = 300_000
 
-/** `waitMs`: how long records wait for a registry that is away; 0 by default. */
+/** `waitMs`: how long records wait for an unreachable registry; 0 by default. */
 export type SchemaSource = { client: Pick<SchemaRegistry, 'getSchema'>; waitMs?: number; retryMs?: number }
 
 /**
- * Reads old records with their writer's schema (`BACKWARD` compatibility).
+ * Reads older records with their writer's schema (`BACKWARD` compatibility).
  * @param id the id under which the schema is registered.
  */
 export function codec<N extends SchemaName>(
@@ -102,21 +102,21 @@ export function codec<N extends SchemaName>(
 type Writer = Decoded<avro.Resolver>
 
 const MAX_UNKNOWN = 1_000
-/** Concurrent requests for schemas for which no record waits. */
+/** Limit of concurrent requests for schemas that no record waits for. */
 const MAX_REQUESTS = 10
 
 /**
- * The writers' schemas by id. One request for each, however many records wait for it.
- * @param own the present schema.
+ * The writers' schemas by id. Sends one request for each, however many records wait for it.
+ * @param current the schema that this process writes.
  */
-function createWriters(own: { type: avro.Type; id: number }, source: SchemaSource) {
+function createWriters(current: { type: avro.Type; id: number }, source: SchemaSource) {
   const { client, waitMs = 0, retryMs = 1_000 } = source
-  const { type, id } = own
+  const { type, id } = current
   const known = new Map<number, Writer>([[id, { ok: true, value: type.createResolver(type) }]])
-  /** The last answer for the others. */
+  /** The last answer for each id that is not known. */
   const unknown = new Map<number, { answer: Writer; at: number }>()
   const requests = new Map<number, Promise<Writer>>()
-  /** Since when the registry has not answered. */
+  /** Set while the registry does not answer. */
   let away: { since: number; answer: Writer } | undefined
   const isGivenUp = (since: number) => performance.now() - since >= waitMs
 
@@ -134,7 +134,7 @@ function createWriters(own: { type: avro.Type; id: number }, source: SchemaSourc
       if (!away || isGivenUp(away.since)) {
         if (unknown.size >= MAX_UNKNOWN) unknown.clear()
         unknown.set(writerId, { answer: writer, at: performance.now() })
-        // its return must be noticed before the next schema is needed: that record would not wait
+        // keep asking, to notice when the registry is back: until then no record waits for it
         if (away) setTimeout(answerMeanwhile, retryMs, writerId, writer).unref()
         return writer
       }
@@ -150,7 +150,7 @@ function createWriters(own: { type: avro.Type; id: number }, source: SchemaSourc
     return answer
   }
 
-  /** @returns the last answer, and asks again in the background. */
+  /** Asks again in the background. @returns the last answer. */
   function answerMeanwhile(writerId: number, answer: Writer): Writer {
     if (requests.size < MAX_REQUESTS) void requestOnce(writerId)
     return answer
@@ -168,9 +168,9 @@ function createWriters(own: { type: avro.Type; id: number }, source: SchemaSourc
   }
 }
 
-/** Values are encoded behind each other into blocks: they are released at nearly the same time. */
+/** Values share blocks of memory, because they are released at nearly the same time. */
 const BLOCK_BYTES = 64 * 1024
-/** A larger value that does not fit gets its own buffer, so that little of a block stays unused. */
+/** A value larger than this that does not fit gets a separate buffer, so that little of a block stays unused. */
 const LARGE_BYTES = BLOCK_BYTES / 4
 let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
 let used = 0
@@ -179,7 +179,7 @@ function encodeIn(type: avro.Type, value: unknown, rest?: Buffer): Buffer {
   const start = used
   const restBytes = rest?.length ?? 0
   const end = type.encode(value, block, start + HEADER_BYTES)
-  // a negative end says by how much the block is too small for the value
+  // a negative end is the number of bytes that the block lacks
   const missing = end < 0 ? restBytes - end : end + restBytes - block.length
   if (missing <= 0) {
     rest?.copy(block, end)
@@ -188,10 +188,10 @@ function encodeIn(type: avro.Type, value: unknown, rest?: Buffer): Buffer {
   }
   const bytes = block.length - start + missing
   if (bytes > LARGE_BYTES) {
-    const own = Buffer.allocUnsafeSlow(bytes)
-    const ownEnd = type.encode(value, own, HEADER_BYTES)
-    rest?.copy(own, ownEnd)
-    return own
+    const separate = Buffer.allocUnsafeSlow(bytes)
+    const valueEnd = type.encode(value, separate, HEADER_BYTES)
+    rest?.copy(separate, valueEnd)
+    return separate
   }
   block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   used = 0

@@ -3,7 +3,7 @@ import type { Codec } from './codec.ts'
 import type { Event } from './event.ts'
 import { EVENTS } from './topics.ts'
 
-/** Events of one user and source share a partition. With the id in a header, duplicates are found without decoding. */
+/** Events of one user and source share a partition. The id is also a header, to find duplicates without decoding. */
 export function eventRecord(event: Event, encode: Codec<Event>['encode']): OutRecord {
   return {
     topic: EVENTS,

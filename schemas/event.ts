@@ -3,13 +3,13 @@
 /** The six calls of clients, and delete for a deletion request. */
 export type EventType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias' | 'delete'
 
-/** One accepted call of a source, as it lies in topic events. Key of the record: sourceId/(userId or anonymousId). */
+/** One accepted call of a source, in topic events. Record key: sourceId/(userId or anonymousId). */
 export type Event = {
-  /** Id of the call: the client's (1 to 100 characters), else a UUIDv7 made at ingest. Duplicates within the window are routed once. */
+  /** Id of the call: the client's (1 to 100 characters), otherwise a UUIDv7 made by ingest. Duplicates within the dedup window are routed once. */
   messageId: string
   /** Source whose write key the call carried. */
   sourceId: string
-  /** Which call it was. */
+  /** Type of the call. */
   type: EventType
   /** Id of the user in the customer's database. For alias: the new id. */
   userId: null | string
@@ -29,7 +29,7 @@ export type Event = {
   properties: null | string
   /** identify, group: JSON object, as JSON.stringify prints it. */
   traits: null | string
-  /** Device, app, library, address and the like: JSON object, as JSON.stringify prints it. */
+  /** Device, app, library, IP address and so on: JSON object, as JSON.stringify prints it. */
   context: null | string
   /** Which destinations the call is for: JSON object of destination names and All, as JSON.stringify prints it. */
   integrations: null | string

@@ -5,9 +5,9 @@ import { type OnAway, openRegistry, type RegistryConfig, registerSchemas } from 
 import { type Rung, topics } from './topics.ts'
 
 /**
- * Creates missing topics and registers schemas. Every process does so at its start; it is safe to repeat. Topics that differ from the table are
- * logged and left as they are.
- * @param onAway called while the schema registry is away; the start waits for it.
+ * Creates missing topics and registers schemas. Every process does this at its start; repeating it is safe. Logs topics that differ from the
+ * table, and does not change them.
+ * @param onAway called while the schema registry is unreachable; the start waits for it.
  * @throws ConfigError when Kafka would delete records that are still needed.
  */
 export async function prepareKafka(
@@ -22,7 +22,7 @@ export async function prepareKafka(
 ): Promise<void> {
   const table = topics({ ...config.delivery, dedupWindowMs: config.dedupWindowMs })
   const { differences, losing, brokers } = await createTopics(connection, table, config.kafka)
-  for (const line of differences) connection.log.warn(`topic differs from its table: ${line}`)
+  for (const line of differences) connection.log.warn(`topic differs from the table of topics: ${line}`)
   if (losing.length > 0) throw new ConfigError(losing)
   const risk = onlyCopy({ brokers, replication: config.kafka.replication })
   if (risk) connection.log.warn(risk)

@@ -20,17 +20,17 @@ export type RegistryConfig = {
   caFile?: string | undefined
 }
 
-/** A registry whose broker is away never answers a registration. */
+/** A registry that cannot reach its broker never answers a registration. */
 const REQUEST_MS = 10_000
-/** A registry that is silent for longer is reported before the time limit. */
+/** A registry that is silent for this long is reported before the request times out. */
 const SILENT_MS = 3_000
 
-/** Two first registrations may collide and be refused. The retries take a quarter of a minute at most. */
+/** Two concurrent first registrations may collide and be refused. The retries take at most 15 s. */
 const MAX_REFUSALS = 8
 
 type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number]
 
-/** Called repeatedly with what is wrong while the registry is away, and with `undefined` when it answers. */
+/** Called repeatedly with the problem while the registry is unreachable, and with `undefined` when it answers. */
 export type OnAway = (what: string | undefined) => void
 
 export type Registry = SchemaSource & {
@@ -40,14 +40,14 @@ export type Registry = SchemaSource & {
   retryMs: number
 }
 
-/** The client has no time limit of its own. */
+/** The client itself has no timeout. */
 const withTimeout = (timeout: number): Middleware => {
   return () => ({ prepareRequest: (next) => next().then((request) => request.enhance({ timeout })) })
 }
 
 export type RegistryOptions = {
   onAway?: OnAway
-  /** How long records wait for a schema while it is away, in ms; 0 by default. */
+  /** How long records wait for a schema while the registry is unreachable, in ms; 0 by default. */
   waitMs?: number
   retryMs?: number
   /** The time limit of a request for a schema. */
@@ -76,7 +76,7 @@ export function openRegistry(config: RegistryConfig, options: RegistryOptions = 
 const rootsOf = ({ caFile }: RegistryConfig) => caFile && readCertificates('SCHEMA_REGISTRY_CA', caFile)
 
 /**
- * Registers each topic's schema as `<topic>-value`, with compatibility BACKWARD. Waits while the registry is away.
+ * Registers each topic's schema as `<topic>-value`, with compatibility BACKWARD. Waits for an unreachable registry.
  * @throws when a schema is incompatible; ConfigError when the registry refuses access.
  */
 export async function registerSchemas(
@@ -92,16 +92,16 @@ async function checkAccess(registry: Registry): Promise<void> {
   const { config } = registry
   const list = () =>
     listSubjects(config).catch((error) => {
-      // whether we may register shows in the registration
+      // without the right to list, we may still have the right to register
       if (statusOf(error) !== 403) throw error
     })
   await untilAnswered(registry, list).catch((error) => {
-    // a proxy in front of a registry that is still starting answers 404 too
+    // the 404 may also come from a proxy whose registry is still starting
     throw statusOf(error) === 404 ? new ConfigError([wrongPath(config)]) : error
   })
 }
 
-/** @throws what does not pass by itself, and repeated refusals. */
+/** Retries temporary errors. @throws the others, and repeated refusals. */
 async function untilAnswered<T>(
   { config, onAway, retryMs }: Registry,
   request: () => Promise<T>,
@@ -126,14 +126,14 @@ async function untilAnswered<T>(
   }
 }
 
-/** The client says 400 when there was no answer. */
+/** The client reports status 400 if there was no answer. */
 function isAway(error: unknown): boolean {
   const status = statusOf(error)
   if (typeof status !== 'number') return error instanceof RequestError
   return status >= 500 || status === 429 || (status === 400 && UNANSWERED.test(messageOf(error)))
 }
 
-/** The client's message without an answer has no message from the registry. */
+/** Without an answer, the client's message ends without a message from the registry. */
 const UNANSWERED = / - Error, status 400: /
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -163,7 +163,7 @@ export async function openCodec<N extends SchemaName>(
   return codec(schema, await register(registry, schema, subject), registry)
 }
 
-/** Not the global rule, which may belong to other programs. */
+/** Leaves the global rule alone, because other programs may rely on it. */
 async function putCompatibility(config: RegistryConfig, subject: string): Promise<void> {
   await got.put(`${config.url}/config/${encodeURIComponent(subject)}`, {
     json: { compatibility: COMPATIBILITY.BACKWARD },
@@ -193,7 +193,7 @@ function register(registry: Registry, schema: SchemaName, subject: string): Prom
       return id
     } catch (error) {
       if (isIncompatible(error)) throw new Incompatible(schema, subject, error)
-      // the client sets the rule after the schema: a start that was killed in between left none
+      // the client sets the rule after the schema, so a start that was killed in between left no rule
       if (error instanceof Error && error.name === 'ConfluentSchemaRegistryCompatibilityError')
         await putCompatibility(registry.config, subject)
       throw error

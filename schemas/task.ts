@@ -7,7 +7,6 @@ import type { Codec } from './codec.ts'
  * progress. A finished task contains no user ids.
  */
 
-/** The code is for programs, the message for people. */
 export const cause = z
   .strictObject({ code: z.string(), message: z.string() })
   .describe('Why it failed, or was cancelled without a request.')
@@ -32,7 +31,7 @@ export const deletionTask = z.object({
   sourceIds: z
     .array(z.string())
     .describe('The affected sources: those requested that have an enabled destination.'),
-  /** The sources for which the users are suppressed; `*` is all of them. Empty: they are not. */
+  /** Sources for which the users are suppressed; `*`: all sources. Empty: none. */
   suppressedFor: z.array(z.string()),
   userIds: z.array(z.string()),
 })
@@ -62,13 +61,13 @@ export const syncTask = z.object({
     .describe('`cancelled`: on request, or because the audience or trait was removed.'),
   of: z.object({ kind: z.enum(['audience', 'trait']), id: idShape }),
   /**
-   * When the audience or trait was created, as another one may have the same id later. None: whatever is left of it is
-   * forgotten.
+   * When the audience or trait was created, because another one may get the same id later. Absent: it was removed, and
+   * the rest of its stored users is forgotten.
    */
   since: z.string().optional(),
-  /** Users whom the upload does not name are removed, stay, or are forgotten without an event. */
+  /** What happens to users that the upload does not name. `forgotten`: removed without an event. */
   others: z.enum(['removed', 'stay', 'forgotten']),
-  /** In topic `uploads`: the records there with this task's id as their key. */
+  /** Of topic `uploads`. The records of this upload have the task's id as their key. */
   ranges,
   lines: z.number().int().nonnegative().describe('Lines in the upload that name a user.'),
   counts: counts.optional(),
@@ -83,7 +82,7 @@ export const replayTask = z.object({
   destinationId: idShape,
   what: z.enum(['dead', 'events']),
   reason: z.string().optional().describe('Only dead letters with this reason.'),
-  /** Where those dead letters are that were chosen one by one; without it all of the ranges are meant. */
+  /** Places of the dead letters that were chosen one by one. Absent: everything in the ranges. */
   places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
   from: z.string().describe('ISO 8601 UTC, inclusive.'),
   to: z.string().describe('ISO 8601 UTC, exclusive.'),

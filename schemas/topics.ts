@@ -15,7 +15,7 @@ export const EVENTS = 'events'
 export const REJECTED = 'events.rejected'
 export const MEMBERS = 'audience-members'
 export const VALUES = 'trait-values'
-/** Uploads of audiences and traits, until they have been compared with the members before. */
+/** Uploads of audiences and traits, until they are compared with the members so far. */
 export const UPLOADS = 'uploads'
 export const DELIVERIES = 'deliveries'
 export const DUE = 'deliveries.due'
@@ -36,7 +36,7 @@ export const isRung = (topic: string) => topic.startsWith(RUNG)
 /** @returns the delay of a rung's topic in ms; 0 when its name states none. */
 export function rungDelay(topic: string): number {
   const name = topic.slice(RUNG.length)
-  // NaN for anything but a duration, whatever the type says
+  // despite its type, `ms` returns NaN for anything but a duration
   return (name && ms(name as StringValue)) || 0
 }
 
@@ -79,5 +79,5 @@ const delivery = (name: string, retention: number): SchemaTopic => ({
 
 export const DELIVERIES_RETENTION = 3 * DAY
 export const ATTEMPTS_RETENTION = 3 * DAY
-/** What a delivery survives on top of its retry window. */
+/** How long an outage a delivery survives on top of its retry window. */
 export const OUTAGE_MS = DAY

@@ -46,7 +46,7 @@ const table = {
   precondition_required: [428, '`If-Match` is required.'],
   too_many_attempts: [
     429,
-    'The token is wrong, and so were too many before it from the same network: wait for `Retry-After`.',
+    'The token is wrong, and the network has sent too many wrong ones: wait for `Retry-After`.',
   ],
   too_many_tests: [429, 'Too many tests are in progress.'],
   too_many_searches: [429, 'Too many searches are in progress.'],

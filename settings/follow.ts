@@ -71,7 +71,7 @@ export async function followSettings(options: FollowOptions): Promise<Settings> 
     topic: CONFIG,
     matches: kindFilter(kinds, log),
     onFatal,
-    // the batch could hold any setting: a running process keeps what it has, a starting one would take them for removed
+    // the batch could hold any setting: a running process keeps what it has, but to a starting one they seem removed
     onSkipped({ reason, firstOffset, lastOffset }) {
       const offsets = `${firstOffset} to ${lastOffset}`
       if (isLoaded)
@@ -151,7 +151,7 @@ function hasSecret(record: object): boolean {
   return found
 }
 
-/** Waits as long as Kafka is away: until then nothing is known about a setting. */
+/** Waits while Kafka is unreachable, because the state of a setting is unknown until then. */
 async function caughtUpSurely(table: Table): Promise<void> {
   for (;;) {
     const done = await table.caughtUp().then(

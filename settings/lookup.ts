@@ -49,7 +49,7 @@ export function createIndex() {
   function get(key: string): Setting | undefined {
     const { kind, id } = partsOf(key)
     const value = kind === 'suppression' ? suppressed.suppressions.get(id) : byKind[kind]?.get(id)
-    // the map holds values of this kind, which the compiler cannot see
+    // the compiler cannot see that the map holds values of this kind
     return value && ({ kind, value } as Setting)
   }
 

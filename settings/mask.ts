@@ -72,8 +72,9 @@ function restoreUrl(
 ): void {
   const { url } = webhook
   if (typeof url !== 'string' || !url.endsWith(`/${MASK}`)) return
-  const isMeant = (one: unknown) => isObject(one) && typeof one.url === 'string' && maskUrl(one.url) === url
-  const kept = [old[index], ...old].find(isMeant)
+  const hasMaskedUrl = (candidate: unknown) =>
+    isObject(candidate) && typeof candidate.url === 'string' && maskUrl(candidate.url) === url
+  const kept = [old[index], ...old].find(hasMaskedUrl)
   webhook.url = MASK
   put(webhook, {
     name: 'url',

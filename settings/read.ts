@@ -71,7 +71,7 @@ function parsed(text: string): object | undefined {
 /** A record under another record's key would stand for two settings. */
 function shaped(kind: Kind, key: string, record: object): Setting | undefined {
   const { data } = shapes[kind].safeParse(record)
-  // the schema is that of the kind, which the compiler cannot see
+  // the compiler cannot see that the schema belongs to the kind
   return data && `${kind}/${data.id}` === key ? ({ kind, value: data } as Setting) : undefined
 }
 

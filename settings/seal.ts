@@ -31,7 +31,7 @@ export type Purpose = (typeof PURPOSES)[number]
 
 /**
  * `records` authenticates records, `sources` and `destinations` open their secrets, `sessions` signs
- * control's sessions. A process without one of them does without what it is for. `takesUnsigned`: accept
+ * control's sessions. A process has only the keys that it needs. `takesUnsigned`: accept
  * records of an earlier version; `before` (CONFIG_KEY itself) opens their secrets.
  */
 export type ConfigKeys = { records: Keys; before: Keys; takesUnsigned: boolean } & Partial<
@@ -116,23 +116,23 @@ export function openRecord(
   { record, isSigned }: { record: object; isSigned: boolean },
   keys: ConfigKeys,
 ): object | undefined {
-  const own = keysOf(owner, keys)
+  const recordKeys = keysOf(owner, keys)
   const urls = urlsOf(record)
   let isOpen = true
   const opened = mapSecrets(record, (sealed, path) => {
-    if (!own) return NOT_OURS
+    if (!recordKeys) return NOT_OURS
     const before = isSigned ? [] : keys.before
-    const text = openSecret(sealed, { own, before, place: { owner, path, urls } })
+    const text = openSecret(sealed, { recordKeys, before, place: { owner, path, urls } })
     isOpen &&= text !== undefined
     return text ?? ''
   })
   return isOpen ? opened : undefined
 }
 
-type Opening = { own: Keys; before: Keys; place: Place }
+type Opening = { recordKeys: Keys; before: Keys; place: Place }
 
-function openSecret(sealed: string, { own, before, place }: Opening): string | undefined {
-  if (sealed.startsWith(SEALED)) return open(bytesOf(sealed, SEALED), own, placeText(place))
+function openSecret(sealed: string, { recordKeys, before, place }: Opening): string | undefined {
+  if (sealed.startsWith(SEALED)) return open(bytesOf(sealed, SEALED), recordKeys, placeText(place))
   if (!sealed.startsWith(SEALED_BEFORE)) return undefined
   return open(bytesOf(sealed, SEALED_BEFORE), before, Buffer.from(place.owner))
 }

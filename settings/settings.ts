@@ -182,7 +182,7 @@ export const destinationShape = z.strictObject({
 export const EVERY_SOURCE = '*'
 
 /**
- * As long as a call allows. Half a surrogate pair has no UTF-8 form: Kafka and receivers would get U+FFFD,
+ * The same limit as in a call. Half a surrogate pair has no UTF-8 form: Kafka and receivers would get U+FFFD,
  * which is another user.
  */
 export const userIdShape = z

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { EVERY_SOURCE, type Suppression } from './settings.ts'
 
-/** A set of user ids. */
 export type Users = Pick<ReadonlySet<string>, 'has'>
 
 /** The same parts always make the same id, which matches `idShape`. */

@@ -102,7 +102,7 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
     }
   }
 
-  const { close } = poll({ open, look: measure, onFailed, everyMs })
+  const { close } = poll({ open, read: measure, onFailed, everyMs })
   return {
     loaded,
     isLoaded: () => isLoaded,

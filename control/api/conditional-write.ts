@@ -48,7 +48,7 @@ async function attempt<D extends object>(
     // just changed
     await Promise.all(tables.map((table) => table.caughtUp(TIMEOUT_MS)))
     const written = await writer.write(() => {
-      // the client was already told `unavailable` and may have retried: start nothing for it
+      // the client already got `unavailable` and may have retried, so start nothing for it
       outcome = late.aborted ? 'unavailable' : decide()
       if (outcome === 'unavailable' || 'refusal' in outcome) return { refusal: 'no write' }
       return { records: records(outcome) }

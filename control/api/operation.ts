@@ -75,7 +75,7 @@ export function operation<Q extends z.ZodType = typeof nothing>(
   },
 ): Operation {
   const { handle, ...described } = declared
-  // without a schema of its own, Q is the type of `nothing`
+  // if no schema is declared, Q is the type of `nothing`
   const shape = declared.query ?? (nothing as z.ZodType as Q)
   return {
     ...described,

@@ -18,7 +18,7 @@ import { audit } from '../api/audit.ts'
 import { type ApiRequest, addPath, json, operation } from '../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../api/response.ts'
 
-/** Per process: tests are for looking, not for load. */
+/** Per process. Tests are for debugging, not for load. */
 export const MAX_AT_ONCE = 10
 
 /** The result of one POST, in the terms of topic `attempts`; `url` as in the settings. */

@@ -28,8 +28,8 @@ const AT_ONCE = 500
 
 /**
  * Runs pending tasks while this process owns the partition of topic `tasks`; the topic's table says which are
- * pending. The consumer group only decides who owns them: it settles each record at once, so that nothing
- * piles up behind a task that takes hours.
+ * pending. The consumer group only decides who owns them. It settles each record at once, so that a task that takes
+ * hours delays no commits.
  */
 export async function runTasks(options: Options): Promise<{ close(): Promise<void> }> {
   const { connection, tasks, producer, onFatal } = options
@@ -74,7 +74,7 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
   }
 }
 
-/** If Kafka does not answer, the next run does it. */
+/** If Kafka does not answer, the next run removes them. */
 async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
   const old = expired(tasks, Date.now())
   for (let first = 0; first < old.length; first += AT_ONCE) {
@@ -91,8 +91,8 @@ async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'tas
 }
 
 /**
- * Retention, and the maximum number of each kind: clients that wait for a task, or repeat a request, come
- * long before.
+ * Retention, and the maximum number of each kind. Clients that wait for a task or repeat a request do so much
+ * earlier.
  */
 const KEPT_MS = 30 * 24 * 3_600_000
 export const MAX_COUNT = 10_000

@@ -7,25 +7,25 @@ export type Failure = {
   text: string
   err?: unknown
   fields?: object
-  /** Since when it fails, in ms of the monotonic clock, if known. */
+  /** When the failures began, in ms of the monotonic clock, if known. */
   since?: number | undefined
   /** Not retried. */
   isFinal?: boolean
 }
 
-/** Logs failures that are retried, dozens a second in an outage: one line per change of state, then one a minute. */
+/** Logs retried failures. An outage causes dozens a second: one line per change of state, then one a minute. */
 export type FailureLog = {
   add(failure: Failure): void
   answered(): void
-  /** In ms of the clock `now`; undefined while Kafka counts as away. */
+  /** In ms of the clock `now`; undefined while Kafka counts as unreachable. */
   reachableSince(): number | undefined
 }
 
-/** After so long without an answer from any broker, Kafka counts as away. */
+/** Without an answer from any broker for this long, Kafka counts as unreachable. */
 const SILENT_MS = 5_000
 /** Shorter failures are normal, such as a leader that moves. */
 const GRACE_MS = 10_000
-/** A failure that comes again later had passed. */
+/** A failure that recurs after a longer gap counts as a new one. */
 const GAP_MS = 15_000
 const REPEAT_MS = 60_000
 const MAX_KINDS = 100
@@ -75,7 +75,7 @@ class Failures {
     const reason = reasonOf(failure)
     // kafkajs's own messages are in the debug log already
     if (failure.err instanceof Error) this.log.debug({ err: failure.err, ...failure.fields }, failure.text)
-    // a wrong setting does not pass, and says more than that no broker answers
+    // a wrong setting does not fix itself, and its message says more than "cannot be reached"
     const isLasting = settingsOf(reason) !== undefined || failure.isFinal === true
     if (!isLasting && at - this.answeredAt > SILENT_MS) {
       this.addToOutage(reason, at)
@@ -132,7 +132,7 @@ function logged(run: Run, at: number): { seconds: number; suppressed: number } {
   return { seconds: Math.round((at - since) / 1_000), suppressed }
 }
 
-/** A stack trace says where kafkajs gave up, not why. */
+/** Without the stack trace, which says where kafkajs gave up, not why. */
 function reasonOf({ err, text }: Failure): string {
   if (err === undefined) return text
   return err instanceof Error ? err.message : String(err)
@@ -143,7 +143,7 @@ function settingsIn(reason: string): { settings?: string } {
   return settings === undefined ? {} : { settings }
 }
 
-/** On messages of kafkajs, Node, OpenSSL and the broker, in order of trial. */
+/** Match messages of kafkajs, Node, OpenSSL and the broker. The first match wins. */
 const HINTS: readonly [(message: string) => boolean, string][] = [
   [
     (message) => /mechanism is not supported|not support the requested SASL mechanism/.test(message),
@@ -166,14 +166,14 @@ const HINTS: readonly [(message: string) => boolean, string][] = [
   [(message) => /authorization failed/i.test(message), 'KAFKA_SASL_USERNAME'],
 ]
 
-/** The settings that cause a failure to get into Kafka. Undefined: it may pass. */
+/** @returns the settings that keep Sluice out of Kafka; undefined when the failure may be temporary. */
 export function settingsOf(message: string): string | undefined {
   return HINTS.find(([matches]) => matches(message))?.[1]
 }
 
-/** Failures that may also pass by themselves. */
+/** Failures that may also be temporary. */
 const WEAK_HINTS: typeof HINTS = [
-  // a listener without TLS, or a broker that is killed just then
+  // a listener without TLS, or a broker that was killed at that moment
   [(message) => /before secure TLS connection was established/.test(message), 'KAFKA_SSL'],
   [(message) => /^Failed to connect to seed broker/.test(message), 'KAFKA_BROKERS'],
 ]
@@ -181,7 +181,7 @@ const WEAK_HINTS: typeof HINTS = [
 export const settingsToLookAt = (message: string): string | undefined =>
   settingsOf(message) ?? WEAK_HINTS.find(([matches]) => matches(message))?.[1]
 
-/** @returns a ConfigError for a refusal that lasts as long as the settings. */
+/** @returns a ConfigError when only other settings can help, otherwise the error itself. */
 export function asConfigError(error: unknown): unknown {
   const message = error instanceof Error ? error.message : ''
   const settings = settingsOf(message)

@@ -6,9 +6,9 @@ import type { LogFault } from '../log-faults.ts'
 export const LOG_FAULTS = 'log-faults'
 
 /**
- * A JSON record of topic `log-faults`. `seenBy`: a consumer group, `producer`, `table`, `tail` or `reader`. `offset`:
- * where it was. `to`: where it goes on. `lost`: how many offsets the log had there, as far as known. `unread`: how
- * many of them `seenBy` has not read. Times in ms since 1970; `readTo` is that of the last record read.
+ * A record of topic `log-faults`, as JSON. `seenBy` (a consumer group, `producer`, `table`, `tail` or `reader`) was at
+ * `offset` and continues at `to`. `lost`: how many offsets are gone, as far as known. `unread`: how many of them
+ * `seenBy` had not read. `readTo`: the time of the last record read. Times in ms since 1970.
  */
 export type Loss = Omit<LogFault, 'offset'> & {
   at: number
@@ -19,7 +19,7 @@ export type Loss = Omit<LogFault, 'offset'> & {
   readTo?: number | undefined
 }
 
-/** @param end of the log, when last seen. */
+/** @param end of the log when it was last seen. */
 export function lossOf({
   cause,
   offset,
@@ -28,7 +28,7 @@ export function lossOf({
 }: Pick<LogFault, 'cause' | 'offset' | 'to'> & { end?: number | undefined }) {
   const unread = Math.max(0, end - Math.max(offset, to))
   if (cause === 'removed') return { lost: to - offset, unread: to - offset }
-  // topics are deleted on purpose: what was read is no loss
+  // a topic is deleted on purpose, so records that were read do not count as lost
   if (cause === 'recreated') return { lost: unread, unread }
   return { lost: Math.max(end, offset) - to, unread }
 }
@@ -37,13 +37,13 @@ const labelNames = ['topic', 'cause', 'seen_by'] as const
 const registers = [registry]
 const faults = new Counter({
   name: 'sluice_log_faults_total',
-  help: 'How often the log of a partition had changed: records removed at its front, its end cut off, or the topic created again.',
+  help: 'Faults found in the log of a partition: records removed at its start, its end cut off, or the topic recreated.',
   labelNames,
   registers,
 })
 const records = new Counter({
   name: 'sluice_lost_records_total',
-  help: 'Records that Kafka had acknowledged and lost, as far as their offsets are known. Each reader counts them: do not add up.',
+  help: 'Records that Kafka acknowledged and then lost, as far as known. Every reader counts them, so do not add the series up.',
   labelNames,
   registers,
 })
@@ -88,7 +88,7 @@ export function createFaultReporter({
 const withIsoTime = ({ at: _, readTo, ...loss }: Loss) =>
   readTo === undefined ? loss : { ...loss, readTo: new Date(readTo).toISOString() }
 
-/** With its own producer: a report must not hold up other work. */
+/** Uses a separate producer, so that a report delays no other work. */
 async function write({ kafka, named, log }: Connection, loss: Loss): Promise<void> {
   const producer = kafka.producer({ allowAutoTopicCreation: false, retry: { retries: 5 } })
   try {

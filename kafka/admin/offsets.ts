@@ -6,7 +6,7 @@ import { boundsOf } from '../tables/ranges.ts'
 /** `offset` null: no commit yet. `ahead`: the commit's metadata. */
 export type Committed = { topic: string; partition: number; offset: number | null; ahead: string }
 
-/** `end`: behind the last record. */
+/** `end`: the offset after the last record. */
 export type Bounds = { partition: number; low: number; end: number }
 
 /**
@@ -20,7 +20,7 @@ export type Offsets = {
   /** @returns by group, the `partitionKey`s of its members' partitions. */
   owned(groups: readonly string[]): Promise<Map<string, Set<string>>>
   bounds(topic: string): Promise<Bounds[]>
-  /** @returns for each partition the first offset of this time (ms since 1970) or later; its end when there is none. */
+  /** @returns for each partition the first offset at or after this time (ms since 1970), or its end. */
   at(topic: string, time: number): Promise<{ partition: number; offset: number }[]>
   close(): Promise<void>
 }

@@ -7,23 +7,23 @@ type Closable = { close(): Promise<void> }
 
 export type PollOptions<T extends Closable> = {
   open: () => Promise<T>
-  look: (reader: T) => Promise<void>
+  read: (reader: T) => Promise<void>
   onFailed: (error: unknown) => void
-  /** From start to start. A look that takes longer delays the next one. */
+  /** From start to start. A read that takes longer delays the next one. */
   everyMs: number
 }
 
-/** Looks at Kafka at intervals, one look at a time. */
-export function poll<T extends Closable>({ open, look, onFailed, everyMs }: PollOptions<T>): Poll {
+/** Reads from Kafka at intervals, one read at a time. */
+export function poll<T extends Closable>({ open, read, onFailed, everyMs }: PollOptions<T>): Poll {
   const closing = new AbortController()
   let reader: T | undefined
 
-  async function lookOnce(): Promise<void> {
+  async function readOnce(): Promise<void> {
     reader ??= await open()
-    await look(reader)
+    await read(reader)
   }
 
-  /** The next look gets a new client: this one may cling to old leaders or topics. */
+  /** The next read gets a new client, because this one may still use old leaders or topics. */
   async function failed(error: unknown): Promise<void> {
     if (!closing.signal.aborted) onFailed(error)
     await reader?.close()
@@ -33,7 +33,7 @@ export function poll<T extends Closable>({ open, look, onFailed, everyMs }: Poll
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
       const begun = performance.now()
-      await lookOnce().catch(failed)
+      await readOnce().catch(failed)
       const left = everyMs - (performance.now() - begun)
       await sleep(Math.max(0, left), undefined, closing).catch(() => undefined)
     }

@@ -2,31 +2,31 @@ import type { Connection } from '../client.ts'
 import { type LogDirs, openLogDirs } from '../patches/log-dirs.ts'
 import { poll } from './poll.ts'
 
-/** In bytes. `limit`: how much Sluice's topics may take on a broker. */
+/** In bytes. `limit`: how much Sluice's topics may take up on one broker. */
 export type StorageLimits = { reserve: number | undefined; limit: number | undefined }
 
 /**
- * In bytes: free on the fullest `disk` of a broker, or below the `limit`. `reserve`: how much must stay free for
- * accepted records that are still to be delivered.
+ * Bytes left on the fullest `disk` of a broker, or below the `limit`. `reserve`: bytes that must stay free for
+ * accepted records that are not delivered yet.
  */
 export type Room = { of: 'disk' | 'limit'; free: number; reserve: number }
 
 export type Storage = {
   /** Empty when the brokers do not report it. */
   rooms(): readonly Room[]
-  /** The room that is used up, so that calls should be refused. */
+  /** The room that has run out. While there is one, calls should be refused. */
   shortage(): Room | undefined
   close(): Promise<void>
 }
 
 const GB = 1024 ** 3
 const MAX_RESERVE = 2 * GB
-/** At so many times its reserve, used-up room counts as free again. */
+/** A shortage ends when the free room is this many times the reserve. */
 const RECOVERY_FACTOR = 1.25
 
 const reserveOf = (bytes: number, setting?: number) => setting ?? Math.min(bytes / 10, MAX_RESERVE)
 
-/** @param prefix of Sluice's topics: on a shared cluster only they count against the limit. */
+/** @param prefix of Sluice's topics. On a shared cluster, only they count toward the limit. */
 export function roomsOf(dirs: LogDirs, { reserve, limit }: StorageLimits, prefix: string): Room[] {
   const disks = dirs
     .flat()
@@ -52,27 +52,27 @@ export function shortageOf(rooms: readonly Room[], before: Room | undefined): Ro
 export type StorageOptions = {
   connection: Connection
   limits: StorageLimits
-  /** Called when room is used up, and when there is room again. */
+  /** Called when a shortage begins or ends. */
   onChange?: (shortage: Room | undefined) => void
   everyMs?: number
 }
 
-/** At full speed, half a GB comes in meanwhile. */
+/** At full speed, Sluice writes half a GB in this time. */
 const EVERY_MS = 2_000
 
-/** While Kafka does not answer, the last result holds. */
+/** While Kafka does not answer, the last result stays valid. */
 export function watchStorage({ connection, limits, onChange, everyMs = EVERY_MS }: StorageOptions): Storage {
   let rooms: readonly Room[] = []
   let shortage: Room | undefined
   const { close } = poll({
     open: () => openLogDirs(connection),
-    async look(reader) {
+    async read(reader) {
       rooms = roomsOf((await reader.read()) ?? [], limits, connection.named(''))
       const before = shortage
       shortage = shortageOf(rooms, before)
       if (before?.of !== shortage?.of) onChange?.(shortage)
     },
-    onFailed: (err) => connection.log.debug({ err }, 'cannot read the state of the disks of Kafka'),
+    onFailed: (err) => connection.log.debug({ err }, "cannot read the state of Kafka's disks"),
     everyMs,
   })
   return { rooms: () => rooms, shortage: () => shortage, close }

@@ -7,17 +7,17 @@ import { asConfigError, settingsOf } from './failures.ts'
 /** `name`: without prefix. */
 export type Topic = {
   name: string
-  /** `many`: the number in PARTITIONS. */
+  /** `many`: as many as PARTITIONS says. */
   partitions: 'many' | 1
-  /** In ms; `compact`: the last record of each key, for ever or for so long. */
+  /** In ms. `compact`: Kafka keeps the last record of each key, forever or for so many ms. */
   retention: number | 'compact' | { compact: number }
-  /** How long a record may have to wait, in ms: with a shorter retention some would be deleted unread. */
+  /** How long a record may wait, in ms. A shorter retention would delete some records unread. */
   requiredMs?: number
 }
 
 /**
- * `differences`: from the table of topics, one line each. `losing`: settings with which Kafka deletes records that are
- * still needed, with the fix. `brokers`: how many the cluster has.
+ * `differences`: one line for each setting that differs from the table of topics. `losing`: settings that make Kafka
+ * delete records that are still needed, with the fix. `brokers`: how many the cluster has.
  */
 export type Found = { differences: string[]; losing: string[]; brokers: number }
 
@@ -41,7 +41,7 @@ export async function createTopics(
         retries: 5,
         minTimeout: 250,
       })
-    // a topic that has just been created has no leader for a while
+    // a new topic has no leader for a while
     const names = configs.map(({ topic }) => topic)
     await pRetry(() => admin.fetchTopicMetadata({ topics: names }), {
       retries: 12,
@@ -69,7 +69,7 @@ export async function createTopics(
   }
 }
 
-/** With three, one may be away and acks=all still means two copies. */
+/** With three replicas, one broker may be down and acks=all still means two copies. */
 const ADVISED_REPLICAS = 3
 
 export function onlyCopy(of: { brokers: number; replication: number }): string | undefined {
@@ -77,7 +77,7 @@ export function onlyCopy(of: { brokers: number; replication: number }): string |
   return `REPLICATION is 1 on a cluster of ${of.brokers} brokers: a new topic loses its records with its broker`
 }
 
-/** A refusal does not pass by itself. */
+/** Retries outages. Refused access is not retried: it needs other settings. */
 async function connectTo(admin: Admin): Promise<void> {
   try {
     await pRetry(() => admin.connect(), {
@@ -130,19 +130,18 @@ function cleanup(retention: Topic['retention']): { name: string; value: string }
 }
 
 /**
- * Protects unread records. Deletion by size would take the oldest, read or not. Deletion by age goes by the record's
- * time, which is too old when a writer's clock is days behind: so the broker refuses such records, and the writer
- * sends them again until its clock is right.
+ * Protects unread records. Deletion by size would remove the oldest records, read or not. Deletion by age uses the
+ * time in the record, which is too old if the writer's clock is days behind. So the broker refuses records that are
+ * over an hour old, and the writer retries them until its clock is right.
  */
 const KEEP_UNREAD = [
   { name: 'retention.bytes', value: '-1' },
   { name: 'message.timestamp.before.max.ms', value: String(3_600_000) },
 ]
 
-/** To within a tenth. */
 const hours = (ms: number) => `${Math.round(ms / 360_000) / 10}h`
 
-/** @param actual `retention.ms`; -1: for ever. @returns the fault, with the fix. */
+/** @param actual `retention.ms`; -1: forever. @returns the fault, with the fix. */
 export function tooShort(
   topic: string,
   actual: string | undefined,
@@ -157,7 +156,7 @@ export function tooShort(
 }
 
 /**
- * Compaction would delete unread records; retention would delete settings that are still in force.
+ * Compaction would delete unread records. Deletion by age would delete settings that are still in force.
  * @returns the fault, with the fix.
  */
 export function wrongPolicy(
@@ -222,7 +221,7 @@ function differences(configs: readonly ITopicConfig[], settings: ReadonlyMap<str
 }
 
 export type Retentions = {
-  /** @returns by topic without prefix, in ms; without topics that keep records for ever. */
+  /** @returns in ms, by topic without prefix. Leaves out topics that keep records forever. */
   read(topics: readonly string[]): Promise<Map<string, number>>
   close(): Promise<void>
 }

@@ -12,21 +12,21 @@ import {
 } from './start-positions.ts'
 import { Tracker } from './tracker.ts'
 
-/** A partition that this member has, or had. `owned`: false once it is to be given away. */
+/** A partition that this member has, or had. `owned`: false once the member gives it up. */
 export type Held = Pausable & {
-  /** More is settled since the last commit. */
+  /** Whether offsets were settled since the last commit. */
   dirty: boolean
   /** The end of the log at the last fetch. */
   end: number
-  /** Compared with the group's commit since the last join. */
+  /** Whether it was compared with the group's commit since the last join. */
   checked: boolean
 }
 
 /** For users that keep state per partition. */
 export type PartitionWatch = {
-  /** Called before the first record: what was known of these partitions is out of date. */
+  /** Called before the first record. Whatever was stored about these partitions is out of date. */
   gained(partitions: readonly Gained[]): void
-  /** Another member has the partition or, before `gained`, had it meanwhile. */
+  /** Another member has the partition. If `gained` follows, another member had it in between. */
   lost(partition: Partition): void
 }
 
@@ -42,13 +42,13 @@ type Options = Omit<StartOptions, 'logs' | 'onFault'> & {
   watch?: PartitionWatch | undefined
 }
 
-/** The partitions of one consumer: which are owned, what is settled in each, which are paused. */
+/** The partitions of one consumer: which it owns, what is settled in each, and which are paused. */
 export class Assignment {
   private readonly options: Options
   private readonly starts: StartPositions
   private readonly pauses: Pauses
   private partitions = new Map<string, Held>()
-  /** Settles when the present generation knows where its partitions start. */
+  /** Resolves when the current generation knows where its partitions start. */
   private generation: Promise<unknown> = Promise.resolve()
   private closed = false
   readonly commit: () => Promise<void>
@@ -62,7 +62,7 @@ export class Assignment {
     this.commit = createCommitter({ connection, groupId, consumer, known: logs.known, dirty })
   }
 
-  /** Kept partitions go on with what is known of them. */
+  /** Partitions that the member keeps also keep their state. */
   assign(assignment: Record<string, number[]>): void {
     const { consumer, logs } = this.options
     const assigned = Object.entries(assignment).flatMap(([topic, numbers]) =>
@@ -82,7 +82,7 @@ export class Assignment {
     }
     this.partitions = kept
     this.startGeneration(assigned)
-    // pauses outlive a rebalance in kafkajs
+    // kafkajs keeps pauses across a rebalance
     consumer.resume(consumer.paused())
   }
 
@@ -100,7 +100,7 @@ export class Assignment {
     })
   }
 
-  /** Another member may have gone on with a partition before it came back. */
+  /** Another member may have read on in a partition before it came back. */
   private checkKept(positions: Map<string, Position>): void {
     for (const [key, held] of this.partitions) {
       const start = positions.get(key)
@@ -138,7 +138,7 @@ export class Assignment {
     this.options.watch?.lost(held)
   }
 
-  /** Waits for the present generation. @returns undefined when another member has the partition. */
+  /** Waits for the current generation. @returns undefined when another member has the partition. */
   async held(topic: string, partition: number): Promise<Held | undefined> {
     let generation: unknown
     do {
@@ -148,7 +148,7 @@ export class Assignment {
     return this.partitions.get(partitionKey(topic, partition))
   }
 
-  /** While a batch was handled, the partition may have been lost and come back as another object. */
+  /** False also if the partition was lost and came back while a batch was handled: it is then another object. */
   isHeld(held: Partition): boolean {
     return this.partitions.get(partitionKey(held.topic, held.partition)) === held
   }
@@ -175,9 +175,9 @@ export class Assignment {
   }
 
   /**
-   * A log is not the one that was read. Records in flight go on, but their offsets may belong to others by now, so
-   * nothing waits for them.
-   * @returns where to read on.
+   * Call it when the log is no longer the one that was read. Records in flight continue, but other records may have
+   * their offsets now, so nothing waits for them.
+   * @returns where to continue reading.
    */
   restart(fault: LogFault): number {
     const held = this.partitions.get(partitionKey(fault.topic, fault.partition))
@@ -190,7 +190,7 @@ export class Assignment {
       return fault.to
     }
     const { offset, time } = tracker.next()
-    // the lost records were not read yet
+    // the lost records had not been read
     if (fault.cause === 'truncated' && fault.to >= offset) {
       held.end = fault.to
       return offset
@@ -221,12 +221,12 @@ export class Assignment {
     return [...this.partitions.values()].reduce((sum, { tracker }) => sum + tracker.inFlight(), 0)
   }
 
-  /** Nothing more is begun: the partitions may go to other members. */
+  /** From here on nothing new is started, because other members may get the partitions. */
   disown(): void {
     for (const held of this.partitions.values()) held.owned = false
   }
 
-  /** Nothing more is fetched or resumed. */
+  /** From here on nothing is fetched or resumed. */
   pauseAll(): void {
     this.closed = true
     this.pauses.close(this.partitions.values())

@@ -4,7 +4,7 @@ import type { KnownLog } from '../log-faults.ts'
 import type { LogWatch } from '../patches/log-watch/watch.ts'
 import type { Tracker } from './tracker.ts'
 
-/** `topic`: as named on the broker. `dirty`: more is settled since the last commit. */
+/** `topic`: as named on the broker. `dirty`: whether offsets were settled since the last commit. */
 export type Uncommitted = {
   topic: string
   partition: number
@@ -12,7 +12,7 @@ export type Uncommitted = {
   dirty: boolean
 }
 
-/** @returns commits what is dirty, one commit at a time: a call during one waits for the next. */
+/** @returns a function that commits what is dirty. One commit runs at a time: a call during one waits for the next. */
 export function createCommitter({
   connection,
   groupId,
@@ -23,7 +23,6 @@ export function createCommitter({
   connection: Pick<Connection, 'log'> & { failures: Pick<Connection['failures'], 'add'> }
   groupId: string
   consumer: Pick<Consumer, 'commitOffsets'>
-  /** The log that a partition is read from. */
   known: LogWatch['known']
   dirty: () => Uncommitted[]
 }): () => Promise<void> {
@@ -66,19 +65,19 @@ export function createCommitter({
   }
 }
 
-/** What a commit states besides its offset. */
+/** The metadata of a commit. */
 export type CommitMetadata = {
-  /** What is settled from the offset on, see `packAhead`. */
+  /** Which offsets after the committed one are settled, see `packAhead`. */
   ahead: string
   log?: KnownLog | undefined
   /** Of the last record read, ms since 1970. */
   time?: number | undefined
-  /** Another program has written the commit. */
+  /** Whether another program wrote the commit. */
   foreign?: boolean
 }
 
 /**
- * `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` when the log is not known. Kafka takes at
+ * `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` if the log is unknown. Kafka accepts at
  * most 4,096 characters.
  */
 export function packMetadata({ ahead, log, time }: CommitMetadata): string {

@@ -13,47 +13,46 @@ export type ConsumeOptions<T> = HandleOptions<T> & {
   /** Without prefix. */
   group: string
   topics: readonly string[]
-  /** Unsettled records of a partition above which it is paused; it resumes at half of that. */
+  /** A partition with this many unsettled records is paused. It resumes at half of that. */
   highWater?: number
-  /** How late a paused partition resumes, in ms. */
+  /** How long a paused partition may take to resume, in ms. */
   maxWaitMs?: number
   maxBytesPerPartition?: number
   watch?: PartitionWatch
-  /** Records are no longer `owned`: release those that have not been begun. */
+  /** Records are no longer `owned`: release those that are not started yet. */
   onGivingUp?: () => void
-  /** Work besides records that is waited for before partitions are given up. */
+  /** Work besides records that must finish before partitions are given up. */
   alsoInFlight?: () => number
 }
 
 export type Consumer = {
   /** Resolves at the first join. */
   joined: Promise<void>
-  /** Whether it has a partition that it is not to give away. */
+  /** Whether it has a partition that it is not about to give up. */
   owns(): boolean
-  /** By topic. */
+  /** One for each topic. */
   loads(): Load[]
   /** Waits for records in flight (at most `drainMs`), commits, and leaves the group. */
   close(drainMs?: number): Promise<void>
 }
 
-/** Control sees the same from outside as lag. */
 export type Load = {
   group: string
   topic: string
-  /** Of the topic, in this process. */
+  /** How many partitions of the topic this process has. */
   partitions: number
   /** Fetched records that are not settled. */
   unsettled: number
   /** The time of the oldest unsettled record, ms since 1970. */
   oldest: number | undefined
-  /** Since the start. */
+  /** Since this process started. */
   parked: number
 }
 
 const COMMIT_MS = 500
 
 /**
- * Commits per partition up to the lowest unsettled offset: every 500 ms, before a rebalance and at shutdown
+ * Commits each partition up to its lowest unsettled offset: every 500 ms, before a rebalance and at shutdown
  * (ARCHITECTURE, "Hop by hop").
  */
 export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> {
@@ -156,10 +155,10 @@ const configOf = ({
   allowAutoTopicCreation: false,
   maxWaitTimeInMs: maxWaitMs,
   maxBytesPerPartition,
-  // how long the partitions of a killed member wait, unless its successor removes it
+  // how long the partitions of a killed member stall, unless its successor removes it
   sessionTimeout: 10_000,
   rebalanceTimeout: 30_000,
-  // how late a member learns that another one has joined or left
+  // how long a member may take to notice that another one joined or left
   heartbeatInterval: 1_000,
   retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
 })

@@ -14,20 +14,19 @@ export type HandleOptions<T> = {
   codec: { decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>> }
   handle: Handler<T>
   producer: Pick<Producer, 'produce'>
-  /** The consumer has stopped for good: the process should restart. */
+  /** Called when the consumer has stopped for good. The process should restart. */
   onFatal: (error: Error) => void
   onParked?: () => void
   tracer?: Pick<Tracer, 'process'> | undefined
-  /** Attributes for a trace. */
   describe?: (value: T) => Attributes
 }
 
 type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle'>
 
-/** Unless the registry answers before. */
-const SCHEMA_LOOK_MS = 60_000
+/** Longest wait for a schema; it ends earlier if the registry answers. */
+const SCHEMA_HOLD_MS = 60_000
 const SLOW_SCHEMA_MS = 1_000
-/** Records of a partition in one fetch. */
+/** Batches with fewer records count as small. */
 const FEW = 50
 const PAUSE_MS = 5
 
@@ -53,16 +52,17 @@ export class BatchHandler<T> {
     if (!held?.owned || !assignment.isHeld(held) || this.closing || !isRunning() || isStale()) return
     held.end = Number(batch.highWatermark)
     const { last, restUntil, goesOn } = this.handleAll(held, batch.messages)
-    // once per batch, as kafkajs counts in 64-bit objects; before anything is awaited, as later the partition may be another member's
+    // once per batch, because kafkajs counts in 64-bit objects; and before any await, because after one another
+    // member may have the partition
     if (last) resolveOffset(last.offset)
     const isFull = assignment.pauseIfFull(held)
     if (!goesOn) return
     if (!isFull && restUntil > Date.now()) assignment.hold(held, restUntil)
-    // otherwise all batches of a fetch are handled in one turn of the event loop, and acknowledgements wait
+    // otherwise all batches of a fetch run in one turn of the event loop and delay acknowledgements
     await (batch.messages.length < FEW ? this.pauseBetweenFetches() : nextTurn())
   }
 
-  /** @returns `goesOn`: false when the partition is held behind `last`. */
+  /** @returns `goesOn`: false if the partition is held after `last`. */
   private handleAll(held: Held, messages: readonly Message[]) {
     let restUntil = 0
     let last: Message | undefined
@@ -80,7 +80,7 @@ export class BatchHandler<T> {
     return { last, restUntil, goesOn: true }
   }
 
-  /** A batch that cannot be decoded comes as one message, which is parked as it is. */
+  /** A batch that cannot be decoded arrives as one message and is parked unchanged. */
   private decode(message: Message): Decoded<T> | Promise<Decoded<T>> {
     const fault = batchFaultOf(message)
     if (!fault) return this.options.codec.decode(message.value)
@@ -89,7 +89,7 @@ export class BatchHandler<T> {
     return { ok: false, reason: 'undecodable', message: text }
   }
 
-  /** @returns false when the partition is held at this message. */
+  /** @returns false if the partition is held at this message. */
   private take(held: Held, message: Message, decoded: Decoded<T>): boolean | Rest {
     if (!held.tracker.take(Number(message.offset), Number(message.timestamp))) return true
     const record = this.recordOf(held, message, decoded.ok ? decoded.value : (undefined as T))
@@ -104,7 +104,7 @@ export class BatchHandler<T> {
     return false
   }
 
-  /** No closure uses `value`: a record that waits must not keep it in memory. */
+  /** No closure may use `value`, because a waiting record must not keep it in memory. */
   private recordOf(held: Held, message: Message, value: T): Taken<T> {
     const offset = Number(message.offset)
     const { partition } = held
@@ -124,11 +124,11 @@ export class BatchHandler<T> {
     }
   }
 
-  /** An error thrown from here would stop the consumer, for some errors for good. */
+  /** Never throws: an error would stop the consumer, in some cases for good. */
   private handle({ topic }: Held, record: Taken<T>, message: Message): Hold | Rest | undefined {
     const { tracer, describe, handle } = this.options
     try {
-      // a held record comes again: its first span is never reported
+      // the span of a held record is never reported: the record comes again
       const where = tracer && { topic, group: this.groupId, headers: message.headers, describe }
       return handle(where ? inTrace(tracer, record, where) : record, message)
     } catch (error) {
@@ -154,14 +154,14 @@ export class BatchHandler<T> {
     return this.parkedCounts.get(topic) ?? 0
   }
 
-  /** Only this partition waits. The record comes again when the registry has answered. */
+  /** Only this partition waits. The record comes again once the registry answers. */
   private holdForSchema(held: Held, { offset }: Message, answer: Promise<unknown>): void {
     const { topic, partition } = held
     const slow = setTimeout(() => {
       const place = { topic, partition, offset }
       this.options.connection.log.warn(place, 'the schema registry has not answered; the partition waits')
     }, SLOW_SCHEMA_MS).unref()
-    this.assignment.hold(held, Date.now() + SCHEMA_LOOK_MS)
+    this.assignment.hold(held, Date.now() + SCHEMA_HOLD_MS)
     const resume = () => {
       clearTimeout(slow)
       if (held.waiting === 'held') this.assignment.hold(held, Date.now())
@@ -169,7 +169,7 @@ export class BatchHandler<T> {
     answer.then(resume, resume)
   }
 
-  /** A fetch of a few records costs as much as one of hundreds. */
+  /** A pause lets more records collect: a fetch of a few records costs as much as one of hundreds. */
   private async pauseBetweenFetches(): Promise<void> {
     if (performance.now() - this.pausedAt < PAUSE_MS) return
     await sleep(PAUSE_MS)

@@ -21,7 +21,7 @@ export function inTrace<T>(
   return { ...record, trace, ...ending(trace, record) }
 }
 
-/** A function of its own: the closures must not keep the record's value in memory. */
+/** A separate function, so that the closures do not keep the record's value in memory. */
 const ending = (trace: Pick<Trace, 'note' | 'end'>, { settle, release, park }: Ends): Ends => ({
   settle() {
     trace.end()

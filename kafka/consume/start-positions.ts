@@ -7,8 +7,8 @@ import { type CommitMetadata, unpackMetadata } from './commits.ts'
 import { cutAt, unpackAhead } from './tracker.ts'
 
 /**
- * `lostFrom`: where the log was cut, or began again, since the commit: what is known of this and later offsets is of
- * lost records.
+ * `lostFrom`: where the log was cut or started again since the commit. Whatever is stored about this and later offsets
+ * belongs to lost records.
  */
 export type Position = CommitMetadata & { offset: number; lostFrom?: number | undefined }
 
@@ -25,13 +25,13 @@ export type StartOptions = {
   /** As named on the broker. */
   topics: string[]
   logs: Pick<LogWatch, 'check' | 'seek'>
-  /** `time`: of the last record read before it. */
+  /** `time`: of the last record read before the fault. */
   onFault: (fault: LogFault & { time?: number | undefined }) => void
 }
 
 const RETRY_MS = 250
 
-/** Reads a group's commits and compares them with the logs. kafkajs hides the metadata of its own commits. */
+/** Reads a group's commits and compares them with the logs. Needed because kafkajs hides the metadata of commits. */
 export class StartPositions {
   private readonly options: StartOptions
   private readonly admin: Pick<Admin, 'connect' | 'fetchOffsets' | 'disconnect'>
@@ -43,10 +43,10 @@ export class StartPositions {
   }
 
   /**
-   * Tries again until the generation is over, or this is closed.
-   * @param kept the present position of a kept partition. Its log is watched all the time, so its commit matters only
-   * when another member has gone on with it.
-   * @returns by `partitionKey`; faults have been reported.
+   * Retries until the generation is over, or this is closed.
+   * @param kept the current position of a partition that the member keeps. Its log is watched all the time, so its
+   * commit matters only if another member has read on.
+   * @returns by `partitionKey`. Faults were reported before.
    */
   async read(
     assigned: readonly Partition[],
@@ -60,7 +60,7 @@ export class StartPositions {
         return await this.comparedWithLogs(assigned, positions, kept)
       } catch (err) {
         const { connection, groupId } = this.options
-        connection.log.debug({ err, groupId }, 'cannot look at the logs yet')
+        connection.log.debug({ err, groupId }, 'cannot check the logs yet')
         await sleep(RETRY_MS)
       }
     }
@@ -136,13 +136,13 @@ export class StartPositions {
   }
 }
 
-/** What is settled ahead of the offset was read too. */
+/** Offsets that are settled ahead were read too. */
 function readUpTo({ offset, ahead }: Position): number {
   const last = unpackAhead(offset, ahead).at(-1)
   return last === undefined ? offset : Math.max(offset, last + 1)
 }
 
-/** @returns where to go on, and what is settled from there on. */
+/** @returns where to continue, and what is settled after that. */
 export const afterFault = (
   { offset, ahead, time }: Pick<Position, 'offset' | 'ahead' | 'time'>,
   { cause, to }: LogFault,

@@ -1,12 +1,12 @@
-/** Kafka takes 4,096 characters of commit metadata; base64 of this many bits stays below. */
+/** Kafka accepts 4,096 characters of commit metadata. This many bits in base64 stay below that. */
 export const MAX_SPAN = 3_000 * 8
 
-/** From this many on, settled offsets are cut off the lists once they are the larger part. */
+/** With at least this many settled offsets, the lists drop them once they are the majority. */
 const COMPACT_FROM = 1_024
 
 /**
- * Which offsets of one partition are settled. Tracks the offsets seen instead of counting up: compaction and
- * transaction markers leave gaps.
+ * Tracks which offsets of one partition are settled. Lists the offsets it has seen instead of counting, because
+ * compaction and transaction markers leave gaps.
  */
 export class Tracker {
   /** Those before `head` are settled. */
@@ -19,7 +19,7 @@ export class Tracker {
   private lastTime: number | undefined
   /** Settled offsets from `base` on. */
   private readonly settled: Set<number>
-  /** Behind everything that was read before a restart. */
+  /** The offset after everything that was read before a restart. */
   private readonly readBefore: number
   private readonly released = new Set<number>()
   private unsettledCount = 0
@@ -34,7 +34,7 @@ export class Tracker {
   }
 
   /**
-   * @param time the record's own, ms since 1970.
+   * @param time of the record, ms since 1970.
    * @returns false when the offset is in flight or settled, here or before a restart.
    */
   take(offset: number, time: number): boolean {
@@ -57,12 +57,12 @@ export class Tracker {
     this.advance()
   }
 
-  /** It may be taken once more, when it is fetched again. */
+  /** The offset can be taken again when it is fetched again. */
   release(offset: number): void {
     if (offset >= this.base && offset <= this.last && !this.settled.has(offset)) this.released.add(offset)
   }
 
-  /** The log has lost everything before `offset`. Records in flight go on. */
+  /** Call it when the log has lost everything before `offset`. Records in flight continue. */
   skip(offset: number): void {
     for (const each of [...this.released]) if (each < offset) this.settle(each)
     if (offset <= this.last) return
@@ -83,7 +83,7 @@ export class Tracker {
     this.head = 0
   }
 
-  /** Where to commit. `ahead`: what is settled from `offset` on, see `packAhead`. */
+  /** What to commit. `ahead`: which offsets after `offset` are settled, see `packAhead`. */
   position(): { offset: number; ahead: string } {
     return { offset: this.base, ahead: packAhead(this.base, this.settled) }
   }
@@ -103,8 +103,8 @@ export class Tracker {
   }
 
   /**
-   * `offset`: behind everything seen or settled. `time`: of the last record seen, here or before a restart. `again`:
-   * the first released offset, which has to be fetched again.
+   * `offset`: after everything seen or settled. `time`: of the last record seen, here or before a restart. `again`: the
+   * first released offset, which must be fetched again.
    */
   next(): { offset: number; time: number | undefined; again?: number | undefined } {
     return {
@@ -142,7 +142,7 @@ export function unpackAhead(base: number, ahead: string): number[] {
   return offsets
 }
 
-/** @returns the position in a log that was cut at `cut`: offsets behind it belong to lost records. */
+/** @returns the position in a log that was cut at `cut`: later offsets belong to lost records. */
 export function cutAt({ offset, ahead }: { offset: number; ahead: string }, cut: number) {
   if (offset >= cut) return { offset: cut, ahead: '' }
   const settled = unpackAhead(offset, ahead).filter((each) => each < cut)

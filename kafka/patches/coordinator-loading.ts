@@ -1,8 +1,8 @@
 /**
  * Upstream: tulios/kafkajs#1779 (open); `joinAndSync` and `fetch` in src/consumer/consumerGroup.js.
- * Without it: when a join fails with something temporary, such as a coordinator that is still loading, kafkajs fetches as if it had joined. Only
- * members send heartbeats, so nothing ever tells it to join again, and the broker refuses its commits: its partitions stand still. When no
- * coordinator is found for long enough, the consumer ends for good. See docs/decisions/002-client-guards.md.
+ * Without it: when a join fails for a temporary reason, such as a coordinator that is still loading, kafkajs fetches as if it had joined. Only
+ * members send heartbeats, so nothing makes it join again, and the broker refuses its commits: its partitions stall. If no coordinator is
+ * found for long enough, the consumer ends for good. See docs/decisions/002-client-guards.md.
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
 import { internal, prototypeOf } from './internals.ts'
@@ -18,16 +18,16 @@ const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Er
 const { KafkaJSGroupCoordinatorNotFound } =
   internal<Record<'KafkaJSGroupCoordinatorNotFound', new () => Error>>('errors')
 
-/** From Kafka's protocol guide. kafkajs retries the first; upon the second it joins again under the same member id. */
+/** Codes of Kafka's protocol guide. kafkajs retries after the first, and rejoins with the same member id after the second. */
 const COORDINATOR_NOT_AVAILABLE = 15
 const REBALANCE_IN_PROGRESS = 27
 
-/** They have not joined yet. */
+/** Groups that are not joined now. */
 const outside = new WeakSet<ConsumerGroup>()
-/** When a topic gets more partitions, each concurrent fetch makes the member join. */
+/** Shared by concurrent fetches: when a topic gets more partitions, each of them makes the member join. */
 const joins = new WeakMap<ConsumerGroup, Promise<void>>()
 
-/** Fetches outside the group fail like a rebalance, so that kafkajs joins again with its own backoff. */
+/** Outside the group, fetches fail as in a rebalance, so that kafkajs joins again with its own backoff. */
 export function retryJoins(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { joinAndSync, fetch } = member
@@ -40,7 +40,7 @@ export function retryJoins(): void {
     if (outside.has(this)) throw createErrorFromCode(REBALANCE_IN_PROGRESS)
     const { offsetManager } = this
     const batches = await fetch.call(this, nodeId)
-    // in this generation, batches of the previous one would skip records that were released in between
+    // drop batches of the previous generation: they would skip records that were released in between
     return this.offsetManager === offsetManager && !outside.has(this) ? batches : []
   }
 }

@@ -1,9 +1,9 @@
 /**
  * Upstream: tulios/kafkajs#1779 (open); `heartbeat`, `commitOffsets` and `recoverFromFetch` in src/consumer/consumerGroup.js, `fetch` in
  * src/consumer/runner.js.
- * Without it: a member asks a coordinator that is gone twenty times before it looks for the new one. Each leader that moves makes the whole
- * group join again. One broker that is away ends the fetches from all others. The FETCH event does not count the partitions that answered, so
- * a table would count as fresh while the leader of its partition is away. See docs/decisions/015-cluster.md.
+ * Without it: a member asks a dead coordinator twenty times before it looks for the new one. Each leader that moves makes the whole group join
+ * again. One dead broker ends the fetches from all others. The FETCH event does not count the partitions that answered, so a table would
+ * count as fresh while the leader of its partition is down. See docs/decisions/015-cluster.md.
  * Until: test/kafka/coordinator-moves.test.ts passes without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,7 +24,7 @@ type Methods = {
   recoverFromFetch(this: ConsumerGroup, error: unknown): Promise<void>
 }
 
-/** Between two fetches while a broker or leader is away. */
+/** Between two fetches while a broker or leader is down. */
 const PAUSE_MS = 100
 
 const following = new WeakSet<ConsumerGroup>()
@@ -60,7 +60,7 @@ export function followMoves(): void {
   countFetchedPartitions()
 }
 
-/** Fetches go on meanwhile: they do not need the coordinator. */
+/** Fetches continue meanwhile, because they do not need the coordinator. */
 async function followCoordinator(group: ConsumerGroup): Promise<void> {
   if (following.has(group)) return
   following.add(group)
@@ -100,7 +100,7 @@ function countFetchedPartitions(): void {
   }
 }
 
-/** A broker is away. */
+/** Errors of a broker that is down. */
 const AWAY = new Set([
   'KafkaJSConnectionError',
   'KafkaJSConnectionClosedError',
@@ -109,7 +109,7 @@ const AWAY = new Set([
   // another request holds the lock while it connects
   'KafkaJSLockTimeout',
 ])
-/** Another broker leads the partition, or none does yet. */
+/** Errors when another broker leads the partition, or none does yet. */
 const LED_ELSEWHERE = new Set([
   'LEADER_NOT_AVAILABLE',
   'NOT_LEADER_FOR_PARTITION',
@@ -117,7 +117,7 @@ const LED_ELSEWHERE = new Set([
   'UNKNOWN_LEADER_EPOCH',
   'REPLICA_NOT_AVAILABLE',
 ])
-/** Another broker coordinates the group, or none does yet. */
+/** Errors when another broker coordinates the group, or none does yet. */
 const COORDINATED_ELSEWHERE = new Set([
   'NOT_COORDINATOR_FOR_GROUP',
   'GROUP_COORDINATOR_NOT_AVAILABLE',

@@ -1,7 +1,7 @@
 /**
- * Upstream: no issue; src/consumer/consumerGroup.js has no hook before a member joins again. But it asks each assigner
- * for its protocol just before, and tries again while that throws an error of type REBALANCE_IN_PROGRESS.
- * Without it: the next owner of a partition handles again whatever was in flight at the rebalance.
+ * Upstream: no issue; src/consumer/consumerGroup.js has no hook before a member joins again. But just before, it asks
+ * each assigner for its protocol, and retries while that throws an error of type REBALANCE_IN_PROGRESS.
+ * Without it: the next owner of a partition repeats whatever was in flight at the rebalance.
  * Until: the client awaits a callback before it joins; test/flow/kafka.consume.test.ts, "rebalance".
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,17 +9,17 @@ import type { PartitionAssigner } from 'kafkajs'
 import { PartitionAssigners } from './kafkajs.ts'
 
 /**
- * Kafka keeps members with another protocol out of a group. Under kafkajs's own names any program with the same group
- * id could join, and its commits would skip records that Sluice has not handled.
+ * Kafka keeps members with another protocol out of a group. With kafkajs's protocol names, any program with the same
+ * group id could join, and its commits would skip records that Sluice has not handled.
  */
 const PROTOCOL = 'sluice'
 const DRAIN_MS = 2_000
 const COMMIT_MS = 1_000
 
-/** Before a member joins again, records in flight settle, for a bounded time, and are committed. */
+/** Before a member joins again, it waits a bounded time for records in flight to settle, and commits them. */
 export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; commit(): Promise<void> }): {
   assigner: PartitionAssigner
-  /** Call it when the group has been joined. */
+  /** Call it after each join. */
   joined(): void
 } {
   // before the first join there is nothing to drain

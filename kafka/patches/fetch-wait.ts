@@ -14,7 +14,7 @@ type ConsumerGroup = FetchWait & {
   fetch(nodeId: string): Promise<unknown>
 }
 
-/** Of an idle consumer. Leaving the group takes as long, and a rebalance is noticed that much later. */
+/** The fetch wait of an idle consumer. Leaving the group and noticing a rebalance can take this long. */
 export const IDLE_WAIT_MS = 250
 
 type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
@@ -23,14 +23,14 @@ const waits = new Map<string, ChooseWait>()
 
 /**
  * Calls `choose` before each fetch of this process's members of a group.
- * @param choose gets whether a partition is paused: it can be fetched again only when the fetch without it has been
- * answered.
+ * @param choose gets whether a partition is paused. A paused partition can be fetched only after the current fetch,
+ * which leaves it out, was answered.
  * @returns a function that undoes it.
  */
 export function setFetchWait(groupId: string, choose: ChooseWait): () => void {
   waits.set(groupId, choose)
   return () => {
-    // another member in this process may have set its own meanwhile
+    // another member in this process may have replaced it
     if (waits.get(groupId) === choose) waits.delete(groupId)
   }
 }

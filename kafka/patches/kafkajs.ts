@@ -1,5 +1,5 @@
 import type * as KafkaJs from 'kafkajs'
-// these two replace modules, before kafkajs loads what imports them
+// these two replace modules, so they must run before kafkajs loads the importers
 import './group-messages.ts'
 import './fetch-decoder.ts'
 import { createRequire } from 'node:module'
@@ -14,8 +14,8 @@ import { removeStaleMembers } from './stale-members.ts'
 import { closeUnanswered } from './unanswered.ts'
 
 /**
- * The patched client, for this folder to import from here only. Each patch holds for all clients in this process. The order matters:
- * several wrap the same method. Why Sluice stays on kafkajs 2.2.4: docs/decisions/026-kafkajs.md.
+ * The patched client. Import kafkajs from here only, and only within this folder. The patches apply to all clients in this process. Their
+ * order matters, because several wrap the same method. Why Sluice stays on kafkajs 2.2.4: docs/decisions/026-kafkajs.md.
  */
 const kafkajs: typeof KafkaJs = createRequire(import.meta.url)('kafkajs')
 export const {

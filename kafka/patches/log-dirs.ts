@@ -9,11 +9,14 @@ import { internal } from './internals.ts'
 /** A data directory of a broker, in bytes: its disk, and the size of each topic in it. */
 export type LogDir = { total: number; free: number; topics: ReadonlyMap<string, number> }
 
-/** By broker. Undefined when a broker is older than Kafka 3.3, or we lack `Describe` on the cluster. */
+/** By broker. */
 export type LogDirs = readonly (readonly LogDir[])[]
 
 export type LogDirReader = {
-  /** @throws when a broker does not answer. */
+  /**
+   * @returns undefined when a broker is older than Kafka 3.3, or we lack `Describe` on the cluster.
+   * @throws when a broker does not answer.
+   */
   read(): Promise<LogDirs | undefined>
   close(): Promise<void>
 }

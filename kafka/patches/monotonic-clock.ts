@@ -1,7 +1,7 @@
 /**
  * Upstream: no issue; `Date.now()` in src/consumer/consumerGroup.js, src/network/requestQueue and src/cluster/brokerPool.js.
- * Without it: when the wall clock is set back, a member sends no heartbeat until the clock has caught up, so its group expels it and it goes on
- * working. When the clock is set forward, every request under way times out.
+ * Without it: when the wall clock is set back, a member sends no heartbeat until the clock has caught up. Its group expels it, but it keeps
+ * working. When the clock is set forward, every request in flight times out.
  * Until: test/kafka/monotonic-clock.test.ts passes without it.
  */
 import { prototypeOf } from './internals.ts'
@@ -15,10 +15,10 @@ const TIMES = {
   'cluster/brokerPool': 'metadataExpireAt',
 } as const
 
-/** Wall clock minus monotonic clock, now, in ms. */
+/** Wall clock minus monotonic clock, in ms. */
 const offset = () => Date.now() - performance.now()
 
-/** Stores the times by the monotonic clock and converts them to the present wall clock when kafkajs reads them. */
+/** Stores these times by the monotonic clock. Converts them to the current wall clock when kafkajs reads them. */
 export function measureByMonotonicClock(): void {
   for (const [path, name] of Object.entries(TIMES)) {
     const times = new WeakMap<object, number>()

@@ -6,7 +6,7 @@
 import { encodeProduce, type ProduceRequest } from '../protocol/encode-produce.ts'
 import { internal } from './internals.ts'
 
-/** kafkajs writes the buffer of `encode()` behind the request's header. */
+/** kafkajs appends the buffer of `encode()` to the request's header. */
 type Request = { apiVersion: number; encode(): Promise<{ buf: Buffer; buffer: Buffer }> }
 type Protocol = (choice: {
   version: string

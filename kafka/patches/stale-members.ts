@@ -1,8 +1,7 @@
 /**
  * Upstream: tulios/kafkajs#884 (open: static membership, KIP-345); `connect` in src/consumer/consumerGroup.js.
  * Without it: the coordinator waits for the members of a killed process until their session ends (10 s). All
- * partitions of the group stand still so long, though the process was restarted at once
- * (docs/decisions/016-successors.md).
+ * partitions of the group stall that long, even if the process restarts at once (docs/decisions/016-successors.md).
  * Until: kafkajs has `group.instance.id`; test/kafka/stale-members.test.ts.
  */
 import type { Socket } from 'node:net'
@@ -27,7 +26,7 @@ export type ListedMember = { memberId: string; clientId: string; clientHost: str
 const soleClientIds = new Map<string, string>()
 
 /**
- * Lets members of this process replace those that its killed predecessor has left in the group.
+ * Lets members of this process replace those that its killed predecessor left in the group.
  * @param clientId of no other living process.
  * @returns a function that undoes it.
  */
@@ -36,7 +35,7 @@ export function replacePredecessors(groupId: string, clientId: string): () => vo
   return () => void soleClientIds.delete(groupId)
 }
 
-/** Runs when kafkajs connects a new member. After a failure, the session's end does the same, later. */
+/** Runs when kafkajs connects a new member. If it fails, the end of the session removes the members later. */
 export function removeStaleMembers(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { connect } = member
@@ -53,7 +52,7 @@ export function removeStaleMembers(): void {
 async function removeFrom({ groupId, cluster, logger }: ConsumerGroup, clientId: string): Promise<void> {
   const coordinator = await cluster.findGroupCoordinator({ groupId })
   const { groups } = await coordinator.describeGroups({ groupIds: [groupId] })
-  // as the broker sees it, unless something translates addresses: then no member is stale
+  // the address that the broker sees; with address translation it differs, and no member counts as stale
   const address = coordinator.connectionPool.pool.find(({ socket }) => socket?.localAddress)?.socket
     ?.localAddress
   if (!address) return
@@ -65,20 +64,21 @@ async function removeFrom({ groupId, cluster, logger }: ConsumerGroup, clientId:
     )
 }
 
-/** @returns the ids of the members that a process with this client id and address has left. */
+/** @returns the ids of members left by a process with this client id and address. */
 export function staleMembers(
   members: readonly ListedMember[],
   { clientId, address }: { clientId: string; address: string },
 ): string[] {
-  const own = normalized(address)
+  const localAddress = normalized(address)
   return members
     .filter(
-      (member) => member.clientId === clientId && normalized(member.clientHost.replace('/', '')) === own,
+      (member) =>
+        member.clientId === clientId && normalized(member.clientHost.replace('/', '')) === localAddress,
     )
     .map(({ memberId }) => memberId)
 }
 
-/** One spelling per address, without zone. */
+/** One spelling for each address, without the zone. */
 function normalized(address: string): string {
   const [plain = ''] = address.split('%')
   return ipaddr.isValid(plain) ? ipaddr.process(plain).toString() : plain

@@ -1,8 +1,7 @@
 /**
  * Upstream: tulios/kafkajs#919 (open), fix in #1783 (open); `send` in src/network/connection.js.
- * Without it: a request that times out is sent again on the same connection. When a broker's machine is lost without a
- * word, that hangs for a quarter of an hour, as long as the operating system keeps the connection
- * (docs/decisions/015-cluster.md).
+ * Without it: a request that times out is sent again on the same connection. If the broker's machine has vanished, that
+ * hangs for a quarter of an hour, until the operating system gives up the connection (docs/decisions/015-cluster.md).
  * Until: test/kafka/unanswered.test.ts passes without it.
  */
 import type { Socket } from 'node:net'
@@ -27,7 +26,7 @@ type Connection = Dialled & {
 }
 type Send = (this: Connection, request: { request: { apiKey: number } }) => Promise<unknown>
 
-/** A broker that has not answered for so long is probed. */
+/** A broker that has been silent for this long is probed. */
 const DOUBT_MS = 1_000
 /** Each response begins with its length. */
 const LENGTH_BYTES = 4
@@ -48,9 +47,9 @@ const answered = () => {
 }
 
 /**
- * Closes the connection to a broker that lets a request time out, or answers neither the request nor a probe. A slow
- * broker answers the probe. A broker that does not answer the handshake counts as one that cannot be connected to, so
- * that kafkajs tries another one.
+ * Closes the connection to a broker when a request times out, or when the broker answers neither a request nor a probe.
+ * A slow broker answers the probe. If the handshake gets no answer, the connection counts as failed, so that kafkajs
+ * tries another broker.
  */
 export function closeUnanswered(): void {
   const connection = prototypeOf<{ send: Send }>('network/connection')
@@ -81,19 +80,19 @@ async function timeOutIfGone(connection: Connection): Promise<void> {
   if (!socket) return
   silentMs(socket)
   if (await isAlive(connection)) return
-  // a process that was held up first reads what has arrived meanwhile
+  // if this process was blocked, first read what arrived in the meantime
   await nextTurn()
-  // a broker that answers here is alive, though it accepts no new connections
+  // a broker that answers on this connection is alive, even if it accepts no new ones
   if (socket !== connection.socket || silentMs(socket) < DOUBT_MS) return
   for (const request of [...connection.requestQueue.inflight.values()]) request.timeoutRequest()
 }
 
-/** How many bytes a connection had received at the last look, and since when. */
+/** How many bytes a connection had received at the last check, and since when. */
 const received = new WeakMap<Socket, { bytes: number; since: number }>()
 
 /**
- * Bytes seen by the look of any request count, possibly while another request's probe is still pending.
- * @returns for how long nothing has arrived, in ms.
+ * All requests on a connection share this state, possibly while another request's probe is pending.
+ * @returns how long nothing has arrived, in ms.
  */
 function silentMs(socket: Socket): number {
   const { bytesRead: bytes } = socket
@@ -128,21 +127,21 @@ const apiVersions = internal<{ protocol(of: { version: number }): () => object }
   'protocol/requests/apiVersions',
 )
 
-/** Counted in steps: a process that was held up for seconds has not waited for the broker. */
+/** The wait is counted in steps: time in which this process was blocked does not count as waiting for the broker. */
 const PROBE_STEP_MS = 100
 const PROBE_STEPS = 30
-/** Longer than all steps: the end of kafkajs's own limits would look like an answer. */
+/** Longer than all steps together, because an expired timeout of kafkajs would look like an answer. */
 const NEVER_MS = 600_000
-/** How long the result of a probe holds. */
+/** How long the result of a probe is reused. */
 const ALIVE_MS = 900
 
-/** Any other error comes from a machine that is there. */
+/** Any other error means that the machine answered. */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ETIMEDOUT'])
 
 /** By `host:port`. */
 const probes = new Map<string, Promise<boolean>>()
 
-/** @returns false when three seconds bring nothing at all; a refusal is an answer. */
+/** @returns false if nothing arrives within three seconds. A refusal is an answer. */
 export function isAlive(of: Dialled): Promise<boolean> {
   const broker = `${of.host}:${of.port}`
   const known = probes.get(broker) ?? probe(of)
@@ -155,7 +154,7 @@ export function isAlive(of: Dialled): Promise<boolean> {
 }
 
 async function probe({ socket, port, clientId, ssl, socketFactory, ...of }: Dialled): Promise<boolean> {
-  // without a name lookup
+  // avoids a name lookup
   const host = socket?.remoteAddress ?? of.host
   const connection = new ProbeConnection({
     ...{ host, port, clientId, ssl, socketFactory, logger: silentLogger },

@@ -2,11 +2,11 @@ export type BatcherOptions = { maxItems: number; lingerMs: number }
 
 export type Batcher<T> = {
   add(item: T): void
-  /** Hands over what is there now. */
+  /** Passes on the items that are waiting now. */
   flush(): void
 }
 
-/** Hands items over in batches: when there are `maxItems`, or when the first has waited for `lingerMs`. */
+/** Passes items on in batches: once there are `maxItems`, or once the first has waited for `lingerMs`. */
 export function createBatcher<T>(
   { maxItems, lingerMs }: BatcherOptions,
   handOver: (items: readonly T[]) => void,

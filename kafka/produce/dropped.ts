@@ -1,14 +1,14 @@
 import type { Logger } from '../../process/log.ts'
 
 export type Losses = {
-  /** So many records were dropped. */
+  /** Call it with the number of records that were dropped. */
   lost(records: number): void
   written(): void
 }
 
 /**
- * Counts dropped records of a topic on which no delivery depends: they give way when Kafka does not take them. Logs one line when that begins
- * and one when it ends.
+ * Counts dropped records of a topic. No delivery depends on them, so they are dropped when Kafka does not accept them. Logs one line when
+ * that begins and one when it ends.
  */
 export function lossesOf(
   topic: string,

@@ -1,5 +1,5 @@
 /**
- * Items of one flow leave in order. Flows share the sends by bytes, so that none delays the others (deficit round
+ * Items of one flow leave in order. Flows share the sends by bytes, so that no flow delays the others (deficit round
  * robin: Shreedhar and Varghese, 1995).
  */
 export type FairQueue<T, B> = {
@@ -7,17 +7,17 @@ export type FairQueue<T, B> = {
   add(flow: string, batch: B): void
   /** @returns the items of the next send: at least one, unless nothing waits. */
   next(): T[]
-  /** The batches with items that have not left. */
+  /** The batches that still have items here. */
   waiting(): B[]
   isEmpty(): boolean
   clear(): void
 }
 
-/** kafkajs takes long to put a larger request together. */
+/** kafkajs takes long to assemble a larger request. */
 export const MAX_ITEMS = 500
-/** Half of what a partition takes in one request. */
+/** Half of what a partition accepts in one request. */
 export const MAX_BYTES = 512 * 1024
-/** What a flow may send per round. A larger item makes it skip rounds. */
+/** How much a flow may send per round. To send a larger item, it skips rounds. */
 const QUANTUM_BYTES = 16 * 1024
 /** Added to each item's bytes, so that small items count too. */
 const ITEM_BYTES = 512
@@ -25,16 +25,16 @@ const ITEM_BYTES = 512
 type Flow<T, B> = {
   name: string
   batches: B[]
-  /** Index of the first batch that waits: shifting a long array would copy it. */
+  /** Index of the first waiting batch. Shifting a long array would copy it. */
   head: number
   place: number
-  /** The next item, once it is made. */
+  /** The next item, if it was made already. */
   item: T | undefined
   /** Bytes left in this round. */
   credit: number
 }
 
-/** @param make makes an item when it is about to leave; places count from 0. */
+/** @param make makes an item just before it leaves. Places count from 0. */
 export function createFairQueue<T extends { bytes: number }, B extends { count: number }>(
   make: (batch: B, place: number) => T,
 ): FairQueue<T, B> {

@@ -2,10 +2,10 @@ import type { KafkaMessage } from 'kafkajs'
 import type { Produced } from './pending.ts'
 import type { OutRecord, Producer } from './produce.ts'
 
-/** Records that could not be handled, byte for byte as they were. */
+/** Topic of records that could not be handled, unchanged byte for byte. */
 export const PARKED = 'parked'
 
-/** A record that is too large loses its value; a header then states the value's size. */
+/** If a record is too large, parks it without its value; a header then states the size of the value. */
 export async function park(producer: Pick<Producer, 'produce'>, record: OutRecord): Promise<Produced> {
   const outcome = await producer.produce([record])
   if (outcome !== 'too_large' && outcome !== 'refused') return outcome
@@ -15,7 +15,7 @@ export async function park(producer: Pick<Producer, 'produce'>, record: OutRecor
   ])
 }
 
-/** @returns the record for topic `parked`: as it was, plus headers with place and reason. */
+/** @returns the record for topic `parked`: unchanged, plus headers with place and reason. */
 export function parkedRecord(from: {
   topic: string
   partition: number

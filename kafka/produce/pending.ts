@@ -1,7 +1,7 @@
 /**
- * `unknown`: not acknowledged within the deadline, or before the producer was closed; the records may still be
- * written. `full`: too many bytes wait already. `too_large`: one of them exceeds what the broker takes. `refused`: the
- * broker refuses one of them for good.
+ * `unknown`: not acknowledged within the deadline, or before the producer closed; the records may still be written.
+ * `full`: too many bytes are waiting already. `too_large`: one record is larger than the broker accepts. `refused`: the
+ * broker refuses one record for good.
  */
 export type Produced = 'acked' | 'unknown' | 'full' | 'too_large' | 'refused'
 
@@ -11,7 +11,7 @@ export type Pending = {
   deadline: number
   outcome: Promise<Produced>
   settle(produced: Produced): void
-  /** The first refusal settles all of them, otherwise the last record does. @returns whether it was the last. */
+  /** The first refusal settles all records, otherwise the last one does. @returns whether it was the last. */
   ended(outcome: 'acked' | 'refused'): boolean
 }
 

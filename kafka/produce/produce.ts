@@ -15,13 +15,13 @@ export type OutRecord = {
 }
 
 /**
- * Records that are made when they are sent, so that what they share waits only once. Places count from 0. The size of
- * the first is checked for all, so no other may be much larger.
+ * Records that are made when they are sent, so that shared data is in memory only once. Places count from 0. Only the
+ * size of the first record is checked, so no other may be much larger.
  */
 export type RecordList = { count: number; record(place: number): OutRecord }
 
 export type ProduceOptions = {
-  /** After so many ms the outcome is `unknown`. */
+  /** After this many ms the outcome is `unknown`. */
   deadlineMs?: number
   trace?: Pick<Trace, 'send'> | undefined
   /** Records of one flow are sent in order, and flows share the sends. */
@@ -29,13 +29,13 @@ export type ProduceOptions = {
 }
 
 export type Producer = {
-  /** Resolves when all in-sync replicas have every record, or will not have it. Never rejects. */
+  /** Resolves when all in-sync replicas have every record, or when that has failed. Never rejects. */
   produce(records: readonly OutRecord[], options?: ProduceOptions): Promise<Produced>
-  /** For a list of at least one record. */
+  /** The list must not be empty. */
   produceList(list: RecordList, options?: ProduceOptions): Promise<Produced>
   isFull(): boolean
   queuedBytes(): number
-  /** How long the present send has waited for its acknowledgement; 0 without one. */
+  /** How long the current send has been waiting for its acknowledgement; 0 if there is none. */
   stalledMs(): number
   close(drainMs?: number): Promise<void>
 }
@@ -48,16 +48,16 @@ export type ProducerOptions = {
 
 /** Below the broker's `max.message.bytes` (1,048,588), with room for headers and framing. */
 const MAX_RECORD_BYTES = 1_000_000
-/** Approximate memory of a record besides its key and value, so that small records count. */
+/** Approximate memory of a record besides its key and value, so that small records count too. */
 const RECORD_OVERHEAD = 512
 /** Memory per record of a list that is not made yet. */
 const REFERENCE_BYTES = 8
 const SWEEP_MS = 250
-/** A send that waits this long while brokers answer is for a topic that takes no writes. */
+/** If a send waits this long while brokers answer, its topic accepts no writes. */
 const STALL_MS = 10_000
 
 type Queued = { topic: string; message: Keyed; bytes: number; batch: Batch }
-/** `bytes`: of memory, until the last record has ended. */
+/** `bytes`: the memory it takes until its last record has ended. */
 type Batch = RecordList & { pending: Pending; bytes: number }
 
 /**
@@ -99,7 +99,7 @@ class ProduceQueue {
   private sending: readonly Queued[] = []
   private sendingSince = 0
   private stalled: { topics: string[] } | undefined
-  /** No deadline is earlier. */
+  /** A lower bound of all deadlines. */
   private soonest = Number.POSITIVE_INFINITY
   private running: Promise<void> | undefined
   private closed = false
@@ -137,7 +137,7 @@ class ProduceQueue {
   private async run(): Promise<void> {
     const { waiting, sender, options, connection } = this
     while (!waiting.isEmpty()) {
-      await new Promise(setImmediate) // includes records that have come by now
+      await new Promise(setImmediate) // includes records that arrived in the meantime
       this.sending = waiting.next()
       if (this.sending.length === 0) break
       this.sendingSince = performance.now()
@@ -150,7 +150,7 @@ class ProduceQueue {
       this.sendingSince = 0
       this.sending = []
     }
-    // nothing is awaited since the queue was empty: no record is left behind
+    // there is no await since the queue was empty, so no record is left behind
     this.running = undefined
   }
 
@@ -167,7 +167,7 @@ class ProduceQueue {
     if (batch.pending.ended(outcome)) this.queuedBytes -= batch.bytes
   }
 
-  /** The records stay where they are. */
+  /** Reports `unknown`, but leaves the records in the queue. */
   private expire(now: number): void {
     if (now < this.soonest) return
     this.soonest = Number.POSITIVE_INFINITY

@@ -6,14 +6,14 @@ import { partitionKey } from '../log-faults.ts'
 import { CompressionTypes } from '../patches/kafkajs.ts'
 import { type Placeable, place } from './partition.ts'
 
-/** With its key in bytes. */
+/** A message whose key is a buffer. */
 export type Keyed = Message & Placeable
 type Sendable = { topic: string; message: Keyed }
 
 export type Sender = {
   /**
-   * Calls `settle` for each record when all in-sync replicas have acknowledged it, or the broker refuses it for good.
-   * Ends early only when closed: the other outcomes are then unknown.
+   * Calls `settle` for each record once all in-sync replicas have acknowledged it, or the broker refuses it for good.
+   * Ends early only when closed; the remaining outcomes are then unknown.
    */
   send<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void>
   close(): Promise<void>
@@ -27,10 +27,10 @@ const WRONG_CLOCK =
   "Kafka refuses records for their time: this machine's clock is too far from the broker's. They are sent again until the clock is right"
 
 /**
- * An idempotent producer with one send under way. With more, a lost response makes kafkajs reuse a sequence number for
- * other records: the broker takes them for duplicates, acknowledges and drops them. For the same reason a producer is
- * replaced when a send has thrown or needed a second try: kafkajs then rolls its sequence numbers back, whether or not
- * the records were written.
+ * An idempotent producer with one send in flight. With more, a lost response makes kafkajs reuse a sequence number for
+ * other records; the broker takes them for duplicates, acknowledges them and drops them. For the same reason a producer
+ * is replaced after a send that threw or needed a second try: kafkajs then rolls its sequence numbers back, whether or
+ * not the records were written.
  */
 export async function createSender(connection: Connection): Promise<Sender> {
   const sender = new IdempotentSender(connection)
@@ -42,7 +42,7 @@ class IdempotentSender implements Sender {
   private readonly connection: Connection
   private readonly noticeLoss: (acked: Acked) => void
   private producer: KafkaJsProducer | undefined
-  /** Requests of the first try of the last send may still be under way to other brokers. */
+  /** Requests from the first try of the last send may still be on their way to other brokers. */
   private doubtful = false
   private closed = false
 
@@ -70,7 +70,7 @@ class IdempotentSender implements Sender {
   }
 
   private placeOf = ({ message, partitionMetadata }: PartitionerArgs): number => {
-    // kafkajs passes on the messages of `send`
+    // kafkajs passes the messages that `send` gave it
     const record = message as Keyed
     if (record.placed !== undefined) this.doubtful = true
     return place(record, partitionMetadata.length)
@@ -94,7 +94,7 @@ class IdempotentSender implements Sender {
     }
   }
 
-  /** @returns the records that are not acknowledged yet, in their order. */
+  /** @returns the records that are not acknowledged yet, in order. */
   private async attempt<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<T[]> {
     for (const { message } of records) message.placed = undefined
     const topicMessages = byTopic(records)
@@ -106,7 +106,7 @@ class IdempotentSender implements Sender {
       if (written) {
         written.count += 1
         settle(record, 'acked')
-        // when a leader moves to a broker that has answered already, kafkajs forgets the partition
+        // kafkajs loses a partition whose leader moves to a broker that has answered already
       } else left.push(record)
     }
     this.noticeLoss(acked)
@@ -147,8 +147,8 @@ class IdempotentSender implements Sender {
 }
 
 /**
- * Acknowledged offsets only grow. One that does not has taken the place of records that were acknowledged before:
- * their log has lost its end, or is another one.
+ * Acknowledged offsets only grow. If one does not, it replaces records that were acknowledged before: their log has
+ * lost its end or was recreated.
  */
 export function createLossDetector(report: ReturnType<typeof createFaultReporter>): (acked: Acked) => void {
   const ends = new Map<string, number>()
@@ -164,7 +164,7 @@ export function createLossDetector(report: ReturnType<typeof createFaultReporter
   }
 }
 
-/** `base`: the first offset; -1 when the broker does not say it. `count`: of records. */
+/** `base`: the first offset; -1 if the broker does not report it. `count`: number of records. */
 type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
 
 /** @returns the partitions that have answered, with a count of 0. */
@@ -190,14 +190,12 @@ function byTopic(records: readonly Sendable[]): { topic: string; messages: Messa
 const SIZE_FAULTS = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 
 /**
- * Faults of a record, not of the moment; one such record fails its whole request. INVALID_TIMESTAMP is not one: the
- * record has the time of its sending, so this machine's clock is wrong (by an hour, by default), until somebody sets
- * it.
+ * Permanent faults of a record. One such record fails its whole request. INVALID_TIMESTAMP is temporary: a record has
+ * the time when it was sent, so this machine's clock is wrong (by over an hour, by default) until someone corrects it.
  */
 const RECORD_FAULTS = new Set([...SIZE_FAULTS, 'INVALID_RECORD', 'CORRUPT_MESSAGE'])
 const CLOCK_FAULTS = new Set(['INVALID_TIMESTAMP'])
 
-/** Whether the broker would refuse the same record again. */
 export const isRecordFault = (error: unknown): boolean => isType(RECORD_FAULTS, error)
 
 /** Whether a record exceeds its topic's `max.message.bytes`. */

@@ -5,15 +5,15 @@ import type { Table } from '../tables/table.ts'
 import type { OutRecord } from './produce.ts'
 import { isRecordFault } from './send.ts'
 
-/** `unavailable`: Kafka did not answer, and the write may or may not have happened. */
+/** `unavailable`: Kafka did not answer. The write may or may not have happened. */
 export type Written<R> = { ok: true } | { ok: false; refusal: R } | { ok: false; unavailable: Error }
 
 export type Decision<R> = { records: readonly OutRecord[] } | { refusal: R }
 
 export type FencedWriter = {
   /**
-   * Decides on the table and writes, with no other writer in between; resolves when the table shows the write.
-   * `decide` is called again when another instance has written meanwhile.
+   * Decides with the table's content and writes, with no other writer in between. Resolves when the table shows the
+   * write. Calls `decide` again if another instance has written in the meantime.
    */
   write<R>(decide: () => Decision<R>): Promise<Written<R>>
   close(): Promise<void>
@@ -25,17 +25,17 @@ type Waiting = {
   fail(error: Error): void
 }
 
-/** The first `count` decisions in the queue, written at once. */
+/** The first `count` decisions of the queue, written together. */
 type WriteBatch = { count: number; records: readonly OutRecord[] }
 
-/** Longer than clients wait: instances that fence each other may need more than five slow tries. */
+/** Takes longer than clients wait. Instances that fence each other may need more than five slow tries. */
 const TRIES = 5
 const TRY_MS = 30_000
-/** The broker takes 1 MB of a partition at once; a larger decision is written alone. */
+/** The broker accepts 1 MB per partition and request. A larger decision is written alone. */
 const MAX_BYTES = 512 * 1024
 /**
- * Random waits of up to this much per failed try, or the time of the slowest try, let instances that fence each other
- * come apart.
+ * Instances that fence each other come apart by random waits: up to this long, or as long as the slowest try, for each
+ * failed try.
  */
 const APART_MS = 100
 /** Writes resume soon after Kafka is back. */
@@ -48,9 +48,9 @@ type Options = {
 }
 
 /**
- * Conditional writes for any number of instances. They share a `transactionalId`, so a newer instance fences an older
- * one in the broker. A fenced instance opens a new producer, reads the table to its end and decides again. Decisions
- * that come during a write are written together, each as if those before it were in the table.
+ * Conditional writes for any number of instances. They share a `transactionalId`, so in the broker a newer instance
+ * fences an older one. A fenced instance opens a new producer, reads the table to its end and decides again. Decisions
+ * that arrive during a write are written together; each sees those before it as if they were in the table.
  */
 export function createFencedWriter(options: Options): FencedWriter {
   const writer = new TransactionWriter(options)
@@ -104,7 +104,7 @@ class TransactionWriter {
     this.writing = undefined
   }
 
-  /** @returns how many of the queue were written. @throws when none can be. */
+  /** @returns how many decisions of the queue were written. @throws when none can be written. */
   private async writeSome(): Promise<number> {
     let inDoubt: WriteBatch | undefined
     let maxBytes = MAX_BYTES
@@ -112,7 +112,7 @@ class TransactionWriter {
     const began = performance.now()
     for (let tries = 1; ; tries++) {
       const from = performance.now()
-      // after a failure this takes the id over, which ends the previous transaction, and reads the table to its end
+      // after a failure, this takes over the id (which ends the previous transaction) and reads the table to its end
       const producer = await this.ownProducer()
       if (inDoubt && this.isWritten(inDoubt.records)) return inDoubt.count
       inDoubt = this.decideTogether(maxBytes)
@@ -125,7 +125,7 @@ class TransactionWriter {
         if (isRecordFault(err)) {
           this.connection.log.warn({ err }, 'Kafka refuses a record')
           if (inDoubt.count === 1 || maxBytes === 0) return this.refuse(inDoubt, asError(err))
-          // any of them, or all together
+          // one of them is refused, or all together
           inDoubt = undefined
           maxBytes = 0
           continue
@@ -155,7 +155,7 @@ class TransactionWriter {
     })
     try {
       await producer.connect()
-      // writes nothing, but takes the id over
+      // writes nothing, but takes over the id
       await (await producer.transaction()).abort()
       await this.table.caughtUp()
       if (this.isClosed) throw new Error('the writer is closed')
@@ -173,7 +173,7 @@ class TransactionWriter {
     await old?.disconnect().catch(() => undefined)
   }
 
-  /** @param maxBytes 0: only the first decision with records, and those before it. */
+  /** @param maxBytes 0: only up to the first decision with records. */
   private decideTogether(maxBytes: number): WriteBatch {
     return this.table.supposing((suppose) => {
       const records: OutRecord[] = []
@@ -191,7 +191,7 @@ class TransactionWriter {
     })
   }
 
-  /** @returns undefined when it throws: only that one fails. */
+  /** @returns undefined if the decision throws: only that one fails. */
   private decide(waiting: Waiting): readonly OutRecord[] | undefined {
     try {
       return waiting.decide()
@@ -212,14 +212,14 @@ class TransactionWriter {
       })),
     })
     await transaction.commit()
-    // the commit is answered before its marker is in the topic: until then the topic ends before our records
+    // the commit is answered before its marker is in the topic; until then, the topic seems to end before our records
     for (const { partition, baseOffset } of written)
       await this.table.reached({ partition, offset: Number(baseOffset) })
   }
 
   /**
-   * Whether a write with a failed commit has happened: all of it, or nothing. One value suffices: sealed values never
-   * repeat, and others may have been replaced since.
+   * Whether a write with a failed commit has happened, which is all or nothing. One value proves it: sealed values never
+   * repeat, and other records may have been replaced since.
    */
   private isWritten(records: readonly OutRecord[]): boolean {
     const { table } = this
@@ -228,7 +228,7 @@ class TransactionWriter {
     return values.some(({ key, value }) => table.get(String(key))?.equals(Buffer.from(value ?? '')) === true)
   }
 
-  /** Refuses the last decision of the batch; those before it have nothing to write. */
+  /** Refuses the last decision of the batch. Those before it have nothing to write. */
   private refuse({ count }: WriteBatch, error: Error): 0 {
     for (const { written } of this.queue.splice(0, count - 1)) written()
     this.queue.shift()?.fail(error)

@@ -21,7 +21,7 @@ const AT = {
   count: 57,
   records: 61,
 }
-/** Base offset and length, which the length does not count. */
+/** Base offset and length: the length does not include them. */
 const BEFORE_LENGTH_BYTES = 12
 const MAGIC = 2
 const CODEC = 0x07
@@ -33,25 +33,25 @@ export type BatchFault = { reason: string; firstOffset: number; lastOffset: numb
 
 const faults = new WeakMap<object, BatchFault>()
 
-/** @returns undefined for a record; for a message that stands for a batch, why that cannot be decoded. */
+/** @returns why a batch cannot be decoded, for the message that stands for it; undefined for an ordinary record. */
 export const batchFaultOf = (message: KafkaMessage): BatchFault | undefined =>
   message.key === null ? faults.get(message) : undefined
 
-/** More than 1 MB holds of the smallest records; each becomes an object of about 300 bytes. */
+/** More than 1 MB of the smallest records. Each becomes an object of about 300 bytes. */
 const MAX_RECORDS = 250_000
 
-/** How often a batch with a wrong checksum or format is fetched: the network may have damaged it. */
+/** How often a batch with a wrong checksum or format is fetched, because the network may have damaged it. */
 const MAX_FETCHES = 3
 const MAX_SUSPECTS = 100
 
 /**
  * Decodes the batches of one partition in a fetch. A batch that cannot be decoded becomes one message at its last
- * offset, with the whole batch as its value (see `batchFaultOf`): an error would end the fetch, and the next one would
+ * offset, with the whole batch as its value (see `batchFaultOf`). An error would end the fetch, and the next fetch would
  * start at the same batch.
  * @param decodeOlder decodes formats 0 and 1, which brokers before 4.0 may still have.
  */
 export function batchesDecoder(decodeOlder: DecodeBatches): DecodeBatches {
-  /** By batch header: how often it was fetched. */
+  /** How often a batch was fetched, by its header. */
   const suspects = new Map<string, number>()
 
   function shouldFetchAgain(header: string): boolean {
@@ -137,7 +137,7 @@ function decodeRecords(records: Buffer, { batch, into }: { batch: Buffer; into: 
 
 type Context = BatchContext & { producerId: string; inTransaction: boolean }
 
-/** kafkajs uses `producerId` and `inTransaction` to leave out records of aborted transactions. */
+/** kafkajs needs `producerId` and `inTransaction` to leave out records of aborted transactions. */
 function contextOf(batch: Buffer): Context {
   const attributes = batch.readInt16BE(AT.attributes)
   return {
@@ -172,8 +172,8 @@ function standIn(batch: Buffer, reason: string): Decoded {
 }
 
 /**
- * How many offsets the batch covers behind its first. The field counts when the checksum is right or the number of
- * records agrees. Otherwise the reader advances by one offset, as often as it takes.
+ * How many offsets the batch covers after its first. The batch's field is trusted if the checksum is right or the number
+ * of records agrees. Otherwise the reader advances one offset at a time.
  */
 function offsetsBehind(batch: Buffer): number {
   const behind = batch.readInt32BE(AT.lastOffsetDelta)
@@ -182,20 +182,20 @@ function offsetsBehind(batch: Buffer): number {
 
 export type RecordBytes = { buffer: Buffer; offset: number }
 
-/** 64-bit numbers as text. */
+/** 64-bit numbers are text. */
 export type BatchContext = {
   firstOffset: string
   firstTimestamp: string
   maxTimestamp: string
   magicByte: number
   isControlBatch?: boolean
-  /** Whose time a record has: 0: the producer's, 1: the broker's. */
+  /** Who set the time of a record: 0: the producer, 1: the broker. */
   timestampType: number
 }
 
 /**
- * One record of format 2 (Kafka protocol guide, "Record"), in kafkajs's shape. kafkajs's decoder makes several 64-bit
- * objects per record; offsets and times are far below 2^53.
+ * Decodes one record of format 2 (Kafka protocol guide, "Record") into kafkajs's shape. kafkajs's decoder makes several
+ * 64-bit objects per record, but offsets and times are far below 2^53.
  */
 export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
   const { firstOffset, firstTimestamp, maxTimestamp, timestampType, magicByte } = batchContext

@@ -2,8 +2,8 @@ import { promisify } from 'node:util'
 import { unzip, zstdDecompress } from 'node:zlib'
 
 /**
- * Without a bound, 1 MB of zstd could take all memory. With Kafka's defaults a batch has at most 1 MB before
- * compression (`max.request.size`); Sluice's own have 512 KB.
+ * Without a limit, 1 MB of zstd could take all memory. With Kafka's defaults, a batch has at most 1 MB before
+ * compression (`max.request.size`); those of Sluice have 512 KB.
  */
 export const MAX_BYTES = 16 * 1024 * 1024
 
@@ -34,14 +34,14 @@ export async function decompress(bytes: Buffer, number: number): Promise<Buffer>
   }
 }
 
-// LZ4 and Snappy as Kafka's clients and brokers write them: Node has neither
+// LZ4 and Snappy as Kafka's clients and brokers write them, because Node has neither
 
-/** Up to this many bytes are copied one by one: a call would take longer. */
+/** Up to this many bytes are copied one by one, because a function call takes longer. */
 const FEW = 32
 
 type Output = {
   literals(source: Buffer, start: number, count: number): void
-  /** Appends `count` bytes again, from `distance` before the end. They may overlap with the appended bytes. */
+  /** Appends `count` bytes that start `distance` before the end. They may overlap with the appended bytes. */
   repeat(distance: number, count: number): void
   done(): Buffer
 }
@@ -75,7 +75,7 @@ function createOutput({ size, max }: { size: number; max: number }): Output {
       else for (let index = 0; index < count; index++) bytes[length + index] = bytes[from + index] ?? 0
       length += count
     },
-    // records are slices that keep the whole buffer in memory
+    // trim it, because records are slices that keep the whole buffer in memory
     done: () =>
       length * 2 < bytes.length ? Buffer.from(bytes.subarray(0, length)) : bytes.subarray(0, length),
   }
@@ -88,8 +88,8 @@ const LZ4_MAGIC = 0x184d2204
 const STORED = 0x80000000
 
 /**
- * One LZ4 frame (LZ4 Frame Format 1.6). Ignores its checksums: the batch's covers them, and early Kafka clients wrote
- * wrong ones.
+ * Decodes one LZ4 frame (LZ4 Frame Format 1.6). Ignores its checksums: that of the batch covers the same bytes, and
+ * early Kafka clients wrote wrong ones.
  * @throws RangeError for anything else, and for more than `max` bytes.
  */
 export function lz4Decompress(frame: Buffer, max: number): Buffer {
@@ -99,7 +99,7 @@ export function lz4Decompress(frame: Buffer, max: number): Buffer {
   if (flags & 1) throw new RangeError('it needs a dictionary')
   const checksumBytes = flags & 0x10 ? 4 : 0
   const output = createOutput({ size: frame.length * 4, max })
-  // behind magic, flags, block size, content size if present, and header checksum
+  // after magic, flags, block size, content size if present, and header checksum
   for (let at = flags & 8 ? 15 : 7; ; ) {
     if (at + 4 > frame.length) throw endsEarly()
     const size = frame.readUInt32LE(at)
@@ -114,12 +114,12 @@ export function lz4Decompress(frame: Buffer, max: number): Buffer {
 }
 
 /**
- * Sequences of literals, each but the last followed by a repetition (LZ4 Block Format). Linked blocks refer to earlier
+ * A block holds literals, each but the last followed by a repetition (LZ4 Block Format). Linked blocks refer to earlier
  * ones.
  */
 function lz4Block(block: Buffer, output: Output): void {
   let at = 0
-  /** 15: bytes follow to be added, up to the first that is not 255. */
+  /** After 15, more bytes follow to be added, up to the first that is not 255. */
   function lengthOf(nibble: number): number {
     let length = nibble
     if (nibble < 15) return length
@@ -148,7 +148,7 @@ const XERIAL = Buffer.from('\x82SNAPPY\0', 'latin1')
 const XERIAL_HEADER_BYTES = XERIAL.length + 8
 
 /**
- * Snappy in the framing of brokers and Java clients (blocks behind their lengths), or one block without framing.
+ * Decodes Snappy in the framing of brokers and Java clients (a length before each block), or one block without framing.
  * @throws RangeError for anything else, and for more than `max` bytes.
  */
 export function snappyDecompress(bytes: Buffer, max: number): Buffer {

@@ -1,7 +1,7 @@
 import { crc32c } from '@node-rs/crc32'
 import type { Message } from 'kafkajs'
 
-/** As kafkajs passes it to its encoder. */
+/** The request that kafkajs passes to its encoder. */
 export type ProduceRequest = {
   transactionalId?: string | null | undefined
   acks: number
@@ -19,8 +19,8 @@ export type ProduceRequest = {
 }
 
 /**
- * The body of a produce request, versions 3 to 7 (Kafka protocol guide), in one buffer of its exact size. kafkajs's
- * encoder takes twenty times as long: an encoder for each record and header, and eight copies.
+ * Encodes the body of a produce request, versions 3 to 7 (Kafka protocol guide), into one buffer of the exact size.
+ * kafkajs's encoder takes twenty times as long: it makes an encoder for each record and header, and eight copies.
  * @param now ms since 1970.
  */
 export function encodeProduce(request: ProduceRequest, now: number): Buffer {
@@ -77,7 +77,6 @@ function writeString(into: Buffer, start: number, text: string | null | undefine
   return at + into.write(text, at)
 }
 
-/** The records of one partition in one request. */
 export type RecordBatch = {
   /** Without timestamps of their own. */
   messages: readonly Message[]
@@ -95,7 +94,7 @@ export type SizedBatch = RecordBatch & {
   bytes: number
 }
 
-/** Base offset, length, leader epoch, magic and CRC. The CRC covers everything behind them. */
+/** Base offset, length, leader epoch, magic and CRC. The CRC covers everything after them. */
 const BEFORE_CRC_COVER = 21
 const HEADER_BYTES = 61
 const MAGIC = 2

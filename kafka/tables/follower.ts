@@ -13,21 +13,21 @@ import { type BoundsOf, boundsOf } from './ranges.ts'
 
 export type FollowerOptions = {
   connection: Connection
-  /** Part of the group's name, and of reports of lost records. A table starts at the beginning. */
+  /** Appears in the group's name and in reports of lost records. A table starts at the beginning. */
   kind: 'table' | 'tail' | 'reader'
   topics: readonly string[]
   config: Pick<ConsumerConfig, 'maxWaitTimeInMs' | 'sessionTimeout' | 'heartbeatInterval'>
   /** Called in order, from the partition's position on. Must not throw. */
   onRecord: (message: Message, at: At & { offset: number }) => void
-  /** Called behind a batch, and after a fault of the log. */
+  /** Called after each batch, and after a fault of the log. */
   onMoved?: (at: At) => void
-  /** The log is not the one that was read: reading goes on at `fault.to`. */
+  /** The log is no longer the one that was read. Reading continues at `fault.to`. */
   onFault?: (fault: LogFault) => void
   onJoined?: (assigned: readonly At[]) => void
   onSkipped?: ((fault: BatchFault) => void) | undefined
   /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
-  /** Whether a batch is read. With it, records that retention removes are no loss, and positions are the caller's. */
+  /** Whether to read a batch. If given, the caller sets positions, and records removed by retention are no loss. */
   accepts?: (at: At, isStale: () => boolean) => boolean
 }
 
@@ -35,13 +35,12 @@ export type FollowerOptions = {
 type At = { topic: string; partition: number }
 
 /**
- * A consumer that commits nothing and keeps its positions in memory, across rebalances. Its group is deleted at the
- * end.
+ * A consumer that commits nothing and keeps its positions in memory, across rebalances. Closing it deletes its group.
  */
 export class Follower {
   /** When a broker last answered a fetch, in ms of `performance.now()`; 0: not yet. */
   fetchedAt = 0
-  /** When a batch with records last came, likewise. */
+  /** When a batch with records last came, by the same clock. */
   receivedAt = Number.NEGATIVE_INFINITY
   readonly groupId: string
   /** The next offsets to read, by `partitionKey` of the topic's name without prefix. */
@@ -102,14 +101,14 @@ export class Follower {
       const assigned = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
         partitions.map((partition) => ({ topic: connection.plain(topic), partition })),
       )
-      // a group without commits starts at the beginning after each join
+      // without commits, a group starts at the beginning after each join
       for (const at of assigned) if (this.positions.has(partitionKey(at.topic, at.partition))) this.seek(at)
       onJoined?.(assigned)
     })
     consumer.on(FETCH, ({ payload }) => {
       if (payload.numberOfBatches > 0) this.fetchedAt = performance.now()
     })
-    // the handler gets no batch that has only the marker of a transaction
+    // the handler does not get batches that hold only the marker of a transaction
     consumer.on(END_BATCH_PROCESS, ({ payload }) => {
       const { topic, partition, lastOffset } = payload
       if (!accepts) this.passed({ topic: connection.plain(topic), partition }, Number(lastOffset))
@@ -127,7 +126,7 @@ export class Follower {
     this.receivedAt = performance.now()
     for (const message of skipUndecodable(batch, connection, onSkipped)) {
       at.offset = Number(message.offset)
-      // read before a join
+      // it was read before a join
       if (at.offset < (this.positions.get(key) ?? 0)) continue
       onRecord(message, at)
       this.positions.set(key, at.offset + 1)
@@ -172,11 +171,11 @@ export class Follower {
     try {
       act([{ topic: connection.named(at.topic), partitions: [at.partition] }])
     } catch (err) {
-      connection.log.debug({ err, ...at }, 'the consumer restarts; its join does it')
+      connection.log.debug({ err, ...at }, 'the consumer restarts; its join applies this')
     }
   }
 
-  /** What is known of the log is out of date. */
+  /** Drops what is known of the log. */
   forget({ topic, partition }: At): void {
     this.logs.forget(this.options.connection.named(topic), partition)
   }
@@ -185,7 +184,7 @@ export class Follower {
     return boundsOf(this.admin, this.options.connection.named(topic))
   }
 
-  /** For a start: a broker that has just come back answers before it leads its partitions again. */
+  /** For startup: a broker that has just restarted answers before it leads its partitions again. */
   firstBounds(topic: string): Promise<BoundsOf> {
     return pRetry(() => this.bounds(topic), { retries: 8, minTimeout: 50, maxTimeout: 1_000 })
   }
@@ -198,7 +197,7 @@ export class Follower {
   private async leave(): Promise<void> {
     const { admin, consumer, groupId } = this
     await consumer.disconnect()
-    // the broker would also forget it by itself
+    // otherwise the broker forgets the group later
     await admin
       .deleteGroups([groupId])
       .catch((err) => this.options.connection.log.debug({ err, groupId }, 'the group was not deleted'))
@@ -208,7 +207,7 @@ export class Follower {
 
 /**
  * @param batch `topic`: as named on the broker.
- * @returns its records without batches that cannot be decoded, which are logged and counted.
+ * @returns its records. Leaves out, logs and counts batches that cannot be decoded.
  */
 export function skipUndecodable(
   batch: { topic: string; partition: number; messages: Message[] },

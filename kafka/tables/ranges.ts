@@ -4,7 +4,7 @@ import type { Connection } from '../client.ts'
 /** Offsets of one partition; `to` is not included. */
 export type Range = { partition: number; from: number; to: number }
 
-/** `high`: behind the last record. */
+/** `high`: the offset after the last record. */
 export type BoundsOf = Map<number, { low: number; high: number }>
 
 /** @param named as named on the broker. Rejects when Kafka does not answer. */
@@ -15,7 +15,7 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
-/** @returns the ranges of records from one time until before another, in ms since 1970. */
+/** @returns the ranges of records between two times in ms since 1970; `to` is exclusive. */
 export async function rangesByTime(
   { kafka, named }: Connection,
   { topic, from, to }: { topic: string; from: number; to: number },
@@ -36,15 +36,15 @@ export async function rangesByTime(
   }
 }
 
-/** A consumer group for ranges of a topic. It must have no members when its offsets are written. */
+/** A consumer group for ranges of a topic. It must have no members while its offsets are written. */
 export type RangeGroup = {
-  /** Commits the start of each range without a commit. */
+  /** For each range that has no commit, commits its start. */
   begin(): Promise<void>
   /** Whether all ranges are committed, or the rest no longer exists. */
   isThrough(): Promise<boolean>
-  /** Whether the topic reaches as far as the ranges: one that was created again may not. */
+  /** Whether the topic reaches as far as the ranges. A recreated topic may not. */
   isThere(): Promise<boolean>
-  /** The broker would also forget it by itself. */
+  /** Without it, the broker forgets the group later. */
   remove(): Promise<void>
   close(): Promise<void>
 }
@@ -92,7 +92,7 @@ export async function openRangeGroup(
 
 type Starts = { groupId: string; topic: string; ranges: readonly Range[] }
 
-/** As a member that reads nothing: kafkajs's own `setOffsets` first waits five seconds for a fetch. */
+/** Commits as a member that reads nothing, because `setOffsets` of kafkajs first waits five seconds for a fetch. */
 async function commitStarts(kafka: Connection['kafka'], { groupId, topic, ranges }: Starts): Promise<void> {
   const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 50 })
   const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))

@@ -5,19 +5,19 @@ import type { BoundsOf, Range } from './ranges.ts'
 
 /** Reads ranges of a topic on request. */
 export type Reader = {
-  /** When the reader was opened. */
+  /** How many there were when the reader was opened. */
   partitions: number
   bounds(): Promise<BoundsOf>
   /**
-   * Resolves when the range has been read; rejects after half a minute in which nothing came. Ranges of one partition
-   * are read in the order of the calls. `onValue` must not throw, nor store value or key: they keep the whole fetch in
-   * memory.
+   * Resolves when the range has been read. Rejects if nothing arrives for half a minute. Ranges of one partition are
+   * read in the order of the calls. `onValue` must not throw, and must not store value or key: they keep the whole fetch
+   * in memory.
    */
   read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>
 }
 
-/** `timestamp`: the record's own time, ms since 1970. */
+/** `timestamp`: the record's time, ms since 1970. */
 type OnValue = (
   value: Buffer | null,
   offset: number,
@@ -32,12 +32,12 @@ type Job = Range & {
 }
 
 const READ_MS = 30_000
-/** How late a range starts to be read. */
+/** How long it may take until the reading of a range starts. */
 const FETCH_WAIT_MS = 50
 
 /**
- * All partitions are paused, except while a range is read. The reader joins its group once: a group for each range
- * would wait for the broker's initial rebalance delay each time (3 s by default).
+ * Partitions are paused except while a range is read. The reader joins its group only once, because a group for each
+ * range would wait for the broker's initial rebalance delay each time (3 s by default).
  */
 export async function openReader({
   connection,
@@ -46,7 +46,6 @@ export async function openReader({
 }: {
   connection: Connection
   topic: string
-  /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }): Promise<Reader> {
   const jobs = new Map<number, Job>()
@@ -124,7 +123,7 @@ async function readRange(
     fail: reject,
   })
   follower.positions.set(partitionKey(topic, range.partition), range.from)
-  // the caller has just asked for the bounds: what was known of the log is out of date
+  // the caller has just asked for the bounds, so older knowledge of the log is out of date
   follower.forget(at)
   follower.resume(at)
   try {

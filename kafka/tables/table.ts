@@ -10,13 +10,13 @@ export type Table = {
   /** Resolves when everything that was in the topic at the start has been read. */
   loaded: Promise<void>
   isLoaded(): boolean
-  /** Whether it is at most about a second behind; false while its consumer is out of its group. */
+  /** Whether it is at most about a second behind. False while its consumer is not in its group. */
   isFresh(): boolean
   get(key: string): Buffer | undefined
   entries(): IterableIterator<[string, Buffer]>
   /**
-   * Shows records as if they had been read, while `work` runs, which is synchronous: nobody else sees them. `onChange`
-   * is called for them and for their removal.
+   * While `work` runs, shows records as if they had been read. `work` is synchronous, so no other code sees them. Calls
+   * `onChange` for them and for their removal.
    */
   supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T
   /** Resolves when everything that is in the topic now has been read; rejects after `timeoutMs`. */
@@ -29,13 +29,11 @@ export type Table = {
 export type TableOptions = {
   connection: Connection
   topic: string
-  /** The keys to store; all by default. */
+  /** Which keys to store; all by default. */
   matches?: (key: string) => boolean
   /** Called for each record in order; `undefined`: removed. Must not throw. */
   onChange?: (key: string, value: Buffer | undefined) => void
-  /** Called for batches that cannot be decoded. */
   onSkipped?: (fault: BatchFault) => void
-  /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }
 
@@ -67,7 +65,7 @@ class CompactedTable {
   readonly values = new Map<string, Buffer>()
   private readonly options: TableOptions
   private readonly follower: Follower
-  /** After a fault of the log: keys that have not come again yet. */
+  /** After a fault of the log: keys that were not read again yet. */
   private unconfirmed = new Set<string>()
   private isBehind = true
   /** Each join or fault starts a new catch-up and ends the one before. */
@@ -80,7 +78,7 @@ class CompactedTable {
       connection: options.connection,
       kind: 'table',
       topics: [options.topic],
-      // the shortest session that brokers allow: after an outage the table may have to wait for the end of its old one
+      // the shortest session that brokers allow: after an outage, the table may have to wait until its old one ends
       config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 1_500 },
       onRecord: ({ key, value }) => {
         if (key) this.apply(key.toString(), value)
@@ -108,7 +106,7 @@ class CompactedTable {
     const { matches, onChange } = this.options
     if (matches?.(key) === false) return
     this.unconfirmed.delete(key)
-    // a copy: a slice would keep its whole fetch in memory
+    // a copy, because a slice would keep its whole fetch in memory
     if (value === null) this.values.delete(key)
     else this.values.set(key, Buffer.from(value))
     onChange?.(key, this.values.get(key))
@@ -151,8 +149,8 @@ class CompactedTable {
   }
 
   /**
-   * Removes what the log has lost. Not when the log is empty: the topic was created again, and an operator needs time
-   * to restore it.
+   * Removes what the log has lost. Does nothing if the log is empty: then the topic was recreated, and an operator needs
+   * time to restore it.
    */
   private removeUnconfirmed(): void {
     if (this.unconfirmed.size === this.values.size) return

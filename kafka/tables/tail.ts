@@ -4,7 +4,7 @@ import { partitionKey } from '../log-faults.ts'
 import { IDLE_WAIT_MS, setFetchWait } from '../patches/fetch-wait.ts'
 import { Follower } from './follower.ts'
 
-/** `timestamp`: the record's own time, ms since 1970. */
+/** `timestamp`: the record's time, ms since 1970. */
 export type TailRecord = {
   topic: string
   partition: number
@@ -15,7 +15,7 @@ export type TailRecord = {
   headers: IHeaders
 }
 
-/** Records from `from` on are passed on, those from `low` to `from` are not. */
+/** Records from offset `from` on are passed on. Those from `low` to `from` are not. */
 export type Begun = { topic: string; partition: number; low: number; from: number }
 
 export type Tail = {
@@ -27,21 +27,20 @@ export type Tail = {
   close(): Promise<void>
 }
 
-/** @returns the partitions of a tail's single topic that have older records than it passes on. */
+/** For a tail of one topic. @returns the partitions with records that are too old to be passed on. */
 export const begunLate = ({ begun }: Pick<Tail, 'begun'>): ReadonlySet<number> =>
   new Set(begun.filter(({ low, from }) => from > low).map(({ partition }) => partition))
 
 export type TailOptions = {
   connection: Connection
   topics: readonly string[]
-  /** How many offsets before its end a partition starts, in a topic with so many partitions. Gaps count. */
+  /** How many offsets before its end a partition starts, by the topic's number of partitions. Gaps count. */
   last: (partitions: number) => number
   /**
-   * Called once per record, in the order of its partition. Must not throw, nor store key, value or a header: they keep
-   * the whole fetch in memory.
+   * Called once per record, in the order of its partition. Must not throw, and must not store key, value or a header:
+   * they keep the whole fetch in memory.
    */
   onRecord: (record: TailRecord) => void
-  /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }
 
@@ -57,7 +56,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     connection: options.connection,
     kind: 'tail',
     topics: options.topics,
-    // the shortest session that brokers allow: after an outage the tail may have to wait for the end of its old one
+    // the shortest session that brokers allow: after an outage, the tail may have to wait until its old one ends
     config: { sessionTimeout: 6_000, heartbeatInterval: 1_500 },
     onRecord: ({ key, value, headers = {}, timestamp }, { topic, partition, offset }) =>
       options.onRecord({ topic, partition, offset, key, value, headers, timestamp: Number(timestamp) }),
@@ -97,7 +96,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   }
 }
 
-/** The ends that partitions had at the start, by `partitionKey`, until they are reached. */
+/** The ends that partitions had at the start, by `partitionKey`. Each is dropped once it is reached. */
 function createEnds() {
   const ends = new Map<string, number>()
   const { promise: allReached, resolve } = Promise.withResolvers<void>()

@@ -44,7 +44,7 @@ function lossFaults({ previous, expiry }: { previous: unknown; expiry: unknown }
   return previous === old.previousSecret && !isLeftOver ? [outdated] : []
 }
 
-/** An invalid time has not passed. */
+/** False for an invalid time. */
 const isPast = (time: unknown, now: string) => typeof time === 'string' && Date.parse(time) <= Date.parse(now)
 
 const noExpiry: Fault = {

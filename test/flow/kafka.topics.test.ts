@@ -112,7 +112,7 @@ describe('at a start', () => {
     const name = kafka.named('deliveries')
     expect(fault).toBeUndefined()
     expect(said).toEqual([
-      `topic differs from its table: ${name}: retention.ms is ${28 * HOUR}, not ${72 * HOUR}`,
+      `topic differs from the table of topics: ${name}: retention.ms is ${28 * HOUR}, not ${72 * HOUR}`,
     ])
     const retentions = closing(await openRetentions(kafka))
     expect(await retentions.read(['deliveries', 'config'])).toEqual(new Map([['deliveries', 28 * HOUR]]))
@@ -125,7 +125,7 @@ describe('at a start', () => {
     const { fault, said, kafka } = await prepared(['events', name, is])
     expect(fault).toBeUndefined()
     expect(said).toContain(
-      `topic differs from its table: ${kafka.named('events')}: ${name} is ${is}, not ${not}`,
+      `topic differs from the table of topics: ${kafka.named('events')}: ${name} is ${is}, not ${not}`,
     )
   })
 })

@@ -242,7 +242,7 @@ test('a start waits for a registry that is down, as the log and /readyz say', as
       )
     return { role, printed, readyz }
   })
-  const away = `the schema registry is away: ${url}`
+  const away = `the schema registry cannot be reached: ${url}`
   for (const { role, printed, readyz } of started) {
     await until(async () => (await readyz()).startsWith(`503 ${away}`), {
       timeout: 60_000,

@@ -67,7 +67,7 @@ test('a network that holds all connections gives its oldest up to another', asyn
   expect(refused()).toBe(1)
 })
 
-test('one that has the most already, or as many as the others, is refused itself', async () => {
+test('a network with the most connections, or as many as the others, is refused', async () => {
   const { dial } = await shared(2)
   const held = [await dial('127.0.0.2'), await dial('127.0.0.3')]
   for (const address of ['127.0.0.2', '127.0.0.4']) expect(await isClosed(await dial(address))).toBe(true)
@@ -82,14 +82,14 @@ test('a connection whose request is being answered is not given up', async () =>
   expect(await answers(await dial('127.0.0.3'))).toBe(true)
   expect(await isClosed(idle)).toBe(true)
   await until(() => open.size === 2)
-  // its network has no other left
+  // its network has no other connection left
   expect(await isClosed(await dial('127.0.0.4'))).toBe(true)
   const answered = once(waiting, 'data')
   late[0]?.end('late')
   expect(String(await answered)).toContain('late')
 })
 
-test('those of a trusted proxy are not given up, and each counts for one client', async () => {
+test('connections of a trusted proxy are never closed, and each counts as one client', async () => {
   const { dial } = await shared(4, ['127.0.0.8/32'])
   const proxied = [await dial('127.0.0.8'), await dial('127.0.0.8')]
   const [first] = [await dial('127.0.0.2'), await dial('127.0.0.2')]
@@ -99,7 +99,7 @@ test('those of a trusted proxy are not given up, and each counts for one client'
   expect(await isClosed(await dial('127.0.0.3'))).toBe(true)
 })
 
-test('what has been closed makes room', async () => {
+test('a closed connection makes room', async () => {
   const { dial, open } = await shared(1)
   const first = await dial('127.0.0.2')
   first.destroy()
@@ -107,7 +107,7 @@ test('what has been closed makes room', async () => {
   expect(await answers(await dial('127.0.0.2'))).toBe(true)
 })
 
-test('a connection whose client does not read its answer makes room for another', async () => {
+test('a connection whose client does not read its response makes room for another', async () => {
   const { dial, big, open } = await shared(2)
   const unread = [await dial('127.0.0.2'), await dial('127.0.0.2')]
   for (const socket of unread) socket.pause().write(GET.replace('/', '/big'))

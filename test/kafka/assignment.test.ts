@@ -5,7 +5,7 @@ import { packMetadata } from '../../kafka/consume/commits.ts'
 import { MAX_SPAN } from '../../kafka/consume/tracker.ts'
 import type { LogFault } from '../../kafka/log-faults.ts'
 
-/** The bookkeeping alone: what it asks of a consumer is written down, what the group has committed is given. */
+/** Only the bookkeeping: records the calls to a consumer, and gets the commits of the group. */
 function bookkeeping({ highWater = 400 } = {}) {
   const paused = new Set<number>()
   const commits: { partition: number; offset: string }[] = []
@@ -60,7 +60,7 @@ function bookkeeping({ highWater = 400 } = {}) {
   return { assignment, paused, commits, state, told, warned }
 }
 
-/** A partition that is this member's. */
+/** A partition of this member. */
 async function heldOf(assignment: Assignment, partition: number): Promise<Held> {
   const found = await assignment.held('work', partition)
   if (!found) throw new Error(`partition ${partition} is not held`)
@@ -207,7 +207,7 @@ describe('a partition that is held', () => {
   const HOUR = 3_600 * SECOND
   afterEach(() => void vi.useRealTimers())
 
-  /** Time stands still from here on, but for what a test lets pass or sets the clock to. */
+  /** From here on, time passes only when a test advances or sets the clock. */
   async function held(forMs: number) {
     const kafka = bookkeeping()
     const partition = await heldOf(kafka.assignment, 0)
@@ -250,7 +250,7 @@ describe('a partition that is held', () => {
     expect(isHeld()).toBe(true)
     vi.advanceTimersByTime(1)
     expect(isHeld()).toBe(false)
-    // a rung's head is not due yet: held once more, for as long as the clock was set back
+    // the first record of a rung is not due yet, so it is held again for as long as the clock was set back
     assignment.hold(partition, until)
     vi.advanceTimersByTime(HOUR - 1)
     expect(isHeld()).toBe(true)
@@ -320,7 +320,7 @@ describe('when a log is not the one that was read', () => {
     const taken = Array.from({ length: 8 }, (_, index) => index + 2).filter((offset) =>
       fresh.tracker.take(offset, 0),
     )
-    // 3 is settled; 8 was, as another record
+    // 3 is settled; 8 was too, but as another record
     expect(taken).toEqual([2, 4, 5, 6, 7, 8, 9])
   })
 
@@ -367,7 +367,7 @@ describe('when a log is not the one that was read', () => {
       expect(assignment.restart(fault('truncated', to))).toBe(10)
       expect(told).toEqual(['gained 0', 'truncated'])
       expect(assignment.isHeld(held)).toBe(true)
-      // the next leader has an end of its own
+      // the next leader has a different end
       expect(assignment.place('work', 0)?.end).toBe(to)
     },
   )

@@ -12,7 +12,7 @@ function aBatcher() {
   }
 }
 
-test('what comes is handed over together, when the first of it has waited for long enough', () => {
+test('items are passed on together once the first has waited long enough', () => {
   const { add, handedOver } = aBatcher()
   add(1)
   vi.advanceTimersByTime(49)
@@ -22,7 +22,7 @@ test('what comes is handed over together, when the first of it has waited for lo
   expect(handedOver).toEqual([[1, 2]])
 })
 
-test('when enough is there nothing waits, and what comes then waits anew', () => {
+test('a full batch does not wait, and the wait then starts over', () => {
   const { add, handedOver } = aBatcher()
   add(1)
   vi.advanceTimersByTime(30)
@@ -34,7 +34,7 @@ test('when enough is there nothing waits, and what comes then waits anew', () =>
   expect(handedOver).toEqual([[1, 2, 3], [4]])
 })
 
-test('what is flushed is handed over once, and nothing is not handed over', () => {
+test('flushed items are passed on once, and an empty batch is not', () => {
   const { add, flush, handedOver } = aBatcher()
   flush()
   add(1)
@@ -43,7 +43,7 @@ test('what is flushed is handed over once, and nothing is not handed over', () =
   expect(handedOver).toEqual([[1]])
 })
 
-test('what comes while something is handed over is not lost', () => {
+test('items that arrive while a batch is passed on are not lost', () => {
   const handedOver: (readonly number[])[] = []
   const batcher = createBatcher<number>({ maxItems: 2, lingerMs: 50 }, (items) => {
     handedOver.push(items)

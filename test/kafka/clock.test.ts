@@ -10,7 +10,7 @@ const HOUR = 3_600 * SECOND
 
 afterEach(() => void vi.useRealTimers())
 
-// no Kafka: the client's part that is used here
+// without Kafka: only the part of the client that is used here
 const connectionOf = (kafka: object) =>
   ({
     kafka,

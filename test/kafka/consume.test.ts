@@ -9,8 +9,8 @@ import type { Codec } from '../../schemas/codec.ts'
 const GROUP_JOIN = 'joined'
 
 /**
- * A consumer of topic `work`, of which one partition is its own. What kafkajs would do is done by the test: that a group is joined while a batch
- * is at work needs several brokers, and luck.
+ * A consumer of topic `work` that has one partition. The test plays the part of kafkajs: with real brokers, a join while a batch is handled
+ * takes several of them, and luck.
  */
 async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>>) {
   const listeners = new Map<string, (of: { payload: object }) => void>()
@@ -38,7 +38,7 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
     ...{ connect: nothing, disconnect: nothing },
     fetchOffsets: async () => [{ topic: 'work', partitions: [{ partition: 0, offset: '0', metadata: '' }] }],
   }
-  // its brokers tell no leader epochs
+  // its brokers report no leader epochs
   const cluster = {
     brokerPool: { withBroker: (ask: (of: object) => unknown) => ask({ broker: { versions: {} } }) },
   }

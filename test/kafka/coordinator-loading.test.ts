@@ -8,7 +8,7 @@ const response = {
   responses: [{ topicName: 'work', partitions: [{ partition: 0, highWatermark: '1', messages: [record] }] }],
 }
 
-/** `asked`: each fetch is answered with one record when it is called. */
+/** `asked`: calling one of them answers that fetch with one record. */
 function member() {
   const asked: (() => void)[] = []
   const fetch = () => new Promise<object>((resolve) => void asked.push(() => resolve(response)))

@@ -20,15 +20,15 @@ type Of = {
   firstOffset?: number
   value?: string
   transactional?: boolean
-  /** The number in the attributes, and what it makes of the records. */
+  /** The codec number in the attributes, and the compression of the records. */
   codec?: [number, (records: Buffer) => Buffer] | undefined
-  /** Beside those of the codec and the transaction. */
+  /** Attribute bits besides codec and transaction. */
   attributes?: number
 }
 
 const HEADER_BYTES = 61
 
-/** A batch as it lies in a fetch. */
+/** A batch as in the response to a fetch. */
 function aBatch(of: Of = {}): Buffer {
   const { count = 3, firstOffset = 0, value = 'v', transactional = false, attributes = 0 } = of
   const messages = Array.from({ length: count }, (_, index) => ({
@@ -53,14 +53,14 @@ function aBatch(of: Of = {}): Buffer {
   return sealed(whole)
 }
 
-/** With the length and the checksum of what it holds. */
+/** Sets length and checksum to match the content. */
 function sealed(batch: Buffer): Buffer {
   batch.writeInt32BE(batch.length - 12, 8)
   batch.writeUInt32BE(crc32c(batch.subarray(21)), 17)
   return batch
 }
 
-/** As a client's reader has the records of a partition: behind their length, with something before and after. */
+/** The bytes of a partition as a client reads them: after their length, with other bytes before and after. */
 function fetched(...batches: Buffer[]) {
   const records = Buffer.concat(batches)
   const size = Buffer.alloc(4)
@@ -80,10 +80,10 @@ async function decoded(decode: ReturnType<typeof batchesDecoder>, ...batches: Bu
 const ours = () => batchesDecoder(originalBatchesDecoder)
 const offsets = (messages: readonly { offset: string }[]) => messages.map(({ offset }) => Number(offset))
 
-/** What is wrong with a message that stands for a batch. */
+/** The fault of a message that stands for a batch. */
 const faultIn = (messages: readonly object[], index = 0) => batchFaultOf(messages[index] as Message)
 
-/** Fetched as often as it takes until it counts as damaged. */
+/** Fetched until it counts as damaged. */
 async function damaged(...batches: Buffer[]) {
   const decode = ours()
   for (let looks = 1; looks < 3; looks++) await decoded(decode, ...batches)
@@ -112,7 +112,7 @@ test('batches are decoded like kafkajs does', async () => {
       fc.integer({ min: 17, max: 80 }),
       async (ofs, cutOff) => {
         const batches = ofs.map(aBatch)
-        // the last one is mostly not whole
+        // the last one is usually cut off
         const last = aBatch().subarray(0, cutOff)
         const theirs = await decoded(originalBatchesDecoder, ...batches, last)
         expect(plainOf(await decoded(ours(), ...batches, last))).toEqual(plainOf(theirs))
@@ -134,7 +134,7 @@ describe('a batch that cannot be decoded', () => {
   const asItIs = (records: Buffer) => records
   const zeros = Buffer.alloc(20 * 1024 * 1024)
   const atOnce: [string, Buffer, string][] = [
-    ['a codec that nobody knows', aBatch({ codec: [5, asItIs] }), 'unknown compression codec 5'],
+    ['an unknown codec', aBatch({ codec: [5, asItIs] }), 'unknown compression codec 5'],
     ['LZ4 that is none', aBatch({ codec: [3, asItIs] }), 'LZ4: not an LZ4 frame'],
     ['Snappy that is cut off', aBatch({ codec: [2, () => Buffer.from([9, 8, 1])] }), 'Snappy: it ends early'],
     [
@@ -182,7 +182,7 @@ describe('a batch that cannot be decoded', () => {
     },
   )
 
-  test('is also one with more records than memory should hold', async () => {
+  test('can also be one with more records than memory should hold', async () => {
     const batch = aBatch({ codec: [1, (of) => gzipSync(of)] })
     batch.writeInt32BE(2_000_000, 57)
     batch.writeInt32BE(1_999_999, 23)
@@ -204,7 +204,7 @@ describe('a batch that cannot be decoded', () => {
 })
 
 test.each([0, 1])(
-  'a batch of an unknown format counts as damaged, %d batches behind the first',
+  'a batch of an unknown format counts as damaged, %d batches after the first',
   async (index) => {
     const batches = [aBatch({ firstOffset: 0 }), aBatch({ firstOffset: 3 }), aBatch({ firstOffset: 6 })]
     batches[index]?.writeUInt8(7, 16)
@@ -246,9 +246,9 @@ describe('a batch with a wrong checksum', () => {
   })
 
   test('does not skip what follows when its last offset is wrong', async () => {
-    // 2^24 more than there are
+    // 2^24 too many
     expect(offsets(await damaged(flipped(aBatch(), 23)))).toEqual([0])
-    // of 3 one was compacted away: their number does not say the last offset, and that cannot be trusted
+    // one of 3 was compacted away, so their number does not confirm the last offset, which cannot be trusted
     const compacted = aBatch()
     compacted.writeInt32BE(2, 57)
     expect(offsets(await damaged(compacted))).toEqual([0])

@@ -10,7 +10,7 @@ const encode: (record: object) => { buffer: Buffer } = require('kafkajs/src/prot
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array))
 const field = fc.option(bytes, { nil: null })
-// of names that every object has the client's own makes a list
+// kafkajs makes lists of names that every object has
 const name = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((text) => !(text in {}))
 const record = fc.record({
   offsetDelta: fc.nat(),
@@ -30,7 +30,7 @@ const context: fc.Arbitrary<BatchContext> = fc.record({
   timestampType: fc.constantFrom(0, 1),
 })
 
-/** Behind the length, which the batch's reader takes. */
+/** Without the length, which the reader of the batch consumes. */
 function recordBytes(one: object): Buffer {
   const { buffer } = encode(one)
   let start = 0

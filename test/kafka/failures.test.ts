@@ -28,7 +28,7 @@ function aLog() {
     wait: (ms: number) => {
       now += ms
     },
-    /** Fails four times a second for so long; a broker answers meanwhile unless Kafka is away. */
+    /** Fails four times a second for this long; a broker answers meanwhile unless Kafka is down. */
     fail(ms: number, { failure = refused, isAway = false }: { failure?: Failure; isAway?: boolean } = {}) {
       for (const end = now + ms; now < end; now += 250) {
         if (!isAway) log.answered()
@@ -58,7 +58,7 @@ test('a lasting failure is logged after ten seconds, then each minute with the n
   ])
 })
 
-test('the caller may know since when it fails', () => {
+test('the caller may say when the failures began', () => {
   const log = aLog()
   log.wait(MINUTE)
   log.answered()
@@ -102,7 +102,7 @@ test('failures start over after an outage', () => {
   expect(log.lines).toHaveLength(2)
 })
 
-test('a broker that is away while another answers is not an outage', () => {
+test('one broker that is down while another answers is not an outage', () => {
   const log = aLog()
   log.fail(30 * SECOND)
   expect(log.lines.map(({ text }) => text)).toEqual(['connect ECONNREFUSED 127.0.0.1:9092'])

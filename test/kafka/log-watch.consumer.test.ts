@@ -21,7 +21,7 @@ const nothing = { responses: [] }
 const int16 = (value: number) => Buffer.from([value >> 8, value & 255])
 const int32 = (value: number) => Buffer.concat([int16(value >> 16), int16(value & 65_535)])
 
-/** An answer to Metadata, version 12, about the one partition of topic `work`. */
+/** A response to Metadata, version 12, for the only partition of topic `work`. */
 const metadata = ({ epoch }: { epoch: number }) =>
   Buffer.concat([
     Buffer.from([0]),
@@ -37,7 +37,7 @@ const metadata = ({ epoch }: { epoch: number }) =>
     Buffer.from([0, 0]),
   ])
 
-/** An answer to OffsetForLeaderEpoch, version 3. */
+/** A response to OffsetForLeaderEpoch, version 3. */
 function epochEnd(end: number): Buffer {
   const topic = Buffer.from('work')
   const offset = Buffer.alloc(8)
@@ -55,7 +55,7 @@ function epochEnd(end: number): Buffer {
   ])
 }
 
-/** One partition with a reader, as its brokers tell of it: `epoch` by the broker that is asked, `end` of the epoch before. */
+/** One partition with a reader, as its brokers report it: `epoch` from the broker that is asked, `end` of the previous epoch. */
 function world() {
   const state = {
     epoch: 5,
@@ -114,7 +114,7 @@ function aSecondLater(): void {
   laterMs += 1_001
 }
 
-test('records read during a look count: they may be behind the cut', async () => {
+test('records read during a comparison count: they may be after the cut', async () => {
   const { state, watch, faults, seeks, fetch } = world()
   await fetch()
   expect(watch.known('work', 0)?.epoch).toBe(5)
@@ -222,7 +222,7 @@ test('a record that has to be read again and was removed meanwhile is reported, 
   expect(seeks).toEqual(['120'])
 })
 
-test('a reader that a join has put before the log goes on at its first unread record', async () => {
+test('a reader that a join has moved before the log continues at its first unread record', async () => {
   const { state, faults, seeks, fetch, outOfRange } = world()
   Object.assign(state, { place: { offset: 480, again: 300 }, low: 120 })
   await fetch()

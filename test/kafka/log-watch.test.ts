@@ -17,12 +17,12 @@ const known = { id: ID, epoch: 3 }
 
 describe('a place in a log', () => {
   test.each([
-    ['stands while the epoch is the same', { id: ID }, undefined],
-    ['stands when its epoch ended there', { id: ID, epochEnd: 100 }, undefined],
-    ['stands when its epoch ended behind it', { id: ID, epochEnd: 170 }, undefined],
+    ['is valid while the epoch is the same', { id: ID }, undefined],
+    ['is valid when its epoch ended there', { id: ID, epochEnd: 100 }, undefined],
+    ['is valid if its epoch ended after it', { id: ID, epochEnd: 170 }, undefined],
     ['goes back to where its epoch ended', { id: ID, epochEnd: 60 }, { cause: 'truncated', to: 60 }],
     [
-      'goes back in time when nobody knows its epoch',
+      'goes back in time if no broker knows its epoch',
       { id: ID, epochEnd: -1 },
       { cause: 'truncated', to: 'time' },
     ],
@@ -36,8 +36,8 @@ describe('a place in a log', () => {
   })
 
   test.each([
-    ['stands at the beginning of an empty log, whose leader knows no epoch', { offset: 0 }, -1, undefined],
-    ['stands up to the end that was seen', { offset: 100, end: 170 }, 170, undefined],
+    ['is valid at the beginning of an empty log, whose leader knows no epoch', { offset: 0 }, -1, undefined],
+    ['is valid up to the end that was seen', { offset: 100, end: 170 }, 170, undefined],
     [
       'tells of a cut before the end that was seen',
       { offset: 100, end: 171 },
@@ -49,8 +49,8 @@ describe('a place in a log', () => {
   })
 
   test.each([
-    ['stands within the log', 10, 100, undefined],
-    ['stands at its end', 10, 50, undefined],
+    ['is valid within the log', 10, 100, undefined],
+    ['is valid at its end', 10, 50, undefined],
     ['goes to the first record that there is', 60, 100, { cause: 'removed', to: 60 }],
     ['goes back in time when the log ends before it', 0, 40, { cause: 'truncated', to: 'time' }],
   ] as const)('%s', (_, low, high, verdict) => {
@@ -124,11 +124,7 @@ describe('what a log has lost', () => {
       { cause: 'truncated', offset: 200, to: 300, end: 500 },
       { lost: 200, unread: 200 },
     ],
-    [
-      'cut off, with an end that nobody has seen',
-      { cause: 'truncated', offset: 400, to: 300 },
-      { lost: 100, unread: 0 },
-    ],
+    ['cut off, with an unknown end', { cause: 'truncated', offset: 400, to: 300 }, { lost: 100, unread: 0 }],
     ['created again', { cause: 'recreated', offset: 400, to: 0, end: 450 }, { lost: 50, unread: 50 }],
   ] as const)('%s', (_, fault, loss) => {
     expect(lossOf(fault)).toEqual(loss)

@@ -14,7 +14,7 @@ test('only a producer that needed a second try is replaced before the next send'
         connect: async () => {},
         disconnect: async () => {},
         async sendBatch({ topicMessages: [{ topic, messages }] }: { topicMessages: [Messages] }) {
-          // as when a partition has a new leader before the old one has answered
+          // as if a partition gets a new leader before the old one has answered
           const tries = sends.push(number) === 1 ? 2 : 1
           for (let count = 0; count < tries; count++)
             for (const message of messages) partition({ topic, message, partitionMetadata: [{}] })
@@ -25,7 +25,7 @@ test('only a producer that needed a second try is replaced before the next send'
   }
   type Messages = { topic: string; messages: object[] }
   const failures = { add: () => undefined }
-  // of a connection a sender takes no more than this
+  // a sender uses only this much of a connection
   const sender = await createSender({ kafka, failures } as unknown as Connection)
   const outcomes: string[] = []
   for (let times = 0; times < 3; times++)
@@ -52,14 +52,14 @@ test.each([
     }),
   }
   const failures = { add: () => undefined }
-  // of a connection a sender takes no more than this
+  // a sender uses only this much of a connection
   const sender = await createSender({ kafka, failures } as unknown as Connection)
   const outcomes: string[] = []
   await sender.send([record], (_, told) => void outcomes.push(told))
   expect(outcomes).toEqual([outcome])
 })
 
-test('an acknowledged offset that was given before means that the log has lost everything from there on', () => {
+test('an offset that is acknowledged again means that the log has lost everything from there on', () => {
   const told: object[] = []
   const notice = createLossDetector((fault) => void told.push(fault))
   const acked = (partition: number, base: number, count: number) =>
@@ -93,7 +93,7 @@ test('the records of a batch are counted', async () => {
   }
   const log = { error: (fields: object) => void lost.push(fields), warn() {} }
   const names = { named: (name: string) => name, plain: (name: string) => name }
-  // of a connection a sender takes no more than this
+  // a sender uses only this much of a connection
   const sender = await createSender({
     kafka,
     log,

@@ -48,7 +48,7 @@ describe('commit position', () => {
     )
   })
 
-  test('counts a record once that is settled twice', () => {
+  test('counts a record once even if it is settled twice', () => {
     const tracker = fresh()
     tracker.take(0, 0)
     tracker.take(1, 0)
@@ -59,7 +59,7 @@ describe('commit position', () => {
 })
 
 describe('a record settled ahead of the commit', () => {
-  test('is skipped after a restart, and no other is', () => {
+  test('is the only one skipped after a restart', () => {
     const numbers = fc.uniqueArray(fc.nat(300), { minLength: 1 })
     fc.assert(
       fc.property(numbers, fc.nat(50), (settled, base) => {
@@ -78,7 +78,7 @@ describe('a record settled ahead of the commit', () => {
     expect(unpackAhead(7, packAhead(7, all))).toHaveLength(MAX_SPAN)
   })
 
-  test('counts as read: the next place is behind it', () => {
+  test('counts as read: the next place is after it', () => {
     const before = fresh()
     for (let offset = 0; offset < 10; offset++) before.take(offset, 70 + offset)
     before.settle(8)
@@ -134,7 +134,7 @@ test('the times of settled records are dropped', () => {
   }
 })
 
-test('records that the log has lost are not waited for, unless they are in flight', () => {
+test('lost records are not waited for, unless they are in flight', () => {
   // 105 was settled before a restart
   const tracker = new Tracker({ offset: 100, ahead: packAhead(100, [105]) })
   for (const offset of [100, 101, 102]) tracker.take(offset, 0)

@@ -37,7 +37,7 @@ type Listener = { port: number; connections: () => number }
 /** @returns the port of one that takes connections and never answers, and how many came. */
 const silent = (context: TestContext) => listener(context, () => undefined)
 
-/** @param onConnection is told of all connections so far, the new one last. */
+/** @param onConnection gets all connections so far, the new one last. */
 async function listener(
   { onTestFinished }: TestContext,
   onConnection: (sockets: readonly Socket[]) => void,
@@ -56,7 +56,7 @@ async function listener(
   return { port: (server.address() as AddressInfo).port, connections: () => sockets.length }
 }
 
-test.concurrent('a broker that does not answer in time is taken for gone, by all that wait for it', async (context) => {
+test.concurrent('a broker that does not answer in time counts as gone for all requests', async (context) => {
   const { port } = await silent(context)
   const connection = new Connection({ ...settings, host: '127.0.0.1', port })
   await connection.connect()
@@ -77,7 +77,7 @@ test.concurrent('a client whose first broker is silent asks the next one', async
   const [first, second] = [await silent(context), await silent(context)]
   const kafka = new Kafka({
     brokers: [first, second].map(({ port }) => `127.0.0.1:${port}`),
-    // shorter than it takes until one is asked whether it is there
+    // shorter than the time until a broker is probed
     requestTimeout: 50,
     connectionTimeout: 50,
     retry: { initialRetryTime: 10, maxRetryTime: 10, retries: 1 },
@@ -87,7 +87,7 @@ test.concurrent('a client whose first broker is silent asks the next one', async
   expect([first.connections(), second.connections()]).toEqual([1, 1])
 })
 
-test.concurrent('one that does not even say that it is there is given up long before the time of its request', async (context) => {
+test.concurrent('a broker that does not answer a probe is given up long before its request times out', async (context) => {
   const { port } = await silent(context)
   const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
   await connection.connect()
@@ -95,9 +95,9 @@ test.concurrent('one that does not even say that it is there is given up long be
   expect(connection.isConnected()).toBe(false)
 })
 
-/** Size, correlation id, and a body that says that there is no error, and nothing else (ApiVersions 0). */
+/** Size, correlation id, and a body without error or content (ApiVersions 0). */
 const answerTo = (id: number) => Buffer.from([0, 0, 0, 10, 0, 0, 0, id, 0, 0, 0, 0, 0, 0])
-/** An id of no request. */
+/** A correlation id that no request has. */
 const NOBODYS = 255
 
 for (const [what, meet] of [
@@ -108,7 +108,7 @@ for (const [what, meet] of [
     const { port, connections } = await listener(context, ([slow, ...others]) => {
       const asked = others.at(-1)
       if (asked) meet(asked)
-      // by then the first has been taken for an answer
+      // by then the first probe counts as answered
       if (others.length === 2) slow?.write(answerTo(0))
     })
     const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
@@ -118,11 +118,11 @@ for (const [what, meet] of [
     await connection.disconnect()
   })
 
-test.concurrent('one that answers meanwhile on this connection, and to no new one, may take its time', async (context) => {
+test.concurrent('a broker that answers on this connection but accepts no new one may take its time', async (context) => {
   let slow: Socket | undefined
   const { port, connections } = await listener(context, (sockets) => {
     slow = sockets[0]
-    // it has not answered the question, and is asked again
+    // it has not answered the probe, and is probed again
     if (sockets.length === 3) slow?.write(answerTo(0))
   })
   const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
@@ -140,7 +140,7 @@ test.concurrent('one that answers meanwhile on this connection, and to no new on
   await connection.disconnect()
 })
 
-test.concurrent('one that answers here while others wait for long may take its time, whenever each of them asks', async (context) => {
+test.concurrent('a broker that answers other requests may take its time, whenever each request asks', async (context) => {
   let slow: Socket | undefined
   const { port, connections } = await listener(context, (sockets) => {
     slow = sockets[0]
@@ -149,7 +149,7 @@ test.concurrent('one that answers here while others wait for long may take its t
   const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
   await connection.connect()
   const waiting: Promise<unknown>[] = []
-  // each looks a second after it was sent, and every second from then on: one of them just before the question has gone unanswered
+  // each request checks a second after it was sent and every second after that: one of them checks just before another times out
   for (let after = 0; after < 1_000; after += 50)
     waiting.push(sleep(after).then(() => connection.send(request)))
   const others = setInterval(() => void slow?.write(answerTo(NOBODYS)), 350)
@@ -166,7 +166,7 @@ test('a process that is held up longer than a probe does not take a silent broke
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo // it listens to a port
-  // of the client; those by which this process's turns are counted go on
+  // fakes the timers of the client; those that count this process's turns stay real
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] })
   const asked = isAlive({
     ...{ host: '127.0.0.1', port, clientId: 'test', ssl: null, socket: undefined },

@@ -6,7 +6,7 @@ import { type SchemaName, schemaText } from '../../schemas/codec.ts'
 import { schemaNames } from '../../schemas/generate-types.ts'
 
 // The registry's rule lets a field be taken away, after which processes of the version before could read nothing of what the new ones
-// write (docs/reference/topics.md, ops/README.md): so what was released is kept here, a folder for each version, and never changed.
+// write (docs/reference/topics.md, ops/README.md): so released schemas stay here, a folder for each version, and never change.
 
 type Enum = { type: 'enum'; name: string; symbols: string[] }
 type Schema = { fields: { name: string; type: unknown }[] }
@@ -18,7 +18,7 @@ const released = (version: string, name: SchemaName): Schema =>
   JSON.parse(readFileSync(new URL(`${version}/${name}.avsc`, folder), 'utf8'))
 const today = (name: SchemaName): Schema => JSON.parse(schemaText(name))
 
-/** An older process reads nothing that is written with a symbol more: who reads is to be upgraded before who writes. */
+/** An older process cannot read records with a new symbol, so readers must be upgraded before writers. */
 function withSymbolsOf(older: Schema, newer: Schema): Schema {
   const known = new Map<string, string[]>()
   JSON.stringify(older, (_, value) => {
@@ -32,7 +32,7 @@ function withSymbolsOf(older: Schema, newer: Schema): Schema {
 const isEnum = (value: unknown): value is Enum =>
   typeof value === 'object' && value !== null && 'symbols' in value && 'name' in value
 
-/** @throws when one cannot read what the other writes. */
+/** @throws if one cannot read records of the other. */
 function resolve({ reader, writer }: { reader: Schema; writer: Schema }): avro.Resolver {
   const [read, written] = [reader, writer].map((schema) => avro.Type.forSchema(schema as never))
   if (!read || !written) throw new Error('two schemas are needed')

@@ -7,7 +7,7 @@ import { crm, factsOf, faults, given, made, now, shop, unreachable } from '../co
 const facts = factsOf({ sources: [shop], destinations: [crm] })
 const at = { now, made, unreachable }
 
-test('a source needs a name only: it gets an id, a write key, and is on', () => {
+test('a source needs only a name: it gets an id and a write key, and is enabled', () => {
   const record = {
     id: 'blog-a1b2c3d4e5',
     name: 'Blog',
@@ -19,7 +19,7 @@ test('a source needs a name only: it gets an id, a write key, and is on', () => 
   expect(create(sources, { ...at, body: { name: 'Blog' } }, facts)).toEqual({ id: record.id, record })
 })
 
-test('a client chooses id and write key', () => {
+test('a client may choose id and write key', () => {
   const decided = create(
     sources,
     { ...at, body: { id: 'blog', name: 'Blog', writeKey: 'my-own-key' } },
@@ -28,7 +28,7 @@ test('a client chooses id and write key', () => {
   expect(decided).toMatchObject({ id: 'blog', record: { id: 'blog', writeKey: 'my-own-key' } })
 })
 
-test('an id or a write key that is taken is refused, both at once', () => {
+test('a taken id and a taken write key are both reported', () => {
   const body = { id: 'shop', name: 'Shop 2', writeKey: 'shop-write-key' }
   expect(faults(create(sources, { ...at, body }, facts))).toEqual([
     '/id id_taken',
@@ -36,7 +36,7 @@ test('an id or a write key that is taken is refused, both at once', () => {
   ])
 })
 
-test('an id made of the name never replaces a record', () => {
+test('a generated id never replaces a record', () => {
   const taken = factsOf({ sources: [{ ...shop, id: 'blog-a1b2c3d4e5' }] })
   expect(faults(create(sources, { ...at, body: { name: 'Blog' } }, taken))).toEqual(['/id id_taken'])
 })
@@ -47,7 +47,7 @@ test('the id of a source is free for a destination', () => {
   })
 })
 
-test('a destination names sources that exist', () => {
+test('a destination may name only sources that exist', () => {
   const body = { ...given, sourceIds: ['shop', 'nope', 'Not An Id'] }
   const expected = ['/sourceIds/2 invalid_format', '/sourceIds/1 unknown_source']
   expect(faults(create(destinations, { ...at, body }, facts))).toEqual(expected)
@@ -65,7 +65,7 @@ test('faults of shape, masks and rules between records are reported together', (
   expect(faults(create(destinations, { ...at, body }, facts))).toEqual(expected)
 })
 
-test('version and updatedAt are not for clients to set', () => {
+test('clients cannot set version and updatedAt', () => {
   const body = { name: 'Blog', version: 7, updatedAt: now }
   expect(faults(create(sources, { ...at, body }, facts))).toEqual([
     '/version unknown_field',

@@ -12,20 +12,20 @@ function told(shape: typeof destinationShape | typeof sourceShape, body: unknown
 const destination = (more: object) => told(destinationShape, { ...good, ...more })
 const webhook = (more: object) => destination({ webhooks: [{ url: 'https://crm.example', ...more }] })
 
-test('what is in order has no faults', () => {
+test('valid input has no faults', () => {
   expect(destination({})).toEqual([])
 })
 
-test('no body, or one that is no object', () => {
+test('a missing body, or one that is not an object', () => {
   expect(told(sourceShape, undefined)).toEqual([' required'])
   expect(told(sourceShape, [])).toEqual([' invalid_type'])
 })
 
-test('everything that is missing', () => {
+test('all missing fields', () => {
   expect(told(destinationShape, {})).toEqual(['/name required', '/webhooks required'])
 })
 
-test('every field that there is not, wherever it is', () => {
+test('all unknown fields, at any depth', () => {
   expect(destination({ a: 1, 'b/c': 2 })).toEqual(['/a unknown_field', '/b~1c unknown_field'])
   expect(webhook({ method: 'GET' })).toEqual(['/webhooks/0/method unknown_field'])
 })
@@ -92,7 +92,7 @@ test('slashes and tildes in names are escaped', () => {
   expect(pointer(['webhooks', 0, 'headers', 'a/b~c~1'])).toBe('/webhooks/0/headers/a~1b~0c~01')
 })
 
-test('whatever the names are, the pointer leads to the member', () => {
+test('whatever the names, the pointer leads to the member', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.string(), fc.constantFrom('/', '~', '~1', '~0', ''))), (path) => {
       const names = path.filter((name) => name !== '__proto__')

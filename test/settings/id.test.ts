@@ -14,7 +14,7 @@ test.each([
   expect(idFor(name, 'a1b2')).toBe(id)
 })
 
-test('whatever the name is, its id is a valid one and ends with what makes it unique', () => {
+test('whatever the name, its id is valid and ends with the unique suffix', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (name) => {
       const id = idFor(name, 'a1b2c3d4e5')

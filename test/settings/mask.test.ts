@@ -28,7 +28,7 @@ test('no secret of a destination is ever shown', () => {
   )
 })
 
-test('what is no secret stays', () => {
+test('other fields stay', () => {
   expect(mask(crm, 'admin')).toEqual({
     ...crm,
     sharedSecret: '***',
@@ -61,7 +61,7 @@ test('a write key is shown only to the admin', () => {
 
 const hook = (url: string, headers: Record<string, string>) => ({ url, headers })
 
-test('what was answered, sent back, is what there was', () => {
+test('a response can be sent back without changing anything', () => {
   for (const record of [shop, { ...crm, previousSecret: 'older' }])
     for (const who of ['admin', 'view'] as const)
       expect(restoreMasked(mask(record, who), record)).toEqual({ body: record, faults: [] })
@@ -76,7 +76,7 @@ test('secrets that are given replace the old ones', () => {
   expect(restoreMasked(body, crm)).toEqual({ body, faults: [] })
 })
 
-test('a header is found by its URL and name, in any capitals and wherever it has moved', () => {
+test('a header is matched by URL and name, in any case and at any position', () => {
   const old = { webhooks: [hook('https://a', { 'X-Key': 'of a' }), hook('https://b', { 'X-Key': 'of b' })] }
   const body = { webhooks: [hook('https://b', { 'x-key': MASK }), hook('https://a', { 'X-Key': MASK })] }
   const kept = { webhooks: [hook('https://b', { 'x-key': 'of b' }), hook('https://a', { 'X-Key': 'of a' })] }
@@ -102,7 +102,7 @@ test('a header does not follow its webhook to another URL', () => {
   expect(body).toEqual({ webhooks: [hook('https://evil', {})] })
 })
 
-test('a masked URL is that of the webhook at its place, or of another on its host; of no other host', () => {
+test('a masked URL stands for the webhook at its position, or another on the same host', () => {
   const old = {
     webhooks: [hook('https://a/1', { K: 'one' }), hook('https://a/2', { K: 'two' }), hook('https://b/3', {})],
   }
@@ -129,7 +129,7 @@ test('every mask without a value is reported', () => {
   expect(pointers).toEqual(['/writeKey', '/sharedSecret', '/previousSecret', '/webhooks/0/headers/a~1b'])
 })
 
-test('a body of any shape at all is taken as it is', () => {
+test('a body of any shape is accepted', () => {
   fc.assert(
     fc.property(
       fc.jsonValue(),
@@ -140,7 +140,7 @@ test('a body of any shape at all is taken as it is', () => {
   expect(restoreMasked(odd, crm)).toEqual({ body: odd, faults: [] })
 })
 
-test('the body that came in is left alone', () => {
+test('the request body is not modified', () => {
   const body = { sharedSecret: MASK }
   restoreMasked(body, crm)
   expect(body).toEqual({ sharedSecret: MASK })

@@ -14,7 +14,7 @@ const source = { id: 'shop', name: 'Shop', enabled: true, ...stamp }
 const bytes = (record: object) => Buffer.from(JSON.stringify(record))
 const signed = (owner: string, record: object) => Buffer.from(sealRecord(owner, record, keys))
 
-test('a record is read by its kind, what is sealed in clear', () => {
+test('a record is read by its kind, with its secrets in clear', () => {
   const read = (owner: string, record: object) =>
     readSetting(owner, signed(owner, record), { keys, kinds: KINDS })
   expect(read('suppression/s1', suppression)).toEqual({ kind: 'suppression', value: suppression })
@@ -24,7 +24,7 @@ test('a record is read by its kind, what is sealed in clear', () => {
   })
 })
 
-test('a record of an earlier version is read with UNSIGNED_SETTINGS=accept alone, under the key it was sealed with', () => {
+test('a record of an earlier version is read only with UNSIGNED_SETTINGS=accept and the key that sealed it', () => {
   const value = Buffer.from(recordBefore('source/shop', { ...source, writeKey: 'shop-write-key' }, key))
   const read = (configKeys: typeof keys) =>
     readSetting('source/shop', value, { keys: configKeys, kinds: KINDS })
@@ -39,7 +39,7 @@ test('a record of an earlier version is read with UNSIGNED_SETTINGS=accept alone
   })
 })
 
-test('kinds that are not asked for are not even parsed', () => {
+test('other kinds are not even parsed', () => {
   const asked = { keys, kinds: ['source'] as const }
   expect(readSetting('suppression/s1', Buffer.from('{'), asked)).toBeUndefined()
   expect(readSetting('sources/shop', Buffer.from('{'), asked)).toBeUndefined()
@@ -73,7 +73,7 @@ describe('a record that cannot be read says why, without its secrets and users:'
     expect(printed(read(owner, text) ?? {})).not.toContain('jane')
   })
 
-  test('one that another key has signed, or that was signed as another record', () => {
+  test('a record signed with another key, or as another record', () => {
     const reason = 'it is not signed with any key in CONFIG_KEY'
     const written = sealRecord('source/shop', { ...source, writeKey: 'shop-write-key' }, keys)
     expect(read('source/shop', written, keysOf(Buffer.alloc(32, 2)))).toMatchObject({
@@ -83,7 +83,7 @@ describe('a record that cannot be read says why, without its secrets and users:'
     expect(read('source/other', written)).toMatchObject({ unread: 'sealed', reason })
   })
 
-  test('and whatever the bytes are, nothing is thrown', () => {
+  test('and no bytes make it throw', () => {
     const anyJson = fc.json().map((text) => Buffer.from(text))
     const anyBytes = fc.uint8Array().map((each) => Buffer.from(each))
     const anyObject = fc
@@ -106,21 +106,21 @@ describe('of a destination that cannot be read', () => {
     return read && 'unread' in read ? read.outline : expect.fail('it can be read')
   }
 
-  test('where its events come from is told, if that is there', () => {
+  test('its sources are known, if they can be read', () => {
     expect(outlineOf(crm)).toEqual({ id: 'crm', enabled: true, sourceIds: ['shop'], eventTypes: ['page'] })
     expect(outlineOf({ ...crm, sourceIds: 'shop' })).toBeUndefined()
     expect(outlineOf({ ...crm, enabled: undefined })).toBeUndefined()
     expect(outlineOf({ ...crm, eventTypes: ['a newer one'] })).toBeUndefined()
   })
 
-  test('nothing is told when no key has signed it: anybody could connect the sources of others', () => {
+  test('nothing is known if no key signed it: anyone could connect the sources of others', () => {
     expect(outlineOf(crm, bytes(crm))).toBeUndefined()
     const elsewhere = sealRecord('destination/crm', crm, keysOf(Buffer.alloc(32, 2)))
     expect(outlineOf(crm, Buffer.from(elsewhere))).toBeUndefined()
   })
 })
 
-test('destinations from before a rule are read as they are: half a rotation, statuses twice, a secret that is no base64', () => {
+test('destinations from before a rule are read unchanged: half a rotation, repeated statuses, a secret that is not base64', () => {
   const destination = { id: 'crm', type: 'Webhooks', name: 'CRM', enabled: true, sourceIds: [], ...stamp }
   const webhooks = [{ url: 'https://crm.example', headers: { 'webhook-id': 'mine', 'X-Replay': 'mine' } }]
   const opened = (record: object) =>

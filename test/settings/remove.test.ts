@@ -15,13 +15,13 @@ test('respects the version, if one is given', () => {
   })
 })
 
-test('what is not there cannot be removed', () => {
+test('a missing record cannot be removed', () => {
   expect(remove(sources, { id: 'nope', version: undefined }, facts)).toMatchObject({
     refusal: { code: 'not_found' },
   })
 })
 
-test('a source that destinations are connected to stays, and they are named', () => {
+test('a source with connected destinations cannot be removed, and they are named', () => {
   const two = factsOf({ sources: [shop], destinations: [crm, { ...crm, id: 'erp', enabled: false }] })
   expect(remove(sources, { id: 'shop', version: undefined }, two)).toMatchObject({
     refusal: {
@@ -34,7 +34,7 @@ test('a source that destinations are connected to stays, and they are named', ()
   })
 })
 
-describe('one whose record cannot be read', () => {
+describe('a setting whose record cannot be read', () => {
   const lost = {
     kind: 'destination',
     id: 'lost',
@@ -53,7 +53,7 @@ describe('one whose record cannot be read', () => {
       })
   })
 
-  test('is removed by the last good one where that is known', () => {
+  test('is removed by its last good version if that is known', () => {
     const kept = factsOf({ destinations: [crm], unreadable: [{ ...lost, id: 'crm', isKept: true }] })
     expect(remove(destinations, { id: 'crm', version: 2 }, kept)).toEqual({
       id: 'crm',

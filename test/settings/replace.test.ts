@@ -9,7 +9,7 @@ const at = { now, made, unreachable }
 
 const asked = { ...at, now: '2026-02-02T00:00:00.000Z', id: 'crm', version: 2 }
 
-test('counts the version up; what is not given any more is gone', () => {
+test('increases the version; fields left out are gone', () => {
   const { record } = accepted(replace(destinations, { ...asked, body: given }, facts))
   expect(record).toEqual({
     ...given,
@@ -32,20 +32,20 @@ test('what was read can be sent back: version and updatedAt in the body change n
   })
 })
 
-test('another version than the present one is refused, with the present one', () => {
+test('a version other than the current one is refused, and the current one is named', () => {
   for (const version of [1, 3])
     expect(replace(destinations, { ...asked, version, body: given }, facts)).toEqual({
       refusal: { code: 'version_mismatch', current: 2 },
     })
 })
 
-test('what is not there cannot be replaced', () => {
+test('a missing record cannot be replaced', () => {
   expect(replace(destinations, { ...asked, id: 'nope', body: given }, facts)).toMatchObject({
     refusal: { code: 'not_found' },
   })
 })
 
-test('an id stays', () => {
+test('an id cannot change', () => {
   expect(faults(replace(destinations, { ...asked, body: { ...given, id: 'crm2' } }, facts))).toEqual([
     '/id id_fixed',
   ])

@@ -49,14 +49,14 @@ describe('whoever may write the topic, but has no key, cannot', () => {
     expect(read(OWNER, JSON.stringify(record))).toHaveProperty('unread', 'sealed')
   })
 
-  test('put a record under the key of another', () => {
+  test('move a record to the key of another', () => {
     const written = sealRecord('source/shop', shop, keys)
     expect(read('source/shop', written)).toMatchObject({ value: shop })
     expect(read('source/stop', written)).toHaveProperty('unread', 'sealed')
     expect(read('source/stop', written.replace('"shop"', '"stop"'))).toHaveProperty('unread', 'sealed')
   })
 
-  test('write a record without secrets, which nothing seals', () => {
+  test('write a record without secrets', () => {
     const open = { ...crm, webhooks: [{ url: elsewhere, headers: {} }], sharedSecret: undefined }
     expect(read(OWNER, JSON.stringify(open))).toHaveProperty('unread', 'sealed')
     expect(
@@ -64,7 +64,7 @@ describe('whoever may write the topic, but has no key, cannot', () => {
     ).toHaveProperty('unread', 'sealed')
   })
 
-  test('say a field twice', () => {
+  test('repeat a field', () => {
     const written = sealRecord(OWNER, crm, keys)
     expect(read(OWNER, `{"enabled":false,${written.slice(1)}`)).toHaveProperty('unread', 'sealed')
     expect(read(OWNER, written.replace(',"mac"', ',"enabled":false,"mac"'))).toHaveProperty(
@@ -88,7 +88,7 @@ describe('whoever may write the topic, but has no key, cannot', () => {
 describe('while UNSIGNED_SETTINGS is accept', () => {
   const upgrading = acceptingUnsigned(configKey)
 
-  test('a secret of a signed record does not open in one that is not signed, wherever it is put', () => {
+  test('a secret of a signed record does not open in an unsigned one, wherever it is put', () => {
     const { mac: _, ...record } = sealedCrm()
     const moved = [
       withUrl(record, 'https://mallory.example/hook'),
@@ -102,7 +102,7 @@ describe('while UNSIGNED_SETTINGS is accept', () => {
       })
   })
 
-  test('what an earlier version has sealed opens under its own record alone', () => {
+  test('a secret sealed by an earlier version opens only in its own record', () => {
     const before = recordBefore('source/shop', shop, configKey)
     expect(read('source/shop', before, upgrading)).toMatchObject({ value: shop })
     expect(read('source/stop', before.replace('"shop"', '"stop"'), upgrading)).toHaveProperty('unread')
@@ -124,7 +124,7 @@ describe('keys derived for one role', () => {
       read(OWNER, values.destination, ofRole(role)),
     ])
 
-  test('read every record, and open the secrets of that role alone', () => {
+  test('read every record, but open only the secrets of that role', () => {
     for (const role of DERIVED_ROLES) expect(opened(role)).not.toContain('unread')
     expect(opened('ingest')).toContain('shop-write-key')
     expect(opened('ingest')).not.toMatch(/shared-secret|header-secret/)
@@ -157,7 +157,7 @@ describe('keys derived for one role', () => {
     expect(read(OWNER, signed(OWNER, record), ofRole('deliverer'))).toHaveProperty('kind')
   })
 
-  test('hold none of the keys of the others, nor CONFIG_KEY', () => {
+  test('contain no keys of other roles, nor CONFIG_KEY', () => {
     const holds = (role: (typeof DERIVED_ROLES)[number], key: Buffer) =>
       derivedKeys(role, configKey).includes(key.toString('base64url'))
     for (const role of DERIVED_ROLES) {
@@ -168,7 +168,7 @@ describe('keys derived for one role', () => {
     }
   })
 
-  test('and a whole CONFIG_KEY gives a role no more than it needs', () => {
+  test('and a whole CONFIG_KEY give a role only what it needs', () => {
     const whole = keysFor('router', [{ whole: configKey }], false)
     expect(whole).toEqual({ records: [deriveKey(configKey, 'records')], before: [], takesUnsigned: false })
     expect(whole).toEqual(ofRole('router'))

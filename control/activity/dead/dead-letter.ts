@@ -11,7 +11,7 @@ export type DeadLetter = Place & {
   reason: string
 }
 
-/** Why a delivery was given up (schemas/delivery.avsc). */
+/** The reasons in schemas/delivery.avsc. */
 export const deadReasonShape = z.enum(DEAD_REASONS)
 
 export const deadQueryShape = z.strictObject({

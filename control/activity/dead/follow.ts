@@ -130,7 +130,7 @@ export function createExtent(): Extent {
 export const isStillInTopic = (firstOffsets: FirstOffsets, { partition, offset }: Where): boolean =>
   offset >= (firstOffsets.get(partition)?.low ?? 0)
 
-/** Gaps up to this size are read along: a fetch returns about this many records anyway. */
+/** Smaller gaps are read as well: a fetch returns about this many records anyway. */
 const NEAR = 50
 
 export function rangesOf(places: readonly Where[]): Range[][] {

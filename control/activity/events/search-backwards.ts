@@ -98,7 +98,7 @@ async function spotsBefore<T>({ parts, offsets }: Search<T>, top: number | undef
   return found.flat()
 }
 
-/** The widest window with no more records than to read at once, but at least 1 ms. */
+/** The widest window with at most about `step` records, but at least 1 ms. */
 async function windowBefore<T>(
   { spots, to, widthMs, since }: { spots: readonly Spot[]; to: number; widthMs: number; since: number },
   { parts, offsets, step }: Search<T>,
@@ -134,15 +134,15 @@ async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Item
       time = Math.max(time, timestamp)
       const place = { time, partition: partition * parts.length + index, offset }
       if (cursor && compare(place, cursor) >= 0) return
-      const one = part.find(value, key)
-      if (one !== undefined) found.push({ ...place, found: one })
+      const match = part.find(value, key)
+      if (match !== undefined) found.push({ ...place, found: match })
     })
   }
 
   await semaphore(() => Promise.all(spots.map(readOne)))
   const items: Item<T>[] = []
-  for (const { found: one, ...place } of found.toSorted((a, b) => compare(b, a))) {
-    const value = await one
+  for (const { found: match, ...place } of found.toSorted((a, b) => compare(b, a))) {
+    const value = await match
     if (value !== undefined) items.push({ ...place, found: value })
     if (items.length > limit) break
   }

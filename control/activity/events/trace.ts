@@ -26,7 +26,7 @@ export type TraceParts = {
 }
 
 const MAX_MS = 2_000
-/** For one look: about what a destination with a thousand attempts a second writes in that time. */
+/** For one read: about what a destination with a thousand attempts a second writes in that time. */
 const MAX_RECORDS = 20_000
 /** Clocks may make an attempt early, and waiting makes it late. */
 const EARLIER_MS = 2_000

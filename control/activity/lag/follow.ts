@@ -67,7 +67,7 @@ export function followLag(options: LagOptions): Lag {
     onLoaded()
   }
 
-  const { close } = poll({ open, look: observeOnce, onFailed, everyMs })
+  const { close } = poll({ open, read: observeOnce, onFailed, everyMs })
   return {
     loaded,
     isLoaded: () => report !== undefined,

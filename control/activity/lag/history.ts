@@ -144,7 +144,7 @@ function createCurves() {
 }
 
 /**
- * Spacing of points relative to their age, but at least that of observations: 180 points reach back a week.
+ * Spacing of points relative to their age, but never closer than observations: 180 points reach back a week.
  */
 const SPACING = 1 / 8
 const MAX_COUNT = 256

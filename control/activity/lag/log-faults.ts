@@ -64,7 +64,7 @@ export function withLoss(known: readonly Held[], loss: Loss): Held[] {
 const goneFrom = ({ cause, offset, to }: Loss) => (cause === 'removed' ? offset : to)
 
 /**
- * Faults that may explain why a call is not found or its delivery does not go on. Times in ms since 1970.
+ * Faults that may explain why a call is not found or its delivery is stuck. Times in ms since 1970.
  * @param since start of the search.
  * @param openSince when the oldest call with an open delivery was received; undefined if there is none.
  */

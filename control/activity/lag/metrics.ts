@@ -116,7 +116,7 @@ export function watchRetention({
   let kept: ReadonlyMap<string, number> = new Map()
   const polling = poll({
     open: () => openRetentions(connection),
-    async look(retentions) {
+    async read(retentions) {
       const topics = new Set(lag.latest()?.ends.map(({ topic }) => topic))
       if (topics.size > 0) kept = await retentions.read([...topics])
     },

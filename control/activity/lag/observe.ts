@@ -86,9 +86,8 @@ export type GroupTopic = {
   group: string
   topic: string
   /**
-   * Of a rung: records are due this long after they were written, and not late before. Otherwise 0, also for
-   * a rung whose name states no delay: the deliverer uses the times in its records, so they count as due at
-   * once.
+   * For a rung: how long after they were written its records are due. Before that they are not late. Otherwise 0, even
+   * for a rung whose name states no delay: the deliverer uses the times in its records, so they count as due at once.
    */
   delayMs: number
   /** Offsets before the end without a record: transactions end with a marker, which no consumer commits. */

@@ -43,7 +43,7 @@ export function createBroadcast(options: BroadcastOptions): Broadcast {
   }
 
   function join(watcher: Watcher): void {
-    // nobody has been sent anything yet
+    // without watchers, `sent` is out of date
     if (watchers.size === 0) sent.clear()
     watchers.add(watcher)
     for (const [event, message] of messages()) {

@@ -19,7 +19,7 @@ export const ALL = ''
 export type LiveCalls = {
   call(record: TailRecord): void
   attempt(attempt: Attempt): void
-  /** Calls before this are recent ones, which nobody is sent as new. */
+  /** Calls before this are recent ones, which are not sent as new. */
   begin(): void
   /** Sends recent calls with their attempts, then new ones. Call `begin` first. */
   join(watched: string, watcher: Receiver): void

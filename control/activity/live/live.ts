@@ -80,7 +80,7 @@ export function createLive(parts: LiveParts): Live {
       hasEnded = true
       for (const watcher of watchers) watcher.end()
     },
-    // while Kafka is away, opening takes longer than a shutdown may
+    // while Kafka is unreachable, opening takes longer than a shutdown may
     close: () => withTimeout(feed.close(), closeMs).catch(() => undefined),
   }
 }

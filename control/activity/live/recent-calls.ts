@@ -35,7 +35,7 @@ export function createRecent(maxBytesOfAll = MAX_BYTES_OF_ALL): Recent {
 
 const bytesOf = ({ value }: RawCall) => OVERHEAD + value.length
 
-/** Not decoded. `value` is a copy. */
+/** Undecoded. `value` is a copy, because a slice would keep its whole fetch in memory. */
 export type RawCall = {
   sourceId: string
   topic: typeof EVENTS | typeof REJECTED
@@ -46,7 +46,7 @@ export type RawCall = {
 }
 
 /**
- * Keys are `source/user`, or `source` for rejected calls. Most records are of sources that nobody watches, so
+ * Keys are `source/user`, or `source` for rejected calls. Most sources have no watchers, so
  * only the source is decoded.
  */
 export function sourceOf(key: Buffer): string {

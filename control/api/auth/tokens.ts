@@ -9,7 +9,7 @@ import { type ApiResponse, problem } from '../response.ts'
 
 /**
  * Who sends a request, and the proof: a token, or the session of someone who signed in with one. `address`:
- * the client's, also behind a trusted proxy.
+ * the client's, even behind a trusted proxy.
  */
 export type Caller = { who: Who; by: 'bearer' | 'cookie'; address: string; session?: Session | undefined }
 

@@ -40,7 +40,7 @@ export type PartitionComparison = {
   current: Map<string, string>
   listed: Map<string, string | null>
   /**
-   * Lines of the upload. There are more lines than users if it names some twice, or Kafka got a record twice.
+   * Lines of the upload. There are more lines than users if it names a user twice, or Kafka got a record twice.
    */
   lines: number
   /** Users of an earlier resource with this id, which was removed. */

@@ -39,7 +39,7 @@ export async function writeChanges(
   return { changed: written.length - removed, removed, suppressed: changes.length - written.length }
 }
 
-/** Sends no events: whoever removed the resource knows. @throws if Kafka refuses or does not answer. */
+/** Sends no events, because the resource was removed on purpose. @throws if Kafka refuses or does not answer. */
 export const writeRemovals = (
   users: readonly string[],
   { of }: Pick<Sync, 'of'>,

@@ -61,7 +61,7 @@ async function compare(
   comparison: PartitionComparison,
   counts: Counts,
   { sync, isOwned, computation, ...parts }: Performing,
-): Promise<'told' | 'cancelled' | 'not owned'> {
+): Promise<'sent' | 'cancelled' | 'not owned'> {
   for (const users of batches(comparison.leftovers)) {
     if (!isOwned()) return 'not owned'
     await writeRemovals(users, sync, parts)
@@ -78,7 +78,7 @@ async function compare(
     counts.suppressed += written.suppressed
     counts.unchanged -= changes.filter(({ userId }) => comparison.listed.has(userId)).length
   }
-  return 'told'
+  return 'sent'
 }
 
 function* batches<T>(items: Iterable<T>): Generator<T[]> {

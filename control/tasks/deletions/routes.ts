@@ -97,7 +97,7 @@ async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): 
   return { status: 202, headers: { location: `/api/deletions/${id}` }, body: deletionResponse(outcome.task) }
 }
 
-/** Leaves out user ids: the requester has them, and nobody else needs them. */
+/** Leaves out user ids: only the requester needs them, and has them. */
 function deletionResponse({
   kind: _,
   userIds: __,

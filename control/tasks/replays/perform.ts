@@ -28,15 +28,15 @@ export type ReplayParts = {
   onFatal: (error: Error) => void
 }
 
-const LOOK_MS = 250
+const POLL_MS = 250
 const NOTE_MS = 2_000
-/** How late a paused partition resumes. */
+/** How long a paused partition may take to resume, in ms. */
 const WAIT_MS = 25
-/** Burst: covers a pause and that delay, otherwise the replay would be slower than requested. */
+/** Burst, in ms of the rate. It covers a pause and that delay, or the replay would be slower than requested. */
 const AT_ONCE_MS = 250
 
 /**
- * Reads the records of a replay with a consumer group of its own, whose commits hold the progress across
+ * Reads the records of a replay with a separate consumer group, whose commits hold the progress across
  * crashes.
  * @returns the ended replay; undefined if this process lost the task.
  * @throws if Kafka refuses or does not answer.
@@ -48,7 +48,7 @@ export async function performReplay(
 ): Promise<Replay | undefined> {
   const { connection, known, settings } = parts
   const { id, destinationId, ranges, read, replayed, parked } = replay
-  // retry later: until it can be read, records would be replayed to nobody
+  // retry later: until the destination can be read, records would not be replayed anywhere
   if (!settings.destinations.has(destinationId) && settings.unreadable.has(`destination/${destinationId}`))
     throw new Error(`the settings of destination ${destinationId} cannot be read`)
   const group = await openRangeGroup(connection, { group: `replay.${id}`, topic: topicOf(replay), ranges })
@@ -107,7 +107,7 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
       })
 }
 
-/** A trace of its own, linked to the one that received the event or gave up the delivery. */
+/** Starts a trace that is linked to the one that received the event or gave up the delivery. */
 function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replaying<unknown>['traced'] {
   if (!tracer) return undefined
   const topic = connection.named(topicOf(replay))
@@ -129,7 +129,7 @@ async function readThrough(
   while (isOwned()) {
     const cause = blockingCause(replay, parts)
     if (cause || (await group.isThrough())) return cause
-    await sleep(LOOK_MS)
+    await sleep(POLL_MS)
     if (performance.now() - notedAt < NOTE_MS) continue
     notedAt = performance.now()
     await storeProgress({ ...replay, ...counts }, parts)

@@ -35,14 +35,14 @@ type Fetch = { topics: { topic: string; partitions: { partition: number; current
 export type FetchWatch = {
   beforeFetch(member: ConsumerGroup): Promise<void>
   epochOf(topic: string, partition: number): number
-  lookSoon(): void
+  recheckSoon(): void
   outOfRange(topic: string, partition: number): Promise<void>
-  /** How often a partition has been moved so far. */
+  /** How often partitions were moved so far. */
   moves(): number
   movedSince(move: number, batch: Batch): boolean
 }
 
-/** By the cluster object of a consumer, which no other consumer has. */
+/** By cluster object, of which each consumer has its own. */
 const watches = new WeakMap<Cluster, FetchWatch>()
 const watchOf = new WeakMap<Broker, FetchWatch>()
 const fetched = new WeakMap<Batch, { watch: FetchWatch; move: number }>()
@@ -51,7 +51,7 @@ export const register = (cluster: Cluster, watch: FetchWatch): void => void watc
 
 type Hooks = Pick<ConsumerGroup, 'fetch' | 'recoverFromFetch' | 'recoverFromOffsetOutOfRange'>
 
-/** Nothing is read from a log before it has been compared with the one that was read. */
+/** A log is compared with the one that was read before. Until then nothing is read from it. */
 export function watchFetches(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { fetch, recoverFromFetch, recoverFromOffsetOutOfRange } = member
@@ -73,7 +73,7 @@ export function watchFetches(): void {
       return batches.filter((batch) => !watch.movedSince(move, batch))
     },
     async recoverFromFetch(error) {
-      watches.get(this.cluster)?.lookSoon()
+      watches.get(this.cluster)?.recheckSoon()
       return recoverFromFetch.call(this, error)
     },
     async recoverFromOffsetOutOfRange(error) {
@@ -104,7 +104,7 @@ function nameEpochInFetches(): void {
   }
 }
 
-/** A batch may wait behind others while its partition is moved. */
+/** A batch may be queued while its partition is moved. */
 function dropMovedBatches(): void {
   const runner = prototypeOf<{ handleBatch(batch: Batch): Promise<void> }>('consumer/runner')
   const { handleBatch } = runner

@@ -1,7 +1,7 @@
 /**
  * Upstream: tulios/kafkajs#818 (open: KIP-320); src/protocol/requests has neither Metadata version 12, with topic ids
  * and leader epochs, nor OffsetForLeaderEpoch.
- * Without it: the watch cannot tell whether a log is still the one that was read.
+ * Without it: the watch cannot find out whether a log is still the one that was read.
  * Until: kafkajs sends both requests; test/kafka/log-watch.test.ts, "the requests".
  */
 import { internal } from '../internals.ts'
@@ -23,12 +23,12 @@ type Exchange<T> = {
   response: { decode(answer: Buffer): Promise<object>; parse(decoded: object): Promise<T> }
 }
 
-/** `id`: a UUID in base64url; another one when the topic is deleted and created again. */
+/** `id`: a UUID in base64url. It changes when the topic is recreated. */
 export type TopicState = { topic: string; id: string; partitions: PartitionState[] }
-/** `leader`: -1 while there is none. `epoch` grows with each new leader, and each start of one. */
+/** `leader`: -1 if there is none. `epoch` grows whenever a leader is elected or starts. */
 export type PartitionState = { partition: number; leader: number; epoch: number }
 
-/** Asks where leader epoch `epoch` ended. `current`: the epoch of the leader now. */
+/** Asks where leader epoch `epoch` ended. `current`: the leader's present epoch. */
 export type EpochQuestion = { topic: string; partition: number; current: number; epoch: number }
 /** `end`: -1: the leader does not know the epoch. */
 export type EpochEnd = { topic: string; partition: number; end: number }
@@ -47,7 +47,7 @@ export const supportsEpochs = ({ versions }: Broker): boolean =>
 
 /**
  * @param topics as named on the broker.
- * @returns those that exist. Rejects when the broker does not answer or refuses.
+ * @returns the topics that exist. Rejects when the broker does not answer or refuses.
  */
 export const describeTopics = (broker: Broker, topics: readonly string[]): Promise<TopicState[]> =>
   send(broker, {
@@ -58,7 +58,7 @@ export const describeTopics = (broker: Broker, topics: readonly string[]): Promi
     decode: decodeMetadata,
   })
 
-/** @param broker leads all these partitions. Rejects with the first error. */
+/** Rejects with the first error. @param broker must lead all these partitions. */
 export const endsOfEpochs = (broker: Broker, questions: readonly EpochQuestion[]): Promise<EpochEnd[]> =>
   send(broker, {
     apiKey: EPOCH_END,
@@ -135,7 +135,7 @@ export function decodeMetadata(answer: Buffer): TopicState[] {
 }
 
 const partitionState = (read: Reader) => (): PartitionState => {
-  read.int16() // repeats that there is no leader
+  read.int16() // error code: leader -1 says the same
   const state = { partition: read.int32(), leader: read.int32(), epoch: read.int32() }
   for (let list = 0; list < 3; list++) read.compactArray(read.int32) // replicas: all, in sync, offline
   read.tags()

@@ -5,12 +5,12 @@ import { describeTopics, endsOfEpochs, type PartitionState, supportsEpochs } fro
 /** `topic`: as named on the broker. */
 export type At = { topic: string; partition: number }
 type State = At & { id: string } & PartitionState
-/** `log`: that the place is in, if known. */
-export type Looked = At & { place: Place; log: KnownLog | undefined }
+/** `log`: the log that the place belongs to, if known. */
+export type Checked = At & { place: Place; log: KnownLog | undefined }
 /** `epochEnd`: see `judge`. */
-export type Compared = { now: State; at: Looked; epochEnd: number | undefined }
+export type Compared = { now: State; at: Checked; epochEnd: number | undefined }
 
-/** A broker that is cut off from the others reports old epochs. Only a restored cluster does so for longer. */
+/** A broker that is cut off from the others reports old epochs. If this lasts longer, the cluster was restored. */
 const BEHIND_MS = 30_000
 
 export class LogStates {
@@ -19,7 +19,7 @@ export class LogStates {
   private behindSince: number | undefined
 
   /** @returns the logs that have a leader; undefined when the brokers are too old to report epochs. */
-  async compare(places: readonly Looked[]): Promise<Compared[] | undefined> {
+  async compare(places: readonly Checked[]): Promise<Compared[] | undefined> {
     const states = await this.describe([...new Set(places.map(({ topic }) => topic))])
     if (!states) return undefined
     const pairs = places.flatMap((at) => {
@@ -48,11 +48,11 @@ export class LogStates {
     )
   }
 
-  /** @throws as a broker that does not lead a partition, so that another one is asked next time. */
+  /** Throws the error of a broker that does not lead a partition, so that the next request goes to another one. */
   private refuseOlder(isBehind: boolean): void {
     this.behindSince = isBehind ? (this.behindSince ?? performance.now()) : undefined
     if (this.behindSince === undefined || performance.now() - this.behindSince > BEHIND_MS) return
-    const text = 'a broker reports an older leader epoch than is known'
+    const text = 'a broker reports an older leader epoch than before'
     throw Object.assign(new Error(text), { type: 'FENCED_LEADER_EPOCH' })
   }
 

@@ -10,25 +10,24 @@ import {
   type Verdict,
 } from '../../log-faults.ts'
 import { type Cluster, type ConsumerGroup, type FetchWatch, register } from './fetches.ts'
-import { type At, type Compared, LogStates, type Looked } from './states.ts'
+import { type At, type Checked, type Compared, LogStates } from './states.ts'
 
-/** `log`: undefined when the commit does not say it, so that the place stands. */
+/** `log`: undefined if the commit does not name it. The place then counts as valid. */
 export type Committed = Place & { topic: string; partition: number; log: KnownLog | undefined }
 
 /** Watches the logs that one consumer reads (docs/decisions/019-log-watch.md). */
 export type LogWatch = {
-  /** Wraps the consumer's assigner, through which the watch gets to know the consumer's connections. */
+  /** Wraps the consumer's assigner, which gives the watch access to the consumer's connections. */
   assigning(assigner: PartitionAssigner): PartitionAssigner
   known(topic: string, partition: number): KnownLog | undefined
-  /** Another member has, or may have, read the partition: what is known of its log is out of date. */
+  /** Drops what is known of the log. Call it when another member may have read the partition. */
   forget(topic: string, partition: number): void
   /**
-   * Those that stand are known from here on.
-   * @returns the faults of the others, by `partitionKey`. Does not call `onFault` or move the consumer. Rejects when
-   * Kafka does not answer.
+   * Compares places with the present logs, which are known from here on. Does not call `onFault` or move the consumer.
+   * @returns the faults of invalid places, by `partitionKey`. Rejects when Kafka does not answer.
    */
   check(places: readonly Committed[]): Promise<Map<string, LogFault>>
-  /** Drops batches that were fetched before. */
+  /** Also drops batches that were fetched before. */
   seek(at: { topic: string; partition: number; offset: number }): void
 }
 
@@ -37,19 +36,19 @@ export type WatchOptions = {
   /** Undefined when the reader has no place in the partition yet. */
   place: (topic: string, partition: number) => Place | undefined
   /**
-   * Called before the consumer is moved. When `to` is not below `offset`, the log has only lost unread records; this
-   * is reported for places with an `end`.
-   * @returns where to go on; `to` by default.
+   * Called before the consumer moves. If `to` is not below `offset`, the log has lost only unread records; this is
+   * reported for places with an `end`.
+   * @returns where to continue; `to` by default.
    */
   onFault: (fault: LogFault) => number | undefined
   seek: (at: { topic: string; partition: number; offset: string }) => void
-  /** Reads on from the beginning after any fault. */
+  /** Whether to restart at the beginning after any fault. */
   fromBeginning?: boolean
 }
 
-/** A topic that was created again within one leader epoch shows only in a look. */
-const LOOK_MS = 1_000
-/** How much is read again after a cut that no epoch tells of: the clocks of writers differ. */
+/** Only a recheck notices a topic that was recreated within one leader epoch. */
+const RECHECK_MS = 1_000
+/** How much is read again if epochs do not show where the log was cut. The clocks of writers differ. */
 const REPEAT_MS = 60_000
 
 export function watchLog(options: WatchOptions): LogWatch {
@@ -72,8 +71,8 @@ class Watcher implements FetchWatch {
   private readonly movedAt = new Map<string, number>()
   private moveCount = 0
   private readonly states = new LogStates()
-  private lookAt = 0
-  private looking: Promise<void> | undefined
+  private recheckAt = 0
+  private rechecking: Promise<void> | undefined
   /** The brokers do not report leader epochs. */
   private unable = false
 
@@ -88,14 +87,14 @@ class Watcher implements FetchWatch {
 
   async beforeFetch(member: ConsumerGroup): Promise<void> {
     this.states.cluster = member.cluster
-    if (this.unable || performance.now() < this.lookAt) return
-    const isUrgent = this.lookAt === 0
-    this.looking ??= this.look(member).finally(() => {
-      this.looking = undefined
+    if (this.unable || performance.now() < this.recheckAt) return
+    const isUrgent = this.recheckAt === 0
+    this.rechecking ??= this.recheck(member).finally(() => {
+      this.rechecking = undefined
     })
-    // a broker that does not answer must not hold up the fetch
-    if (isUrgent) await this.looking
-    else this.looking.catch((err) => this.options.log.debug({ err }, 'cannot look at the logs now'))
+    // a broker that does not answer must not delay the fetch
+    if (isUrgent) await this.rechecking
+    else this.rechecking.catch((err) => this.options.log.debug({ err }, 'cannot check the logs now'))
   }
 
   epochOf = (topic: string, partition: number) => this.known.get(partitionKey(topic, partition))?.epoch ?? -1
@@ -105,12 +104,12 @@ class Watcher implements FetchWatch {
   movedSince = (move: number, { topic, partition }: At) =>
     (this.movedAt.get(partitionKey(topic, partition)) ?? 0) > move
 
-  lookSoon(): void {
-    this.lookAt = 0
+  recheckSoon(): void {
+    this.recheckAt = 0
   }
 
-  private async look(member: ConsumerGroup): Promise<void> {
-    this.lookAt = performance.now() + LOOK_MS
+  private async recheck(member: ConsumerGroup): Promise<void> {
+    this.recheckAt = performance.now() + RECHECK_MS
     const assigned = member
       .assigned()
       .flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })))
@@ -145,7 +144,7 @@ class Watcher implements FetchWatch {
     const at = { topic, partition }
     const log = this.known.get(partitionKey(topic, partition))
     const [compared] = await this.compare([{ ...at, place, log }])
-    // without a leader nobody can say what the log is: the next fetch asks again
+    // without a leader the log is unknown; the next fetch asks again
     if (compared ? !(await this.adopt(compared)) : !this.unable) return
     await this.states.cluster?.refreshMetadata()
     const low = (await this.states.offsetAt(at, { fromBeginning: true })) ?? 0
@@ -154,11 +153,11 @@ class Watcher implements FetchWatch {
     const { again = place.offset } = place
     if (verdict?.cause === 'removed') this.move(await this.resolve(at, { offset: again }, verdict))
     else if (verdict) this.move(await this.resolve(at, place, verdict))
-    // a join has put the consumer elsewhere
+    // a join has moved the consumer
     else this.seek({ ...at, offset: again })
   }
 
-  private async compare(places: readonly Looked[]): Promise<Compared[]> {
+  private async compare(places: readonly Checked[]): Promise<Compared[]> {
     const compared = await this.states.compare(places)
     if (compared) return compared
     if (!this.unable)
@@ -166,19 +165,19 @@ class Watcher implements FetchWatch {
         'the brokers do not report leader epochs: a log that loses its end is noticed late or not at all',
       )
     this.unable = true
-    // stale epochs must not make brokers refuse fetches
+    // otherwise brokers would refuse fetches because of stale epochs
     this.known.clear()
     return []
   }
 
-  /** The present log becomes the known one, and a place that does not stand is moved. @returns whether it stands. */
+  /** Makes the present log the known one, and moves an invalid place. @returns whether the place is valid. */
   private async adopt({ at, now, epochEnd }: Compared): Promise<boolean> {
     const key = partitionKey(at.topic, at.partition)
-    // records may have been read since the look
+    // records may have been read in the meantime
     const place = this.options.place(at.topic, at.partition) ?? at.place
     const verdict = at.log && judge(place, at.log, { id: now.id, epochEnd })
     const fault = verdict && (await this.resolve(at, place, verdict))
-    // revoked or compared again meanwhile
+    // the partition was revoked or compared again in the meantime
     if (this.known.get(key) !== at.log) return false
     this.known.set(key, { id: now.id, epoch: now.epoch })
     if (fault) this.move(fault)
@@ -212,7 +211,7 @@ class Watcher implements FetchWatch {
     }
   }
 
-  /** They are fetched again from where the reader is. */
+  /** Dropped batches are fetched again from the reader's place. */
   private dropFetched({ topic, partition }: At): void {
     this.moveCount += 1
     this.movedAt.set(partitionKey(topic, partition), this.moveCount)

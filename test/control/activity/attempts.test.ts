@@ -51,7 +51,7 @@ test('newest first, in pages', async () => {
   expect([ids(second), second.json.next]).toEqual([['d1'], null])
 })
 
-test('none at all: nothing is said of how far back that reaches', async () => {
+test('without attempts, oldest is null', async () => {
   expect((await ask([])).json).toEqual({ items: [], next: null, oldest: null })
 })
 
@@ -59,14 +59,14 @@ test('a view token may read them', async () => {
   expect((await ask([{}], '', VIEW)).status).toBe(200)
 })
 
-test('a time beyond all dates, which only a foreign record can have, is told as none', async () => {
+test('a time beyond the range of dates, which only other writers produce, is null', async () => {
   expect((await ask([{ startedAt: 9e15 }])).json).toMatchObject({
     items: [{ startedAt: null }],
     oldest: null,
   })
 })
 
-describe('asked for some of them', () => {
+describe('filters', () => {
   const all: Partial<Attempt>[] = [
     { deliveryId: 'a', destinationId: 'crm', sourceId: 'shop', outcome: 'retry', startedAt: minute(1) },
     { deliveryId: 'b', destinationId: 'erp', sourceId: 'shop', messageId: 'm2', startedAt: minute(2) },
@@ -90,7 +90,7 @@ describe('asked for some of them', () => {
   })
 })
 
-describe('asked for what cannot be', () => {
+describe('invalid queries', () => {
   test.each([
     ['?state=ok', '/state', 'unknown_field'],
     ['?outcome=good', '/outcome', 'invalid_value'],
@@ -109,7 +109,7 @@ describe('asked for what cannot be', () => {
   })
 })
 
-test('a request waits while they are still loading, because a part would pass for all', async () => {
+test('a request waits while attempts are loading, because a part would look complete', async () => {
   const held = attemptsHeld([anAttempt()]).attempts
   let isLoaded = false
   const attempts = {
@@ -137,9 +137,9 @@ function held(maxCount: number, count: number) {
   return { all: () => recent.all().map(({ attempt }) => attempt), ofMessage }
 }
 
-test('by message are all that are held, and none that has been dropped', () => {
+test('by message, all attempts in memory are found, and no dropped ones', () => {
   const { all, ofMessage } = held(25, 1_000)
-  // what waits to be sorted in is held, too, until it is
+  // unsorted records are held too
   const last = new Set(all())
   const byMessage = Array.from({ length: 11 }, (_, index) => [...ofMessage(`m${index}`)]).flat()
   expect(byMessage.length).toBe(25)
@@ -150,7 +150,7 @@ const letter = { deliveryId: 'd1', time: 1_000 }
 const after = (startedAt: number, outcome: 'delivered' | 'retry', deliveryId = 'd1') =>
   anAttempt({ startedAt, outcome, deliveryId })
 
-test('of a dead letter that was replayed it is told that it was delivered, else how the last attempt went', () => {
+test('a replayed dead letter shows that it was delivered, otherwise the outcome of the last attempt', () => {
   expect(afterwards(letter, [after(999, 'retry'), after(2_000, 'delivered', 'd2')])).toBeNull()
   expect(afterwards(letter, [after(3_000, 'retry'), after(2_000, 'retry')])).toEqual({
     outcome: 'retry',

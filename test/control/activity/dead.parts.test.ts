@@ -12,7 +12,7 @@ describe('ranges', () => {
     { selector: ({ partition, offset }) => `${partition}/${offset}`, maxLength: 60 },
   )
 
-  test('hold every record that is wanted, in order, and few that are not', () => {
+  test('contain every requested record, in order, and few others', () => {
     fc.assert(
       fc.property(places, (wanted) => {
         const ranges = rangesOf(wanted)
@@ -31,19 +31,19 @@ describe('ranges', () => {
   })
 })
 
-describe('how much of the topic is held', () => {
+describe('how much of the topic is in memory', () => {
   const firstOffsets = (...offsets: number[]) =>
     new Map(offsets.map((low, partition) => [partition, { low }]))
 
-  test('all of it, when each partition was begun with its first record', () => {
+  test('all of it, if each partition was read from its first record', () => {
     const extent = createExtent()
     extent.begun([{ topic: 'dead', partition: 0, low: 5, from: 5 }])
     expect(extent.isPartial(firstOffsets(5))).toBe(false)
-    // one that the topic has got since
+    // it was added to the topic later
     expect(extent.isPartial(firstOffsets(5, 0))).toBe(false)
   })
 
-  test('a part, when one was begun later, until the topic has lost the rest', () => {
+  test('a part, if a partition was read from a later record, until retention removes the rest', () => {
     const extent = createExtent()
     extent.begun([
       { topic: 'dead', partition: 0, low: 0, from: 0 },
@@ -53,7 +53,7 @@ describe('how much of the topic is held', () => {
     expect(extent.isPartial(firstOffsets(0, 7))).toBe(false)
   })
 
-  test('a part, when some were dropped, also before the beginnings were told', () => {
+  test('a part, if some were dropped, even before the start offsets are known', () => {
     const extent = createExtent()
     extent.dropped({ partition: 0, offset: 3 })
     extent.begun([{ topic: 'dead', partition: 0, low: 0, from: 0 }])
@@ -80,7 +80,7 @@ describe('bodies', () => {
     },
   }
 
-  test('of each place its own; what cannot be read is left out', async () => {
+  test('each place gets its body; unreadable ones are left out', async () => {
     const places = [place(0, 900), place(0, 1), place(1, 1), place(0, 3), place(1, 13)]
     const found = await bodiesFrom(reader, codec)(places)
     expect(new Map([...found].map(([at, { body }]) => [at, body]))).toEqual(

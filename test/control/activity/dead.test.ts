@@ -54,7 +54,7 @@ test('a dead letter has its reason, every attempt and its body, byte for byte', 
   ])
 })
 
-test('a view token may read them; the URLs of the destination, which may hold secrets, are not among what is told', async () => {
+test('a view token may read them, without the URLs of the destination, which may hold secrets', async () => {
   const { status, text } = await ask([{ refusedUrls: ['https://crm.example/hook?key=secret'] }], '', {
     token: VIEW,
   })
@@ -69,7 +69,7 @@ const all: Partial<Delivery>[] = [
   { deliveryId: 'd', deadAt: minute(4), deadReason: 'refused' },
 ]
 
-test('newest first, in pages; the counts are of all, whatever is asked for', async () => {
+test('come newest first, in pages; counts ignore the query', async () => {
   const first = await ask(all, '?limit=3')
   expect(ids(first)).toEqual(['d', 'c', 'b'])
   const second = await ask(all, `?limit=3&cursor=${first.json.next}&reason=attempts_exhausted`)
@@ -94,23 +94,23 @@ test('expired dead letters are neither listed nor counted', async () => {
   })
 })
 
-test('one whose body expires during the request is listed without it', async () => {
+test('a dead letter whose body expires during the request is listed without it', async () => {
   const { json } = await ask(all, '?deliveryId=a', { readBodies: async () => new Map() })
   expect(json.items).toMatchObject([{ deliveryId: 'a', body: null, attempts: [] }])
 })
 
-test('the response says if the topic has more than is held', async () => {
+test('the response says if the topic has more dead letters than are in memory', async () => {
   expect((await ask(all, '', { isPartial: () => true })).json.partial).toBe(true)
 })
 
-test('while Kafka does not answer: 503, and the log says why', async () => {
+test('a request while Kafka does not answer gets 503, and the log says why', async () => {
   const firstOffsets = () => Promise.reject(new Error('no broker'))
   const { status, json, headers, lines } = await ask(all, '', { firstOffsets })
   expect([status, json.code, headers['retry-after']]).toEqual([503, 'unavailable', '5'])
   expect(lines.join()).toContain('no broker')
 })
 
-describe('asked for some of them', () => {
+describe('filters', () => {
   test.each([
     ['?destinationId=erp', ['b']],
     ['?reason=refused', ['d', 'c', 'b']],

@@ -16,13 +16,13 @@ describe('a value', () => {
   }
   const ok = (value: string): Decoded<string> => ({ ok: true, value })
 
-  test('is handed over at once', () => {
+  test('is passed on at once', () => {
     const { give, values } = decoding(ok)
     give('a')
     expect(values).toEqual(['a'])
   })
 
-  test('is handed over when its schema is known, others do not wait for that', async () => {
+  test('is passed on once its schema is known, without delaying others', async () => {
     const { promise, resolve } = Promise.withResolvers<Decoded<string>>()
     const { give, values } = decoding((text) => (text === 'new' ? promise : ok(text)))
     give('new')
@@ -32,7 +32,7 @@ describe('a value', () => {
     expect(values).toEqual(['a', 'new'])
   })
 
-  test('that cannot be read is passed over, with the reason', async () => {
+  test('that cannot be decoded is skipped, with the reason', async () => {
     const fault = { ok: false, reason: 'undecodable', message: 'no Avro' } as const
     const later = { ...fault, reason: 'unknown_schema' } as const
     const { give, values, unreadable } = decoding((text) => (text === 'a' ? fault : Promise.resolve(later)))
@@ -42,7 +42,7 @@ describe('a value', () => {
     expect([values, unreadable]).toEqual([[], ['undecodable', 'unknown_schema']])
   })
 
-  test('is passed over while a thousand wait for the registry', async () => {
+  test('is skipped while a thousand wait for the registry', async () => {
     const { promise, resolve } = Promise.withResolvers<Decoded<string>>()
     const { give, values, unreadable } = decoding(() => promise)
     for (let index = 0; index < 1_001; index++) give('a')
@@ -54,14 +54,14 @@ describe('a value', () => {
   })
 })
 
-describe('what is not there yet', () => {
-  test('is waited for, but not for ever', async () => {
+describe('data that is not loaded yet', () => {
+  test('is waited for, up to a limit', async () => {
     expect(await withTimeout(Promise.resolve(1))).toBe(1)
     await expect(withTimeout(Promise.reject(new Error('no broker')))).rejects.toThrow('no broker')
     await expect(withTimeout(new Promise(() => {}), 1)).rejects.toThrow('timed out after 1 ms')
   })
 
-  test('is loaded soon, or not', async () => {
+  test('is loaded in time, or not', async () => {
     const never = new Promise<void>(() => {})
     expect(await isLoadedSoon({ loaded: never, isLoaded: () => true })).toBe(true)
     expect(await isLoadedSoon({ loaded: never, isLoaded: () => false }, 1)).toBe(false)

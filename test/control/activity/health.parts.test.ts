@@ -7,7 +7,7 @@ import type { Attempt } from '../../../schemas/attempt.ts'
 import { anAttempt } from '../attempts-in-memory.ts'
 
 describe('durations', () => {
-  test('a quantile is within an eighth of what it is, or a millisecond', () => {
+  test('a quantile is accurate to an eighth, or a millisecond', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 1, maxLength: 200 }),
@@ -23,7 +23,7 @@ describe('durations', () => {
     )
   })
 
-  test('of none there is no quantile; those of several minutes count together', () => {
+  test('without durations there is no quantile; several minutes are merged', () => {
     const [one, other] = [createDurations(), createDurations()]
     expect(quantile([one, other], 0.5)).toBeNull()
     one.add(1)
@@ -39,7 +39,7 @@ const MINUTE = 60_000
 const now = 100 * MINUTE + 15_000
 
 describe('minutes', () => {
-  test('are sixty, the present one last, each with what was counted in it', () => {
+  test('there are sixty, the current one last, each with its counts', () => {
     const minutes = createMinutes()
     minutes.add({ what: 'delivered', at: now, durationMs: 10 }, now)
     minutes.add({ what: 'retry', at: now - MINUTE, durationMs: 100 }, now)
@@ -51,7 +51,7 @@ describe('minutes', () => {
     expect(all[0]).toMatchObject({ at: 41 * MINUTE, dead: 1, p50: null, p99: null })
   })
 
-  test('what is older than an hour, or of times to come, is not counted; and an hour later all is gone', () => {
+  test('times older than an hour or in the future do not count, and counts expire after an hour', () => {
     const minutes = createMinutes()
     for (const at of [now - 60 * MINUTE, now + 2 * MINUTE]) minutes.add({ what: 'delivered', at }, now)
     minutes.add({ what: 'delivered', at: now }, now)
@@ -59,7 +59,7 @@ describe('minutes', () => {
     expect([delivered(now), delivered(now + 60 * MINUTE)]).toEqual([1, 0])
   })
 
-  test('the last 60 s are the present minute and its part of the one before', () => {
+  test('the last 60 s are the current minute and part of the previous one', () => {
     const minutes = createMinutes()
     for (let each = 0; each < 100; each++)
       minutes.add({ what: 'retry', at: now - MINUTE, durationMs: 10 }, now)
@@ -77,7 +77,7 @@ const afterDeferral = (startedAt: number, code = 'breaker_open') =>
 const ORIGIN = 'https://crm.example'
 
 describe('breakers', () => {
-  test('of what was not heard of nothing is known, nor of what was not heard of for a quarter of an hour', () => {
+  test('the state is unknown before the first attempt and 15 minutes after the last one', () => {
     const { observe, of } = createBreakers()
     expect(of(ORIGIN, 1_000)).toEqual({ state: 'unknown', since: null })
     observe(ORIGIN, at(1_000))
@@ -86,7 +86,7 @@ describe('breakers', () => {
     expect(of('https://erp.example', 1_000).state).toBe('unknown')
   })
 
-  test('opens with the fifth failure in a row, is half open when a probe is due, and closes with an answer', () => {
+  test('opens at the fifth failure in a row, is half-open when a probe is due, and closes at a response', () => {
     const { observe, of } = createBreakers()
     for (const time of [1, 2, 3, 4]) observe(ORIGIN, failed(time))
     expect(of(ORIGIN, 4).state).toBe('closed')
@@ -99,19 +99,19 @@ describe('breakers', () => {
     expect(of(ORIGIN, 3_006)).toEqual({ state: 'closed', since: 3_005 })
   })
 
-  test('is open when a deliverer says so, though its failures were not seen', () => {
+  test('is open when a deliverer defers with breaker_open, even if its failures were not seen', () => {
     const { observe, of } = createBreakers()
     observe(ORIGIN, afterDeferral(1_000))
     expect(of(ORIGIN, 1_000)).toEqual({ state: 'open', since: 1_000 })
   })
 
-  test('a full queue is no open breaker', () => {
+  test('a full queue does not open the breaker', () => {
     const { observe, of } = createBreakers()
     observe(ORIGIN, afterDeferral(1_000, 'queue_full'))
     expect(of(ORIGIN, 1_000).state).toBe('closed')
   })
 
-  test('where deliverers are not of one mind it is open for as long as one passes the endpoint over', () => {
+  test('when deliverers differ, it stays open while one of them defers', () => {
     const { observe, of } = createBreakers()
     observe(ORIGIN, afterDeferral(1_000))
     observe(ORIGIN, at(2_000))
@@ -128,7 +128,7 @@ describe('breakers', () => {
     expect(of(ORIGIN, 6).state).toBe('open')
   })
 
-  test('is open when that of a deliverer is, whatever comes of its POSTs', () => {
+  test('is open when the breaker of a deliverer is, whatever its POSTs result in', () => {
     fc.assert(
       fc.property(
         fc.array(

@@ -30,7 +30,7 @@ function held(attempts: readonly Attempt[] = [], before: readonly Attempt[] = []
 const ask = (health: ReturnType<typeof held>, url: string, token?: string) =>
   api({ destinations: [crm, erp] }, { health }).ask({ url, ...(token && { token }) })
 
-test('a destination of which nothing was heard has sixty empty minutes, and its webhooks are not known', async () => {
+test('a destination without activity has sixty empty minutes, and its breakers are unknown', async () => {
   const { status, json } = await ask(held(), '/api/destinations/crm/health', VIEW)
   expect(status).toBe(200)
   expect(json.minutes).toHaveLength(60)
@@ -50,7 +50,7 @@ test('a destination of which nothing was heard has sixty empty minutes, and its 
   ])
 })
 
-test('POSTs are counted by what came of them, deliveries that were given up, and each webhook has its last error', async () => {
+test('POSTs count by outcome, dead deliveries count, and each webhook has its last error', async () => {
   const health = held([
     anAttempt({ startedAt: now - 1_000, durationMs: 10 }),
     failed({ startedAt: now - 900 }),
@@ -111,25 +111,25 @@ test('all destinations are reported at once, with the worst breaker of each', as
   expect((await ask(health, '/api/health', VIEW)).json).toMatchObject({
     items: [
       { destinationId: 'crm', delivered: 1, breaker: 'closed' },
-      // both of its webhooks are at one origin
+      // both of its webhooks have the same origin
       { destinationId: 'erp', retry: 5, breaker: 'open' },
     ],
   })
 })
 
-test('attempts from before the settings were known count for breakers as well', async () => {
+test('attempts from before the settings were loaded count for breakers too', async () => {
   const open = Array.from({ length: 5 }, (_, each) => failed({ startedAt: now - 100 + each }))
   const { json } = await ask(held([], open), '/api/destinations/crm/health')
   expect(json).toMatchObject({ now: { retry: 5 }, endpoints: [{ breaker: 'open' }] })
 })
 
-test('an attempt from before then counts once', async () => {
+test('an attempt from before the settings were loaded counts once', async () => {
   const few = Array.from({ length: 3 }, (_, each) => failed({ startedAt: now - 100 + each }))
   const { json } = await ask(held([], few), '/api/destinations/crm/health')
   expect(json.endpoints).toMatchObject([{ breaker: 'closed' }])
 })
 
-test('of a destination that is not there: 404', async () => {
+test('the health of an unknown destination is 404', async () => {
   expect(await ask(held(), '/api/destinations/gone/health')).toMatchObject({
     status: 404,
     json: { code: 'not_found', message: 'There is no destination gone' },

@@ -8,7 +8,7 @@ const now = 1_000 * MINUTE + 20_000
 const total = (calls: number, rejected = 0) => ({ calls, rejected })
 
 describe('rates', () => {
-  test('of a minute are what came between its beginning and its end; of the present one up to now', () => {
+  test('of a minute count its calls from start to end; of the current one, up to now', () => {
     const rates = createRates()
     rates.minute(now - 20_000 - MINUTE, total(100, 5))
     rates.minute(now - 20_000, total(160, 6))
@@ -24,7 +24,7 @@ describe('rates', () => {
     ])
   })
 
-  test('of now are those of ten seconds', () => {
+  test('of the present cover ten seconds', () => {
     const rates = createRates()
     for (let ago = 30; ago >= 0; ago--) rates.measure(now - ago * 1_000, total(ago > 10 ? 0 : 50))
     expect(rates.of(now).perSecond).toBe(0)
@@ -32,14 +32,14 @@ describe('rates', () => {
     expect(rates.of(now).perSecond).toBe(1)
   })
 
-  test('of a topic that was made anew are none', () => {
+  test('are zero after a topic was recreated', () => {
     const rates = createRates()
     rates.measure(now - 1_000, total(100))
     rates.measure(now, total(0))
     expect(rates.of(now).perSecond).toBe(0)
   })
 
-  test('of one look are not known yet', () => {
+  test('are unknown after one measurement', () => {
     const rates = createRates()
     expect(rates.of(now)).toMatchObject({ perSecond: 0, rejectedPerSecond: 0 })
     rates.measure(now, total(5))
@@ -47,7 +47,7 @@ describe('rates', () => {
   })
 })
 
-describe('what comes in', () => {
+describe('incoming calls', () => {
   function followed(offsets: Partial<Offsets>) {
     const failures: unknown[] = []
     let opened = 0
@@ -72,14 +72,14 @@ describe('what comes in', () => {
     return { ...ingest, failures, opened: () => opened }
   }
 
-  test('is computed from what Kafka knows of the last hour', async () => {
+  test('start with the last hour from Kafka', async () => {
     const { loaded, isLoaded, latest } = followed({})
     expect([isLoaded(), latest()]).toEqual([false, undefined])
     await loaded
     expect(latest()?.minutes.at(-1)).toMatchObject({ calls: 40, rejected: 2 })
   })
 
-  test('is not reported after a while without an answer from Kafka; then Kafka is asked again', async () => {
+  test('are not reported after a while without an answer from Kafka, until it answers again', async () => {
     let fails = false
     const { loaded, latest, failures, opened } = followed({
       at: async () => {
@@ -98,7 +98,7 @@ describe('what comes in', () => {
   })
 })
 
-test('asked for while Kafka is away: 503', async () => {
+test('get 503 while Kafka does not answer', async () => {
   expect(await api().ask({ url: '/api/ingest' })).toMatchObject({
     status: 503,
     json: { code: 'unavailable' },

@@ -23,7 +23,7 @@ function holding<T extends Place>(items: readonly T[], maxCount = 1_000) {
 
 const at = (time: number, partition = 0): Place => ({ time, partition, offset: time })
 
-test('whatever the order in which they come, the newest are held, in their order', () => {
+test('in whatever order records arrive, the newest are held, sorted', () => {
   fc.assert(
     fc.property(places, fc.integer({ min: 1, max: 20 }), (items, maxCount) => {
       expect(holding(items, maxCount).all()).toEqual(items.toSorted(compare).slice(-maxCount))
@@ -31,7 +31,7 @@ test('whatever the order in which they come, the newest are held, in their order
   )
 })
 
-test('followed to their end, the pages hold each that is wanted once, newest first', () => {
+test('all pages together hold each match once, newest first', () => {
   fc.assert(
     fc.property(places, fc.integer({ min: 1, max: 7 }), (items, limit) => {
       const newest = holding(items)
@@ -49,7 +49,7 @@ test('followed to their end, the pages hold each that is wanted once, newest fir
   )
 })
 
-test('what comes in between two pages is neither in the second nor in its way', () => {
+test('records that arrive between two pages do not affect the second', () => {
   const newest = holding([1, 2, 3, 4].map((time) => at(time)))
   const first = newest.page({ limit: 2 })
   expect(first.items.map(({ time }) => time)).toEqual([4, 3])
@@ -59,7 +59,7 @@ test('what comes in between two pages is neither in the second nor in its way', 
   expect(second).toEqual({ items: [at(2), at(1)], next: null })
 })
 
-test('a page goes on where it was when what it ended with has dropped out', () => {
+test('a page continues at its cursor even if that record was dropped', () => {
   const newest = holding(
     [1, 2, 3, 4].map((time) => at(time)),
     4,
@@ -70,12 +70,12 @@ test('a page goes on where it was when what it ended with has dropped out', () =
   expect(newest.oldest()).toBe(3)
 })
 
-test('a last page that is full says that nothing follows', () => {
+test('a full last page says that nothing follows', () => {
   expect(holding([at(1), at(2)]).page({ limit: 2 })).toEqual({ items: [at(2), at(1)], next: null })
 })
 
 describe('bounds', () => {
-  test('by bytes as well as by number, and each that drops out is told once', () => {
+  test('apply to bytes and number, and each dropped record is reported once', () => {
     const dropped: number[] = []
     const newest = createRecentRecords<Place>({
       maxCount: 5,
@@ -90,13 +90,13 @@ describe('bounds', () => {
     expect(dropped).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('one that is larger than all may be is not held', () => {
+  test('a record larger than the limit is not held', () => {
     const newest = createRecentRecords<Place>({ maxCount: 5, maxBytes: 100, bytesOf: () => 101 })
     newest.add(at(1))
     expect(newest.all()).toEqual([])
   })
 
-  test('what waits to be sorted in is bounded too', () => {
+  test('apply to unsorted records too', () => {
     let weighed = 0
     const dropped: Place[] = []
     const newest = createRecentRecords<Place>({
@@ -110,12 +110,12 @@ describe('bounds', () => {
 })
 
 describe('how far back it reaches', () => {
-  test('nowhere when nothing is held, else to the oldest', () => {
+  test('to the oldest record; null without records', () => {
     expect(holding([]).oldest()).toBeNull()
     expect(holding([at(3), at(2)]).oldest()).toBe(2)
   })
 
-  test('where a partition was begun late, to its first one', () => {
+  test('to the first record of a partition that was not read from its start', () => {
     const newest = holding([at(1), at(5, 1), at(6, 1), at(3, 2)])
     newest.begunLate(new Set([1, 2]))
     expect(newest.oldest()).toBe(5)
@@ -124,7 +124,7 @@ describe('how far back it reaches', () => {
   })
 })
 
-test('cursors are what a page has answered, and nothing else', () => {
+test('only cursors from a page are valid', () => {
   for (const text of ['', '1', '1.2', 'a.b.c', '1.2.3.4', '1.2.-3', ' 1.2.3', '1.2.3\n', '9'.repeat(16)])
     expect(cursorShape.safeParse(text).success).toBe(false)
   fc.assert(

@@ -7,15 +7,15 @@ import { crm, shop } from '../in-memory.ts'
 
 const XHR = { 'x-requested-with': 'console' }
 
-/** The lines of changes, without what every line has. */
+/** The audit lines, without the fields that every line has. */
 const audited = (lines: readonly string[]) =>
   lines
     .map((line) => JSON.parse(line))
     .filter(({ audit }) => audit)
     .map(({ level: _, time: __, pid: ___, hostname: ____, audit: _____, msg: ______, ...line }) => line)
 
-describe('each change is one line: who, what, and what is different', () => {
-  test('a record that is made, replaced and removed', async () => {
+describe('each change is one line: who, what, and the difference', () => {
+  test('a record that is created, replaced and removed', async () => {
     const { ask, lines } = api({ sources: [shop] })
     const destination = { id: 'crm', name: 'CRM', webhooks: [{ url: 'https://crm.example/hook' }] }
     await ask({ method: 'POST', url: '/api/destinations', body: destination })
@@ -85,7 +85,7 @@ describe('each change is one line: who, what, and what is different', () => {
     expect(audited(lines)[1]).toMatchObject({ who: 'admin', by: 'cookie', what: 'source' })
   })
 
-  test('a search for a user, whose id is not in it; other searches are none', async () => {
+  test('a search for a user, without the id; other searches are not audited', async () => {
     const events = { search: async () => ({ items: [], next: null, searchedSince: null }) }
     const { ask, lines } = api({ sources: [shop] }, { events })
     await ask({ url: '/api/events?messageId=m1' })
@@ -99,7 +99,7 @@ describe('each change is one line: who, what, and what is different', () => {
     expect(lines.join()).not.toContain('jane')
   })
 
-  test('a deletion, with how many users it is of and none of their ids', async () => {
+  test('a deletion, with the number of users but not their ids', async () => {
     const { ask, lines } = api({ sources: [shop], destinations: [crm] })
     const body = { id: 'ticket', userIds: ['jane@example.com', 'joe@example.com'], suppress: true }
     await ask({ method: 'POST', url: '/api/deletions', body })
@@ -132,7 +132,7 @@ describe('each change is one line: who, what, and what is different', () => {
     expect(lines.join()).not.toContain('jane')
   })
 
-  test('one of which nobody knows whether it was made; and none that was refused', async () => {
+  test('a change that may have been made; refused ones are not audited', async () => {
     const writer: Pick<FencedWriter, 'write'> = {
       async write(decide) {
         decide()
@@ -149,7 +149,7 @@ describe('each change is one line: who, what, and what is different', () => {
   })
 })
 
-describe('what is different', () => {
+describe('the difference', () => {
   const webhook = (url: string, headers = {}) => ({ webhooks: [{ url, headers }] })
 
   test.each<[string, object, object, object]>([
@@ -170,7 +170,7 @@ describe('what is different', () => {
       { '/webhooks/0/url': { from: 'https://a.example/***', to: 'https://b.example/***' } },
     ],
     [
-      'a URL behind its path',
+      'the path of a URL',
       webhook('https://a.example/?token=1'),
       webhook('https://a.example/?token=2'),
       { '/webhooks/0/url': 'changed' },

@@ -8,7 +8,7 @@ import { api } from '../api.ts'
 const PAGE = '<meta property="csp-nonce" nonce="__SLUICE_NONCE__" /><meta content="__SLUICE_INGEST__" />'
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-/** The API with a console that was built, until the test is over. */
+/** The API with a built console, until the test ends. */
 async function served(ingest: { url: string | undefined; port: number } = { url: undefined, port: 8080 }) {
   const built = await mkdtemp(join(tmpdir(), 'sluice-console-'))
   onTestFinished(() => rm(built, { recursive: true }))
@@ -34,7 +34,7 @@ test('the page is open to anyone, at every path of its views', async () => {
   }
 })
 
-test('it runs its own scripts alone, and its inline styles by a nonce that no two answers share', async () => {
+test('the page runs only its own scripts, and inline styles with a nonce that is unique per response', async () => {
   const ask = await served()
   const [one, other] = [await ask('/'), await ask('/')]
   const policy = String(one.headers['content-security-policy'])
@@ -46,7 +46,7 @@ test('it runs its own scripts alone, and its inline styles by a nonce that no tw
   expect(one.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
 })
 
-test('it may ask ingest besides, where the settings or the address of the page say that it is', async () => {
+test('the page may also send requests to ingest, at the address in the settings or on its own host', async () => {
   const { body, headers } = await (await served())('/')
   expect(body).toContain('content="http://sluice.example:8080"')
   expect(headers['content-security-policy']).toContain("connect-src 'self' http://sluice.example:8080;")
@@ -55,7 +55,7 @@ test('it may ask ingest besides, where the settings or the address of the page s
   expect(elsewhere.headers['content-security-policy']).toContain("connect-src 'self' https://in.example;")
 })
 
-test('an asset is cached for a year, and compressed as the browser accepts', async () => {
+test('an asset is cached for a year, in a compression that the browser accepts', async () => {
   const ask = await served()
   const small = await ask('/assets/index-1a2b.js', { 'accept-encoding': 'gzip, br' })
   expect([small.body, small.headers['content-encoding']]).toEqual(['brotli', 'br'])
@@ -63,7 +63,7 @@ test('an asset is cached for a year, and compressed as the browser accepts', asy
   expect((await ask('/assets/index-1a2b.js', { 'accept-encoding': 'identity' })).body).toBe('plain')
 })
 
-test('what is no page is not found as before: for programs, for the API, for an asset that is gone', async () => {
+test('other paths stay 404: for programs, the API, and missing assets', async () => {
   const ask = await served()
   for (const [url, headers] of [
     ['/nothing', { accept: 'application/json' }],
@@ -76,7 +76,7 @@ test('what is no page is not found as before: for programs, for the API, for an 
   expect((await ask('/api/nothing')).statusCode).toBe(401)
 })
 
-test('the licenses of what is bundled are there for anyone, as text', async () => {
+test('the licenses of bundled packages are open to anyone, as text', async () => {
   const { statusCode, headers, body } = await (await served())('/licenses')
   expect([statusCode, headers['content-type'], body]).toEqual([
     200,
@@ -97,7 +97,7 @@ test.each([
   ['sluice.example', 'http://sluice.example:8080'],
   ['127.0.0.1', 'http://127.0.0.1:8080'],
   ['[::1]', 'http://[::1]:8080'],
-  // it goes into a header of the answer, and into the page
+  // it appears in a header of the response and in the page
   ['evil"; script-src *', 'http://localhost:8080'],
 ])('a page opened at %s finds ingest at %s', (hostname, address) => {
   expect(ingestAddress({ url: undefined, port: 8080 }, hostname)).toBe(address)

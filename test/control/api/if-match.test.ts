@@ -7,7 +7,7 @@ test('a version is taken with quotes and without', () => {
   expect(versionAsked(' "12" ')).toEqual({ version: 12 })
 })
 
-test('no header asks for no version', () => {
+test('without the header there is no version', () => {
   expect(versionAsked(undefined)).toEqual({ version: undefined })
 })
 

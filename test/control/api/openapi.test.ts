@@ -8,11 +8,11 @@ import { ADMIN, api, VIEW } from '../api.ts'
 import { type Document, documentOf, expectDescribed, type Operation } from '../described.ts'
 import { shop } from '../in-memory.ts'
 
-/** For operators, and people's pages. */
+/** Paths for operators, and pages for people. */
 const BESIDE = [
   ...['/livez', '/readyz', '/metrics'],
   ...['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'],
-  // the console; of its /assets/* Fastify prints the end alone
+  // the console; Fastify prints only the end of its /assets/*
   ...['/', '/*', '/licenses'],
 ]
 
@@ -26,10 +26,10 @@ const operations = ({ paths }: Document) =>
       operation,
     })),
   )
-/** A stream has no end: one that is asked for what it has not is refused. */
+/** Streams never end, so their tests send invalid queries, which are refused. */
 const at = (path: string) => path.replace('{id}', 'nothing') + (path.endsWith('/stream') ? '?asked=no' : '')
 
-/** What an operation may be refused with, as `status code`. */
+/** The errors that an operation may return, as `status code`. */
 const refusals = ({ responses }: Operation) =>
   Object.entries(responses).flatMap(([status, response]) =>
     codesOf(response).map((code) => `${status} ${code}`),
@@ -42,7 +42,7 @@ function codesOf({ content }: Operation['responses'][string]): Code[] {
   return allOf?.[1]?.properties?.code.enum ?? []
 }
 
-/** Fastify prints them as a tree, each branch with what its path goes on with. */
+/** Fastify prints routes as a tree; each branch has the rest of its path. */
 async function routed(app: FastifyInstance): Promise<string[]> {
   await app.ready()
   const above: string[] = []
@@ -64,12 +64,12 @@ test('is OpenAPI 3.1, and open to anyone', async () => {
   expect(document.openapi).toMatch(/^3\.1\./)
 })
 
-test('has every path that there is, and no other', async () => {
+test('has exactly the paths that exist', async () => {
   const { app } = api()
   expect((await routed(app)).sort()).toEqual([...Object.keys((await served()).paths), ...BESIDE].sort())
 })
 
-test('has every method that a path takes, and no other', async () => {
+test('has exactly the methods that a path supports', async () => {
   const { app, ask } = api()
   const document = await served()
   for (const [path, methods] of Object.entries(document.paths)) {
@@ -87,7 +87,7 @@ test('says who may call each operation', async () => {
     const asked = { method, url: at(path) }
     const [nobody, viewer] = [await ask({ ...asked, token: '' }), await ask({ ...asked, token: VIEW })]
     const isOpen = operation.security?.length === 0
-    // signing in without a token is no case of it
+    // does not apply to signing in without a token
     if (path !== '/api/session') expect(nobody.status === 401, `${method} ${path}`).toBe(!isOpen)
     expect(viewer.status === 403, `${method} ${path}`).toBe(refusals(operation).includes('403 read_only'))
   }
@@ -109,7 +109,7 @@ test('names every operation differently', async () => {
   expect(ids).toContain('put_sources_id')
 })
 
-test('a field that is required, limited or made by default is described so', async () => {
+test('required fields, limits and defaults are described', async () => {
   const { components, paths } = await served()
   expect(components.schemas.NewDestination).toMatchObject({
     required: ['name', 'webhooks'],
@@ -132,10 +132,10 @@ test('a field that is required, limited or made by default is described so', asy
   )
 })
 
-test('a URL that the API takes is one by the description too, though it is none by RFC 3986', async () => {
+test('a URL that the API accepts matches the description too, even if it violates RFC 3986', async () => {
   const { ask, app } = api()
   const webhooks = [{ url: 'https://b.example/{x}|{y}?q=[1]' }, { url: 'HTTPS://ünï.example/ä b' }]
-  // whose answer is held against the description
+  // its response is checked against the description
   const made = await ask({ method: 'POST', url: '/api/destinations', body: { name: 'B', webhooks } })
   expect(made).toMatchObject({ status: 201, json: { webhooks } })
   const { components } = await documentOf(app)
@@ -146,7 +146,7 @@ test('a URL that the API takes is one by the description too, though it is none 
   expect([isDescribed({ name: 'B', webhooks }), isDescribed.errors]).toEqual([true, null])
 })
 
-/** Every property that a client sends or is answered, as `schema.property`. */
+/** Every property that a client sends or receives, as `schema.property`. */
 function propertiesOf(name: string, schema: Described): [string, Described][] {
   const within = [schema, ...(schema.anyOf ?? []), ...(schema.items ? [schema.items] : [])]
   return within.flatMap(({ properties = {} }) =>
@@ -163,7 +163,7 @@ type Described = {
   anyOf?: Described[]
 }
 
-test('says of settings what their shapes alone do not', async () => {
+test('describes rules of settings that JSON Schema cannot express', async () => {
   const { components } = await served()
   const described = Object.entries(components.schemas)
     .flatMap(([name, schema]) => propertiesOf(name, schema))
@@ -191,7 +191,7 @@ test('says of settings what their shapes alone do not', async () => {
   )
 })
 
-describe('the tests of all paths go by it: an answer is at fault', () => {
+describe('the tests of all paths use it: they reject a response', () => {
   const source = '/api/sources/shop'
   const answer = async (url: string) => {
     const { app } = api({ sources: [shop] })
@@ -199,12 +199,12 @@ describe('the tests of all paths go by it: an answer is at fault', () => {
     return { app, method: 'GET', url, status: given.statusCode, headers: given.headers, text: given.body }
   }
 
-  test('of a status that is not described', async () => {
+  test('with a status that is not described', async () => {
     const { app, ...given } = await answer(source)
     await expect(expectDescribed(app, { ...given, status: 418 })).rejects.toThrow('418')
   })
 
-  test('with a field that is not described, or without one that is', async () => {
+  test('with an undescribed field, or without a described one', async () => {
     const { app, text, ...rest } = await answer(source)
     const { name: _, ...fields } = JSON.parse(text)
     for (const body of [fields, { ...JSON.parse(text), colour: 'red' }])
@@ -220,7 +220,7 @@ describe('the tests of all paths go by it: an answer is at fault', () => {
     await expect(expectDescribed(app, { ...refused, text })).rejects.toThrow('not as described')
   })
 
-  test('without a header that clients go by', async () => {
+  test('without a header that clients rely on', async () => {
     const { app, headers, ...rest } = await answer(source)
     const { etag: _, ...others } = headers
     await expect(expectDescribed(app, { ...rest, headers: others })).rejects.toThrow('etag')
@@ -235,7 +235,7 @@ test('the description is a page that is open to anyone, and loads nothing from a
   expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
   const policy = String(headers['content-security-policy'])
   expect(policy).toContain("default-src 'none'")
-  // what a policy would let in besides
+  // what a policy might also allow
   expect(policy).not.toMatch(/https?:|\*|unsafe/)
   const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url)
   expect(loaded).toContain('/docs/swagger-ui-bundle.js')

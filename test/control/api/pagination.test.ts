@@ -4,7 +4,7 @@ import { page, pageShape } from '../../../control/api/pagination.ts'
 
 const ids = fc.uniqueArray(fc.stringMatching(/^[a-z0-9_-]{1,8}$/), { maxLength: 30 })
 
-test('followed to their end, the pages hold each record once, in the order of ids', () => {
+test('all pages together hold each record once, in id order', () => {
   fc.assert(
     fc.property(ids, fc.integer({ min: 1, max: 7 }), (all, limit) => {
       const seen: string[] = []
@@ -24,18 +24,18 @@ test('followed to their end, the pages hold each record once, in the order of id
   )
 })
 
-test('a last page that is full says that nothing follows', () => {
+test('a full last page says that nothing follows', () => {
   expect(page([{ id: 'a' }, { id: 'b' }], { limit: 2 })).toEqual({
     items: [{ id: 'a' }, { id: 'b' }],
     next: null,
   })
 })
 
-test('removing the record at the cursor loses none of those behind it', () => {
+test('removing the record at the cursor loses none of the following ones', () => {
   expect(page([{ id: 'a' }, { id: 'c' }], { limit: 2, cursor: 'b' }).items).toEqual([{ id: 'c' }])
 })
 
-test('a page has 100 records unless asked otherwise, and at most 1000', () => {
+test('a page has 100 records by default, and at most 1000', () => {
   expect(pageShape.parse({})).toEqual({ limit: 100 })
   expect(pageShape.parse({ limit: '1000' }).limit).toBe(1_000)
   for (const limit of ['0', '1001', '-1', '1.5', 'x', ['1', '2']])

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Asked, api } from '../api.ts'
 
-describe('what is no request of ours', () => {
+describe('invalid requests', () => {
   const post = { method: 'POST', url: '/api/sources' }
   const cases: [string, Asked, number, string][] = [
     ['no JSON', { ...post, body: '{"name"' }, 400, 'invalid_json'],

@@ -12,7 +12,7 @@ import { until } from '../../helpers/until.ts'
 import { ADMIN, api } from '../api.ts'
 import { head, listen } from '../wire.ts'
 
-/** The API with these bounds. */
+/** The API with these limits. */
 const bounded = (limits: Partial<typeof SERVER_LIMITS>) =>
   api({}, { limits: { ...SERVER_LIMITS, checkMs: 20, ...limits } }).app
 
@@ -22,7 +22,7 @@ const listening = (limits: Partial<typeof SERVER_LIMITS>) => listen(bounded(limi
 const posting = (length: number) =>
   head('POST /api/session HTTP/1.1', { 'Content-Type': 'application/json', 'Content-Length': String(length) })
 
-test('many who begin to sign in and never end are all answered and let go', async () => {
+test('many clients that never finish signing in are all answered and disconnected', async () => {
   const open = await listening({ requestMs: 300 })
   const sockets = Array.from({ length: 400 }, () => open(`${posting(4_000)}${'x'.repeat(3_994)}`))
   const answers = await Promise.all(sockets.map(text))
@@ -30,13 +30,13 @@ test('many who begin to sign in and never end are all answered and let go', asyn
   expect(answers[0]).toContain('"code":"request_timeout"')
 })
 
-test('so are those who do not even end their headers', async () => {
+test('clients that never finish their headers are answered and disconnected too', async () => {
   const open = await listening({ headersMs: 200 })
   const sockets = Array.from({ length: 50 }, () => open('POST /api/session HTTP/1.1\r\nHost: sluice\r\n'))
   for (const answer of await Promise.all(sockets.map(text))) expect(answer).toMatch(/^HTTP\/1.1 408 /)
 })
 
-test('who announces more than a token has is answered before sending it', async () => {
+test('a sign-in larger than a token is answered before its body is sent', async () => {
   const open = await listening({})
   const socket = open(posting(1024 * 1024))
   const [chunk] = await once(socket, 'data')
@@ -52,8 +52,8 @@ test('a rejected client that keeps sending is disconnected', async () => {
   await once(socket, 'close')
 })
 
-describe('an upload of one who has the token', () => {
-  /** With less of a body than it announces. */
+describe('an upload of an authenticated client', () => {
+  /** Sends less of the body than it announces. */
   const putting = (path: string) =>
     head(`PUT ${path} HTTP/1.1`, {
       Authorization: `Bearer ${ADMIN}`,
@@ -71,7 +71,7 @@ describe('an upload of one who has the token', () => {
     expect([isOver, upload.readyState]).toEqual([false, 'open'])
   })
 
-  test('may not take for ever', async () => {
+  test('may not take forever', async () => {
     const open = await listening({ headersMs: 650, requestMs: 100, uploadMs: 700 })
     const began = performance.now()
     expect(await text(open(putting('/api/traits/score/values')))).toMatch(/^HTTP\/1.1 408 /)
@@ -79,7 +79,7 @@ describe('an upload of one who has the token', () => {
   })
 })
 
-test('a connection above the limit is closed at once, and one is taken again when another has ended', async () => {
+test('a connection above the limit is closed at once, and the next is accepted once another ends', async () => {
   const open = await listening({ connections: 3 })
   const held = [open(''), open(''), open('')]
   await Promise.all(held.map((socket) => once(socket, 'connect')))
@@ -124,7 +124,7 @@ test.each([
   expect(await text(open(sent))).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/)
 })
 
-/** Reads the first piece, and has seen enough. @param answering when it answers. */
+/** Reads only the first chunk. @param answering when it responds. */
 test('requests beyond those that may wait on a connection are dropped', async () => {
   const { app, lines } = api()
   const open = await listen(app)
@@ -156,7 +156,7 @@ const next = (answering: Promise<void>) =>
     },
   })
 
-/** @param when of both requests: at once unless told. */
+/** @param when of both requests; default: at once. */
 async function refusing(
   { requestMs }: { requestMs: number },
   when: { upload?: Promise<void>; next?: Promise<void> } = {},
@@ -171,7 +171,7 @@ async function refusing(
   return { app, open: await listen(app) }
 }
 
-/** Longer than a test may take: what would end by it fails. */
+/** Longer than a test may take, so a test that relies on it fails. */
 const NEVER_MS = 600_000
 
 const chunked = head('PUT / HTTP/1.1', { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' })
@@ -180,7 +180,7 @@ const CHUNK = '7\r\nuser-1\n\r\n'
 const plain = Buffer.alloc(2_000_000, 'user-1\n')
 test.each<[string, Record<string, string>, Buffer]>([
   ['as it is', {}, plain],
-  // of what is random nothing gets smaller
+  // random bytes do not compress
   ['as gzip', { 'Content-Encoding': 'gzip' }, gzipSync(randomBytes(2_000_000))],
   ['so short that it is there whole', {}, plain.subarray(0, 100_000)],
 ])(
@@ -201,7 +201,7 @@ test.each<[string, Record<string, string>, Buffer]>([
   },
 )
 
-test('its rest is not read for ever', async () => {
+test('the rest of an answered body is not read forever', async () => {
   const { open } = await refusing({ requestMs: 200 })
   const socket = open(`${chunked}${CHUNK}`)
   const [chunk] = await once(socket, 'data')
@@ -212,7 +212,7 @@ test('its rest is not read for ever', async () => {
   await until(() => socket.closed)
 })
 
-test('what has ended in time has no bearing on what comes later on the connection', async () => {
+test('a finished body does not affect later requests on the connection', async () => {
   const { open } = await refusing({ requestMs: 60_000 })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -225,7 +225,7 @@ test('what has ended in time has no bearing on what comes later on the connectio
   }
 })
 
-test('who has ended a body, and asked for more, is answered before the process ends', async () => {
+test('a further request on a connection is answered before the process ends', async () => {
   const { promise: answering, resolve: answer } = Promise.withResolvers<void>()
   const { app, open } = await refusing({ requestMs: NEVER_MS }, { next: answering })
   const socket = open(`${chunked}${CHUNK}`)
@@ -240,7 +240,7 @@ test('who has ended a body, and asked for more, is answered before the process e
   await closed
 })
 
-test('a connection that is gone is not waited for', async () => {
+test('a closed connection is not waited for', async () => {
   const { app, open } = await refusing({ requestMs: 60_000 })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -248,7 +248,7 @@ test('a connection that is gone is not waited for', async () => {
   const socket = open(`${chunked}${CHUNK}`)
   const [connection] = await taken
   await once(socket, 'data')
-  // not `once`: what Node makes of a request that breaks off is an error first
+  // not `once`: for a request that breaks off, Node emits an error first
   const closed = new Promise((resolve) => connection.once('close', resolve))
   socket.destroy()
   await closed

@@ -26,7 +26,7 @@ async function server(onClosing = async () => {}) {
   return { app, port, connections: () => connections, asked: asking.promise, answer: answering.resolve }
 }
 
-test('a connection without a request does not stand in the way of the end', async () => {
+test('a connection without a request does not delay the shutdown', async () => {
   const { app, port, connections } = await server()
   const silent = connect(port, '127.0.0.1')
   await until(() => connections() === 1)
@@ -35,7 +35,7 @@ test('a connection without a request does not stand in the way of the end', asyn
   await closed
 })
 
-test('nor does one that is opened while the process ends', async () => {
+test('a connection opened during the shutdown does not delay it', async () => {
   const late = Promise.withResolvers<void>()
   const { app, port, connections } = await server(() => late.promise)
   const closing = app.close()

@@ -4,7 +4,7 @@ import { api } from '../api.ts'
 import { inMemory, shop } from '../in-memory.ts'
 
 describe('each write', () => {
-  test('is one line of the log: who, what, and what came of it', async () => {
+  test('is one log line: who, what, and the outcome', async () => {
     const { ask, lines } = api()
     const post = { method: 'POST', url: '/api/sources', body: { id: 'shop', name: 'Shop' } }
     await ask(post)
@@ -17,8 +17,8 @@ describe('each write', () => {
   })
 })
 
-describe('while something is missing', () => {
-  test('Kafka: a write answers 503 and when to try again', async () => {
+describe('during a failure', () => {
+  test('of Kafka, a write gets 503 with Retry-After', async () => {
     const writer: AppParts['writer'] = {
       async write(decide) {
         decide()
@@ -34,7 +34,7 @@ describe('while something is missing', () => {
     })
   })
 
-  test('Kafka for longer than a client waits: the write is not made afterwards, when nobody expects it', async () => {
+  test('of Kafka that outlasts a client, the write is not made afterwards', async () => {
     const { settings, writer, topic } = inMemory()
     const back = Promise.withResolvers<void>()
     const decided = Promise.withResolvers<void>()
@@ -48,7 +48,7 @@ describe('while something is missing', () => {
     expect(topic.size).toBe(0)
   })
 
-  test('the settings: not ready, and nobody is told that something is not there', async () => {
+  test('of the settings, the process is not ready and reports nothing as missing', async () => {
     const { ask } = api({ sources: [shop] }, { probe: { notReady: () => 'loading' } })
     expect(await ask({ url: '/readyz', token: '' })).toMatchObject({ status: 503, text: 'loading\n' })
     expect(await ask({ url: '/livez', token: '' })).toMatchObject({ status: 200 })
@@ -56,7 +56,7 @@ describe('while something is missing', () => {
       expect(await ask({ url })).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
   })
 
-  test('nothing but a fault of ours: 500 without its details, which are in the log', async () => {
+  test('of our own code, the response is 500, with the details only in the log', async () => {
     const settings = inMemory().settings
     Object.defineProperty(settings, 'sources', {
       get: () => {

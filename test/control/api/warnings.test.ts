@@ -10,14 +10,14 @@ const lost = {
   isKept: false,
 } as const
 
-test('in ordinary times there are no warnings', async () => {
+test('there are normally no warnings', async () => {
   expect(await api().ask({ url: '/api/warnings', token: VIEW })).toMatchObject({
     status: 200,
     json: { items: [] },
   })
 })
 
-test('too little room in Kafka is one, with what is left, what is needed and what to do', async () => {
+test('too little room in Kafka is a warning, with what is left, what is needed and what to do', async () => {
   const disk = { of: 'disk', free: 100 * 1024 ** 2, reserve: 2 * 1024 ** 3 } as const
   const of = async (shortage: Parameters<typeof api>[1]) =>
     (await api({}, shortage).ask({ url: '/api/warnings' })).json.items
@@ -33,7 +33,7 @@ test('too little room in Kafka is one, with what is left, what is needed and wha
   ])
 })
 
-test('a setting that cannot be read is one until it is saved again or removed', async () => {
+test('an unreadable setting is a warning until it is saved again or removed', async () => {
   const other = { ...lost, kind: 'source', id: 'app', isKept: true } as const
   const { ask, topic } = api({ sources: [shop], destinations: [crm], unreadable: [lost, other] })
   const warnings = async () => (await ask({ url: '/api/warnings' })).json.items
@@ -54,7 +54,7 @@ test('a setting that cannot be read is one until it is saved again or removed', 
   expect(await warnings()).toEqual([])
 })
 
-test('it differs from one that does not exist, and others may name it', async () => {
+test('an unreadable setting differs from a missing one, and others may refer to it', async () => {
   const app = { ...lost, kind: 'source', id: 'app' } as const
   const { ask } = api({ sources: [shop], unreadable: [lost, app] })
   for (const asked of [{}, { method: 'PUT', headers: { 'if-match': '"1"' }, body: given }])

@@ -6,7 +6,7 @@ const vips = { id: 'vips', name: 'VIPs', sourceId: 'shop', key: 'vips' }
 const stamps = { version: 1, updatedAt: now, createdAt: now, lastSyncAt: null }
 const records = () => ({ sources: [shop], destinations: [crm], audiences: [{ ...vips, ...stamps }] })
 
-/** Of the API with these settings: what a dry run answers, after which all is as before. */
+/** The response of a dry run against the API with these settings; checks that nothing changed. */
 async function dry(
   asked: { method: string; path: string; body?: object; version?: number; token?: string },
   parts?: Parameters<typeof api>[1],
@@ -29,7 +29,7 @@ const put = (body: object, more: object = {}) =>
   dry({ method: 'PUT', path: 'destinations/crm', body, version: 2, ...more })
 
 describe('a dry run', () => {
-  test('of a new record answers as it would be, with all its fields as changed', async () => {
+  test('of a new record returns it as it would be, with all its fields as changed', async () => {
     const body = { ...given, id: 'new', sharedSecret: 'hidden', sourceIds: ['shop'] }
     const { status, headers, json, text } = await dry({ method: 'POST', path: 'destinations', body })
     expect([status, headers.location, headers.etag]).toEqual([200, undefined, undefined])
@@ -40,7 +40,7 @@ describe('a dry run', () => {
     expect(text).not.toContain('hidden')
   })
 
-  test('of a replacement that says what there is, in clear or masked, changes nothing', async () => {
+  test('of a replacement with the current values, in clear or masked, shows no changes', async () => {
     for (const secret of ['shared-secret', '***'])
       expect(await put({ ...crm, sharedSecret: secret })).toMatchObject({
         status: 200,
@@ -49,7 +49,7 @@ describe('a dry run', () => {
       })
   })
 
-  test('says that a secret or the value of a header would be another, and never which', async () => {
+  test('shows that a secret or header value would change, but never the value', async () => {
     const [webhook] = crm.webhooks
     const webhooks = [{ ...webhook, headers: { 'X-Team': 'hidden-1' } }]
     const { json, text } = await put({ ...crm, webhooks, sharedSecret: 'hidden-2' })
@@ -57,7 +57,7 @@ describe('a dry run', () => {
     expect(text).not.toMatch(/hidden|secret"?:"(?!\*)/)
   })
 
-  test('says that a rotation would begin', async () => {
+  test('shows that a rotation would start', async () => {
     const rotating = { ...crm, sharedSecret: 'new', previousSecretExpiresAt: '2126-02-01T00:00:00Z' }
     expect((await put(rotating)).json.changed).toEqual([
       '/sharedSecret',
@@ -69,11 +69,11 @@ describe('a dry run', () => {
   test.each([
     ['another version', { version: 1 }, crm, 412, 'version_mismatch'],
     ['no version', { version: undefined }, crm, 428, 'precondition_required'],
-    ['what is not there', { path: 'destinations/none' }, crm, 404, 'not_found'],
+    ['a missing record', { path: 'destinations/none' }, crm, 404, 'not_found'],
     ['an unknown source', {}, { ...crm, sourceIds: ['none'] }, 400, 'validation_failed'],
     ['a taken id', { method: 'POST', path: 'destinations' }, { ...given, id: 'crm' }, 409, 'id_taken'],
     [
-      'a removal of what is used',
+      'the removal of a record in use',
       { method: 'DELETE', path: 'sources/shop' },
       undefined,
       409,
@@ -89,7 +89,7 @@ describe('a dry run', () => {
     },
   )
 
-  test('looks up where URLs lead', async () => {
+  test('checks the addresses of URLs', async () => {
     const egress = { faultOf: async () => 'leads to an address that is not public' }
     const { status, json } = await dry(
       { method: 'PUT', path: 'destinations/crm', body: crm, version: 2 },
@@ -98,11 +98,11 @@ describe('a dry run', () => {
     expect([status, json.errors]).toMatchObject([400, [{ code: 'address_forbidden' }]])
   })
 
-  test('of a removal that could be made answers so', async () => {
+  test('of a possible removal gets 204', async () => {
     expect(await dry({ method: 'DELETE', path: 'destinations/crm' })).toMatchObject({ status: 204, text: '' })
   })
 
-  test('is there for every kind', async () => {
+  test('exists for every kind', async () => {
     const created = [
       ['sources', { name: 'Blog' }],
       ['audiences', { name: 'Loyal', sourceId: 'shop' }],
@@ -127,7 +127,7 @@ describe('a dry run', () => {
     })
   })
 
-  test('that Kafka does not let decide is unavailable, and says nothing of a write', async () => {
+  test('is unavailable while Kafka does not answer, without mentioning a write', async () => {
     const { settings } = inMemory()
     const table = { caughtUp: () => Promise.reject(new Error('no broker')) }
     const { status, json } = await dry(
@@ -139,7 +139,7 @@ describe('a dry run', () => {
   })
 })
 
-test('a write is none when it says so: dryRun=false writes, and anything else is refused', async () => {
+test('only dryRun=true is a dry run: dryRun=false writes, and anything else is refused', async () => {
   const { ask, topic } = api()
   const post = (dryRun: string) =>
     ask({ method: 'POST', url: `/api/sources?dryRun=${dryRun}`, body: { id: 'a', name: 'A' } })

@@ -27,7 +27,7 @@ describe('one record', () => {
     })
   })
 
-  test('is replaced at the version that was read, once', async () => {
+  test('is replaced once at the version that was read', async () => {
     const { ask } = api({ sources: [shop] })
     const put = {
       method: 'PUT',
@@ -57,14 +57,14 @@ describe('one record', () => {
     const { ask, topic } = api({ destinations: [crm] })
     const url = '/api/destinations/crm'
     expect(await ask({ method: 'DELETE', url, headers: { 'if-match': '1' } })).toMatchObject({ status: 412 })
-    // with a type and no body, as many clients send it
+    // with a type but no body, as many clients send it
     const headers = { 'content-type': 'application/json' }
     expect(await ask({ method: 'DELETE', url, headers })).toMatchObject({ status: 204, text: '' })
     expect(topic.get('destination/crm')).toBeNull()
     expect(await ask({ url })).toMatchObject({ status: 404, json: { code: 'not_found' } })
   })
 
-  test('that another stands in the way of answers 409', async () => {
+  test('that conflicts with another gets 409', async () => {
     const { ask } = api({ sources: [shop], destinations: [crm] })
     const taken = { method: 'POST', url: '/api/sources', body: { id: 'shop', name: 'Shop' } }
     expect(await ask(taken)).toMatchObject({
@@ -78,7 +78,7 @@ describe('one record', () => {
     expect(used.json.message).toContain('crm')
   })
 
-  test('considers what another instance has just written', async () => {
+  test('takes into account what another instance has just written', async () => {
     const { settings, writer } = inMemory()
     const table = { caughtUp: async () => void settings.sources.set('shop', shop) }
     const { ask } = api({}, { settings: { ...settings, table }, writer })

@@ -21,7 +21,7 @@ const record = (decided: Decided<Destination>) => {
 }
 
 describe('a new secret with an expiry', () => {
-  test('makes the present one the previous, which the client need not know', () => {
+  test('turns the current one into the previous, which the client need not know', () => {
     const body = { ...given, sharedSecret: 'new-secret', previousSecretExpiresAt: until }
     expect(record(put(crm, body))).toMatchObject({
       sharedSecret: 'new-secret',
@@ -35,12 +35,12 @@ describe('a new secret with an expiry', () => {
     expect(record(put(rotating, body))).toMatchObject({ previousSecret: 'shared-secret' })
   })
 
-  test('goes with a previous one that is given, too', () => {
+  test('can come with an explicit previous one', () => {
     const body = { ...given, sharedSecret: 'new', previousSecret: 'known', previousSecretExpiresAt: until }
     expect(record(put(crm, body))).toMatchObject({ sharedSecret: 'new', previousSecret: 'known' })
   })
 
-  test('sent back with the mask of the one before is refused: the present one would be lost', () => {
+  test('with the mask of the previous one is refused: the current one would be lost', () => {
     const body = {
       ...rotating,
       sharedSecret: 'new-secret',
@@ -50,7 +50,7 @@ describe('a new secret with an expiry', () => {
     expect(faults(put(rotating, body))).toEqual(['/previousSecret outdated_secret'])
   })
 
-  test('sent back with all else as it was read is refused while the rotation lasts, for the same reason', () => {
+  test('with all other fields sent back is refused during a rotation, for the same reason', () => {
     const read = { ...rotating, sharedSecret: 'new-secret', previousSecret: '***' }
     expect(faults(put(rotating, read))).toEqual(['/previousSecret outdated_secret'])
     expect(faults(put(rotating, { ...read, previousSecret: 'older-secret' }))).toEqual([
@@ -70,14 +70,14 @@ describe('a new secret with an expiry', () => {
     },
   )
 
-  test('in another zone is compared as the time that it is', () => {
+  test('in another time zone is compared correctly', () => {
     const at = (previousSecretExpiresAt: string) =>
       put(crm, { ...given, sharedSecret: 'new-secret', previousSecretExpiresAt })
     expect(record(at('2026-01-02T01:04:06.678-02:00'))).toMatchObject({ previousSecret: 'shared-secret' })
     expect(faults(at('2026-01-02T05:04:04+02:00'))).toEqual(['/previousSecretExpiresAt already_past'])
   })
 
-  test('sent again after its answer was lost changes nothing', () => {
+  test('repeated after a lost response changes nothing', () => {
     const body = { ...given, sharedSecret: 'new-secret', previousSecretExpiresAt: until }
     const first = record(put(crm, body))
     if (!first) throw new Error('removed')
@@ -85,13 +85,13 @@ describe('a new secret with an expiry', () => {
   })
 })
 
-describe('a new secret without an expiry of its own', () => {
-  test('replaces the present one at once', () => {
+describe('a new secret without an expiry', () => {
+  test('replaces the current one at once', () => {
     const body = { ...given, sharedSecret: 'new-secret' }
     expect(record(put(rotating, body))).not.toHaveProperty('previousSecret')
   })
 
-  test('does so too when the expiry of an earlier rotation, long past, is sent back with it', () => {
+  test('does so even if the past expiry of an earlier rotation is sent back', () => {
     const read = { ...rotatedBefore, sharedSecret: 'new-secret', previousSecret: '***' }
     expect(record(put(rotatedBefore, read))).toMatchObject({
       sharedSecret: 'new-secret',
@@ -137,7 +137,7 @@ describe('a previous secret and its expiry come together', () => {
     ).toMatchObject({ previousSecret: 'old' })
   })
 
-  test('when there is no present secret, or none that changes', () => {
+  test('when there is no current secret, or it does not change', () => {
     const expiry = { ...given, previousSecretExpiresAt: until }
     const { sharedSecret: _, ...open } = crm
     expect(faults(put(open, { ...expiry, sharedSecret: 'new' }))).toEqual(['/previousSecret required'])
@@ -148,7 +148,7 @@ describe('a previous secret and its expiry come together', () => {
     )
   })
 
-  test('and the error is one of shape where the shape is wrong', () => {
+  test('and errors of shape take precedence', () => {
     expect(faults(put(crm, { ...given, previousSecret: 5, previousSecretExpiresAt: until }))).toEqual([
       '/previousSecret invalid_type',
     ])
@@ -179,7 +179,7 @@ describe('with Standard Webhooks', () => {
     },
   )
 
-  test('the previous secret is held to it, too; and without the setting none is', () => {
+  test('the rule applies to the previous secret too, and to none without the setting', () => {
     const body = { ...given, sharedSecret: 's', standardWebhooks: true }
     expect(faults(put(crm, { ...body, previousSecret: 'whsec_!', previousSecretExpiresAt: until }))).toEqual([
       '/previousSecret invalid_secret',
@@ -189,7 +189,7 @@ describe('with Standard Webhooks', () => {
 
   const wrong: Destination = { ...crm, sharedSecret: 'whsec_!!!!' }
 
-  test('so is the one that a rotation makes the previous, and one that is kept when the setting comes', () => {
+  test('the rule applies to a secret that a rotation makes the previous, and when the setting is turned on', () => {
     const rotation = { sharedSecret: 'new', previousSecretExpiresAt: until, standardWebhooks: true }
     expect(faults(put(wrong, { ...given, ...rotation }))).toEqual(['/previousSecret invalid_secret'])
     expect(faults(put(wrong, { ...wrong, sharedSecret: '***', standardWebhooks: true }))).toEqual([
@@ -197,7 +197,7 @@ describe('with Standard Webhooks', () => {
     ])
   })
 
-  test('one from before this rule stands in the way of no other change, nor of its rotation', () => {
+  test('a secret from before this rule blocks no other change, nor its rotation', () => {
     const stored: Destination = { ...wrong, standardWebhooks: true }
     const read = { ...stored, sharedSecret: '***', name: 'CRM 2' }
     expect(record(put(stored, read))).toMatchObject({ name: 'CRM 2', sharedSecret: 'whsec_!!!!' })
@@ -209,7 +209,7 @@ describe('with Standard Webhooks', () => {
   })
 })
 
-test('statuses to retry are named once each, and only those that may be', () => {
+test('statuses to retry must be unique and allowed', () => {
   expect(faults(put(crm, { ...given, retryOn: [408, 429, 408, 408] }))).toEqual([
     '/retryOn/2 duplicate_value',
     '/retryOn/3 duplicate_value',
@@ -219,7 +219,7 @@ test('statuses to retry are named once each, and only those that may be', () => 
   expect(record(put(crm, { ...given, retryOn: [408, 425, 429] }))).toMatchObject({ retryOn: [408, 425, 429] })
 })
 
-test('a rotation over HTTP keeps every secret out of the answers', async () => {
+test('a rotation over HTTP keeps every secret out of the responses', async () => {
   const { ask, settings } = api({ sources: [shop], destinations: [crm] })
   const body = { ...given, sharedSecret: 'new-secret', previousSecretExpiresAt: '2099-01-01T00:00:00Z' }
   const answer = await ask({

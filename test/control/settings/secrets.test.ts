@@ -14,7 +14,7 @@ describe('secrets', () => {
     webhooks: [{ url: 'https://crm.example/hook', headers: { 'X-Key': 'secret-three' } }],
   }
 
-  test('are in no answer, no log line and not in the topic; a PUT of what was read keeps them', async () => {
+  test('are in no response or log line, and sealed in the topic; a PUT of a GET keeps them', async () => {
     const { ask, lines, topic, settings } = api()
     const created = await ask({ method: 'POST', url: '/api/destinations', body })
     const read = await ask({ url: '/api/destinations/crm' })
@@ -26,7 +26,7 @@ describe('secrets', () => {
     expect(settings.destinations.get('crm')).toMatchObject({ ...body, version: 2 })
   })
 
-  test('are not in the errors about them', async () => {
+  test('are not in errors about them', async () => {
     const webhooks = [
       { url: 'https://user:secret-pass@crm.example', headers: { Host: 'secret-1', 'X-A': ' secret-2' } },
     ]
@@ -42,7 +42,7 @@ describe('secrets', () => {
     expect(text + lines.join()).not.toContain('secret-')
   })
 
-  test('write keys are hidden from the view token, in lists and alone', async () => {
+  test('write keys are hidden from the view token, in lists and single records', async () => {
     const { ask } = api({ sources: [shop] })
     for (const url of ['/api/sources', '/api/sources/shop']) {
       expect((await ask({ url, token: VIEW })).text).not.toContain(shop.writeKey)

@@ -67,14 +67,14 @@ describe('a suppression', () => {
     expect(topic.size).toBe(0)
   })
 
-  test('is not replaced, as there is nothing in it to change', async () => {
+  test('cannot be replaced, because it has nothing to change', async () => {
     const { ask } = api({ sources: [shop] })
     const { json } = await ask(post(ofShop))
     const put = { method: 'PUT', url: `${url}/${json.id}`, body: ofShop, headers: { 'if-match': '1' } }
     expect(await ask(put)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD, DELETE' } })
   })
 
-  test('is written by the admin alone, and its user is in no line of the log', async () => {
+  test('needs the admin token, and its user is in no log line', async () => {
     const { ask, lines } = api({ sources: [shop] })
     const jane = post({ sourceId: '*', userId: 'jane@example.com' })
     expect((await ask({ ...jane, token: VIEW })).status).toBe(403)
@@ -85,7 +85,7 @@ describe('a suppression', () => {
   })
 })
 
-test('many come in pages, in the order of their ids', async () => {
+test('many come in pages, in id order', async () => {
   const { ask } = api({ sources: [shop] })
   for (let user = 0; user < 5; user++) await ask(post({ ...ofShop, userId: `u${user}` }))
   const first = (await ask({ url: `${url}?limit=3` })).json
@@ -95,7 +95,7 @@ test('many come in pages, in the order of their ids', async () => {
   expect(ids).toHaveLength(5)
 })
 
-test('a source that is removed leaves its suppressions, for one that is made again under its id', async () => {
+test('a removed source leaves its suppressions for a source created again under its id', async () => {
   const { ask, settings } = api({ sources: [shop], destinations: [{ ...crm, sourceIds: [] }] })
   const { json } = await ask(post(ofShop))
   expect((await ask({ method: 'DELETE', url: '/api/sources/shop' })).status).toBe(204)
@@ -106,7 +106,7 @@ test('a source that is removed leaves its suppressions, for one that is made aga
 describe('an id', () => {
   const parts = fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }))
 
-  test('is valid, and the same for the same source and user alone', () => {
+  test('is valid, and the same only for the same source and user', () => {
     fc.assert(
       fc.property(parts, parts, (one, other) => {
         expect(idShape.safeParse(hashedId(one)).success).toBe(true)
@@ -125,7 +125,7 @@ describe('an id', () => {
       ['shop', 'a","b'],
       ['shop","a', 'b'],
     ],
-    // no UTF-8 tells these two apart
+    // these two have the same UTF-8 form
     [
       ['shop', '\ud800'],
       ['shop', '\ud801'],

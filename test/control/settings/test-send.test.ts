@@ -44,14 +44,14 @@ function aNetwork({ atOnce }: { atOnce: boolean }) {
   return { openPoster, requests, ends, opened, endAll: () => ends.forEach((end) => void end()) }
 }
 
-/** The API with one destination and such a network. */
+/** The API with one destination and this network. */
 function aTestedApi(destination = crm, { atOnce = true } = {}) {
   const network = aNetwork({ atOnce })
   return { ...network, ...api({ destinations: [destination] }, { openPoster: network.openPoster }) }
 }
 
 describe('a test send', () => {
-  test('posts a sample to each URL, with what the settings add, and answers what came of it in their order', async () => {
+  test('posts a sample to each URL with its headers, and returns the results in order', async () => {
     const webhooks = ['b', 'a'].map((host) => ({
       url: `https://${host}.example/?t=1`,
       headers: { 'X-A': host },
@@ -76,13 +76,13 @@ describe('a test send', () => {
     expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ type: 'track' })
   })
 
-  test('is of the type that is asked for, whichever the destination takes, and also while it is off', async () => {
+  test('has the requested type, whatever types the destination takes, even while it is off', async () => {
     const { ask, requests } = aTestedApi({ ...crm, enabled: false, eventTypes: ['track'] })
     expect(await ask({ ...asked, body: { type: 'delete' } })).toMatchObject({ status: 200 })
     expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ type: 'delete' })
   })
 
-  test('is one line of the log: who, where to, and what came of it; neither a URL nor a secret', async () => {
+  test('is one log line: who, where to, and the outcome, without URLs or secrets', async () => {
     const webhooks = ['a', 'b'].map((host) => ({
       url: `https://${host}.example/?token=secret-query`,
       headers: { 'X-A': 'secret-header' },
@@ -106,7 +106,7 @@ describe('a test send', () => {
     expect(topic.size).toBe(0)
   })
 
-  test('has connections of its own for as long as it lasts, and leaves none behind it', async () => {
+  test('opens its own connections and leaves none open', async () => {
     const { ask, ends, endAll, opened } = aTestedApi(crm, { atOnce: false })
     for (const time of [1, 2]) {
       const answer = ask(asked)
@@ -156,8 +156,8 @@ describe('is refused, and nothing is sent', () => {
   })
 })
 
-describe('of those at once', () => {
-  test('ten run, the next has to wait, and runs when one of them has ended', async () => {
+describe('concurrent test sends', () => {
+  test('ten may run; the next is refused until one of them ends', async () => {
     const { ask, ends, endAll, opened } = aTestedApi(crm, { atOnce: false })
     const answers = Array.from({ length: 10 }, () => ask(asked))
     await until(() => ends.length === 10)
@@ -172,7 +172,7 @@ describe('of those at once', () => {
     expect(opened.map(({ closed }) => closed)).toEqual(Array(11).fill(true))
   })
 
-  test('a destination of several URLs is one', async () => {
+  test('a destination with several URLs counts as one', async () => {
     const webhooks = Array.from({ length: 5 }, (_, index) => ({
       url: `https://${index}.example/`,
       headers: {},
@@ -190,7 +190,7 @@ describe('at the end', () => {
   const posting = sample('track', { destinationId: 'crm', uuid: 'f00d', now })
   const one = { destination: crm, posting, now }
 
-  test('those in progress end at once as aborted; none starts any more', async () => {
+  test('test sends in progress end at once as aborted, and none starts', async () => {
     const { openPoster, opened } = aNetwork({ atOnce: false })
     const testSends = createTestSends(openPoster)
     const underWay = [testSends.begin(one), testSends.begin(one)]
@@ -249,7 +249,7 @@ describe('the sample of a type', () => {
     expect(JSON.stringify(bodyOf(type))).toBe(of(type).body)
   })
 
-  test('has an id of its own, as a delivery has, so that no receiver takes it for one it knows', () => {
+  test('has a unique id, so that no receiver takes it for a duplicate', () => {
     const ids = [of('track'), of('track', 'beef')].map(({ deliveryId }) => deliveryId)
     expect(new Set(ids).size).toBe(2)
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/)

@@ -5,7 +5,7 @@ import { crm, keys, opened, shop } from '../in-memory.ts'
 
 const secret = fc.string({ minLength: 1, unit: 'grapheme', maxLength: 60 })
 
-test('a record comes out of the topic as it went in, whatever its secrets are', () => {
+test('a record is read from the topic as it was written, whatever its secrets', () => {
   fc.assert(
     fc.property(secret, secret, secret, (sharedSecret, previousSecret, value) => {
       const webhooks = [{ url: 'https://crm.example/hook', headers: { 'X-Team': value, 'X-Two': value } }]
@@ -36,7 +36,7 @@ test('a secret moved to another record does not open', () => {
   expect(opened('source/other', String(value))).toEqual({ not: 'forged' })
 })
 
-test('what is removed becomes a tombstone', () => {
+test('a removed setting becomes a tombstone', () => {
   expect(configRecord({ kind: 'source', id: 'shop', record: null }, keys)).toEqual({
     topic: 'config',
     key: 'source/shop',

@@ -20,7 +20,7 @@ describe.each([
     expect(await buffer(read(Readable.from([bytes]), encoding))).toEqual(LINES)
   })
 
-  test('and breaks off: its reader gets an error', async () => {
+  test('that breaks off gives its reader an error', async () => {
     const body = new Readable({ read() {} })
     body.push(bytes.subarray(0, 12))
     const reading = buffer(read(body, encoding))
@@ -28,7 +28,7 @@ describe.each([
     await expect(reading).rejects.toBe(reset)
   })
 
-  test('and broke off before it was read: its reader gets an error', async () => {
+  test('that broke off before it was read gives its reader an error', async () => {
     const body = new Readable({ read() {} })
     const text = read(body, encoding)
     await new Promise((resolve) =>

@@ -49,7 +49,7 @@ test.each([
   expect(keyOf(name)).toBe(key)
 })
 
-test('a key is made of words with single underscores between them, and is its own key', () => {
+test('a key has words with single underscores between them, and is its own key', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (name) => {
       const key = keyOf(name)
@@ -59,12 +59,12 @@ test('a key is made of words with single underscores between them, and is its ow
   )
 })
 
-describe('what is different', () => {
+describe('the difference', () => {
   const users = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom('1', '2'))
   const listed = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), fc.constantFrom('1', '2', null))
 
   test.each(['removed', 'stay', 'forgotten'] as const)(
-    'makes of what was there what is listed; the others: %s',
+    'turns the stored values into the listed ones; unlisted users: %s',
     (others) => {
       fc.assert(
         fc.property(users, listed, (before, after) => {
@@ -96,7 +96,7 @@ async function read(chunks: readonly (string | Buffer)[], readLine: ReadLine) {
 }
 
 describe('an upload', () => {
-  test('is read line by line, wherever it is cut, with either end of line and with none at its end', async () => {
+  test('is read line by line, wherever chunks end, with either line ending and with none at the end', async () => {
     const text = Buffer.from('\ufeffu1\r\nüser 2\n\n  u3 \n用户4')
     for (let cut = 0; cut <= text.length; cut++) {
       const members = await read([text.subarray(0, cut), text.subarray(cut)], plainMember)
@@ -160,7 +160,7 @@ describe('an upload', () => {
     expect(fault).toMatchObject({ code, line })
   })
 
-  test('has every number that a double is taken for what it is', () => {
+  test('accepts exactly the numbers that a double can hold', () => {
     fc.assert(
       fc.property(
         fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -178,7 +178,7 @@ describe('an upload', () => {
     )
   })
 
-  test('is the same when it has been in Kafka', () => {
+  test('is unchanged after it was in Kafka', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ userId: fc.string(), value: fc.option(fc.json()) }), { minLength: 1 }),
@@ -250,7 +250,7 @@ describe('an identify call', () => {
     expect(event.sourceId).toBe('shop')
   })
 
-  test('has an id that is the same for the same user and sync, and no other', () => {
+  test('has an id that depends only on user and sync', () => {
     const idOf = (userId: string, id = 's1') =>
       identifyOf({ userId, value: 'true' }, { ...sync, id }, computation).messageId
     expect(idOf('u1')).toBe(idOf('u1'))

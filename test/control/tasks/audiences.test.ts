@@ -10,7 +10,7 @@ describe.each(['audience', 'trait'] as const)('an %s', (kind) => {
   const url = `/api/${kind}s`
   const post = (given: object) => ({ method: 'POST', url, body: given })
 
-  test('gets the key of its name, and keeps it under another name', async () => {
+  test('gets its key from its name, and keeps it when renamed', async () => {
     const { ask } = api(records)
     const { status, json } = await ask(post(body))
     expect(status).toBe(201)
@@ -45,7 +45,7 @@ describe.each(['audience', 'trait'] as const)('an %s', (kind) => {
     ).toEqual(expected)
   })
 
-  test('has no key that another has at the same source, of either kind', async () => {
+  test('cannot have the key of another audience or trait of the source', async () => {
     const { ask } = api(records)
     await ask({ method: 'POST', url: '/api/audiences', body: { ...body, name: 'highValue usersEU' } })
     expect(await ask(post({ ...body, name: 'High value users (EU)' }))).toMatchObject({
@@ -55,7 +55,7 @@ describe.each(['audience', 'trait'] as const)('an %s', (kind) => {
     expect((await ask(post({ ...body, sourceId: 'app' }))).status).toBe(201)
   })
 
-  test('stays at its source, which stays with it', async () => {
+  test('cannot change its source, which cannot be removed', async () => {
     const { ask } = api(records)
     const { json } = await ask(post({ ...body, id: 'mine' }))
     const put = { method: 'PUT', url: `${url}/mine`, headers: { 'if-match': '1' } }
@@ -69,7 +69,7 @@ describe.each(['audience', 'trait'] as const)('an %s', (kind) => {
     })
   })
 
-  test('that is removed has its users forgotten', async () => {
+  test('that is removed has its stored users deleted', async () => {
     const { ask, tasks } = api(records)
     await ask(post({ ...body, id: 'mine' }))
     expect((await ask({ method: 'DELETE', url: `${url}/mine` })).status).toBe(204)
@@ -123,7 +123,7 @@ describe('an upload', () => {
     expect(tasks).toEqual([])
   })
 
-  test('to one that another instance has just made is taken', async () => {
+  test('to a resource that another instance has just created is accepted', async () => {
     const memory = inMemory(records)
     const vip = {
       ...body,
@@ -136,7 +136,7 @@ describe('an upload', () => {
     }
     const table = { caughtUp: async () => void memory.settings.audiences.set('vip', vip) }
     const { ask } = api({}, { ...memory, settings: { ...memory.settings, table } })
-    // and then is found to be no list of members
+    // then the body turns out not to list members
     expect(await ask({ ...members, body: ['u1'] })).toMatchObject({ status: 415 })
   })
 
@@ -147,7 +147,7 @@ describe('an upload', () => {
     expect(await ask({ ...members, headers: plain })).toMatchObject({ status: 503 })
   })
 
-  test('that is not there answers 404', async () => {
+  test('that does not exist gets 404', async () => {
     expect(await api(records).ask({ url: '/api/syncs/nope' })).toMatchObject({ status: 404 })
   })
 })

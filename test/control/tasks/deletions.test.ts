@@ -22,7 +22,7 @@ const records = {
 }
 
 describe('a deletion request', () => {
-  test('is answered with what will come of it: an event for each user and source with a destination that is on', async () => {
+  test('is answered with the number of events: one for each user and each source with an enabled destination', async () => {
     const { ask, tasks } = api(records)
     const { status, headers, json } = await ask(post({ userIds: ['u1', 'u2', 'u1'] }))
     expect(status).toBe(202)
@@ -55,7 +55,7 @@ describe('a deletion request', () => {
     expect((await kept.ask(post({ userIds: ['u1'] }))).json.sourceIds).toEqual(['shop', 'app'])
   })
 
-  test('of some sources leaves the others out, and those that forward nothing', async () => {
+  test('of some sources leaves out the others and those that forward nothing', async () => {
     const { ask } = api(records)
     const { json } = await ask(post({ userIds: ['u1'], sourceIds: ['off', 'app', 'app', 'alone'] }))
     expect(json).toMatchObject({ deletes: 1, sourceIds: ['app'] })
@@ -74,7 +74,7 @@ describe('a deletion request', () => {
     expect(tasks).toMatchObject([{ suppressedFor }])
   })
 
-  test('with an id of its own can be sent again: the second time it is there', async () => {
+  test('with an id can be repeated: the second request gets 409', async () => {
     const { ask, tasks } = api(records)
     const mine = post({ id: 'ticket-17', userIds: ['u1'] })
     expect(await ask(mine)).toMatchObject({ status: 202, json: { id: 'ticket-17' } })
@@ -118,7 +118,7 @@ describe('a deletion request', () => {
     expect(tasks).toEqual([])
   })
 
-  test('that would suppress too many users at too many sources says how to do it', async () => {
+  test('that would suppress too many users at too many sources is refused, with advice', async () => {
     const many = Array.from({ length: 11 }, (_, each) => source(`s${each}`))
     const { ask } = api({ sources: many })
     const userIds = Array.from({ length: 5_000 }, (_, each) => `u${each}`)
@@ -129,7 +129,7 @@ describe('a deletion request', () => {
     expect((await ask(post({ userIds, suppress: true }))).status).toBe(202)
   })
 
-  test('is made by the admin alone, and no user is in an answer or the log', async () => {
+  test('needs the admin token, and no user id is in a response or the log', async () => {
     const { ask, lines } = api(records)
     const jane = post({ userIds: ['jane@example.com'] })
     expect((await ask({ ...jane, token: VIEW })).status).toBe(403)
@@ -139,7 +139,7 @@ describe('a deletion request', () => {
     expect(lines.join()).not.toContain('jane')
   })
 
-  test('that is not there answers 404', async () => {
+  test('that does not exist gets 404', async () => {
     expect(await api(records).ask({ url: `${url}/nope` })).toMatchObject({ status: 404 })
   })
 })
@@ -157,13 +157,13 @@ describe('the events of a deletion', () => {
     userIds: ['u1'],
   }
 
-  test('are of type delete and of the time of the request', () => {
+  test('are of type delete, with the time of the request', () => {
     expect([...deleteEvents(task)]).toMatchObject([
       { type: 'delete', sourceId: 'shop', userId: 'u1', timestamp: Date.parse(task.createdAt) },
     ])
   })
 
-  test('are one for each user and source, with an id of its own that is the same when they are made again', () => {
+  test('are one for each user and source, with a unique id that stays the same if repeated', () => {
     const some = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 20 })
     fc.assert(
       fc.property(some, some, (userIds, sourceIds) => {

@@ -15,14 +15,14 @@ function knowing(...records: readonly Task[]) {
   return known
 }
 
-test('the last record of a task is what is known of it; undone is what is accepted', () => {
+test('the last record of a task wins, and accepted tasks are pending', () => {
   const known = knowing(aDeletion(), aSync(), aReplay(), aReplay({ read: 7 }), aSync({ state: 'done' }))
   expect([...known.pending.keys()]).toEqual(['deletion/d1', 'replay/r1'])
   expect(known.replays.get('r1')).toMatchObject({ read: 7 })
   expect(known.syncs.get('s1')).toMatchObject({ state: 'done' })
 })
 
-test('of what is removed nothing is known, and of what has the same id and another kind all', () => {
+test('a removed task is unknown, but one of another kind with the same id is not', () => {
   const known = knowing(aDeletion({ id: 'same' }), aReplay({ id: 'same' }))
   known.apply('deletion/same', undefined)
   expect([known.deletions.size, known.replays.size, [...known.pending.keys()]]).toEqual([
@@ -32,7 +32,7 @@ test('of what is removed nothing is known, and of what has the same id and anoth
   ])
 })
 
-test('the running sync of an audience is no trait’s of the same id, and none that is over', () => {
+test('the running sync of an audience is not that of a trait with the same id, and not an ended one', () => {
   const trait = aSync({ id: 's2', of: { kind: 'trait', id: 'vip' } })
   const known = knowing(aSync(), trait, aSync({ id: 's3', state: 'failed' }))
   expect(runningSync({ kind: 'audience', id: 'vip' }, known)?.id).toBe('s1')
@@ -44,7 +44,7 @@ test('the running sync of an audience is no trait’s of the same id, and none t
 describe('surplus', () => {
   const idsOf = (...records: readonly Task[]) => expired(knowing(...records), NOW).map(taskKey)
 
-  test('is what has been over for 30 days, not what was accepted so long ago', () => {
+  test('are tasks that ended over 30 days ago, not those accepted that long ago', () => {
     const old = { createdAt: at(NOW - 40 * DAY) }
     expect(
       idsOf(
@@ -55,7 +55,7 @@ describe('surplus', () => {
     ).toEqual(['deletion/old'])
   })
 
-  test('removes those that ended first, once there are too many of a kind', () => {
+  test('are those that ended first, once there are too many of a kind', () => {
     const many = Array.from({ length: MAX_COUNT }, (_, each) =>
       aSync({ id: `s${each}`, state: 'done', finishedAt: at(NOW - each) }),
     )

@@ -23,7 +23,7 @@ const within = Date.parse(replay.from)
 
 type Given = { offset?: number; partition?: number; timestamp?: number; dead?: Partial<Delivery> }
 
-/** What one replay makes of records, one after the other. */
+/** What one replay makes of the records, in order. */
 function maker(more: Partial<Replay> = {}) {
   const settings = { destinations: new Map(), suppressedUsers: () => new Set(['hidden']) }
   const make = makeOfDead({ ...replay, ...more }, { settings })
@@ -33,7 +33,7 @@ function maker(more: Partial<Replay> = {}) {
 
 const make = (more: Partial<Replay>, record?: Given) => maker(more)(record)
 
-test('a dead letter of the time and the reason is made a delivery that was never tried', () => {
+test('a dead letter in the time range with the reason becomes a delivery without attempts', () => {
   expect(make({ reason: 'attempts_exhausted' })).toMatchObject({
     key: 'crm/u1',
     delivery: { attempt: 0, history: [], deadReason: null, replay: true },
@@ -48,7 +48,7 @@ test.each([
   expect(make(more, record)).toBeUndefined()
 })
 
-test('of those that are chosen it is made whenever they died, and of what lies between them nothing', () => {
+test('chosen dead letters are replayed whatever their time, and records between them are not', () => {
   const chosen = {
     places: [
       { partition: 1, offset: 10 },
@@ -61,7 +61,7 @@ test('of those that are chosen it is made whenever they died, and of what lies b
   expect(make(chosen, { partition: 2, offset: 11 })).toBeDefined()
 })
 
-test('a delivery that was given up twice is made once, and again when its record had to wait', () => {
+test('a delivery that was given up twice is made once, and again if its record had to wait', () => {
   const makeNext = maker()
   expect(makeNext({ offset: 11 })).toBeDefined()
   expect(makeNext({ offset: 14 })).toBeUndefined()
@@ -69,7 +69,7 @@ test('a delivery that was given up twice is made once, and again when its record
   expect(makeNext({ offset: 15, dead: { deliveryId: 'another' } })).toBeDefined()
 })
 
-test('what is passed over does not count as its first', () => {
+test('a skipped record does not count as the first', () => {
   const makeNext = maker({ reason: 'refused' })
   expect(makeNext({ offset: 11 })).toBeUndefined()
   expect(makeNext({ offset: 14, dead: { deadReason: 'refused' } })).toBeDefined()

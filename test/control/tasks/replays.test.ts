@@ -39,7 +39,7 @@ describe('a replay', () => {
     expect([status, faults]).toEqual([400, [expected]])
   })
 
-  test('from before 1970 begins with 1970: below zero a time is no time to Kafka', async () => {
+  test('from before 1970 starts at 1970, because negative times are special to Kafka', async () => {
     const asked: number[] = []
     const rangesOf = async ({ from }: { from: number }) => {
       asked.push(from)
@@ -63,7 +63,7 @@ describe('a replay of some dead letters', () => {
     return made.ask(post({ ...wanted, ...body })).then((answer) => ({ ...answer, tasks: made.tasks }))
   }
 
-  test('reads where they lie: of one that was given up twice the last, of one that is named twice one', async () => {
+  test('reads their places: the last one if a delivery was given up twice, and one if it is listed twice', async () => {
     const { status, json, tasks } = await ask({ deliveryIds: ['d1', 'd2', 'd1'] })
     expect([status, json]).toMatchObject([202, { what: 'dead', selected: 2, total: 2, state: 'running' }])
     expect(json.places).toBeUndefined()
@@ -83,7 +83,7 @@ describe('a replay of some dead letters', () => {
     ['one of another destination', { deliveryIds: ['d4'] }, ['/deliveryIds/0 unknown_delivery']],
     ['none', { deliveryIds: [] }, ['/deliveryIds too_few']],
     ['too many', { deliveryIds: Array(1_001).fill('d1') }, ['/deliveryIds too_many']],
-    ['what is no list', { deliveryIds: 'd1' }, ['/deliveryIds invalid_type']],
+    ['something other than a list', { deliveryIds: 'd1' }, ['/deliveryIds invalid_type']],
     [
       'those of a time and a reason as well',
       { deliveryIds: ['d1'], reason: 'refused', from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
@@ -142,11 +142,11 @@ test('come in id order by default', () => {
   expect(pages({ limit: '2' })).toEqual([['a', 'b'], ['c', 'd'], ['e']])
 })
 
-test('asked for the newest, those that were begun last come first, page by page', () => {
+test('come newest first on request, page by page', () => {
   expect(pages({ newest: 'true', limit: '2' })).toEqual([['e', 'b'], ['c', 'a'], ['d']])
 })
 
-test('those to one destination alone', () => {
+test('can be limited to one destination', () => {
   expect(pages({ newest: 'true', destinationId: 'erp' })).toEqual([['e']])
   expect(pages({ destinationId: 'gone' })).toEqual([[]])
 })

@@ -22,7 +22,7 @@ type Call = {
   fail(error: unknown): Promise<void>
 }
 
-/** A runner whose tasks end when they are told to; what has been begun is in `calls`. */
+/** A runner whose tasks end on request; `calls` lists those that started. */
 function aRunner(accepted: readonly Task[], more: Partial<SchedulerParts> = {}) {
   const { tasks, known, taskWriter, topic } = tasksInMemory()
   for (const task of accepted) known.apply(taskKey(task), task)
@@ -72,8 +72,8 @@ function aRunner(accepted: readonly Task[], more: Partial<SchedulerParts> = {}) 
 
 const done = (task: Task): Task => ({ ...task, state: 'done' })
 
-describe('what is undone', () => {
-  test('is performed while it is this process’s to do, each once, and written as it has ended', async () => {
+describe('pending tasks', () => {
+  test('are performed once each while this process owns them, and written when they end', async () => {
     const runner = aRunner([aDeletion(), aReplay()])
     runner.state.owns = false
     await runner.startPending()
@@ -89,7 +89,7 @@ describe('what is undone', () => {
     expect([runner.ended, runner.underWay()]).toEqual([['deletion/d1 done'], 1])
   })
 
-  test('is left as it is when it is given away, and gone on with when it comes back', async () => {
+  test('are left alone when ownership is lost, and continued when it returns', async () => {
     const runner = aRunner([aReplay()])
     await runner.startPending()
     expect(runner.call(0).isOwned()).toBe(true)
@@ -102,7 +102,7 @@ describe('what is undone', () => {
     expect(runner.keys()).toEqual(['replay/r1', 'replay/r1'])
   })
 
-  test('that somebody cancels is not owned any more, and stays cancelled', async () => {
+  test('are no longer owned once cancelled, and stay cancelled', async () => {
     const runner = aRunner([aReplay()])
     await runner.startPending()
     runner.known.apply('replay/r1', aReplay({ state: 'cancelled' }))
@@ -112,7 +112,7 @@ describe('what is undone', () => {
     expect([runner.topic, runner.ended, runner.calls.length]).toEqual([[], [], 1])
   })
 
-  test('that another process has done before this one knew of it is not done again', async () => {
+  test('are not repeated if another process has completed them', async () => {
     const { tasks, known } = tasksInMemory()
     known.apply('deletion/d1', aDeletion())
     const caughtUp = async () => known.apply('deletion/d1', aDeletion({ state: 'done' }))
@@ -121,7 +121,7 @@ describe('what is undone', () => {
     expect([runner.calls, runner.underWay()]).toEqual([[], 0])
   })
 
-  test('of one audience comes one after the other, also behind one that was cancelled but has not stopped', async () => {
+  test('of one audience run one after the other, even after a cancelled one that has not stopped', async () => {
     const second = aSync({ id: 's2' })
     const other = aSync({ id: 's3', of: { kind: 'trait', id: 'vip' } })
     const runner = aRunner([aSync(), second, other])
@@ -138,7 +138,7 @@ describe('what is undone', () => {
 describe('a task that fails', () => {
   const broken = new Error('broken')
 
-  test('in a way that cannot pass has failed, says why, and holds no user’s id', async () => {
+  test('permanently has failed, with a cause, and contains no user ids', async () => {
     const runner = aRunner([aDeletion()])
     await runner.startPending()
     await runner.call(0).fail(new TaskFailed('records_gone', 'They are gone'))
@@ -150,7 +150,7 @@ describe('a task that fails', () => {
     expect(runner.calls).toHaveLength(1)
   })
 
-  test('is tried again after 1 s, 2 s, 4 s, ... and 5 min at most; others do not wait for it', async () => {
+  test('is retried after 1 s, 2 s, 4 s and so on up to 5 min, without delaying others', async () => {
     const runner = aRunner([aReplay()])
     const waits: number[] = []
     await runner.startPending()
@@ -181,7 +181,7 @@ describe('a task that fails', () => {
     expect(runner.topic).toMatchObject([{ state: 'failed', cause: { code: 'gave_up', message: 'broken' } }])
   })
 
-  test('because Kafka is away waits for that, however long it takes', async () => {
+  test('because Kafka does not answer waits until it does, however long that takes', async () => {
     const { tasks, known } = tasksInMemory()
     known.apply('replay/r1', aReplay())
     let isAway = true
@@ -200,7 +200,7 @@ describe('a task that fails', () => {
     expect(known.pending.has('replay/r1')).toBe(true)
   })
 
-  test('as its end cannot be written is performed again', async () => {
+  test('because its end cannot be written is performed again', async () => {
     const unavailable = { ok: false, unavailable: new Error('no broker') } as const
     const runner = aRunner([aDeletion()], { taskWriter: { write: async () => unavailable } })
     await runner.startPending()
@@ -214,7 +214,7 @@ describe('a task that fails', () => {
 const unread = { reason: 'it is not a JSON object', since: 0, isKept: false }
 const isOwned = () => true
 
-// what can be read of a setting decides before anything else is asked of Kafka
+// unreadable settings decide before any other request to Kafka
 const nothingElse = new Proxy({}, { get: (_, name) => expect.fail(`${String(name)} was asked for`) })
 const withSettings = <T>(settings: object) =>
   new Proxy(nothingElse, { get: (_, name) => (name === 'settings' ? settings : nothingElse) }) as T

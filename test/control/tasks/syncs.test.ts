@@ -54,12 +54,12 @@ describe('a sync', () => {
     expect(await ask(cancel('s1'))).toMatchObject({ status: 409, json: { code: 'sync_ended' } })
   })
 
-  test('that forgets the users of what was removed is not cancelled', async () => {
+  test('that deletes the users of a removed resource cannot be cancelled', async () => {
     const { ask } = apiOf(aSync({ others: 'forgotten' }))
     expect(await ask(cancel('s1'))).toMatchObject({ status: 409, json: { code: 'sync_ended' } })
   })
 
-  test('that is not there is not cancelled', async () => {
+  test('that does not exist cannot be cancelled', async () => {
     expect(await apiOf().ask(cancel('s1'))).toMatchObject({ status: 404 })
   })
 })

@@ -35,23 +35,23 @@ const fate = (known: Partial<Known>, of = event) =>
     ladder,
   )
 
-describe('whether it is routed', () => {
+describe('routing', () => {
   test.each<[string, Partial<Known>, Parameters<typeof anEvent>[0], string | null]>([
     ['to a destination that takes it', {}, {}, null],
     ['not where it is turned off', { destination: aDestination({ enabled: false }) }, {}, 'disabled'],
     ['not for its type', { destination: aDestination({ eventTypes: ['page'] }) }, {}, 'type'],
     ['not as the call says so', {}, { integrations: '{"Webhooks":false}' }, 'integrations'],
     ['not from another source', { destination: aDestination({ sourceIds: ['app'] }) }, {}, 'source'],
-    ['not to what is gone', { destination: undefined }, {}, 'removed'],
+    ['not to a removed destination', { destination: undefined }, {}, 'removed'],
   ])('%s', (_, known, fields, reason) => {
     expect(fate(known, anEvent(fields))).toMatchObject({ routed: reason === null, reason })
   })
 })
 
-describe('what became of it', () => {
+describe('delivery state', () => {
   test.each<[string, Partial<Known>, object]>([
     ['nothing yet', {}, { state: 'waiting', nextAttemptAt: null }],
-    ['from before what is known', { knownSince: 1_001 }, { state: 'unknown' }],
+    ['from before the known attempts', { knownSince: 1_001 }, { state: 'unknown' }],
     ['not routed', { destination: aDestination({ enabled: false }) }, { state: null }],
     ['delivered', { attempts: [tried({})] }, { state: 'delivered', nextAttemptAt: null }],
     [
@@ -104,7 +104,7 @@ describe('what became of it', () => {
       { state: 'retrying', nextAttemptAt: 8_010 },
     ],
     [
-      'failed at all rungs, of which its dead letter is not here yet',
+      'failed at all rungs, but its dead letter has not arrived yet',
       { attempts: [1, 2, 3].map((attempt) => failed(attempt, attempt * 1_000)) },
       { state: 'dead', dead: null, nextAttemptAt: null },
     ],
@@ -130,12 +130,12 @@ describe('what became of it', () => {
       { state: 'unknown', nextAttemptAt: null },
     ],
     [
-      'put off, and maybe still so',
+      'deferred, perhaps still',
       { attempts: [tried({ outcome: 'deferred', code: 'breaker_open' })], knownSince: 32_000 },
       { state: 'retrying' },
     ],
     [
-      'put off, longer ago than any rung',
+      'deferred, longer ago than any rung',
       { attempts: [tried({ outcome: 'deferred', code: 'breaker_open' })], knownSince: 32_001 },
       { state: 'unknown' },
     ],

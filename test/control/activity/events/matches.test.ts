@@ -31,7 +31,7 @@ describe('an accepted call', () => {
     expect(matchesEvent(asked, () => [])(anEvent())).toBe(nextAttemptTimes)
   })
 
-  test('is that of a delivery, of any of its destinations', () => {
+  test('matches the delivery id of any of its destinations', () => {
     const wanted = matchesEvent({ deliveryId: deliveryId('crm', anEvent()) }, (source) =>
       source === 'shop' ? ['erp', 'crm'] : [],
     )
@@ -40,7 +40,7 @@ describe('an accepted call', () => {
     expect(wanted(anEvent({ sourceId: 'app' }))).toBe(false)
   })
 
-  test('is never passed over for its bytes', () => {
+  test('is never skipped by the byte search', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: fc.constantFrom(...'aZ0_.:@-/\\"\n é€😀') }), (userId) => {
         const value = Buffer.from(`\0${userId}\0`)
@@ -50,7 +50,7 @@ describe('an accepted call', () => {
     )
   })
 
-  test('is passed over for its bytes when an id is not among them', () => {
+  test('is skipped by the byte search when an id is missing', () => {
     expect(mayMatch({ userId: 'u1', messageId: 'm1' })(Buffer.from('...u1...m2'))).toBe(false)
   })
 })
@@ -76,7 +76,7 @@ describe('a rejected call', () => {
     expect(matchesRejected(asked)(rejected(raw))).toBe(nextAttemptTimes)
   })
 
-  test('says who it is of, as far as it can be read', () => {
+  test('has its ids, as far as it can be read', () => {
     const nothing = { messageId: null, type: null, userId: null, anonymousId: null, event: null, name: null }
     expect(fieldsIn('{"type":"track","userId":7,"event":{}}')).toEqual({
       ...nothing,

@@ -74,7 +74,7 @@ test.each([
   ['deliveries', '2026-01-02T03:00:00Z', false],
   ['attempts', '2026-01-02T03:05:00Z', false],
 ])(
-  'what Kafka has lost of %s at %s is told with a call whose delivery is open: %s',
+  'records that Kafka lost of %s at %s are reported with a call whose delivery is open: %s',
   async (topic, at, isTold) => {
     const fault = {
       ...{ at, topic, partition: 0, cause: 'truncated', from: 300, lost: 200, unread: 20 },
@@ -88,7 +88,7 @@ test.each([
   },
 )
 
-test('of lost calls is told where they are asked for, and of lost deliveries where one is open', async () => {
+test('lost calls are reported for their time range, and lost deliveries if one is open', async () => {
   const fault = (topic: string) => ({
     ...{ at: '2026-01-02T03:05:00Z', topic, partition: 0, cause: 'truncated', from: 300, lost: 200 },
     ...{ unread: 20, readTo: null, seenBy: ['router'] },
@@ -99,7 +99,7 @@ test('of lost calls is told where they are asked for, and of lost deliveries whe
   expect(await asked('since=2026-01-02T04:00:00Z')).toEqual([])
 })
 
-test('attempts that are not held any more are looked for in the log', async () => {
+test('attempts that are no longer in memory are searched for in the topic', async () => {
   const held = attemptsHeld([anAttempt({ deliveryId: 'later', startedAt: event.receivedAt + 1 })])
   const asked: unknown[] = []
   const found = anAttempt({ deliveryId: id, startedAt: event.receivedAt + 1 })
@@ -117,7 +117,7 @@ test('attempts that are not held any more are looked for in the log', async () =
   expect(json.items[0].destinations).toMatchObject([{ state: 'delivered', attempts: [{ deliveryId: id }] }])
 })
 
-test('a dead letter whose attempts are not held any more is shown with them: its status says what to correct', async () => {
+test('a dead letter has its attempts even if they are no longer in memory: the status says what to correct', async () => {
   const time = event.receivedAt
   const rejected = anAttempt({
     ...{ deliveryId: id, startedAt: time + 10, durationMs: 5 },
@@ -154,14 +154,14 @@ test('with a destination in the query, only that one is reported', async () => {
   expect(json.items[0].destinations).toMatchObject([{ destinationId: 'erp', reason: 'source' }])
 })
 
-describe('asked for a delivery', () => {
-  test('that an attempt tells of, its call is searched for', async () => {
+describe('a search for a delivery', () => {
+  test('finds its call by an attempt in memory', async () => {
     const { ask, asked } = searching([], attemptsHeld([anAttempt({ deliveryId: id })]))
     await ask({ url: `/api/events?deliveryId=${id}` })
     expect(asked).toMatchObject([{ deliveryId: id, messageId: 'm1', sourceId: 'shop' }])
   })
 
-  test('that a dead letter tells of, its call is searched for', async () => {
+  test('finds its call by a dead letter in memory', async () => {
     const gone = aDeadOne({ deliveryId: 'd9', messageId: 'm9', destinationId: 'gone' })
     const { ask, asked, hashed } = searching([], deadHeld([gone]))
     await ask({ url: '/api/events?deliveryId=d9' })
@@ -169,7 +169,7 @@ describe('asked for a delivery', () => {
     expect(hashed).toEqual([['crm', 'gone']])
   })
 
-  test('of which nothing is known, it may be that of any event for what is connected', async () => {
+  test('that is unknown matches by the destinations connected to each source', async () => {
     const { ask, asked, hashed } = searching([])
     await ask({ url: '/api/events?deliveryId=d9&destinationId=erp' })
     expect([asked[0]?.messageId, hashed]).toEqual([undefined, [['crm', 'erp']]])
@@ -199,7 +199,7 @@ test('a rejected call has its reason, but not its write key', async () => {
   expect(text).not.toContain('shop-write-key')
 })
 
-test('too many at once: 429; Kafka away: 503', async () => {
+test('too many searches get 429; while Kafka does not answer, they get 503', async () => {
   const busy = searching([], { events: { search: () => undefined } })
   expect(await busy.ask({ url: '/api/events' })).toMatchObject({
     status: 429,

@@ -7,13 +7,13 @@ type Row = { timestamp: number; is: string }
 /** By topic and partition. */
 type Topics = readonly (readonly (readonly Row[])[])[]
 
-/** As Kafka: the first offset of this time or a later one, else the end. */
+/** Like Kafka: the first offset at or after this time, otherwise the end. */
 const offsetAt = (rows: readonly Row[], time: number) => {
   const offset = rows.findIndex(({ timestamp }) => timestamp >= time)
   return offset < 0 ? rows.length : offset
 }
 
-/** @param low of each partition: what is before it is not there any more. */
+/** @param low of each partition: earlier records are gone. */
 function searchOf(topics: Topics, low = 0) {
   const lowOf = (rows: readonly Row[]) => Math.min(low, rows.length)
   const rowsOf = (topic: string) => topics[Number(topic)] ?? []
@@ -68,7 +68,7 @@ async function allPages(search: ReturnType<typeof searchOf>['search'], asked: Pa
   throw new Error('the pages have no end')
 }
 
-/** Records name themselves; those with an empty value are not looked for. */
+/** Records contain their name. Those with an empty value never match. */
 const rows = fc
   .array(fc.record({ timestamp: fc.integer({ min: 0, max: 1_100_000 }), matchesEvent: fc.boolean() }), {
     maxLength: 40,
@@ -84,7 +84,7 @@ const named = (topics: { timestamp: number; is: string }[][][]): Topics =>
   )
 const topics = fc.tuple(fc.array(rows, { maxLength: 3 }), fc.array(rows, { maxLength: 2 })).map(named)
 
-test('whatever the clocks that wrote, all that is looked for is found once, in pages of any size', async () => {
+test('whatever the writers’ clocks, every match is found once, in pages of any size', async () => {
   await fc.assert(
     fc.asyncProperty(
       topics,
@@ -104,7 +104,7 @@ test('whatever the clocks that wrote, all that is looked for is found once, in p
   )
 })
 
-test('newest first, where clocks agree', async () => {
+test('matches come newest first if clocks agree', async () => {
   await fc.assert(
     fc.asyncProperty(topics, fc.integer({ min: 1, max: 7 }), async (given, limit) => {
       const sorted = given.map((partitions) =>
@@ -126,7 +126,7 @@ describe('a search', () => {
     [[second(985, 'e')]],
   ]
 
-  test('of some time finds what is in it, and says so', async () => {
+  test('of a time range finds the matches in it, and says that it is complete', async () => {
     const { search } = searchOf(given)
     expect(await search({ since: 400_000, until: 985_000 })).toEqual({
       items: ['d', 'b'],
@@ -135,7 +135,7 @@ describe('a search', () => {
     })
   })
 
-  test('that is cut off by the page says from when on all is known, and goes on behind it', async () => {
+  test('that fills a page says since when it is complete, and continues after the page', async () => {
     const { search } = searchOf(given)
     const first = await search({ limit: 2 })
     expect(first).toMatchObject({ items: ['c', 'e'], searchedSince: 985_000 })
@@ -144,7 +144,7 @@ describe('a search', () => {
     })
   })
 
-  test('that has read enough says how far it came', async () => {
+  test('that has read its limit says how far it got', async () => {
     const { search } = searchOf(given)
     const { items, next, searchedSince } = await search({ most: 1 })
     expect(items).toEqual(['c'])
@@ -152,12 +152,12 @@ describe('a search', () => {
     expect(searchedSince).toBe(990_000)
   })
 
-  test('whose time is over ends with what it has', async () => {
+  test('that runs out of time ends with the matches so far', async () => {
     const { search } = searchOf(given)
     expect(await search({ isOver: () => true })).toMatchObject({ items: ['c'], next: expect.any(String) })
   })
 
-  test('reads no more at once than it is told, where times allow that', async () => {
+  test('reads at most one step at once, if record times allow it', async () => {
     const many = Array.from({ length: 1_000 }, (_, at) => second(at, `${at}`))
     const { search, reads } = searchOf([[many]])
     const { items } = await search({ step: 50, limit: 100 })
@@ -165,7 +165,7 @@ describe('a search', () => {
     expect(Math.max(...reads)).toBeLessThanOrEqual(50)
   })
 
-  test('of a time before 1970 finds nothing: below zero a time is none to Kafka', async () => {
+  test('of a time before 1970 finds nothing, because negative times are special to Kafka', async () => {
     const { search, reads } = searchOf(given)
     const nothing = { items: [], next: null }
     expect(await search({ until: -5 })).toMatchObject(nothing)
@@ -175,7 +175,7 @@ describe('a search', () => {
     expect((await search({ since: -5 })).items).toHaveLength(5)
   })
 
-  test('of partitions that are not to be searched reads nothing', async () => {
+  test('reads nothing of excluded partitions', async () => {
     const { search, reads } = searchOf(given)
     const parts: Search<string>['parts'] = [
       { topic: '0', isSearched: () => false, read: async () => {}, find: () => 'never' },

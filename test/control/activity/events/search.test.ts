@@ -71,7 +71,7 @@ function searching(events: Partial<Event>[] = [{}], parts: Partial<SearchParts> 
   }
 }
 
-test('of a user of a source one partition is read, that of its key', async () => {
+test('for a user of one source, only the partition of the key is read', async () => {
   const { search, read, closed } = searching()
   const found = await search({ userId: 'u1', sourceId: 'shop' })
   expect([...read.events]).toEqual([partitionOf(Buffer.from('shop/u1'), PARTITIONS)])
@@ -80,19 +80,19 @@ test('of a user of a source one partition is read, that of its key', async () =>
   expect(closed()).toBe(1)
 })
 
-test('of a user of any source all are', async () => {
+test('for a user of any source, all partitions are read', async () => {
   const { search, read } = searching()
   await search({ userId: 'u1' })
   expect(read.events.size).toBe(PARTITIONS)
 })
 
-test('for a delivery nothing is read of what was rejected', async () => {
+test('for a delivery id, no rejected calls are read', async () => {
   const { search, read } = searching()
   await search({ deliveryId: 'd1' })
   expect([read.events.size, read.rejected.size]).toEqual([PARTITIONS, 0])
 })
 
-test('calls of other sources are left out, and what cannot be decoded', async () => {
+test('calls of other sources and undecodable records are left out', async () => {
   const { search } = searching([{ sourceId: 'app' }, {}], {})
   const found = await search({ sourceId: 'shop', limit: 100 })
   const events = found?.items.flatMap((item) => ('event' in item ? item.event.sourceId : [])) ?? []
@@ -110,7 +110,7 @@ test('calls of other sources are left out, and what cannot be decoded', async ()
   expect((await broken.search({}))?.items).toEqual([])
 })
 
-test('four are under way at most, and one that fails makes room', async () => {
+test('at most four searches run at once, and a failed one frees its place', async () => {
   const { promise, reject } = Promise.withResolvers<never>()
   const { search } = searching([], { openOffsets: () => promise })
   const under = Array.from({ length: 4 }, () => search({}))

@@ -26,18 +26,18 @@ describe('the next attempt is expected', () => {
     ['at no time, when it was cancelled', [at(10, { outcome: 'cancelled', urlIndex: null })], []],
     ['at no time, when it was given up', [1, 2, 3, 4].map((each) => failed(each, each)), []],
     ['by the ladder', [failed(1, 10)], [30_020]],
-    ['at any rung, when it was put off', [failed(1, 10), putOff(2, 50)], [30_050, 600_050]],
+    ['at any rung, if it was deferred', [failed(1, 10), putOff(2, 50)], [30_050, 600_050]],
   ])('%s', (_, attempts, times) => {
     expect(nextAttemptTimes(attempts, 7, ladder)).toEqual(times)
   })
 })
 
-test('what is found twice is one, oldest first', () => {
+test('duplicates are merged, oldest first', () => {
   const [one, two] = [failed(1, 10), at(20, { attempt: 2 })]
   expect(mergeAttempts([two], [one, { ...two }])).toEqual([one, two])
 })
 
-/** A log of one partition, its records written when their attempts had ended. */
+/** A log of one partition. Records are written when their attempts end. */
 function traced(log: readonly Attempt[], more: { maxMs?: number } = {}) {
   const sorted = log.toSorted((a, b) => a.startedAt - b.startedAt)
   const reads: number[] = []
@@ -72,8 +72,8 @@ const others = Array.from({ length: 2_000 }, (_, each) =>
   at(each * SECOND, { deliveryId: `other-${each}`, response: 'd1' }),
 )
 
-describe('attempts that are not held any more', () => {
-  test('are found where each was to come, and few others are read for it', async () => {
+describe('attempts that are no longer in memory', () => {
+  test('are found where each was due, with few other records read', async () => {
     const [first, second] = [failed(1, 1_003 * SECOND), putOff(2, 1_033 * SECOND)]
     const third = at(1_633 * SECOND, { attempt: 2 })
     const { trace, reads, closed } = traced([...others, first, second, third])
@@ -83,20 +83,20 @@ describe('attempts that are not held any more', () => {
     expect(closed()).toBe(1)
   })
 
-  test('are not looked for where all are held', async () => {
+  test('are not searched for if all are in memory', async () => {
     const { trace, reads } = traced([...others, failed(1, 1_003 * SECOND), at(1_033 * SECOND)])
     const found = await trace([incomplete], 1_020 * SECOND)
     expect(found.get('d1')).toHaveLength(1)
     expect(reads).toHaveLength(1)
   })
 
-  test('are looked for no longer than there is time', async () => {
+  test('are searched for only within the time limit', async () => {
     const { trace, reads } = traced(others, { maxMs: -1 })
     expect(await trace([incomplete], Number.POSITIVE_INFINITY)).toEqual(new Map([['d1', []]]))
     expect(reads).toEqual([])
   })
 
-  test('of none: Kafka is not asked', async () => {
+  test('without any, Kafka is not asked', async () => {
     const { trace, closed } = traced([])
     expect(await trace([], 0)).toEqual(new Map())
     expect(closed()).toBe(0)

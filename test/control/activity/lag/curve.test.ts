@@ -8,10 +8,10 @@ function curveOf(points: readonly [offset: number, at: number][]) {
   return curve
 }
 
-describe('when a record came is read off the looks at the end of its partition', () => {
+describe('the time of a record follows from observations of the end of its partition', () => {
   test.each<[what: string, points: [number, number][], offset: number, expected: number | undefined]>([
     [
-      'between two looks: as if they had come at even distances',
+      'between two observations: interpolated',
       [
         [100, 0],
         [104, 8_000],
@@ -47,7 +47,7 @@ describe('when a record came is read off the looks at the end of its partition',
       1_000,
     ],
     [
-      'after a quiet time: within the look that it came in',
+      'after a quiet time: within the observation that it came in',
       [
         [5, 0],
         [5, 2_000],
@@ -58,7 +58,7 @@ describe('when a record came is read off the looks at the end of its partition',
       61_000,
     ],
     [
-      'of several looks the right two',
+      'among several observations, between the right two',
       [
         [0, 0],
         [10, 2_000],
@@ -69,7 +69,7 @@ describe('when a record came is read off the looks at the end of its partition',
       3_100,
     ],
     [
-      'before the first look: unknown',
+      'before the first observation: unknown',
       [
         [100, 0],
         [104, 8_000],
@@ -86,14 +86,14 @@ describe('when a record came is read off the looks at the end of its partition',
       104,
       undefined,
     ],
-    ['nobody has looked', [], 0, undefined],
-    ['after one look: unknown', [[100, 0]], 99, undefined],
+    ['no observation', [], 0, undefined],
+    ['after one observation: unknown', [[100, 0]], 99, undefined],
   ])('%s', (_, points, offset, expected) => {
     expect(curveOf(points).timeOf(offset)).toBe(expected)
   })
 })
 
-test('a topic that was made anew has nothing of the old one', () => {
+test('a recreated topic has no points of the old one', () => {
   const curve = curveOf([
     [0, 0],
     [100, 2_000],
@@ -103,7 +103,7 @@ test('a topic that was made anew has nothing of the old one', () => {
   expect([curve.timeOf(1), curve.timeOf(50), curve.timeOf(5)]).toEqual([undefined, undefined, 5_000])
 })
 
-test('after the clock was set back nothing is said by the time before', () => {
+test('after the clock was set back, older points are void', () => {
   const curve = curveOf([
     [0, 100_000],
     [100, 102_000],
@@ -113,7 +113,7 @@ test('after the clock was set back nothing is said by the time before', () => {
   expect([curve.timeOf(50), curve.timeOf(115)]).toEqual([undefined, 51_100])
 })
 
-test('a second look at the same moment changes nothing', () => {
+test('a second observation at the same time changes nothing', () => {
   expect(
     curveOf([
       [0, 0],
@@ -126,7 +126,7 @@ test('a second look at the same moment changes nothing', () => {
 
 const EVERY_MS = 2_000
 
-/** Of a partition that gets so many records with each look. */
+/** A partition that gets this many records between observations. */
 function growth(steps: readonly number[]): { points: Point[]; at: number } {
   let offset = 0
   const points = steps.map((step, index) => {
@@ -136,7 +136,7 @@ function growth(steps: readonly number[]): { points: Point[]; at: number } {
   return { points, at: (steps.length - 1) * EVERY_MS }
 }
 
-/** A record with each look, but for some looks in which nothing comes, and a few in which very much does. */
+/** Mostly one record per observation, sometimes none, rarely very many. */
 const steps = fc
   .record({
     observations: fc.integer({ min: 2, max: 3_000 }),
@@ -149,7 +149,7 @@ const steps = fc
     ),
   )
 
-test('however it grew, a time is wrong by at most one look, or an eighth of how long ago it was', () => {
+test('whatever the growth, a time is off by at most one observation or an eighth of its age', () => {
   fc.assert(
     fc.property(steps, fc.nat(), (each, seed) => {
       const { points, at } = growth(each)
@@ -158,7 +158,7 @@ test('however it grew, a time is wrong by at most one look, or an eighth of how 
       const last = points.at(-1)?.offset ?? 0
       fc.pre(last > (points[0]?.offset ?? 0))
       const offset = (points[0]?.offset ?? 0) + (seed % (last - (points[0]?.offset ?? 0)))
-      // it came in between these looks
+      // it came between these observations
       const to = points.findIndex((point) => point.offset > offset)
       const [earliest, latest] = [(to - 1) * EVERY_MS, to * EVERY_MS]
       const slack = Math.max(EVERY_MS, (at - earliest) / 8)
@@ -170,14 +170,14 @@ test('however it grew, a time is wrong by at most one look, or an eighth of how 
   )
 })
 
-test('a quiet day takes nothing from what is known of the time before it', () => {
+test('a quiet day does not drop points from before it', () => {
   const curve = createCurve()
   for (let observe = 0; observe <= 100; observe++) curve.add({ offset: observe, at: observe * EVERY_MS })
   for (let observe = 101; observe <= 40_000; observe++) curve.add({ offset: 100, at: observe * EVERY_MS })
   expect([curve.timeOf(50), curve.size()]).toEqual([50.5 * EVERY_MS, 102])
 })
 
-test('a week of looks is held in few points, and still says when', () => {
+test('a week of observations takes few points and stays accurate', () => {
   const curve = createCurve()
   const week = (7 * 24 * 3_600_000) / EVERY_MS
   for (let observe = 0; observe <= week; observe++) curve.add({ offset: observe * 3, at: observe * EVERY_MS })

@@ -7,7 +7,7 @@ import { aReading } from '../../lag-in-memory.ts'
 
 const EVERY_MS = 20
 
-/** Ten records, of which none is settled. `answer` stands in for Kafka at each look. @param staleMs longer than any wait here, unless told. */
+/** Ten unsettled records. `answer` replaces Kafka in each observation. @param staleMs default: longer than any wait here. */
 function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), staleMs = 600_000) {
   const failures: unknown[] = []
   let [opened, open, observations, underWay, most] = [0, 0, 0, 0, 0]
@@ -61,7 +61,7 @@ test('nothing is reported before the first observation, then its result', async 
   expect([lag.isLoaded(), lag.latest()?.items]).toMatchObject([true, [{ group: 'router', end: 10, lag: 10 }]])
 })
 
-test('the first look says how long that has waited which was there before', async () => {
+test('the first observation knows the age of records that came before it', async () => {
   const { lag } = followed()
   await lag.loaded
   const seconds = lag.latest()?.items[0]?.lagSeconds
@@ -69,19 +69,19 @@ test('the first look says how long that has waited which was there before', asyn
   expect(seconds).toBeLessThan(30)
 })
 
-test('one look after the other, not more often than told, and each is shown', async () => {
+test('observations run one after the other, at most once per interval, and each is reported', async () => {
   const began = performance.now()
   const { lag, observations, status } = followed()
   await lag.loaded
   const first = lag.latest()?.at ?? 0
   await until(() => observations() >= 10)
-  // nine times; the first timer counts from the beginning of this turn, which may have been a while before
+  // nine times: the first timer counts from the start of this turn of the event loop, possibly a while ago
   expect(performance.now() - began).toBeGreaterThan(8 * EVERY_MS)
   expect(lag.latest()?.at).toBeGreaterThan(first)
   expect(status()).toBe('stop')
 })
 
-test('a look that takes long is waited for: there are never two at once', async () => {
+test('the next observation waits for a slow one: two never overlap', async () => {
   let answer = Promise.withResolvers<Partial<Bounds>>()
   const { observations, most } = followed(() => answer.promise)
   await until(() => observations() === 1)
@@ -105,7 +105,7 @@ test('a failed observation is reported, the next has a new connection, and earli
   const at = lag.latest()?.at ?? 0
   const { promise: next, resolve } = Promise.withResolvers<object>()
   onTestFinished(() => resolve({}))
-  // one look, of three that say what state it is
+  // one of the three observations that decide the status
   answer = async () => {
     answer = () => next
     return {}
@@ -115,7 +115,7 @@ test('a failed observation is reported, the next has a new connection, and earli
   expect(opened()).toBe(1 + failures.length)
 })
 
-/** Kafka, until it is away. */
+/** Kafka, until it fails. */
 function broker() {
   let isAway = false
   return {
@@ -160,7 +160,7 @@ test('once closed, it observes no more, holds no connection, and reports no fail
   expect([observations(), open(), failures]).toEqual([1, 0, []])
 })
 
-test('closed between two looks it holds no connection either', async () => {
+test('once closed between two observations, it holds no connection', async () => {
   const { lag, open } = followed()
   await lag.loaded
   expect(open()).toBe(1)

@@ -8,7 +8,7 @@ import { aLagItem, aReading, aSeen, lagHeld } from '../../lag-in-memory.ts'
 const OBSERVATIONS = 3
 const EVERY_MS = 2_000
 
-/** Looks every two seconds, each at one partition. @returns what is told after each. */
+/** Observes one partition every two seconds. @returns the report after each observation. */
 function told(
   observations: readonly Partial<PartitionOffsets>[],
   history: History = createHistory(OBSERVATIONS),
@@ -42,12 +42,12 @@ describe('lag in records is', () => {
       { lag: 70, committed: null },
     ],
     [
-      'counted from the first that there is, when what was committed is gone',
+      'counted from the first remaining record, if the committed one is gone',
       { low: 30, end: 100, committed: 10 },
       { lag: 70, committed: 10 },
     ],
     [
-      'none when more is committed than there is, as the topic was made anew',
+      'zero if the commit is beyond the end, because the topic was recreated',
       { end: 5, committed: 100 },
       { lag: 0, lagSeconds: 0 },
     ],
@@ -58,16 +58,16 @@ describe('lag in records is', () => {
 })
 
 describe('lag in seconds is', () => {
-  test('how long ago the oldest record came that is not settled', () => {
-    // 20 records between the looks at 2 s and 4 s: the 11th came about in the middle
+  test('the age of the oldest unsettled record', () => {
+    // 20 records between the observations at 2 s and 4 s: the 11th came about in the middle
     const item = last([{ end: 90 }, { end: 100 }, { end: 120, committed: 110 }])
     expect(item).toMatchObject({ lag: 10, lagSeconds: 1 })
   })
-  test('more with each look, while nothing is settled', () => {
+  test('larger with each observation while nothing is settled', () => {
     const items = told([{ end: 90 }, { end: 91 }, { end: 91 }, { end: 91 }])
     expect(items.map(({ lagSeconds }) => lagSeconds)).toEqual([0, 1, 3, 5])
   })
-  test('not known of what was there before the first look', () => {
+  test('unknown for records from before the first observation', () => {
     expect(
       last([
         { end: 100, committed: 50 },
@@ -75,7 +75,7 @@ describe('lag in seconds is', () => {
       ]),
     ).toMatchObject({ lagSeconds: null })
   })
-  test('known of that when Kafka was asked', () => {
+  test('known for those once Kafka was asked about the past', () => {
     const history = createHistory(OBSERVATIONS)
     history.begin(
       'events',
@@ -93,7 +93,7 @@ describe('lag in seconds is', () => {
     expect([history.knows('events'), history.knows('deliveries')]).toEqual([true, false])
     expect(told([{ end: 100, committed: 50 }], history)[0]?.lagSeconds).toBe(19.5)
   })
-  test('none as soon as all is settled', () => {
+  test('zero once everything is settled', () => {
     expect(last([{ end: 90 }, { end: 100 }, { end: 100, committed: 100 }])).toMatchObject({ lagSeconds: 0 })
   })
 })
@@ -102,7 +102,7 @@ describe('a rung', () => {
   const rung = aReading({ group: 'deliverer.rungs', topic: 'deliveries.retry.5s', delayMs: 5_000 })
   const on = (fields: Partial<PartitionOffsets>) => ({ groupTopic: rung, committed: 90, ...fields })
 
-  test('holds records that are not due: that is lag in records, and no delay', () => {
+  test('counts records that are not due as lag in records, but not in seconds', () => {
     const items = told([
       on({ end: 95, front: 90 }),
       on({ end: 96, front: 90 }),
@@ -111,8 +111,8 @@ describe('a rung', () => {
     ])
     expect(items.at(-1)).toMatchObject({ lag: 8, lagSeconds: 0, status: 'ok' })
   })
-  test('is late by as much as its oldest record is past due', () => {
-    // record 90 became due between the looks at 2 s and 4 s
+  test('is late by the time that its oldest record is past due', () => {
+    // record 90 became due between the observations at 2 s and 4 s
     const items = told([
       on({ end: 95, front: 90 }),
       on({ end: 95, front: 90 }),
@@ -121,18 +121,18 @@ describe('a rung', () => {
     ])
     expect(items.map(({ lagSeconds }) => lagSeconds)).toEqual([0, 0, 1, 3])
   })
-  test('without a consumer has stopped once records stay past due', () => {
+  test('has status stop without a consumer once records stay past due', () => {
     const observations = [90, 91, 92, 93, 94].map((front) => on({ end: 99, front, owned: false }))
     expect(told(observations).map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok', 'stop'])
   })
 })
 
 describe('state', () => {
-  test('records that came since the look before were given no time yet', () => {
+  test('records that came since the previous observation do not count yet', () => {
     const observations = [100, 110, 120, 130, 140].map((end) => ({ end, committed: end - 10 }))
     expect(last(observations)).toMatchObject({ lag: 10, status: 'ok' })
   })
-  test('records that were there at the look before, look after look, are too many', () => {
+  test('records that stay unsettled in every observation mean that the group falls behind', () => {
     const observations = [100, 110, 120, 130, 140].map((end) => ({ end, committed: end - 25 }))
     expect(last(observations)).toMatchObject({ lag: 25, status: 'warn' })
   })
@@ -143,21 +143,21 @@ describe('state', () => {
     const observations = [90, 90, 91, 91].map((committed) => ({ committed, owned: false }))
     expect(last(observations)).toMatchObject({ status: 'ok' })
   })
-  test('somebody there and nothing committed: stall', () => {
+  test('a consumer, but nothing committed: stall', () => {
     expect(last([{}, {}, {}, {}])).toMatchObject({ status: 'stall' })
   })
-  test('a commit that tells of records settled out of order is one', () => {
+  test('a commit that only adds records settled out of order counts as progress', () => {
     const observations = ['', 's1:Ag==', 's1:Ag==', 's1:Ag=='].map((ahead) => ({ ahead, owned: false }))
     expect(told(observations).at(-1)).toMatchObject({ status: 'stall', lag: 10, committed: 90 })
     expect(last([...observations, { ahead: 's1:Ag==', owned: false }])).toMatchObject({ status: 'stop' })
   })
-  test('turned back: rewind', () => {
+  test('set back: rewind', () => {
     expect(last([{ committed: 100 }, { committed: 100 }, { committed: 20 }])).toMatchObject({
       status: 'rewind',
       lag: 80,
     })
   })
-  test('records that Kafka has removed move the place to go on at: that is no commit of less', () => {
+  test('records that Kafka removed move the position, which is not a rewind', () => {
     expect(
       last([
         { committed: null, low: 0 },
@@ -171,14 +171,14 @@ describe('tasks', () => {
   const groupTopic = aReading({ group: 'control.tasks', topic: 'tasks', markers: 1 })
   const on = (end: number, committed: number) => ({ groupTopic, end, front: end - 1, committed })
 
-  test('the marker of the last transaction is not a task that waits', () => {
+  test('the marker of the last transaction does not count as a pending task', () => {
     expect(last(Array.from({ length: 5 }, () => on(100, 99)))).toMatchObject({
       lag: 1,
       lagSeconds: 0,
       status: 'ok',
     })
   })
-  test('a task waits since it came, not since the marker before it', () => {
+  test('a task waits from its own arrival, not from that of the previous marker', () => {
     expect(last([on(100, 99), on(100, 99), on(102, 99)])).toMatchObject({ lag: 3, lagSeconds: 1.5 })
   })
 })
@@ -186,7 +186,7 @@ describe('tasks', () => {
 describe('a replay', () => {
   const groupTopic = aReading({ group: 'replay.r1', ranges: new Map([[0, { from: 20, to: 60 }]]) })
 
-  test('goes to its end, not to that of the topic, and is of old records', () => {
+  test('reads to the end of its ranges, not of the topic, and has no lag in seconds', () => {
     const items = told([
       { groupTopic, end: 30, committed: 30 },
       { groupTopic, end: 100, committed: 40 },
@@ -196,11 +196,11 @@ describe('a replay', () => {
       { end: 60, lag: 20, lagSeconds: null },
     ])
   })
-  test('that has not begun has all of its range before it', () => {
+  test('has its whole range as lag before it starts', () => {
     expect(told([{ groupTopic, low: 5, committed: null }])[0]).toMatchObject({ committed: null, lag: 40 })
     expect(told([{ groupTopic, low: 35, committed: null }])[0]).toMatchObject({ committed: null, lag: 25 })
   })
-  test('that has come there waits for nothing', () => {
+  test('has no lag at its end', () => {
     expect(last([{}, {}, {}, {}].map(() => ({ groupTopic, end: 100, committed: 60 })))).toMatchObject({
       lag: 0,
       lagSeconds: 0,
@@ -209,7 +209,7 @@ describe('a replay', () => {
   })
 })
 
-test('what is gone is not reported, and starts afresh when it comes back', () => {
+test('a partition that disappears is not reported, and starts over when it comes back', () => {
   const history = createHistory(OBSERVATIONS)
   const other = aSeen({ partition: 1 })
   const both = (index: number, seen: PartitionOffsets[]) => history.add({ at: index * EVERY_MS, seen })
@@ -220,7 +220,7 @@ test('what is gone is not reported, and starts afresh when it comes back', () =>
   expect(history.knows('events')).toBe(false)
 })
 
-test('two groups of one topic have its times in common, and nothing else', () => {
+test('two groups of one topic share only the times of its records', () => {
   const history = createHistory(OBSERVATIONS)
   const pair = (index: number, end: number) =>
     history.add({
@@ -263,7 +263,7 @@ test('one observation in ten seconds is stored for an hour, with sums by group',
   })
 })
 
-test('a clock that was set back starts afresh from there', () => {
+test('history starts over when the clock is set back', () => {
   const hour = createHour()
   for (const at of [10, 30, 20]) hour.add({ at: at * 1_000, items: [] })
   expect(hour.all().map(({ at }) => at)).toEqual([10_000, 20_000])

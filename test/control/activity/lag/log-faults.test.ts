@@ -9,7 +9,7 @@ const loss = (fields: Partial<Loss> = {}): Loss => ({
 })
 const all = (...losses: Loss[]) => losses.reduce<ReturnType<typeof withLoss>>(withLoss, [])
 
-test('what several readers have noticed is one fault, as large as any of them knows', () => {
+test('reports of several readers merge into one fault with the largest figures', () => {
   const faults = all(
     loss(),
     loss({ seenBy: 'producer', offset: 450, lost: 150 }),

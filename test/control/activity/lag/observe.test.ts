@@ -16,7 +16,7 @@ type Kafka = {
   at?: (topic: string, time: number) => number
 }
 
-/** `asked`: in the order in which it was asked. */
+/** `asked`: the requests in order. */
 function kafka({ committed = [], owned = {}, bounds = {}, at = () => 0 }: Kafka) {
   const asked: string[] = []
   const offsets: Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'> = {
@@ -44,7 +44,7 @@ function kafka({ committed = [], owned = {}, bounds = {}, at = () => 0 }: Kafka)
 
 const rung = aReading({ group: 'deliverer.rungs', topic: 'deliveries.retry.5s', delayMs: 5_000 })
 
-test('committed offsets are read before the ends are', async () => {
+test('committed offsets are read before the ends', async () => {
   const { offsets, asked } = kafka({})
   await observe(offsets, [aReading(), rung], () => NOW)
   expect(asked).toEqual([
@@ -59,7 +59,7 @@ test('committed offsets are read before the ends are', async () => {
   ])
 })
 
-test('each partition of each group is seen as Kafka has it', async () => {
+test('each partition of each group is reported as Kafka has it', async () => {
   const commit = { group: 'router', topic: 'events', partition: 1, offset: 7, ahead: 's1:Ag==' }
   const { offsets } = kafka({
     committed: [
@@ -82,13 +82,13 @@ test('each partition of each group is seen as Kafka has it', async () => {
   })
 })
 
-test('of a rung, what was written long enough ago is due', async () => {
+test('on a rung, records written long enough ago are due', async () => {
   const at = (_: string, time: number) => (time === NOW - 5_000 ? 6 : 0)
   const { offsets } = kafka({ at, bounds: { [rung.topic]: [{ partition: 0, low: 0, end: 9 }] } })
   expect((await observe(offsets, [rung], () => NOW)).seen).toMatchObject([{ end: 9, front: 6 }])
 })
 
-test('what came to a rung since its end was read is not seen yet', async () => {
+test('records that reach a rung after its end was read are not counted yet', async () => {
   const { offsets } = kafka({ at: () => 12, bounds: { [rung.topic]: [{ partition: 0, low: 0, end: 9 }] } })
   expect((await observe(offsets, [rung], () => NOW)).seen).toMatchObject([{ end: 9, front: 9 }])
 })
@@ -109,7 +109,7 @@ test('a transaction’s marker at the end is nobody’s to read', async () => {
   ])
 })
 
-test('a replay sees its partitions alone, and the topic is asked for once', async () => {
+test('a replay includes only its partitions, and its topic is requested once', async () => {
   const replay = aReading({ group: 'replay.r1', ranges: new Map([[1, { from: 0, to: 5 }]]) })
   const bounds = { events: [0, 1].map((partition) => ({ partition, low: 0, end: 9 })) }
   const { offsets, asked } = kafka({ bounds })
@@ -124,7 +124,7 @@ test('a replay sees its partitions alone, and the topic is asked for once', asyn
   expect((await observe(offsets, [replay], () => NOW)).ends).toEqual(ends)
 })
 
-test('how a topic grew is asked of ten seconds ago, and up to a week', async () => {
+test('the growth of a topic is requested for ten seconds up to a week ago', async () => {
   // a record a second
   const { offsets } = kafka({ at: (_, time) => Math.max(0, time / 1_000) })
   const points = (await readPast(offsets, aReading(), NOW)).get(0) ?? []
@@ -135,7 +135,7 @@ test('how a topic grew is asked of ten seconds ago, and up to a week', async () 
   expect(NOW - (points[0]?.at ?? 0)).toBeGreaterThan(7 * 24 * 3_600_000)
 })
 
-test('how a rung became due is asked of as much earlier as it holds records back', async () => {
+test('for a rung, the growth is requested earlier by its delay', async () => {
   const { offsets } = kafka({ at: (_, time) => Math.max(0, time / 1_000) })
   expect((await readPast(offsets, rung, NOW)).get(0)?.at(-1)).toMatchObject({ at: NOW - 10_000, offset: 985 })
 })
@@ -156,7 +156,7 @@ const replay: Pick<Replay, 'id' | 'state' | 'what' | 'ranges'> = {
   ],
 }
 
-test('each group that commits is there with what it reads, and nothing else', () => {
+test('every group that commits is listed with its topics, and nothing else', () => {
   expect(groupTopics(all, []).map(({ group, topic }) => `${group} ${topic}`)).toEqual([
     'router events',
     'deliverer deliveries',
@@ -167,7 +167,7 @@ test('each group that commits is there with what it reads, and nothing else', ()
   ])
 })
 
-test('a rung holds its records back for as long as its name says, also one of an older ladder; others do not', () => {
+test('a rung has the delay in its name, even one of an older ladder; other topics have none', () => {
   const delays = groupTopics([...all, 'deliveries.retry.500ms', 'deliveries.retry.1.5h'], []).map(
     ({ topic, delayMs }) => [topic, delayMs],
   )
@@ -183,7 +183,7 @@ test('a rung holds its records back for as long as its name says, also one of an
   })
 })
 
-test('rungs come from the shortest to the longest, however Kafka lists them', () => {
+test('rungs are ordered by delay, however Kafka lists them', () => {
   const listed = ['15m', '5s', '60m', '30s', '2m'].map((name) => `deliveries.retry.${name}`)
   expect(groupTopics(listed, []).map(({ topic }) => topic.split('.').at(-1))).toEqual([
     '5s',
@@ -194,7 +194,7 @@ test('rungs come from the shortest to the longest, however Kafka lists them', ()
   ])
 })
 
-test('a rung whose name says no time is read as one that holds nothing back', () => {
+test('a rung whose name has no delay counts as one without', () => {
   expect(
     groupTopics(['deliveries.retry.soon', 'deliveries.retry.'], []).map(({ delayMs }) => delayMs),
   ).toEqual([0, 0])
@@ -204,7 +204,7 @@ test('a topic that does not exist has no reader', () => {
   expect(groupTopics(['deliveries'], [replay]).map(({ group }) => group)).toEqual(['deliverer'])
 })
 
-test('tasks are written in transactions, whose markers nobody commits', () => {
+test('topic tasks has transaction markers, which no consumer commits', () => {
   const [tasks] = groupTopics(['tasks'], [])
   expect(tasks).toMatchObject({ markers: 1 })
 })

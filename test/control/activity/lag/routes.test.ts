@@ -37,7 +37,7 @@ test('a view token may read it', async () => {
   expect((await ask(lagHeld(), '', VIEW)).json.items).toEqual([])
 })
 
-describe('asked for some', () => {
+describe('filters', () => {
   test.each([
     ['?group=router', ['router 0', 'router 1']],
     ['?topic=deliveries', ['deliverer 0']],
@@ -59,7 +59,7 @@ test.each([
   expect([status, json.code, json.errors]).toMatchObject([400, 'validation_failed', [{ pointer, code }]])
 })
 
-test('after a while without an answer from Kafka, nothing old is reported', async () => {
+test('after a while without an answer from Kafka, no old state is reported', async () => {
   const { status, json, headers } = await ask(lagHeld(items, { latest: () => undefined }))
   expect([status, json.code, headers['retry-after']]).toEqual([503, 'unavailable', '5'])
 })
@@ -75,9 +75,9 @@ test('a request before the first observation waits for it', async () => {
   expect((await answer).status).toBe(200)
 })
 
-test('metrics have the names that public boards know, and no series of what is gone', async () => {
+test('metrics have the names of public dashboards, and no series of removed partitions', async () => {
   type Shown = Pick<Report, 'items' | 'ends'>
-  // what a replay is to read of a topic says nothing of how far that goes
+  // the ranges of a replay do not tell where its topic ends
   const ends = [0, 1].map((partition) => ({ topic: 'events', partition, low: 5, end: 120 }))
   let shown: Shown | undefined = { items, ends }
   watchLag({ latest: () => shown && { at: 0, ...shown } })

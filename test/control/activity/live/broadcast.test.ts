@@ -67,7 +67,7 @@ test('without watchers nothing is computed', async () => {
   expect(asked).toBe(before)
 })
 
-test('there is room for so many, and for none after its end', async () => {
+test('the number of watchers is limited, and none may join after the end', async () => {
   const made = broadcast({ lag: () => ({}) }, { maxWatchers: 2 })
   const [first] = [watch(made), watch(made)]
   expect(made.watch()).toBe('too_many')
@@ -79,7 +79,7 @@ test('there is room for so many, and for none after its end', async () => {
   expect(made.watch()).toBe('too_many')
 })
 
-test('the streams of lag and health tell what their paths do, and end with the process', async () => {
+test('the streams of lag and health send what their paths return, and end with the process', async () => {
   const rates = { perSecond: 1.5, rejectedPerSecond: 0, minutes: [{ at: 0, calls: 3, rejected: 1 }] }
   const ingestRate = { loaded: Promise.resolve(), isLoaded: () => true, latest: () => rates }
   const { ask, app, close } = api({}, { ...lagHeld([aLagItem()]), ingestRate })
@@ -127,7 +127,7 @@ test('the streams of lag and health tell what their paths do, and end with the p
   )
 })
 
-test('asked for the headers alone, a stream gives them', async () => {
+test('a HEAD request of a stream gets only the headers', async () => {
   const { ask } = api({}, lagHeld())
   for (const url of ['/api/lag/stream', '/api/health/stream'])
     expect(await ask({ url, method: 'HEAD' })).toMatchObject({ status: 200, text: '' })

@@ -19,7 +19,7 @@ const aRejected = (fields: Partial<Rejected> = {}): Rejected => ({
   ...fields,
 })
 
-/** Whoever watches, as a list of what it was told: `call m1`, `attempt m1 200`. */
+/** A watcher as a list of its messages: `call m1`, `attempt m1 200`. */
 function watcher() {
   const told: string[] = []
   const messages: string[] = []
@@ -80,7 +80,7 @@ test('a new watcher gets recent calls of the source in time order, then new ones
   expect(told.slice(4)).toEqual(['call third', 'rejected too_deep'])
 })
 
-test('of the last calls there are at most fifty', () => {
+test('a new watcher gets at most fifty recent calls', () => {
   const { call, join } = show()
   for (let index = 0; index < 60; index++) call(`m${index}`)
   expect(join().told).toEqual([
@@ -89,7 +89,7 @@ test('of the last calls there are at most fifty', () => {
   ])
 })
 
-test('a watcher that leaves gets nothing more, others do', () => {
+test('a watcher that leaves gets nothing more, but others do', () => {
   const { call, begin, join, leave } = show()
   begin()
   const [one, two] = [join(), join()]
@@ -98,7 +98,7 @@ test('a watcher that leaves gets nothing more, others do', () => {
   expect([one.told, two.told]).toEqual([['ready 0'], ['ready 0', 'call m1']])
 })
 
-test('records of sources that there are not, or without key or value, are passed over', () => {
+test('records of unknown sources, or without key or value, are skipped', () => {
   const { call, raw, join } = show()
   call('m1', { sourceId: 'gone' })
   expect(join('gone').told).toEqual(['ready 0'])
@@ -108,11 +108,11 @@ test('records of sources that there are not, or without key or value, are passed
   expect(join().told).toEqual(['ready 0'])
 })
 
-describe('what became of a call', () => {
+describe('attempts of a call', () => {
   const tried = (messageId: string, status: number, more: Partial<Attempt> = {}) =>
     anAttempt({ messageId, status, ...more })
 
-  test('is told as it comes, of calls that were shown', () => {
+  test('are sent as they arrive, for calls that were shown', () => {
     const { call, begin, join, attempt } = show()
     call('old')
     begin()
@@ -127,7 +127,7 @@ describe('what became of a call', () => {
     expect(told).toEqual(['call old', 'ready 1', ...after])
   })
 
-  test('is told of the last calls too, and when it was known before the call', () => {
+  test('are sent for recent calls too, even if they arrived before the call', () => {
     const elsewhere = tried('old', 503, { sourceId: 'blog' })
     const attempts = [tried('fast', 200), tried('old', 200), tried('other', 200), elsewhere]
     const attemptsOf = (messageId: string) => attempts.filter((attempt) => attempt.messageId === messageId)
@@ -139,7 +139,7 @@ describe('what became of a call', () => {
     expect(told).toEqual(['call old', 'attempt old 200', 'ready 1', 'call fast', 'attempt fast 200'])
   })
 
-  test('is told once when a call comes twice', () => {
+  test('are sent once when a call comes twice', () => {
     const { call, begin, join } = show({ attemptsOf: () => [tried('m1', 200)] })
     begin()
     const { told } = join()
@@ -148,7 +148,7 @@ describe('what became of a call', () => {
     expect(told).toEqual(['ready 0', 'call m1', 'attempt m1 200', 'call m1'])
   })
 
-  test('is forgotten of all but the last thousand', () => {
+  test('are remembered for the last thousand calls only', () => {
     const { call, begin, join, attempt, clock } = show()
     begin()
     const { told } = join()
@@ -181,7 +181,7 @@ describe('more than a hundred calls a second', () => {
     expect(skipped).toEqual([1_000 - shown])
   })
 
-  test('hide no rejected ones, nor those of another source', () => {
+  test('do not hide rejected calls or those of another source', () => {
     const { call, rejected, begin, join } = show()
     begin()
     const [shop, blog] = [join(), join('blog')]
@@ -201,7 +201,7 @@ describe('more than a hundred calls a second', () => {
     expect(join().told.slice(-2)).toEqual(['call m99', 'ready 50'])
   })
 
-  test('that lie in the topics at the start are read to their end', () => {
+  test('that are in the topics at the start are read to the end', () => {
     const { call, join } = show()
     for (let index = 0; index < 500; index++) call(`m${index}`)
     expect(join().told.slice(-2)).toEqual(['call m499', 'ready 50'])
@@ -217,7 +217,7 @@ test('each call has an id that is the same when it is shown again', () => {
 })
 
 describe('a call is shown', () => {
-  test('with what it has, times in ISO 8601, objects as objects', () => {
+  test('with its non-null fields, times in ISO 8601, objects as objects', () => {
     const event = anEvent({
       event: 'Paid',
       properties: '{"total":1.5}',
@@ -241,7 +241,7 @@ describe('a call is shown', () => {
     expect(callJson(event)).not.toHaveProperty('properties')
   })
 
-  test('with a foreign writer’s text as it is', () => {
+  test('with text of other writers unchanged', () => {
     expect(callJson(anEvent({ traits: 'name=x' }))).toMatchObject({ traits: 'name=x' })
   })
 })
@@ -249,7 +249,7 @@ describe('a call is shown', () => {
 describe('a rejected call is shown', () => {
   const raw = (text: string, key?: string) => rejectedJson(aRejected({ raw: text }), key)
 
-  test('with why, and as it came', () => {
+  test('with the reason, and unchanged', () => {
     expect(rejectedJson(aRejected(), 'shop-write-key')).toEqual({
       code: 'missing_user',
       message: 'A user is needed',
@@ -259,7 +259,7 @@ describe('a rejected call is shown', () => {
     })
   })
 
-  test('with the first 1,024 characters of it', () => {
+  test('with its first 1,024 characters', () => {
     expect(raw('x'.repeat(1_024))).toMatchObject({ raw: 'x'.repeat(1_024), truncated: false })
     expect(raw('x'.repeat(1_025))).toMatchObject({ raw: 'x'.repeat(1_024), truncated: true })
     expect(raw('x'.repeat(900_000))).toMatchObject({ raw: 'x'.repeat(1_024), truncated: true })

@@ -12,7 +12,7 @@ const call = (timestamp: number, bytes = 10) => ({
 })
 const times = (calls: readonly { timestamp: number }[]) => calls.map(({ timestamp }) => timestamp)
 
-test('the last fifty of each source by their time, however they come', () => {
+test('the fifty newest calls of each source are held, in whatever order they arrive', () => {
   const recent = createRecent()
   for (const time of [...Array(40).keys()].map((index) => index * 2)) recent.add('shop', call(time))
   for (const time of [...Array(40).keys()].map((index) => index * 2 + 1)) recent.add('shop', call(time))
@@ -22,13 +22,13 @@ test('the last fifty of each source by their time, however they come', () => {
   expect(recent.of('gone')).toEqual([])
 })
 
-test('of large ones fewer', () => {
+test('fewer are held if they are large', () => {
   const recent = createRecent()
   for (const time of [1, 2, 3, 4, 5]) recent.add('shop', call(time, 400_000))
   expect(times(recent.of('shop'))).toEqual([4, 5])
 })
 
-test('of many sources those that were last heard of', () => {
+test('with many sources, the most recently active are held', () => {
   const recent = createRecent(10_000)
   for (const source of ['a', 'b', 'c', 'd']) recent.add(source, call(1, 2_000))
   recent.add('a', call(2, 2_000))

@@ -52,7 +52,7 @@ describe('the route', () => {
     expect(await ask({ url, token: '' })).toMatchObject({ status: 401 })
   })
 
-  test('of all sources needs none', async () => {
+  test('of all sources needs no source', async () => {
     const { joined, end, ...made } = live()
     const { ask } = api({}, { live: { ...made, end } })
     expect(await ask({ url: '/api/live', method: 'HEAD' })).toMatchObject({ status: 200 })
@@ -62,7 +62,7 @@ describe('the route', () => {
     expect(await asking).toMatchObject({ status: 200 })
   })
 
-  test('tells of itself without a stream, when that is all that is asked', async () => {
+  test('answers a HEAD request without a stream', async () => {
     const { ask } = api({ sources: [shop] })
     expect(await ask({ url, method: 'HEAD' })).toMatchObject({
       status: 200,
@@ -70,7 +70,7 @@ describe('the route', () => {
     })
   })
 
-  test('streams what is sent until it is ended, for a view token too', async () => {
+  test('streams messages until its end, for a view token too', async () => {
     const { joined, end, ...made } = live()
     const { ask } = api({ sources: [shop] }, { live: { ...made, end } })
     const asking = ask({ url, token: VIEW })
@@ -83,7 +83,7 @@ describe('the route', () => {
     })
   })
 
-  test('ends when the process does', async () => {
+  test('ends with the process', async () => {
     const { joined, ...made } = live()
     const { ask, close } = api({ sources: [shop] }, { live: made })
     const asking = ask({ url })
@@ -93,7 +93,7 @@ describe('the route', () => {
     expect(made.watch('shop')).toBe('too_many')
   })
 
-  test('keeps five of its places for administrators', async () => {
+  test('reserves five places for administrators', async () => {
     const { watch, ...made } = live()
     const { ask } = api({ sources: [shop] }, { live: { ...made, watch } })
     for (let count = 0; count < 15; count++) watch('shop')
@@ -157,7 +157,7 @@ describe('the feed', () => {
     expect(joins).toEqual([])
   })
 
-  test('that cannot be opened, or stops, sends those away who watch; the next ones open it anew', async () => {
+  test('that cannot be opened or stops disconnects its watchers; the next ones open it again', async () => {
     let fatal: (error: Error) => void = () => {}
     let fails = true
     let opened = 0

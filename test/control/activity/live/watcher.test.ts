@@ -27,7 +27,7 @@ function open() {
 }
 
 describe('a watcher', () => {
-  test('is told at once when to come again, then what is sent, and that the connection is in use', async () => {
+  test('gets the retry delay at once, then messages, and heartbeats', async () => {
     const { send, seen, read } = open()
     read()
     send('event: call\ndata: {}\n\n')
@@ -38,7 +38,7 @@ describe('a watcher', () => {
     expect(seen.text).toMatch(/\n\n: still here\n\n$/)
   })
 
-  test('that reads slowly skips what would take memory, and learns how much', async () => {
+  test('that reads slowly skips messages instead of filling memory, and learns how many', async () => {
     const { send, seen, read, stream } = open()
     const message = `event: call\ndata: "${'x'.repeat(1_000)}"\n\n`
     for (let index = 0; index < 10_000; index++) send(message)
@@ -54,7 +54,7 @@ describe('a watcher', () => {
     expect(seen.text).toMatch(/"slow"}\n\nevent: call\ndata: "after"\n\n$/)
   })
 
-  test('that skips some messages skips all that follow, until it has learned so', () => {
+  test('that skipped a message skips all others until that is reported', () => {
     const { send, seen, stream } = open()
     for (let index = 0; index < 30; index++) send('x'.repeat(100_000))
     const { skipped } = seen
@@ -69,7 +69,7 @@ describe('a watcher', () => {
     expect(seen.skipped).toBe(0)
   })
 
-  test('that takes nothing for a minute, though there is something, is sent away', async () => {
+  test('that reads nothing for a minute although messages wait is disconnected', async () => {
     const { send, seen, stream } = open()
     for (let index = 0; index < 30; index++) send('x'.repeat(100_000))
     vi.advanceTimersByTime(45_000)
@@ -79,7 +79,7 @@ describe('a watcher', () => {
     expect([stream.destroyed, seen.closed]).toEqual([true, 1])
   })
 
-  test('that reads stays, however long nothing comes', async () => {
+  test('that reads stays connected, however long nothing comes', async () => {
     const { read, stream } = open()
     read()
     for (let minute = 0; minute < 10; minute++) {
@@ -89,7 +89,7 @@ describe('a watcher', () => {
     expect(stream.destroyed).toBe(false)
   })
 
-  test('is ended once, with what waits, and hears nothing more', async () => {
+  test('is ended once, gets the waiting messages, and nothing more', async () => {
     const { send, end, seen, read, isClosed } = open()
     send('last')
     end()
@@ -100,7 +100,7 @@ describe('a watcher', () => {
     expect([seen.text, seen.closed, isClosed()]).toEqual(['retry: 2000\n\nlast', 1, true])
   })
 
-  test('that does not read when it is ended is closed all the same', async () => {
+  test('that does not read at its end is closed anyway', async () => {
     const { end, seen } = open()
     end()
     vi.advanceTimersByTime(1_000)
@@ -109,7 +109,7 @@ describe('a watcher', () => {
   })
 })
 
-describe('what is there while it is used', () => {
+describe('a resource that is open while in use', () => {
   function parts(fails = false) {
     const log: string[] = []
     const open = async () => {
@@ -148,7 +148,7 @@ describe('what is there while it is used', () => {
     expect(log).toEqual(['open'])
   })
 
-  test('that could not be opened is tried again by the next', async () => {
+  test('that could not be opened is opened by the next user', async () => {
     const { log, used } = parts(true)
     await expect(used.use()).rejects.toThrow('no broker')
     await expect(used.use()).rejects.toThrow('no broker')
@@ -156,7 +156,7 @@ describe('what is there while it is used', () => {
     await used.close()
   })
 
-  test('is closed at the end, also while it is opened, once', async () => {
+  test('is closed once at the end, even while it is being opened', async () => {
     const { log, used } = parts()
     const using = used.use()
     await Promise.all([used.close(), used.close()])

@@ -17,7 +17,7 @@ const XHR = { 'x-requested-with': 'console' }
 
 type ApiResponse = Awaited<ReturnType<ReturnType<typeof api>['ask']>>
 
-/** What a browser sends from then on. */
+/** The cookie that a browser sends afterwards. */
 const cookieOf = ({ headers }: ApiResponse) => String(headers['set-cookie']).split(';')[0] ?? ''
 
 async function signedIn(ask: ReturnType<typeof api>['ask'], token: string) {
@@ -29,7 +29,7 @@ async function signedIn(ask: ReturnType<typeof api>['ask'], token: string) {
 }
 
 describe('signing in', () => {
-  test('with a token gives a cookie that no script reads and no other site sends', async () => {
+  test('with a token sets a cookie that scripts cannot read and other sites cannot send', async () => {
     const { headers } = await api().ask(signIn(ADMIN))
     const [, ...attributes] = String(headers['set-cookie']).split('; ')
     expect(attributes.sort()).toEqual(['HttpOnly', `Max-Age=${12 * 60 * 60}`, 'Path=/', 'SameSite=Strict'])
@@ -38,7 +38,7 @@ describe('signing in', () => {
 
   test.each([
     ['by https through a proxy that is trusted: the cookie is for https alone', ['10.0.0.0/8'], true],
-    ['by https, as somebody says who is not trusted', [], false],
+    ['by https, according to an untrusted proxy', [], false],
   ])('%s', async (_, trustProxy, isSecure) => {
     const { ask } = api({}, { trustProxy })
     const headers = { 'x-forwarded-proto': 'https' }
@@ -69,7 +69,7 @@ describe('signing in', () => {
     expect((await ask({ url, token: '' })).status).toBe(401)
   })
 
-  test('works while the settings are not there yet, as it needs none', async () => {
+  test('works before the settings are loaded, because it needs none', async () => {
     const { ask } = api({}, { probe: { notReady: () => 'loading' } })
     expect((await ask(signIn(ADMIN))).status).toBe(204)
   })
@@ -78,7 +78,7 @@ describe('signing in', () => {
 describe('a change by cookie', () => {
   const post = { method: 'POST', url: '/api/sources', body: { name: 'x' } }
 
-  test('needs a header that no other site can have a browser send', async () => {
+  test('needs a header that other sites cannot make a browser send', async () => {
     const { ask, topic } = api()
     const browse = await signedIn(ask, ADMIN)
     expect(await browse(post)).toMatchObject({ status: 403, json: { code: 'csrf' } })
@@ -86,7 +86,7 @@ describe('a change by cookie', () => {
     expect((await browse({ ...post, headers: XHR })).status).toBe(201)
   })
 
-  test('is not one by token, which needs no more than that, whatever cookie is with it', async () => {
+  test('with a token as well needs no such header', async () => {
     const { ask } = api()
     const cookie = cookieOf(await ask(signIn(VIEW)))
     expect((await ask({ ...post, headers: { cookie } })).status).toBe(201)
@@ -95,7 +95,7 @@ describe('a change by cookie', () => {
 })
 
 describe('signing out', () => {
-  test('takes the cookie away, also from who may only view', async () => {
+  test('deletes the cookie, for viewers too', async () => {
     const browse = await signedIn(api().ask, VIEW)
     expect(await browse({ method: 'DELETE', url })).toMatchObject({ status: 403, json: { code: 'csrf' } })
     const { status, headers } = await browse({ method: 'DELETE', url, headers: XHR })
@@ -110,14 +110,14 @@ describe('a session that was signed out', () => {
   const status = async (ask: ReturnType<typeof api>['ask'], cookie: string) =>
     (await ask({ url, token: '', headers: { cookie } })).status
 
-  test('is over for whoever has its cookie, and no other is', async () => {
+  test('is over for everyone who has its cookie, and other sessions are not', async () => {
     const { ask } = api()
     const [one, other] = [await cookieFor(ask), await cookieFor(ask)]
     expect((await ask(out(one))).status).toBe(204)
     expect([await status(ask, one), await status(ask, other)]).toEqual([401, 200])
   })
 
-  test('is not said to be over while Kafka does not answer', async () => {
+  test('is not reported as ended while Kafka does not answer', async () => {
     const taskWriter = { write: async () => ({ ok: false, unavailable: new Error('away') }) as const }
     const { ask, lines } = api({}, { taskWriter })
     const cookie = await cookieFor(ask)
@@ -128,7 +128,7 @@ describe('a session that was signed out', () => {
     expect(lines.join()).toMatch(/"what":"session","outcome":"unavailable"/)
   })
 
-  test('is known from its record until it has expired by a clock that is an hour behind', () => {
+  test('stays recorded until it has expired on a clock that is an hour behind', () => {
     const ended = createEndedSessions()
     const { key, value } = endRecord({ id: 'abc', until: 1_000 })
     expect(ended.apply(String(key), Buffer.from(value ?? ''))).toBe(true)
@@ -148,7 +148,7 @@ describe('a session that was signed out', () => {
 describe('by https', () => {
   const proxied = { from: '10.0.0.7', headers: { 'x-forwarded-proto': 'https' } }
 
-  test('the cookie is for this host alone, and one that another host can set is none', async () => {
+  test('the cookie is for this host only, and one that another host can set is ignored', async () => {
     const { ask } = api({}, { trustProxy: ['10.0.0.0/8'] })
     const cookie = cookieOf(await ask({ ...signIn(ADMIN), ...proxied }))
     expect(cookie).toMatch(/^__Host-sluice_session=/)
@@ -183,31 +183,31 @@ describe('a session', () => {
   }
   const { issue, whoOf, read } = sessions()
 
-  test('is good for twelve hours', () => {
+  test('is valid for twelve hours', () => {
     const session = issue('view', now)
     expect(whoOf(session, now + SESSION_S * 1000 - 1_000)).toBe('view')
     expect(whoOf(session, now + SESSION_S * 1000)).toBeUndefined()
   })
 
-  test('is known to every instance, and to one that is started later', () => {
+  test('is valid at every instance, and at one that starts later', () => {
     expect(sessions().whoOf(issue('admin', now), now)).toBe('admin')
   })
 
-  test('is over when its token has changed; that of the other token goes on', () => {
+  test('ends when its token changes; sessions of the other token continue', () => {
     const changed = sessions(keys, { ...tokens, admin: 'another-admin-token' })
     expect(changed.whoOf(issue('admin', now), now)).toBeUndefined()
     expect(changed.whoOf(issue('view', now), now)).toBe('view')
     expect(sessions(keys, { admin: ADMIN }).whoOf(issue('view', now), now)).toBeUndefined()
   })
 
-  test('outlives the rotation of CONFIG_KEY for as long as the old key is among the others', () => {
+  test('survives a rotation of CONFIG_KEY while the old key is still listed', () => {
     const [old = Buffer.alloc(0)] = keys
     const other = Buffer.alloc(32, 9)
     expect(sessions([other, old]).whoOf(issue('admin', now), now)).toBe('admin')
     expect(sessions([other]).whoOf(issue('admin', now), now)).toBeUndefined()
   })
 
-  test('cannot be changed by a character, nor made of another', () => {
+  test('cannot be changed by a character, nor derived from another', () => {
     const session = issue('view', now)
     const [, until = '', id = '', signature = ''] = session.split('.')
     const made = [
@@ -228,7 +228,7 @@ describe('a session', () => {
     }
   })
 
-  test('has an id of its own, and is over when that is ended', () => {
+  test('has a unique id, and is over when that is ended', () => {
     const [one, other] = [issue('admin', now), issue('admin', now)]
     ended.add(read(one, now)?.session.id ?? '')
     expect([whoOf(one, now), whoOf(other, now)]).toEqual([undefined, 'admin'])

@@ -8,7 +8,7 @@ import {
 } from '../../../../control/api/auth/tokens.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 
-/** Whose a header's token is. */
+/** The role of the token in a header. */
 function headerOf(tokens: Tokens): (header: string | undefined) => string | undefined {
   const authenticate = authenticator(tokens)
   return (header) => {
@@ -24,7 +24,7 @@ test('the control token is the admin, the view token a reader', () => {
   expect(both('Bearer view-token')).toBe('view')
 })
 
-test('the scheme is read in any capitals', () => {
+test('the scheme is case-insensitive', () => {
   expect(both('bearer view-token')).toBe('view')
 })
 
@@ -41,7 +41,7 @@ test.each([
   expect(both(header)).toBeUndefined()
 })
 
-test('without a view token nobody only reads, also not with an empty one', () => {
+test('without a view token there is no read-only role, not even for an empty token', () => {
   const adminOnly = headerOf({ admin: 'admin-token-123456' })
   expect(adminOnly('Bearer view-token')).toBeUndefined()
   expect(headerOf({ admin: '', view: '' })('Bearer ')).toBeUndefined()
@@ -57,7 +57,7 @@ const signIn = (token: string, from?: string) => ({
 })
 
 describe('after ten wrong tokens from one address', () => {
-  test('wrong ones are told to wait, whichever way they come, also where a right one came from before', async () => {
+  test('wrong ones get 429, however they are sent, even from an address that sent a valid one before', async () => {
     const { ask } = api()
     expect((await ask(signIn(ADMIN))).status).toBe(204)
     for (let guess = 0; guess < 5; guess++) {
@@ -82,13 +82,13 @@ describe('after ten wrong tokens from one address', () => {
     }
   })
 
-  test('a request without a token is told to send one', async () => {
+  test('a request without a token is asked for one', async () => {
     const { ask } = api()
     for (let guess = 0; guess < 11; guess++) await ask(signIn('wrong'))
     expect((await ask({ url: '/api/sources', token: '' })).status).toBe(401)
   })
 
-  test('the address is the one that a trusted proxy says', async () => {
+  test('the address is the one that a trusted proxy reports', async () => {
     const { ask } = api({}, { trustProxy: ['10.0.0.0/8'] })
     const through = (client: string) =>
       ask({ ...signIn('wrong', '10.0.0.7'), headers: { 'x-forwarded-for': client } })
@@ -98,7 +98,7 @@ describe('after ten wrong tokens from one address', () => {
   })
 })
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only on request. */
 function judging() {
   let now = 0
   const checkToken = createTokenCheck(
@@ -106,7 +106,7 @@ function judging() {
     createWrongTokenLimit(() => now),
     { onWrong: () => {} },
   )
-  /** Seconds that a wrong token from there is told to wait. */
+  /** Retry-After, in seconds, for a wrong token from this address. */
   const wrong = (ip = '203.0.113.7') => {
     const result = checkToken('wrong', ip)
     return typeof result === 'object' ? result.headers?.['retry-after'] : result
@@ -120,7 +120,7 @@ function judging() {
   return { wrong, tenWrong, pass }
 }
 
-test('one more wrong token is as before every six seconds, ten after a minute', () => {
+test('the limit allows one more wrong token every six seconds, and ten after a minute', () => {
   const { wrong, tenWrong, pass } = judging()
   tenWrong()
   expect(wrong()).toBe('6')
