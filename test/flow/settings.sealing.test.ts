@@ -56,9 +56,13 @@ async function during<T>(
 }
 
 const resealed = (control: Control, count: number) =>
-  until(() => control.lines.some((line) => line.includes(`"settings":${count},`) && line.includes('sealed again')), {
-    message: () => `${count} settings are sealed again:\n${control.lines.join('\n')}`,
-  })
+  until(
+    () =>
+      control.lines.some((line) => line.includes(`"settings":${count},`) && line.includes('sealed again')),
+    {
+      message: () => `${count} settings are sealed again:\n${control.lines.join('\n')}`,
+    },
+  )
 const secretOf = async (control: Control) => (await control.ask('GET', '/api/sources/shop')).json.writeKey
 const texts = async () => [...(await rawTopic(connection)).values()]
 
