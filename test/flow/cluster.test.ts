@@ -42,7 +42,7 @@ async function saidOf(brokers: string): Promise<string[]> {
 
 test('three brokers with a REPLICATION of 1 cause one warning at the start; one broker causes none', async () => {
   expect(await saidOf(cluster.brokers)).toEqual([
-    'REPLICATION is 1 on a cluster of 3 brokers: the only copy of what a new topic holds goes with its broker',
+    'REPLICATION is 1 on a cluster of 3 brokers: a new topic loses its records with its broker',
   ])
   expect(await saidOf(inject('kafkaBrokers'))).toEqual([])
 })

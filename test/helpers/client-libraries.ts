@@ -59,7 +59,7 @@ async function produced(program: string, first: readonly string[], calls: Calls)
   const args = [...first, endpoint, writeKey, String(count), String(maxQueue)]
   const running = run(program, secondHalf ? [...args, 'gated'] : args, { cwd: folder, timeout: 600_000 })
   const { stdin, stderr } = running.child
-  if (stderr) createInterface(stderr).on('line', (line) => line.includes('tried again') && onAgain())
+  if (stderr) createInterface(stderr).on('line', (line) => line.includes('retrying') && onAgain())
   await secondHalf
   stdin?.end('go on\n')
   const { stdout } = await running

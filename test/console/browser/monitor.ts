@@ -47,7 +47,7 @@ export function monitor(on: () => Stage): void {
     await page.getByText('The call itself excludes this destination').first().waitFor()
     await move(page, '/deliveries?messageId=nobody-1')
     await page.getByText('Rejected', { exact: true }).waitFor()
-    await page.getByText('userId or anonymousId is needed').waitFor()
+    await page.getByText('A call needs userId or anonymousId').waitFor()
     // an empty page with a next cursor: the search continues automatically
     const empty = { items: [], next: '1.0.0', searchedSince: '2026-01-02T03:04:05.000Z' }
     await page.route(/api.events.*nothing-1/, (route) => route.fulfill({ json: empty }), { times: 1 })

@@ -159,7 +159,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Signature')
     await page.getByRole('button', { name: 'Next: secret' }).click()
     await page.getByRole('button', { name: 'Save without a secret' }).click()
-    await page.getByText('this header is set by Sluice itself').waitFor()
+    await page.getByText('this header is set by Sluice').waitFor()
     await expectAccessible(page)
     await shoot(page, 'set-up-faults')
   })
@@ -184,7 +184,7 @@ export function setUp(on: () => Stage): void {
       body: JSON.stringify({ writeKey, event: 'Of nobody' }),
     })
     await page.getByText('Rejected', { exact: true }).last().waitFor()
-    await page.getByRole('button', { name: /userId or anonymousId is needed/ }).click()
+    await page.getByRole('button', { name: /A call needs userId or anonymousId/ }).click()
     await page.getByText('Of nobody').waitFor()
     await shoot(page, 'source-live')
   })
