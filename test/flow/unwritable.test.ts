@@ -48,13 +48,16 @@ type Admin = ReturnType<System['connection']['kafka']['admin']>
 
 const remove = (sluice: System, topic: string) =>
   admin(sluice, (open) => open.deleteTopics({ topics: [sluice.connection.named(topic)] }))
-const make = (sluice: System, topic: string) =>
-  admin(sluice, (open) =>
-    open.createTopics({
-      topics: [{ topic: sluice.connection.named(topic), numPartitions: partitions }],
-      waitForLeaders: true,
-    }),
-  )
+const make = (sluice: System, name: string) =>
+  admin(sluice, async (open) => {
+    const topic = sluice.connection.named(name)
+    await open.createTopics({ topics: [{ topic, numPartitions: partitions }], waitForLeaders: false })
+    // a broker that has not heard of the topic yet makes kafkajs fail instead of wait
+    await until(async () => {
+      const { topics } = await open.fetchTopicMetadata({ topics: [topic] }).catch(() => ({ topics: [] }))
+      return topics[0]?.partitions.every(({ leader }) => leader >= 0) ?? false
+    })
+  })
 
 const saysOf = (sluice: System, said: string) =>
   sluice.logged('deliverer').filter(({ level, msg }) => level !== 'debug' && msg.includes(said))
