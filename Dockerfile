@@ -8,6 +8,9 @@ RUN npm ci --ignore-scripts
 # only the console's sources, so that this stage is rebuilt only when they change
 COPY tsconfig.json ./
 COPY cli/api/sse.ts cli/api/
+COPY control/settings/sample-calls.ts control/settings/
+COPY delivery/url-hash.ts delivery/
+COPY examples/verify examples/verify
 COPY console console
 RUN npm run console
 

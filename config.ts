@@ -149,8 +149,8 @@ const environment = z.object({
   /** The first key encrypts secrets and signs records of the config topic; all decrypt and verify. */
   CONFIG_KEY: keys,
   /**
-   * Use `accept` only during an upgrade from a version that did not sign settings: anyone who can write to the topic can
-   * make such records.
+   * Use `accept` only during an upgrade from a version that did not sign settings: anyone who can write to the topic
+   * can make such records.
    */
   UNSIGNED_SETTINGS: z.enum(['accept', 'refuse'], 'accept or refuse').default('refuse'),
   /** Load balancers whose `X-Forwarded-For` has the client's address. */

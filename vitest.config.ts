@@ -8,7 +8,8 @@ const real = [
   'test/console/browser/*.test.ts',
 ]
 
-// one more than the smallest machine has cores: much of the time is waiting. The same for both projects, so that they run side by side
+// One more than the smallest machine has cores, because tests wait much of the time. The same for both projects, so
+// that they run side by side.
 const maxWorkers = 3
 
 export default defineConfig({
@@ -16,17 +17,17 @@ export default defineConfig({
     reporters: ['default', './test/setup/count.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
-      // of both, what they import is loaded once a worker: half of the time of the pure ones would be that
+      // without isolation, each worker loads the imports once: otherwise they would take half of the time of pure tests
       {
         test: {
           name: 'pure',
           include: ['test/**/*.test.ts'],
           exclude: real,
           isolate: false,
-          // both projects at once on two cores: what takes 2 s alone took 9
+          // with both projects at once on two cores, a test that takes 2 s alone took 9 s
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // as long as `until`: a second is over soon on a machine that is busy
+          // as long as `until`: on a busy machine, a second is too short
           expect: { poll: { timeout: 30_000 } },
           maxWorkers,
         },
@@ -35,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'real',
           include: real,
-          // it makes README's pictures, and shows nothing (`npm run pictures`)
+          // it makes the pictures of the README (`npm run pictures`) and tests nothing
           exclude: process.env.PICTURES ? [] : ['test/console/browser/pictures.test.ts'],
           globalSetup: ['test/setup/kafka.ts'],
           setupFiles: ['test/setup/no-leaks.ts'],

@@ -20,6 +20,12 @@ export const benches: Readonly<Record<string, Bench>> = {
     sizes: ['rounds'],
     load: () => import('./clients/bench.ts'),
   },
+  compression: {
+    what: 'cost and savings of compressing the events that ingest sends to Kafka',
+    minutes: 1,
+    sizes: ['rounds'],
+    load: () => import('./ingest/compression.ts'),
+  },
   'control-audiences': {
     what: 'an upload of a million members: first, unchanged, and slightly changed',
     minutes: 2,

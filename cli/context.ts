@@ -1,8 +1,9 @@
 import { styleText } from 'node:util'
+import { CodedError } from '../process/coded-error.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** 0 done, 1 failed, 2 (only `diff`) something differs. */
+/** 0 done, 1 failed, 2 something differs (`diff`) or is wrong (`status`). */
 export type ExitCode = 0 | 1 | 2
 
 /** What commands use of the outside world, besides files and HTTP. */
@@ -22,6 +23,8 @@ export type Output = {
   line(text: string): void
   /** Unchanged if the output is not a terminal. */
   styled(style: Style, text: string): string
+  /** The width of the terminal; undefined if the output is not one. */
+  columns: number | undefined
   /** Aborted when the reader has gone (`sluice dead | head -1`): all further lines are dropped. */
   closed: AbortSignal
 }
@@ -38,6 +41,7 @@ export function outputTo(stream: NodeJS.WriteStream): Output {
     },
     // respects isTTY and NO_COLOR
     styled: (style, text) => styleText(style, text, { stream }),
+    columns: stream.isTTY ? stream.columns : undefined,
     closed: closing.signal,
   }
 }
@@ -55,12 +59,6 @@ export type CliErrorCode =
   | 'changed_meanwhile'
 
 /** A fault that the user can fix: printed on stderr without a stack; the exit code is 1. */
-export class CliError extends Error {
+export class CliError extends CodedError<CliErrorCode> {
   override name = 'CliError'
-  readonly code: CliErrorCode
-
-  constructor(code: CliErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
 }

@@ -32,17 +32,18 @@ const shapes = {
     code: text,
     durationMs: z.number(),
   }),
+  skipped: z.looseObject({ count: z.number(), reason: z.string() }),
 }
 
 /** An event of a stream on one line; an event of an unknown form is shown unparsed. */
 export function eventLine({ event, data }: ServerEvent): string {
-  const value = parsed(data)
-  const words =
-    event === 'call' ? call(value) : event === 'rejected' ? rejected(value) : attempt(event, value)
+  const words = Object.hasOwn(WORDS, event) ? WORDS[event]?.(parsed(data)) : undefined
   return (words ?? [event, data]).map(plain).join('  ')
 }
 
 type Words = unknown[] | undefined
+
+const WORDS: Readonly<Record<string, (value: unknown) => Words>> = { call, rejected, attempt, skipped }
 
 /** Present only in the stream of all sources. */
 const sourceOf = ({ sourceId }: { sourceId?: string | null | undefined }) => (sourceId ? [sourceId] : [])
@@ -67,11 +68,21 @@ function rejected(value: unknown): Words {
   return read && [read.receivedAt, 'rejected', ...sourceOf(read), read.code, read.message, read.raw]
 }
 
-function attempt(event: string, value: unknown): Words {
-  const read = event === 'attempt' ? shapes.attempt.safeParse(value).data : undefined
+function attempt(value: unknown): Words {
+  const read = shapes.attempt.safeParse(value).data
   if (!read) return undefined
   const { startedAt, destinationId, attempt: number, outcome, code, status, durationMs, messageId } = read
   return [startedAt, 'attempt', destinationId, number, outcome, code ?? status, `${durationMs} ms`, messageId]
+}
+
+function skipped(value: unknown): Words {
+  const read = shapes.skipped.safeParse(value).data
+  return read && ['skipped', read.count, WHY_SKIPPED[read.reason] ?? read.reason]
+}
+
+const WHY_SKIPPED: Readonly<Record<string, string>> = {
+  rate: 'more than 100 a second',
+  slow: 'this reader is too slow',
 }
 
 function parsed(data: string): unknown {

@@ -1,17 +1,25 @@
-import { Command, CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { addApply, addDiff } from './commands/apply.ts'
 import { addAttempts } from './commands/attempts.ts'
 import { addHelp, type Cli } from './commands/command.ts'
 import { addDead } from './commands/dead.ts'
 import { addDeleteUser } from './commands/delete-user.ts'
+import { addDeletions } from './commands/deletions.ts'
+import { addDeliveries } from './commands/deliveries.ts'
+import { addEnv } from './commands/env.ts'
+import { addEvents } from './commands/events.ts'
 import { addExport, addKeys, addSchema } from './commands/export.ts'
 import { addHealth } from './commands/health.ts'
 import { addLag } from './commands/lag.ts'
+import { addReplaceWriteKey } from './commands/replace-write-key.ts'
 import { addReplay } from './commands/replay.ts'
 import { addSend } from './commands/send.ts'
+import { addStatus } from './commands/status.ts'
 import { addTail } from './commands/tail.ts'
 import { addTest } from './commands/test.ts'
+import { addUpload } from './commands/upload.ts'
 import { CliError, type Context, type ExitCode } from './context.ts'
+import { FITTED_HELP, FittedCommand, widthOf } from './help.ts'
 
 /** Runs one command. Throws only unexpected errors. @param args without node and the program's file */
 export async function run(args: readonly string[], context: Context): Promise<ExitCode> {
@@ -40,12 +48,19 @@ const COMMANDS = [
   addSend,
   addTail,
   addTest,
+  addEvents,
+  addStatus,
   addHealth,
+  addDeliveries,
   addAttempts,
   addDead,
   addReplay,
   addLag,
   addDeleteUser,
+  addDeletions,
+  addReplaceWriteKey,
+  addUpload,
+  addEnv,
   addHelp,
 ]
 
@@ -55,9 +70,9 @@ npm start of this checkout if it is running (data folder: SLUICE_DATA, default .
 sends that token to another address.
 
 Exit codes:
-  0  done; diff: nothing differs
+  0  done; diff: nothing differs; status: nothing is wrong
   1  failed: refused, unreachable, or a mistake in the files or on the command line; test: a delivery failed
-  2  diff only: something differs
+  2  diff: something differs; status: something is wrong
 
 Examples:
   $ sluice diff settings/               # show what would change, field by field
@@ -67,15 +82,17 @@ Examples:
 
 /** @param setExitCode gets the exit code of the command that was run */
 export function createProgram(context: Context, setExitCode: (code: ExitCode) => void): Command {
-  const program = new Command('sluice')
+  const program = new FittedCommand('sluice')
     .description('The command line of Sluice: settings as files, and tools for operators.')
     .option('--url <url>', 'address of control, for example https://sluice.example:8081 (SLUICE_URL)')
     .option('--token-file <file>', 'file that contains the token (instead of CONTROL_TOKEN)')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, ...FITTED_HELP })
     .addHelpText('after', AFTER)
     .configureOutput({
       writeOut: (text) => context.out.line(text.trimEnd()),
       writeErr: (text) => context.err.line(text.trimEnd()),
+      getOutHelpWidth: () => widthOf(context.out),
+      getErrHelpWidth: () => widthOf(context.err),
     })
     .exitOverride()
   const cli: Cli = { program, context, setExitCode }

@@ -1,34 +1,38 @@
 import { readFile } from 'node:fs/promises'
 import { dataFolder } from '../local/data-folder.ts'
-import { findRunning } from '../local/running.ts'
+import { findRunning, type Running } from '../local/running.ts'
 import { CliError, type Env } from './context.ts'
 
 /** How to reach a running system; URLs without a trailing slash. */
 export type Target = {
   control: string
   token: string
-  /** Undefined: control cannot tell where ingest is. */
+  /** Control cannot tell where these are: undefined unless they are set, or it is the local system. */
   ingest: string | undefined
+  brokers: string | undefined
+  registry: string | undefined
 }
 
 export type Known = {
   url: string | undefined
   ingestUrl: string | undefined
+  brokers: string | undefined
+  registry: string | undefined
   token: string | undefined
   /** The running `npm start` of this checkout. */
-  local: { control: string; ingest: string; token: string } | undefined
+  local: Running | undefined
 }
 
 /** @throws CliError no_address, no_token */
-export function chooseTarget({ url, ingestUrl, token, local }: Known): Target {
+export function chooseTarget({ url, ingestUrl, brokers, registry, token, local }: Known): Target {
   if (url === undefined && local)
-    return { control: local.control, token: token ?? local.token, ingest: trimmed(ingestUrl) ?? local.ingest }
+    return { ...local, token: token ?? local.token, ingest: trimmed(ingestUrl) ?? local.ingest }
   if (url === undefined) throw new CliError('no_address', NO_ADDRESS)
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new CliError('no_address', `"${url}" is not an address: it must begin with http:// or https://`)
   // the token of the local system must not be sent elsewhere
   if (token === undefined) throw new CliError('no_token', `No token for ${url}: ${GIVE_TOKEN}`)
-  return { control: trimmed(url) ?? url, token, ingest: trimmed(ingestUrl) }
+  return { control: trimmed(url) ?? url, token, ingest: trimmed(ingestUrl), brokers, registry }
 }
 
 const GIVE_TOKEN = 'set CONTROL_TOKEN, or pass a file that contains it with --token-file'
@@ -37,7 +41,10 @@ For another system, set SLUICE_URL or --url to the address of control, and ${GIV
 
 const trimmed = (url: string | undefined) => url?.replace(/\/+$/, '')
 
-/** The system named by the command line, the environment or a running `npm start`. An empty variable counts as unset. @throws CliError */
+/**
+ * The system named by the command line, the environment or a running `npm start`. An empty variable counts as unset.
+ * @throws CliError
+ */
 export async function findTarget(
   options: { url?: string; tokenFile?: string; ingestUrl?: string },
   env: Env,
@@ -46,6 +53,8 @@ export async function findTarget(
   return chooseTarget({
     url,
     ingestUrl: options.ingestUrl ?? (env.SLUICE_INGEST_URL || undefined),
+    brokers: env.KAFKA_BROKERS || undefined,
+    registry: env.SCHEMA_REGISTRY_URL || undefined,
     token: options.tokenFile ? await tokenIn(options.tokenFile) : env.CONTROL_TOKEN || undefined,
     local: url === undefined ? await findRunning(dataFolder(env)) : undefined,
   })

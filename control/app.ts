@@ -1,16 +1,18 @@
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
 import { answerOps, type Probe } from '../http/probes.ts'
-import { isAmbiguous } from '../http/requests.ts'
+import { dropForwardedPorts, isAmbiguous } from '../http/requests.ts'
+import type { Producer } from '../kafka/produce/produce.ts'
 import { audiences, traits } from '../settings/resources/audiences-and-traits.ts'
 import { destinations } from '../settings/resources/destinations.ts'
 import { sources } from '../settings/resources/sources.ts'
 import { suppressions } from '../settings/resources/suppressions.ts'
 import { type ActivityParts, activityRoutes } from './activity/activity.ts'
+import { withAuditTopic } from './api/audit.ts'
 import { guard } from './api/auth/guard.ts'
 import { sessionRoutes } from './api/auth/session-routes.ts'
 import { createSessions, type EndedSessions } from './api/auth/sessions.ts'
-import { createTokenCheck, logWrongTokens, type Tokens, type WrongTokenLimit } from './api/auth/tokens.ts'
+import { createTokenCheck, logWrongTokens, type TokenLimits, type Tokens } from './api/auth/tokens.ts'
 import { type ConsoleParts, consoleRoutes } from './api/console.ts'
 import { acceptOnlyJson, createErrorHandler, notFound, respondToBrokenRequest } from './api/errors.ts'
 import type { RoutedOperation } from './api/openapi/document.ts'
@@ -18,12 +20,12 @@ import { collectOperations, docsRoutes, openapiRoute } from './api/openapi/route
 import { send } from './api/operation.ts'
 import { problem } from './api/response.ts'
 import { limitServer, SERVER_LIMITS, type ServerLimits, serverOptions } from './api/server-limits.ts'
-import { type WarningParts, warningRoutes } from './api/warnings.ts'
 import { type RouteParts, resourceRoutes } from './settings/routes.ts'
 import { type TestSendParts, testSendRoute } from './settings/test-send.ts'
 import { type ComputationRouteParts, computationRoutes } from './tasks/audiences/routes.ts'
 import { storedUsersRemover } from './tasks/audiences/sync.ts'
 import { type DeletionRouteParts, deletionRoutes } from './tasks/deletions/routes.ts'
+import { type UserRouteParts, userRoutes } from './tasks/deletions/users.ts'
 import { type ReplayRouteParts, replayRoutes } from './tasks/replays/routes.ts'
 
 export type AppParts = RouteParts &
@@ -31,11 +33,12 @@ export type AppParts = RouteParts &
   ComputationRouteParts &
   ReplayRouteParts &
   DeletionRouteParts &
+  UserRouteParts &
   TestSendParts &
-  WarningParts &
   ConsoleParts & {
+    auditProducer: Pick<Producer, 'produce'>
     tokens: Tokens
-    wrongTokenLimit: WrongTokenLimit
+    tokenLimits: TokenLimits
     endedSessions: Pick<EndedSessions, 'has'>
     /** CIDRs of proxies whose headers name the client's address and protocol. */
     trustProxy: readonly string[]
@@ -51,7 +54,8 @@ const ambiguous = problem({
 
 const BODY_LIMIT = 1024 * 1024
 
-export function createApp(parts: AppParts): FastifyInstance {
+export function createApp(given: AppParts): FastifyInstance {
+  const parts = { ...given, log: withAuditTopic(given.log, given.auditProducer) }
   const handleError = createErrorHandler(parts.log)
   const limits = parts.limits ?? SERVER_LIMITS
   const app = fastify({
@@ -64,6 +68,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     clientErrorHandler: respondToBrokenRequest,
   })
   limitServer(app, limits, parts.trustProxy)
+  app.addHook('onRequest', async ({ raw }) => dropForwardedPorts(raw))
   rejectAmbiguous(app)
   const operations = collectOperations(app)
   app.setErrorHandler(handleError)
@@ -83,7 +88,7 @@ export function createApp(parts: AppParts): FastifyInstance {
 
 function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly RoutedOperation[]): void {
   const sessions = createSessions(parts.keys.sessions ?? [], parts.tokens, parts.endedSessions.has)
-  const checkToken = createTokenCheck(parts.tokens, parts.wrongTokenLimit, {
+  const checkToken = createTokenCheck(parts.tokens, parts.tokenLimits, {
     onWrong: logWrongTokens(parts.log),
   })
   guard(api, { ...parts, checkToken, sessions })
@@ -97,9 +102,9 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
   computationRoutes(api, parts)
   testSendRoute(api, parts)
   deletionRoutes(api, parts)
+  userRoutes(api, parts)
   replayRoutes(api, parts)
   activityRoutes(api, parts)
-  warningRoutes(api, parts)
   sessionRoutes(api, { ...parts, checkToken, sessions })
   openapiRoute(api, operations)
 }

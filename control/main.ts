@@ -2,18 +2,24 @@ import { createPoster } from '../delivery/post.ts'
 import { createEgress, trustedRoots } from '../egress/egress.ts'
 import { serveOps } from '../http/probes.ts'
 import { watchStorage } from '../kafka/admin/storage.ts'
+import { CLOSE_MS } from '../kafka/client.ts'
 import { watchRooms } from '../kafka/metrics.ts'
+import { createProducer } from '../kafka/produce/produce.ts'
 import { createFencedWriter } from '../kafka/produce/transactions.ts'
 import { type Context, probeUntilClosed, run } from '../lifecycle.ts'
 import { prepareKafka } from '../schemas/prepare-kafka.ts'
+import { DEAD, EVENTS } from '../schemas/topics.ts'
 import { followSettings, watchUnreadable } from '../settings/follow.ts'
 import { KINDS } from '../settings/settings.ts'
 import { openActivity } from './activity/activity.ts'
-import { openLag, watchRetention } from './activity/lag/metrics.ts'
-import { createWrongTokenLimit } from './api/auth/tokens.ts'
+import { openLag, type Retention, watchRetention } from './activity/lag/metrics.ts'
+import { createTokenLimits } from './api/auth/tokens.ts'
+import type { ConsoleLimits } from './api/console.ts'
 import { createApp } from './app.ts'
 import { resealSettings } from './settings/write.ts'
 import { openBackground } from './tasks/background.ts'
+
+const MAX_AUDIT_BYTES = 8 * 1024 * 1024
 
 await run('control', async (context) => {
   const { config, log, connection, onAway, closing } = context
@@ -26,17 +32,22 @@ await run('control', async (context) => {
   const { settings, writer } = await openSettings(context)
   const storage = closing.adopt(watchStorage({ connection, limits: config.storage }), close)
   watchRooms(storage)
-  const [{ start, ...background }, activity] = await Promise.all([
+  const [{ start, ...background }, activity, auditProducer] = await Promise.all([
     openBackground({ ...context, settings, writer }),
     openActivity({ ...context, settings }),
+    // its own, so that no task waits for topic audit
+    createProducer(connection, { maxQueuedBytes: MAX_AUDIT_BYTES }),
   ])
+  closing.adopt(auditProducer, (open) => open.close(CLOSE_MS))
   const lag = openLag({ ...context, tasks: background.tasks })
-  watchRetention({ ...context, lag })
+  const retention = watchRetention({ ...context, lag })
   ready = () =>
     settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet'
   const { endedSessions } = background.tasks
-  const known = { settings, writer, storage, lag, probe, log, endedSessions, ...background, ...activity }
-  const app = createApp({ ...known, ...configured(context, ca) })
+  const opened = { ...background, ...activity, auditProducer }
+  const known = { settings, writer, storage, lag, probe, log, endedSessions, ...opened }
+  const consoleLimits = () => limitsOf(context.config, retention)
+  const app = createApp({ ...known, consoleLimits, ...configured(context, ca) })
   closing.adopt(app, close)
   const url = await app.listen({ host, port })
   log.info({ url }, 'control starting')
@@ -60,8 +71,19 @@ function configured({ config, closing, log }: Context, ca: ReturnType<typeof tru
   const { configKeys: keys, tokens, trustProxy, ingest, delivery } = config
   const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
   const openPoster = () => createPoster({ limitMs: delivery.responseTimeoutMs, egress, ca })
-  const wrongTokenLimit = createWrongTokenLimit(() => performance.now())
-  return { keys, tokens, trustProxy, ingest, ladder: delivery, egress, openPoster, wrongTokenLimit }
+  const tokenLimits = createTokenLimits(() => performance.now())
+  return { keys, tokens, trustProxy, ingest, ladder: delivery, egress, openPoster, tokenLimits }
+}
+
+/** What the console says about this system, instead of defaults. */
+function limitsOf({ delivery }: Context['config'], retention: Retention): ConsoleLimits {
+  return {
+    responseTimeoutMs: delivery.responseTimeoutMs,
+    retryWindowMs: delivery.windowMs,
+    retryDelays: delivery.ladder.map(({ name }) => name),
+    eventsKeptMs: retention.of(EVENTS) ?? null,
+    deadKeptMs: retention.of(DEAD) ?? null,
+  }
 }
 
 function close(open: { close(): Promise<void> }): Promise<void> {

@@ -1,5 +1,6 @@
 import type { AttemptResult } from '../delivery/ladder.ts'
 import { recorded } from '../delivery/outcome.ts'
+import { urlHash } from '../delivery/url-hash.ts'
 import { createBatcher } from '../kafka/produce/batcher.ts'
 import type { Losses } from '../kafka/produce/dropped.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
@@ -8,8 +9,11 @@ import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
 
+/** `settles`: it is the first 2xx of its delivery. */
+export type LoggedResult = AttemptResult & { settles: boolean }
+
 export type AttemptLog = {
-  add(delivery: Delivery, result: AttemptResult): void
+  add(delivery: Delivery, result: LoggedResult): void
   /** Writes what waits. Call it before the producer is closed. */
   flush(): void
 }
@@ -21,8 +25,8 @@ export const MAX_ATTEMPTS_BYTES = 2 * MAX_QUEUED_BYTES
 const BATCH = { maxItems: 500, lingerMs: 100 }
 
 /**
- * Topic `attempts`: one record for each POST (docs/reference/codes.md, "Outcomes of a POST"). Nothing depends on them, so
- * they are dropped and counted when Kafka takes no writes.
+ * Topic `attempts`: one record for each POST (docs/reference/codes.md, "Outcomes of a POST"). Nothing depends on them,
+ * so they are dropped and counted when Kafka takes no writes.
  * @param producer only for this topic, which may block it.
  */
 export function createAttemptLog({
@@ -48,7 +52,7 @@ export function createAttemptLog({
 
   return {
     flush: batcher.flush,
-    add: (delivery, { urlIndex, startedAt, durationMs, outcome, response }) =>
+    add: (delivery, { urlIndex, url, startedAt, durationMs, outcome, response, settles }) =>
       write({
         ...idsOf(delivery),
         urlIndex,
@@ -56,6 +60,8 @@ export function createAttemptLog({
         durationMs,
         ...recorded(outcome),
         response,
+        urlHash: urlHash(url),
+        settles,
       }),
   }
 }
@@ -76,13 +82,16 @@ export const cancelled = (
     status: null,
     code,
     response: null,
+    urlHash: null,
+    settles: false,
   }),
 })
 
-const idsOf = ({ deliveryId, messageId, sourceId, destinationId, attempt }: Delivery) => ({
+const idsOf = ({ deliveryId, messageId, sourceId, destinationId, attempt, acceptedAt }: Delivery) => ({
   deliveryId,
   messageId,
   sourceId,
   destinationId,
   attempt: attempt + 1,
+  acceptedAt,
 })

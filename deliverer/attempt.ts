@@ -10,6 +10,7 @@ import type { Taken } from '../kafka/consume/record.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 import type { Trace } from '../trace/trace.ts'
+import type { LoggedResult } from './attempt-log.ts'
 import type { Lane } from './lane/lane.ts'
 import type { Job, Refusal, SlotLease } from './lane/state.ts'
 
@@ -29,21 +30,22 @@ export type AttemptParts = {
   /** Settings are read when the POST begins, not when it is queued. */
   destination: (id: string) => Destination | undefined
   /** Called once for each POST and each deferred webhook, possibly after the attempt is over. */
-  onAttempt: (delivery: Delivery, result: AttemptResult) => void
+  onAttempt: (delivery: Delivery, result: LoggedResult) => void
+}
+
+export type AttemptTask = {
+  record: Taken<Delivery>
+  targets: readonly Target[]
+  done: (attempted: Attempted) => void
 }
 
 /**
  * POSTs a delivery to each target, all at once as far as the lane allows. Calls `done` once: when no POST is left, or
  * when one has delivered and none waits to begin.
  */
-export function attempt(
-  record: Taken<Delivery>,
-  targets: readonly Target[],
-  parts: AttemptParts,
-  done: (attempted: Attempted) => void,
-): void {
-  const delivery = new DeliveryAttempt(record, targets.length, parts, done)
-  for (const target of targets) {
+export function attempt(task: AttemptTask, parts: AttemptParts): void {
+  const delivery = new DeliveryAttempt(task, parts)
+  for (const target of task.targets) {
     const webhookAttempt = new WebhookAttempt(delivery, target)
     const refusal = parts.lane.offer(target, webhookAttempt)
     if (refusal) webhookAttempt.defer(refusal)
@@ -65,17 +67,12 @@ class DeliveryAttempt {
   #isDelivered = false
   #isOver = false
 
-  constructor(
-    record: Taken<Delivery>,
-    targets: number,
-    parts: AttemptParts,
-    done: (attempted: Attempted) => void,
-  ) {
+  constructor({ record, targets, done }: AttemptTask, parts: AttemptParts) {
     this.record = record
     this.parts = parts
     this.#done = done
-    this.#unfinished = targets
-    this.#waiting = targets
+    this.#unfinished = targets.length
+    this.#waiting = targets.length
   }
 
   isOver(): boolean {
@@ -103,10 +100,14 @@ class DeliveryAttempt {
     this.#finishOne()
   }
 
-  ended(result: AttemptResult): void {
+  /** @returns whether it is the first 2xx of the delivery. */
+  ended(result: AttemptResult): boolean {
+    const isDelivered = result.outcome.outcome === 'delivered'
+    const isFirst = isDelivered && !this.#isDelivered && !this.record.value.delivered
     if (!this.#isOver) this.#results.push(result)
-    if (result.outcome.outcome === 'delivered') this.#isDelivered = true
+    if (isDelivered) this.#isDelivered = true
     this.#finishOne()
+    return isFirst
   }
 
   #finishOne(): void {
@@ -149,6 +150,7 @@ class WebhookAttempt implements Job, Listener {
   #startedAt = 0
   #endSpan: ReturnType<Trace['post']> | undefined
   #result: AttemptResult | undefined
+  #settles = false
 
   constructor(delivery: DeliveryAttempt, target: Target) {
     this.bytes = delivery.record.value.body.length
@@ -169,7 +171,7 @@ class WebhookAttempt implements Job, Listener {
     const { record, parts } = this.#delivery
     const outcome: Outcome = { outcome: 'deferred', code }
     const result = { urlIndex, url, startedAt: Date.now(), durationMs: 0, outcome, response: null }
-    parts.onAttempt(record.value, result)
+    parts.onAttempt(record.value, { ...result, settles: false })
     this.#delivery.deferred(result, waitMs)
   }
 
@@ -223,7 +225,7 @@ class WebhookAttempt implements Job, Listener {
     this.#result = result
     const ended = endedOf(outcome)
     if (ended) this.#lease?.ended(ended, sent || isCertificateRefusal(outcome))
-    this.#delivery.ended(result)
+    this.#settles = this.#delivery.ended(result)
   }
 
   onEnd(response: string | null): void {
@@ -233,6 +235,7 @@ class WebhookAttempt implements Job, Listener {
         parts.onAttempt(record.value, {
           ...this.#result,
           response: withoutSecrets(response, this.#destination),
+          settles: this.#settles,
         })
     } finally {
       this.#lease?.release()

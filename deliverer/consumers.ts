@@ -54,8 +54,8 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
 }
 
 /**
- * Reads all existing rungs, including those of an older ladder or another deliverer. All members of a group must
- * subscribe to the same topics: a member that does not know a topic does not read its partitions. So each polls for new
+ * Reads all rungs that exist, including rungs of an older ladder or of another deliverer. A member does not read
+ * partitions of a topic that it does not know. So all members must subscribe to the same topics, and each polls for new
  * rungs.
  */
 async function consumeRungs({ connection, producer, onFatal }: Consuming): Promise<Consumer> {

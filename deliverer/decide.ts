@@ -13,6 +13,7 @@ import { type Prepared, settledWith, type Target } from '../delivery/targets.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Rung } from '../schemas/topics.ts'
 import type { Attempted } from './attempt.ts'
+import type { DeferCode } from './lane/state.ts'
 
 /** How a delivery is settled. `deferred`: targets that got no attempt and wait for one. */
 export type Settlement = (Next | { kind: 'cancelled'; code: string }) & { deferred?: readonly Target[] }
@@ -25,19 +26,18 @@ const UNREADABLE_MS = 60_000
 
 export function decideUnsent(
   delivery: Delivery,
-  prepared: Exclude<Prepared, { kind: 'post' }>,
-  now: number,
+  { prepared, now }: { prepared: Exclude<Prepared, { kind: 'post' }>; now: number },
   ladder: Ladder,
 ): Settlement {
   switch (prepared.kind) {
     case 'unreadable': {
-      const deferral = defer(delivery, UNREADABLE_MS, now, ladder)
+      const deferral = defer(delivery, { waitMs: UNREADABLE_MS, now }, ladder)
       return deferral.kind === 'dead' && delivery.delivered ? { kind: 'done' } : deferral
     }
     case 'cancelled':
       return delivery.delivered ? { kind: 'done' } : prepared
     case 'refused':
-      return delivery.delivered ? { kind: 'done' } : next(delivery, [], now, ladder)
+      return delivery.delivered ? { kind: 'done' } : next(delivery, { results: [], now }, ladder)
   }
 }
 
@@ -56,9 +56,9 @@ export function decide(
     const rest = withoutAttempt(delivery, { targets, results, dropped })
     return deferRest(delivery, { targets, rest, waitMs, now }, ladder)
   }
-  if (results.some(isRetry) || results.every(isFinal)) return next(delivery, results, now, ladder)
+  if (results.some(isRetry) || results.every(isFinal)) return next(delivery, { results, now }, ladder)
   const deferred = targets.filter((target) => isDeferred(target, results))
-  return { ...defer(withoutFinal(delivery, results), waitMs, now, ladder), deferred }
+  return { ...defer(withoutFinal(delivery, results), { waitMs, now }, ladder), deferred }
 }
 
 const isDelivered = ({ outcome }: AttemptResult) => outcome.outcome === 'delivered'
@@ -82,9 +82,13 @@ const isUndecided = ({ hasSkipped, results }: Attempted) =>
  * Puts a delivery on a rung without an attempt. Each deferral in a row may use the next longer rung, so a dead
  * webhook's backlog costs little, but none longer than `waitMs`, so it comes back soon after a recovery. The retry
  * window includes deferrals (docs/decisions/009).
- * @param waitMs see `Refusal`.
+ * `waitMs`: see `Refusal`.
  */
-export function defer(delivery: Delivery, waitMs: number, now: number, { ladder, windowMs }: Ladder): Next {
+export function defer(
+  delivery: Delivery,
+  { waitMs, now }: { waitMs: number; now: number },
+  { ladder, windowMs }: Ladder,
+): Next {
   const firstAttemptAt = delivery.firstAttemptAt ?? now
   const deferred = { ...delivery, firstAttemptAt, deferrals: delivery.deferrals + 1 }
   const lengths = [...ladder].sort((one, other) => one.delayMs - other.delayMs)
@@ -100,9 +104,13 @@ export function defer(delivery: Delivery, waitMs: number, now: number, { ladder,
   return { kind: 'defer', rung, dueAt: now + rung.delayMs, delivery: deferred }
 }
 
+/** Whether a deferral with this code is not the receiver's fault. */
+const IS_LOCAL: Record<DeferCode, boolean> = { queue_full: true, breaker_open: false }
+const LOCAL = new Set(Object.entries(IS_LOCAL).flatMap(([code, isLocal]) => (isLocal ? code : [])))
+
 /** Not the receiver's fault: no room, a POST that we aborted, or a shortage on this machine. */
 const isLocalCode = (code: string | null) =>
-  code !== null && (code === 'queue_full' || code === 'aborted' || LOCAL_CODES.has(code))
+  code !== null && (LOCAL.has(code) || code === 'aborted' || LOCAL_CODES.has(code))
 const isLocal = ({ outcome }: AttemptResult) => 'code' in outcome && isLocalCode(outcome.code)
 
 const NONE: readonly Target[] = []
@@ -141,7 +149,7 @@ export function deferRest(
   if (rest.length === 0) return { kind: 'done' }
   const settled = targets.filter((target) => !rest.includes(target))
   const left = { ...delivery, ...settledWith(delivery, settled), delivered: true }
-  const deferral = defer(left, waitMs, now, ladder)
+  const deferral = defer(left, { waitMs, now }, ladder)
   // no dead letter, as one webhook has the event
   return deferral.kind === 'dead'
     ? { kind: 'done', missed: rest, deferred: rest }

@@ -1,4 +1,4 @@
-import type { AttemptResult, Ladder } from '../delivery/ladder.ts'
+import type { Ladder } from '../delivery/ladder.ts'
 import type { Poster } from '../delivery/post.ts'
 import { prepare, targetsOf } from '../delivery/targets.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
@@ -7,7 +7,8 @@ import type { Producer } from '../kafka/produce/produce.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../settings/follow.ts'
 import type { Destination } from '../settings/settings.ts'
-import { attempt } from './attempt.ts'
+import { type Attempted, attempt } from './attempt.ts'
+import type { LoggedResult } from './attempt-log.ts'
 import { type Decision, decide, decideUnsent } from './decide.ts'
 import type { Lane } from './lane/lane.ts'
 import { Settler, type SettlerParts } from './settle.ts'
@@ -21,7 +22,7 @@ export type DelivererParts = SettlerParts & {
   poster: Pick<Poster, 'post'>
   producer: Pick<Producer, 'queuedBytes'>
   ladder: Ladder
-  onAttempt: (delivery: Delivery, result: AttemptResult) => void
+  onAttempt: (delivery: Delivery, result: LoggedResult) => void
 }
 
 type FoundDestination = Destination | 'unreadable' | undefined
@@ -65,14 +66,15 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     function start(record: Taken<Delivery>, found: FoundDestination): void {
       const prepared = prepare(record.value, found)
       if (prepared.kind !== 'post') {
-        act(record, decideUnsent(record.value, prepared, Date.now(), ladder))
+        act(record, decideUnsent(record.value, { prepared, now: Date.now() }, ladder))
         return
       }
       const { targets } = prepared
-      attempt(record, targets, attemptParts, (attempted) => {
+      const done = (attempted: Attempted) => {
         const facts = { targets, attempted, isOwned: record.owned(), now: Date.now() }
         act(record, decide(record.value, facts, ladder))
-      })
+      }
+      attempt({ record, targets, done }, attemptParts)
     }
 
     /** 3. Carries out every decision. */

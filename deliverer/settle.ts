@@ -94,7 +94,7 @@ export class Settler {
       return this.park(record, `its next record cannot be written: ${outcome}`)
     // a window without an end, as a cancelled delivery is no dead letter
     const endless = { ...ladder, windowMs: Number.POSITIVE_INFINITY }
-    const next = defer(delivery, Number.POSITIVE_INFINITY, Date.now(), endless)
+    const next = defer(delivery, { waitMs: Number.POSITIVE_INFINITY, now: Date.now() }, endless)
     if (next.kind !== 'done') await this.#write(record, next)
   }
 

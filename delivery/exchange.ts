@@ -10,6 +10,8 @@ const READ_MS = 1_000
 /** Called for each POST: `onOutcome` once, then `onEnd` once. */
 export type Listener = {
   onConnected?(): void
+  /** The headers of the response, before `onOutcome`. */
+  onHead?(head: ResponseHead): void
   /** The outcome is known after `durationMs`. `sent`: the request was sent. */
   onOutcome(outcome: Outcome, durationMs: number, sent: boolean): void
   /** `response`: the first 1,024 bytes of the body, in whole characters; null without a body. */
@@ -71,6 +73,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#state = 'answered'
     this.#answer = this.#options.classify({ status, headers })
     this.#answeredMs = this.#durationMs()
+    this.#options.listener.onHead?.({ status, headers })
     // most responses end in this turn of the event loop
     setImmediate(awaitBody, this)
   }

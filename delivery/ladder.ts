@@ -25,12 +25,11 @@ export type Ladder = { ladder: readonly Rung[]; windowMs: number }
  * Done when one webhook delivered, dead when all rejected or refused (docs/guides/receivers.md). Otherwise the next
  * rung that ends within the retry window. Retry-After moves it up to the first rung that is as long, or else to the
  * longest that ends in time.
- * @param results No POST is still in flight unless one was delivered.
+ * No POST is still in flight unless one of the `results` is delivered.
  */
 export function next(
   delivery: Delivery,
-  results: readonly AttemptResult[],
-  now: number,
+  { results, now }: { results: readonly AttemptResult[]; now: number },
   { ladder, windowMs }: Ladder,
 ): Next {
   if (results.some(({ outcome }) => outcome.outcome === 'delivered')) return { kind: 'done' }

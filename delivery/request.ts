@@ -161,6 +161,8 @@ export const signature = (body: string, secret: string | KeyObject) =>
 /** `timestamp`: seconds since 1970. */
 export type StandardMessage = { id: string; timestamp: number; body: string }
 
-/** Standard Webhooks' symmetric signature: `v1,` and the base64 HMAC-SHA256 of id, timestamp and body, joined by dots. */
+/**
+ * Standard Webhooks' symmetric signature: `v1,` and the base64 HMAC-SHA256 of id, timestamp and body, joined by dots.
+ */
 export const standardSignature = ({ id, timestamp, body }: StandardMessage, key: KeyObject) =>
   `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`

@@ -7,7 +7,8 @@ import { render } from './render.ts'
 /** The key in the Integrations object for all webhook destinations (docs/reference/ingest.md, "Integrations"). */
 const WEBHOOKS = 'Webhooks'
 
-export type Unmatched = 'integrations' | 'disabled' | 'type'
+export const UNMATCHED = ['integrations', 'disabled', 'type'] as const
+export type Unmatched = (typeof UNMATCHED)[number]
 
 /** @returns the destinations that get this event: enabled, accepting its type, and not turned off by the call. */
 export function matching(event: Event, connected: readonly Outline[]): Outline[] {
@@ -46,6 +47,7 @@ export const UNATTEMPTED = {
   refusedIndexes: [],
   delivered: false,
   replay: false,
+  acceptedAt: null,
   history: [],
   deadReason: null,
   deadAt: null,
@@ -58,6 +60,7 @@ export const deliveryOf = (event: Event, destinationId: string, now: number): De
   body: render(event),
   routedAt: now,
   ...UNATTEMPTED,
+  acceptedAt: event.receivedAt,
 })
 
 /** The only fields that differ between deliveries of one event: those before `type`. */

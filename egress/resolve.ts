@@ -1,15 +1,14 @@
 import type { LookupAddress, RecordWithTtl } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { LRUCache, type Perf } from 'lru-cache'
+import { CodedError } from '../process/coded-error.ts'
 import { canonical, type Hosts, localAddresses } from './hosts-file.ts'
 
 /** A name without an address. `code`: ENOTFOUND, ETIMEOUT, ESERVFAIL or another code of c-ares. */
-export class NameNotResolved extends Error {
+export class NameNotResolved extends CodedError {
   override name = 'NameNotResolved'
-  readonly code: string
   constructor(host: string, code: string) {
-    super(`${host} has no address: ${code}`)
-    this.code = code
+    super(code, `${host} has no address: ${code}`)
   }
 }
 

@@ -3,7 +3,9 @@ import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type Address, type Block, isIn } from './blocks.ts'
 
-/** `allow`: blocks that webhooks may reach although they are not public. `deny`: public blocks that they may not reach. */
+/**
+ * `allow`: blocks that webhooks may reach although they are not public. `deny`: public blocks that they may not reach.
+ */
 export type AddressRules = { allow: readonly Block[]; deny: readonly Block[] }
 
 /**

@@ -55,7 +55,12 @@ export function launch(role: Role, env: Env, onLine: (line: string) => void = ()
     ...tied,
     ...{ role, url, opsUrl },
     async ready(timeout = 90_000) {
-      const isReady = async () => (await got(`${url}/readyz`, ONCE)).ok
+      // fetch, because this polls while the process loads, and a refused request takes several times the CPU with got
+      const isReady = async () => {
+        const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })
+        await response.arrayBuffer()
+        return response.ok
+      }
       const printed = () => `it printed:\n${last.join('\n')}`
       const message = () => `${role} on port ${port} is ready; ${printed()}`
       await until(async () => ended || (await isReady()), { timeout, message })
@@ -65,8 +70,10 @@ export function launch(role: Role, env: Env, onLine: (line: string) => void = ()
   }
 }
 
-/** A port stays free until its process listens, so none is handed out twice. */
+/** A port stays free until its process listens, so none is handed out twice. The ports of the last ten calls. */
 const given: number[] = []
+/** Older ones belong to systems that are gone, and a process has only 100 ports to choose from. */
+const MAX_GIVEN = 60
 
 /** @returns settings with a free port for each role, and for the second port of ingest and control. */
 export async function freePorts(): Promise<Record<string, string>> {
@@ -81,5 +88,6 @@ export async function freePorts(): Promise<Record<string, string>> {
     given.push(port)
     settings[name] = String(port)
   }
+  given.splice(0, given.length - MAX_GIVEN)
   return settings
 }

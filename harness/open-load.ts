@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { post } from './fleet.ts'
 
+export type OpenLoadOptions = { urls: readonly string[]; writeKey: string; perSecond: number }
+
 /** One call; times in ms of `performance.now()`. */
 export type Call = {
   messageId: string
@@ -29,43 +31,20 @@ const USERS = 500
  * Sends calls at a fixed rate, whatever the answers (open loop), to several instances in turn like a load balancer. A
  * call that is not accepted goes to the next instance with the same id after the requested delay.
  */
-export function startOpenLoad({
-  urls,
-  writeKey,
-  perSecond,
-}: {
-  urls: readonly string[]
-  writeKey: string
-  perSecond: number
-}): OpenLoad {
+export function startOpenLoad({ urls, writeKey, perSecond }: OpenLoadOptions): OpenLoad {
   const dispatcher = new Agent({ connections: 256 })
   const calls: Call[] = []
   const refused = new Map<string, number>()
   const open = new Set<Promise<void>>()
   const start = performance.now()
 
-  async function attempt(url: string, { messageId, userId }: Call): Promise<number | undefined> {
-    const event = { type: 'track', userId, event: 'Ordered', messageId }
-    const body = JSON.stringify({ writeKey, ...event, properties: { text: 'x'.repeat(500) } })
-    try {
-      const signal = AbortSignal.timeout(TIMEOUT_MS)
-      const { status, code, retryAfter } = await post(`${url}/v1/track`, { body, dispatcher, signal })
-      if (status === 200) return undefined
-      count(`${status} ${code}`)
-      return retryAfter ?? AGAIN_MS
-    } catch (error) {
-      count(reasonOf(error))
-      return AGAIN_MS
-    }
-  }
-
-  const count = (why: string) => refused.set(why, (refused.get(why) ?? 0) + 1)
-
   async function make(call: Call, first: number): Promise<void> {
+    const body = bodyOf(call, writeKey)
     for (let index = first; ; index++) {
-      const wait = await attempt(urls[index % urls.length] ?? '', call)
-      if (wait === undefined) break
-      await sleep(wait)
+      const refusal = await attempt(urls[index % urls.length] ?? '', { body, dispatcher })
+      if (refusal === undefined) break
+      refused.set(refusal.why, (refused.get(refusal.why) ?? 0) + 1)
+      await sleep(refusal.waitMs)
     }
     call.acceptedAt = performance.now()
   }
@@ -91,6 +70,28 @@ export function startOpenLoad({
       await Promise.all(open)
       await dispatcher.close()
     },
+  }
+}
+
+const bodyOf = ({ messageId, userId }: Call, writeKey: string) =>
+  JSON.stringify({
+    ...{ writeKey, type: 'track', userId, event: 'Ordered', messageId },
+    properties: { text: 'x'.repeat(500) },
+  })
+
+type Refusal = { why: string; waitMs: number }
+
+/** @returns undefined when the call is accepted. */
+async function attempt(
+  url: string,
+  request: { body: string; dispatcher: Agent },
+): Promise<Refusal | undefined> {
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const { status, code, retryAfter } = await post(`${url}/v1/track`, { ...request, signal })
+    return status === 200 ? undefined : { why: `${status} ${code}`, waitMs: retryAfter ?? AGAIN_MS }
+  } catch (error) {
+    return { why: reasonOf(error), waitMs: AGAIN_MS }
   }
 }
 

@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { behaviours } from './behaviours.ts'
+import { behaviours, type Exchange } from './behaviours.ts'
 
 /** One request. `at`: ms since 1970. `status`: undefined until it is answered. */
 export type Arrival = {
@@ -52,9 +52,7 @@ export async function startReceiver({
   onAnswer = () => {},
 }: ReceiverOptions = {}): Promise<Receiver> {
   const arrivals: Arrival[] = []
-  const aliases = new Map([['/switch', '/status/200']])
-  const times = new Map<string, number>()
-  let before = 0
+  const answers = createAnswers()
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await textOf(request)
@@ -68,19 +66,7 @@ export async function startReceiver({
       onAnswer(arrival)
     }
     response.on('finish', () => answered(response.statusCode))
-    const deliveryId = String(headers['x-delivery-id'])
-    const [, name = '', first, second] = (aliases.get(path) ?? path).split('/')
-    const behave = Object.hasOwn(behaviours, name) ? behaviours[name] : undefined
-    if (!behave) return void response.end('ok')
-    behave({
-      ...{ request, response, deliveryId, answered, before: before++ },
-      first: Number(first),
-      second: Number(second),
-      times() {
-        times.set(deliveryId, (times.get(deliveryId) ?? 0) + 1)
-        return times.get(deliveryId) ?? 1
-      },
-    })
+    answers.answer(path, { request, response, deliveryId: String(headers['x-delivery-id']), answered })
   }
 
   const server: Server = tls ? createTlsServer(tls, receive) : createServer(receive)
@@ -94,14 +80,37 @@ export async function startReceiver({
   return {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${bound}`,
     arrivals,
-    behave: (path, as) => void aliases.set(path, as),
-    answerWith: (status) => void aliases.set('/switch', status === 'hang' ? '/hang' : `/status/${status}`),
+    behave: answers.behave,
+    answerWith: (status) => answers.behave('/switch', status === 'hang' ? '/hang' : `/status/${status}`),
     async refuse(isRefusing) {
       if (isRefusing !== isListening) return
       isListening = !isRefusing
       await (isRefusing ? close(server, sockets) : listen(server, bound))
     },
     close: () => close(server, sockets),
+  }
+}
+
+/** Answers each request as its path says. `behave` makes a path answer like another. */
+function createAnswers() {
+  const aliases = new Map([['/switch', '/status/200']])
+  const times = new Map<string, number>()
+  let before = 0
+  return {
+    behave: (path: string, as: string) => void aliases.set(path, as),
+    answer(path: string, exchange: Pick<Exchange, 'request' | 'response' | 'deliveryId' | 'answered'>): void {
+      const { response, deliveryId } = exchange
+      const [, name = '', first, second] = (aliases.get(path) ?? path).split('/')
+      const behave = Object.hasOwn(behaviours, name) ? behaviours[name] : undefined
+      if (!behave) return void response.end('ok')
+      behave({
+        ...{ ...exchange, before: before++, first: Number(first), second: Number(second) },
+        times() {
+          times.set(deliveryId, (times.get(deliveryId) ?? 0) + 1)
+          return times.get(deliveryId) ?? 1
+        },
+      })
+    },
   }
 }
 

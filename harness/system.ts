@@ -4,6 +4,7 @@ import { readConfig } from '../config.ts'
 import { type Connection, connect } from '../kafka/client.ts'
 import { freePort } from '../local/ports.ts'
 import { createLog } from '../process/log.ts'
+import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { derivedKeys, ROLES, type Role } from '../settings/config-key.ts'
 import { type Env, freePorts, type Launched, launch } from './launch.ts'
 import { endSessions, type Members, membersOf } from './sessions.ts'
@@ -78,7 +79,10 @@ export async function startSystem({
   const connection = connect(config.kafka, { clientId: 'test', log })
   const processes = createProcesses({ env, connection, ...(observer && { observer }) })
   const calls = createCalls(env, observer)
-  await Promise.all(roles.map(processes.start))
+  // Creates topics and schemas while the processes load: if all four created them at once, registrations would collide.
+  // A system with a broker of its own starts as it does for operators.
+  const prepared = settings.KAFKA_BROKERS ? undefined : prepareKafka(connection, config, () => undefined)
+  await Promise.all([prepared, ...roles.map(processes.start)])
   await calls.api('post', 'sources', { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' })
   return { env, connection, ...processes, ...calls }
 }
@@ -104,22 +108,8 @@ type Parts = { env: Env; connection: Connection; observer?: Observer }
 type Processes = Pick<System, 'start' | 'kill' | 'crash' | 'stop' | 'freeze' | 'another' | 'logged' | 'close'>
 
 function createProcesses({ env, connection, observer }: Parts): Processes {
-  const all: Launched[] = []
   const current = new Map<Role, Launched>()
-  const lines = new Map<Role, string[]>(ROLES.map((role) => [role, []]))
-
-  async function launchReady(role: Role, more: Env = {}): Promise<Launched> {
-    const roleEnv = { ...env, ...leastKey(role, env), ...more }
-    observer?.settings(roleEnv)
-    const launched = launch(role, roleEnv, (line) => {
-      lines.get(role)?.push(line)
-      observer?.heard(line)
-    })
-    all.push(launched)
-    // four processes starting at once, beside five test workers on two cores, took more than 30 s
-    await launched.ready(90_000)
-    return launched
-  }
+  const { all, lines, launchReady } = createLauncher({ env, ...(observer && { observer }) })
 
   function running(role: Role): Launched {
     const launched = current.get(role)
@@ -162,6 +152,26 @@ function createProcesses({ env, connection, observer }: Parts): Processes {
       await Promise.all(all.map((launched) => launched.kill()))
     },
   }
+}
+
+function createLauncher({ env, observer }: Omit<Parts, 'connection'>) {
+  const all: Launched[] = []
+  const lines = new Map<Role, string[]>(ROLES.map((role) => [role, []]))
+
+  async function launchReady(role: Role, more: Env = {}): Promise<Launched> {
+    const roleEnv = { ...env, ...leastKey(role, env), ...more }
+    observer?.settings(roleEnv)
+    const launched = launch(role, roleEnv, (line) => {
+      lines.get(role)?.push(line)
+      observer?.heard(line)
+    })
+    all.push(launched)
+    // four processes starting at once, beside five test workers on two cores, took more than 30 s
+    await launched.ready(90_000)
+    return launched
+  }
+
+  return { all, lines, launchReady }
 }
 
 /** As derived by `sluice keys`: only control has the full key. */

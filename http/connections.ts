@@ -15,87 +15,147 @@ type Options = {
    * others.
    */
   trustProxy: readonly string[]
-  /** How many requests may wait for answers on one connection; with more it is closed. Default: no limit. */
-  mostWaiting?: number
+  /** While more than `all` requests wait for answers, connections on which more than `each` wait are closed. */
+  waiting: { each: number; all: number }
+  /** Connections whose client reads nothing of waiting answers for so long, and at most twice as long, are closed. */
+  unreadMs: number
   /** Called when a connection was closed to stay within a limit. */
   onRefused: () => void
 }
 
 /** Node itself refuses connections this far above `most`: connections that are closing still count. */
 const CLOSING = 64
+/** A network with more than this share of the connections can lose one whose request waits for an answer. */
+const LARGE_SHARE = 1 / 8
 
 /**
  * Limits the open connections of a server so that no network can take all of them. When it is full, a new connection
- * from a smaller network replaces one of the network with the most: its oldest without a request in progress. If there
- * is none, the new connection is refused.
+ * from a smaller network replaces one of the network with the most: its oldest without a request in progress. If all
+ * have one, it is the oldest, but only of a network with more than an eighth of all connections. Otherwise the new
+ * connection is refused.
  */
 export function shareConnections(
   server: Server,
-  { most, mostWaiting, trustProxy, onRefused }: Options,
+  { most, waiting, unreadMs, trustProxy, onRefused }: Options,
 ): Connections {
   const responses = new WeakMap<Socket, ServerResponse>()
   const open = new Set<Socket>()
-  const byNetwork = new Map<string, Set<Socket>>()
-  const proxies = new BlockList()
-  for (const cidr of trustProxy) {
-    const [address = '', bits] = cidr.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (bits === undefined) proxies.addAddress(address, family)
-    else proxies.addSubnet(address, Number(bits), family)
-  }
-
-  function largest(): ReadonlySet<Socket> {
-    let found: ReadonlySet<Socket> = new Set()
-    for (const sockets of byNetwork.values()) if (sockets.size > found.size) found = sockets
-    return found
-  }
-
-  /** A client that does not read its responses does not count as waiting, or it could hold its place forever. */
-  function isWaitedOn(socket: Socket): boolean {
-    const response = responses.get(socket)
-    if (!response || socket.writableLength > 0) return false
-    return response.req.complete && !response.writableFinished
-  }
+  const networks = createNetworks(trustProxy)
 
   /** @param networkSize how many connections its network has; 1 for a proxy, since each stands for one client. */
   function makeRoom(socket: Socket, networkSize: number): void {
-    const sockets = largest()
-    const victim = sockets.size > networkSize && [...sockets].find((candidate) => !isWaitedOn(candidate))
-    ;(victim || socket).destroy()
+    const sockets = networks.largest()
+    const victim = sockets.size > networkSize ? victimOf(sockets) : undefined
+    ;(victim ?? socket).destroy()
     onRefused()
   }
 
-  const waiting = new WeakMap<Socket, number>()
+  function victimOf(sockets: ReadonlySet<Socket>): Socket | undefined {
+    const oldestFirst = [...sockets]
+    const spare = oldestFirst.find((candidate) => !isWaitedOn(candidate, responses.get(candidate)))
+    return spare ?? (sockets.size > most * LARGE_SHARE ? oldestFirst[0] : undefined)
+  }
+
+  const isOneTooMany = countWaiting(waiting)
   server.prependListener('request', ({ socket }, response) => {
     responses.set(socket, response)
-    if (mostWaiting === undefined) return
-    const count = (waiting.get(socket) ?? 0) + 1
-    waiting.set(socket, count)
-    response.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 0) - 1))
-    if (count <= mostWaiting || socket.destroyed) return
+    // Node still emits the requests that it had read before the connection was closed
+    if (socket.destroyed || !isOneTooMany(socket, response)) return
     socket.destroy()
     onRefused()
   })
   server.on('connection', (socket: Socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
-    const address = socket.remoteAddress ?? ''
-    let networkSize = 1
-    if (!proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) {
+    const networkSize = networks.add(socket)
+    if (open.size > most) makeRoom(socket, networkSize)
+  })
+  endUnread(server, open, unreadMs)
+  server.maxConnections = most + CLOSING
+  server.on('drop', onRefused)
+  return { open, lastResponse: (socket) => responses.get(socket) }
+}
+
+/** The open connections of each network, except those of proxies. */
+function createNetworks(trustProxy: readonly string[]) {
+  const byNetwork = new Map<string, Set<Socket>>()
+  const proxies = blockListOf(trustProxy)
+  return {
+    /** Until the connection closes. @returns how many its network has now; 1 for a proxy. */
+    add(socket: Socket): number {
+      const address = socket.remoteAddress ?? ''
+      if (proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return 1
       const network = networkOf(address)
       const sockets = byNetwork.get(network) ?? new Set()
       byNetwork.set(network, sockets.add(socket))
-      networkSize = sockets.size
       socket.once('close', () => {
         sockets.delete(socket)
         if (sockets.size === 0 && byNetwork.get(network) === sockets) byNetwork.delete(network)
       })
-    }
-    if (open.size > most) makeRoom(socket, networkSize)
-  })
-  server.maxConnections = most + CLOSING
-  server.on('drop', onRefused)
-  return { open, lastResponse: (socket) => responses.get(socket) }
+      return sockets.size
+    },
+    largest(): ReadonlySet<Socket> {
+      let found: ReadonlySet<Socket> = new Set()
+      for (const sockets of byNetwork.values()) if (sockets.size > found.size) found = sockets
+      return found
+    },
+  }
+}
+
+function blockListOf(cidrs: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const cidr of cidrs) {
+    const [address = '', bits] = cidr.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}
+
+/** A client that does not read its responses does not count as waiting, or it could hold its place forever. */
+function isWaitedOn(socket: Socket, response: ServerResponse | undefined): boolean {
+  if (!response || socket.writableLength > 0) return false
+  return response.req.complete && !response.writableFinished
+}
+
+/** Node's socket timeout costs a call 2 us, as it restarts with each read and write, and streams restart it too. */
+function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number): void {
+  let before = new Map<Socket, number>()
+  const timer = setInterval(() => {
+    const waiting = [...open].filter(({ writableLength }) => writableLength > 0)
+    for (const socket of waiting) if (before.get(socket) === gone(socket)) socket.destroy()
+    before = new Map(waiting.map((socket) => [socket, gone(socket)]))
+  }, unreadMs).unref()
+  server.once('close', () => clearInterval(timer))
+}
+
+const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength
+
+/** @returns a function that counts a request, and says whether it is one too many. */
+function countWaiting({
+  each,
+  all,
+}: Options['waiting']): (socket: Socket, response: ServerResponse) => boolean {
+  const bySocket = new WeakMap<Socket, number>()
+  let total = 0
+
+  function change(socket: Socket, by: number): number {
+    const before = bySocket.get(socket)
+    // responses that wait behind others get no event when their connection closes
+    if (before === undefined) socket.once('close', () => change(socket, -(bySocket.get(socket) ?? 0)))
+    const count = (before ?? 0) + by
+    bySocket.set(socket, count)
+    total += by
+    return count
+  }
+
+  return (socket, response) => {
+    response.once('close', () => {
+      if (!socket.destroyed) change(socket, -1)
+    })
+    return change(socket, 1) > each && total > all
+  }
 }
 
 /**

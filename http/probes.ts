@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { registry } from '../process/metrics.ts'
+import { createTokenBucket, type RateLimit } from '../process/token-bucket.ts'
 import { shareConnections } from './connections.ts'
 
 export type Probe = {
@@ -21,19 +22,37 @@ export async function answerOps(
   return { status: reason ? 503 : 200, type: 'text/plain', body: `${reason ?? 'ok'}\n` }
 }
 
-let collecting: Promise<string> | undefined
+/** Collecting takes up to 4 ms. */
+const COLLECTIONS: RateLimit = { perSecond: 4, burst: 20 }
 
-/** Collecting takes up to 4 ms, so concurrent requests share it. */
-function collected(): Promise<string> {
-  collecting ??= registry.metrics().finally(() => {
-    collecting = undefined
-  })
-  return collecting
+/**
+ * Anyone may ask for metrics, so a flood gets copies of the latest ones, at most 250 ms old. Scrapers always get new
+ * ones. Concurrent requests share one collection.
+ * @param clock milliseconds of a monotonic clock.
+ */
+export function limitCollections(collect: () => Promise<string>, clock = () => performance.now()) {
+  const collections = createTokenBucket(COLLECTIONS)
+  let latest: Promise<string> | undefined
+  let isCollecting = false
+  return (): Promise<string> => {
+    const now = clock()
+    if (latest && (isCollecting || !collections.allows(now))) return latest
+    collections.take(now)
+    isCollecting = true
+    latest = collect().finally(() => {
+      isCollecting = false
+    })
+    return latest
+  }
 }
+
+const collected = limitCollections(() => registry.metrics())
 
 /** Probes and scrapers open few connections and send one request at a time. */
 const CONNECTIONS = 200
-const WAITING = 4
+const WAITING = { each: 4, all: 0 }
+/** Prometheus gives up after 10 s. */
+const UNREAD_MS = 10_000
 
 /** Serves `answerOps` on its own port. @returns the port. */
 export async function serveOps(options: {
@@ -51,7 +70,13 @@ export async function serveOps(options: {
     )
   })
   // all ports of a process share its limit of open files
-  shareConnections(server, { most: CONNECTIONS, mostWaiting: WAITING, trustProxy: [], onRefused: () => {} })
+  shareConnections(server, {
+    most: CONNECTIONS,
+    waiting: WAITING,
+    unreadMs: UNREAD_MS,
+    trustProxy: [],
+    onRefused: () => {},
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port, options.host, resolve)

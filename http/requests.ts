@@ -14,6 +14,21 @@ export function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessag
   return httpVersion === '1.1' ? hosts === 0 : headers['transfer-encoding'] !== undefined
 }
 
+/**
+ * Some proxies append `address:port` or `[address]:port` to X-Forwarded-For. With the port, each connection would be
+ * another client.
+ */
+export function dropForwardedPorts({ headers }: Pick<IncomingMessage, 'headers'>): void {
+  const forwarded = headers['x-forwarded-for']
+  if (typeof forwarded === 'string' && forwarded.includes(':'))
+    headers['x-forwarded-for'] = forwarded.split(',').map(withoutPort).join(',')
+}
+
+const withoutPort = (text: string): string => {
+  const [, ipv4, ipv6] = /^(?:([\d.]+):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i.exec(text.trim()) ?? []
+  return ipv4 ?? ipv6 ?? text
+}
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 

@@ -14,7 +14,6 @@ import { followSettings, watchUnreadable } from '../settings/follow.ts'
 import { createApp } from './http/app.ts'
 import { createMeter } from './metrics.ts'
 import { createPipeline, openEncoders } from './pipeline.ts'
-import { createAnonymousLimit } from './rate-limits.ts'
 import { isSourceUnreadable, logShortage, notReady } from './readiness.ts'
 import { createRejectionLog } from './rejection-log.ts'
 
@@ -50,10 +49,10 @@ await run('ingest', async (context) => {
   )
   watchRooms(storage)
   ready = () => notReady(settings, producer, storage)
-  const anonymousLimit = createAnonymousLimit(() => performance.now())
   const pipeline = createPipeline({
     sourceByWriteKey: (writeKey) =>
-      settings.sourceByWriteKey(writeKey) ?? (isSourceUnreadable(settings) ? 'unreadable' : undefined),
+      settings.senderByWriteKey(writeKey, Date.now()) ??
+      (isSourceUnreadable(settings) ? 'unreadable' : undefined),
     suppressedUsers: settings.suppressedUsers,
     now: Date.now,
     clock: () => performance.now(),
@@ -62,14 +61,12 @@ await run('ingest', async (context) => {
     unavailable: () => (storage.shortage() ? 'storage_full' : producer.isFull() ? 'unavailable' : undefined),
     logRejected: createRejectionLog({ producer: rejectedProducer, losses }),
     encoders: await openEncoders(openRegistry(config.registry, { onAway }), connection.named),
-    anonymousLimit,
     meter,
     log,
   })
   const { trustProxy } = config
-  const app = closing.adopt(
-    createApp({ ...pipeline, anonymousLimit, meter, probe, log, tracer, trustProxy }),
-    (it) => it.close(),
+  const app = closing.adopt(createApp({ ...pipeline, meter, probe, log, tracer, trustProxy }), (it) =>
+    it.close(),
   )
   await settings.loaded // before that every write key is unknown
   log.info({ address: await app.listen(config) }, 'ready')

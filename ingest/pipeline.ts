@@ -1,5 +1,5 @@
 import type { Produced } from '../kafka/produce/pending.ts'
-import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
+import { type OutRecord, type Producer, sizeOf } from '../kafka/produce/produce.ts'
 import type { Logger } from '../process/log.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Event } from '../schemas/event.ts'
@@ -18,9 +18,11 @@ import {
   sourceOf,
 } from './call/authenticate.ts'
 import { type Decision, decide, type Known, refuse } from './call/decide.ts'
+import { parseCost } from './call/json.ts'
 import type { Meter, Summary } from './metrics.ts'
 import {
   type AnonymousLimit,
+  createAnonymousLimit,
   createSourceLimits,
   rateLimited,
   type SourceLimit,
@@ -41,7 +43,6 @@ export type PipelineOptions = {
   clock: () => number
   produce: Producer['produce']
   unavailable: () => 'unavailable' | 'storage_full' | undefined
-  anonymousLimit: AnonymousLimit
   logRejected: RejectionLog
   encoders: Encoders
   meter: Pick<Meter, 'count'>
@@ -52,20 +53,26 @@ export type Ingest = (received: Received, ip: string, trace?: IngestTrace) => Pr
 type IngestTrace = Pick<Trace, 'send' | 'note'> | undefined
 
 /**
- * Refuses, and counts, a request before work is spent on its body: before reading it if the write key is outside,
- * otherwise afterwards.
+ * Refuses, and counts, a request before work is spent on its body: before it is read and, if its write key is not
+ * outside, again before it is parsed.
  * @returns undefined if it passes.
  */
 export type Precheck = (request: Omit<Received, 'body'>, ip: string) => Answer | undefined
+
+/** Counts a body that could not be unpacked toward the limit of its source, or of its network. */
+export type CountUnpacked = (request: Omit<Received, 'body'>, ip: string, bytes: number) => void
+
+export type Pipeline = { ingest: Ingest; precheck: Precheck; countUnpacked: CountUnpacked }
 
 /**
  * Authenticates a request, decides on its calls, writes its events to Kafka as one group, and answers when all are
  * acknowledged.
  */
-export function createPipeline(options: PipelineOptions): { ingest: Ingest; precheck: Precheck } {
+export function createPipeline(options: PipelineOptions): Pipeline {
   const { produce, unavailable, logRejected, encoders, meter } = options
   const sourceLimits = createSourceLimits(options.clock)
-  const parts = { ...options, sourceLimits }
+  const anonymousLimit = createAnonymousLimit(options.clock)
+  const parts = { ...options, sourceLimits, anonymousLimit }
 
   function refused(type: RouteType, decision: Decision): Answer {
     meter.count(type, summaryOf(decision), decision.answer.code)
@@ -76,6 +83,11 @@ export function createPipeline(options: PipelineOptions): { ingest: Ingest; prec
     precheck(request, ip) {
       const refusal = precheck(request, ip, parts)
       return refusal && refused(request.type, refusal)
+    },
+    countUnpacked({ writeKey }, ip, bytes) {
+      if (writeKey === undefined) return anonymousLimit.count(ip, bytes)
+      const source = sourceOf(writeKey, options.sourceByWriteKey)
+      if ('rateLimit' in source && source.rateLimit) sourceLimits.draw(source.rateLimit, 1)
     },
     // not async: a request that waits for Kafka holds only its records in memory
     ingest(received, ip, trace) {
@@ -93,7 +105,7 @@ export function createPipeline(options: PipelineOptions): { ingest: Ingest; prec
   }
 }
 
-type Parts = PipelineOptions & { sourceLimits: SourceLimits }
+type Parts = PipelineOptions & { sourceLimits: SourceLimits; anonymousLimit: AnonymousLimit }
 
 function precheck(
   { writeKey }: Omit<Received, 'body'>,
@@ -120,9 +132,9 @@ function decideRequest(received: Received, ip: string, options: Parts): Decided 
   const { sourceByWriteKey, anonymousLimit, sourceLimits, newId, now, suppressedUsers } = options
   const request = authenticate(received, sourceByWriteKey)
   if ('refused' in request) {
-    const { writeKey, body, wireBytes = 0 } = received
+    const { writeKey, body, wireCost = 0 } = received
     // gzip that inflates to nothing can still take a long time
-    if (writeKey === undefined) anonymousLimit.count(ip, Math.max(body.length, wireBytes))
+    if (writeKey === undefined) anonymousLimit.count(ip, Math.max(parseCost(body), wireCost))
     return { decision: refuse(request.refused, request.sourceId), limit: undefined }
   }
   const { id, rateLimit: limit } = request.source
@@ -142,8 +154,7 @@ function recordsOf(
   }
 }
 
-const bytesOf = (records: readonly OutRecord[]) =>
-  records.reduce((sum, { value }) => sum + (value === null ? 0 : Buffer.byteLength(value)), 0)
+const bytesOf = (records: readonly OutRecord[]) => records.reduce((sum, record) => sum + sizeOf(record), 0)
 
 async function write(
   records: readonly OutRecord[],

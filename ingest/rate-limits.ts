@@ -9,7 +9,10 @@ export type SourceLimit = NonNullable<Source['rateLimit']>
 export type SourceLimits = {
   /** @returns whole seconds until a request passes; undefined when it passes now. */
   wait(limit: SourceLimit): number | undefined
-  /** Takes calls from their source's limit. @returns undefined when they pass, else whole seconds until a request does. */
+  /**
+   * Takes calls from their source's limit.
+   * @returns undefined when they pass, else whole seconds until a request does.
+   */
   draw(limit: SourceLimit, calls: number): number | undefined
   spend(limit: SourceLimit, bytes: number): void
 }

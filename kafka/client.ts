@@ -89,13 +89,19 @@ function forwardTo(log: Logger, failures: FailureLog): logCreator {
       const line = `${namespace}: ${text}`
       log.debug(fields, line)
       if (level !== logLevel.ERROR || expected.test(`${text} ${error}`)) return
+      const err = error || text
+      // connections and consumers report a missing topic too, several times for each attempt
+      if (NO_TOPIC.test(`${text} ${error}`))
+        return failures.add({ kind: NO_TOPIC_TEXT, text: NO_TOPIC_TEXT, err })
       const kind = `${namespace} ${error || text.replaceAll(/\d+/g, '')}`
-      failures.add({ kind, text: line, err: error || text, ...(broker && { fields: { broker } }) })
+      failures.add({ kind, text: line, err, ...(broker && { fields: { broker } }) })
     }
 }
 
-/** Normal and retried: rebalances, and a coordinator that is loading. */
-const expected = /coordinator|rebalanc/i
+/** Normal and retried: rebalances, a coordinator that is loading, and the restart that follows each logged crash. */
+const expected = /coordinator|rebalanc|^Restarting the consumer/i
+const NO_TOPIC = /does not host this topic-partition/
+const NO_TOPIC_TEXT = 'Kafka lacks a topic that this process uses'
 
 /** @throws ConfigError naming the setting that is wrong. */
 export function tlsOptions(ssl: KafkaConfig['ssl']): ConnectionOptions | boolean | false {

@@ -51,7 +51,10 @@ export function spawnChild(program: string, { args, cwd, env, onLine = () => {} 
 
 const EXIT_WITH_PARENT = fileURLToPath(new URL('./exit-with-parent.ts', import.meta.url))
 
-/** Starts a Node program with this process's Node, flags, stdout and stderr. Needs no watcher: the IPC channel closes with us. */
+/**
+ * Starts a Node program with this process's Node, flags, stdout and stderr. Needs no watcher: the IPC channel closes
+ * with us.
+ */
 export function spawnNodeChild(script: string, { args, cwd, env }: Omit<SpawnOptions, 'onLine'>): Child {
   const flags = [...process.execArgv, '--import', EXIT_WITH_PARENT]
   return track(
@@ -74,8 +77,8 @@ export async function killAllChildren(): Promise<void> {
 }
 
 /**
- * Children are `detached`: each leads a process group. Ctrl-C reaches only this process, which stops them in order, and a
- * group can be killed as one.
+ * Children are `detached`: each leads a process group. Ctrl-C reaches only this process, which stops them in order, and
+ * a group can be killed as one.
  */
 function track(spawned: ChildProcess): Child {
   const { pid } = spawned

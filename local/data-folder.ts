@@ -47,8 +47,8 @@ const keys = z.object({
 export type Keys = z.infer<typeof keys>
 
 /**
- * Reads the folder's keys, or creates them if the folder `isNew`. Lost keys are never replaced: settings encrypted under the
- * old CONFIG_KEY would become unreadable. @throws LocalError keys_damaged
+ * Reads the folder's keys, or creates them if the folder `isNew`. Lost keys are never replaced: settings encrypted
+ * under the old CONFIG_KEY would become unreadable. @throws LocalError keys_damaged
  */
 export async function findKeys(folder: string, options: { isNew: boolean }): Promise<Keys> {
   const path = join(folder, 'keys.json')

@@ -11,8 +11,8 @@ const CALLS = 6
 const TIMEOUT_MS = 20_000
 
 /**
- * `npm start -- --demo`: creates a source and a destination, starts a receiver that checks signatures, sends one call of each
- * type, and prints what arrives.
+ * `npm start -- --demo`: creates a source and a destination, starts a receiver that checks signatures, sends one call
+ * of each type, and prints what arrives.
  */
 export async function demo(addresses: Addresses, terminal: Terminal): Promise<void> {
   const secret = randomBytes(16).toString('hex')

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { CodedError } from '../process/coded-error.ts'
 
 export type LocalErrorCode =
   | 'java_missing'
@@ -16,14 +17,8 @@ export type LocalErrorCode =
   | 'setting_invalid'
 
 /** A fault that the user of `npm start` can fix: printed as one message without a stack; the exit code is 2. */
-export class LocalError extends Error {
+export class LocalError extends CodedError<LocalErrorCode> {
   override name = 'LocalError'
-  readonly code: LocalErrorCode
-
-  constructor(code: LocalErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
 }
 
 const MB = 1024 ** 2

@@ -13,18 +13,19 @@ export type ProcessId = z.infer<typeof processId>
 export type Lock = { release(): Promise<void> }
 
 /**
- * Allows one `npm start` per data folder. Takes over the lock of a process that is gone, even if its pid is in use again.
+ * Allows one `npm start` per data folder. Takes over the lock of a process that is gone, even if its pid is in use
+ * again.
  * @throws LocalError already_running
  */
 export async function takeLock(folder: string): Promise<Lock> {
   const path = join(folder, 'lock')
-  const mine = `${path}.${process.pid}`
-  await writeFile(mine, JSON.stringify(identify(process.pid)))
+  const candidate = `${path}.${process.pid}`
+  await writeFile(candidate, JSON.stringify(identify(process.pid)))
   try {
     // unlike `open` with `wx`, a link appears together with its content
-    while (!(await link(mine, path).then(() => true, isTaken))) await removeStale(path, folder)
+    while (!(await link(candidate, path).then(() => true, isTaken))) await removeStale(path, folder)
   } finally {
-    await rm(mine, { force: true })
+    await rm(candidate, { force: true })
   }
   return { release: () => rm(path, { force: true }) }
 }

@@ -20,7 +20,10 @@ export type Ports = Record<PortName, number>
 
 const kafkaPorts = z.object({ kafka: z.number(), controller: z.number(), registry: z.number() })
 
-/** Users' own programs connect to Kafka and the registry, so these ports stay the same at every start while they are free. */
+/**
+ * Users' own programs connect to Kafka and the registry, so these ports stay the same at every start while they are
+ * free.
+ */
 export type KafkaPorts = z.infer<typeof kafkaPorts>
 
 const KAFKA_DEFAULTS: KafkaPorts = { kafka: 9092, controller: 9093, registry: 8085 }
@@ -30,8 +33,8 @@ const LOOPBACK = '127.0.0.1'
 const names = Object.keys(DEFAULTS) as PortName[]
 
 /**
- * Chooses a port for each process, fixed for this run, so that a restarted process gets its port again. If a default is taken,
- * the next free port is used and `onChange` gets a line about it.
+ * Chooses a port for each process, fixed for this run, so that a restarted process gets its port again. If a default is
+ * taken, the next free port is used and `onChange` gets a line about it.
  * @throws LocalError port_taken or setting_invalid for a port set in the environment
  */
 export async function choosePorts(
@@ -46,7 +49,7 @@ export async function choosePorts(
     const setting = env[name]
     const port = setting
       ? await checkedPort(name, setting, { host, used })
-      : await nextFree(DEFAULTS[name], host, used)
+      : await nextFree(DEFAULTS[name], { host, used })
     if (!setting && port !== DEFAULTS[name]) onChange(`${name}: ${DEFAULTS[name]} is taken, using ${port}`)
     chosen[name] = port
     used.push(port)
@@ -54,7 +57,7 @@ export async function choosePorts(
   return chosen
 }
 
-type Place = { host: string; used: readonly number[] }
+export type Place = { host: string; used: readonly number[] }
 
 async function checkedPort(name: PortName, setting: string, { host, used }: Place): Promise<number> {
   const port = Number(setting)
@@ -78,7 +81,8 @@ async function isUsable(port: number, host: string, name: PortName): Promise<boo
   })
 }
 
-async function nextFree(first: number, host: string, used: readonly number[]): Promise<number> {
+/** The first free port from `first` that is neither used nor the default of something else. */
+export async function nextFree(first: number, { host, used }: Place): Promise<number> {
   for (let port = first; port < first + 1_000; port++) {
     const reserved = port !== first && RESERVED.includes(port)
     if (!reserved && !used.includes(port) && (await isFree(port, host))) return port
@@ -133,7 +137,10 @@ let next = randomInt(PORTS_EACH)
  */
 export const firstPortOf = (pid: number): number => 15_000 + (pid % PROCESSES) * PORTS_EACH
 
-/** A port that nothing listens on. Rotates through the range, so a port that was found but is not in use yet is not found again soon. */
+/**
+ * A port that nothing listens on. Rotates through the range, so a port that was found but is not in use yet is not
+ * found again soon.
+ */
 export async function freePort(host = LOOPBACK, avoid: readonly number[] = []): Promise<number> {
   for (let attempt = 0; attempt < PORTS_EACH; attempt++) {
     const port = firstPortOf(process.pid) + (next++ % PORTS_EACH)

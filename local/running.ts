@@ -5,19 +5,29 @@ import { writeFileAtomically } from './data-folder.ts'
 import { identify, isAlive, processId } from './lock.ts'
 import type { Addresses } from './settings.ts'
 
-const shape = processId.extend({ control: z.string(), ingest: z.string(), token: z.string() })
+const addresses = z.object({
+  control: z.string(),
+  ingest: z.string(),
+  brokers: z.string(),
+  registry: z.string(),
+  token: z.string(),
+})
 
 /** What a running `npm start` publishes to its user's other programs; URLs without a trailing slash. */
-export type Running = Pick<z.infer<typeof shape>, 'control' | 'ingest' | 'token'>
+export type Running = z.infer<typeof addresses>
+
+const shape = processId.extend(addresses.shape)
+
+type Published = Pick<Addresses, 'control' | 'ingest' | 'brokers' | 'registryUrl' | 'controlToken'>
 
 const pathIn = (folder: string) => join(folder, 'running.json')
 
 /** Only the owner may read the file, since it contains the token. @returns a function that removes it */
 export async function publishRunning(
   folder: string,
-  { control, ingest, controlToken: token }: Pick<Addresses, 'control' | 'ingest' | 'controlToken'>,
+  { control, ingest, brokers, registryUrl: registry, controlToken: token }: Published,
 ): Promise<() => Promise<void>> {
-  const content = { ...identify(process.pid), control, ingest, token }
+  const content = { ...identify(process.pid), control, ingest, brokers, registry, token }
   await writeFileAtomically(pathIn(folder), JSON.stringify(content))
   return () => rm(pathIn(folder), { force: true })
 }

@@ -55,8 +55,8 @@ function readDemo(args: readonly string[], env: NodeJS.ProcessEnv): boolean {
 }
 
 /**
- * Fills in keys, ports and addresses that the environment does not set; `onChange` gets a line for each port that is not the
- * usual one. @throws LocalError
+ * Fills in keys, ports and addresses that the environment does not set; `onChange` gets a line for each port that is
+ * not the usual one. @throws LocalError
  */
 export async function chooseEnvironment(
   settings: LocalSettings,
@@ -90,7 +90,8 @@ function refuseSecuredKafkaWithoutRegistry({ env, kafkaBrokers, registryUrl }: L
   throw new LocalError('setting_invalid', message)
 }
 
-const LOOPBACK_BLOCKS = '127.0.0.0/8,::1/128'
+export const LOOPBACK_BLOCK = '127.0.0.0/8'
+const LOOPBACK_BLOCKS = `${LOOPBACK_BLOCK},::1/128`
 
 export type Chosen = { brokers: string; registryUrl: string; ports: Ports; keys: Keys }
 

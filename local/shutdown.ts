@@ -15,7 +15,8 @@ const SAME_PRESS_MS = 500
 const ORPHAN_GRACE_MS = 3_000
 
 /**
- * Requests a shutdown on Ctrl-C, SIGTERM, a closed terminal or the death of npm. A second Ctrl-C kills all children at once.
+ * Requests a shutdown on Ctrl-C, SIGTERM, a closed terminal or the death of npm. A second Ctrl-C kills all children at
+ * once.
  */
 export function watchShutdown(env: NodeJS.ProcessEnv): Shutdown {
   const { promise, resolve } = Promise.withResolvers<ExitReason>()
@@ -42,8 +43,8 @@ export function watchShutdown(env: NodeJS.ProcessEnv): Shutdown {
 }
 
 /**
- * An npm that is killed cannot forward a signal. npm is our parent, because the `start` script ends in `exec`. Without npm there
- * is no watch: the shell that started us in the background may exit.
+ * An npm that is killed cannot forward a signal. npm is our parent, because the `start` script ends in `exec`. Without
+ * npm there is no watch: the shell that started us in the background may exit.
  */
 function watchNpm(env: NodeJS.ProcessEnv, onGone: () => void): void {
   if (!env.npm_lifecycle_event) return

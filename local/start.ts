@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
 import { type Config, readConfig } from '../config.ts'
 import { createTopics } from '../kafka/admin/topics.ts'
 import { type Connection, connect } from '../kafka/client.ts'
@@ -10,17 +11,19 @@ import { makeDataFolder, ROOT } from './data-folder.ts'
 import type { ClassArchive } from './kafka/class-archive.ts'
 import { startKafkaAndRegistry } from './kafka/kafka-and-registry.ts'
 import { takeLock } from './lock.ts'
+import { nextFree } from './ports.ts'
 import { publishRunning } from './running.ts'
 import {
   type Addresses,
   addressesOf,
   type ChildEnvironment,
   chooseEnvironment,
+  LOOPBACK_BLOCK,
   type LocalSettings,
 } from './settings.ts'
 import type { Shutdown } from './shutdown.ts'
 import { supervise } from './supervise.ts'
-import { banner, type Terminal } from './terminal.ts'
+import { banner, type FirstSteps, type Terminal } from './terminal.ts'
 
 export type StartOptions = {
   settings: LocalSettings
@@ -57,10 +60,34 @@ export async function start(options: StartOptions): Promise<Addresses> {
   )
   const addresses = await startProcesses(options, env)
   closing.defer(await publishRunning(settings.dataFolder, addresses))
-  terminal.line(banner(addresses))
+  // a hint that cannot be made must not stop the start
+  const steps = settings.demo ? undefined : await firstSteps(addresses).catch(() => undefined)
+  terminal.line(banner(addresses, steps))
   makeArchives(archives).catch((err) => log.debug({ err }, 'no class archive: the next start is not faster'))
   return addresses
 }
+
+const RECEIVER_PORT = 9000
+
+/** Undefined once something is set up, and if webhooks may not reach this machine. */
+async function firstSteps({
+  control,
+  controlToken,
+  egressAllow,
+}: Addresses): Promise<FirstSteps | undefined> {
+  if (!egressAllow.split(',').includes(LOOPBACK_BLOCK)) return undefined
+  const headers = { authorization: `Bearer ${controlToken}` }
+  const kinds = await Promise.all(
+    ['sources', 'destinations'].map(async (kind) => {
+      const response = await fetch(`${control}/api/${kind}?limit=1`, { headers })
+      return listed.safeParse(await response.json())
+    }),
+  )
+  if (!kinds.every(({ data }) => data?.items.length === 0)) return undefined
+  return { receiverPort: await nextFree(RECEIVER_PORT, { host: '127.0.0.1', used: [] }) }
+}
+
+const listed = z.object({ items: z.array(z.unknown()) })
 
 async function makeTopics(connection: Connection, { delivery, dedupWindowMs, kafka }: Config): Promise<void> {
   await createTopics(connection, topics({ ...delivery, dedupWindowMs }), kafka)
@@ -100,7 +127,9 @@ async function startProcesses(
 
 const SLOW_MS = 30_000
 
-/** Waits until every URL has answered 200. Has no limit: the user can press Ctrl-C. `onSlow` gets what is missing, once. */
+/**
+ * Waits until every URL has answered 200. Has no limit: the user can press Ctrl-C. `onSlow` gets what is missing, once.
+ */
 async function allReady(
   urls: Readonly<Record<string, string>>,
   onSlow: (line: string) => void,

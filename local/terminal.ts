@@ -3,8 +3,8 @@ import type { Addresses } from './settings.ts'
 
 export type Terminal = {
   line(text: string): void
-  /** Replaces the previous progress text on a terminal; elsewhere prints at most a line per second. */
-  progress(text: string): void
+  /** Replaces the previous progress text on a terminal; elsewhere prints at most a line per second, and the last one. */
+  progress(text: string, isLast?: boolean): void
 }
 
 export function terminalOn(out: Pick<WriteStream, 'write' | 'isTTY'>): Terminal {
@@ -17,13 +17,13 @@ export function terminalOn(out: Pick<WriteStream, 'write' | 'isTTY'>): Terminal 
       open = false
       out.write(`${text}\n`)
     },
-    progress: (text) => {
+    progress: (text, isLast = false) => {
       if (text === lastText) return
       lastText = text
       if (out.isTTY) {
-        out.write(`\r\x1b[K${text}`)
-        open = true
-      } else if (performance.now() - lastAt > 1_000) {
+        out.write(`\r\x1b[K${text}${isLast ? '\n' : ''}`)
+        open = !isLast
+      } else if (isLast || performance.now() - lastAt > 1_000) {
         out.write(`${text}\n`)
         lastAt = performance.now()
       }
@@ -31,8 +31,11 @@ export function terminalOn(out: Pick<WriteStream, 'write' | 'isTTY'>): Terminal 
   }
 }
 
+/** `receiverPort`: free, for the receiver that the user starts. */
+export type FirstSteps = { receiverPort: number }
+
 /** Printed once all processes are ready. The commands work as they are in any sh. */
-export function banner(at: Addresses): string {
+export function banner(at: Addresses, firstSteps?: FirstSteps): string {
   return `
 sluice ready
 
@@ -47,19 +50,25 @@ sluice ready
   registry   ${withoutPassword(at.registryUrl)}
   token      ${at.controlToken}
 
-${egress(at.egressAllow)}
-Try it: create a source and a destination, then send a call with the write key. (For a full demo: npm start -- --demo)
-
-  AUTH='Authorization: Bearer ${at.controlToken}'
-  curl -s ${at.control}/api/sources -H "$AUTH" -H 'Content-Type: application/json' \\
-    -d '{"id": "shop", "name": "Shop", "writeKey": "shop-write-key"}'
-  curl -s ${at.control}/api/destinations -H "$AUTH" -H 'Content-Type: application/json' \\
-    -d '{"id": "crm", "name": "CRM", "sourceIds": ["shop"], "sharedSecret": "s3cret", "webhooks": [{"url": "http://localhost:9000/"}]}'
-  curl -s ${at.ingest}/v1/track -u shop-write-key: -d '{"userId": "u1", "event": "Signed Up"}'
-
+${egress(at.egressAllow)}${firstSteps ? tryIt(at, firstSteps) : ''}
 Press Ctrl-C to stop.
 `
 }
+
+/** A new source is known to ingest within a second. */
+const tryIt = ({ control, ingest, controlToken }: Addresses, { receiverPort }: FirstSteps) => `
+Try it in a second terminal: a receiver that prints what it gets (kill %1 stops it), a source, a destination, and a call.
+(Or let npm start -- --demo do it.)
+
+  node -e 'require("http").createServer((q, r) => { q.on("data", d => console.log(q.headers["x-signature"], String(d))); r.end() }).listen(${receiverPort})' &
+  AUTH='Authorization: Bearer ${controlToken}'
+  curl -s -w '\\n' ${control}/api/sources -H "$AUTH" -H 'Content-Type: application/json' \\
+    -d '{"id": "shop", "name": "Shop", "writeKey": "shop-write-key"}'
+  curl -s -w '\\n' ${control}/api/destinations -H "$AUTH" -H 'Content-Type: application/json' \\
+    -d '{"id": "crm", "name": "CRM", "sourceIds": ["shop"], "sharedSecret": "s3cret", "webhooks": [{"url": "http://127.0.0.1:${receiverPort}/"}]}'
+  sleep 1
+  curl -s -w '\\n' ${ingest}/v1/track -u shop-write-key: -d '{"userId": "u1", "event": "Signed Up"}'
+`
 
 const egress = (allowed: string) =>
   allowed ? `Webhooks may also reach these non-public addresses (EGRESS_ALLOW): ${allowed}\n` : ''

@@ -1,7 +1,9 @@
 import { type Logger, pino } from 'pino'
-import pretty from 'pino-pretty'
 
 export type { Logger }
+
+// its 30 modules are only needed on a terminal
+const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined
 
 /** Copies only the fields that describe the error, because some clients attach options with passwords and tokens. */
 function plainError(error: unknown): unknown {
@@ -12,14 +14,13 @@ function plainError(error: unknown): unknown {
 }
 
 /**
- * JSON lines on stdout; formatted on a terminal. All processes use the same field names: `sourceId`, `destinationId`, `deliveryId`,
- * `messageId`, `topic`, `partition`, `offset`, `code`. No field holds a secret.
+ * JSON lines on stdout; formatted on a terminal. All processes use the same field names: `sourceId`, `destinationId`,
+ * `deliveryId`, `messageId`, `topic`, `partition`, `offset`, `code`. No field holds a secret.
  */
 export function createLog(options: { role: string; level: string }): Logger {
   const base = { process: options.role }
-  const destination = process.stdout.isTTY
-    ? pretty({ ignore: 'pid,hostname', singleLine: true, sync: true })
-    : pino.destination({ sync: false })
+  const destination =
+    pretty?.({ ignore: 'pid,hostname', singleLine: true, sync: true }) ?? pino.destination({ sync: false })
   return pino(
     {
       level: options.level,

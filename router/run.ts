@@ -52,7 +52,7 @@ export function createRouter(parts: RouterParts): Handler<Event> {
     onRouted(event, destinations.length)
     const { settle, release, park } = record
     const writing = writeDeliveries(record, destinations, parts)
-    void settleWhenWritten({ settle, release, park }, message, writing, entry ? window.write(entry) : notSeen)
+    void settleWhenWritten(writing, entry ? window.write(entry) : notSeen, { settle, release, park, message })
     return
   }
 }
@@ -106,14 +106,13 @@ function listOf(event: Event, { destinations, delivery, codec }: SharedBody): Re
  * and the garbage collector copies them.
  */
 async function settleWhenWritten(
-  ends: Ends,
-  message: Message,
   writing: Promise<Produced>,
   seen: () => Promise<Written>,
+  { settle, release, park, message }: Ends & { message: Message },
 ): Promise<void> {
   const produced = await writing
   const outcome = produced === 'acked' ? await seen() : produced
-  if (outcome === 'acked' || outcome === 'unwritten') ends.settle()
-  else if (outcome === 'unknown') ends.release()
-  else ends.park(message, `its deliveries cannot be written: ${outcome}`)
+  if (outcome === 'acked' || outcome === 'unwritten') settle()
+  else if (outcome === 'unknown') release()
+  else park(message, `its deliveries cannot be written: ${outcome}`)
 }

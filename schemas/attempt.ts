@@ -29,4 +29,10 @@ export type Attempt = {
   code: null | string
   /** First 1,024 bytes of the response body. */
   response: null | string
+  /** FNV-1a hash of the webhook's URL at that time (32 bits, signed, over UTF-16 units). Null if no webhook was chosen, or in records of earlier builds. */
+  urlHash: null | number
+  /** When ingest accepted the call. Null for replays, and in records of version 0.1. */
+  acceptedAt: null | number
+  /** True for the first 2xx of a delivery: count these to count delivered deliveries. Null in records of version 0.1. */
+  settles: null | boolean
 }

@@ -48,6 +48,8 @@ export type Delivery = {
   delivered: boolean
   /** True if a replay or backfill made it. */
   replay: boolean
+  /** When ingest accepted the call. Null if a replay or backfill made it, and in records of version 0.1. */
+  acceptedAt: null | number
   /** Every POST so far. */
   history: PastAttempt[]
   /** Set in deliveries.dead: window_expired, attempts_exhausted, rejected or refused. */

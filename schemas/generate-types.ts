@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { asyncapiText } from './asyncapi.ts'
 
 /**
- * `npm run schemas` writes the TypeScript types of the Avro schemas, and the AsyncAPI description of the topics. A test fails when one of them is
- * stale. Types follow what avsc returns: unions with null unwrapped, longs as numbers, logical types as their base type.
+ * `npm run schemas` writes the TypeScript types of the Avro schemas, and the AsyncAPI description of the topics. A test
+ * fails when one of them is stale. Types follow what avsc returns: unions with null unwrapped, longs as numbers,
+ * logical types as their base type.
  */
 
 type AvroField = { name: string; type: AvroType; doc: string }

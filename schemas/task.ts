@@ -58,7 +58,9 @@ export const syncTask = z.object({
   kind: z.literal('sync'),
   state: z
     .enum(['accepted', 'done', 'cancelled', 'failed'])
-    .describe('`cancelled`: on request, or because the audience or trait was removed.'),
+    .describe(
+      '`cancelled`: on request, because the audience or trait was removed, or because it would remove too many (`cause`).',
+    ),
   of: z.object({ kind: z.enum(['audience', 'trait']), id: idShape }),
   /**
    * When the audience or trait was created, because another one may get the same id later. Absent: it was removed, and
@@ -70,6 +72,14 @@ export const syncTask = z.object({
   /** Of topic `uploads`. The records of this upload have the task's id as their key. */
   ranges,
   lines: z.number().int().nonnegative().describe('Lines in the upload that name a user.'),
+  skipped: z
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .describe('Lines that could not be used, and were left out because of `skipInvalid`.'),
+  /** Ends without any effect if it would remove more than a tenth of the members or values. */
+  refusesManyRemovals: z.literal(true).optional(),
   counts: counts.optional(),
 })
 
@@ -80,10 +90,21 @@ export const replayTask = z.object({
   kind: z.literal('replay'),
   state: z.enum(['accepted', 'done', 'cancelled', 'failed']),
   destinationId: idShape,
-  what: z.enum(['dead', 'events']),
+  what: z.enum(['dead', 'events', 'deliveries']),
   reason: z.string().optional().describe('Only dead letters with this reason.'),
-  /** Places of the dead letters that were chosen one by one. Absent: everything in the ranges. */
+  event: z.string().optional().describe('Only dead letters of events with this name.'),
+  user: z.string().optional().describe('Only dead letters of this user.'),
+  status: z
+    .string()
+    .optional()
+    .describe('Only dead letters with an attempt that got this HTTP status or class.'),
+  skipReplayed: z.boolean().optional().describe('Skips dead letters that an earlier replay has sent.'),
+  /** Of `deliveries`: whether they are in `deliveries.due`, where a replay put them. Otherwise in `deliveries`. */
+  resent: z.boolean().optional(),
+  /** Places of the records that were chosen one by one. Absent: everything in the ranges. */
   places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
+  /** Of a cancelled replay: the part of the ranges that was read. Absent: it may have read nothing. */
+  done: ranges.optional(),
   from: z.string().describe('ISO 8601 UTC, inclusive.'),
   to: z.string().describe('ISO 8601 UTC, exclusive.'),
   perSecond: z.number().describe('Maximum number of deliveries per second.'),

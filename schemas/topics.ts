@@ -24,6 +24,8 @@ export const ATTEMPTS = 'attempts'
 export const SEEN = 'router.seen'
 /** Control's background tasks. */
 export const TASKS = 'tasks'
+/** Who changed what in control, to show it. */
+export const AUDIT = 'audit'
 
 /** `name`: as written in the setting, like `5s`. */
 export type Rung = { name: string; delayMs: number }
@@ -65,6 +67,7 @@ export function topics({
     { name: ATTEMPTS, partitions: 'many', retention: ATTEMPTS_RETENTION, schema: 'attempt' },
     { name: SEEN, partitions: 'many', retention: Math.max(dedupWindowMs, HOUR) + OUTAGE_MS },
     { name: TASKS, partitions: 1, retention: { compact: 30 * DAY } },
+    { name: AUDIT, partitions: 1, retention: AUDIT_RETENTION },
     { name: PARKED, partitions: 1, retention: 14 * DAY },
     { name: LOG_FAULTS, partitions: 1, retention: 30 * DAY },
   ]
@@ -79,5 +82,6 @@ const delivery = (name: string, retention: number): SchemaTopic => ({
 
 export const DELIVERIES_RETENTION = 3 * DAY
 export const ATTEMPTS_RETENTION = 3 * DAY
+export const AUDIT_RETENTION = 90 * DAY
 /** How long an outage a delivery survives on top of its retry window. */
 export const OUTAGE_MS = DAY

@@ -12,6 +12,10 @@ const table = {
   inexact_number: [400, 'A line of the upload has a number that a double cannot hold. Nothing has changed.'],
   line_too_long: [400, 'A line of the upload is too long. Nothing has changed.'],
   empty_upload: [400, 'The upload lists no users, and `allowEmpty` is not set.'],
+  many_removals: [
+    409,
+    'The upload would remove more than a tenth of the members or values: `allowRemovals` allows it. Nothing has changed.',
+  ],
   upload_broken: [400, 'The upload broke off. Nothing has changed.'],
   invalid_if_match: [400, '`If-Match` is not a version.'],
   validation_failed: [400, 'The body or the query is invalid: `errors` lists everything that is wrong.'],
@@ -46,7 +50,7 @@ const table = {
   precondition_required: [428, '`If-Match` is required.'],
   too_many_attempts: [
     429,
-    'The token is wrong, and the network has sent too many wrong ones: wait for `Retry-After`.',
+    'The token is wrong, and the network has sent too many wrong ones; or the network signs in too often. Wait for `Retry-After`.',
   ],
   too_many_tests: [429, 'Too many tests are in progress.'],
   too_many_searches: [429, 'Too many searches are in progress.'],

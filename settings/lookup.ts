@@ -68,14 +68,23 @@ type Stores = {
 function createDerived({ sources, destinations, outlines }: Stores) {
   let byWriteKey: Map<string, Source> | undefined
   let bySource: Map<string, Outline[]> | undefined
+
+  function sourceByWriteKey(writeKey: string): Source | undefined {
+    byWriteKey ??= new Map(
+      [...sources.values()].flatMap((source) => writeKeysOf(source).map((key) => [key, source] as const)),
+    )
+    return byWriteKey.get(writeKey)
+  }
+
   return {
+    sourceByWriteKey,
+    senderByWriteKey(writeKey: string, now: number): Source | undefined {
+      const source = sourceByWriteKey(writeKey)
+      return source && isAccepted(writeKey, source, now) ? source : undefined
+    },
     changed(kind: Kind): void {
       if (kind === 'source') byWriteKey = undefined
       if (kind === 'destination') bySource = undefined
-    },
-    sourceByWriteKey(writeKey: string): Source | undefined {
-      byWriteKey ??= new Map([...sources.values()].map((source) => [source.writeKey, source]))
-      return byWriteKey.get(writeKey)
     },
     destinationsOf(sourceId: string): readonly Outline[] {
       bySource ??= grouped([...destinations.values(), ...outlines.values()])
@@ -83,6 +92,13 @@ function createDerived({ sources, destinations, outlines }: Stores) {
     },
   }
 }
+
+const writeKeysOf = ({ writeKey, previousWriteKey }: Source) =>
+  previousWriteKey === undefined ? [writeKey] : [writeKey, previousWriteKey]
+
+/** A previous write key works until its expiry. @param now ms since 1970. */
+const isAccepted = (key: string, { writeKey, previousWriteKeyExpiresAt: until }: Source, now: number) =>
+  key === writeKey || (until !== undefined && now < Date.parse(until))
 
 /** @param key `kind/id` */
 export function partsOf(key: string): { kind: Kind; id: string } {

@@ -13,11 +13,16 @@ export const MASK = '***'
  */
 export function mask<T extends object>(record: T, who: Who): T {
   const masked: T & { webhooks?: unknown } = mapSecrets(record, () => MASK)
-  if (who === 'admin') return 'writeKey' in record ? { ...masked, writeKey: record.writeKey } : masked
+  if (who === 'admin') return { ...masked, ...writeKeysOf(record) }
   if (Array.isArray(masked.webhooks))
     for (const webhook of masked.webhooks) webhook.url = maskUrl(webhook.url)
   return masked
 }
+
+const writeKeysOf = (record: object) =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => WRITE_KEYS.has(name)))
+
+const WRITE_KEYS: ReadonlySet<string> = new Set(['writeKey', 'previousWriteKey'])
 
 /** URLs may hold tokens, in the query or the path, so everything after the host is masked. */
 export function maskUrl(url: string): string {

@@ -85,12 +85,10 @@ function faultOf(kind: Kind, record: object): string {
 const outlineShape = z.object({
   enabled: z.boolean(),
   sourceIds: z.array(z.string()),
-  eventTypes: z.array(z.enum(EVENT_TYPES)).optional(),
-})
+  eventTypes: z.array(z.enum(EVENT_TYPES)).exactOptional(),
+} satisfies Record<Exclude<keyof Outline, 'id'>, z.ZodType>)
 
 function outlineOf(key: string, record: object): Outline | undefined {
   const { data } = outlineShape.safeParse(record)
-  if (!data) return undefined
-  const { eventTypes, ...outline } = data
-  return { id: key.slice('destination/'.length), ...outline, ...(eventTypes && { eventTypes }) }
+  return data && { id: key.slice('destination/'.length), ...data }
 }

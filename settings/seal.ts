@@ -145,7 +145,7 @@ function urlsOf(record: object): string[] {
 }
 
 /** Secret fields of a record, beside the header values of webhooks. */
-export const SECRET_FIELDS = ['writeKey', 'sharedSecret', 'previousSecret'] as const
+export const SECRET_FIELDS = ['writeKey', 'previousWriteKey', 'sharedSecret', 'previousSecret'] as const
 
 /** Applies `change` to each secret of a copy of the record. `path` is a JSON pointer. */
 export function mapSecrets<T extends object>(record: T, change: (secret: string, path: string) => string): T {

@@ -78,14 +78,28 @@ const webhookShape = z.strictObject({
     .meta({ maxProperties: MAX_HEADERS, description: HEADERS }),
 })
 
+const writeKey = z
+  .string()
+  .regex(/^[\x21-\x39\x3b-\x7e]{8,128}$/, '8 to 128 printable characters without space and colon')
+
 export const sourceShape = z.strictObject({
   name,
-  writeKey: z
-    .string()
-    .regex(/^[\x21-\x39\x3b-\x7e]{8,128}$/, '8 to 128 printable characters without space and colon')
+  writeKey: writeKey
     .optional()
     .describe(
       'Identifies the source in calls. Generated if absent; a replacement without one keeps the current key.',
+    ),
+  // no defaults here either
+  previousWriteKey: writeKey
+    .optional()
+    .describe(
+      'The write key before the last replacement. Its calls are accepted as well, until its expiry. A replacement that leaves out this field, its expiry and `writeKey` keeps it until then.',
+    ),
+  previousWriteKeyExpiresAt: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .describe(
+      'Until then the previous write key works as well. To replace a write key without losing calls, send this with a new `writeKey` and without `previousWriteKey`: the current key becomes the previous one. A time in the past ends it now.',
     ),
   enabled: z.boolean().default(true).describe('If false, its calls get 403 `source_disabled`.'),
   // no defaults: the previous version can read records without these fields

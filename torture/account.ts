@@ -27,8 +27,11 @@ export type Facts = {
   steady: readonly string[]
 }
 
-/** What a power cut removed from a partition. `topic`: without prefix. */
-export type Cut = OffsetRange & { kind: CutTopic }
+/**
+ * What a power cut removed from a partition. `topic`: without prefix. `keys`: what each record was, by offset: a
+ * `messageId` of `events`, or `destinationId messageId` of `deliveries`; unknown for retries.
+ */
+export type Cut = OffsetRange & { kind: CutTopic; keys?: ReadonlyMap<number, string> }
 
 export type Account = {
   accepted: number
@@ -40,6 +43,8 @@ export type Account = {
   /** Records that power cuts removed from Kafka, and how many of these Sluice reported. */
   cut: Readonly<Record<CutTopic, number>>
   reported: Readonly<Record<CutTopic, number>>
+  /** Records that are not reported, but were written again: Kafka had not acknowledged them. */
+  rewritten: number
   /** POSTs answered below 500 beyond the first of their delivery. */
   again: number
   /** Each list must be empty. */
@@ -47,6 +52,8 @@ export type Account = {
     accepted: string[]
     unrouted: string[]
     unsettled: string[]
+    /** Of `events` and `deliveries`. */
+    unreported: string[]
     strangeIds: string[]
     unseen: string[]
   }
@@ -63,7 +70,9 @@ export function account(facts: Facts): Account {
   const { accepted, events, routed, answered, dead, cancelled, recorded, seen, steady } = facts
   const { cuts = [] } = facts
   const cut = sumOf(cuts, ({ from, to }) => to - from)
-  const reported = sumOf(cuts, (each) => covered(each, facts.reported ?? []))
+  const reported = sumOf(cuts, (each) => covered(each, facts.reported ?? []).size)
+  const unreported = cuts.flatMap((each) => unreportedKeys(each, facts.reported ?? []))
+  const isThere = (key: string) => events.has(key) || routed.has(key)
   const idOf = new Map<string, string>()
   const strange = new Set<string>()
   for (const each of answered) {
@@ -85,6 +94,7 @@ export function account(facts: Facts): Account {
     again: answered.length - idOf.size,
     cut,
     reported,
+    rewritten: unreported.filter(isThere).length,
     missing: {
       accepted: beyond(
         reported.events,
@@ -98,6 +108,7 @@ export function account(facts: Facts): Account {
         reported.retries,
         [...routed].filter((key) => !isSettled(key)),
       ),
+      unreported: unreported.filter((key) => !isThere(key)),
       strangeIds: [...strange],
       unseen: [...recorded].flatMap(([id, key]) => (!seen || seen.has(id) ? [] : key)),
     },
@@ -110,19 +121,21 @@ function sumOf(cuts: readonly Cut[], count: (cut: Cut) => number): Record<CutTop
   return sums
 }
 
-/** @returns how many offsets of a cut are reported. Repeated reports count once. */
-function covered({ topic, partition, from, to }: Cut, reported: readonly OffsetRange[]): number {
-  const ranges = reported
-    .filter((each) => each.topic === topic && each.partition === partition)
-    .toSorted((one, other) => one.from - other.from)
-  let sum = 0
-  let at = from
-  for (const range of ranges) {
-    const end = Math.min(to, range.to)
-    sum += Math.max(0, end - Math.max(at, range.from))
-    at = Math.max(at, end)
-  }
-  return sum
+/** @returns the offsets of a cut that are reported. */
+function covered({ topic, partition, from, to }: Cut, reported: readonly OffsetRange[]): Set<number> {
+  const offsets = new Set<number>()
+  for (const range of reported)
+    if (range.topic === topic && range.partition === partition)
+      for (let at = Math.max(from, range.from); at < Math.min(to, range.to); at++) offsets.add(at)
+  return offsets
+}
+
+function unreportedKeys(cut: Cut, reported: readonly OffsetRange[]): string[] {
+  const { keys, topic, partition, from, to } = cut
+  if (!keys) return []
+  const known = covered(cut, reported)
+  const offsets = Array.from({ length: to - from }, (_, index) => from + index)
+  return offsets.flatMap((at) => (known.has(at) ? [] : [keys.get(at) ?? `${topic}-${partition}@${at}`]))
 }
 
 /** Leaves out as many keys as were reported lost. Only their number is known. */

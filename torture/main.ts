@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { sizeOf } from '../harness/command-line.ts'
-import { startFleet } from '../harness/fleet.ts'
+import { type Fleet, startFleet } from '../harness/fleet.ts'
 import { writeSection } from '../harness/results.ts'
 import { until } from '../harness/until.ts'
 import { account, type Cut, holds } from './account.ts'
 import { type Endpoint, startHost } from './endpoints.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
-import { type Fault, furthestAhead, inWords, plan } from './plan.ts'
+import { type Fault, furthestAhead, inWords, type Planned, plan } from './plan.ts'
 import { runProgram, say } from './program.ts'
 import { type Kafka, openKafka } from './read.ts'
 import { report } from './report.ts'
@@ -24,6 +24,7 @@ const USAGE = `npm run torture                 random faults under load for ten 
 Clocks are stepped where libfaketime is (on Debian: apt-get install libfaketime).
 `
 
+const WRITE_KEY = 'torture-write-key'
 /** Short, so that deliveries that are never accepted reach the end of their retry window within the run. */
 const SETTINGS = { RETRY_LADDER: '1s,2s,4s,8s,15s,30s', RETRY_WINDOW: '2m', LOG_LEVEL: 'info' }
 /** Time after the last fault for the retry window, expiring sessions and backlogs. */
@@ -62,9 +63,101 @@ function options() {
   }
 }
 
-type Struck = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[]; cuts: Cut[] }
+async function torture({ minutes, seed, clients, write }: ReturnType<typeof options>): Promise<boolean> {
+  const forMs = minutes * 60_000
+  say(`seed ${seed}, ${minutes} min, ${clients} calls a second`)
+  await using closing = new AsyncDisposableStack()
+  const endpoints = await startEndpoints(closing)
+  const faketime = findFaketime(thisMachine)
+  const clocks = faketime !== undefined
+  if (!clocks) say('libfaketime was not found: clocks are not changed')
+  const sluice = closing.adopt(await startSluice(SETTINGS, faketime), (it) => it.close())
+  await makeSettings(sluice, endpoints)
+  const kafka = openKafka(sluice)
+  const targets: Targets = { sluice, kafka, endpoints, cuts: [] }
 
-async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Struck): Promise<void> {
+  const faults = plan({ seed, forMs, endpoints: COUNT, clocks })
+  const start = performance.now()
+  const fleet = startFleet({ url: sluice.ingest, writeKey: WRITE_KEY, size: clients })
+  say(`${faults.length} faults are planned`)
+  const struck = await strikeAll(faults, targets, start)
+  await sleep(Math.max(0, start + forMs - performance.now()))
+
+  await recover(targets, fleet)
+  const settledMs = await settle(kafka, faults)
+  const result = account({
+    ...(await kafka.topics()),
+    cuts: targets.cuts,
+    accepted: fleet.accepted,
+    answered: endpoints.flatMap((endpoint) => endpoint.answered),
+    seen: new Set(endpoints.flatMap((endpoint) => [...endpoint.seen])),
+    steady: Object.keys(STEADY),
+  })
+  const deaths = sluice.deaths()
+  const text = report({ seed, minutes, clients, struck, clocks, result, settledMs, deaths })
+  process.stdout.write(`## torture\n\n${text}\n`)
+  if (write) await writeSection('torture', text)
+  return holds(result)
+}
+
+/** Each destination with the numbers of its endpoints. */
+const DESTINATIONS: readonly (readonly [string, readonly number[]])[] = [
+  ...Object.entries(STEADY),
+  [CHANGING, MOVING],
+]
+
+async function startEndpoints(closing: AsyncDisposableStack): Promise<Endpoint[]> {
+  const endpoints: Endpoint[] = []
+  const destinationOf = (index: number) => DESTINATIONS.find(([, its]) => its.includes(index))?.[0] ?? ''
+  const alone = Array.from({ length: COUNT - TOGETHER.length }, (_, index) => [index])
+  for (const its of [...alone, TOGETHER]) {
+    const host = closing.adopt(await startHost(its.map(destinationOf)), (it) => it.close())
+    endpoints.push(...host.endpoints)
+  }
+  await endpoints[FIXED.never]?.behave('failing')
+  return endpoints
+}
+
+/** Resolves when the processes use the source and its destinations. */
+async function makeSettings(sluice: Sluice, endpoints: readonly Endpoint[]): Promise<void> {
+  await sluice.ready()
+  await sluice.api('POST', 'sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
+  for (const [id, its] of DESTINATIONS) {
+    const urls = its.map((index) => endpoints[index]?.url ?? '')
+    const json = destination(id, id === CHANGING ? urls.slice(0, 1) : urls)
+    await sluice.api('POST', 'destinations', json)
+  }
+  await sleep(2_000) // processes apply a change within a second
+}
+
+/** These kinds come at their own times, the others one after another. */
+const BESIDE: readonly Fault['kind'][] = ['endpoint', 'step-clock']
+
+/** @param start when the plan's times begin. @returns the number of faults of each kind. */
+async function strikeAll(
+  faults: readonly Planned[],
+  targets: Targets,
+  start: number,
+): Promise<ReadonlyMap<string, number>> {
+  const struck = new Map<string, number>()
+  const inOrder = async (isIncluded: (kind: Fault['kind']) => boolean) => {
+    for (const { at, fault } of faults.filter((each) => isIncluded(each.fault.kind))) {
+      await sleep(Math.max(0, start + at - performance.now()))
+      if (fault.kind !== 'endpoint') say(inWords(fault))
+      struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1)
+      await strike(fault, targets)
+    }
+  }
+  await Promise.all([
+    ...BESIDE.map((one) => inOrder((kind) => kind === one)),
+    inOrder((kind) => !BESIDE.includes(kind)),
+  ])
+  return struck
+}
+
+type Targets = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[]; cuts: Cut[] }
+
+async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Targets): Promise<void> {
   switch (fault.kind) {
     case 'kill':
     case 'end':
@@ -81,7 +174,7 @@ async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Struck):
       return sluice.freezeBroker(fault.forMs)
     case 'cut-power': {
       const taken = await sluice.cutPower(await kafka.cut(fault.topic), fault.forMs)
-      cuts.push(...kafka.taken(fault.topic, taken))
+      cuts.push(...(await kafka.taken(fault.topic, taken)))
       return
     }
     case 'settings':
@@ -97,95 +190,27 @@ async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Struck):
   }
 }
 
-async function torture({ minutes, seed, clients, write }: ReturnType<typeof options>): Promise<boolean> {
-  const forMs = minutes * 60_000
-  say(`seed ${seed}, ${minutes} min, ${clients} calls a second`)
-  await using closing = new AsyncDisposableStack()
-  const endpoints: Endpoint[] = []
-  const names = [...Object.entries(STEADY), [CHANGING, MOVING] as const]
-  const nameOf = (index: number) =>
-    names.find(([, its]) => (its as readonly number[]).includes(index))?.[0] ?? ''
-  const alone = Array.from({ length: COUNT - TOGETHER.length }, (_, index) => [index])
-  for (const its of [...alone, TOGETHER]) {
-    const host = closing.adopt(await startHost(its.map(nameOf)), (it) => it.close())
-    endpoints.push(...host.endpoints)
-  }
-  await endpoints[FIXED.never]?.behave('failing')
-  const faketime = findFaketime(thisMachine)
-  if (!faketime) say('libfaketime was not found: clocks are not changed')
-  const sluice = closing.adopt(await startSluice(SETTINGS, faketime), (it) => it.close())
-  await sluice.ready()
-  await sluice.api('POST', 'sources', { id: 'shop', name: 'Shop', writeKey: 'torture-write-key' })
-  for (const [id, its] of names)
-    await sluice.api(
-      'POST',
-      'destinations',
-      destination(
-        id,
-        its.slice(0, id === CHANGING ? 1 : undefined).map((index) => endpoints[index]?.url ?? ''),
-      ),
-    )
-  await sleep(2_000) // processes apply a change within a second
-  const kafka = openKafka(sluice)
-
-  const faults = plan({ seed, forMs, endpoints: COUNT, clocks: faketime !== undefined })
-  const start = performance.now()
-  const fleet = startFleet({ url: sluice.ingest, writeKey: 'torture-write-key', size: clients })
-  say(`${faults.length} faults are planned`)
-  const struck = new Map<string, number>()
-  const cuts: Cut[] = []
-  const line = async (isInIt: (kind: Fault['kind']) => boolean) => {
-    for (const { at, fault } of faults.filter((each) => isInIt(each.fault.kind))) {
-      await sleep(Math.max(0, start + at - performance.now()))
-      if (fault.kind !== 'endpoint') say(inWords(fault))
-      struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1)
-      await strike(fault, { sluice, kafka, endpoints, cuts })
-    }
-  }
-  const beside: readonly Fault['kind'][] = ['endpoint', 'step-clock']
-  await Promise.all([
-    ...beside.map((one) => line((kind) => kind === one)),
-    line((kind) => !beside.includes(kind)),
-  ])
-  await sleep(Math.max(0, start + forMs - performance.now()))
-
+/** Resolves when every call is accepted and all processes are ready. */
+async function recover({ sluice, endpoints }: Targets, fleet: Fleet): Promise<void> {
   say('no more faults; all endpoints but one answer')
   for (const [index, endpoint] of endpoints.entries())
     if (index !== FIXED.never) await endpoint.behave('answers')
   await fleet.drain()
   say(`${fleet.accepted.size} calls accepted, ${fleet.unanswered.length} requests without an answer`)
   await sluice.ready()
-  const settling = performance.now()
+}
+
+/** @returns the milliseconds until all records are settled. */
+async function settle(kafka: Kafka, faults: readonly Planned[]): Promise<number> {
+  const start = performance.now()
   // deliveries first attempted under a clock that was ahead expire that much later
   const timeout = SETTLE_MS + furthestAhead(faults)
   await until(async () => (await kafka.unsettled()) === 0, { timeout }).catch(() =>
     say('some records are not settled'),
   )
-  const settledMs = performance.now() - settling
+  const settledMs = performance.now() - start
   say(`settled after ${(settledMs / 1_000).toFixed(1)} s; reading the topics`)
-
-  const answered = endpoints.flatMap((endpoint) => endpoint.answered)
-  const result = account({
-    ...(await kafka.topics()),
-    cuts,
-    accepted: fleet.accepted,
-    answered,
-    seen: new Set(endpoints.flatMap((endpoint) => [...endpoint.seen])),
-    steady: Object.keys(STEADY),
-  })
-  const text = report({
-    seed,
-    minutes,
-    clients,
-    struck,
-    clocks: faketime !== undefined,
-    result,
-    settledMs,
-    deaths: sluice.deaths(),
-  })
-  process.stdout.write(`## torture\n\n${text}\n`)
-  if (write) await writeSection('torture', text)
-  return holds(result)
+  return settledMs
 }
 
 await runProgram({ usage: USAGE, options, run: torture })

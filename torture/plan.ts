@@ -24,7 +24,7 @@ export type Fault =
   | { kind: 'cut-power'; topic: CutTopic; forMs: number }
   /** Sets the wall clock of a role to this offset in seconds. A further instance has the real time. */
   | { kind: 'step-clock'; role: Role; seconds: number }
-  | { kind: 'settings'; change: 'off' | 'on' | 'remove' | 'create' | 'move' }
+  | { kind: 'settings'; change: 'off' | 'on' | 'remove' | 'move' }
   | { kind: 'endpoint'; endpoint: number; behaviour: Behaviour }
 
 /** `retries`: the rungs and `deliveries.due`. */
@@ -59,16 +59,14 @@ const RIGHT_MS = 5 * SECOND
  * endpoints change independently. The broker is down for a minute in every tenth minute, otherwise for seconds.
  */
 export function plan({ seed, forMs, endpoints, clocks }: PlanOptions): Planned[] {
-  const generator = xoroshiro128plus(seed)
-  const between = (from: number, to: number) => uniformInt(generator, from, to)
-  const oneOf = <T>(choices: readonly [T, ...T[]] | readonly T[]): T =>
-    choices[between(0, choices.length - 1)] as T
+  const random = randomOf(xoroshiro128plus(seed))
+  const { between, oneOf } = random
   const planned: Planned[] = []
 
   let awayAt = 2 * MINUTE + between(0, 60) * SECOND
   for (let at = 5 * SECOND; at < forMs; at += between(2, 10) * SECOND) {
     const isAway = at >= awayAt && at + MINUTE < forMs
-    const fault: Fault = isAway ? { kind: 'kill-broker', forMs: MINUTE } : oneFault()
+    const fault: Fault = isAway ? { kind: 'kill-broker', forMs: MINUTE } : oneFault(random)
     if (isAway) awayAt += 10 * MINUTE
     planned.push({ at, fault })
     at += lengthOf(fault)
@@ -83,35 +81,44 @@ export function plan({ seed, forMs, endpoints, clocks }: PlanOptions): Planned[]
   }
   if (clocks) planned.push(...steps(seed, forMs))
   return planned.toSorted((one, other) => one.at - other.at)
+}
 
-  function oneFault(): Fault {
-    const role = oneOf(ROLES)
-    switch (between(0, 10)) {
-      case 0:
-      case 1:
-      case 2:
-        return { kind: 'kill', role }
-      case 3:
-        return { kind: 'end', role }
-      case 4:
-        return { kind: 'freeze', role, forMs: between(1, 20) * SECOND }
-      case 5:
-      case 6:
-        return {
-          kind: 'another',
-          role,
-          forMs: between(5, 20) * SECOND,
-          goes: oneOf(['kill', 'end'] as const),
-        }
-      case 7:
-        return { kind: 'kill-broker', forMs: between(0, 5) * SECOND }
-      case 8:
-        return { kind: 'freeze-broker', forMs: between(1, 15) * SECOND }
-      case 9:
-        return { kind: 'cut-power', topic: oneOf(CUT), forMs: between(0, 5) * SECOND }
-      default:
-        return { kind: 'settings', change: oneOf(['off', 'on', 'remove', 'create', 'move'] as const) }
-    }
+type Random = ReturnType<typeof randomOf>
+
+function randomOf(generator: ReturnType<typeof xoroshiro128plus>) {
+  const between = (from: number, to: number) => uniformInt(generator, from, to)
+  /** @param choices at least one. */
+  const oneOf = <T>(choices: readonly T[]): T => choices[between(0, choices.length - 1)] as T
+  return { between, oneOf }
+}
+
+function oneFault({ between, oneOf }: Random): Fault {
+  const role = oneOf(ROLES)
+  switch (between(0, 10)) {
+    case 0:
+    case 1:
+    case 2:
+      return { kind: 'kill', role }
+    case 3:
+      return { kind: 'end', role }
+    case 4:
+      return { kind: 'freeze', role, forMs: between(1, 20) * SECOND }
+    case 5:
+    case 6:
+      return {
+        kind: 'another',
+        role,
+        forMs: between(5, 20) * SECOND,
+        goes: oneOf(['kill', 'end'] as const),
+      }
+    case 7:
+      return { kind: 'kill-broker', forMs: between(0, 5) * SECOND }
+    case 8:
+      return { kind: 'freeze-broker', forMs: between(1, 15) * SECOND }
+    case 9:
+      return { kind: 'cut-power', topic: oneOf(CUT), forMs: between(0, 5) * SECOND }
+    default:
+      return { kind: 'settings', change: oneOf(['off', 'on', 'remove', 'move'] as const) }
   }
 }
 
@@ -119,15 +126,15 @@ export function plan({ seed, forMs, endpoints, clocks }: PlanOptions): Planned[]
 function steps(seed: number, forMs: number): Planned[] {
   const generator = xoroshiro128plus(seed)
   generator.jump()
-  const between = (from: number, to: number) => uniformInt(generator, from, to)
+  const { between, oneOf } = randomOf(generator)
   const planned: Planned[] = []
   const step = (at: number, role: Role, seconds: number) =>
     planned.push({ at, fault: { kind: 'step-clock', role, seconds } })
   const off = new Set<Role>()
 
   for (let at = 8 * SECOND; at < forMs - RIGHT_MS; at += between(3, 15) * SECOND) {
-    const role = ROLES[between(0, ROLES.length - 1)] as Role
-    const { least, most } = STEPS[between(0, STEPS.length - 1)] as (typeof STEPS)[number]
+    const role = oneOf(ROLES)
+    const { least, most } = oneOf(STEPS)
     const seconds = between(least, most) * (between(0, 1) === 0 ? -1 : 1)
     const isBack = off.has(role) && between(0, 2) === 0
     if (isBack) off.delete(role)

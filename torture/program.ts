@@ -8,6 +8,11 @@ const begun = performance.now()
 export const say = (text: string) =>
   process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
 
+/** @returns a listener for a process's log lines that prints errors on stderr, after this name. */
+export const printErrors = (name: string) => (line: string) => {
+  if (/"level":"(error|fatal)"/.test(line)) process.stderr.write(`    ${name}: ${line.slice(0, 600)}\n`)
+}
+
 export type Program<T> = {
   usage: string
   /** Parses the command line. @throws if it is invalid. */
@@ -21,10 +26,10 @@ export type Program<T> = {
  * started ends with it.
  */
 export async function runProgram<T>({ usage, options, run }: Program<T>): Promise<void> {
-  const asked = readOrExit(usage, options)
+  const given = readOrExit(usage, options)
   exitWhenInterrupted()
   try {
-    process.exitCode = (await run(asked)) ? 0 : 1
+    process.exitCode = (await run(given)) ? 0 : 1
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
     await killAllChildren()

@@ -1,5 +1,5 @@
 import { readConfig } from '../config.ts'
-import type { OffsetRange } from '../harness/kafka/disk.ts'
+import type { Gone, OffsetRange } from '../harness/kafka/disk.ts'
 import { lag, readEach } from '../harness/kafka/topics.ts'
 import { LOG_FAULTS, type Loss } from '../kafka/admin/lost-records.ts'
 import { listTopics } from '../kafka/admin/topics.ts'
@@ -24,7 +24,7 @@ export type Kafka = {
   /** @returns the topics that this kind includes, as named on the broker. */
   cut(topic: CutTopic): Promise<string[]>
   /** @returns the loss in the form of `Facts`. */
-  taken(topic: CutTopic, cuts: readonly OffsetRange[]): Cut[]
+  taken(topic: CutTopic, gone: readonly Gone[]): Promise<Cut[]>
 }
 
 export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
@@ -36,6 +36,16 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
   const registry = openRegistry(config.registry)
   const codec = <T>(schema: 'event' | 'delivery' | 'attempt', topic: string) =>
     openCodec(registry, schema, `${connection.named(topic)}-value`) as Promise<Codec<T>>
+
+  async function keyReader(kind: CutTopic): Promise<((value: Buffer) => string) | undefined> {
+    if (kind === 'retries') return undefined
+    if (kind === 'events') {
+      const event = await codec<Event>('event', EVENTS)
+      return (value) => decoded(event, value, EVENTS).messageId
+    }
+    const delivery = await codec<Delivery>('delivery', DELIVERIES)
+    return (value) => pair(decoded(delivery, value, DELIVERIES))
+  }
 
   return {
     async unsettled() {
@@ -72,7 +82,15 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
       const rungs = (await listTopics(connection)).filter(isRung)
       return [...rungs, DUE].map(connection.named)
     },
-    taken: (kind, cuts) => cuts.map((cut) => ({ ...cut, topic: connection.plain(cut.topic), kind })),
+    async taken(kind, gone) {
+      const keyOf = await keyReader(kind)
+      return gone.map(({ values, topic, ...range }) => ({
+        ...range,
+        topic: connection.plain(topic),
+        kind,
+        ...(keyOf && { keys: new Map([...values].map(([offset, value]) => [offset, keyOf(value)])) }),
+      }))
+    },
   }
 }
 
@@ -91,9 +109,11 @@ async function each<T>(
   codec: Codec<T>,
   onValue: (value: T) => void,
 ): Promise<void> {
-  await readEach(connection, topic, ({ value }) => {
-    const decoded = codec.decode(value)
-    if (decoded instanceof Promise || !decoded.ok) throw new Error(`a record of ${topic} cannot be read`)
-    onValue(decoded.value)
-  })
+  await readEach(connection, topic, ({ value }) => onValue(decoded(codec, value, topic)))
+}
+
+function decoded<T>(codec: Codec<T>, value: Buffer | null, topic: string): T {
+  const found = codec.decode(value)
+  if (found instanceof Promise || !found.ok) throw new Error(`a record of ${topic} cannot be read`)
+  return found.value
 }

@@ -34,6 +34,10 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ['POSTs repeated with the same `X-Delivery-Id`', count(sums.again)],
     ['records that Kafka lost with the power', ofTopics(sums.cut)],
     ['... reported in `log-faults`', ofTopics(sums.reported)],
+    [
+      '... not reported, as Kafka had not acknowledged them and they were written again',
+      count(sums.rewritten),
+    ],
     ...KINDS.map((what) => [
       `**${MISSING[what]}**`,
       `**${count(missing[what].length)}**${some(missing[what])}`,
@@ -58,11 +62,12 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   accepted: 'accepted, but not in `events`, beyond what is reported',
   unrouted: 'events that were not routed to a destination that existed all the time, beyond what is reported',
   unsettled: 'deliveries that are neither delivered, nor given up, nor cancelled, beyond what is reported',
+  unreported: 'records of events and deliveries that are gone, neither reported nor written again',
   strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
   unseen: 'deliveries recorded as delivered that their endpoint never got',
 }
 
-const KINDS = ['accepted', 'unrouted', 'unsettled', 'strangeIds', 'unseen'] as const
+const KINDS = ['accepted', 'unrouted', 'unsettled', 'unreported', 'strangeIds', 'unseen'] as const
 
 /** The number for each destination, if there is one, and the first few. */
 function some(keys: readonly string[]): string {

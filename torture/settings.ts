@@ -5,21 +5,19 @@ import type { Sluice } from './sluice.ts'
 export const CHANGING = 'changing'
 
 type Change = Extract<Fault, { kind: 'settings' }>['change']
+/** As control describes it. */
+type Current = { id: string; version: number; webhooks: { url: string }[] }
 
-/** Skips a change that control refuses or cannot make now. */
+/** Skips a change that control refuses or cannot make now. Without the destination, every change creates it. */
 export async function change(
   sluice: Pick<Sluice, 'api'>,
   what: Change,
   urls: readonly string[],
 ): Promise<void> {
   try {
-    if (what === 'create')
-      return void (await sluice.api('POST', 'destinations', destination(CHANGING, [urls[0] ?? ''])))
-    // control's own answer
-    const now = (await sluice.api('GET', `destinations/${CHANGING}`)) as {
-      version: number
-      webhooks: { url: string }[]
-    }
+    const { items } = (await sluice.api('GET', 'destinations?limit=1000')) as { items: Current[] }
+    const now = items.find(({ id }) => id === CHANGING)
+    if (!now) return void (await sluice.api('POST', 'destinations', destination(CHANGING, [urls[0] ?? ''])))
     if (what === 'remove') return void (await sluice.api('DELETE', `destinations/${CHANGING}`))
     const at = now.webhooks[0]?.url
     const url = what === 'move' ? (urls.find((other) => other !== at) ?? '') : (at ?? '')

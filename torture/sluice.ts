@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got from 'got'
 import { startOwnBroker } from '../harness/kafka/broker.ts'
-import type { OffsetRange } from '../harness/kafka/disk.ts'
+import type { Gone } from '../harness/kafka/disk.ts'
 import { startOwnRegistry } from '../harness/kafka/stack.ts'
 import { type Env, freePorts, type Launched, launch } from '../harness/launch.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
 import { ROLES, type Role } from '../settings/config-key.ts'
 import { type Clock, openClock, removeShared } from './faketime.ts'
+import { printErrors } from './program.ts'
 
 /** A whole Sluice on one machine as a target for faults. Processes that end are restarted, as by a supervisor. */
 export type Sluice = {
@@ -31,7 +32,7 @@ export type Sluice = {
   killBroker(awayMs: number): Promise<void>
   freezeBroker(forMs: number): Promise<void>
   /** Cuts the broker's power after this time. Records that these topics got meanwhile are lost. @returns the loss. */
-  cutPower(topics: readonly string[], afterMs: number): Promise<OffsetRange[]>
+  cutPower(topics: readonly string[], afterMs: number): Promise<Gone[]>
   /** Resolves when all processes are ready. */
   ready(): Promise<void>
   /** How often a process ended on its own. */
@@ -54,35 +55,15 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
   const broker = await startOwnBroker()
   const registry = await startOwnRegistry(broker.now.brokers, folder)
   const env: Record<string, string> = {
-    KAFKA_BROKERS: broker.now.brokers,
-    SCHEMA_REGISTRY_URL: registry.url,
-    HOST: '127.0.0.1',
-    CONTROL_TOKEN: randomBytes(16).toString('hex'),
-    CONFIG_KEY: randomBytes(32).toString('base64'),
-    EGRESS_ALLOW: '127.0.0.0/8',
+    ...environment({ brokers: broker.now.brokers, registryUrl: registry.url }),
     ...(await freePorts()),
     ...settings,
   }
-  const clocks = new Map<Role | 'right', Clock>()
-  if (faketime)
-    for (const name of [...ROLES, 'right'] as const)
-      clocks.set(name, await openClock(faketime, join(folder, `clock-${name}`)))
+  const clocks = faketime ? await openClocks(faketime, folder) : new Map<ClockName, Clock>()
   const processes = supervise(env, clocks)
   return {
     ...{ env, ingest: `http://127.0.0.1:${env.INGEST_PORT}` },
-    async api(method, path, json, ifMatch) {
-      const answer = await got(`http://127.0.0.1:${env.CONTROL_PORT}/api/${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${env.CONTROL_TOKEN}`,
-          ...(ifMatch !== undefined && { 'if-match': String(ifMatch) }),
-        },
-        retry: { limit: 0 },
-        timeout: { request: 15_000 },
-        ...(json && { json }),
-      })
-      return answer.body ? JSON.parse(answer.body) : undefined
-    },
+    api: apiOf(env),
     end: processes.end,
     freeze: (role, forMs) => freezePid(processes.running(role).pid, forMs),
     async another(role, forMs, goes) {
@@ -102,18 +83,7 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
       await sleep(afterMs)
       return cut()
     },
-    async ready() {
-      // the current process, as one may end during the wait
-      for (const role of ROLES)
-        await until(
-          () =>
-            processes
-              .running(role)
-              .ready(READY_MS)
-              .then(() => true),
-          { timeout: READY_MS },
-        )
-    },
+    ready: processes.ready,
     deaths: processes.deaths,
     async close() {
       await processes.close()
@@ -123,10 +93,44 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
   }
 }
 
+/** Settings for a system on its own broker and registry, with new secrets. */
+export const environment = ({ brokers, registryUrl }: { brokers: string; registryUrl: string }) => ({
+  KAFKA_BROKERS: brokers,
+  SCHEMA_REGISTRY_URL: registryUrl,
+  HOST: '127.0.0.1',
+  CONTROL_TOKEN: randomBytes(16).toString('hex'),
+  CONFIG_KEY: randomBytes(32).toString('base64'),
+  EGRESS_ALLOW: '127.0.0.0/8',
+})
+
+/** `right`: a clock that is never changed. */
+type ClockName = Role | 'right'
+
+async function openClocks(faketime: string, folder: string): Promise<Map<ClockName, Clock>> {
+  const clocks = new Map<ClockName, Clock>()
+  for (const name of [...ROLES, 'right'] as const)
+    clocks.set(name, await openClock(faketime, join(folder, `clock-${name}`)))
+  return clocks
+}
+
+const apiOf =
+  (env: Env): Sluice['api'] =>
+  async (method, path, json, ifMatch) => {
+    const answer = await got(`http://127.0.0.1:${env.CONTROL_PORT}/api/${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${env.CONTROL_TOKEN}`,
+        ...(ifMatch !== undefined && { 'if-match': String(ifMatch) }),
+      },
+      retry: { limit: 0 },
+      timeout: { request: 15_000 },
+      ...(json && { json }),
+    })
+    return answer.body ? JSON.parse(answer.body) : undefined
+  }
+
 function launchWith(env: Env, role: Role, clock: Clock | undefined): Launched {
-  const launched = launch(role, { ...env, ...clock?.env }, (line) => {
-    if (/"level":"(error|fatal)"/.test(line)) process.stderr.write(`    ${role}: ${line.slice(0, 400)}\n`)
-  })
+  const launched = launch(role, { ...env, ...clock?.env }, printErrors(role))
   if (clock) void launched.exited.then(() => removeShared(launched.pid))
   return launched
 }
@@ -135,7 +139,7 @@ const endOne = (launched: Launched, how: 'kill' | 'end') =>
   how === 'kill' ? launched.kill() : launched.stop(GRACE_MS)
 
 /** Runs one process of each role, and restarts it when it ends, until closed. */
-function supervise(env: Env, clocks: ReadonlyMap<Role | 'right', Clock>) {
+function supervise(env: Env, clocks: ReadonlyMap<ClockName, Clock>) {
   const current = new Map<Role, Launched>()
   /** Processes that a planned fault ends. */
   const meant = new Set<Launched>()
@@ -166,6 +170,10 @@ function supervise(env: Env, clocks: ReadonlyMap<Role | 'right', Clock>) {
   return {
     running,
     deaths: () => deaths,
+    async ready() {
+      // always the current process, as one may end during the wait
+      for (const role of ROLES) await until(() => isReady(running(role)), { timeout: READY_MS })
+    },
     async end(role: Role, how: 'kill' | 'end') {
       meant.add(running(role))
       await endOne(running(role), how)
@@ -175,6 +183,11 @@ function supervise(env: Env, clocks: ReadonlyMap<Role | 'right', Clock>) {
       await Promise.all([...current.values()].map((launched) => launched.kill()))
     },
   }
+}
+
+async function isReady(launched: Launched): Promise<true> {
+  await launched.ready(READY_MS)
+  return true
 }
 
 async function freezePid(pid: number, forMs: number): Promise<void> {

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { markdownTable } from '../../harness/results.ts'
 import { scratchFolder } from '../../harness/scratch.ts'
-import { median, spread, spreadOfCounts } from '../figures/stats.ts'
-import { startSink } from '../receivers/sink-process.ts'
+import { median, spread, spreadOfCounts } from '../figures/summary.ts'
+import { startSink } from '../receivers/start.ts'
 
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('.', import.meta.url))

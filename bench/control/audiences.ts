@@ -3,12 +3,10 @@ import { startStack } from '../../harness/kafka/stack.ts'
 import { type PreparedSystem, prepareSystem } from '../../harness/prepare.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { EVENTS } from '../../schemas/topics.ts'
-import { recordsWritten } from '../figures/counts.ts'
-import { type Goal, verdict } from '../figures/goals.ts'
-import { measureUse, type Use } from '../figures/resources.ts'
-import { median, spread, spreadOfCounts } from '../figures/stats.ts'
+import { type Goal, median, spread, spreadOfCounts, verdict } from '../figures/summary.ts'
 import { type ControlProcess, startControl } from '../stack/control.ts'
-import { MB } from '../stack/process.ts'
+import { MB, measureUse, type Use } from '../stack/machine.ts'
+import { recordsWritten } from '../stack/topics.ts'
 
 const MEMBERS = 1_000_000
 const WARM_MEMBERS = 20_000

@@ -2,11 +2,10 @@ import { startStack } from '../../harness/kafka/stack.ts'
 import { type PreparedSystem, prepareSystem, putDestinations } from '../../harness/prepare.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { EVENTS } from '../../schemas/topics.ts'
-import { recordsWritten } from '../figures/counts.ts'
-import { verdict } from '../figures/goals.ts'
-import { measureUse } from '../figures/resources.ts'
-import { median, spread } from '../figures/stats.ts'
+import { median, spread, verdict } from '../figures/summary.ts'
 import { type ControlProcess, performed, startControl } from '../stack/control.ts'
+import { measureUse } from '../stack/machine.ts'
+import { recordsWritten } from '../stack/topics.ts'
 
 const USERS = 5_000
 const SOURCES = 4

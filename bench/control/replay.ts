@@ -2,16 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startStack } from '../../harness/kafka/stack.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { DEAD } from '../../schemas/topics.ts'
-import { verdict } from '../figures/goals.ts'
-import { measureUse, type Use } from '../figures/resources.ts'
+import { verdict } from '../figures/summary.ts'
 import { fillBacklog } from '../load/backlog.ts'
-import { nowUs, sleepUntil } from '../load/clock.ts'
-import { ENDPOINTS } from '../load/scenario.ts'
-import { startCalls } from '../load/scenario-calls.ts'
+import { ENDPOINTS, startCalls } from '../load/scenario.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { type ControlProcess, startControl } from '../stack/control.ts'
+import { MB, measureUse, nowUs, sleepUntil, type Use } from '../stack/machine.ts'
 import { startPipeline } from '../stack/pipeline.ts'
-import { MB } from '../stack/process.ts'
 
 const LETTERS = 100_000
 const LIVE_PER_SECOND = 500
@@ -40,39 +37,43 @@ export async function bench({ count = LETTERS } = {}): Promise<string> {
     healthyMs: WARM_MS,
     windowsMs: [WITHOUT_MS, LEAD_MS, replayMs, WITHOUT_MS],
   })
-  const part = (index: number) =>
+  const untilEndOf = (index: number) =>
     measureUse(pids.deliverer, () => sleepUntil(windows[index]?.toUs ?? nowUs()))
   await sleepUntil(windows[0]?.fromUs ?? nowUs())
-  const before = await part(0)
+  const before = await untilEndOf(0)
   const replay = await begin(control)
-  await part(1)
-  const during = await part(2)
+  await untilEndOf(1)
+  const during = await untilEndOf(2)
   const { read } = await replay.progress()
-  const after = await part(3)
+  const after = await untilEndOf(3)
   const { replayed } = await replay.end()
   await load.stop()
   await sleepUntil((windows.at(-1)?.toUs ?? 0) + GRACE_US)
-  const { windows: reports } = await endpoints.report()
-  const parts = [
-    { name: 'before', ...before },
-    { name: 'during the replay', ...during },
-    { name: 'after', ...after },
-  ]
-  const measured = parts.flatMap((one, index): Part[] => {
-    const found = reports[index === 0 ? 0 : index + 1]
-    return found ? [{ ...one, ...found }] : []
-  })
-  for (const { name, p99Ms, idleShare, rss } of measured)
-    process.stderr.write(
-      `${name}: p99 ${p99Ms.toFixed(1)} ms, deliverer ${Math.round(rss / MB)} MB, idle ${(idleShare * 100).toFixed(0)} %\n`,
-    )
-  return report(measured, {
+  const parts = partsOf({ before, during, after }, (await endpoints.report()).windows)
+  return report(parts, {
     letters: count,
     read,
     replayed,
     live: LIVE_PER_SECOND,
     perSecond: REPLAYED_PER_SECOND,
   })
+}
+
+/** @param windows four of them: before the replay, its start, during it, and after it. The start is not reported. */
+function partsOf(
+  { before, during, after }: Record<'before' | 'during' | 'after', Use>,
+  [first, , second, third]: readonly WindowReport[],
+): Part[] {
+  const parts = [
+    ...(first ? [{ name: 'before', ...before, ...first }] : []),
+    ...(second ? [{ name: 'during the replay', ...during, ...second }] : []),
+    ...(third ? [{ name: 'after', ...after, ...third }] : []),
+  ]
+  for (const { name, p99Ms, idleShare, rss } of parts)
+    process.stderr.write(
+      `${name}: p99 ${p99Ms.toFixed(1)} ms, deliverer ${Math.round(rss / MB)} MB, idle ${(idleShare * 100).toFixed(0)} %\n`,
+    )
+  return parts
 }
 
 type Progress = { state: string; read: number; replayed: number }

@@ -3,13 +3,12 @@ import { startStack } from '../../harness/kafka/stack.ts'
 import { prepareSystem, putDestinations, SECRET, startRole } from '../../harness/prepare.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { cells, type Figures, runAlone } from '../figures/alternate.ts'
-import { RUNGS, recordsWritten } from '../figures/counts.ts'
-import { verdict } from '../figures/goals.ts'
-import { median, spread } from '../figures/stats.ts'
+import { median, spread, verdict } from '../figures/summary.ts'
 import { fillBacklog } from '../load/backlog.ts'
-import { startSink } from '../receivers/sink-process.ts'
+import { startSink } from '../receivers/start.ts'
 import { forkScript } from '../stack/forked.ts'
-import { pin } from '../stack/process.ts'
+import { pin } from '../stack/machine.ts'
+import { RUNGS, recordsWritten } from '../stack/topics.ts'
 
 const MEASURE_MS = 3_000
 const WARM_MS = 8_000

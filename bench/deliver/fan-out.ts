@@ -4,12 +4,11 @@ import type { Launched } from '../../harness/launch.ts'
 import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { type Figures, runAlone } from '../figures/alternate.ts'
-import { RUNGS, recordsWritten } from '../figures/counts.ts'
-import { verdict } from '../figures/goals.ts'
-import { median, spread, spreadOfCounts } from '../figures/stats.ts'
+import { median, spread, spreadOfCounts, verdict } from '../figures/summary.ts'
 import { fillBacklog } from '../load/backlog.ts'
-import { type Sink, startSink } from '../receivers/sink-process.ts'
-import { MB, pin, rssBytes } from '../stack/process.ts'
+import { type Sink, startSink } from '../receivers/start.ts'
+import { MB, pin, rssBytes } from '../stack/machine.ts'
+import { RUNGS, recordsWritten } from '../stack/topics.ts'
 
 const BACKLOG = 250_000
 /**
@@ -52,7 +51,7 @@ export async function bench({ rounds = 6, backlog = BACKLOG, warmPosts = WARM_PO
 type Preparing = { variant: Variant; sink: Sink; backlog: number }
 type Prepared = { name: string; system: PreparedSystem }
 type Started = Prepared & { deliverer: Launched }
-type Measuring = Started & { turns: Figures[]; rss: number }
+type Measuring = Started & { rounds: Figures[]; rss: number }
 
 /** Writes its destinations and its backlog. */
 async function prepareVariant(stack: Stack, { variant, sink, backlog }: Preparing): Promise<Prepared> {
@@ -85,11 +84,11 @@ async function warm(sink: Sink, posts: number): Promise<void> {
 }
 
 async function measureAll(started: readonly Started[], sink: Sink, rounds: number): Promise<Measured[]> {
-  const measured: Measuring[] = started.map((one) => ({ ...one, turns: [], rss: 0 }))
+  const measured: Measuring[] = started.map((one) => ({ ...one, rounds: [], rss: 0 }))
   for (let round = 0; round < rounds; round++)
     for (const one of measured) {
       const { pid } = one.deliverer
-      one.turns.push(await runAlone({ name: one.name, pid }, sink, MEASURE_MS))
+      one.rounds.push(await runAlone({ name: one.name, pid }, sink, MEASURE_MS))
       one.rss = Math.max(one.rss, await rssBytes(pid))
     }
   return Promise.all(
@@ -101,19 +100,19 @@ async function measureAll(started: readonly Started[], sink: Sink, rounds: numbe
  * Results for a number of destinations. `rss`: the highest resident memory in bytes. `toRungs`: records written to
  * rungs, failed or deferred.
  */
-type Measured = { name: string; turns: Figures[]; rss: number; toRungs: number }
+type Measured = { name: string; rounds: Figures[]; rss: number; toRungs: number }
 
 /** The first is the baseline. */
 function report(measured: readonly Measured[], measureMs: number): string {
-  const base = measured[0]?.turns ?? []
-  const ratios = (turns: readonly Figures[]) => turns.map((turn, round) => us(turn) / us(base[round]))
-  const rows = measured.map(({ name, turns, rss, toRungs }, index) => [
+  const base = measured[0]?.rounds ?? []
+  const ratios = (rounds: readonly Figures[]) => rounds.map((figures, round) => us(figures) / us(base[round]))
+  const rows = measured.map(({ name, rounds, rss, toRungs }, index) => [
     name,
-    spreadOfCounts(turns.map(({ perSecond }) => perSecond)),
-    spread(turns.map(us), 1),
-    index === 0 ? '' : `**${spread(ratios(turns))}**`,
+    spreadOfCounts(rounds.map(({ perSecond }) => perSecond)),
+    spread(rounds.map(us), 1),
+    index === 0 ? '' : `**${spread(ratios(rounds))}**`,
     (rss / MB).toFixed(0),
-    median(turns.map(({ openedPerThousand }) => openedPerThousand)).toFixed(1),
+    median(rounds.map(({ openedPerThousand }) => openedPerThousand)).toFixed(1),
     toRungs.toLocaleString('en-US'),
     index === 0 ? '' : '<= 1.10',
   ])
@@ -139,7 +138,7 @@ ${markdownTable(
   rows,
 )}
 
-${verdict(measured.slice(1).map(({ name, turns }) => ({ what: `the ratio at ${name}`, is: median(ratios(turns)), atMost: 1.1 })))}`
+${verdict(measured.slice(1).map(({ name, rounds }) => ({ what: `the ratio at ${name}`, is: median(ratios(rounds)), atMost: 1.1 })))}`
 }
 
-const us = (turn: Figures | undefined) => 1e6 / (turn?.perCpuSecond ?? Number.NaN)
+const us = (figures: Figures | undefined) => 1e6 / (figures?.perCpuSecond ?? Number.NaN)

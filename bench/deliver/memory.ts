@@ -1,12 +1,11 @@
 import { startStack } from '../../harness/kafka/stack.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { ATTEMPTS, DELIVERIES, EVENTS } from '../../schemas/topics.ts'
-import { verdict } from '../figures/goals.ts'
-import type { ScenarioResult } from '../figures/scenario-result.ts'
-import { beginScenario, ENDPOINTS } from '../load/scenario.ts'
+import { verdict } from '../figures/summary.ts'
+import { beginScenario, ENDPOINTS, type ScenarioResult } from '../load/scenario.ts'
+import { highestRss, MB } from '../stack/machine.ts'
 import { startPipeline } from '../stack/pipeline.ts'
-import { highestRss, MB } from '../stack/process.ts'
-import { keepLittle } from '../stack/topic-settings.ts'
+import { shortenRetention } from '../stack/topics.ts'
 
 const PER_SECOND = 2_000
 const SILENT = 4
@@ -21,7 +20,7 @@ export async function bench({ minutes = 20, minuteMs = MINUTE_MS } = {}): Promis
   await using stack = await startStack()
   await using pipeline = await startPipeline(stack, ENDPOINTS)
   // twenty minutes would be 8 GB; everything older than ten minutes has been read
-  await keepLittle(pipeline.system, { topics: [EVENTS, DELIVERIES, ATTEMPTS], ms: 600_000 })
+  await shortenRetention(pipeline.system, { topics: [EVENTS, DELIVERIES, ATTEMPTS], ms: 600_000 })
   const { pids } = pipeline
   const outcome = await beginScenario(pipeline, {
     name: 'memory',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cpuSeconds } from '../stack/process.ts'
-import { median, spreadOfCounts } from './stats.ts'
+import { cpuSeconds } from '../stack/machine.ts'
+import { median, spreadOfCounts } from './summary.ts'
 
 /** Figures of a process measured while its competitors were paused. */
 export type Figures = {

@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { markdownTable } from '../../harness/results.ts'
-import { type Goal, verdict } from '../figures/goals.ts'
-import { median, spread } from '../figures/stats.ts'
+import { type Goal, median, spread, verdict } from '../figures/summary.ts'
 import { type Figures, type Load, measure, startBench } from './measure.ts'
 
 /** Single calls with the key in the header, at a rate far below ingest's capacity. */
@@ -51,41 +50,34 @@ export async function bench({ rounds = 3, measureMs = 10_000 } = {}): Promise<st
       await using _attacking = strike(sluice.url, attack, statuses)
       beside.push(await measure(sluice, HONEST, measureMs))
     }
-    const p99 = (figures: readonly Figures[]) => figures.map(({ p99Ms }) => p99Ms)
-    const ratio = median(p99(beside)) / median(p99(alone))
-    const cpu = (figures: readonly Figures[]) =>
-      spread(
-        figures.map(({ perSecond, perCpuSecond }) => (perSecond / perCpuSecond) * 100),
-        0,
-      )
+    const ratio = median(p99s(beside)) / median(p99s(alone))
     const answered = [...statuses].map(([status, count]) => `${count} x ${status}`).join(', ')
     rows.push([
-      attack.name,
-      answered,
-      spread(p99(alone), 1),
-      spread(p99(beside), 1),
-      ratio.toFixed(2),
-      cpu(alone),
-      cpu(beside),
+      ...[attack.name, answered, spread(p99s(alone), 1), spread(p99s(beside), 1), ratio.toFixed(2)],
+      ...[coreShare(alone), coreShare(beside)],
     ])
     goals.push({ what: `p99 beside "${attack.name}", as a ratio`, is: ratio, atMost: 2 })
   }
-  const head = [
-    'attack',
-    'answers',
-    'p99, ms, alone',
-    'p99, ms, beside it',
-    'ratio',
-    'core, %, alone',
-    'core, %, beside it',
-  ]
   return [
     `${HONEST.perSecond} single calls a second on ${HONEST.connections} connections, and next to them ${ATTACKS_A_SECOND} requests a second from one client at another address,
 none of which has a source's write key. Latency is from when a call was due. Median of ${rounds} alternating rounds, with the
 lowest and the highest.`,
-    markdownTable(head, rows),
+    markdownTable(HEAD, rows),
     verdict(goals),
   ].join('\n\n')
+}
+
+const HEAD = [
+  ...['attack', 'answers', 'p99, ms, alone', 'p99, ms, beside it', 'ratio'],
+  ...['core, %, alone', 'core, %, beside it'],
+]
+
+const p99s = (figures: readonly Figures[]) => figures.map(({ p99Ms }) => p99Ms)
+
+/** In percent of a core. */
+function coreShare(figures: readonly Figures[]): string {
+  const shares = figures.map(({ perSecond, perCpuSecond }) => (perSecond / perCpuSecond) * 100)
+  return spread(shares, 0)
 }
 
 /** Sends one attack at its rate until disposed of. */

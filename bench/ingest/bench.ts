@@ -1,5 +1,4 @@
-import { verdict } from '../figures/goals.ts'
-import { median } from '../figures/stats.ts'
+import { median, verdict } from '../figures/summary.ts'
 import { type Load, measure, startBare, startBench, type Target } from './measure.ts'
 import {
   type Compared,
@@ -73,7 +72,8 @@ ingest's events/s here, so the ratio is of events per CPU-second. Kafka's CPU is
 contain their store; the peer is RudderStack's gateway with PostgreSQL on both cores of a machine like this. Median of ${rounds}
 alternating rounds, with the lowest and the highest.`
 
-const EXPLAINED_HALF = `Each at half of its own rate, at a fixed rate (open loop): latency from when a call was due.`
+const EXPLAINED_HALF = `Latency at half load: bare and ingest each get half of the rate they reached above. Calls come at a fixed rate (open
+loop), and latency counts from when a call was due.`
 
 type Comparing = { sluice: Target; bare: Target; rounds: number; measureMs: number }
 

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { startStack } from '../../harness/kafka/stack.ts'
 import { type PreparedSystem, prepareSystem, startRole } from '../../harness/prepare.ts'
 import { type Child, spawnChild } from '../../local/child-process.ts'
-import { type LoadReport, startLoad } from '../load/process.ts'
-import { cpuSeconds, pin } from '../stack/process.ts'
+import { type LoadReport, startLoad } from '../load/start.ts'
+import { cpuSeconds, pin } from '../stack/machine.ts'
 
 const WARM_MS = 2_000
 export const WRITE_KEY = 'bench-write-key'

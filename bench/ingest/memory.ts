@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { markdownTable } from '../../harness/results.ts'
 import { EVENTS } from '../../schemas/topics.ts'
-import { verdict } from '../figures/goals.ts'
-import type { LoadReport } from '../load/process.ts'
-import { highestRss, MB } from '../stack/process.ts'
-import { keepLittle } from '../stack/topic-settings.ts'
+import { verdict } from '../figures/summary.ts'
+import type { LoadReport } from '../load/start.ts'
+import { highestRss, MB } from '../stack/machine.ts'
+import { shortenRetention } from '../stack/topics.ts'
 import { type Load, startBench, startLoadOn, type Target } from './measure.ts'
 
 /** The share of the highest rates, of both loads at once. */
@@ -20,7 +20,7 @@ type Minute = { rss: number; reports: LoadReport[] }
 export async function bench({ minutes = 10, minuteMs = 60_000, measureMs = 10_000 } = {}): Promise<string> {
   await using started = await startBench()
   const { sluice, system } = started
-  await keepLittle(system, { topics: [EVENTS], ms: 60_000 }) // ten minutes of events would be 10 GB
+  await shortenRetention(system, { topics: [EVENTS], ms: 60_000 }) // ten minutes of events would be 10 GB
   await ratesOf(sluice, measureMs) // leaves compilation out of the figures
   const rates = await ratesOf(sluice, measureMs)
   const running = await Promise.all(

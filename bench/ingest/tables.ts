@@ -1,6 +1,5 @@
 import { markdownTable } from '../../harness/results.ts'
-import type { Goal } from '../figures/goals.ts'
-import { median, spread, spreadOfCounts } from '../figures/stats.ts'
+import { type Goal, median, spread, spreadOfCounts } from '../figures/summary.ts'
 import type { Figures, Load } from './measure.ts'
 
 /** `atLeast`: the goal for the ratio. */

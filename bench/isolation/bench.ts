@@ -1,6 +1,5 @@
 import { startStack } from '../../harness/kafka/stack.ts'
-import { ENDPOINTS, runScenario, warmUp } from '../load/scenario.ts'
-import type { Scenario } from '../load/scenario-calls.ts'
+import { ENDPOINTS, runScenario, type Scenario, warmUp } from '../load/scenario.ts'
 import { GRACE_US } from '../receivers/tally.ts'
 import { bench as onOneHost } from './same-host.ts'
 import { isolationTable, type Round } from './table.ts'

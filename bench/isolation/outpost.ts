@@ -1,7 +1,6 @@
 import { startStack } from '../../harness/kafka/stack.ts'
 import { markdownTable } from '../../harness/results.ts'
-import type { ScenarioResult } from '../figures/scenario-result.ts'
-import { ENDPOINTS, runScenario, warmUp } from '../load/scenario.ts'
+import { ENDPOINTS, runScenario, type ScenarioResult, warmUp } from '../load/scenario.ts'
 import { GRACE_US } from '../receivers/tally.ts'
 
 const PER_SECOND = 1_000

@@ -1,12 +1,11 @@
 import { type Stack, startStack } from '../../harness/kafka/stack.ts'
 import { markdownTable } from '../../harness/results.ts'
-import { verdict } from '../figures/goals.ts'
-import { median, spread } from '../figures/stats.ts'
-import { nowUs, sleepUntil } from '../load/clock.ts'
-import { startLoad } from '../load/process.ts'
+import { median, spread, verdict } from '../figures/summary.ts'
 import { warmUp } from '../load/scenario.ts'
-import type { Behaviour, Hosts } from '../receivers/endpoints-process.ts'
+import { startLoad } from '../load/start.ts'
+import type { Behaviour, Hosts } from '../receivers/start.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
+import { nowUs, sleepUntil } from '../stack/machine.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 
 const START_US = 1e6

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Stack, startStack } from '../../harness/kafka/stack.ts'
+import { withAdmin } from '../../harness/kafka/topics.ts'
 import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
@@ -9,10 +10,10 @@ import type { Event } from '../../schemas/event.ts'
 import { EMPTY_EVENT } from '../../schemas/event-record.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { ATTEMPTS, DELIVERIES, EVENTS } from '../../schemas/topics.ts'
-import { recordsWritten } from '../figures/counts.ts'
-import { verdict } from '../figures/goals.ts'
-import { startSink } from '../receivers/sink-process.ts'
-import { highestRss, MB } from '../stack/process.ts'
+import { verdict } from '../figures/summary.ts'
+import { startSink } from '../receivers/start.ts'
+import { highestRss, MB } from '../stack/machine.ts'
+import { recordsWritten } from '../stack/topics.ts'
 
 /** Of the busy source. */
 const EVENTS_AT_ONCE = 20
@@ -38,14 +39,12 @@ async function measure(stack: Stack, destinations: number): Promise<Outcome> {
   const system = await prepareSystem({ ...stack, sources: [] })
   const sink = closing.adopt(await startSink(), (it) => it.stop())
   const url = `http://127.0.0.1:${sink.port}/`
-  await putDestinations(system, [
-    { id: 'quiet', sourceId: 'quiet', url },
-    ...Array.from({ length: destinations }, (_, index) => ({
-      id: `busy-${index}`,
-      sourceId: 'busy',
-      url: `${url}${index}`,
-    })),
-  ])
+  const busy = Array.from({ length: destinations }, (_, index) => ({
+    id: `busy-${index}`,
+    sourceId: 'busy',
+    url: `${url}${index}`,
+  }))
+  await putDestinations(system, [{ id: 'quiet', sourceId: 'quiet', url }, ...busy])
   const router = closing.adopt(await startRole('router', system), async (it) => void (await it.kill()))
   const deliverer = closing.adopt(await startRole('deliverer', system), async (it) => void (await it.kill()))
   const producer = closing.adopt(await createProducer(system.connection), (it) => it.close())
@@ -54,16 +53,7 @@ async function measure(stack: Stack, destinations: number): Promise<Outcome> {
   const quiet = startQuiet(producer, codec)
   await sleep(BEFORE_MS)
   const began = Date.now()
-  const properties = JSON.stringify({ text: 'x'.repeat(EVENT_BYTES) })
-  await producer.produce(
-    Array.from({ length: EVENTS_AT_ONCE }, (_, index) => ({
-      topic: EVENTS,
-      key: `busy/u${index}`,
-      value: codec.encode(
-        anEvent({ messageId: `b-${index}`, sourceId: 'busy', userId: `u${index}`, properties }),
-      ),
-    })),
-  )
+  await producer.produce(busyRecords(codec))
   let rss = 0
   const isDone = async () =>
     (await recordsWritten(system, ATTEMPTS)) >= EVENTS_AT_ONCE * destinations + quiet.sent.length - 10
@@ -88,6 +78,18 @@ async function measure(stack: Stack, destinations: number): Promise<Outcome> {
   }
   process.stderr.write(`${row(outcome).join(' | ')}\n`)
   return outcome
+}
+
+/** Large events of one source, made at the same time. */
+function busyRecords(codec: Pick<Codec<Event>, 'encode'>) {
+  const properties = JSON.stringify({ text: 'x'.repeat(EVENT_BYTES) })
+  return Array.from({ length: EVENTS_AT_ONCE }, (_, index) => ({
+    topic: EVENTS,
+    key: `busy/u${index}`,
+    value: codec.encode(
+      anEvent({ messageId: `b-${index}`, sourceId: 'busy', userId: `u${index}`, properties }),
+    ),
+  }))
 }
 
 const anEvent = (fields: Partial<Event>): Event => ({
@@ -162,10 +164,8 @@ async function delaysOf({ connection, config }: PreparedSystem, sent: readonly n
 
 /** Frees gigabytes of disk space. */
 async function dropTopics({ connection }: PreparedSystem): Promise<void> {
-  const admin = connection.kafka.admin()
-  await admin.connect()
-  await admin.deleteTopics({ topics: [EVENTS, DELIVERIES, ATTEMPTS].map(connection.named) })
-  await admin.disconnect()
+  const topics = [EVENTS, DELIVERIES, ATTEMPTS].map(connection.named)
+  await withAdmin(connection, (admin) => admin.deleteTopics({ topics }))
 }
 
 function percentile(figures: readonly number[], share: number): number {

@@ -1,7 +1,6 @@
 import { markdownTable } from '../../harness/results.ts'
-import { verdict } from '../figures/goals.ts'
-import type { ScenarioResult } from '../figures/scenario-result.ts'
-import { median, spread } from '../figures/stats.ts'
+import { median, spread, verdict } from '../figures/summary.ts'
+import type { ScenarioResult } from '../load/scenario.ts'
 import type { WindowReport } from '../receivers/tally.ts'
 
 /** The results of all cases in order; undefined if not run. The first is the baseline. */

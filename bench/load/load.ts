@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
-import { nowUs } from './clock.ts'
-import type { LoadOptions, LoadReport } from './process.ts'
-import { prepareRequests, putNumber } from './requests.ts'
+import { nowUs } from '../stack/machine.ts'
+import { prepareRequests, putNumber } from './calls.ts'
+import type { LoadOptions, LoadReport } from './start.ts'
 
 /**
  * Sends calls on kept-alive connections, one request in flight on each. Forked with its options as JSON; answers each

@@ -1,13 +1,38 @@
 import type { Stack } from '../../harness/kafka/stack.ts'
-import { countIn, RUNGS, recordsWritten } from '../figures/counts.ts'
-import { type ScenarioResult, summary } from '../figures/scenario-result.ts'
-import { GRACE_US } from '../receivers/tally.ts'
+import { countIn } from '../figures/summary.ts'
+import type { EndpointsReport, Trouble } from '../receivers/start.ts'
+import { GRACE_US, type Window } from '../receivers/tally.ts'
+import { cpuSeconds, machineSeconds, nowUs, sleepUntil } from '../stack/machine.ts'
 import { type Pipeline, startPipeline } from '../stack/pipeline.ts'
-import { cpuSeconds, machineSeconds } from '../stack/process.ts'
-import { nowUs, sleepUntil } from './clock.ts'
-import { type Scenario, startCalls } from './scenario-calls.ts'
+import { RUNGS, recordsWritten } from '../stack/topics.ts'
+import { type Load, type LoadReport, startLoad } from './start.ts'
 
 export const ENDPOINTS = 20
+const CONNECTIONS = 64
+/** Enough time for the load generator to start. */
+const START_US = 1e6
+
+/** Calls at a fixed rate. All endpoints are healthy at first; then some turn bad until the last window ends. */
+export type Scenario = Trouble & {
+  name: string
+  perSecond: number
+  healthyMs: number
+  /** Lengths of consecutive windows, from when endpoints turn bad. */
+  windowsMs: readonly number[]
+}
+
+/** Figures of a scenario since some endpoints turned bad. */
+export type ScenarioResult = EndpointsReport & {
+  load: LoadReport
+  /** The deliverer's CPU in us per call due, including calls for bad endpoints. */
+  delivererUs: number
+  /** Share of the machine's cores. Near 0 the machine was overloaded, and the figures mean nothing. */
+  idleShare: number
+  /** Records written to rungs, failed or deferred. */
+  toRungs: number
+  /** POSTs whose connection was refused, including retries. */
+  refused: number
+}
 
 /** Runs a whole scenario on separate processes and topics. */
 export async function runScenario(stack: Stack, scenario: Scenario): Promise<ScenarioResult> {
@@ -60,6 +85,48 @@ export async function beginScenario(
   }
 }
 
+/** Starts a scenario's calls, and gives the endpoints its schedule. */
+export async function startCalls(
+  { endpoints, ingestUrl, writeKeys }: Pipeline,
+  { bad, perSecond, healthyMs, windowsMs }: Scenario,
+): Promise<{ load: Load; windows: readonly Window[] }> {
+  const fromUs = nowUs() + START_US
+  const windows = following(fromUs + healthyMs * 1_000, windowsMs)
+  const seconds = ((windows.at(-1)?.toUs ?? fromUs) - fromUs) / 1e6
+  const calls = Math.ceil(seconds * perSecond)
+  await endpoints.expect({ fromUs, perSecond, calls, endpoints: endpoints.urls.length, bad, windows })
+  const load = startLoad({
+    url: ingestUrl,
+    path: '/v1/track',
+    batch: 1,
+    connections: CONNECTIONS,
+    writeKeys,
+    perSecond,
+    fromUs,
+  })
+  return { load, windows }
+}
+
+/** Consecutive windows. */
+function following(startUs: number, lengthsMs: readonly number[]): Window[] {
+  let end = startUs
+  return lengthsMs.map((length) => {
+    const fromUs = end
+    end += length * 1_000
+    return { fromUs, toUs: end }
+  })
+}
+
+/** @returns a function that returns the process's CPU seconds and the machine's idle share since then. */
+async function startClock(pid: number): Promise<() => Promise<{ cpu: number; idleShare: number }>> {
+  const [cpu, machine] = [await cpuSeconds(pid), machineSeconds()]
+  return async () => {
+    const now = machineSeconds()
+    const idleShare = (now.idle - machine.idle) / (now.all - machine.all)
+    return { cpu: (await cpuSeconds(pid)) - cpu, idleShare }
+  }
+}
+
 async function outside({
   system,
   deliverer,
@@ -71,12 +138,11 @@ async function outside({
   }
 }
 
-/** @returns a function that returns the process's CPU seconds and the machine's idle share since then. */
-async function startClock(pid: number): Promise<() => Promise<{ cpu: number; idleShare: number }>> {
-  const [cpu, machine] = [await cpuSeconds(pid), machineSeconds()]
-  return async () => {
-    const now = machineSeconds()
-    const idleShare = (now.idle - machine.idle) / (now.all - machine.all)
-    return { cpu: (await cpuSeconds(pid)) - cpu, idleShare }
-  }
+/** One line for the log. */
+function summary({ windows, load, delivererUs, toRungs, idleShare }: ScenarioResult): string {
+  const each = windows.map(
+    ({ due, inTime, p50Ms, p99Ms }) =>
+      `${((inTime / due) * 100).toFixed(1)} % of ${due} in time, p50 ${p50Ms.toFixed(1)}, p99 ${p99Ms.toFixed(1)} ms`,
+  )
+  return `${each.join('; ')}; accepted after ${load.p99Ms.toFixed(1)} ms (p99), ${load.errors} errors; ${delivererUs.toFixed(0)} us; ${toRungs} to rungs; machine ${(idleShare * 100).toFixed(0)} % idle`
 }

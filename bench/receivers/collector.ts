@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * An exporter's receiver that ignores what it gets. Forked: sends its port, then answers each message with the bytes
- * since the last one.
+ * A trace collector that discards everything. Runs as a forked process: sends its port, then answers each message with
+ * the bytes received since the previous message.
  */
 let bytes = 0
 const server = createServer((request, response) => {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { nowUs } from '../load/clock.ts'
-import { numberIn } from '../load/requests.ts'
-import type { Behaviour, EndpointsReport, Hosts, Instruction } from './endpoints-process.ts'
+import { numberIn } from '../load/calls.ts'
+import { nowUs } from '../stack/machine.ts'
+import type { Behaviour, EndpointsReport, Hosts, Instruction } from './start.ts'
 import { createTally, type Tally } from './tally.ts'
 
 /**

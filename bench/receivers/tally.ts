@@ -1,6 +1,6 @@
 import { createHistogram } from 'node:perf_hooks'
 
-/** Times in microseconds (clock.ts). */
+/** Times in microseconds (`nowUs`). */
 export type Window = { fromUs: number; toUs: number }
 
 /** Call n is due n / perSecond after the start, and goes to endpoint n modulo their number. */

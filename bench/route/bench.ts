@@ -8,12 +8,10 @@ import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { EVENTS } from '../../schemas/topics.ts'
 import { type Counter, cells, type Figures, runAlone } from '../figures/alternate.ts'
-import { countIn } from '../figures/counts.ts'
-import { verdict } from '../figures/goals.ts'
-import { median, spread } from '../figures/stats.ts'
+import { countIn, median, spread, verdict } from '../figures/summary.ts'
 import { calls } from '../load/calls.ts'
 import { type Forked, forkScript } from '../stack/forked.ts'
-import { pin } from '../stack/process.ts'
+import { pin } from '../stack/machine.ts'
 
 const MEASURE_MS = 3_000
 const WARM_MS = 6_000

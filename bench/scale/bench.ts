@@ -6,10 +6,10 @@ import {
   createReceivers,
   exponential,
   heavyTailed,
+  putInTrouble,
   type Receiver,
-  turn,
 } from './traffic.ts'
-import { type Costs, createWorld } from './world.ts'
+import { type Costs, createWorld, type World } from './world.ts'
 
 const SEED = 20_260_101
 const WARM_MS = 30_000
@@ -75,48 +75,68 @@ export async function bench({ minutes = MEASURE_MS / 60_000 } = {}): Promise<str
   return `${EXPLAINED}\n\n${markdownTable(HEAD, rows)}`
 }
 
-function simulate(
-  {
-    name,
-    receivers: count,
-    perSecond,
-    inTrouble,
-    costs = PLAIN,
-    slots = DEFAULTS.delivery.slots,
-    neighbours,
-  }: Case,
-  measureMs: number,
-): string[] {
+function simulate(one: Case, measureMs: number): string[] {
+  const { inTrouble, costs = PLAIN, slots = DEFAULTS.delivery.slots, neighbours } = one
   const random = createRandom(SEED)
-  const receivers = createReceivers(count)
-  const pick = heavyTailed(count, random)
-  const world = createWorld({ delivery: { ...DEFAULTS.delivery, slots }, costs, random })
+  const receivers = createReceivers(one.receivers)
   const beside = createNeighbours(neighbours?.count ?? 0)
-  const besideMs = 1_000 / (neighbours?.perSecond ?? 0)
-  let [besideDue, besideNext] = [neighbours ? 0 : Number.POSITIVE_INFINITY, 0]
-  let [due, at, firstMs, begun] = [0, { ...world.counts }, Number.NaN, 0]
+  const world = createWorld({ delivery: { ...DEFAULTS.delivery, slots }, costs, random })
+  const callUntil = createCalls(one, { receivers, beside, random, onCall: world.come })
+  const { waits } = world.counts
+  let [start, firstMs, begun] = [{ ...world.counts }, Number.NaN, 0]
   for (let ms = 0; ms < WARM_MS + measureMs; ms++) {
     if (ms === WARM_MS) {
-      turn(receivers, inTrouble, random)
+      putInTrouble(receivers, inTrouble, random)
       for (const receiver of beside) receiver.kind = 'silent'
-      at = { ...world.counts }
-      world.counts.waits.reset()
+      start = { ...world.counts }
+      waits.reset()
       world.counts.late = 0
     }
     if (ms === WARM_MS + FIRST_MS) {
-      firstMs = world.counts.waits.percentile(99) / 1_000
-      begun = world.counts.waits.count
-      world.counts.waits.reset()
+      firstMs = waits.percentile(99) / 1_000
+      begun = waits.count
+      waits.reset()
     }
-    for (; due <= ms; due += exponential(1_000 / perSecond, random)) world.come(receivers[pick()] ?? NOBODY)
-    for (; besideDue <= ms; besideDue += besideMs) world.come(beside[besideNext++ % beside.length] ?? NOBODY)
+    callUntil(ms)
     world.tick()
   }
+  return row(one, { world, start, firstMs, begun: begun + waits.count, measureMs })
+}
+
+type Calling = {
+  receivers: readonly Receiver[]
+  beside: readonly Receiver[]
+  random: () => number
+  onCall: (receiver: Receiver) => void
+}
+
+/** @returns a function that makes the calls due until a millisecond: some receivers get far more than others. */
+function createCalls({ perSecond, neighbours }: Case, { receivers, beside, random, onCall }: Calling) {
+  const pick = heavyTailed(receivers.length, random)
+  const besideMs = 1_000 / (neighbours?.perSecond ?? 0)
+  let [besideDue, besideNext] = [neighbours ? 0 : Number.POSITIVE_INFINITY, 0]
+  let due = 0
+  return (ms: number): void => {
+    for (; due <= ms; due += exponential(1_000 / perSecond, random)) onCall(receivers[pick()] ?? NOBODY)
+    for (; besideDue <= ms; besideDue += besideMs) onCall(beside[besideNext++ % beside.length] ?? NOBODY)
+  }
+}
+
+/** `start`: the counts when webhooks got into trouble. `begun`: first attempts to healthy receivers since then. */
+type Simulated = {
+  world: World
+  start: World['counts']
+  firstMs: number
+  begun: number
+  measureMs: number
+}
+
+function row(
+  { name, perSecond, inTrouble, slots = DEFAULTS.delivery.slots }: Case,
+  { world, start, firstMs, begun, measureMs }: Simulated,
+): string[] {
   const { counts } = world
-  const since = (
-    what: 'came' | 'cameFine' | 'posts' | 'opened' | 'spent' | 'deferred' | 'toRungs' | 'busyMs',
-  ) => counts[what] - at[what]
-  begun += counts.waits.count
+  const since = (what: Exclude<keyof World['counts'], 'waits' | 'late'>) => counts[what] - start[what]
   const percent = (share: number) => `${(share * 100).toFixed(1)} %`
   return [
     `${name}, ${perSecond.toLocaleString('en-US')}/s`,

@@ -30,7 +30,7 @@ export const createNeighbours = (count: number): Receiver[] =>
   }))
 
 /** Gets a random share of the receivers into trouble at once. */
-export function turn(receivers: readonly Receiver[], share: number, random: () => number): void {
+export function putInTrouble(receivers: readonly Receiver[], share: number, random: () => number): void {
   for (const receiver of receivers)
     if (random() < share) receiver.kind = KINDS[Math.floor(random() * KINDS.length)] ?? 'fine'
 }
@@ -44,11 +44,11 @@ export function heavyTailed(count: number, random: () => number): () => number {
     sums[index] = sum
   }
   return () => {
-    const wanted = random() * sum
+    const target = random() * sum
     let [low, high] = [0, count - 1]
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((sums[middle] ?? 0) < wanted) low = middle + 1
+      if ((sums[middle] ?? 0) < target) low = middle + 1
       else high = middle
     }
     return low

@@ -1,7 +1,7 @@
 import type { Stack } from '../../harness/kafka/stack.ts'
 import type { Launched } from '../../harness/launch.ts'
 import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
-import { type Endpoints, type Hosts, startEndpoints } from '../receivers/endpoints-process.ts'
+import { type Endpoints, type Hosts, startEndpoints } from '../receivers/start.ts'
 
 /** The way from calls to webhooks, with a source for each endpoint, so that each call makes one delivery. */
 export type Pipeline = {
@@ -34,13 +34,7 @@ export async function startPipeline(stack: Stack, endpoints: number | Hosts): Pr
     url,
   })
   await putDestinations(system, started.urls.map(toDestination))
-  const [ingest, router, deliverer] = await Promise.all([
-    startRole('ingest', system),
-    startRole('router', system),
-    startRole('deliverer', system),
-  ])
-  // their topics are not used again, so work in flight may be cut off
-  closing.defer(async () => void (await Promise.all([ingest, router, deliverer].map((it) => it.kill()))))
+  const { ingest, router, deliverer } = await startRoles(system, closing)
   const opened = closing.move()
   return {
     system,
@@ -52,4 +46,15 @@ export async function startPipeline(stack: Stack, endpoints: number | Hosts): Pr
     pids: { ingest: ingest.pid, router: router.pid, deliverer: deliverer.pid },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
+}
+
+/** Starts ingest, router and deliverer. At the end they are killed: their topics are not used again. */
+export async function startRoles(system: Pick<PreparedSystem, 'env'>, closing: AsyncDisposableStack) {
+  const [ingest, router, deliverer] = await Promise.all([
+    startRole('ingest', system),
+    startRole('router', system),
+    startRole('deliverer', system),
+  ])
+  closing.defer(async () => void (await Promise.all([ingest, router, deliverer].map((it) => it.kill()))))
+  return { ingest, router, deliverer }
 }

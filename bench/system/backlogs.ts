@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stack } from '../../harness/kafka/stack.ts'
 import { startRole } from '../../harness/prepare.ts'
-import { RUNGS, recordsWritten } from '../figures/counts.ts'
-import { measureUse, type Use } from '../figures/resources.ts'
 import { fillBacklog } from '../load/backlog.ts'
-import { nowUs, sleepUntil } from '../load/clock.ts'
-import { ENDPOINTS } from '../load/scenario.ts'
-import { startCalls } from '../load/scenario-calls.ts'
+import { ENDPOINTS, startCalls } from '../load/scenario.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
+import { measureUse, nowUs, sleepUntil, type Use } from '../stack/machine.ts'
 import { startPipeline } from '../stack/pipeline.ts'
+import { RUNGS, recordsWritten } from '../stack/topics.ts'
 
 export const AWAY = 4
 const WARM_MS = 15_000
@@ -19,18 +17,23 @@ const BEFORE_MS = 30_000
 const PARTS = 10
 const LOOKED_AT = 9
 
-/** `backlog`: calls still missing at the recovered endpoints. Rates are per second and to these endpoints. */
-export type Outage = {
+/** Rates are per second. */
+export type Drain = {
+  /** Calls still missing when draining begins. */
   backlog: number
   /** Still outstanding after these seconds. More than a second's arrivals if the backlog was not drained. */
   left: number
   seconds: number
   perSecond: number
   arrivalsPerSecond: number
+  deliverer: Omit<Use, 'seconds'>
+}
+
+/** Counts calls to the recovered endpoints. */
+export type Outage = Drain & {
   /** The other endpoints: in the 30 s before the outage, and in parts of the time of draining. */
   before: WindowReport
   meanwhile: readonly WindowReport[]
-  deliverer: Omit<Use, 'seconds'>
   toRungs: number
 }
 
@@ -57,26 +60,17 @@ export async function drainOutage(
   await endpoints.misbehave({ bad: AWAY, behaviour: 'silent' })
   await sleepUntil(away.toUs)
   await endpoints.misbehave({ bad: 0, behaviour: 'answers' })
-  const { result, seconds, ...deliverer } = await measureUse(pids.deliverer, () =>
-    workOff({
-      answered: async () => (await endpoints.answered(AWAY)) - begun,
-      due: (atUs) => ((atUs - away.fromUs) / 1e6) * arrivalsPerSecond,
-      ...{ arrivalsPerSecond, untilUs },
-    }),
-  )
+  const drain = await measureDrain(pids.deliverer, {
+    answered: async () => (await endpoints.answered(AWAY)) - begun,
+    due: (atUs) => ((atUs - away.fromUs) / 1e6) * arrivalsPerSecond,
+    ...{ arrivalsPerSecond, untilUs },
+  })
   await sleepUntil(untilUs + GRACE_US)
   const [before, , ...after] = (await endpoints.report()).windows
   if (!before) throw new Error('the endpoints sent no report')
-  const parts = Math.max(1, Math.ceil((seconds * 1_000) / partMs))
+  const parts = Math.max(1, Math.ceil((drain.seconds * 1_000) / partMs))
   return {
-    ...{
-      backlog: result.backlog,
-      left: result.left,
-      seconds,
-      perSecond: result.answered / seconds,
-      arrivalsPerSecond,
-    },
-    ...{ before, meanwhile: after.slice(0, parts), deliverer },
+    ...{ ...drain, before, meanwhile: after.slice(0, parts) },
     toRungs: await recordsWritten(system, RUNGS),
   }
 }
@@ -84,22 +78,11 @@ export async function drainOutage(
 /** Time limit for draining. */
 const LONGEST_MS = 900_000
 
-/** `backlog`: calls still missing when the deliverer restarts. Rates are per second. */
-export type Restart = {
-  backlog: number
-  /** Still outstanding after these seconds. More than a second's arrivals if the backlog was not drained. */
-  left: number
-  seconds: number
-  perSecond: number
-  arrivalsPerSecond: number
-  deliverer: Omit<Use, 'seconds'>
-}
-
 /** The deliverer is down, and finds a large backlog in `deliveries` when it restarts. Calls keep coming. */
 export async function drainRestart(
   stack: Stack,
   { backlog, perSecond }: { backlog: number; perSecond: number },
-): Promise<Restart> {
+): Promise<Drain> {
   await using closing = new AsyncDisposableStack()
   const pipeline = closing.use(await startPipeline(stack, ENDPOINTS))
   const { endpoints, system } = pipeline
@@ -115,18 +98,12 @@ export async function drainRestart(
   const destinationIds = endpoints.urls.map((_, index) => `destination-${index}`)
   await fillBacklog(system, { destinationIds, deliveries: backlog })
   const again = closing.adopt(await startRole('deliverer', system), async (it) => void (await it.kill()))
-  const { result, seconds, ...deliverer } = await measureUse(again.pid, () =>
-    workOff({
-      answered: async () => (await endpoints.answered(ENDPOINTS)) - before,
-      due: (atUs) => backlog + ((atUs - awayUs) / 1e6) * perSecond,
-      arrivalsPerSecond: perSecond,
-      untilUs: nowUs() + LONGEST_MS * 1_000,
-    }),
-  )
-  return {
-    ...{ backlog: result.backlog, left: result.left, seconds, perSecond: result.answered / seconds },
-    ...{ arrivalsPerSecond: perSecond, deliverer },
-  }
+  return measureDrain(again.pid, {
+    answered: async () => (await endpoints.answered(ENDPOINTS)) - before,
+    due: (atUs) => backlog + ((atUs - awayUs) / 1e6) * perSecond,
+    arrivalsPerSecond: perSecond,
+    untilUs: nowUs() + LONGEST_MS * 1_000,
+  })
 }
 
 type Backlog = {
@@ -136,6 +113,13 @@ type Backlog = {
   due(atUs: number): number
   arrivalsPerSecond: number
   untilUs: number
+}
+
+async function measureDrain(deliverer: number, backlog: Backlog): Promise<Drain> {
+  const { result, seconds, ...use } = await measureUse(deliverer, () => workOff(backlog))
+  const { answered, ...drained } = result
+  const { arrivalsPerSecond } = backlog
+  return { ...drained, seconds, perSecond: answered / seconds, arrivalsPerSecond, deliverer: use }
 }
 
 const POLL_MS = 250

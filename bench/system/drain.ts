@@ -1,10 +1,9 @@
 import { startStack } from '../../harness/kafka/stack.ts'
 import { markdownTable } from '../../harness/results.ts'
-import { verdict } from '../figures/goals.ts'
-import { median } from '../figures/stats.ts'
+import { median, verdict } from '../figures/summary.ts'
 import { ENDPOINTS, warmUp } from '../load/scenario.ts'
-import { MB } from '../stack/process.ts'
-import { AWAY, drainOutage, drainRestart, type Outage, type Restart } from './backlogs.ts'
+import { MB } from '../stack/machine.ts'
+import { AWAY, type Drain, drainOutage, drainRestart, type Outage } from './backlogs.ts'
 
 const PER_SECOND = 1_000
 const MINUTES = 10
@@ -24,26 +23,11 @@ export async function bench({
   return report({ outage, restart, minutes, perSecond })
 }
 
-type Drained = { outage: Outage; restart: Restart; minutes: number; perSecond: number }
+type Drained = { outage: Outage; restart: Drain; minutes: number; perSecond: number }
 
 function report({ outage, restart, minutes, perSecond }: Drained): string {
   const p99s = outage.meanwhile.map(({ p99Ms }) => p99Ms)
   const p99Ratio = median(p99s) / outage.before.p99Ms
-  const times = ({ perSecond, arrivalsPerSecond }: Outage | Restart) => perSecond / arrivalsPerSecond
-  const row = (name: string, one: Outage | Restart) => [
-    name,
-    one.backlog.toLocaleString('en-US'),
-    one.left <= one.arrivalsPerSecond
-      ? one.seconds.toFixed(0)
-      : `${one.left.toLocaleString('en-US')} are left after ${one.seconds.toFixed(0)}`,
-    one.perSecond.toFixed(0),
-    one.arrivalsPerSecond.toFixed(0),
-    `**${times(one).toFixed(1)}**`,
-    `>= ${GOAL}`,
-    `${((one.deliverer.cpu / one.seconds) * 100).toFixed(0)} %`,
-    (one.deliverer.rss / MB).toFixed(0),
-    `${(one.deliverer.idleShare * 100).toFixed(0)} %`,
-  ]
   return [
     explained(minutes, perSecond),
     markdownTable(
@@ -51,7 +35,7 @@ function report({ outage, restart, minutes, perSecond }: Drained): string {
         ...['', 'calls that waited', 'worked off within, s', 'rate, 1/s', 'arrivals, 1/s', 'ratio', 'goal'],
         ...["deliverer's CPU, of a core", 'its RSS, MB', 'machine idle'],
       ],
-      [row('endpoints were away', outage), row('the deliverer was away', restart)],
+      [drained('endpoints were away', outage), drained('the deliverer was away', restart)],
     ),
     `Fresh calls to the other endpoints while the backlog is drained, in parts of ${minutes * 6} s:`,
     markdownTable(
@@ -77,6 +61,27 @@ their partition, so none is faster until it is worked off, whether the goal is r
       { what: "fresh calls' p99, relative to that before,", is: p99Ratio, atMost: GOAL_P99 },
     ]),
   ].join('\n\n')
+}
+
+/** The drain rate, relative to arrivals. */
+const times = ({ perSecond, arrivalsPerSecond }: Drain) => perSecond / arrivalsPerSecond
+
+function drained(name: string, one: Drain): string[] {
+  const { backlog, left, seconds, perSecond, arrivalsPerSecond, deliverer } = one
+  return [
+    name,
+    backlog.toLocaleString('en-US'),
+    left <= arrivalsPerSecond
+      ? seconds.toFixed(0)
+      : `${left.toLocaleString('en-US')} are left after ${seconds.toFixed(0)}`,
+    perSecond.toFixed(0),
+    arrivalsPerSecond.toFixed(0),
+    `**${times(one).toFixed(1)}**`,
+    `>= ${GOAL}`,
+    `${((deliverer.cpu / seconds) * 100).toFixed(0)} %`,
+    (deliverer.rss / MB).toFixed(0),
+    `${(deliverer.idleShare * 100).toFixed(0)} %`,
+  ]
 }
 
 const ratioText = (ratio: number, p99s: readonly number[], { before }: Outage) =>

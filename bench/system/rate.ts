@@ -1,13 +1,11 @@
 import type { Stack } from '../../harness/kafka/stack.ts'
-import { nowUs, sleepUntil } from '../load/clock.ts'
-import { startLoad } from '../load/process.ts'
-import { ENDPOINTS } from '../load/scenario.ts'
-import { startCalls } from '../load/scenario-calls.ts'
-import type { Endpoints } from '../receivers/endpoints-process.ts'
+import { ENDPOINTS, startCalls } from '../load/scenario.ts'
+import { startLoad } from '../load/start.ts'
+import type { Endpoints } from '../receivers/start.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { startControl } from '../stack/control.ts'
+import { cpuSeconds, machineSeconds, nowUs, sleepUntil } from '../stack/machine.ts'
 import { startPipeline } from '../stack/pipeline.ts'
-import { cpuSeconds, machineSeconds } from '../stack/process.ts'
 
 export type Rate = { perSecond: number; warmMs: number; forMs: number }
 

@@ -7,9 +7,8 @@ import { startBroker } from '../../local/kafka/broker.ts'
 import { archiveFlags } from '../../local/kafka/class-archive.ts'
 import { cacheFolder, kafkaJars } from '../../local/kafka/downloads.ts'
 import { findJava } from '../../local/kafka/java.ts'
-import { verdict } from '../figures/goals.ts'
-import { median, spread } from '../figures/stats.ts'
-import { machineSeconds } from '../stack/process.ts'
+import { median, spread, verdict } from '../figures/summary.ts'
+import { machineSeconds } from '../stack/machine.ts'
 
 const GOAL_SECONDS = 10
 const ROUNDS = 5

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Stack, startStack } from '../../harness/kafka/stack.ts'
-import { prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
+import { prepareSystem, putDestinations } from '../../harness/prepare.ts'
 import { markdownTable } from '../../harness/results.ts'
-import { median, spread } from '../figures/stats.ts'
+import { median, spread } from '../figures/summary.ts'
 import { startLoadOn, WRITE_KEY } from '../ingest/measure.ts'
-import { startSink } from '../receivers/sink-process.ts'
+import { startSink } from '../receivers/start.ts'
 import { forkScript } from '../stack/forked.ts'
-import { cpuSeconds, MB, rssBytes } from '../stack/process.ts'
+import { cpuSeconds, MB, rssBytes } from '../stack/machine.ts'
+import { startRoles } from '../stack/pipeline.ts'
 
-/** Longer than spans wait to be exported, so that those of the previous case have arrived. */
+/** Longer than the export delay, so that all spans of the previous case have arrived. */
 const WARM_MS = 6_000
 const MEASURE_MS = 6_000
 /** For compilation, and for buffers to reach their size. */
@@ -69,12 +70,7 @@ async function startLine(
   await putDestinations(plain, [{ id: 'bench', sourceId: 'bench', url }])
   // the load repeats the same thousand calls
   const system = { ...plain, env: { ...plain.env, DEDUP_WINDOW: '10ms', ...env } }
-  const [ingest, router, deliverer] = await Promise.all([
-    startRole('ingest', system),
-    startRole('router', system),
-    startRole('deliverer', system),
-  ])
-  closing.defer(async () => void (await Promise.all([ingest, router, deliverer].map((it) => it.kill()))))
+  const { ingest, router, deliverer } = await startRoles(system, closing)
   return { url: ingest.url, pids: { ingest: ingest.pid, router: router.pid, deliverer: deliverer.pid } }
 }
 

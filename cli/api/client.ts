@@ -86,10 +86,17 @@ export function problemOf({ status, body }: ApiResponse): Problem {
 
 /** The API's own message, with a line for each fault. */
 export function refused(answer: ApiResponse): CliError {
+  if (isIngest(answer)) return new CliError('no_address', IS_INGEST)
   const { status, code, message, errors } = problemOf(answer)
   const faults = errors.map((fault) => `\n  ${fault.pointer || '(body)'}: ${fault.message} (${fault.code})`)
   return new CliError('refused', `Refused: ${message} (${status} ${code})${faults.join('')}`)
 }
+
+/** Ingest answers every path that it does not have by naming those for calls. */
+const isIngest = (answer: ApiResponse) => answer.status === 404 && problemOf(answer).message.includes('/v1/')
+
+const IS_INGEST = `This is the address of ingest, which only receives calls. Set SLUICE_URL (or --url) to the address of control,
+on port 8081 by default. The address of ingest belongs in SLUICE_INGEST_URL.`
 
 /** Sends a request and parses the body. @throws CliError refused, unknown_answer, unreachable */
 export async function request<T>(api: Api, what: ApiRequest, shape: z.ZodType<T>): Promise<T> {

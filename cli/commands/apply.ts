@@ -2,9 +2,10 @@ import type { Command } from 'commander'
 import { MASK } from '../../settings/mask.ts'
 import { CliError, type ExitCode, type Output } from '../context.ts'
 import { apply, faulty } from '../settings/apply.ts'
-import { type Declaration, declare } from '../settings/declare.ts'
+import { allFaults, type Declaration, declare } from '../settings/declare.ts'
 import type { Change } from '../settings/difference.ts'
 import { readFiles } from '../settings/files.ts'
+import type { PlacedFault } from '../settings/place.ts'
 import { type Planned, planAsJson, planNow, type Step, showPlan } from '../settings/plan.ts'
 import { nameOf, type Ref } from '../settings/schema.ts'
 import { hide, isFilledIn } from '../settings/variables.ts'
@@ -19,9 +20,9 @@ const filesOption = (command: Command): Command =>
     .option('--json', 'print one JSON document')
 
 const FILES = `
-A file contains lists of records under the keys sources, destinations, audiences and traits. A record has an id and the fields
-of the API; a field that is left out is unset, except a source's write key, which stays. Several documents, files and folders
-are read as one. \${NAME} in a text stands for an environment variable, whose value is never printed; write $\${ for a literal
+A file contains lists of records under the keys sources, destinations, audiences, traits and suppressions. A record has an id
+and the fields of the API (a suppression has no id); a field that is left out is unset, except a source's write key, which
+stays. Several documents, files and folders are read as one. \${NAME} in a text stands for an environment variable, whose value is never printed; write $\${ for a literal
 \${. Variables of Sluice itself, such as CONTROL_TOKEN, are refused.
 
 --prune affects only kinds of records that the files list; the empty list [] counts.
@@ -35,21 +36,46 @@ type Draft = {
   planNow(isDone?: (ref: Ref) => boolean): Promise<Planned>
 }
 
-/** Reads the files and calls `act`, with the values of variables hidden from all output. @throws CliError cannot_read, faulty_files */
+/**
+ * Reads the files and calls `act`, with the values of variables hidden from all output. Files with faults are planned
+ * too, so that all faults are reported at once.
+ * @throws CliError cannot_read, faulty_files
+ */
 async function withFiles<O extends Drafting>(
   invocation: Invocation<O>,
   act: (invocation: Invocation<O>, draft: Draft) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { args, env, readInput } = invocation
-  const { filledIn, ...declared } = declare(await readFiles(args, { readInput }), env)
+  const { filledIn, faults, ...declaration } = declare(await readFiles(args, { readInput }), env)
   const hidden = (text: string) => hide(text, filledIn)
   const hiding = (output: Output): Output => ({ ...output, line: (text) => output.line(hidden(text)) })
   try {
-    if ('faults' in declared) throw faulty(declared.faults)
-    const draft = { declaration: declared, planNow: planner(invocation, declared, filledIn) }
+    if (faults.length > 0) throw await allOf(faults, invocation, declaration)
+    const draft = { declaration, planNow: planner(invocation, declaration, filledIn) }
     return await act({ ...invocation, out: hiding(invocation.out), err: hiding(invocation.err) }, draft)
   } catch (error) {
     throw error instanceof CliError ? new CliError(error.code, hidden(error.message)) : error
+  }
+}
+
+/** The error with these local faults, and with those that only control can find, if it answers. */
+async function allOf(
+  local: readonly PlacedFault[],
+  { now, control }: Invocation<Drafting>,
+  declaration: Declaration,
+): Promise<CliError> {
+  try {
+    const options = { prune: false, now: new Date(now()).toISOString() }
+    const planned = await planNow(declaration, await control(), options)
+    return faulty(allFaults(local, 'faults' in planned ? planned.faults : []))
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    const found = faulty(local)
+    const [why] = error.message.split('\n')
+    return new CliError(
+      found.code,
+      `${found.message}\nControl may find more faults. It could not check: ${why}`,
+    )
   }
 }
 

@@ -39,6 +39,12 @@ export function positiveInteger(text: string): number {
   throw new InvalidArgumentError('it must be a whole number above 0')
 }
 
+/** Takes a length of time such as `90s`, `15m`, `2h` or `7d`; returns milliseconds. */
+export function duration(text: string): number {
+  if (/^\d+(\.\d+)?[smhd]$|^0$/.test(text)) return ms(text as StringValue)
+  throw new InvalidArgumentError('it must be a length of time, such as 15m, 2h or 7d')
+}
+
 /**
  * Takes an ISO 8601 time, or how long ago: `90s`, `15m`, `2h`, `7d`. Returns ISO 8601.
  * @param now milliseconds since 1970. @throws CliError usage

@@ -9,6 +9,10 @@ type Options = {
   reason?: string
   message?: string
   delivery?: string
+  event?: string
+  user?: string
+  status?: string
+  replayed?: boolean
   since?: string
   until?: string
   limit: number
@@ -20,6 +24,8 @@ const item = z.looseObject({
   deliveryId: z.string(),
   messageId: z.string(),
   destinationId: z.string(),
+  event: z.string().nullable(),
+  user: z.string().nullable(),
   reason: z.string(),
   deadAt: z.string().nullable(),
   attempts: z.array(z.looseObject({ status: z.number().nullable(), code: z.string().nullable() })),
@@ -27,6 +33,7 @@ const item = z.looseObject({
 })
 const first = z.object({
   counts: z.array(z.object({ destinationId: z.string(), reason: z.string(), count: z.number() })),
+  matching: z.array(z.object({ destinationId: z.string(), count: z.number() })),
   partial: z.boolean(),
   oldest: z.string().nullable(),
 })
@@ -42,6 +49,11 @@ export function addDead({ program, ...cli }: Cli): void {
     .option('--reason <reason>', 'window_expired, attempts_exhausted, rejected or refused')
     .option('--message <id>', 'only with this messageId')
     .option('--delivery <id>', 'only with this X-Delivery-Id')
+    .option('--event <name>', 'only of events with this name')
+    .option('--user <id>', 'only of this user (userId, or anonymousId of events without one)')
+    .option('--status <status>', 'an attempt got this HTTP status (404) or class (5xx)')
+    .option('--replayed', 'only those that a replay has sent since')
+    .option('--no-replayed', 'only those that are still to be replayed')
     .option('--since <time>', 'dead since: 2h (ago), or 2026-01-02T03:04:05Z')
     .option('--until <time>', 'dead before')
     .option('--limit <count>', 'how many at most', positiveInteger, 50)
@@ -51,9 +63,10 @@ export function addDead({ program, ...cli }: Cli): void {
       'after',
       `
 The counts cover all dead letters that control holds, whatever the time; --destination and --reason narrow them.
-With --json they always cover all destinations and reasons.
+With --json they always cover all destinations and reasons, and "matching" counts what the filter selects.
 
 Examples:
+  $ sluice dead --destination crm --no-replayed
   $ sluice dead --destination crm --since 24h
   $ sluice dead --reason refused --body
   $ sluice dead --limit 1000 --json | jq -r '.items[].messageId'`,
@@ -67,6 +80,10 @@ async function act({ options, control, out, now }: Invocation<Options>): Promise
     reason: options.reason,
     messageId: options.message,
     deliveryId: options.delivery,
+    event: options.event,
+    user: options.user,
+    status: options.status,
+    replayed: options.replayed === undefined ? undefined : String(options.replayed),
     since: timeOf(options.since, now()),
     until: timeOf(options.until, now()),
   }
@@ -78,9 +95,9 @@ async function act({ options, control, out, now }: Invocation<Options>): Promise
     perPage: 100,
   })
   const { items } = found
-  const { counts, partial, oldest } = found.first
+  const { counts, matching, partial, oldest } = found.first
   if (options.json) {
-    out.line(JSON.stringify({ counts, partial, oldest, items }))
+    out.line(JSON.stringify({ counts, matching, partial, oldest, items }))
     return 0
   }
   const shown = counts.filter(
@@ -103,10 +120,21 @@ function show(
   items: readonly z.infer<typeof item>[],
   { out, withBody }: Pick<Invocation<Options>, 'out'> & { withBody: boolean },
 ): void {
-  const heads = ['dead since', 'destination', 'reason', 'attempts', 'last', 'message', 'delivery']
-  const rows = items.map(({ deadAt, destinationId, reason, attempts, messageId, deliveryId }) => {
+  const heads = [
+    'dead since',
+    'destination',
+    'event',
+    'user',
+    'reason',
+    'attempts',
+    'last',
+    'message',
+    'delivery',
+  ]
+  const rows = items.map(({ attempts, messageId, deliveryId, ...each }) => {
     const last = attempts.at(-1)
-    return [deadAt, destinationId, reason, attempts.length, last?.code ?? last?.status, messageId, deliveryId]
+    const subject = [each.deadAt, each.destinationId, each.event, each.user, each.reason]
+    return [...subject, attempts.length, last?.code ?? last?.status, messageId, deliveryId]
   })
   const [head, ...lines] = table(heads, rows)
   if (head) out.line(head)

@@ -14,7 +14,7 @@ export function addDeleteUser({ program, ...cli }: Cli): void {
     .summary('ask destinations to delete users')
     .description(
       `Sends a delete event for each user to the destinations of each source. The command returns once the request is accepted; it \
-continues in the background. GET /api/deletions/<id> shows its progress.`,
+continues in the background. sluice deletions <id> shows its progress.`,
     )
     .option('--source <id>', 'only this source; can be repeated (default: all sources)', collect)
     .option('--suppress', 'also drop all future calls of these users')

@@ -1,10 +1,12 @@
 import { dirname, join } from 'node:path'
 import { DERIVED_ROLES, derivedKeys, parseConfigKey } from '../../settings/config-key.ts'
+import { unreadableSettings } from '../api/status.ts'
 import { CliError, type ExitCode } from '../context.ts'
 import { asYaml, type Exported, exported, quoted, SCHEMA_FILE } from '../settings/export.ts'
 import { type NewFile, writeNew } from '../settings/files.ts'
 import { COLLECTIONS, jsonSchema } from '../settings/schema.ts'
 import { readState } from '../settings/state.ts'
+import { plain } from '../table.ts'
 import { action, type Cli, type Invocation } from './command.ts'
 
 type Options = { output?: string; writeKeys?: true; force?: true; json?: true }
@@ -17,7 +19,7 @@ export function addExport({ program, ...cli }: Cli): void {
       `Prints the settings in the format that diff and apply read. Applied to the same system, they change nothing.
 
 Secrets are exported as "***", which keeps the stored secret. Another system has no such secret, and apply reports that before \
-it changes anything. Suppressed users are not exported.`,
+it changes anything. Suppressions contain the ids of users. Those of a removed source are left out.`,
     )
     .option(
       '-o, --output <path>',
@@ -39,7 +41,11 @@ Examples:
 
 async function exportSettings({ options, control, out, err }: Invocation<Options>): Promise<ExitCode> {
   const { output, force = false, writeKeys = false, json } = options
-  const settings = exported(await readState(await control()), { writeKeys })
+  const api = await control()
+  const [state, unreadable] = await Promise.all([readState(api), unreadableSettings(api)])
+  for (const { message, isKept } of unreadable)
+    err.line(`${plain(message)} ${isKept ? 'That version is exported.' : 'It is not exported.'}`)
+  const settings = exported(state, { writeKeys })
   if (output === undefined) {
     out.line(json ? JSON.stringify(quoted(settings), undefined, 2) : asYaml(settings).trimEnd())
     return 0

@@ -35,9 +35,12 @@ const shape = z.looseObject({
       }),
     )
     .optional(),
+  missing: z.array(z.string()).optional(),
+  blocked: z.array(z.looseObject({ group: z.string(), topic: z.string() })).default([]),
 })
 
 type Item = z.infer<typeof itemShape>
+type Blocked = z.infer<typeof shape>['blocked']
 
 export function addLag({ program, ...cli }: Cli): void {
   program
@@ -45,9 +48,9 @@ export function addLag({ program, ...cli }: Cli): void {
     .summary('show how far consumers are behind')
     .description(
       `Shows whether Sluice keeps up. For each consumer group and topic it prints the number of records waiting, how many seconds the \
-slowest partition is behind, and the status: ok, or how many partitions are in warn, stall, stop or rewind. Those partitions follow \
-one by one. For rungs of the retry ladder, the seconds count from the due time. Below are the unfinished tasks of control \
-(deletions, syncs and replays) and the records that Kafka has lost or removed in the last seven days.`,
+slowest partition is behind, and the status: ok, "topic missing", or how many partitions are in warn, stall, stop or rewind. Those \
+partitions follow one by one. For rungs of the retry ladder, the seconds count from the due time. Below are the unfinished tasks of control \
+(deletions, syncs and replays), the topics that do not exist, and the records that Kafka has lost or removed in the last seven days.`,
     )
     .option('--group <group>', 'only this group')
     .option('--topic <topic>', 'only this topic')
@@ -70,14 +73,17 @@ async function act({ options, control, out }: Invocation<Options>): Promise<Exit
     out.line(JSON.stringify(answer))
     return 0
   }
-  for (const line of options.partitions ? partitionTable(answer.items) : summary(answer.items)) out.line(line)
-  if (answer.items.length === 0) out.line('No such group or topic.')
+  const { items, blocked } = answer
+  for (const line of options.partitions ? partitionTable(items, blocked) : summary(items, blocked))
+    out.line(line)
+  if (items.length + blocked.length === 0) out.line('No such group or topic.')
   for (const line of unfinished(answer.tasks)) out.line(line)
+  for (const line of missing(answer.missing)) out.line(line)
   for (const line of lost(answer.faults)) out.line(line)
   return 0
 }
 
-function summary(items: readonly Item[]): string[] {
+function summary(items: readonly Item[], blocked: Blocked): string[] {
   const rows = [...Map.groupBy(items, ({ group, topic }) => JSON.stringify([group, topic])).values()].map(
     (its) => [
       its[0]?.group,
@@ -88,9 +94,10 @@ function summary(items: readonly Item[]): string[] {
       states(its),
     ],
   )
+  const withoutTopic = blocked.map(({ group, topic }) => [group, topic, 0, null, null, NO_TOPIC])
   const troubled = partitionTable(items.filter(({ status }) => status !== 'ok'))
   return [
-    ...table(['group', 'topic', 'partitions', 'lag', 'seconds', 'status'], rows),
+    ...table(['group', 'topic', 'partitions', 'lag', 'seconds', 'status'], [...withoutTopic, ...rows]),
     ...(troubled.length > 0 ? ['', ...troubled] : []),
   ]
 }
@@ -107,7 +114,9 @@ function states(items: readonly Item[]): string {
   return counted.map(([status, { length }]) => `${length} ${status}`).join(', ') || 'ok'
 }
 
-function partitionTable(items: readonly Item[]): string[] {
+const NO_TOPIC = 'topic missing'
+
+function partitionTable(items: readonly Item[], blocked: Blocked = []): string[] {
   const heads = ['group', 'topic', 'partition', 'end', 'committed', 'lag', 'seconds', 'status']
   const rows = items.map(({ group, topic, partition, end, committed, lag, lagSeconds, status }) => [
     group,
@@ -119,7 +128,8 @@ function partitionTable(items: readonly Item[]): string[] {
     lagSeconds,
     status,
   ])
-  return table(heads, rows)
+  const withoutTopic = blocked.map(({ group, topic }) => [group, topic, ...Array(5).fill(null), NO_TOPIC])
+  return table(heads, [...withoutTopic, ...rows])
 }
 
 function unfinished(tasks: z.infer<typeof shape>['tasks'] = []): string[] {
@@ -127,6 +137,13 @@ function unfinished(tasks: z.infer<typeof shape>['tasks'] = []): string[] {
   const lines = table(
     ['unfinished', 'count', 'oldest, seconds'],
     rows.map(({ kind, count, oldestSeconds }) => [kind, count, oldestSeconds]),
+  )
+  return lines.length > 0 ? ['', ...lines] : []
+}
+
+function missing(topics: readonly string[] = []): string[] {
+  const lines = topics.map(
+    (topic) => `Topic ${topic} does not exist. Restart any Sluice process to create it.`,
   )
   return lines.length > 0 ? ['', ...lines] : []
 }

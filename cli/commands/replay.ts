@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type ApiRequest, pages, request, requestOnce } from '../api/client.ts'
 import type { ExitCode } from '../context.ts'
 import { plain, table } from '../table.ts'
-import { action, type Cli, type Invocation, positiveInteger, timeOf } from './command.ts'
+import { action, type Cli, collect, type Invocation, positiveInteger, timeOf } from './command.ts'
 
 type Options = { json?: true }
 type ListOptions = Options & { destination?: string; limit: number }
@@ -13,6 +13,11 @@ type StartOptions = Options & {
   from?: string
   to?: string
   reason?: string
+  event?: string
+  user?: string
+  status?: string
+  skipReplayed?: true
+  entry?: string[]
   perSecond?: number
 }
 
@@ -40,6 +45,7 @@ export function addReplay({ program, ...cli }: Cli): void {
 Examples:
   $ sluice replay start crm --from 24h --reason attempts_exhausted
   $ sluice replay start crm --what events --from 2026-01-02T00:00:00Z --to 2026-01-02T06:00:00Z
+  $ sluice replay start crm --entry d3-1042
   $ sluice replay list --destination crm
   $ sluice replay show 3f0c...
   $ sluice replay cancel 3f0c...`,
@@ -80,6 +86,14 @@ function addStart(replay: Command, cli: Omit<Cli, 'program'>): void {
       '--reason <reason>',
       'only dead letters with this reason: window_expired, attempts_exhausted, rejected or refused',
     )
+    .option('--event <name>', 'only dead letters of events with this name')
+    .option('--user <id>', 'only dead letters of this user')
+    .option(
+      '--status <status>',
+      'only dead letters with an attempt that got this HTTP status (404) or class (5xx)',
+    )
+    .option('--entry <id>', 'send this delivery again: an id of sluice deliveries (repeatable)', collect)
+    .option('--skip-replayed', 'skip dead letters that an earlier replay has sent')
     .option('--per-second <count>', 'deliveries per second at most', positiveInteger)
     .option('--id <id>', 'id of the replay (default: a new one); started twice with one id, it runs once')
     .option('--json', 'print one JSON document')
@@ -92,32 +106,35 @@ async function start(invocation: Invocation<StartOptions>): Promise<ExitCode> {
   const { args, options, control, now, newId } = invocation
   const json = {
     destinationId: args[0],
-    what: options.what,
+    what: options.what ?? (options.entry && 'deliveries'),
+    entries: options.entry,
     from: timeOf(options.from, now()),
     to: timeOf(options.to, now()),
     reason: options.reason,
+    event: options.event,
+    user: options.user,
+    status: options.status,
+    skipReplayed: options.skipReplayed,
     perSecond: options.perSecond,
   }
   const what = { method: 'POST', path: 'replays', json: { ...json, id: options.id ?? newId() } } as const
   return print(invocation, await requestOnce(await control(), what, shape))
 }
 
-/** The API lists replays by id, so all must be read to find the newest. */
-const MOST = 10_000
-
 async function list({ control, options, out }: Invocation<ListOptions>): Promise<ExitCode> {
-  const of = { item: shape, first: z.object({}), query: {}, limit: MOST, perPage: 1_000 }
-  const { items } = await pages(await control(), 'replays', of)
-  const newest = items
-    .filter(({ destinationId }) => destinationId === (options.destination ?? destinationId))
-    .toSorted((one, other) => (other.createdAt ?? '').localeCompare(one.createdAt ?? ''))
-    .slice(0, options.limit)
+  const { items } = await pages(await control(), 'replays', {
+    item: shape,
+    first: z.object({}),
+    query: { newest: 'true', destinationId: options.destination },
+    limit: options.limit,
+    perPage: 1_000,
+  })
   if (options.json) {
-    out.line(JSON.stringify({ items: newest }))
+    out.line(JSON.stringify({ items }))
     return 0
   }
   const heads = ['started', 'destination', 'what', 'state', 'read', 'of', 'replayed', 'id']
-  const rows = newest.map((each) => [
+  const rows = items.map((each) => [
     each.createdAt,
     each.destinationId,
     each.what,
@@ -128,7 +145,7 @@ async function list({ control, options, out }: Invocation<ListOptions>): Promise
     each.id,
   ])
   for (const line of table(heads, rows)) out.line(line)
-  if (newest.length === 0) out.line('No such replay.')
+  if (items.length === 0) out.line('No such replay.')
   return 0
 }
 

@@ -58,6 +58,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
     .catch((cause: unknown) => {
       throw unreachable(ingest, cause)
     })
+  if (statusCode === 404) throw new CliError('no_address', notIngest(ingest))
   const { messageId } = call.body
   out.line(
     options.json
@@ -66,6 +67,9 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   )
   return statusCode === 200 ? 0 : 1
 }
+
+const notIngest = (url: string) =>
+  `${url} is not the address of ingest: it has no /v1. Set SLUICE_INGEST_URL (or --ingest-url), by default on port 8080.`
 
 async function writeKeyOf({ options, env, control }: Invocation<Options>): Promise<string> {
   const given = options.writeKey ?? (options.source === undefined ? env.SLUICE_WRITE_KEY : undefined)

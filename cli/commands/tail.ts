@@ -50,7 +50,9 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
     try {
       for await (const event of listen(found, { path, signal })) {
         hasBegun = true
-        if (event.event === 'ready' || isNew(event)) out.line(options.json ? asJson(event) : eventLine(event))
+        if (event.event === 'ready' && !options.json) err.line('Watching for new calls; Ctrl-C ends.')
+        else if (event.event === 'ready' || isNew(event))
+          out.line(options.json ? asJson(event) : eventLine(event))
       }
     } catch (error) {
       // control may be restarting

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { EVENT_TYPES } from '../../settings/settings.ts'
 import { request } from '../api/client.ts'
-import type { ExitCode } from '../context.ts'
+import { CliError, type ExitCode } from '../context.ts'
+import { readFiles } from '../settings/files.ts'
 import { table } from '../table.ts'
 import { action, type Cli, type Invocation } from './command.ts'
 
-type Options = { type?: string; json?: true }
+type Options = { type?: string; call?: string; json?: true }
 
 const results = z.object({
   results: z.array(
@@ -26,24 +27,31 @@ export function addTest({ program, ...cli }: Cli): void {
     .argument('<destination>', 'id of the destination')
     .summary('send a sample event to a destination now')
     .description(
-      `Sends a sample event to each webhook of a destination, exactly as a delivery does, even if the destination is off. Nothing is \
-stored or retried. The exit code is 1 if any webhook did not accept it.`,
+      `Sends a sample event or a given call to each webhook of a destination, exactly as a delivery does, even if the destination is \
+off. Nothing is stored or retried. With --json, it also prints the headers and the body that were sent, and the headers of \
+the answer. The exit code is 1 if any webhook did not accept it.`,
     )
     .option('--type <type>', `${EVENT_TYPES.join(', ')} (default: track)`)
+    .option('--call <file>', 'sends the call in this JSON file instead of a sample; - is the standard input')
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
       `
 Examples:
   $ sluice test crm
-  $ sluice test crm --type identify --json | jq '.results[].response'`,
+  $ sluice test crm --type identify --json | jq '.results[].response'
+  $ echo '{"type": "track", "userId": "u1", "event": "Paid"}' | sluice test crm --call -`,
     )
     .action(action<Options>(cli, act))
 }
 
-async function act({ args, options, control, out }: Invocation<Options>): Promise<ExitCode> {
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { args, options, control, out } = invocation
   const path = `destinations/${encodeURIComponent(args[0] ?? '')}/test`
-  const json = options.type === undefined ? {} : { type: options.type }
+  const json = {
+    ...(options.type !== undefined && { type: options.type }),
+    ...(options.call !== undefined && { call: await callOf(options.call, invocation) }),
+  }
   const answer = await request(await control(), { method: 'POST', path, json }, results)
   const heads = ['URL', 'outcome', 'status', 'code', 'ms', 'response']
   const rows = answer.results.map(({ url, outcome, status, code, durationMs, response }) => [
@@ -56,4 +64,14 @@ async function act({ args, options, control, out }: Invocation<Options>): Promis
   ])
   for (const line of options.json ? [JSON.stringify(answer)] : table(heads, rows)) out.line(line)
   return answer.results.every(({ outcome }) => outcome === 'delivered') ? 0 : 1
+}
+
+/** @throws CliError cannot_read, usage */
+async function callOf(path: string, invocation: Invocation<Options>): Promise<unknown> {
+  const [file] = await readFiles([path], invocation)
+  try {
+    return JSON.parse(file?.text ?? '')
+  } catch (cause) {
+    throw new CliError('usage', `${file?.name} is not JSON: ${(cause as Error).message}`, { cause })
+  }
 }

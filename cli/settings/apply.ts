@@ -13,7 +13,10 @@ export type Applying = {
   onDone: (step: Step) => void
 }
 
-/** Applies the steps one by one. If someone else has changed a record in the meantime, plans again, once. @throws CliError */
+/**
+ * Applies the steps one by one. If someone else has changed a record in the meantime, plans again, once.
+ * @throws CliError
+ */
 export async function apply({ steps }: Pick<Planned, 'steps'>, applying: Applying): Promise<void> {
   const done = new Set<string>()
   const isDone = (ref: Ref) => done.has(nameOf(ref))
@@ -55,7 +58,8 @@ function requestOf(step: Step): ApiRequest {
 }
 
 function isStale({ action }: Step, answer: ApiResponse): boolean {
-  if (action === 'create') return answer.status === 409 && problemOf(answer).code === 'id_taken'
+  if (action === 'create')
+    return answer.status === 409 && ['id_taken', 'already_suppressed'].includes(problemOf(answer).code)
   return answer.status === 412 || answer.status === 404
 }
 

@@ -1,5 +1,6 @@
 import { faultsOf, isObject, type Members } from '../../settings/faults.ts'
 import { idShape } from '../../settings/settings.ts'
+import { suppressionId } from '../../settings/suppression-list.ts'
 import type { Fault } from '../api/client.ts'
 import type { Env } from '../context.ts'
 import { type File, type Parsed, parse } from './files.ts'
@@ -19,27 +20,53 @@ export type Declaration = {
 }
 
 /**
- * Reads all files as one declaration, or returns all faults that can be found locally. `filledIn`: the values of variables, which
- * must not be printed.
+ * Reads all files as one declaration, with all faults that can be found locally. `records`: those with an id.
+ * `filledIn`: the values of variables, which must not be printed.
  */
 export function declare(
   files: readonly File[],
   env: Env,
-): (Declaration | { faults: PlacedFault[] }) & { filledIn: ReadonlySet<string> } {
+): Declaration & { faults: readonly PlacedFault[]; filledIn: ReadonlySet<string> } {
   const parsed = files.map((file) => parse(file, env))
   const found = parsed.flatMap(({ documents }) => documents).map(recordsIn)
   const records = found.flatMap((document) => document.records)
   const faults = [...parsed, ...found].flatMap((each) => each.faults)
   // a missing variable is already reported: skip the fault of its text
-  const known = new Set(faults.map(({ place }) => JSON.stringify(place)))
-  faults.push(...records.flatMap(shapeFaults).filter(({ place }) => !known.has(JSON.stringify(place))))
-  faults.push(...repeated(records))
-  const filledIn = new Set(parsed.flatMap((each) => each.filledIn))
-  if (faults.length > 0) return { faults: inOrder(faults), filledIn }
-  return { filledIn, records, collections: new Set(found.flatMap((document) => document.collections)) }
+  const more = withoutPlacesOf(
+    faults,
+    found.flatMap(({ shapeFaults }) => shapeFaults),
+  )
+  return {
+    records,
+    collections: new Set(found.flatMap((document) => document.collections)),
+    faults: inOrder([...faults, ...more, ...repeated(records)]),
+    filledIn: new Set(parsed.flatMap((each) => each.filledIn)),
+  }
 }
 
-type Found = { records: Declared[]; collections: Collection[]; faults: PlacedFault[] }
+/** The faults at places where none of the known ones is. */
+function withoutPlacesOf(known: readonly PlacedFault[], faults: readonly PlacedFault[]): PlacedFault[] {
+  const places = new Set(known.map(({ place }) => JSON.stringify(place)))
+  return faults.filter(({ place }) => !places.has(JSON.stringify(place)))
+}
+
+/**
+ * The local faults together with those that the plan has found. If records could not be read, a reference to one of
+ * them is not a fault.
+ */
+export function allFaults(local: readonly PlacedFault[], planned: readonly PlacedFault[]): PlacedFault[] {
+  const isUnread = local.some(({ code }) => code === 'invalid_yaml' || code === 'invalid_form')
+  const relevant = planned.filter(({ code }) => !(isUnread && code === 'unknown_source'))
+  return inOrder([...local, ...withoutPlacesOf(local, relevant)])
+}
+
+type Found = {
+  records: Declared[]
+  collections: Collection[]
+  faults: PlacedFault[]
+  /** Of single fields of records. */
+  shapeFaults: PlacedFault[]
+}
 
 const isCollection = (key: string): key is Collection => COLLECTIONS.some((each) => each === key)
 
@@ -47,49 +74,52 @@ const malformed = (place: Place, message: string): PlacedFault => ({ place, code
 
 function recordsIn(document: Parsed): Found {
   const { value, at } = document
-  const found: Found = { records: [], collections: [], faults: [] }
+  const found: Found = { records: [], collections: [], faults: [], shapeFaults: [] }
   if (value !== null && !isObject(value))
     found.faults.push(malformed(at([]), `the keys of a file must be ${COLLECTIONS.join(', ')}`))
   for (const [key, list] of Object.entries(isObject(value) ? value : {})) {
     if (!isCollection(key))
-      found.faults.push(malformed(at([key], true), `unknown key ${key}: ${hintFor(key)}`))
+      found.faults.push(malformed(at([key], true), `unknown key ${key}: use ${COLLECTIONS.join(', ')}`))
     else if (!Array.isArray(list))
       found.faults.push(malformed(at([key]), 'must be a list of records; use [] for none'))
     else {
       found.collections.push(key)
-      const records = list.map((record: unknown, index) =>
-        recordAt(document, { collection: key, index, record }),
-      )
-      found.records.push(...records.filter((each) => 'body' in each))
-      found.faults.push(...records.filter((each) => 'place' in each))
+      list.forEach((record: unknown, index) => {
+        addRecord(document, { collection: key, index, record }, found)
+      })
     }
   }
   return found
 }
 
-function recordAt(
+function addRecord(
   { at }: Parsed,
   { collection, index, record }: { collection: Collection; index: number; record: unknown },
-): Declared | PlacedFault {
-  if (!isObject(record)) return malformed(at([collection, index]), 'must be a record: an object with an id')
-  const id = idShape.safeParse(record.id)
-  if (id.success)
-    return declared({ collection, id: id.data }, record, (path, atKey) =>
-      at([collection, index, ...path], atKey),
-    )
-  return {
-    place: at([collection, index, 'id']),
-    code: 'invalid_id',
-    message: `each record needs an id: ${ID_FORM}`,
+  found: Found,
+): void {
+  if (!isObject(record)) {
+    found.faults.push(malformed(at([collection, index]), 'must be a record: an object with an id'))
+    return
   }
+  const id = collection === 'suppressions' ? suppressionIdOf(record, index) : idShape.safeParse(record.id)
+  const named = id.success ? nameOf({ collection, id: id.data }) : `${collection}[${index}]`
+  const placed = placing(named, (path, atKey) => at([collection, index, ...path], atKey))
+  const faults = shapeFaults(collection, record)
+  if (id.success) found.records.push({ collection, id: id.data, body: record, placed })
+  else {
+    const message = `each record needs an id: ${ID_FORM}`
+    found.faults.push({ place: at([collection, index, 'id']), code: 'invalid_id', message })
+  }
+  found.shapeFaults.push(...faults.filter(({ pointer }) => id.success || pointer !== '/id').map(placed))
+}
+
+/** If its shape is wrong, any id will do: the fault of the shape is reported. */
+function suppressionIdOf(record: Members, index: number): { success: true; data: string } {
+  const { data } = recordShapes.suppressions.safeParse(record)
+  return { success: true, data: data ? suppressionId(data) : `faulty-${index}` }
 }
 
 const ID_FORM = '1 to 64 of a-z, 0-9, _ and -'
-
-const hintFor = (key: string): string =>
-  key === 'suppressions'
-    ? 'suppressed users cannot be set in files; use /api/suppressions'
-    : `use ${COLLECTIONS.join(', ')}`
 
 /** Faults of a field's name, not of its value. */
 const FAULTS_OF_NAMES: ReadonlySet<string> = new Set([
@@ -98,21 +128,18 @@ const FAULTS_OF_NAMES: ReadonlySet<string> = new Set([
   'invalid_header_name',
 ])
 
-function declared(ref: Ref, body: Members, at: Parsed['at']): Declared {
-  return {
-    ...ref,
-    body,
-    placed: ({ pointer, code, message }) => {
-      const path = partsOf(pointer)
-      const named = path.length > 0 ? `${nameOf(ref)} ${path.join('/')}` : nameOf(ref)
-      return { place: at(path, FAULTS_OF_NAMES.has(code)), code, message: `${named}: ${message}` }
-    },
+/** @param at of a path within the record */
+function placing(name: string, at: Parsed['at']): Declared['placed'] {
+  return ({ pointer, code, message }) => {
+    const path = partsOf(pointer)
+    const named = path.length > 0 ? `${name} ${path.join('/')}` : name
+    return { place: at(path, FAULTS_OF_NAMES.has(code)), code, message: `${named}: ${message}` }
   }
 }
 
-function shapeFaults({ collection, body, placed }: Declared): PlacedFault[] {
+function shapeFaults(collection: Collection, body: Members): Fault[] {
   const parsed = recordShapes[collection].safeParse(body, { reportInput: true })
-  return parsed.success ? [] : faultsOf(parsed.error).map(placed)
+  return parsed.success ? [] : faultsOf(parsed.error)
 }
 
 function repeated(records: readonly Declared[]): PlacedFault[] {

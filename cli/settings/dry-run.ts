@@ -20,9 +20,10 @@ export type DryRuns = ReadonlyMap<string, DryRunResult>
 const AT_ONCE = 8
 
 /**
- * Lets the API check the destinations, because only it knows their secrets and which addresses webhooks may reach. All other
- * records are checked here by the same rules.
- * @returns `stale` if a record no longer matches `state`, `read_only` if the token is not allowed to do this. @throws CliError
+ * Lets the API check the destinations, because only it knows their secrets and which addresses webhooks may reach. All
+ * other records are checked here by the same rules.
+ * @returns `stale` if a record no longer matches `state`, `read_only` if the token is not allowed to do this.
+ * @throws CliError
  */
 export async function dryRun(
   records: readonly Declared[],

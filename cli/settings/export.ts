@@ -2,11 +2,14 @@ import { Document } from 'yaml'
 import { isObject } from '../../settings/faults.ts'
 import { MASK } from '../../settings/mask.ts'
 import type { Stamp } from '../../settings/resources/resource.ts'
+import type { Suppression } from '../../settings/settings.ts'
 import { COLLECTIONS, type Collection } from './schema.ts'
 import { rules, type State } from './state.ts'
 import { literally } from './variables.ts'
 
 const STAMPS: ReadonlySet<string> = new Set(['version', 'updatedAt', 'key', 'createdAt', 'lastSyncAt'])
+
+const WRITE_KEYS: ReadonlySet<string> = new Set(['writeKey', 'previousWriteKey'])
 
 export type Exported = Record<Collection, object[]>
 
@@ -19,12 +22,17 @@ export function exported(state: State, { writeKeys }: { writeKeys: boolean }): E
     destinations: of('destinations'),
     audiences: of('audiences'),
     traits: of('traits'),
+    suppressions: [...state.suppressions.values()]
+      .map(({ sourceId, userId }) => ({ sourceId, userId }))
+      .sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1)),
   }
 }
 
+const placeOf = ({ sourceId, userId }: Pick<Suppression, 'sourceId' | 'userId'>) => `${sourceId} ${userId}`
+
 function withoutStamps({ id, ...record }: Stamp, writeKeys: boolean): object {
   const fields = Object.entries(record).filter(([name]) => !STAMPS.has(name))
-  const shown = fields.map(([name, value]) => [name, name === 'writeKey' && !writeKeys ? MASK : value])
+  const shown = fields.map(([name, value]) => [name, WRITE_KEYS.has(name) && !writeKeys ? MASK : value])
   return { id, ...Object.fromEntries(shown) }
 }
 

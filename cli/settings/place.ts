@@ -26,8 +26,8 @@ export const partsOf = (pointer: string): string[] =>
 type Found = { node: Node | undefined; key: Node | undefined; isWhole: boolean }
 
 /**
- * The offset in the text of the value (with `atKey`: the name) that a path leads to. If it does not exist, the offset of the
- * nearest enclosing node.
+ * The offset in the text of the value (with `atKey`: the name) that a path leads to. If it does not exist, the offset
+ * of the nearest enclosing node.
  */
 export function offsetOf(document: Document, path: readonly (string | number)[], atKey = false): number {
   const { node, key, isWhole } = find(document, path)

@@ -1,5 +1,6 @@
 import type { Members } from '../../settings/faults.ts'
 import type { Api, Fault } from '../api/client.ts'
+import { type UnreadableSetting, unreadableSettings } from '../api/status.ts'
 import { CliError, type Output, type Style } from '../context.ts'
 import { plain } from '../table.ts'
 import type { Declaration, Declared } from './declare.ts'
@@ -27,6 +28,8 @@ export type Plan = {
 export type Planned = Plan & {
   /** Secrets that are assumed to be unchanged, because the API does not compare them for a read-only token. */
   hidden: readonly Hidden[]
+  /** Settings whose record control cannot read, whether or not the files have them. */
+  unreadable: readonly UnreadableSetting[]
 }
 
 export type PlanOptions = {
@@ -36,6 +39,8 @@ export type PlanOptions = {
   now: string
   isDone?: (ref: Ref) => boolean
   dryRuns?: DryRuns | undefined
+  /** Names of records that are written even if nothing differs, because control has only their previous version. */
+  unreadable?: ReadonlySet<string>
 }
 
 const MAX_READS = 3
@@ -44,18 +49,22 @@ const MAX_READS = 3
 export async function planNow(
   declaration: Declaration,
   api: Api,
-  options: Omit<PlanOptions, 'dryRuns'>,
+  given: Omit<PlanOptions, 'dryRuns' | 'unreadable'>,
 ): Promise<Planned | { faults: readonly PlacedFault[] }> {
-  const { isDone = () => false } = options
+  const { isDone = () => false } = given
   const records = declaration.records.filter((record) => !isDone(record))
   for (let reads = 1; reads <= MAX_READS; reads++) {
-    const state = await readState(api)
+    const [state, unreadable] = await Promise.all([
+      readState(api, { withSuppressions: declaration.collections.has('suppressions') }),
+      unreadableSettings(api),
+    ])
+    const options = { ...given, unreadable: new Set(unreadable.map(({ kind, id }) => `${kind}s/${id}`)) }
     const found = await dryRun(needDryRun(declaration, { records, state, options }), state, api)
     if (found === 'stale') continue
     const dryRuns = found === 'read_only' ? undefined : found
     const { revealed, hidden } = revealIn(state, records, dryRuns)
     const planned = plan(declaration, revealed, { ...options, dryRuns })
-    return 'faults' in planned ? planned : { ...planned, hidden }
+    return 'faults' in planned ? planned : { ...planned, hidden, unreadable }
   }
   throw new CliError('changed_meanwhile', 'Someone else is changing the settings. Run the command again.')
 }
@@ -114,7 +123,7 @@ function addStep(record: Declared, { future, draft, options }: StepContext): voi
   const { before, after } = written
   const changes = difference(before, after)
   if (!before) draft.steps.push({ collection, id, action: 'create', body, changes })
-  else if (changes.length > 0)
+  else if (changes.length > 0 || options.unreadable?.has(nameOf(record)))
     draft.steps.push({ collection, id, action: 'replace', body, version: before.version, changes })
 }
 
@@ -156,13 +165,21 @@ const SIGNS: Readonly<Record<Step['action'], readonly [string, Style]>> = {
   remove: ['-', 'red'],
 }
 
-export function showPlan({ steps, others, hidden }: Planned, out: Pick<Output, 'line' | 'styled'>): void {
+export function showPlan(
+  { steps, others, hidden, unreadable }: Planned,
+  out: Pick<Output, 'line' | 'styled'>,
+): void {
   for (const step of steps) {
     const [sign, style] = SIGNS[step.action]
     out.line(out.styled(style, `${sign} ${nameOf(step)}`))
     for (const change of step.changes) out.line(`    ${shownChange(change, step.action)}`)
+    if (step.changes.length === 0) out.line('    (written again, because its record cannot be read)')
   }
   if (steps.length === 0) out.line('Nothing differs.')
+  if (unreadable.length > 0) {
+    out.line(out.styled('yellow', 'Settings that control cannot read:'))
+    for (const { message } of unreadable) out.line(out.styled('yellow', `    ${plain(message)}`))
+  }
   if (hidden.length > 0) {
     out.line(out.styled('dim', 'Secrets that a read-only token cannot compare:'))
     for (const ref of hidden) out.line(out.styled('dim', `    ${nameOf(ref)} ${ref.fields.join(', ')}`))
@@ -173,10 +190,11 @@ export function showPlan({ steps, others, hidden }: Planned, out: Pick<Output, '
   }
 }
 
-export const planAsJson = ({ steps, others, hidden }: Planned): object => ({
+export const planAsJson = ({ steps, others, hidden, unreadable }: Planned): object => ({
   changes: steps.map(({ collection, id, action, changes }) => ({ collection, id, action, fields: changes })),
   hidden,
   others,
+  unreadable,
 })
 
 function shownChange({ field: name, before, after }: Change, action: Step['action']): string {

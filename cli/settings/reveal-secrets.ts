@@ -1,5 +1,6 @@
 import { isObject, type Members, pointer } from '../../settings/faults.ts'
 import { MASK, maskUrl } from '../../settings/mask.ts'
+import { SECRET_FIELDS } from '../../settings/seal.ts'
 import type { Declared } from './declare.ts'
 import type { DryRunResult, DryRuns } from './dry-run.ts'
 import { partsOf } from './place.ts'
@@ -51,11 +52,9 @@ export type Revealed<T> = {
   same: string[]
 }
 
-const SECRETS = ['writeKey', 'sharedSecret', 'previousSecret']
-
 /**
- * Fills in the secrets of a masked record that equal those of the file. Each other secret becomes a unique text, so that no
- * two of them look equal.
+ * Fills in each masked secret that equals the one in the file. Replaces every other secret by a unique text, so that no
+ * two look equal.
  * @param isSame whether the secret at a pointer equals the stored one
  */
 export function reveal<T extends { id: string }>(
@@ -76,7 +75,7 @@ export function reveal<T extends { id: string }>(
     owner[name] = isKnown ? given[name] : `${MASK}${name}-${record.id}`
   }
 
-  for (const name of SECRETS) put({ owner: record, given: declared, path: [name] })
+  for (const name of SECRET_FIELDS) put({ owner: record, given: declared, path: [name] })
   const given = webhooksOf(declared)
   webhooksOf(record).forEach((webhook, index) => {
     const { headers } = webhook
@@ -101,8 +100,8 @@ const webhooksOf = ({ webhooks }: Members): Members[] =>
   Array.isArray(webhooks) ? webhooks.map((webhook) => (isObject(webhook) ? webhook : {})) : []
 
 /**
- * Which secrets are assumed to be unchanged if the API cannot be asked: all, unless the file starts a rotation (it changes
- * `previousSecretExpiresAt`).
+ * Which secrets are assumed to be unchanged if the API cannot be asked: all, unless the file starts a rotation (it
+ * changes `previousSecretExpiresAt`).
  */
 export function assumedSame(before: object, declared: Members): (at: string) => boolean {
   const expiry = declared.previousSecretExpiresAt

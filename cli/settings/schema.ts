@@ -1,12 +1,18 @@
 import { z } from 'zod'
 import { MASK } from '../../settings/mask.ts'
-import { computationShape, destinationShape, idShape, sourceShape } from '../../settings/settings.ts'
+import {
+  computationShape,
+  destinationShape,
+  idShape,
+  sourceShape,
+  suppressionShape,
+} from '../../settings/settings.ts'
 
 /**
- * The keys of a settings file. Each holds a list of records in the form of the API, with their ids. In the order of writing:
- * a record comes after those that it refers to.
+ * The keys of a settings file. Each holds a list of records in the form of the API, with their ids, except suppressions,
+ * whose id is made from their content. In the order of writing: a record comes after those that it refers to.
  */
-export const COLLECTIONS = ['sources', 'destinations', 'audiences', 'traits'] as const
+export const COLLECTIONS = ['sources', 'destinations', 'audiences', 'traits', 'suppressions'] as const
 export type Collection = (typeof COLLECTIONS)[number]
 
 export type Ref = { collection: Collection; id: string }
@@ -20,10 +26,15 @@ const writeKey = z
 
 /** Records in a file. A mask in place of a secret keeps the stored secret. */
 export const recordShapes = {
-  sources: sourceShape.extend({ id: idShape, writeKey: writeKey.optional() }),
+  sources: sourceShape.extend({
+    id: idShape,
+    writeKey: writeKey.optional(),
+    previousWriteKey: writeKey.optional(),
+  }),
   destinations: destinationShape.extend({ id: idShape }),
   audiences: computationShape.extend({ id: idShape }),
   traits: computationShape.extend({ id: idShape }),
+  suppressions: suppressionShape,
 } as const satisfies Record<Collection, z.ZodType>
 
 const recordsOf = (collection: Collection) => z.array(recordShapes[collection]).optional()
@@ -33,6 +44,7 @@ const fileShape = z.strictObject({
   destinations: recordsOf('destinations'),
   audiences: recordsOf('audiences'),
   traits: recordsOf('traits'),
+  suppressions: recordsOf('suppressions'),
 })
 
 /** JSON Schema for editors, in draft 7, which they support best. */

@@ -3,15 +3,19 @@ import type { Members } from '../../settings/faults.ts'
 import { audiences, traits } from '../../settings/resources/audiences-and-traits.ts'
 import { create, type Decided, remove, replace } from '../../settings/resources/decide.ts'
 import { destinations } from '../../settings/resources/destinations.ts'
-import type { Facts, Replaceable, Stamp } from '../../settings/resources/resource.ts'
+import { type Facts, isReplaceable, type Resource, type Stamp } from '../../settings/resources/resource.ts'
 import { sources } from '../../settings/resources/sources.ts'
+import { suppressions } from '../../settings/resources/suppressions.ts'
 import {
   type Computation,
   type Destination,
+  EVERY_SOURCE,
   type Source,
+  type Suppression,
   storedComputation,
   storedDestination,
   storedSource,
+  storedSuppression,
 } from '../../settings/settings.ts'
 import { type Api, type Fault, pages } from '../api/client.ts'
 import type { Collection } from './schema.ts'
@@ -22,17 +26,27 @@ export type State = {
   destinations: Map<string, Destination>
   audiences: Map<string, Computation>
   traits: Map<string, Computation>
+  suppressions: Map<string, Suppression>
+}
+
+export type ReadOptions = {
+  /** There may be hundreds of thousands of suppressions. Default: true. */
+  withSuppressions?: boolean
 }
 
 /** @throws CliError */
-export async function readState(api: Api): Promise<State> {
-  const [sources, destinations, audiences, traits] = await Promise.all([
+export async function readState(api: Api, { withSuppressions = true }: ReadOptions = {}): Promise<State> {
+  const [sources, destinations, audiences, traits, suppressions] = await Promise.all([
     all(api, 'sources', storedSource),
     all(api, 'destinations', storedDestination),
     all(api, 'audiences', storedComputation),
     all(api, 'traits', storedComputation),
+    withSuppressions ? all(api, 'suppressions', storedSuppression) : new Map<string, Suppression>(),
   ])
-  return { sources, destinations, audiences, traits }
+  // those of a removed source stay until there is a source with its id again: no file can contain them
+  for (const [id, { sourceId }] of suppressions)
+    if (sourceId !== EVERY_SOURCE && !sources.has(sourceId)) suppressions.delete(id)
+  return { sources, destinations, audiences, traits, suppressions }
 }
 
 async function all<T extends { id: string }>(
@@ -50,12 +64,15 @@ export const copyOf = (state: State): State => ({
   destinations: new Map(state.destinations),
   audiences: new Map(state.audiences),
   traits: new Map(state.traits),
+  suppressions: new Map(state.suppressions),
 })
 
 function factsOf(state: State): Facts {
   const sourceByWriteKey = (key: string) =>
-    [...state.sources.values()].find(({ writeKey }) => writeKey === key)
-  return { ...state, suppressions: new Map(), unreadable: new Map(), sourceByWriteKey }
+    [...state.sources.values()].find(
+      ({ writeKey, previousWriteKey }) => writeKey === key || previousWriteKey === key,
+    )
+  return { ...state, unreadable: new Map(), sourceByWriteKey }
 }
 
 export type Written = { before: Stamp | undefined; after: Stamp } | { faults: readonly Fault[] }
@@ -75,6 +92,7 @@ export const rules: Readonly<Record<Collection, Rules>> = {
   destinations: rulesOf(destinations, (state) => state.destinations),
   audiences: rulesOf(audiences, (state) => state.audiences),
   traits: rulesOf(traits, (state) => state.traits),
+  suppressions: rulesOf(suppressions, (state) => state.suppressions),
 }
 
 const made = { idSuffix: '', writeKey: '(made)' }
@@ -82,18 +100,21 @@ const made = { idSuffix: '', writeKey: '(made)' }
 const unreachable = new Map<string, string>()
 
 function rulesOf<G extends object, T extends Stamp>(
-  resource: Replaceable<G, T>,
+  resource: Resource<G, T>,
   of: (state: State) => Map<string, T>,
 ): Rules {
   return {
     of,
     write(state, { id, body, now }) {
       const before = of(state).get(id)
+      // its id is made from all of its content
+      if (before && !isReplaceable(resource)) return { before, after: before }
       const input = { body, now, made, unreachable }
       const facts = factsOf(state)
-      const decided = before
-        ? replace(resource, { ...input, id, version: before.version }, facts)
-        : create(resource, input, facts)
+      const decided =
+        before && isReplaceable(resource)
+          ? replace(resource, { ...input, id, version: before.version }, facts)
+          : create(resource, input, facts)
       if ('refusal' in decided || !decided.record) return { faults: faultsIn(decided) }
       of(state).set(id, decided.record)
       return { before, after: decided.record }

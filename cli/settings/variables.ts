@@ -13,9 +13,9 @@ const PART = /\$\$\{|\$\{([^}]*)(\}?)/g
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
- * Replaces `${NAME}` with the value of the environment variable, once, and `$${` with `${`. An empty variable counts as unset,
- * because an empty secret is no secret. Variables of Sluice itself, such as CONTROL_TOKEN, are refused: no setting needs them,
- * and anyone who can change a file could send them to a webhook.
+ * Replaces `${NAME}` with the value of the environment variable, once, and `$${` with `${`. An empty variable counts as
+ * unset, because an empty secret is no secret. Variables of Sluice itself, such as CONTROL_TOKEN, are refused: no
+ * setting needs them, and anyone who can change a file could send them to a webhook.
  */
 export function substitute(text: string, env: Env): Substituted {
   const faults: { code: string; message: string }[] = []

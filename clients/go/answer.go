@@ -22,29 +22,28 @@ type answer struct {
 type verdict int
 
 const (
-	taken      verdict = iota
-	refused            // final: a retry would be refused too
-	retryLater         // a later attempt may succeed
+	accepted verdict = iota
+	refused          // final: a retry would be refused too
+	retryLater
 )
 
-// judge: only status 200 with {"success": true} is success (the service's contract). Network errors, 429 and 5xx are retried, and so
-// is any other 200, which comes from a proxy or another server.
+// judge: only status 200 with {"success": true} is success. Any other 200 comes from a proxy or another server, and is retried, as are
+// network errors, 429 and 5xx.
 func (a *answer) judge() verdict {
 	switch {
 	case a.err != nil:
 		return retryLater
 	case a.status == http.StatusOK && a.saysSuccess():
-		return taken
+		return accepted
 	case a.status == http.StatusOK || a.status == http.StatusTooManyRequests || a.status >= 500 && a.status <= 599:
 		return retryLater
 	}
 	return refused
 }
 
-// saysSuccess reads only this key; rejections reads the others.
 func (a *answer) saysSuccess() bool {
-	var said map[string]json.RawMessage // a struct would also match "Success"
-	return json.Unmarshal(a.body, &said) == nil && string(said["success"]) == "true"
+	var fields map[string]json.RawMessage // a struct would also match "Success"
+	return json.Unmarshal(a.body, &fields) == nil && string(fields["success"]) == "true"
 }
 
 func (a *answer) String() string {
@@ -61,19 +60,19 @@ func (a *answer) reason() error {
 	if a.status == http.StatusOK {
 		return errors.New(`got 200 without {"success": true}; is Endpoint an address of Sluice?`)
 	}
-	if said := a.said(); said != nil {
-		return said.because(fmt.Sprintf("status %d: %s", a.status, said.Message), nil)
+	if fault := a.fault(); fault != nil {
+		return fault.because(fmt.Sprintf("status %d: %s", a.status, fault.Message), nil)
 	}
 	return fmt.Errorf("status %d", a.status)
 }
 
-// said returns the service's own error; nil if the response has no code.
-func (a *answer) said() *Error {
-	var said struct{ Code, Message string }
-	if json.Unmarshal(a.body, &said) != nil || said.Code == "" {
+// fault returns the service's own error; nil if the response has no code.
+func (a *answer) fault() *Error {
+	var body struct{ Code, Message string }
+	if json.Unmarshal(a.body, &body) != nil || body.Code == "" {
 		return nil
 	}
-	return &Error{Code: cut(said.Code), Message: cut(said.Message)}
+	return &Error{Code: cut(body.Code), Message: cut(body.Message)}
 }
 
 // rejection is a call that the service rejected, by its index in the batch.
@@ -88,12 +87,12 @@ func (a *answer) rejections(calls int) (rejections []rejection) {
 	if !bytes.Contains(a.body, []byte(`"rejected"`)) {
 		return nil
 	}
-	var said struct{ Rejected []json.RawMessage }
-	if json.Unmarshal(a.body, &said) != nil {
+	var body struct{ Rejected []json.RawMessage }
+	if json.Unmarshal(a.body, &body) != nil {
 		return nil
 	}
-	seen := make(map[int]bool, len(said.Rejected))
-	for _, item := range said.Rejected {
+	seen := make(map[int]bool, len(body.Rejected))
+	for _, item := range body.Rejected {
 		r, ok := readRejection(item, calls)
 		if ok && !seen[r.Index] {
 			seen[r.Index] = true
@@ -105,16 +104,16 @@ func (a *answer) rejections(calls int) (rejections []rejection) {
 
 // readRejection requires only a valid index.
 func readRejection(item json.RawMessage, calls int) (r rejection, ok bool) {
-	var said struct{ Index, Code, Message any }
-	if json.Unmarshal(item, &said) != nil {
+	var fields struct{ Index, Code, Message any }
+	if json.Unmarshal(item, &fields) != nil {
 		return r, false
 	}
-	index, isNumber := said.Index.(float64)
+	index, isNumber := fields.Index.(float64)
 	if !isNumber || index < 0 || index >= float64(calls) || index != math.Trunc(index) {
 		return r, false
 	}
-	code, _ := said.Code.(string)
-	message, _ := said.Message.(string)
+	code, _ := fields.Code.(string)
+	message, _ := fields.Message.(string)
 	return rejection{
 		Index:   int(index),
 		Code:    or(cut(code), ErrRejected.Code),

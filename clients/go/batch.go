@@ -26,7 +26,8 @@ const Version = "0.1.0"
 // batch is the body of a future request; calls are written into it as they come.
 type batch struct {
 	body []byte
-	ends []int // of each call in body
+	ends []int                        // of each call in body
+	done []func(QueuedMessage, error) // of each call, up to the last one that has a function
 }
 
 func (b *batch) calls() int { return len(b.ends) }
@@ -44,15 +45,21 @@ func (b *batch) takes(size, most int) bool {
 	return len(b.ends) == 0 || len(b.ends) < most && len(b.body)+len(",")+size+bodyEndBytes <= batchBytes
 }
 
-func (b *batch) add(call []byte) {
+func (b *batch) add(e entry) {
 	if len(b.ends) == 0 {
 		b.body = append(b.body[:0], bodyStart...)
 	} else {
 		b.body = append(b.body, ',')
 	}
-	b.body = append(b.body, call...)
+	b.body = append(b.body, e.json...)
 	b.ends = append(b.ends, len(b.body))
+	if e.done != nil {
+		b.done = append(b.done, make([]func(QueuedMessage, error), len(b.ends)-len(b.done))...)
+		b.done[len(b.done)-1] = e.done
+	}
 }
+
+func (b *batch) hasDone(place int) bool { return place < len(b.done) && b.done[place] != nil }
 
 // seal completes the body, separately for each attempt: the service treats the difference between sentAt and its own
 // clock as this machine's clock error. Nothing can be added afterwards.

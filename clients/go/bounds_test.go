@@ -97,10 +97,12 @@ func TestTheContextMethodsWaitForRoom(t *testing.T) {
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	s.next(t)
 	ctx := context.Background()
-	done := make(chan error, 5)
+	done := make(chan error, 7)
 	go func() { done <- c.IdentifyContext(ctx, &Identify{UserId: "u1"}) }()
 	go func() { done <- c.TrackContext(ctx, &Track{UserId: "u1", Event: "Opened"}) }()
 	go func() { done <- c.PageContext(ctx, &Page{UserId: "u1"}) }()
+	go func() { done <- c.ScreenContext(ctx, &Screen{UserId: "u1"}) }()
+	go func() { done <- c.EnqueueContext(ctx, Screen{UserId: "u1"}) }()
 	go func() { done <- c.GroupContext(ctx, &Group{UserId: "u1", GroupId: "g1"}) }()
 	go func() { done <- c.AliasContext(ctx, &Alias{UserId: "u1", PreviousId: "a1"}) }()
 	until(t, "somebody waits", func() bool {
@@ -112,7 +114,7 @@ func TestTheContextMethodsWaitForRoom(t *testing.T) {
 		t.Fatal("one did not wait")
 	}
 	release()
-	for i := 0; i < 5; i++ {
+	for i := 0; i < 7; i++ {
 		must(t, receive(t, done))
 	}
 	must(t, c.Close())

@@ -3,17 +3,21 @@ package analytics
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"time"
 	"unicode/utf8"
 )
 
-// call is a message of any of the five types, with the names on the wire. An empty string or a nil map is absent. A nil message
+// call is a message of any of the six types, with the names on the wire. An empty string or a nil map is absent. A nil message
 // becomes a call without a kind, which check rejects.
 type call struct {
 	kind, messageId, timestamp                string
 	userId, anonymousId, previousId           string
 	groupId, event, category, name            string
 	properties, traits, context, integrations map[string]any
+	time                                      time.Time                  // instead of timestamp
+	done                                      func(QueuedMessage, error) // of EnqueueFunc; may be nil
 }
 
 // messageIdChars is the service's limit, in UTF-16 units. The service would replace a longer id and then not recognize duplicates.
@@ -30,10 +34,36 @@ func (c *call) check() *Error {
 	if n := utf16Units(c.messageId); n > messageIdChars {
 		return ErrMessageIdTooLong.because(fmt.Sprintf("MessageId has %d characters and may have at most %d", n, messageIdChars), nil)
 	}
-	if c.timestamp != "" && !isTime(c.timestamp) {
-		return ErrInvalidTimestamp
+	return c.checkTime()
+}
+
+func (c *call) checkTime() *Error {
+	switch {
+	case c.time.IsZero():
+		if c.timestamp != "" && !isTime(c.timestamp) {
+			return ErrInvalidTimestamp
+		}
+	case c.timestamp != "":
+		return ErrInvalidTimestamp.because("Timestamp and Time are the same field: set only one of them", nil)
+	default:
+		if year := c.time.UTC().Year(); year < 1 || year > 9999 {
+			return ErrInvalidTimestamp.because("Time must be in the years 1 to 9999, in UTC", nil)
+		}
 	}
 	return nil
+}
+
+// withDefaults adds a client's DefaultContext. The first level is merged, as the service merges a batch's context.
+func (c *call) withDefaults(context map[string]any) {
+	switch {
+	case len(context) == 0:
+	case len(c.context) == 0:
+		c.context = context
+	default:
+		merged := maps.Clone(context)
+		maps.Copy(merged, c.context)
+		c.context = merged
+	}
 }
 
 func (c *call) checkIds() *Error {
@@ -76,8 +106,7 @@ func (c *call) checkIntegrations() *Error {
 	return nil
 }
 
-// mayBeObject reports whether a value may become a JSON object, or null. The result of a struct or a MarshalJSON is only known to
-// the service.
+// mayBeObject reports whether a value may become a JSON object, or null. A struct or a MarshalJSON may.
 func mayBeObject(value any) bool {
 	if _, itself := value.(json.Marshaler); itself {
 		return true

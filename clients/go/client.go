@@ -11,20 +11,18 @@ import (
 // before the process ends. Set its fields before the first call; later changes have no effect. Unset fields have their defaults.
 // With a negative number, each call fails (invalid_option).
 type Client struct {
-	// Endpoint is the URL that batches are sent to, by default [DefaultEndpoint]. A URL without a path
-	// (http://sluice.internal:8080) means /v1/batch. A URL with a path must accept batches: even a single call is sent as a batch,
-	// which /v1/track and the other routes for one call reject.
+	// Endpoint is the URL that batches are sent to, by default [DefaultEndpoint]; without a path, /v1/batch. Routes for one call, such
+	// as /v1/track, reject batches.
 	Endpoint string
 
-	// FlushAt is the number of waiting calls that triggers a flush, by default 20. 1 turns batching off: each call is its own request.
-	// It does not limit a batch: calls made during a request go into the next batch, up to 500 KB and 2,500 calls. That many waiting
-	// calls are flushed at once, however high FlushAt is.
+	// FlushAt is the number of waiting calls that triggers a flush, by default 20; 1 turns batching off. It does not limit a batch: calls
+	// made during a request go into the next one, up to 500 KB and 2,500 calls. That many are flushed at once, however high FlushAt is.
 	FlushAt int
 	// Size is an alias of FlushAt. If both are set to different values, each call fails (invalid_option).
 	Size int
 
-	// FlushAfter is the time after the last flush, or after the first call, when waiting calls are flushed, by default 5 s. So a call
-	// after a longer pause is sent at once.
+	// FlushAfter is the longest time between two flushes while calls wait, by default 5 s. It starts at the last flush, or at the first
+	// call. After a longer pause, a call is sent at once.
 	FlushAfter time.Duration
 	// Interval is an alias of FlushAfter. If both are set to different values, each call fails (invalid_option).
 	Interval time.Duration
@@ -35,9 +33,9 @@ type Client struct {
 	MaxQueueBytes int
 
 	// MaxRetries is how often a batch is retried after a network error, no response within RequestTimeout, 429, 5xx, or a 200 that
-	// is not Sluice's; by default 25. Negative: never. All attempts of a batch end 45 minutes after the first began, because the
-	// service recognizes duplicates only for an hour by default, or for the last million calls of a partition if that is shorter.
-	// Set a lower value if a partition gets a million calls in less than 45 minutes.
+	// is not Sluice's; by default 25. Negative: never. All attempts of a batch end 45 minutes after the first began: the service
+	// recognizes duplicates for an hour by default, among the last million calls of a partition. Set a lower value if a partition
+	// gets more than a million calls in 45 minutes.
 	MaxRetries int
 	// RetryBase is the longest wait before the first retry, by default 100 ms; it doubles with each retry up to 10 s. The wait is
 	// random below that, but at least what a Retry-After asks for, up to 300 s. By default all waits add up to 96 s on average
@@ -53,15 +51,25 @@ type Client struct {
 	// CloseTimeout is how long Close waits for calls to be sent, by default 30 s, plus up to 1 s for OnFailure to receive the rest.
 	CloseTimeout time.Duration
 
+	// RetryAfter, if set, returns the wait before a retry, instead of RetryBase: retries is 0 before the first one. The wait is at least
+	// what a Retry-After header asks for, and the 45 minutes still apply.
+	RetryAfter func(retries int) time.Duration
+
+	// DefaultContext is added to the Context of each call, whose keys win: their first levels are merged. Each call has its bytes. Do not
+	// change its values after the first call.
+	DefaultContext map[string]any
+
 	// OnFailure receives queued calls that will not arrive. Calls of it do not overlap; the next batch and Close wait for it. It may
 	// make calls, but must not call Flush or Close, nor wait for room with the Context methods. If it panics or ends its goroutine,
-	// that is logged. Without it, one line per batch is logged.
+	// that is logged. Without it, one line per batch is logged, about the calls that have no function of EnqueueFunc.
 	OnFailure func(Failure)
 
 	// Logger gets a line when deliveries start to fail and are retried, and one when the service responds again; failures, if OnFailure
-	// is nil; and the output of DEBUG=analytics. Default: standard error. Sending waits for it: it must return, and must not call
-	// Flush or Close, nor wait for room with the Context methods.
+	// is nil; and the output of DEBUG=analytics. Default: standard error. Sending waits for it. Like OnFailure, it must not call Flush
+	// or Close, nor wait for room. If it has a method Errorf like Printf, that gets the failures.
 	Logger Logger
+	// Verbose logs every step, like DEBUG=analytics.
+	Verbose bool
 
 	// HTTPClient makes the requests. Default: a client with keep-alive and the proxy of the environment ([http.ProxyFromEnvironment]).
 	// Redirects are never followed. Close does not close its idle connections. A request that does not end with its context is
@@ -78,6 +86,7 @@ type Client struct {
 	outbox  *outbox
 	sender  *sender
 	timeout time.Duration // of Close
+	context map[string]any
 	now     func() time.Time
 
 	closing  chan struct{} // closed when closeErr is known
@@ -85,16 +94,15 @@ type Client struct {
 }
 
 // New returns a client for the source with this write key. It starts nothing and never fails: with an empty write key, each call
-// fails (write_key_required). If the environment variable DEBUG contains "analytics", alone or in a list, the client logs every
-// step.
+// fails (write_key_required). If the environment variable DEBUG lists "analytics", the client logs every step.
 func New(writeKey string) *Client {
 	return &Client{writeKey: secretOf(writeKey), debug: isDebug()}
 }
 
 // Identify queues an identify call. It never waits.
 //
-// If this or one of the other four methods returns an [Error], the call is not queued. The error says what is wrong with the call
-// ([ErrNoUserOrAnonymousId], [ErrCallTooLarge] and so on) or with the client's fields, or is [ErrQueueFull] or [ErrClosed].
+// If a method returns an [Error], the call is not queued. The error says what is wrong with the call ([ErrNoUserOrAnonymousId],
+// [ErrCallTooLarge] and so on) or with the client's fields, or is [ErrQueueFull] or [ErrClosed].
 func (c *Client) Identify(m *Identify) error { return c.put(m.call()) }
 
 // Track queues a track call, like [Client.Identify].
@@ -103,11 +111,31 @@ func (c *Client) Track(m *Track) error { return c.put(m.call()) }
 // Page queues a page call, like [Client.Identify].
 func (c *Client) Page(m *Page) error { return c.put(m.call()) }
 
+// Screen queues a screen call, like [Client.Identify].
+func (c *Client) Screen(m *Screen) error { return c.put(m.call()) }
+
 // Group queues a group call, like [Client.Identify].
 func (c *Client) Group(m *Group) error { return c.put(m.call()) }
 
 // Alias queues an alias call, like [Client.Identify].
 func (c *Client) Alias(m *Alias) error { return c.put(m.call()) }
+
+// Enqueue queues a message of any type, or a pointer to one, like [Client.Identify].
+func (c *Client) Enqueue(m Message) error { return c.put(callOf(m)) }
+
+// EnqueueFunc is Enqueue with a function that learns how the call ended, once: with a nil error when the service has accepted it, or with
+// the [Error] that a [Failure] has. If EnqueueFunc itself returns an error, done is not called. The next batch waits for it; it has the
+// same limits as OnFailure, and a failed call is passed to both.
+func (c *Client) EnqueueFunc(m Message, done func(QueuedMessage, error)) error {
+	message := callOf(m)
+	message.done = done
+	return c.put(message)
+}
+
+// EnqueueContext is Enqueue that waits for room, like [Client.IdentifyContext].
+func (c *Client) EnqueueContext(ctx context.Context, m Message) error {
+	return c.putContext(ctx, callOf(m))
+}
 
 // IdentifyContext is Identify, but if the queue is full it waits for room. If ctx is done first, it fails with an error that matches
 // both [ErrQueueFull] and ctx.Err(). If there is room, it ignores ctx. Waiters get room in no particular order.
@@ -122,6 +150,11 @@ func (c *Client) TrackContext(ctx context.Context, m *Track) error {
 
 // PageContext is Page that waits for room, like [Client.IdentifyContext].
 func (c *Client) PageContext(ctx context.Context, m *Page) error {
+	return c.putContext(ctx, m.call())
+}
+
+// ScreenContext is Screen that waits for room, like [Client.IdentifyContext].
+func (c *Client) ScreenContext(ctx context.Context, m *Screen) error {
 	return c.putContext(ctx, m.call())
 }
 
@@ -147,17 +180,18 @@ func (c *Client) enqueue(ctx context.Context, message *call) error {
 	if err := c.open(); err != nil {
 		return err
 	}
+	message.withDefaults(c.context)
 	if err := message.check(); err != nil {
 		return err
 	}
-	e := encoders.Get().(*encoder) // the type that the pool's New makes
+	e := encoders.Get().(*encoder)
 	defer e.release()
 	now := c.now()
 	item, err := e.encode(message, now)
 	if err != nil {
 		return err
 	}
-	if err := c.outbox.put(ctx, item, now); err != nil {
+	if err := c.outbox.put(ctx, entry{json: item, done: message.done}, now); err != nil {
 		return err
 	}
 	if c.journal.debug {
@@ -178,7 +212,7 @@ func (c *Client) open() *Error {
 			c.invalid = err
 			return
 		}
-		c.now, c.timeout = s.externals.now, s.closeTimeout
+		c.now, c.timeout, c.context = s.externals.now, s.closeTimeout, s.defaultContext
 		c.closing = make(chan struct{})
 		c.journal = journal{logger: s.logger, debug: s.debug}
 		c.outbox = newOutbox(s)

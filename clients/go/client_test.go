@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-func TestTheFiveCallsArriveInTheirOrder(t *testing.T) {
+func TestTheSixCallsArriveInTheirOrder(t *testing.T) {
 	s := newService(t, nil)
 	c, f := newClient(t, s.URL)
 	must(t, c.Identify(&Identify{UserId: "u1", Traits: map[string]any{"plan": "pro"}}))
 	must(t, c.Track(&Track{UserId: "u1", Event: "Signed Up"}))
 	must(t, c.Page(&Page{AnonymousId: "a1", Name: "Home"}))
+	must(t, c.Screen(&Screen{UserId: "u1", Name: "Cart"}))
 	must(t, c.Group(&Group{UserId: "u1", GroupId: "g1"}))
 	must(t, c.Alias(&Alias{UserId: "u1", PreviousId: "a1"}))
 	must(t, c.Close())
@@ -26,7 +27,7 @@ func TestTheFiveCallsArriveInTheirOrder(t *testing.T) {
 	for _, item := range s.next(t).items {
 		types = append(types, describe(item).Type)
 	}
-	if want := []string{"identify", "track", "page", "group", "alias"}; !reflect.DeepEqual(types, want) {
+	if want := []string{"identify", "track", "page", "screen", "group", "alias"}; !reflect.DeepEqual(types, want) {
 		t.Fatalf("got %v", types)
 	}
 	f.none(t)
@@ -334,13 +335,13 @@ func TestFaultsInTheFieldsAreErrorsOfEachMethod(t *testing.T) {
 }
 
 func TestARedirectIsNotFollowed(t *testing.T) {
-	for _, own := range []bool{true, false} {
+	for _, usesDefault := range []bool{true, false} {
 		elsewhere := newService(t, nil)
 		s := newService(t, func(_ int, w http.ResponseWriter, r *request) {
 			http.Redirect(w, r.Request, elsewhere.URL, http.StatusTemporaryRedirect)
 		})
 		c, f := newClient(t, s.URL)
-		if !own {
+		if !usesDefault {
 			c.HTTPClient = s.Client()
 		}
 		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))

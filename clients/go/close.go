@@ -35,8 +35,8 @@ func (c *Client) Close() error {
 	return c.CloseContext(ctx)
 }
 
-// CloseContext is Close with the deadline of ctx instead of CloseTimeout. Only the deadline of the first call counts: a concurrent call
-// waits for its result, or fails with [ErrClosed] when its own ctx is done.
+// CloseContext is Close with the deadline of ctx instead of CloseTimeout. Concurrent calls wait for the result of the first, or fail
+// with [ErrClosed] when their own ctx is done.
 func (c *Client) CloseContext(ctx context.Context) error {
 	if err := c.open(); err != nil {
 		return err

@@ -35,7 +35,7 @@ func TestCloseSendsWhatWaits(t *testing.T) {
 func TestCallsAfterCloseAreRefused(t *testing.T) {
 	s := newService(t, nil)
 	c, _ := newClient(t, s.URL)
-	must(t, c.Close()) // before there was a call
+	must(t, c.Close())
 	if err := c.Track(&Track{UserId: "u1", Event: "Opened"}); !errors.Is(err, ErrClosed) {
 		t.Fatalf("got %v", err)
 	}
@@ -66,7 +66,7 @@ func TestCloseEndsAtItsLimitAndWhatIsLeftIsReported(t *testing.T) {
 			}
 			start := time.Now()
 			err := c.Close()
-			if took := time.Since(start); took < 50*time.Millisecond || took > patience {
+			if took := time.Since(start); took < 50*time.Millisecond || took > testTimeout {
 				t.Fatalf("it took %v", took)
 			}
 			if !errors.Is(err, ErrNotSent) || !errors.Is(err, ErrClosed) || !errors.Is(err, context.DeadlineExceeded) || callsOf(err) != 3000 {
@@ -130,8 +130,8 @@ func TestCloseFailsWhenTheServiceRefusesWhatWaits(t *testing.T) {
 	}
 }
 
-// toldInFull checks the failures of two batches, of which the second had no attempt.
-func toldInFull(t *testing.T, f *failures, first, second string) {
+// reportedInFull checks the failures of two batches, of which the second had no attempt.
+func reportedInFull(t *testing.T, f *failures, first, second string) {
 	t.Helper()
 	for _, want := range []string{first, second} {
 		failure := receive(t, f.came)
@@ -182,7 +182,7 @@ func TestAtTheLimitOfCloseEachBatchHasItsCause(t *testing.T) {
 			if !errors.Is(err, ErrNotSent) || callsOf(err) != batchCalls+1 || !strings.Contains(err.Error(), first) {
 				t.Fatalf("got %v", err)
 			}
-			toldInFull(t, f, first, second)
+			reportedInFull(t, f, first, second)
 		})
 	}
 }
@@ -218,7 +218,7 @@ func TestCloseSaysWhyTheFirstBatchWasNotSent(t *testing.T) {
 
 // awaitClosed returns when Close has begun: earlier failures do not count for it.
 func awaitClosed(c *Client) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		c.outbox.mu.Lock()
 		closed := c.outbox.closed
 		c.outbox.mu.Unlock()
@@ -231,9 +231,9 @@ func awaitClosed(c *Client) {
 func TestCloseSaysWhyTheFirstBatchWasNotSentAlthoughACallbackDoesNotReturn(t *testing.T) {
 	s := newService(t, status(400))
 	c, _ := newClient(t, s.URL)
-	entered, release, told := make(chan struct{}), make(chan struct{}), 0
+	entered, release, failures := make(chan struct{}), make(chan struct{}), 0
 	c.OnFailure = func(Failure) {
-		switch told++; told {
+		switch failures++; failures {
 		case 1:
 			awaitClosed(c)
 		case 2:
@@ -367,7 +367,7 @@ func TestCloseLosesNothingOfWhatIsCalledMeanwhile(t *testing.T) {
 		c.FlushAt, c.MaxQueue = 5, 300
 		var callers sync.WaitGroup
 		var mu sync.Mutex
-		taken := map[string]int{}
+		accepted := map[string]int{}
 		begun := make(chan struct{}, 1000)
 		for i := 0; i < 8; i++ {
 			i := i
@@ -386,7 +386,7 @@ func TestCloseLosesNothingOfWhatIsCalledMeanwhile(t *testing.T) {
 					switch {
 					case err == nil:
 						mu.Lock()
-						taken[id] = 0
+						accepted[id] = 0
 						mu.Unlock()
 					case errors.Is(err, ErrClosed):
 						return
@@ -422,13 +422,13 @@ func TestCloseLosesNothingOfWhatIsCalledMeanwhile(t *testing.T) {
 				arrived[id] = true
 			}
 		}
-		for id := range taken {
+		for id := range accepted {
 			if !arrived[id] {
 				t.Fatalf("%s is lost", id)
 			}
 		}
-		if len(arrived) != len(taken) {
-			t.Fatalf("%d calls were taken and %d sent", len(taken), len(arrived))
+		if len(arrived) != len(accepted) {
+			t.Fatalf("%d calls were accepted and %d sent", len(accepted), len(arrived))
 		}
 		for id := range refused {
 			if !arrived[id] {

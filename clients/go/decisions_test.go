@@ -16,13 +16,13 @@ func TestAFlushIsDue(t *testing.T) {
 		facts flushFacts
 		want  time.Duration
 	}{
-		{"never for nothing", flushFacts{waiting: 0, flushAt: 20, asked: true, sinceFlush: 9 * second, flushAfter: 5 * second}, never},
+		{"never without calls", flushFacts{waiting: 0, flushAt: 20, requested: true, sinceFlush: 9 * second, flushAfter: 5 * second}, never},
 		{"at the threshold", flushFacts{waiting: 20, flushAt: 20, flushAfter: 5 * second}, 0},
 		{"not below it", flushFacts{waiting: 19, flushAt: 20, flushAfter: 5 * second}, 5 * second},
 		{"for each call at the threshold 1", flushFacts{waiting: 1, flushAt: 1, flushAfter: 5 * second}, 0},
 		{"after the interval", flushFacts{waiting: 1, flushAt: 20, sinceFlush: 5 * second, flushAfter: 5 * second}, 0},
 		{"not before", flushFacts{waiting: 1, flushAt: 20, sinceFlush: 4 * second, flushAfter: 5 * second}, second},
-		{"when it is asked for", flushFacts{waiting: 1, flushAt: 20, asked: true, flushAfter: 5 * second}, 0},
+		{"at once when requested", flushFacts{waiting: 1, flushAt: 20, requested: true, flushAfter: 5 * second}, 0},
 		{"when there is more than one batch", flushFacts{waiting: 19, flushAt: 20, whole: true, flushAfter: 5 * second}, 0},
 	} {
 		if got := untilFlush(test.facts); got != test.want {
@@ -84,7 +84,7 @@ func TestABatchIsTriedAgainUntilItsRetriesOrItsTimeAreUsedUp(t *testing.T) {
 
 func TestAnAnswerIsJudgedByItsStatus(t *testing.T) {
 	for status, want := range map[int]verdict{
-		200: taken, 201: refused, 202: refused, 204: refused, 301: refused, 302: refused, 304: refused, 307: refused, 308: refused,
+		200: accepted, 201: refused, 202: refused, 204: refused, 301: refused, 302: refused, 304: refused, 307: refused, 308: refused,
 		400: refused, 401: refused, 403: refused, 404: refused, 405: refused, 408: refused, 413: refused, 415: refused, 425: refused, 431: refused,
 		429: retryLater, 500: retryLater, 502: retryLater, 503: retryLater, 504: retryLater, 599: retryLater, 600: refused,
 	} {
@@ -99,7 +99,7 @@ func TestAnAnswerIsJudgedByItsStatus(t *testing.T) {
 
 func TestA200IsSuccessWhenItSaysSo(t *testing.T) {
 	for body, want := range map[string]verdict{
-		success: taken, ` { "more" : [] , "success" : true } `: taken, `{"success":true,"rejected":[{"index":0,"code":"x"}]}`: taken,
+		success: accepted, ` { "more" : [] , "success" : true } `: accepted, `{"success":true,"rejected":[{"index":0,"code":"x"}]}`: accepted,
 		"": retryLater, "OK": retryLater, "<html>": retryLater, "true": retryLater, "null": retryLater, "[true]": retryLater, "{}": retryLater,
 		`{"success":false}`: retryLater, `{"success":"true"}`: retryLater, `{"success":1}`: retryLater, `{"Success":true}`: retryLater,
 		`{"success":true`: retryLater, `{"success":true,"rejected":[{"index"`: retryLater, `{"success":true}{"success":true}`: retryLater,

@@ -1,4 +1,4 @@
-// Package analytics sends analytics calls (identify, track, page, group, alias) to Sluice from server code.
+// Package analytics sends analytics calls (identify, track, page, screen, group, alias) to Sluice from server code.
 //
 //	client := analytics.New("shop-write-key")
 //	if err := client.Track(&analytics.Track{UserId: "u1", Event: "Signed Up"}); err != nil {
@@ -13,14 +13,13 @@
 // client, sends the queue in batches, one at a time and in order. It retries failed batches for up to 45 minutes, and logs a line
 // when that begins. Calls that it cannot send go to [Client.OnFailure], or to the log if that is nil: while the process lives,
 // nothing is lost silently. Call [Client.Close] before the process ends: a signal, os.Exit and log.Fatal do not run deferred
-// functions. A server waits for SIGTERM with [os/signal.NotifyContext], shuts down, and then closes the client, as in
-// examples/server.
+// functions. examples/server shows this for a server.
 //
 // All methods are safe for concurrent use. None of them panics.
 //
 // # Messages
 //
-// Common fields of [Identify], [Track], [Page], [Group] and [Alias]:
+// Common fields of [Identify], [Track], [Page], [Screen], [Group] and [Alias]:
 //
 //   - UserId is the user's id in your database; AnonymousId identifies an unknown user. An empty string counts as absent.
 //   - A nil map is absent; an empty map is sent as {}. Keys are written in ascending order, values as encoding/json writes them.
@@ -28,7 +27,12 @@
 //   - Context describes the circumstances (device, address, page), not the user.
 //   - Integrations maps destinations to booleans; "All": false turns off all destinations except those set to true. The key for
 //     webhooks is "Webhooks".
-//   - Timestamp is when it happened, in ISO 8601. Default: the time of the call. Use a past time for a historical import. The
-//     service shifts every timestamp by the difference between its clock and this machine's when the batch arrives.
+//   - Timestamp is when it happened, in ISO 8601; a past time for a historical import. Time is the same as a [time.Time]; set one of
+//     the two. Default: the time of the call. The service corrects every timestamp by this machine's clock error.
 //   - MessageId identifies duplicates; at most 100 characters. Default: a new UUIDv7.
+//
+// # Programs that use analytics-go v3
+//
+// The package analytics-go in this module has the types of Segment's analytics-go v3, so that such a program needs only another import
+// path.
 package analytics

@@ -19,7 +19,7 @@ const (
 	timeBytes = len(timeForm)
 )
 
-// encoder turns calls into JSON. It is pooled, and used by one goroutine at a time.
+// encoder turns calls into JSON, for one goroutine at a time.
 type encoder struct {
 	ids   ids
 	item  []byte   // the last encoded call
@@ -86,9 +86,12 @@ func (e *encoder) append(b []byte, c *call, now time.Time) (_ []byte, err error)
 		return b, err
 	}
 	b = append(b, `,"timestamp":"`...)
-	if c.timestamp != "" {
+	switch {
+	case c.timestamp != "":
 		b = append(b, c.timestamp...) // checked by isTime: needs no escape
-	} else {
+	case !c.time.IsZero():
+		b = c.time.UTC().AppendFormat(b, timeForm)
+	default:
 		b = now.UTC().AppendFormat(b, timeForm)
 	}
 	b = append(b, '"')
@@ -163,7 +166,7 @@ func (e *valueError) path(keys int) string {
 	return strings.Join(path, ".")
 }
 
-// circle returns the path of a map or a list that contains itself, and where it occurs again. It only runs after an error.
+// circle returns the path of a map or a list that contains itself, and where it occurs again.
 func (e *valueError) circle() (first, again string, found bool) {
 	last := len(e.holders) - 1
 	for depth := 1; depth <= last; depth++ {

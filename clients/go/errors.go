@@ -9,13 +9,13 @@ type Error struct {
 	Code string
 	// Message is for people. It contains no values of the call, but may contain keys of its maps.
 	Message string
-	// Calls is the number of calls concerned, for [ErrNotSent] and [ErrNotFlushed]; otherwise 0.
+	// Calls is the number of calls, for [ErrNotSent] and [ErrNotFlushed]; otherwise 0.
 	Calls int
 	// Err is the cause, or nil.
 	Err error
 }
 
-// Error returns code, message and cause in one line.
+// Error returns code, message and cause.
 func (e *Error) Error() string { return "analytics: " + e.text() }
 
 // text is Error without the package name.
@@ -52,7 +52,7 @@ var (
 
 // Invalid calls, which are not queued.
 var (
-	ErrNilMessage                = &Error{Code: "call_not_object", Message: "the message is nil"}
+	ErrNilMessage                = &Error{Code: "call_not_object", Message: "the message is nil, or not one of this package"}
 	ErrNoUserOrAnonymousId       = &Error{Code: "no_user_or_anonymous_id", Message: "UserId or AnonymousId is required"}
 	ErrUserIdRequired            = &Error{Code: "user_id_required", Message: "Alias requires UserId, the new id"}
 	ErrPreviousIdRequired        = &Error{Code: "previous_id_required", Message: "Alias requires PreviousId, the old id"}
@@ -74,15 +74,14 @@ var (
 	// ErrClosed: the call came after Close. In a [Failure]: the call was queued but not sent in time; if a request was in progress,
 	// the service may have received it.
 	ErrClosed = &Error{Code: "closed", Message: "the client is closed"}
-	// ErrNotSent: Close could not send all queued calls. Calls is their number, Err the error of the first: it matches [ErrClosed],
-	// [ErrRejected] or [ErrGaveUp]. Single rejected calls of an accepted batch do not count.
+	// ErrNotSent: Close could not send all queued calls. Calls is their number, Err the error of the first ([ErrClosed], [ErrRejected]
+	// or [ErrGaveUp]). Single rejected calls of an accepted batch do not count.
 	ErrNotSent = &Error{Code: "not_sent", Message: "calls could not be sent"}
 	// ErrNotFlushed: the context of Flush was done first. The calls are still queued and will be sent.
 	ErrNotFlushed = &Error{Code: "not_flushed", Message: "calls are still queued"}
 )
 
-// Errors of a [Failure]. A single rejected call of an accepted batch has the service's code instead, such as too_deep, or that of
-// ErrRejected if the service gave none.
+// Errors of a [Failure] of a whole batch.
 var (
 	// ErrRejected: the response is neither success nor worth a retry. Err has the service's code, if it gave one.
 	ErrRejected = &Error{Code: "rejected", Message: "the service rejected the batch"}

@@ -11,7 +11,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"sluice.internal/analytics"
+	analytics "github.com/sluice-dev/sluice/clients/go"
 )
 
 // newService prints received calls or, with a status other than 200, rejects them.
@@ -85,6 +85,52 @@ func ExampleClient_TrackContext() {
 	// track u1 Renewed 2021
 	// track u1 Renewed 2022
 	// track u1 Renewed 2023
+}
+
+// Messages of any type, as values or pointers, with a context that all calls share.
+func ExampleClient_Enqueue() {
+	service := newService(http.StatusOK)
+	defer service.Close()
+
+	client := analytics.New("shop-write-key")
+	client.Endpoint = service.URL
+	client.DefaultContext = map[string]any{"app": map[string]any{"name": "Shop"}}
+	for _, message := range []analytics.Message{
+		analytics.Track{UserId: "u1", Event: "Order Completed", Time: time.Now()},
+		&analytics.Screen{UserId: "u1", Name: "Cart", Properties: map[string]any{"items": 2}},
+	} {
+		if err := client.Enqueue(message); err != nil {
+			fmt.Println(err)
+		}
+	}
+	if err := client.Close(); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// track u1 Order Completed
+	// screen u1 <nil>
+}
+
+// A program that waits for single calls learns of each by itself.
+func ExampleClient_EnqueueFunc() {
+	service := newService(http.StatusOK)
+	defer service.Close()
+
+	client := analytics.New("shop-write-key")
+	client.Endpoint = service.URL
+	message := analytics.Track{UserId: "u1", Event: "Invoice Paid", MessageId: "invoice-7"}
+	err := client.EnqueueFunc(message, func(m analytics.QueuedMessage, err error) {
+		fmt.Println(m.Type, m.MessageId, "failed:", err != nil)
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	if err := client.Close(); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// track u1 Invoice Paid
+	// track invoice-7 failed: false
 }
 
 func ExampleClient_Flush() {

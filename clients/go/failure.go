@@ -4,7 +4,7 @@ import "encoding/json"
 
 // Failure describes calls that will not arrive, and why. They are not sent again.
 type Failure struct {
-	// Err matches, with [errors.Is], one of: [ErrRejected], the service rejected the batch; [ErrGaveUp], no attempt succeeded;
+	// Err matches one of: [ErrRejected], the service rejected the batch; [ErrGaveUp], no attempt succeeded;
 	// [ErrClosed], Close ended before they were sent. For a single rejected call of an accepted batch, it has the service's code,
 	// such as too_deep, or rejected if the service gave none.
 	Err *Error
@@ -16,20 +16,17 @@ type Failure struct {
 	Messages []FailedMessage
 }
 
-// FailedMessage is a queued call that failed.
-type FailedMessage struct {
-	Type      string // "identify", "track", "page", "group" or "alias"
+// QueuedMessage is a call as it was queued and sent.
+type QueuedMessage struct {
+	Type      string // "identify", "track", "page", "screen", "group" or "alias"
 	MessageId string
-	JSON      []byte // as it was sent; a copy
+	JSON      []byte // a copy
 }
 
-func failedMessages(b *batch, places ...int) []FailedMessage {
-	if len(places) == 0 {
-		places = make([]int, b.calls())
-		for i := range places {
-			places[i] = i
-		}
-	}
+// FailedMessage is a queued call that failed.
+type FailedMessage = QueuedMessage
+
+func failedMessages(b *batch, places []int) []FailedMessage {
 	messages := make([]FailedMessage, 0, len(places))
 	for _, place := range places {
 		messages = append(messages, describe(b.call(place)))
@@ -37,46 +34,79 @@ func failedMessages(b *batch, places ...int) []FailedMessage {
 	return messages
 }
 
-func describe(call []byte) FailedMessage {
+func describe(call []byte) QueuedMessage {
 	var named struct{ Type, MessageId string }
 	_ = json.Unmarshal(call, &named)
-	return FailedMessage{Type: named.Type, MessageId: named.MessageId, JSON: append([]byte(nil), call...)}
+	return QueuedMessage{Type: named.Type, MessageId: named.MessageId, JSON: append([]byte(nil), call...)}
 }
 
-// reporter passes failed calls to the callback, or to the log if there is none. Nothing is dropped silently.
+// reporter passes failed calls to the callbacks, or to the log if there is none.
 type reporter struct {
 	onFailure func(Failure)
 	journal   journal
 }
 
 func (r *reporter) report(b *batch, o outcome) {
+	failed := map[int]*Error{} // by place in the batch
 	if o.err != nil {
-		r.tell(Failure{Err: o.err, Status: o.status, Tries: o.tries}, b)
+		places := make([]int, b.calls())
+		for i := range places {
+			places[i], failed[i] = i, o.err
+		}
+		r.tell(Failure{Err: o.err, Status: o.status, Tries: o.tries}, b, places)
 	}
 	for _, rejected := range o.rejections {
-		r.tell(Failure{
-			Err:    &Error{Code: rejected.Code, Message: rejected.Message},
-			Status: o.status,
-			Tries:  o.tries,
-		}, b, rejected.Index)
+		err := &Error{Code: rejected.Code, Message: rejected.Message}
+		failed[rejected.Index] = err
+		r.tell(Failure{Err: err, Status: o.status, Tries: o.tries}, b, []int{rejected.Index})
 	}
-	if n := len(o.rejections); n > 0 && r.onFailure == nil {
-		r.journal.printf("%d of %s rejected, the first with %q: %q; set OnFailure to get them",
-			n, counted(b.calls(), "call", "calls"), o.rejections[0].Code, o.rejections[0].Message)
-	}
-	if o.err != nil && r.onFailure == nil {
-		r.journal.printf("%s lost after %s: %q; set OnFailure to get them",
-			counted(b.calls(), "call", "calls"), counted(o.tries, "attempt", "attempts"), o.err.text())
-	}
+	r.finish(b, failed)
+	r.log(b, o, failed)
 }
 
-// tell calls the callback. Its panic is only logged, so that it does not end the sender.
-func (r *reporter) tell(f Failure, b *batch, places ...int) {
+// tell calls OnFailure. Its panic is only logged, so that it does not end the sender.
+func (r *reporter) tell(f Failure, b *batch, places []int) {
 	if r.onFailure == nil {
 		return
 	}
-	f.Messages = failedMessages(b, places...)
+	f.Messages = failedMessages(b, places)
 	if ended := guarded(func() { r.onFailure(f) }); ended != nil {
-		r.journal.printf("OnFailure %v", ended)
+		r.journal.errorf("OnFailure %v", ended)
+	}
+}
+
+// finish calls the functions given to EnqueueFunc.
+func (r *reporter) finish(b *batch, failed map[int]*Error) {
+	for place, done := range b.done {
+		if done == nil {
+			continue
+		}
+		var err error // not an *Error, which would not equal nil
+		if failure := failed[place]; failure != nil {
+			err = failure
+		}
+		message := describe(b.call(place))
+		if ended := guarded(func() { done(message, err) }); ended != nil {
+			r.journal.errorf("the function of EnqueueFunc %v", ended)
+		}
+	}
+}
+
+// log writes one line about failed calls that no callback learns of.
+func (r *reporter) log(b *batch, o outcome, failed map[int]*Error) {
+	unheard := 0
+	for place := range failed {
+		if !b.hasDone(place) {
+			unheard++
+		}
+	}
+	switch {
+	case r.onFailure != nil || unheard == 0:
+	case o.err != nil:
+		r.journal.errorf("%s lost after %s: %q; set OnFailure to get them",
+			counted(unheard, "call", "calls"), counted(o.tries, "attempt", "attempts"), o.err.text())
+	default:
+		r.journal.errorf("%d of %s rejected, the first with %q: %q; set OnFailure to get them",
+			unheard, counted(b.calls(), "call", "calls"), o.rejections[0].Code, o.rejections[0].Message)
 	}
 }

@@ -116,10 +116,10 @@ func TestA200OfAnotherIsNoSuccessInTheEnd(t *testing.T) {
 }
 
 func TestWhatIsRefusedIsToldWithItsEndpointAndItsStatusOnce(t *testing.T) {
-	const said = `{"code":"no_user_or_anonymous_id","message":"userId or anonymousId is needed."}`
+	const response = `{"code":"no_user_or_anonymous_id","message":"userId or anonymousId is needed."}`
 	for body, want := range map[string]string{
-		said: "status 400: no_user_or_anonymous_id: userId or anonymousId is needed.",
-		"":   "status 400",
+		response: "status 400: no_user_or_anonymous_id: userId or anonymousId is needed.",
+		"":       "status 400",
 	} {
 		s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
 			w.WriteHeader(400)
@@ -141,9 +141,9 @@ var worst = map[string]func(){
 }
 
 func TestACallbackThatDoesNotReturnEndsNothing(t *testing.T) {
-	for told, end := range worst {
+	for reported, end := range worst {
 		end := end
-		t.Run(told, func(t *testing.T) {
+		t.Run(reported, func(t *testing.T) {
 			s := newService(t, status(400))
 			c, _ := newClient(t, s.URL)
 			log := &lines{}
@@ -157,7 +157,7 @@ func TestACallbackThatDoesNotReturnEndsNothing(t *testing.T) {
 				must(t, c.Flush(context.Background()))
 			}
 			must(t, c.Close())
-			if called != 3 || strings.Count(log.String(), "OnFailure "+told) != 3 {
+			if called != 3 || strings.Count(log.String(), "OnFailure "+reported) != 3 {
 				t.Fatalf("called %d times: %s", called, log)
 			}
 		})
@@ -221,8 +221,8 @@ type loggerFunc func()
 func (f loggerFunc) Printf(string, ...any) { f() }
 
 func TestALoggerThatDoesNotReturnEndsNothing(t *testing.T) {
-	for told, end := range worst {
-		t.Run(told, func(t *testing.T) {
+	for reported, end := range worst {
+		t.Run(reported, func(t *testing.T) {
 			s := newService(t, status(400))
 			c, _ := newClient(t, s.URL)
 			c.Logger, c.OnFailure, c.debug = loggerFunc(end), nil, true

@@ -1,3 +1,3 @@
-module sluice.internal/analytics
+module github.com/sluice-dev/sluice/clients/go
 
 go 1.21

@@ -16,7 +16,7 @@ const (
 var iso8601 = regexp.MustCompile(`^` + isoDate + `(?:[Tt ]` + isoClock + ` ?` + isoOffset + `?)?$`)
 
 // isTime reports whether the service accepts text as ISO 8601: a date, or date and time, in extended or basic form, with any offset or
-// none, any number of decimals, in the years 1 to 9999. (The service silently replaces other timestamps with its own time.)
+// none, any number of decimals, in the years 1 to 9999. The service replaces other timestamps with its own time.
 func isTime(text string) bool {
 	if isUsual(text) {
 		return true

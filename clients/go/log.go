@@ -33,15 +33,24 @@ func (j journal) printf(format string, values ...any) {
 	_ = guarded(func() { j.logger.Printf("analytics: "+format, values...) })
 }
 
-// debugf writes for DEBUG=analytics. Of a call, pass only its type, messageId and size.
+// errorf writes a failure, as an error if the logger distinguishes them.
+func (j journal) errorf(format string, values ...any) {
+	if logger, has := j.logger.(interface{ Errorf(string, ...any) }); has {
+		_ = guarded(func() { logger.Errorf("analytics: "+format, values...) })
+		return
+	}
+	j.printf(format, values...)
+}
+
+// debugf writes for DEBUG=analytics and Verbose. Of a call, pass only its type, messageId and size.
 func (j journal) debugf(format string, values ...any) {
 	if j.debug {
 		j.printf(format, values...)
 	}
 }
 
-// outage is a time in which calls cannot be sent, from the first failed attempt until the service responds with a final answer. It is
-// logged once when it starts (not only after the last retry) and once when it ends.
+// outage is a time in which calls cannot be sent, from the first failed attempt until the service gives a final answer. It is logged
+// when it starts and when it ends.
 type outage struct {
 	endpoint string // without secrets
 	journal  journal
@@ -49,12 +58,12 @@ type outage struct {
 	logged   bool
 }
 
-// start: an attempt failed for this reason, and the batch is retried.
+// start: an attempt failed, and the batch is retried.
 func (o *outage) start(reason error, calls int) {
 	o.reason = reason
 	if !o.logged {
 		o.logged = true
-		o.journal.printf("%s not sent yet, retrying: POST %s: %q", counted(calls, "call", "calls"), o.endpoint, textOf(reason))
+		o.journal.errorf("%s not sent yet, retrying: POST %s: %q", counted(calls, "call", "calls"), o.endpoint, textOf(reason))
 	}
 }
 
@@ -67,8 +76,8 @@ func (o *outage) end() {
 	}
 }
 
-// guarded runs a function of the caller, such as a callback or a logger. It returns an error if that panics or ends its goroutine
-// (runtime.Goexit, for example by FailNow of a test).
+// guarded runs a function of the caller. It returns an error if that panics or ends its goroutine (runtime.Goexit, for example by
+// FailNow of a test).
 func guarded(run func()) error { return <-started(run) }
 
 // started is guarded without waiting: the channel gets the result.

@@ -1,6 +1,11 @@
 package analytics
 
-// Identify sets traits of a user. Send it when an account is created, and again when its traits change.
+import "time"
+
+// Message is what [Client.Enqueue] takes: an [Identify], [Track], [Page], [Screen], [Group] or [Alias], or a pointer to one.
+type Message interface{ isMessage() }
+
+// Identify sets traits of a user. Send it when an account is created, and when its traits change.
 type Identify struct {
 	UserId      string // this or AnonymousId is required
 	AnonymousId string
@@ -8,7 +13,8 @@ type Identify struct {
 
 	Context      map[string]any
 	Integrations map[string]any
-	Timestamp    string // ISO 8601
+	Timestamp    string    // ISO 8601
+	Time         time.Time // instead of Timestamp
 	MessageId    string
 }
 
@@ -21,7 +27,8 @@ type Track struct {
 
 	Context      map[string]any
 	Integrations map[string]any
-	Timestamp    string // ISO 8601
+	Timestamp    string    // ISO 8601
+	Time         time.Time // instead of Timestamp
 	MessageId    string
 }
 
@@ -31,11 +38,28 @@ type Page struct {
 	AnonymousId string
 	Category    string
 	Name        string         // such as "Signup" or "Home"
-	Traits      map[string]any // url, title, referrer and path are known keys; others are kept too
+	Properties  map[string]any // url, title, referrer and path are known keys; others are kept too
+	Traits      map[string]any // the older name of Properties; used if there are no Properties
 
 	Context      map[string]any
 	Integrations map[string]any
-	Timestamp    string // ISO 8601
+	Timestamp    string    // ISO 8601
+	Time         time.Time // instead of Timestamp
+	MessageId    string
+}
+
+// Screen records a view of an app's screen.
+type Screen struct {
+	UserId      string // this or AnonymousId is required
+	AnonymousId string
+	Category    string
+	Name        string // such as "Cart"
+	Properties  map[string]any
+
+	Context      map[string]any
+	Integrations map[string]any
+	Timestamp    string    // ISO 8601
+	Time         time.Time // instead of Timestamp
 	MessageId    string
 }
 
@@ -48,7 +72,8 @@ type Group struct {
 
 	Context      map[string]any
 	Integrations map[string]any
-	Timestamp    string // ISO 8601
+	Timestamp    string    // ISO 8601
+	Time         time.Time // instead of Timestamp
 	MessageId    string
 }
 
@@ -59,7 +84,8 @@ type Alias struct {
 
 	Context      map[string]any
 	Integrations map[string]any
-	Timestamp    string // ISO 8601
+	Timestamp    string    // ISO 8601
+	Time         time.Time // instead of Timestamp
 	MessageId    string
 }
 
@@ -69,7 +95,7 @@ func (m *Identify) call() call {
 	}
 	return call{
 		kind: "identify", userId: m.UserId, anonymousId: m.AnonymousId, traits: m.Traits,
-		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, messageId: m.MessageId,
+		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
 	}
 }
 
@@ -79,7 +105,7 @@ func (m *Track) call() call {
 	}
 	return call{
 		kind: "track", userId: m.UserId, anonymousId: m.AnonymousId, event: m.Event, properties: m.Properties,
-		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, messageId: m.MessageId,
+		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
 	}
 }
 
@@ -88,8 +114,19 @@ func (m *Page) call() call {
 		return call{}
 	}
 	return call{
-		kind: "page", userId: m.UserId, anonymousId: m.AnonymousId, category: m.Category, name: m.Name, traits: m.Traits,
-		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, messageId: m.MessageId,
+		kind: "page", userId: m.UserId, anonymousId: m.AnonymousId, category: m.Category, name: m.Name,
+		properties: m.Properties, traits: m.Traits,
+		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
+	}
+}
+
+func (m *Screen) call() call {
+	if m == nil {
+		return call{}
+	}
+	return call{
+		kind: "screen", userId: m.UserId, anonymousId: m.AnonymousId, category: m.Category, name: m.Name, properties: m.Properties,
+		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
 	}
 }
 
@@ -99,7 +136,7 @@ func (m *Group) call() call {
 	}
 	return call{
 		kind: "group", userId: m.UserId, anonymousId: m.AnonymousId, groupId: m.GroupId, traits: m.Traits,
-		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, messageId: m.MessageId,
+		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
 	}
 }
 
@@ -109,6 +146,44 @@ func (m *Alias) call() call {
 	}
 	return call{
 		kind: "alias", userId: m.UserId, previousId: m.PreviousId,
-		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, messageId: m.MessageId,
+		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
 	}
+}
+
+func (Identify) isMessage() {}
+func (Track) isMessage()    {}
+func (Page) isMessage()     {}
+func (Screen) isMessage()   {}
+func (Group) isMessage()    {}
+func (Alias) isMessage()    {}
+
+// callOf returns the call of a message. It has no kind if the message is nil, or of another type that embeds one.
+func callOf(message Message) call {
+	switch m := message.(type) {
+	case *Identify:
+		return m.call()
+	case *Track:
+		return m.call()
+	case *Page:
+		return m.call()
+	case *Screen:
+		return m.call()
+	case *Group:
+		return m.call()
+	case *Alias:
+		return m.call()
+	case Identify:
+		return m.call()
+	case Track:
+		return m.call()
+	case Page:
+		return m.call()
+	case Screen:
+		return m.call()
+	case Group:
+		return m.call()
+	case Alias:
+		return m.call()
+	}
+	return call{}
 }

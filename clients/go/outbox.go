@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// outbox is the queue between callers and sender, with the signals between them.
+// outbox is the queue between callers and sender, with their signals.
 type outbox struct {
 	flushAt    int
 	flushAfter time.Duration
@@ -16,7 +16,7 @@ type outbox struct {
 	mu        sync.Mutex
 	queue     queue
 	closed    bool
-	failed    int           // calls of batches that could not be sent since the close
+	failed    int           // calls that could not be sent since the close
 	why       *Error        // of the first of them; later ones may not have been attempted
 	reporting int           // calls of a batch that was delivered but is not settled
 	flushTo   uint64        // flush until this many calls since the start are settled
@@ -43,9 +43,9 @@ func newOutbox(s *settings) *outbox {
 }
 
 // put queues a copy of an encoded call. Without room it fails or, with a context, waits until that is done.
-func (o *outbox) put(ctx context.Context, call []byte, now time.Time) *Error {
+func (o *outbox) put(ctx context.Context, e entry, now time.Time) *Error {
 	for {
-		err, progress := o.tryPut(call, now, ctx != nil)
+		err, progress := o.tryPut(e, now, ctx != nil)
 		if progress == nil {
 			return err
 		}
@@ -58,15 +58,15 @@ func (o *outbox) put(ctx context.Context, call []byte, now time.Time) *Error {
 }
 
 // tryPut returns, if there is no room and the caller waits, a channel that is closed when there may be room.
-func (o *outbox) tryPut(call []byte, now time.Time, waits bool) (err *Error, progress <-chan struct{}) {
+func (o *outbox) tryPut(e entry, now time.Time, waits bool) (err *Error, progress <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
 		return ErrClosed, nil
 	}
-	if room := o.queue.room(len(call)); room != free {
+	if room := o.queue.room(len(e.json)); room != free {
 		o.flush()
-		if waits && len(call) <= o.queue.bounds.bytes {
+		if waits && len(e.json) <= o.queue.bounds.bytes {
 			progress = o.nextProgress()
 		}
 		return o.isFull[room], progress
@@ -74,7 +74,7 @@ func (o *outbox) tryPut(call []byte, now time.Time, waits bool) (err *Error, pro
 	if o.queue.put == 0 {
 		o.lastFlush = now
 	}
-	o.queue.add(call)
+	o.queue.add(e)
 	if o.queue.waiting == 1 || o.queue.waiting >= o.flushAt || o.queue.hasWhole() {
 		o.signal()
 	}
@@ -89,7 +89,7 @@ func (o *outbox) take(now time.Time) (b *batch, wait time.Duration, done bool) {
 		waiting:    o.queue.waiting,
 		flushAt:    o.flushAt,
 		whole:      o.queue.hasWhole(),
-		asked:      o.queue.settled < o.flushTo,
+		requested:  o.queue.settled < o.flushTo,
 		sinceFlush: now.Sub(o.lastFlush),
 		flushAfter: o.flushAfter,
 	})
@@ -197,10 +197,10 @@ func (o *outbox) announce() {
 const never time.Duration = -1
 
 type flushFacts struct {
-	waiting    int  // calls
-	flushAt    int  // number of calls that triggers a flush
+	waiting    int
+	flushAt    int
 	whole      bool // at least one batch is full
-	asked      bool // by Flush or Close, or because the queue is full
+	requested  bool // by Flush or Close, or because the queue is full
 	sinceFlush time.Duration
 	flushAfter time.Duration
 }
@@ -210,7 +210,7 @@ func untilFlush(f flushFacts) time.Duration {
 	switch {
 	case f.waiting == 0:
 		return never
-	case f.asked || f.waiting >= f.flushAt || f.whole || f.sinceFlush >= f.flushAfter:
+	case f.requested || f.waiting >= f.flushAt || f.whole || f.sinceFlush >= f.flushAfter:
 		return 0
 	}
 	return f.flushAfter - f.sinceFlush

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// compressFrom is the size in bytes above which a body is compressed; smaller bodies gain nothing.
+// compressFrom is the size in bytes above which a body is compressed.
 const compressFrom = 1024
 
 // payload is the body of one attempt. It is never written to again: net/http may still read it after the response (see RoundTripper),
@@ -22,7 +22,7 @@ type compressor struct {
 	writer   *gzip.Writer
 }
 
-// pack returns the payload of a body. The body may be changed afterwards.
+// pack returns a payload; body may be changed afterwards.
 func (c *compressor) pack(body []byte) payload {
 	if c.disabled || len(body) <= compressFrom {
 		return payload{bytes: slices.Clone(body)}

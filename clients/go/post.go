@@ -15,27 +15,26 @@ import (
 // answerBytes limits what is read of a response: 2,500 rejected calls need less than half of it.
 const answerBytes = 1 << 20
 
-// maxAbandoned limits requests that did not end with their context, each of which holds a goroutine and a body. At the limit, no
-// further request is made until one has ended.
+// maxAbandoned limits requests that did not end with their context, each of which holds a goroutine and a body.
 const maxAbandoned = 8
 
 // endGrace is how long a request may take to end after its deadline.
 const endGrace = 100 * time.Millisecond
 
 type poster struct {
-	target   target
-	header   http.Header
-	http     http.Client
-	own      *http.Transport // nil if the caller has set HTTPClient
-	timeout  time.Duration   // of one attempt
-	underWay chan struct{}   // one entry per request that has not ended
+	target    target
+	header    http.Header
+	http      http.Client
+	transport *http.Transport // nil if the caller has set HTTPClient
+	timeout   time.Duration   // of one attempt
+	inFlight  chan struct{}   // one entry per request that has not ended
 }
 
 func newPoster(s *settings) *poster {
 	p := &poster{
 		target:   s.target,
 		timeout:  s.requestTimeout,
-		underWay: make(chan struct{}, maxAbandoned),
+		inFlight: make(chan struct{}, maxAbandoned),
 		header: http.Header{
 			"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(s.writeKey+":"))},
 			"Content-Type":  {"application/json"},
@@ -45,8 +44,8 @@ func newPoster(s *settings) *poster {
 	if s.http != nil {
 		p.http = *s.http
 	} else {
-		p.own = newTransport()
-		p.http.Transport = p.own
+		p.transport = newTransport()
+		p.http.Transport = p.transport
 	}
 	// a redirected POST becomes a GET, or sends the write key to an unknown server
 	p.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -62,20 +61,20 @@ func newTransport() *http.Transport {
 	return transport
 }
 
-// post makes one request and reads the response, within left. It returns even if the caller's RoundTripper ignores its context: the
-// request is then abandoned, with a body that is not written to again.
+// post makes one request and reads the response, within left. If the caller's RoundTripper ignores its context, the request is
+// abandoned.
 func (p *poster) post(ctx context.Context, body payload, left time.Duration) answer {
 	limit := min(p.timeout, left)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	select {
-	case p.underWay <- struct{}{}:
+	case p.inFlight <- struct{}{}:
 	case <-ctx.Done():
-		return answer{err: fmt.Errorf("the HTTP client has not returned from %d requests whose context is done", cap(p.underWay))}
+		return answer{err: fmt.Errorf("the HTTP client has not returned from %d requests whose context is done", cap(p.inFlight))}
 	}
 	var a answer
 	ended := started(func() {
-		defer func() { <-p.underWay }()
+		defer func() { <-p.inFlight }()
 		a = p.exchange(ctx, body)
 	})
 	err, isOver := awaitEnd(ctx, ended)
@@ -153,7 +152,7 @@ func cause(ctx context.Context, limit time.Duration, err error) error {
 
 // close closes idle connections, except those of the caller's HTTPClient.
 func (p *poster) close() {
-	if p.own != nil {
-		p.own.CloseIdleConnections()
+	if p.transport != nil {
+		p.transport.CloseIdleConnections()
 	}
 }

@@ -70,7 +70,7 @@ func TestATryEndsInTimeAlthoughTheHTTPClientDoesNot(t *testing.T) {
 			c.HTTPClient = &http.Client{Transport: h}
 			c.RequestTimeout, c.MaxRetries = 10*time.Millisecond, 2
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 			defer cancel()
 			must(t, c.Flush(ctx))
 			failure := receive(t, f.came)
@@ -132,7 +132,7 @@ func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
 	if len(h.bodies) != maxAbandoned || first != 5 || second != 3 {
 		t.Fatalf("of %d bodies %d are the first call's, and %d the second's", len(h.bodies), first, second)
 	}
-	until(t, "they have ended", func() bool { return len(c.sender.poster.underWay) == 0 })
+	until(t, "they have ended", func() bool { return len(c.sender.poster.inFlight) == 0 })
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"})) // now requests are made again
 	must(t, c.Close())
 	f.none(t)

@@ -5,6 +5,12 @@ type bounds struct {
 	bytes int // of the calls' JSON
 }
 
+// entry is an encoded call. done is called when it is delivered or has failed; it may be nil.
+type entry struct {
+	json []byte
+	done func(QueuedMessage, error)
+}
+
 // queue holds calls in order, already written into batches; only the last batch still takes calls. The batches are the same as if
 // the whole queue were split at once. Not safe for concurrent use.
 type queue struct {
@@ -37,17 +43,17 @@ func (q *queue) room(size int) room {
 	return free
 }
 
-// hasWhole reports whether a full batch is waiting. (The last batch may be full too, but that is not known yet.)
+// hasWhole reports whether a full batch is waiting. The last batch never counts: a small call may still fit.
 func (q *queue) hasWhole() bool { return len(q.batches) > 1 }
 
-func (q *queue) add(call []byte) {
-	if n := len(q.batches); n == 0 || !q.batches[n-1].takes(len(call), q.batchCalls) {
+func (q *queue) add(e entry) {
+	if n := len(q.batches); n == 0 || !q.batches[n-1].takes(len(e.json), q.batchCalls) {
 		q.batches = append(q.batches, q.empty())
 	}
-	q.batches[len(q.batches)-1].add(call)
+	q.batches[len(q.batches)-1].add(e)
 	q.waiting++
 	q.held.calls++
-	q.held.bytes += len(call)
+	q.held.bytes += len(e.json)
 	q.put++
 }
 
@@ -58,6 +64,8 @@ func (q *queue) empty() *batch {
 		return &batch{}
 	}
 	b.ends = b.ends[:0]
+	clear(b.done) // do not retain the caller's functions
+	b.done = b.done[:0]
 	return b
 }
 

@@ -17,7 +17,7 @@ func unbounded(most int) *queue {
 func split(t testing.TB, sizes []int, most int) (batches [][]int) {
 	q := unbounded(most)
 	for _, size := range sizes {
-		q.add(bytes.Repeat([]byte("7"), size)) // a number, so that bodies are JSON
+		q.add(entry{json: bytes.Repeat([]byte("7"), size)}) // a number, so that bodies are JSON
 	}
 	index := 0
 	for b := q.take(); b != nil; b = q.take() {
@@ -44,8 +44,8 @@ func split(t testing.TB, sizes []int, most int) (batches [][]int) {
 
 func TestABodyIsJSONWithTheLibraryInItsContext(t *testing.T) {
 	q := unbounded(batchCalls)
-	q.add([]byte(`{"a":1}`))
-	q.add([]byte(`{"b":2}`))
+	q.add(entry{json: []byte(`{"a":1}`)})
+	q.add(entry{json: []byte(`{"b":2}`)})
 	b := q.take()
 	size := b.bytes()
 	b.seal(time.Date(2026, 1, 2, 4, 4, 5, 678e6, time.FixedZone("", 3600)))
@@ -63,7 +63,7 @@ func TestABodyIsJSONWithTheLibraryInItsContext(t *testing.T) {
 
 func TestWhatIsUnderWayCountsAsHeld(t *testing.T) {
 	q := &queue{bounds: bounds{calls: 2, bytes: 10}, batchCalls: batchCalls}
-	q.add([]byte("12345"))
+	q.add(entry{json: []byte("12345")})
 	b := q.take()
 	if got := q.room(6); got != fullOfBytes {
 		t.Fatalf("there is room for 11 of 10 bytes: %v", got)
@@ -71,7 +71,7 @@ func TestWhatIsUnderWayCountsAsHeld(t *testing.T) {
 	if got := q.room(5); got != free {
 		t.Fatalf("there is no room for 10 of 10 bytes: %v", got)
 	}
-	q.add([]byte("1"))
+	q.add(entry{json: []byte("1")})
 	if got := q.room(1); got != fullOfCalls {
 		t.Fatalf("there is room for 3 of 2 calls: %v", got)
 	}
@@ -83,14 +83,14 @@ func TestWhatIsUnderWayCountsAsHeld(t *testing.T) {
 
 func TestABatchIsWrittenIntoAgainWhenItIsSettled(t *testing.T) {
 	q := unbounded(batchCalls)
-	q.add([]byte("1"))
+	q.add(entry{json: []byte("1")})
 	first := q.take()
-	q.add([]byte("2"))
+	q.add(entry{json: []byte("2")})
 	if second := q.take(); second == first {
 		t.Fatal("it was before")
 	}
 	q.settle(first)
-	q.add([]byte("3"))
+	q.add(entry{json: []byte("3")})
 	if third := q.take(); third != first || string(third.call(0)) != "3" || third.calls() != 1 {
 		t.Fatal("it was not")
 	}
@@ -128,7 +128,7 @@ func FuzzSplit(f *testing.F) {
 func TestABodyOfManyCallsIsValid(t *testing.T) {
 	q := unbounded(batchCalls)
 	for i := 0; i < 3000; i++ {
-		q.add([]byte(`{"type":"track"}`))
+		q.add(entry{json: []byte(`{"type":"track"}`)})
 	}
 	for b := q.take(); b != nil; b = q.take() {
 		b.seal(time.Now())

@@ -73,7 +73,7 @@ func TestTheFirstCallArrives(t *testing.T) {
 	if err != nil || string(out) != "sent\n" {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if got := typesOf(s.next(t)); got != "track alias identify group page" {
+	if got := typesOf(s.next(t)); got != "track alias identify group page screen" {
 		t.Fatalf("got %s", got)
 	}
 }
@@ -86,7 +86,7 @@ func TestACallOfTheExampleThatIsWrongLosesNoOther(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), ErrUserIdRequired.Code) {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if got := typesOf(s.next(t)); got != "track identify group page" {
+	if got := typesOf(s.next(t)); got != "track identify group page screen" {
 		t.Fatalf("got %s", got)
 	}
 }

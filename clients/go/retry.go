@@ -7,7 +7,7 @@ import (
 )
 
 // retryFor limits all attempts of a batch, from the start of the first to the end of the last. The service drops duplicates for an
-// hour, or for a million calls of a partition if that is shorter. A batch whose response was lost must not be sent after that.
+// hour, among the last million calls of a partition. A batch whose response was lost must not be sent after that.
 const retryFor = 45 * time.Minute
 
 // elapsed uses the clock that shows more: the monotonic one stops while the machine sleeps, the other can be set back.
@@ -52,10 +52,10 @@ func abandoned(tries int, reason, cause error) *Error {
 }
 
 // passesWithin returns how long a temporary refusal can last, and 0 for all others. A new source is unknown until each process of the
-// service has read it, mostly for less than a second. A disabled source may be enabled again.
+// service has read it, mostly within a second. A disabled source may be enabled again.
 func passesWithin(a *answer) time.Duration {
-	if said := a.said(); said != nil {
-		switch said.Code {
+	if fault := a.fault(); fault != nil {
+		switch fault.Code {
 		case "unknown_source":
 			return 10 * time.Second
 		case "source_disabled":
@@ -68,8 +68,8 @@ func passesWithin(a *answer) time.Duration {
 // refusal names the endpoint, because another route's message would wrongly blame the calls.
 func refusal(a *answer) *Error {
 	message := fmt.Sprintf("POST %s: status %d", a.endpoint, a.status)
-	if said := a.said(); said != nil {
-		return ErrRejected.because(message, said)
+	if fault := a.fault(); fault != nil {
+		return ErrRejected.because(message, fault)
 	}
 	return ErrRejected.because(message, nil)
 }

@@ -140,8 +140,8 @@ func TestAnAnswerThatBreaksOffIsToldAsThat(t *testing.T) {
 	}{
 		{"", stall, 10 * time.Millisecond, "in 1 attempt: no response within 10ms: context deadline exceeded"},
 		{`{"success":tr`, stall, 10 * time.Millisecond, "in 1 attempt: no response within 10ms: context deadline exceeded"},
-		{`{"success":tr`, breakOff, patience, "in 1 attempt: the response broke off: unexpected EOF"},
-		{success, breakOff, patience, ""},
+		{`{"success":tr`, breakOff, testTimeout, "in 1 attempt: the response broke off: unexpected EOF"},
+		{success, breakOff, testTimeout, ""},
 	} {
 		c, f := newClient(t, "http://localhost:1")
 		c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -264,8 +264,7 @@ func TestTimeIsThatOfTheClockThatSaysMore(t *testing.T) {
 	}
 }
 
-// pausing is a clock that moves only with each pause; over is how much too long a pause is, and slept how long the machine sleeps after
-// it.
+// pausing is a clock that moves only during pauses. Each pause takes over longer than asked, and then the machine sleeps for slept.
 func pausing(over, slept time.Duration) externals {
 	var mu sync.Mutex
 	at := time.Now()
@@ -334,7 +333,7 @@ func TestTheLastTryEndsWithTheTimeOfItsBatch(t *testing.T) {
 	if fault != nil {
 		t.Fatal(fault)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	a := newPoster(s).post(ctx, payload{}, 10*time.Millisecond)
 	if a.err == nil || !strings.Contains(a.err.Error(), "no response within 10ms") {
@@ -388,7 +387,7 @@ func TestASourceThatIsNotKnownYetIsWaitedForAndTheLogSaysSo(t *testing.T) {
 	s, now := refuses(t, 3, 401, unknownSource)
 	c, f := newClient(t, s.URL)
 	log := &lines{}
-	c.Logger, c.externals = log, instantly(make(chan time.Duration, 1000))
+	c.Logger, c.externals = log, instantly(nil)
 	c.externals.now = now
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	must(t, c.Close())
@@ -414,7 +413,7 @@ func TestARefusalThatDoesNotPassIsFinalAndAtOnceForTheNextBatches(t *testing.T) 
 			s, now := refuses(t, test.seconds+2, test.code, test.body)
 			c, f := newClient(t, s.URL)
 			c.MaxRetries = 1_000
-			c.externals = instantly(make(chan time.Duration, 1000))
+			c.externals = instantly(nil)
 			c.externals.now = now
 			for _, tries := range []int{test.seconds + 1, 1} { // the time starts with the first response
 				must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
@@ -471,9 +470,9 @@ func TestTheNextBatchGoesWhenTheOneBeforeItIsSettled(t *testing.T) {
 }
 
 func TestAnHTTPClientThatDoesNotReturnEndsNothing(t *testing.T) {
-	for told, end := range worst {
+	for reported, end := range worst {
 		end := end
-		t.Run(told, func(t *testing.T) {
+		t.Run(reported, func(t *testing.T) {
 			n := 0
 			c, f := newClient(t, "http://localhost:1")
 			c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {

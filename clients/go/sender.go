@@ -21,9 +21,10 @@ type sender struct {
 	journal    journal
 	maxRetries int
 	retryBase  time.Duration
+	retryAfter func(retries int) time.Duration
 	externals  externals
 	outage     outage
-	// refusedSince is the time of the first temporary refusal. Reset when a batch is accepted, not by each batch.
+	// refusedSince is the time of the first temporary refusal since a batch was accepted.
 	refusedSince time.Time
 
 	quit    context.Context         // done when remaining calls must be reported instead of sent
@@ -41,6 +42,7 @@ func newSender(s *settings, o *outbox, j journal) *sender {
 		journal:    j,
 		maxRetries: s.maxRetries,
 		retryBase:  s.retryBase,
+		retryAfter: s.retryAfter,
 		externals:  s.externals,
 		outage:     outage{endpoint: s.target.shown, journal: j},
 		quit:       quit,
@@ -89,7 +91,7 @@ func (s *sender) settle(b *batch) {
 	s.outbox.settle(b, o.err)
 }
 
-// deliver sends a batch until it is accepted or refused, its retries or its time are used up, or the sender is told to quit.
+// deliver sends a batch until it is accepted or refused, its retries or its time are used up, or quit is done.
 func (s *sender) deliver(b *batch) outcome {
 	var last answer
 	began := s.externals.now()
@@ -107,7 +109,7 @@ func (s *sender) deliver(b *batch) outcome {
 		}
 		last = a
 		switch last.judge() {
-		case taken:
+		case accepted:
 			s.outage.end()
 			s.refusedSince = time.Time{}
 			return outcome{rejections: last.rejections(b.calls()), status: last.status, tries: tries}
@@ -151,7 +153,7 @@ func (s *sender) try(b *batch, left time.Duration) answer {
 func (s *sender) waitToRetry(b *batch, last *answer, tries int, began time.Time) *Error {
 	facts := retryFacts{tries: tries, maxRetries: s.maxRetries, elapsed: elapsed(began, s.externals.now())}
 	facts.wait = max(
-		backoff(tries, s.retryBase, s.externals.random()),
+		s.backoff(tries),
 		retryAfterOf(last.retryAfter, s.externals.now()),
 	)
 	if err := gaveUp(facts, last); err != nil {
@@ -164,6 +166,19 @@ func (s *sender) waitToRetry(b *batch, last *answer, tries int, began time.Time)
 	if s.quit.Err() != nil {
 		return nil // deliver reports the batch as abandoned
 	}
-	facts.elapsed, facts.wait = elapsed(began, s.externals.now()), 0 // the wait may have been longer, for example if the process was stopped
+	facts.elapsed, facts.wait = elapsed(began, s.externals.now()), 0 // a stopped process waits longer
 	return gaveUp(facts, last)
+}
+
+// backoff asks the caller's RetryAfter, if there is one and it returns.
+func (s *sender) backoff(tries int) time.Duration {
+	if s.retryAfter != nil {
+		var wait time.Duration
+		ended := guarded(func() { wait = s.retryAfter(tries - 1) })
+		if ended == nil {
+			return wait
+		}
+		s.journal.errorf("RetryAfter %v", ended)
+	}
+	return backoff(tries, s.retryBase, s.externals.random())
 }

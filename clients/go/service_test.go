@@ -19,13 +19,11 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for an expected event.
-const patience = 30 * time.Second
+// testTimeout limits the wait for an expected event.
+const testTimeout = 30 * time.Second
 
-// success is the response for an accepted batch.
 const success = `{"success":true}`
 
-// request is a request that the service received.
 type request struct {
 	*http.Request
 	wire  []byte // as received
@@ -40,7 +38,7 @@ func (r *request) ids(t testing.TB) (ids []string) {
 	return ids
 }
 
-// service stands in for Sluice: it gives set responses, otherwise success, and records requests.
+// service stands in for Sluice and records requests. Its default response is success.
 type service struct {
 	*httptest.Server
 	requests    chan *request
@@ -89,44 +87,42 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	n := s.n
 	s.mu.Unlock()
 	s.requests <- got
-	told := &telling{ResponseWriter: w}
+	writer := &trackingWriter{ResponseWriter: w}
 	if s.answer != nil {
-		s.answer(n, told, got)
+		s.answer(n, writer, got)
 	}
-	if !told.anything {
+	if !writer.hasWritten {
 		_, _ = io.WriteString(w, success)
 	}
 }
 
-// telling knows whether a response was written.
-type telling struct {
+// trackingWriter records whether a response was written to it.
+type trackingWriter struct {
 	http.ResponseWriter
-	anything bool
+	hasWritten bool
 }
 
-func (t *telling) WriteHeader(code int) {
-	t.anything = true
+func (t *trackingWriter) WriteHeader(code int) {
+	t.hasWritten = true
 	t.ResponseWriter.WriteHeader(code)
 }
 
-func (t *telling) Write(p []byte) (int, error) {
-	t.anything = true
+func (t *trackingWriter) Write(p []byte) (int, error) {
+	t.hasWritten = true
 	return t.ResponseWriter.Write(p)
 }
 
-func (t *telling) Flush() { t.ResponseWriter.(http.Flusher).Flush() }
+func (t *trackingWriter) Flush() { t.ResponseWriter.(http.Flusher).Flush() }
 
-func (t *telling) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	t.anything = true
+func (t *trackingWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	t.hasWritten = true
 	return t.ResponseWriter.(http.Hijacker).Hijack()
 }
 
-// roundTripper stands in for the network.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// succeed responds without the network.
 func succeed(r *http.Request) *http.Response {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(success)), Request: r}
 }
@@ -135,7 +131,6 @@ func status(code int) func(int, http.ResponseWriter, *request) {
 	return func(_ int, w http.ResponseWriter, _ *request) { w.WriteHeader(code) }
 }
 
-// next returns the next request to the service.
 func (s *service) next(t testing.TB) *request {
 	t.Helper()
 	return receive(t, s.requests)
@@ -146,16 +141,15 @@ func receive[T any](t testing.TB, from <-chan T) T {
 	select {
 	case value := <-from:
 		return value
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("nothing came")
 		panic("unreachable")
 	}
 }
 
-// until waits for a condition.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); runtime.Gosched() {
+	for end := time.Now().Add(testTimeout); !holds(); runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("still not so: %s", what)
 		}
@@ -163,7 +157,7 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// newClient returns a client for url, closed at the end of the test. It records failures, and its retries are short.
+// newClient returns a client with short retries, closed at the end of the test, and its failures.
 func newClient(t testing.TB, url string) (*Client, *failures) {
 	c, f := New("shop-write-key"), &failures{came: make(chan Failure, 100_000)}
 	c.Endpoint = url
@@ -191,7 +185,6 @@ func (f *failures) none(t testing.TB) {
 	}
 }
 
-// lines is a logger.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -211,11 +204,11 @@ func (l *lines) String() string {
 
 // fakeTime stands in for the clock and moves only on advance.
 type fakeTime struct {
-	mu     sync.Mutex
-	at     time.Time
-	told   time.Time // last result of now, from which new timers count
-	timers []*fakeTimer
-	armed  chan time.Duration // each timer that was made
+	mu      sync.Mutex
+	at      time.Time
+	lastNow time.Time // last result of now
+	timers  []*fakeTimer
+	armed   chan time.Duration // each timer that was made
 }
 
 type fakeTimer struct {
@@ -234,14 +227,14 @@ func (f *fakeTime) externals() externals {
 func (f *fakeTime) now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told = f.at
+	f.lastNow = f.at
 	return f.at
 }
 
 func (f *fakeTime) timer(d time.Duration) (<-chan time.Time, func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	timer := &fakeTimer{at: f.told.Add(d), elapsed: make(chan time.Time, 1)}
+	timer := &fakeTimer{at: f.lastNow.Add(d), elapsed: make(chan time.Time, 1)}
 	if !timer.at.After(f.at) {
 		timer.elapsed <- f.at
 	}
@@ -250,7 +243,6 @@ func (f *fakeTime) timer(d time.Duration) (<-chan time.Time, func() bool) {
 	return timer.elapsed, func() bool { return true }
 }
 
-// awaitArmed waits until a timer of this duration is set.
 func (f *fakeTime) awaitArmed(t testing.TB, d time.Duration) {
 	t.Helper()
 	for receive(t, f.armed) != d {
@@ -271,12 +263,16 @@ func (f *fakeTime) advance(d time.Duration) {
 	}
 }
 
-// instantly makes pauses take no time and records their durations.
+// instantly makes pauses take no time. It sends their durations to pauses while that has room: with a clock that stands still, the
+// sender asks again and again whether a flush is due.
 func instantly(pauses chan<- time.Duration) externals {
 	elapsed := make(chan time.Time)
 	close(elapsed)
 	return externals{random: func() float64 { return 0.5 }, timer: func(d time.Duration) (<-chan time.Time, func() bool) {
-		pauses <- d
+		select {
+		case pauses <- d:
+		default:
+		}
 		return elapsed, func() bool { return true }
 	}}
 }
@@ -292,7 +288,7 @@ func must(t testing.TB, err error) {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	for end := time.Now().Add(patience); code == 0 && isLeft(stacks()); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); code == 0 && isLeft(stacks()); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			fmt.Fprintf(os.Stderr, "goroutines are left:\n%s\n", stacks())
 			code = 1

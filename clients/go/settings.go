@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"maps"
 	"math/rand"
 	"net/http"
 	"net/url"
@@ -36,9 +37,11 @@ type settings struct {
 	bounds             bounds
 	maxRetries         int // negative: none
 	retryBase          time.Duration
+	retryAfter         func(retries int) time.Duration // nil: by retryBase
 	requestTimeout     time.Duration
 	closeTimeout       time.Duration
 	disableCompression bool
+	defaultContext     map[string]any
 	onFailure          func(Failure)
 	logger             Logger
 	debug              bool
@@ -73,9 +76,11 @@ func (c *Client) settings() (*settings, *Error) {
 		requestTimeout:     or(c.RequestTimeout, DefaultRequestTimeout),
 		closeTimeout:       or(c.CloseTimeout, DefaultCloseTimeout),
 		disableCompression: c.DisableCompression,
+		retryAfter:         c.RetryAfter,
+		defaultContext:     maps.Clone(c.DefaultContext),
 		onFailure:          c.OnFailure,
 		logger:             c.Logger,
-		debug:              c.debug,
+		debug:              c.debug || c.Verbose,
 		http:               c.HTTPClient,
 		externals:          c.externals.orDefaults(),
 	}

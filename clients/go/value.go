@@ -12,8 +12,7 @@ import (
 // callLevels is the service's limit for nested objects and arrays, including the call itself.
 const callLevels = 64
 
-// encodedBytes is where encoding stops: such a call is too large anyway, and a map referenced in many places could expand without
-// end.
+// encodedBytes is where encoding stops: a map referenced in many places could expand without end.
 const encodedBytes = 32 * callBytes
 
 type stop string

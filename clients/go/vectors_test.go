@@ -67,7 +67,7 @@ func encodeOne(message *call) (string, *Error) {
 func (v *callVector) message(t *testing.T) call {
 	kind := v.Call["type"].(string)
 	message, known := map[string]interface{ call() call }{
-		"identify": &Identify{}, "track": &Track{}, "page": &Page{}, "group": &Group{}, "alias": &Alias{},
+		"identify": &Identify{}, "track": &Track{}, "page": &Page{}, "screen": &Screen{}, "group": &Group{}, "alias": &Alias{},
 	}[kind]
 	if !known {
 		t.Fatalf("there is no %s", kind)

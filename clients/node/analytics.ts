@@ -1,20 +1,23 @@
-import type { Alias, CallType, Group, Identify, Page, Screen, Track } from './calls.ts'
+import { EventEmitter } from 'node:events'
+import { inspect } from 'node:util'
+import type { Alias, Callback, CallType, Group, Identify, Page, Screen, Track } from './calls.ts'
 import { debug, isDebug, masked, withoutQuery } from './debug.ts'
 import { deliverer } from './deliver.ts'
 import { encode } from './encode.ts'
 import { callsOf, fault } from './errors.ts'
+import { kindOf } from './fields.ts'
 import { LIBRARY } from './library.ts'
 import type { Options } from './options.ts'
 import { poster } from './post.ts'
 import { whenTerminated } from './process-end.ts'
 import { Queue } from './queue.ts'
-import { reporter } from './report.ts'
+import { type ErrorListener, reporter } from './report.ts'
 import { Sender } from './sender.ts'
 import { readSettings, type Settings } from './settings.ts'
 import { isoClock } from './timestamp.ts'
 import { uuids } from './uuid.ts'
 
-/** The time that onFailure has after `closeTimeout`. */
+/** The time that functions of the caller have after `closeTimeout`. */
 const GRACE_MS = 1_000
 
 /** Shared by all clients of the process, so that all ids ascend. */
@@ -25,11 +28,13 @@ const timestamp = isoClock(Date.now)
  * Queues calls in memory and sends them in batches in the background. A process needs only one client.
  *
  * Each of the six methods checks the call, queues it and returns without a request. It throws an AnalyticsError if the call is
- * invalid or larger than 32,768 bytes as JSON, if the queue is full (`queue_full`) or if the client is closed (`closed`). A queued
- * call is either delivered or passed to `onFailure`. The call is serialized at once, so you may change it afterwards.
+ * invalid or larger than 32,768 bytes as JSON, if the queue is full (`queue_full`) or the client is closed (`closed`). A queued call
+ * is delivered, or passed to `onFailure` and the listeners of 'error'; its callback learns which. It is serialized at once, so you may
+ * change it afterwards.
  */
 export class Analytics {
   readonly #sender: Sender
+  readonly #events = new EventEmitter()
   readonly #settings: Settings
   readonly #closeConnections: () => void
   #closing: Promise<void> | undefined
@@ -45,7 +50,11 @@ export class Analytics {
     this.#sender = new Sender({
       queue: new Queue(settings),
       deliver: deliverer({ post, settings, debug: print }),
-      report: reporter(settings.onFailure),
+      report: reporter({
+        onFailure: settings.onFailure,
+        // only `on` and `once` add listeners
+        listeners: () => this.#events.rawListeners('error') as ErrorListener[],
+      }),
       debug: print,
       settings,
     })
@@ -58,39 +67,60 @@ export class Analytics {
   }
 
   /** Sets traits of a user. */
-  identify(call: Identify): void {
-    this.#call('identify', call)
+  identify(call: Identify, callback?: Callback | null): void {
+    this.#call('identify', call, callback)
   }
 
   /** Records an action of a user. */
-  track(call: Track): void {
-    this.#call('track', call)
+  track(call: Track, callback?: Callback | null): void {
+    this.#call('track', call, callback)
   }
 
   /** Records a page view. */
-  page(call: Page): void {
-    this.#call('page', call)
+  page(call: Page, callback?: Callback | null): void {
+    this.#call('page', call, callback)
   }
 
   /** Records a view of an app's screen. */
-  screen(call: Screen): void {
-    this.#call('screen', call)
+  screen(call: Screen, callback?: Callback | null): void {
+    this.#call('screen', call, callback)
   }
 
   /** Adds a user to a group. */
-  group(call: Group): void {
-    this.#call('group', call)
+  group(call: Group, callback?: Callback | null): void {
+    this.#call('group', call, callback)
   }
 
   /** Merges two ids of one user. */
-  alias(call: Alias): void {
-    this.#call('alias', call)
+  alias(call: Alias, callback?: Callback | null): void {
+    this.#call('alias', call, callback)
   }
 
   /**
-   * Resolves when the queue has room for a call of any size. For programs that make calls faster than they can be sent: await it right
-   * before each call. Waiters continue in order, and only as many as there is room for; each keeps its room until the end of that
-   * turn of the event loop. Rejects with `closed` if the client is closed.
+   * Adds a listener that receives every queued call that could not be delivered, as `onFailure` does. Returns the client.
+   * @throws AnalyticsError `unknown_event`, `callback_not_function`
+   */
+  on(event: 'error', listener: ErrorListener): this {
+    this.#events.on(...checked(event, listener))
+    return this
+  }
+
+  /** Like `on`, for the next failure only. */
+  once(event: 'error', listener: ErrorListener): this {
+    this.#events.once(...checked(event, listener))
+    return this
+  }
+
+  /** Removes a listener. */
+  off(event: 'error', listener: ErrorListener): this {
+    this.#events.off(...checked(event, listener))
+    return this
+  }
+
+  /**
+   * Resolves when the queue has room for a call of any size. Await it right before each call if calls are made faster than they can be
+   * sent. Waiters continue in order, as many as there is room for; each keeps its room until the end of that turn of the event loop.
+   * Rejects with `closed` if the client is closed.
    */
   async room(): Promise<void> {
     this.#refuseWhenClosed()
@@ -99,7 +129,8 @@ export class Analytics {
   }
 
   /**
-   * Sends all queued calls now. Resolves when each is delivered or `onFailure` has finished with it. Never rejects.
+   * Sends all queued calls now. Resolves when each is delivered or has failed, and callbacks, listeners and `onFailure` have finished with
+   * it. Never rejects.
    */
   flush(): Promise<void> {
     return this.#sender.flush()
@@ -107,8 +138,8 @@ export class Analytics {
 
   /**
    * Rejects further calls, sends the queued ones and closes the connections. Takes at most `closeTimeout`, plus a second if a promise
-   * of `onFailure` is pending. Every call returns the same promise. Handle its rejection: an unhandled one ends the process.
-   * @throws AnalyticsError `not_sent` if calls could not be sent; `calls` is their number, and `onFailure` has received each
+   * of a callback, a listener or `onFailure` is pending. Every call returns the same promise. An unhandled rejection ends the process.
+   * @throws AnalyticsError `not_sent` if calls could not be sent; `calls` is their number
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -135,12 +166,27 @@ export class Analytics {
       })
   }
 
-  #call(type: CallType, call: unknown): void {
+  #call(type: CallType, call: unknown, callback: Callback | null | undefined): void {
     this.#refuseWhenClosed()
-    this.#sender.add(encode(type, call, { messageId: newId(), timestamp: timestamp() }))
+    if (callback !== undefined && callback !== null) checkFunction(`The callback of ${type}`, callback)
+    const encoded = encode(type, call, { messageId: newId(), timestamp: timestamp() })
+    const queued = callback ? { ...encoded, callback } : encoded
+    if (this.#settings.disable) this.#sender.skip(queued)
+    else this.#sender.add(queued)
   }
 
   #refuseWhenClosed(): void {
     if (this.#closing) throw fault('closed', 'The client is closed and accepts no more calls.')
   }
+}
+
+function checked(event: 'error', listener: ErrorListener): ['error', ErrorListener] {
+  if (event !== 'error') throw fault('unknown_event', `The only event is 'error', not ${inspect(event)}.`)
+  checkFunction("A listener of 'error'", listener)
+  return [event, listener]
+}
+
+function checkFunction(what: string, value: unknown): void {
+  if (typeof value !== 'function')
+    throw fault('callback_not_function', `${what} must be a function, not ${kindOf(value)}.`)
 }

@@ -10,7 +10,7 @@ export type Posted =
 export type Rejection = { index: number; code: string; message: string }
 
 /**
- * `retry`: it is unknown whether anything was accepted, and a retry may succeed. `refused`: a retry would give the same result; with
+ * `retry`: a retry may succeed, and anything may have been accepted. `refused`: a retry would give the same result; with
  * `passesWithinMs`, only if the refusal lasts that long.
  */
 export type Verdict =
@@ -20,7 +20,7 @@ export type Verdict =
 
 /**
  * Temporary refusals, with their longest duration in ms. A new source is unknown until each process of the service has read it,
- * mostly for less than a second. A disabled source may be enabled again.
+ * mostly within a second. A disabled source may be enabled again.
  */
 const PASSES_WITHIN_MS: ReadonlyMap<string | undefined, number> = new Map([
   ['unknown_source', 10_000],
@@ -31,8 +31,8 @@ const PASSES_WITHIN_MS: ReadonlyMap<string | undefined, number> = new Map([
 export type RequestFacts = { now: number; url: string }
 
 /**
- * Success is exactly status 200 with `"success": true` in JSON: any other 200 comes from another server or broke off. Retries are
- * limited to no response, such a 200, 429 and 5xx.
+ * Success is exactly status 200 with `"success": true` in JSON: any other 200 comes from another server or broke off. It is retried,
+ * as are no response, 429 and 5xx.
  */
 export function judge(posted: Posted, { now, url }: RequestFacts): Verdict {
   if ('error' in posted) return { verdict: 'retry', error: posted.error, retryAfterMs: undefined }
@@ -68,7 +68,7 @@ const cut = (text: string) => (text.length > MAX_CHARS ? `${text.slice(0, MAX_CH
 
 const textIn = (value: unknown) => (typeof value === 'string' && value !== '' ? cut(value) : undefined)
 
-/** Names the URL, because with a wrong URL the response alone would be misleading. */
+/** Names the URL: if it is wrong, the response alone is misleading. */
 function refusal(status: number, body: unknown, url: string): AnalyticsError {
   if (status === 200)
     return fault('rejected', `${url} answered 200 without {"success": true}: is it /v1/batch of Sluice?`, {
@@ -77,8 +77,8 @@ function refusal(status: number, body: unknown, url: string): AnalyticsError {
   const { code, message } = isObject(body) ? body : {}
   const reason = textIn(code)
   if (reason === undefined) return fault('rejected', `${url} answered ${status}.`, { status })
-  const said = textIn(message)
-  const text = `${url} answered ${status} ${reason}${said === undefined ? '.' : `: ${said}`}`
+  const detail = textIn(message)
+  const text = `${url} answered ${status} ${reason}${detail === undefined ? '.' : `: ${detail}`}`
   return fault('rejected', text, { status, reason })
 }
 

@@ -2,7 +2,7 @@ const MAX_WAIT_MS = 10_000
 const MAX_RETRY_AFTER_MS = 300_000
 /**
  * All attempts of a batch end within this time after the start of the first. The service drops duplicates for an hour (the default
- * of its `DEDUP_WINDOW`), or for a million calls of a partition if these come sooner; after that it would forward a call twice.
+ * of its `DEDUP_WINDOW`), among the last million calls of a partition; after that it would forward a call twice.
  */
 export const TRIED_FOR_MS = 45 * 60_000
 
@@ -18,7 +18,7 @@ export function backoff({ tries, baseMs, random, retryAfterMs = 0 }: Tried): num
   return Math.max(Math.round(most * random), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS))
 }
 
-/** What follows a failed attempt: another one, or none, because of the number of attempts or the time. */
+/** What follows a failed attempt. `since`: whether the attempts or the time are used up. */
 export type Next = { next: 'try'; waitMs: number } | { next: 'none'; since: 'tries' | 'time' }
 
 /** @param facts `sinceFirstMs`: since the start of the first attempt */

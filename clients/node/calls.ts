@@ -1,3 +1,5 @@
+import type { AnalyticsError } from './errors.ts'
+
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
 
 /** A string; a whole number up to 2^53 - 1 is sent as a decimal string. */
@@ -52,3 +54,12 @@ export type Group = Common & Someone & { groupId: Id; traits?: object | null | u
 
 /** Two ids belong to one user: `userId` is the new id, `previousId` the old one. */
 export type Alias = Common & { userId: Id; previousId: Id }
+
+/** A call as it was queued and sent. */
+export type QueuedMessage = { readonly type: CallType; readonly messageId: string; readonly json: string }
+
+/**
+ * Called once when the call is delivered (`error` is null) or has failed. flush() and close() wait for a promise that it returns, and the
+ * call counts towards `maxQueue` until it settles. Do not await flush(), close() or room() in it.
+ */
+export type Callback = (error: AnalyticsError | null, message: QueuedMessage) => unknown

@@ -17,15 +17,15 @@ export type Tools = {
 }
 
 /**
- * Sends a batch until the outcome is final. Each attempt sends the same calls, so that the service recognizes duplicates by their
- * ids. `sentAt` is the time of the attempt: the service treats its difference from its own clock as this machine's clock error.
+ * Sends a batch until the outcome is final, with the same ids each time. `sentAt` is the time of the attempt: the service treats its
+ * difference from its own clock as this machine's clock error.
  */
 export function deliverer({ post, settings, debug }: Tools): Deliver {
   const { maxRetries, retryBase: baseMs } = settings
   const url = withoutQuery(settings.endpoint)
   /** Reset when a batch arrives. */
   let hasWarned = false
-  /** Gives the ms since the first temporary refusal. Reset when a batch is accepted, not by each batch. */
+  /** Gives the ms since the first temporary refusal after the last accepted batch. */
   let sinceRefused: (() => number) | undefined
 
   return async (batch, signal) => {

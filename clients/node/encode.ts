@@ -1,4 +1,4 @@
-import type { CallType } from './calls.ts'
+import type { Callback, CallType } from './calls.ts'
 import { AnalyticsError, fault } from './errors.ts'
 import {
   checkIntegrations,
@@ -14,10 +14,10 @@ import {
 import { CALL_BYTES, CALL_LEVELS } from './limits.ts'
 
 /**
- * A call as it is queued and sent; `bytes` is the UTF-8 length of `json`. Holds no string of the caller: it could be a slice that
- * keeps a larger string in memory.
+ * A call as it is sent; `bytes` is the UTF-8 length of `json`. Holds no string of the caller, which could be a slice that keeps a
+ * larger string in memory.
  */
-export type Encoded = { type: CallType; json: string; bytes: number }
+export type Encoded = { type: CallType; json: string; bytes: number; callback?: Callback }
 
 export function idIn({ json }: Encoded): string {
   const { messageId } = JSON.parse(json) as { messageId: string } // written by `print`
@@ -27,7 +27,7 @@ export function idIn({ json }: Encoded): string {
 export type Defaults = { messageId: string; timestamp: string }
 
 /**
- * Checks and serializes a call. Keeps no reference to it, so the caller may change it afterwards.
+ * Checks and serializes a call, without keeping a reference to it.
  * @throws AnalyticsError for a call that the service would reject, or if the caller's code throws during serialization
  */
 export function encode(type: CallType, call: unknown, defaults: Defaults): Encoded {
@@ -165,7 +165,7 @@ export function isDeeper(json: string, most: number): boolean {
   return false
 }
 
-/** A quick check, because a text cannot have more levels than opening brackets: few texts need the slow scan. */
+/** A quick check: a text cannot have more levels than opening brackets. */
 function hasMoreOpening(json: string, most: number): boolean {
   let count = 0
   for (const bracket of ['{', '['])

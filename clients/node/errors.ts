@@ -1,9 +1,12 @@
 /** The codes of this library. For faults of calls they are the service's own codes where it has one. */
 export const CODES = [
+  'unsupported_node',
   'write_key_required',
   'invalid_endpoint',
   'invalid_option',
   'call_not_object',
+  'callback_not_function',
+  'unknown_event',
   'unknown_field',
   'no_user_or_anonymous_id',
   'user_id_required',

@@ -1,6 +1,6 @@
 import type { Rejection } from './answer.ts'
 import { TRIED_FOR_MS } from './backoff.ts'
-import type { CallType } from './calls.ts'
+import type { QueuedMessage } from './calls.ts'
 import { type Encoded, idIn } from './encode.ts'
 import { AnalyticsError, callsOf, fault } from './errors.ts'
 
@@ -13,32 +13,36 @@ export type Delivered =
   | { outcome: 'failed'; error: AnalyticsError }
   | { outcome: 'aborted'; last: LastTry | undefined }
 
-/** A queued call that could not be delivered; `json` as it was sent. */
-export type FailedMessage = { readonly type: CallType; readonly messageId: string; readonly json: string }
+/** A queued call that could not be delivered. */
+export type FailedMessage = QueuedMessage
 
 /** What `onFailure` receives: the reason and the calls, in order. */
 export type Failure = { readonly error: AnalyticsError; readonly messages: readonly FailedMessage[] }
 
-export function failuresOf(calls: readonly Encoded[], delivered: Delivered): Failure[] {
+/** Calls that failed for the same reason. */
+export type Failed = { readonly error: AnalyticsError; readonly calls: readonly Encoded[] }
+
+export function failedOf(calls: readonly Encoded[], delivered: Delivered): Failed[] {
   if (delivered.outcome === 'sent') return rejectionsOf(calls, delivered.rejected)
-  return [failureOf(delivered.outcome === 'failed' ? delivered.error : outOfTime(delivered.last), calls)]
+  return [{ error: delivered.outcome === 'failed' ? delivered.error : outOfTime(delivered.last), calls }]
 }
 
-function failureOf(error: AnalyticsError, calls: readonly Encoded[]): Failure {
-  return {
-    error,
-    messages: calls.map((call) => ({ type: call.type, messageId: idIn(call), json: call.json })),
-  }
-}
+export const failureOf = ({ error, calls }: Failed): Failure => ({ error, messages: calls.map(messageOf) })
 
-/** The calls that the service has rejected, each with its own code. Ignores indexes outside the batch. */
-function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejection[]): Failure[] {
+export const messageOf = (call: Encoded): QueuedMessage => ({
+  type: call.type,
+  messageId: idIn(call),
+  json: call.json,
+})
+
+/** One for each call that the service has rejected. Ignores indexes outside the batch. */
+function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejection[]): Failed[] {
   return rejected.flatMap(({ index, code, message }) => {
     const call = batch[index]
     if (!call) return []
     const text = `The service rejected the call${message === '' ? '.' : `: ${message}`}`
     const error = new AnalyticsError(code, text, { status: 200 })
-    return [failureOf(error, [call])]
+    return [{ error, calls: [call] }]
   })
 }
 
@@ -54,11 +58,11 @@ function outOfTime(last: LastTry | undefined): AnalyticsError {
   })
 }
 
-/** One line for all failures of a batch, without any content of the calls. */
-export function summaryOf(failures: readonly Failure[]): string {
-  const calls = failures.flatMap((failure) => failure.messages).length
-  const codes = [...new Set(failures.map(({ error }) => error.code))].join(', ')
-  return `${callsOf(calls)} could not be delivered (${codes}). ${failures[0]?.error.message}`
+/** One line for all failed calls of a batch, without any content of the calls. */
+export function summaryOf(failed: readonly Failed[]): string {
+  const count = failed.flatMap(({ calls }) => calls).length
+  const codes = [...new Set(failed.map(({ error }) => error.code))].join(', ')
+  return `${callsOf(count)} could not be delivered (${codes}). ${failed[0]?.error.message}`
 }
 
 /** A batch that is not retried: too many attempts, or the next one would be too late. */

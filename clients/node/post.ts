@@ -29,11 +29,11 @@ export type Agents = { http?: HttpAgent | null | undefined; https?: HttpsAgent |
 
 export type Target = { endpoint: string; writeKey: string; requestTimeout: number; agent: Agents }
 
-/** One batch is sent at a time; the second connection is for when the first one hangs and is being closed. */
+/** One batch is sent at a time; the second connection is for when the first hangs. */
 const SOCKETS = 2
 /**
- * The share of the request timeout after which Node tries the next address of a host. Node's default is 250 ms, and it never returns
- * to the first address: a connection across the world, or one with a lost packet, takes longer.
+ * The share of the request timeout after which Node gives up an address of a host and tries the next. Node's default of 250 ms is too
+ * short for a connection across the world, or one with a lost packet.
  */
 const PER_ADDRESS = 2 / 5
 const ANSWER_BYTES = 1024 * 1024
@@ -48,10 +48,10 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
     maxSockets: SOCKETS,
     autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(requestTimeout * PER_ADDRESS)),
   }
-  const own = { http: new HttpAgent(options), https: new HttpsAgent(options) }
+  const defaults = { http: new HttpAgent(options), https: new HttpsAgent(options) }
   const client = got.extend({
     method: 'POST',
-    agent: { http: agent.http ?? own.http, https: agent.https ?? own.https },
+    agent: { http: agent.http ?? defaults.http, https: agent.https ?? defaults.https },
     // a redirected POST would become a GET; retries are made elsewhere
     followRedirect: false,
     retry: { limit: 0 },
@@ -73,8 +73,8 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
       }),
     )
   const close = () => {
-    own.http.destroy()
-    own.https.destroy()
+    defaults.http.destroy()
+    defaults.https.destroy()
   }
   return { post, close }
 }

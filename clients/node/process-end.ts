@@ -28,12 +28,11 @@ function idle(): void {
 const TERMINATED = Symbol.for('sluice-analytics: called on SIGTERM, 1')
 
 /**
- * Called and awaited on SIGTERM. Then the signal is raised again, so that the process ends as usual. If the program has its own
- * listener, the signal is not raised again: that listener has seen it and may be ending the process. Listeners of the package
- * signal-exit, a common indirect dependency, do not count: they leave the exit to any other listener, including ours.
+ * Called and awaited on SIGTERM. Then the signal is raised again, so that the process ends as usual, unless the program has its own
+ * listener, which may be ending the process. Listeners of the package signal-exit, a common indirect dependency, do not count: they
+ * leave the exit to any other listener, including ours.
  *
- * All copies of this package in a process share these tasks and this listener. Otherwise each copy's listener would leave the exit to
- * the other.
+ * All copies of this package in a process share these tasks and this listener: two listeners would leave the exit to each other.
  */
 export const whenTerminated = ofProcess(
   TERMINATED,

@@ -9,8 +9,8 @@ export type Bounds = { maxQueue: number; maxQueueBytes: number; flushAt: number 
 const GONE: Encoded = { type: 'track', json: '', bytes: 0 }
 
 /**
- * Calls in order, in memory, bounded by number and bytes. Calls that are being sent still count, and so do failed calls until
- * `onFailure` has finished with them.
+ * Calls in order, bounded by number and bytes. Calls being sent still count, and so do settled calls until `onFailure` and callbacks
+ * have finished with them.
  */
 export class Queue {
   readonly #bounds: Bounds
@@ -18,8 +18,8 @@ export class Queue {
   #calls: Encoded[] = []
   #head = 0
   #waitingBytes = 0
-  #underWay: readonly Encoded[] = []
-  #underWayBytes = 0
+  #inFlight: readonly Encoded[] = []
+  #inFlightBytes = 0
   #held = { calls: 0, bytes: 0 }
 
   constructor(bounds: Bounds) {
@@ -35,11 +35,11 @@ export class Queue {
   }
 
   get size(): number {
-    return this.waiting + this.#underWay.length + this.#held.calls
+    return this.waiting + this.#inFlight.length + this.#held.calls
   }
 
   get #bytes(): number {
-    return this.#waitingBytes + this.#underWayBytes + this.#held.bytes
+    return this.#waitingBytes + this.#inFlightBytes + this.#held.bytes
   }
 
   /** How many more calls surely fit, even of the largest size. */
@@ -59,7 +59,7 @@ export class Queue {
 
   #full(bound: string) {
     const { calls } = this.#held
-    const held = calls === 0 ? '' : `, including ${callsOf(calls)} held by onFailure`
+    const held = calls === 0 ? '' : `, including ${callsOf(calls)} held by onFailure or callbacks`
     return fault(
       'queue_full',
       `The queue is full: ${bound}${held}. Wait for room(), send less, or raise the limit.`,
@@ -68,9 +68,9 @@ export class Queue {
 
   take(): readonly Encoded[] {
     const end = this.#head + batchSize(this.#calls, { ...this.#bounds, from: this.#head })
-    this.#underWay = this.#calls.slice(this.#head, end)
-    this.#underWayBytes = bytesOf(this.#underWay)
-    this.#waitingBytes -= this.#underWayBytes
+    this.#inFlight = this.#calls.slice(this.#head, end)
+    this.#inFlightBytes = bytesOf(this.#inFlight)
+    this.#waitingBytes -= this.#inFlightBytes
     this.#calls.fill(GONE, this.#head, end)
     this.#head = end
     // not each time: with batches of one, each call would copy the whole queue
@@ -78,12 +78,12 @@ export class Queue {
       this.#calls = this.#calls.slice(this.#head)
       this.#head = 0
     }
-    return this.#underWay
+    return this.#inFlight
   }
 
   release(): void {
-    this.#underWay = []
-    this.#underWayBytes = 0
+    this.#inFlight = []
+    this.#inFlightBytes = 0
   }
 
   /** Counts calls that have left the queue until the returned function is called. */
@@ -99,7 +99,7 @@ export class Queue {
 
   /** Removes and returns all calls: those being sent, then those waiting. */
   clear(): readonly Encoded[] {
-    const all = [...this.#underWay, ...this.#calls.slice(this.#head)]
+    const all = [...this.#inFlight, ...this.#calls.slice(this.#head)]
     this.release()
     this.#calls = []
     this.#head = 0

@@ -1,28 +1,67 @@
-import { type Failure, summaryOf } from './failure.ts'
+import type { QueuedMessage } from './calls.ts'
+import type { Encoded } from './encode.ts'
+import type { AnalyticsError } from './errors.ts'
+import { type Failed, type Failure, failureOf, messageOf, summaryOf } from './failure.ts'
 
 /** The return value is ignored, but a promise is awaited. */
 export type OnFailure = (failure: Failure) => unknown
 
-/** Resolves when the failures have been handled. Never rejects. */
-export type Report = (failures: readonly Failure[]) => Promise<void>
+/** A listener of `on('error')`: receives the same as `onFailure`, as two arguments. */
+export type ErrorListener = (error: AnalyticsError, messages: readonly QueuedMessage[]) => unknown
 
 /**
- * Passes each failure of a batch to the caller's function, and waits for all promises that it returns. Without a function, emits a
- * process warning of one line. An error of the function becomes a warning too.
+ * Resolves when the functions of the caller have finished with these settled calls, some of which may have failed. Never rejects.
  */
-export function reporter(onFailure: OnFailure | undefined): Report {
-  return async (failures) => {
-    if (failures.length === 0) return
-    if (onFailure) await Promise.all(failures.map((failure) => call(onFailure, failure)))
-    else await warn(summaryOf(failures))
+export type Report = (calls: readonly Encoded[], failed: readonly Failed[]) => Promise<void>
+
+export type Listening = { onFailure: OnFailure | undefined; listeners: () => readonly ErrorListener[] }
+
+/**
+ * Passes failures to `onFailure` and to the listeners, and the outcome of each call to its callback, and waits for their promises.
+ * Failed calls that none of them learns of are one line in a process warning. An error of these functions becomes a warning too.
+ */
+export function reporter({ onFailure, listeners }: Listening): Report {
+  return async (calls, failed) => {
+    const finished: Promise<void>[] = []
+    const unheard: Failed[] = []
+    for (const each of failed) {
+      const functions = [...listeners()]
+      if (!onFailure && functions.length === 0) {
+        unheard.push(each)
+        continue
+      }
+      const failure = failureOf(each)
+      if (onFailure) finished.push(call('onFailure', () => onFailure(failure)))
+      for (const listener of functions)
+        finished.push(call("A listener of 'error'", () => listener(failure.error, failure.messages)))
+    }
+    finished.push(...callBack(calls, failed))
+    const silent = unheard.flatMap(withoutCallback)
+    if (silent.length > 0) finished.push(warn(summaryOf(silent)))
+    await Promise.all(finished)
   }
 }
 
-async function call(onFailure: OnFailure, failure: Failure): Promise<void> {
+function withoutCallback({ error, calls }: Failed): Failed[] {
+  const silent = calls.filter(({ callback }) => !callback)
+  return silent.length > 0 ? [{ error, calls: silent }] : []
+}
+
+function callBack(calls: readonly Encoded[], failed: readonly Failed[]): Promise<void>[] {
+  const errors = new Map(failed.flatMap(({ error, calls }) => calls.map((each) => [each, error] as const)))
+  return calls.flatMap((each) => {
+    const { callback } = each
+    return callback
+      ? [call('The callback of a call', () => callback(errors.get(each) ?? null, messageOf(each)))]
+      : []
+  })
+}
+
+async function call(name: string, run: () => unknown): Promise<void> {
   try {
-    await onFailure(failure)
+    await run()
   } catch (error) {
-    await warn(`onFailure has failed: ${error instanceof Error ? error.stack : 'no error'}`)
+    await warn(`${name} has failed: ${error instanceof Error ? error.stack : 'no error'}`)
   }
 }
 
@@ -30,8 +69,8 @@ async function call(onFailure: OnFailure, failure: Failure): Promise<void> {
 export const TRYING_AGAIN = 'SLUICE_TRYING_AGAIN'
 
 /**
- * Emits a process warning: one line on stderr by default, without any content of the calls. Resolves when it is printed: Node prints
- * it in the next tick, and not at all if the process exits before.
+ * Emits a process warning: one line on stderr by default, without any content of the calls. Resolves when Node has printed it, in the
+ * next tick.
  */
 export function warn(message: string, code?: typeof TRYING_AGAIN): Promise<void> {
   process.emitWarning(message, { type: 'AnalyticsWarning', ...(code && { code }) })

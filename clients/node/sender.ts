@@ -2,7 +2,7 @@ import type { Debug } from './debug.ts'
 import type { Deliver } from './deliver.ts'
 import { type Encoded, idIn } from './encode.ts'
 import type { AnalyticsError } from './errors.ts'
-import { broken, type Delivered, failuresOf } from './failure.ts'
+import { broken, type Delivered, failedOf } from './failure.ts'
 import { BATCH_BYTES, BATCH_CALLS } from './limits.ts'
 import { whenIdle } from './process-end.ts'
 import type { Queue } from './queue.ts'
@@ -18,8 +18,8 @@ export type Parts = {
 }
 
 /**
- * Sends the queue, one batch at a time and in order. Calls are numbered: `#added` is the number of calls so far, `#settled` the
- * number of settled ones, and calls up to `#flushTo` are sent without waiting for more.
+ * Sends the queue, one batch at a time and in order. `#added` and `#settled` count calls from the first; calls up to `#flushTo` are
+ * sent without waiting for more.
  */
 export class Sender {
   readonly #parts: Parts
@@ -64,7 +64,15 @@ export class Sender {
     this.#next()
   }
 
-  /** Resolves when all calls so far are settled: delivered, or reported and handled by onFailure. */
+  /** Settles a call in a microtask without sending it. */
+  skip(call: Encoded): void {
+    this.#added += 1
+    this.#settled += 1
+    const reported = Promise.resolve().then(() => this.#parts.report([call], []))
+    this.#flushing.settled(this.#settled, reported)
+  }
+
+  /** Resolves when all calls so far are delivered, or reported and handled by onFailure. */
   flush(): Promise<void> {
     this.#flushAll()
     return this.#flushing.until(this.#added)
@@ -114,7 +122,7 @@ export class Sender {
   async #run(): Promise<void> {
     const { queue, deliver, debug } = this.#parts
     while (queue.waiting > 0 && this.#isDue()) {
-      // everything that waits now is sent, in as many batches as needed; later calls wait for the next flush
+      // sends everything that waits now; later calls wait for the next flush
       if (this.#settled >= this.#flushTo) this.#flushTo = this.#added
       this.#flushedAt = performance.now()
       const batch = queue.take()
@@ -130,21 +138,22 @@ export class Sender {
     const settled = delivered.outcome === 'aborted' ? queue.clear() : batch
     queue.release()
     this.#settled += settled.length
-    const failures = failuresOf(settled, delivered)
+    const failed = failedOf(settled, delivered)
     if (delivered.outcome !== 'sent')
-      this.#failed = { calls: this.#failed.calls + settled.length, lastError: failures[0]?.error }
-    const unhold = queue.hold(failures.flatMap(({ messages }) => messages))
-    const reported = report(failures).then(() => {
+      this.#failed = { calls: this.#failed.calls + settled.length, lastError: failed[0]?.error }
+    const withCallback = settled.filter(({ callback }) => callback)
+    const unhold = queue.hold([...new Set([...failed.flatMap(({ calls }) => calls), ...withCallback])])
+    const reported = report(withCallback, failed).then(() => {
       unhold()
       this.#room.wake()
     })
-    // the next batch does not wait for onFailure, which may never finish
+    // the next batch does not wait for functions of the caller, which may never finish
     this.#flushing.settled(this.#settled, reported)
     this.#room.wake()
   }
 }
 
-/** Waits until a number of calls, counted from the first, are finished: delivered, or reported and handled by onFailure. */
+/** Waits until a number of calls, counted from the first, are finished, including onFailure. */
 class Flushing {
   #settled = 0
   /** Unfinished reports, oldest first, with the number of calls settled before each. */
@@ -187,7 +196,7 @@ class Flushing {
   }
 }
 
-/** A timer that does not keep the process alive, and fires at once if the process has nothing else to do. */
+/** A timer that does not keep the process alive. It fires at once if the process has nothing else to do. */
 class Alarm {
   readonly #ring: () => void
   #timer: NodeJS.Timeout | undefined

@@ -35,6 +35,7 @@ export const OPTIONS = [
   ...ALIASES.map(([alias]) => alias),
   'gzip',
   'agent',
+  'disable',
   'closeOnSigterm',
   'onFailure',
 ]
@@ -66,6 +67,7 @@ export function readSettings(given: Options) {
     closeTimeout: numberOf(options, 'closeTimeout'),
     gzip: booleanOf(options, 'gzip', true),
     agent: agentOf(options.agent),
+    disable: booleanOf(options, 'disable', false),
     closeOnSigterm: booleanOf(options, 'closeOnSigterm', false),
     onFailure: onFailureOf(options.onFailure),
   }
@@ -128,7 +130,11 @@ function numberOf(options: Loose, name: keyof typeof NUMBERS): number {
   )
 }
 
-function booleanOf(options: Loose, name: 'gzip' | 'closeOnSigterm', defaultValue: boolean): boolean {
+function booleanOf(
+  options: Loose,
+  name: 'gzip' | 'disable' | 'closeOnSigterm',
+  defaultValue: boolean,
+): boolean {
   const value = options[name] ?? defaultValue
   if (typeof value === 'boolean') return value
   throw invalid(`${name} is`, value, 'true or false')

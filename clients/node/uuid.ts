@@ -9,7 +9,7 @@ const MAX_COUNTER = 0xfff
  * @param now ms since 1970
  */
 export function uuids(now: () => number): () => string {
-  // random bytes for many ids at once: reading them for each id would cost more than the rest of a call
+  // for many ids at once: reading random bytes for each would cost more than the rest of a call
   const pool = Buffer.alloc(8 * POOLED)
   let used = pool.length
   let at = 0

@@ -1,6 +1,6 @@
 /**
- * Generates types for openapi-fetch from the OpenAPI document of the control API. Supports only the JSON Schema keywords
- * that the document uses. (openapi-typescript needs the compiler API, which TypeScript 7 lacks.)
+ * Generates types for openapi-fetch from the OpenAPI document of the control API. Supports only the JSON Schema
+ * keywords that the document uses. (openapi-typescript needs the compiler API, which TypeScript 7 lacks.)
  */
 
 type Schema = {

@@ -1,23 +1,29 @@
 import { Alert, Button, Center, Loader, Stack, Text } from '@mantine/core'
-import { Component, type ReactNode } from 'react'
+import { Component, lazy, type ReactNode, Suspense } from 'react'
 import { useLocation } from 'wouter'
 import { useSession } from './api/session.ts'
-import { Shell } from './shell/shell.tsx'
 import { ErrorAlert } from './ui/error-alert.tsx'
 import { Routes } from './views/routes.tsx'
 import { SignIn, SignInAgain } from './views/sign-in.tsx'
+
+// the sign-in page does not need it
+const Shell = lazy(async () => ({ default: (await import('./shell/shell.tsx')).Shell }))
 
 export function App() {
   const session = useSession()
   const [path] = useLocation()
   if (session.data)
     return (
-      <Shell key={session.data.who} session={session.data}>
-        <Boundary path={path}>
-          <Routes />
-        </Boundary>
-        <SignInAgain opened={session.data.isOver} />
-      </Shell>
+      <Boundary path={path}>
+        <Suspense fallback={<Loading />}>
+          <Shell key={session.data.who} session={session.data}>
+            <Boundary path={path}>
+              <Routes />
+            </Boundary>
+            <SignInAgain opened={session.data.isOver} />
+          </Shell>
+        </Suspense>
+      </Boundary>
     )
   if (session.data === null) return <SignIn />
   return (
@@ -35,6 +41,12 @@ export function App() {
     </Center>
   )
 }
+
+const Loading = () => (
+  <Center mih="100vh" p="md">
+    <Loader role="status" aria-label="Loading" />
+  </Center>
+)
 
 type BoundaryProps = { path: string; children: ReactNode }
 

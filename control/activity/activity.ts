@@ -1,17 +1,28 @@
 import type { FastifyInstance } from 'fastify'
+import type { Ladder } from '../../delivery/ladder.ts'
 import { openOffsets } from '../../kafka/admin/offsets.ts'
+import { openReader } from '../../kafka/tables/reader.ts'
 import type { Context } from '../../lifecycle.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
 import type { Codec, SchemaName } from '../../schemas/codec.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
-import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../../schemas/topics.ts'
+import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, REJECTED } from '../../schemas/topics.ts'
 import type { Settings } from '../../settings/follow.ts'
 import { type AttemptRouteParts, type Attempts, attemptRoutes, followAttempts } from './attempts.ts'
-import { followDead } from './dead/follow.ts'
+import { type AuditRouteParts, auditRoutes } from './audit-log.ts'
+import { type DeadLetters, followDead } from './dead/follow.ts'
 import { type DeadRouteParts, deadRoutes } from './dead/routes.ts'
+import { type DeliveryRouteParts, deliveryRoutes } from './deliveries/routes.ts'
+import { createDeliverySearch } from './deliveries/search.ts'
 import { type EventRouteParts, eventRoutes } from './events/routes.ts'
-import { openEventReading } from './events/search.ts'
+import { createEventSearch, createSearching } from './events/search.ts'
+import { createTrace } from './events/trace.ts'
+import { createFigures, type Figures } from './figures/figures.ts'
+import { readBack } from './figures/read-back.ts'
+import { type FigureRouteParts, figureRoutes } from './figures/routes.ts'
 import { decodeOrSkip, type Unreadable } from './following.ts'
 import { createHealth } from './health/health.ts'
 import { type HealthRouteParts, healthRoutes } from './health/routes.ts'
@@ -21,6 +32,7 @@ import { type LagRouteParts, lagRoutes } from './lag/routes.ts'
 import { createLive, type Live, openFeed } from './live/live.ts'
 import { type LiveRouteParts, liveRoutes } from './live/routes.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
+import { type StatusParts, statusRoutes } from './status/routes.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal' | 'onAway'> & {
   settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
@@ -28,20 +40,44 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFata
 
 type Opened = Pick<
   ActivityParts,
-  'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'ingestRate' | 'faults'
+  | 'attempts'
+  | 'dead'
+  | 'deliveries'
+  | 'live'
+  | 'events'
+  | 'trace'
+  | 'health'
+  | 'figures'
+  | 'ingestRate'
+  | 'faults'
+  | 'openOffsets'
 >
 
 /** Starts reading Kafka for the read-only views; resolves once all readers have started. */
 export async function openActivity(parts: Parts): Promise<Opened> {
   const { config, connection, closing, onFatal, settings } = parts
-  const health = createHealth({ destinations: settings.destinations, now: Date.now })
+  const figures = createFigures(Date.now)
+  const health = createHealth({ destinations: settings.destinations, figures, now: Date.now })
   const { attempt, delivery, event, rejected } = await openDecoding(parts)
-  const codecs = { event: event.codec, rejected: rejected.codec, attempt: attempt.codec }
-  const [attempts, dead, faults, { events, trace, close: closeReading }] = await Promise.all([
-    followAttempts({ ...attempt, connection, onRead: health.attempt, onFatal }),
-    followDead({ ...delivery, connection, onRead: health.deadLetter, onFatal }),
+  const codecs = {
+    event: event.codec,
+    rejected: rejected.codec,
+    attempt: attempt.codec,
+    delivery: delivery.codec,
+  }
+  const [attempts, dead, faults, { events, deliveries, trace, close: closeReading }] = await Promise.all([
+    followAttempts({
+      ...attempt,
+      connection,
+      onRead(read) {
+        figures.attempt(read)
+        health.attempt(read)
+      },
+      onFatal,
+    }),
+    followDead({ ...delivery, connection, onRead: figures.deadLetter, onFatal }),
     followFaults({ connection, onFatal, now: Date.now }),
-    openEventReading({ connection, ladder: config.delivery, codecs, onFatal }),
+    openReading({ connection, ladder: config.delivery, codecs, onFatal }),
   ])
   closing.adopt(attempts, close)
   closing.adopt(dead, close)
@@ -53,12 +89,25 @@ export async function openActivity(parts: Parts): Promise<Opened> {
   })
   const live = openLive(parts, { attempts, event, rejected })
   const ingestRate = openIngestRate(parts)
+  const since = openReadBack(parts, { attempts, attempt, dead, figures })
   void Promise.all([settings.loaded, attempts.loaded]).then(
     () => health.begin(attempts.recent.all().map(({ attempt }) => attempt)),
     // unreadable settings end the process elsewhere
     () => undefined,
   )
-  return { attempts, dead, faults, live, events, trace, health, ingestRate }
+  return {
+    attempts,
+    dead,
+    faults,
+    live,
+    events,
+    deliveries,
+    trace,
+    health,
+    figures: { ...figures, since },
+    ingestRate,
+    openOffsets: () => openOffsets(connection),
+  }
 }
 
 const close = (open: { close(): Promise<void> }) => open.close()
@@ -78,6 +127,47 @@ async function openDecoding({ config, connection, onAway }: Parts) {
     decoding('rejected', REJECTED),
   ])
   return { attempt, delivery, event, rejected }
+}
+
+type Reading = Pick<Parts, 'connection' | 'onFatal'> & {
+  ladder: Ladder
+  codecs: {
+    event: Pick<Codec<Event>, 'decode'>
+    rejected: Pick<Codec<Rejected>, 'decode'>
+    attempt: Pick<Codec<Attempt>, 'decode'>
+    delivery: Pick<Codec<Delivery>, 'decode'>
+  }
+}
+
+/** Opens readers of the topics that are searched on demand. They read nothing until a search starts. */
+async function openReading({ connection, ladder, codecs, onFatal }: Reading) {
+  const readerOf = (topic: string) => openReader({ connection, topic, onFatal })
+  const readers = await Promise.all([
+    readerOf(EVENTS),
+    readerOf(REJECTED),
+    readerOf(ATTEMPTS),
+    readerOf(DELIVERIES),
+    readerOf(DUE),
+  ])
+  const [events, rejected, attempts, deliveries, due] = readers
+  const open = () => openOffsets(connection)
+  const searching = createSearching(open)
+  return {
+    events: createEventSearch({
+      searching,
+      events: { reader: events, codec: codecs.event },
+      rejected: { reader: rejected, codec: codecs.rejected },
+    }),
+    deliveries: createDeliverySearch({
+      searching,
+      openOffsets: open,
+      codec: codecs.delivery,
+      deliveries,
+      due,
+    }),
+    trace: createTrace({ openOffsets: open, reader: attempts, codec: codecs.attempt, ladder }),
+    close: async () => void (await Promise.all(readers.map((reader) => reader.close()))),
+  }
 }
 
 type LiveSources = { attempts: Attempts; event: Decoding<Event>; rejected: Decoding<Rejected> }
@@ -114,20 +204,64 @@ function openIngestRate({ connection, closing }: Parts): IngestRate {
   return closing.adopt(ingestRate, close)
 }
 
+type ReadBackParts = {
+  attempts: Pick<Attempts, 'begun'>
+  attempt: Decoding<Attempt>
+  dead: Pick<DeadLetters, 'readSince'>
+  figures: Pick<Figures, 'attempt'>
+}
+
+/** @returns since when the figures are complete, in ms since 1970; null: for all of the longest window. */
+function openReadBack(
+  { connection, closing, onFatal }: Parts,
+  { attempts: { begun }, attempt, dead, figures }: ReadBackParts,
+): () => number | null {
+  const decode = decodeOrSkip(attempt.codec, attempt.onUnreadable)
+  const text = 'the figures of the last day cannot be read'
+  const reading = readBack({
+    begun,
+    async open() {
+      const offsets = await openOffsets(connection)
+      try {
+        return { ...(await openReader({ connection, topic: ATTEMPTS, onFatal })), offsets }
+      } catch (error) {
+        await offsets.close()
+        throw error
+      }
+    },
+    onRecord: (value) => decode(value, (read) => figures.attempt(read, true)),
+    onFailed: (err) => connection.failures.add({ kind: 'figures', text, err }),
+    now: Date.now,
+  })
+  closing.adopt(reading, close)
+  return () => {
+    const known = [reading.since(), dead.readSince()].filter((time) => time !== null)
+    return known.length > 0 ? Math.max(...known) : null
+  }
+}
+
 export type ActivityParts = AttemptRouteParts &
   DeadRouteParts &
+  DeliveryRouteParts &
   EventRouteParts &
+  FigureRouteParts &
   HealthRouteParts &
   IngestRouteParts &
   LiveRouteParts &
-  LagRouteParts
+  LagRouteParts &
+  StatusParts &
+  AuditRouteParts
 
 export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void {
   attemptRoutes(api, parts)
   deadRoutes(api, parts)
   eventRoutes(api, parts)
+  figureRoutes(api, parts)
+  deliveryRoutes(api, parts)
   healthRoutes(api, parts)
   ingestRoutes(api, parts)
   liveRoutes(api, parts)
   lagRoutes(api, parts)
+  statusRoutes(api, parts)
+  auditRoutes(api, parts)
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Outcome } from '../../delivery/outcome.ts'
 import type { Connection } from '../../kafka/client.ts'
-import { openTail } from '../../kafka/tables/tail.ts'
+import { openTail, type Tail } from '../../kafka/tables/tail.ts'
 import type { Attempt, AttemptOutcome } from '../../schemas/attempt.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { ATTEMPTS } from '../../schemas/topics.ts'
@@ -20,7 +20,7 @@ import {
   rangeFields,
 } from './recent-records.ts'
 
-export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'close'> }
+export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'begun' | 'close'> }
 
 export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRouteParts): void {
   addPath(api, '/attempts', {
@@ -50,6 +50,7 @@ export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRoutePa
 }
 
 export type Attempts = Followed &
+  Pick<Tail, 'begun'> &
   Pick<RecentAttempts, 'ofMessage'> & {
     recent: Pick<RecentRecords<RecentAttempt>, 'all' | 'page' | 'oldest'>
     /** Calls `listener` for each attempt read from now on. @returns unsubscribes. */
@@ -89,6 +90,7 @@ export async function followAttempts(options: {
   return {
     recent,
     ...followed(tail, recent),
+    begun: tail.begun,
     ofMessage,
     onAttempt(listener) {
       listeners.add(listener)
@@ -195,10 +197,18 @@ export const attemptShape = z
       .nullable()
       .describe('Why it was not delivered: `http_5xx`, `timeout`, `ECONNREFUSED` and so on.'),
     response: z.string().nullable().describe('First 1,024 bytes of the response body.'),
+    urlHash: z
+      .number()
+      .nullable()
+      .describe('FNV-1a hash of the URL at that time: equal to that of its URL now unless it was changed.'),
   })
   .meta({ id: 'Attempt' })
 
-export const attemptResponse = (attempt: Attempt): z.infer<typeof attemptShape> => ({
+export const attemptResponse = ({
+  acceptedAt: _,
+  settles: __,
+  ...attempt
+}: Attempt): z.infer<typeof attemptShape> => ({
   ...attempt,
   startedAt: isoTime(attempt.startedAt),
 })

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Offsets } from '../../kafka/admin/offsets.ts'
+import { alongTimes, type Offsets } from '../../kafka/admin/offsets.ts'
 import { poll } from '../../kafka/admin/poll.ts'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
 import { addPath, operation } from '../api/operation.ts'
 import { isoTime, timeShape } from '../api/response.ts'
+import { bucketStarts, MINUTE_MS, WINDOWS, type Window } from './figures/series.ts'
 import { isLoadedSoon, type Loading, loading, STALE_MS, unreachable } from './following.ts'
 
 export type IngestRouteParts = { ingestRate: Pick<IngestRate, 'loaded' | 'isLoaded' | 'latest'> }
@@ -52,6 +53,8 @@ export function ingestRoutes(api: FastifyInstance, { ingestRate }: IngestRoutePa
 
 export type IngestRate = Loading & {
   latest(): Rates | undefined
+  /** Calls in each bucket of the window; undefined if unknown. */
+  calls(window: Window, now: number): Total[] | undefined
   close(): Promise<void>
 }
 
@@ -64,7 +67,6 @@ export type IngestRateOptions = {
 }
 
 const EVERY_MS = 2_000
-const MINUTE = 60_000
 
 /** Measures incoming calls by the end offsets of their topics: reads no records, and counts every writer. */
 export function followIngestRate(options: IngestRateOptions): IngestRate {
@@ -76,10 +78,12 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
 
   async function measure(offsets: Offsets): Promise<void> {
     const now = Date.now()
-    const begun = now - (now % MINUTE)
-    if (!isLoaded) await measurePast(offsets, begun)
+    const begun = now - (now % MINUTE_MS)
+    // Kafka has an index of offsets by time, so this is cheap
+    const found = await alongTimes(rates.missing(now), (time) => totalAt(offsets, time))
+    for (const { time, answer } of found) rates.begin(time, answer)
     // asked again, to include what was written late
-    rates.minute(begun, await totalAt(offsets, begun))
+    rates.begin(begun, await totalAt(offsets, begun))
     rates.measure(
       Date.now(),
       await totalOf(
@@ -92,21 +96,13 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
     onLoaded()
   }
 
-  /**
-   * Kafka has an index of offsets by time, so this is cheap. One request at a time, because it is not urgent.
-   */
-  async function measurePast(offsets: Offsets, begun: number): Promise<void> {
-    for (let ago = 1; ago < MINUTES; ago++) {
-      const at = begun - ago * MINUTE
-      rates.minute(at, await totalAt(offsets, at))
-    }
-  }
-
+  const isFresh = () => performance.now() - measuredAt < staleMs
   const { close } = poll({ open, read: measure, onFailed, everyMs })
   return {
     loaded,
     isLoaded: () => isLoaded,
-    latest: () => (performance.now() - measuredAt < staleMs ? rates.of(Date.now()) : undefined),
+    latest: () => (isFresh() ? rates.of(Date.now()) : undefined),
+    calls: (window, now) => (isFresh() ? rates.calls(window, now) : undefined),
     close,
   }
 }
@@ -132,42 +128,53 @@ export type Rates = {
   minutes: (Total & { at: number })[]
 }
 
-export const MINUTES = 60
 const LATELY_MS = 10_000
 
 export function createRates() {
   const beginnings = new Map<number, Total>()
   let samples: (Total & { at: number })[] = []
 
+  const needed = (now: number) => new Set([...bucketStarts('1h', now), ...bucketStarts('24h', now)])
+
+  function calls(window: Window, now: number): Total[] {
+    const { bucketMs } = WINDOWS[window]
+    const last = samples.at(-1)
+    return bucketStarts(window, now).map((at) => {
+      const from = beginnings.get(at)
+      const to = beginnings.get(at + bucketMs) ?? (at + bucketMs > now ? last : undefined)
+      const of = (what: keyof Total) => (from && to ? growth(from, to, what) : 0)
+      return { calls: of('calls'), rejected: of('rejected') }
+    })
+  }
+
   return {
-    /** Total at the start of this minute. */
-    minute(at: number, total: Total): void {
-      beginnings.set(at, total)
-      for (const old of beginnings.keys()) if (old <= at - MINUTES * MINUTE) beginnings.delete(old)
-    },
+    /** Starts of buckets whose total is unknown, ascending: all at first, and those that passed while Kafka was away. */
+    missing: (now: number): number[] =>
+      [...needed(now)].filter((at) => !beginnings.has(at)).sort((one, other) => one - other),
+
+    /** Total at the start of a bucket. */
+    begin: (at: number, total: Total) => void beginnings.set(at, total),
 
     measure(at: number, total: Total): void {
       // the clock was set back
       samples = samples.filter((measure) => measure.at < at && measure.at >= at - LATELY_MS)
       samples.push({ ...total, at })
+      const isNeeded = needed(at)
+      for (const old of beginnings.keys()) if (!isNeeded.has(old)) beginnings.delete(old)
     },
+
+    calls,
 
     of(now: number): Rates {
       const [first, last] = [samples[0], samples.at(-1)]
       const seconds = first && last ? (last.at - first.at) / 1_000 : 0
       const speed = (of: keyof Total) =>
         first && last && seconds > 0 ? Math.round((growth(first, last, of) / seconds) * 10) / 10 : 0
-      const current = now - (now % MINUTE)
+      const starts = bucketStarts('1h', now)
       return {
         perSecond: speed('calls'),
         rejectedPerSecond: speed('rejected'),
-        minutes: Array.from({ length: MINUTES }, (_, index) => {
-          const at = current - (MINUTES - 1 - index) * MINUTE
-          const from = beginnings.get(at)
-          const to = beginnings.get(at + MINUTE) ?? (at === current ? last : undefined)
-          const of = (what: keyof Total) => (from && to ? growth(from, to, what) : 0)
-          return { at, calls: of('calls'), rejected: of('rejected') }
-        }),
+        minutes: calls('1h', now).map((total, place) => ({ at: starts[place] ?? 0, ...total })),
       }
     },
   }

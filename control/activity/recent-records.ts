@@ -5,6 +5,7 @@ import { type Page, pageShape } from '../api/pagination.ts'
 export type RecentRecords<T extends Place> = {
   /** In any order: partitions have no common order. */
   add(item: T): void
+  /** Oldest first. */
   all(): readonly T[]
   /**
    * Newest first, starting after the cursor. Records added or dropped between two pages shift nothing else.

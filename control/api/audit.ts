@@ -1,4 +1,6 @@
+import type { Producer } from '../../kafka/produce/produce.ts'
 import type { Logger } from '../../process/log.ts'
+import { AUDIT } from '../../schemas/topics.ts'
 import type { Kind } from '../../settings/settings.ts'
 import type { Changes } from '../settings/changes.ts'
 import type { Caller } from './auth/tokens.ts'
@@ -25,3 +27,29 @@ export function audit(
     audited.what === 'search' ? 'search' : 'change',
   )
 }
+
+/** After that the line is only in the log. The change itself had to be confirmed within 10 s. */
+const DEADLINE_MS = 60_000
+
+/**
+ * A logger that writes audit lines to topic `audit` as well, for `GET /api/audit`. It does not wait for Kafka: if the
+ * process is killed within milliseconds of a change, the line is only in the log.
+ */
+export function withAuditTopic(log: Logger, { produce }: Pick<Producer, 'produce'>): Logger {
+  async function write({ audit: _, ...line }: { audit: true }): Promise<void> {
+    const value = JSON.stringify({ at: new Date().toISOString(), ...line })
+    const outcome = await produce([{ topic: AUDIT, key: '', value }], { deadlineMs: DEADLINE_MS })
+    if (outcome !== 'acked') log.warn({ outcome }, 'an audit line is only in the log, not in topic audit')
+  }
+
+  const child = log.child({})
+  const info = child.info.bind(child)
+  child.info = (fields: unknown, ...rest: [string?, ...unknown[]]) => {
+    info(fields, ...rest)
+    if (isAuditLine(fields)) void write(fields)
+  }
+  return child
+}
+
+const isAuditLine = (fields: unknown): fields is { audit: true } =>
+  typeof fields === 'object' && fields !== null && 'audit' in fields && fields.audit === true

@@ -43,7 +43,7 @@ export function createErrorHandler(log: Pick<Logger, 'error'>): ErrorHandler {
     const known = code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? tooLarge(routeOptions.bodyLimit) : KNOWN[code]
     if (known) return send(reply, known)
     if (status < 500) return send(reply, problem({ code: 'bad_request', message }))
-    log.error({ err: error, method, route: routeOptions.url }, 'request failed')
+    log.error({ err: error, method, route: routeOptions.url }, 'a request failed')
     return send(reply, internal)
   }
 }

@@ -34,6 +34,37 @@ export function page<T extends { id: string }>(
   return { items, next: first.length > limit ? (items.at(-1)?.id ?? null) : null }
 }
 
+/** The query of a list of tasks. */
+export const tasksPageShape = z.strictObject({
+  limit: pageShape.shape.limit,
+  cursor: z
+    .string()
+    .regex(/^[a-z0-9_-]{1,81}$/, 'use the next of the previous page')
+    .optional()
+    .describe('`next` of the previous page.'),
+  newest: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('`true`: most recently created first. Default: in id order.'),
+})
+
+type Created = { id: string; createdAt: string }
+
+export function pageOfTasks<T extends Created>(
+  tasks: Iterable<T>,
+  { newest, ...query }: z.infer<typeof tasksPageShape>,
+): Page<T> {
+  if (newest !== 'true') return page(tasks, query)
+  const placed = [...tasks].map((task) => ({ id: timePlace(task), task }))
+  const { items, next } = page(placed, query)
+  return { items: items.map(({ task }) => task), next }
+}
+
+/** The latest possible time (ECMA-262, "Time Values"): the time left until then sorts newest first. */
+const LAST = 8.64e15
+const timePlace = ({ createdAt, id }: Created) =>
+  `${String(LAST - Date.parse(createdAt)).padStart(16, '0')}-${id}`
+
 function placeOf(id: string, sorted: readonly { id: string }[]): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { type Code, isCode, statusOf } from '../../settings/error-codes.ts'
 import type { Fault } from '../../settings/faults.ts'
@@ -5,6 +7,20 @@ import type { Refusal } from '../../settings/resources/decide.ts'
 
 /** The result of a request, before it becomes HTTP. Without `body` nothing is sent. */
 export type ApiResponse = { status: number; headers?: Record<string, string>; body?: unknown }
+
+export type FixedResponse = (request: { headers: IncomingHttpHeaders }) => ApiResponse
+
+/**
+ * A response that is the same for everyone. All requests share its bytes, so clients that do not read them cost no
+ * memory. 304 if the client has it.
+ */
+export function fixedResponse(bytes: Buffer, headers: Record<string, string>): FixedResponse {
+  const tag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
+  const found = { status: 200, headers: { ...headers, etag: tag }, body: bytes }
+  const unchanged = { status: 304, headers: { ...headers, etag: tag } }
+  // proxies that compress turn it into W/"..."
+  return ({ headers: { 'if-none-match': known } }) => (known?.includes(tag) ? unchanged : found)
+}
 
 /** `message` says what to do; `errors` is empty unless the request's content is invalid. */
 export type Problem = { code: Code; message: string; errors?: readonly Fault[] }

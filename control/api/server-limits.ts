@@ -1,15 +1,21 @@
 import type { IncomingMessage } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Counter } from 'prom-client'
 import { endInTime, shareConnections } from '../../http/connections.ts'
+import { createNetworkLimit } from '../../http/rate-limit.ts'
 import { registry } from '../../process/metrics.ts'
+import type { RateLimit } from '../../process/token-bucket.ts'
 import { isStreamed } from './operation.ts'
 
 /** What clients may use of this process, most of it before they have sent a token. Times in milliseconds. */
 export type ServerLimits = {
   /** Open connections; beyond them the network with the most loses one. */
   connections: number
-  /** Requests that may wait for answers on one connection. A browser sends one; each may hold a file of the console open. */
+  /**
+   * Requests that may wait for answers on one connection. A browser sends one; each may hold a file of the console
+   * open.
+   */
   waiting: number
   headersMs: number
   requestMs: number
@@ -17,6 +23,11 @@ export type ServerLimits = {
   uploadMs: number
   checkMs: number
   closingMs: number
+  /** For reading nothing of the answers that wait; at most twice as long. */
+  unreadMs: number
+  /** Requests without a valid token, per network. Beyond them, answers are delayed. */
+  strangers: RateLimit
+  strangerDelayMs: number
 }
 
 export const SERVER_LIMITS: ServerLimits = {
@@ -32,6 +43,11 @@ export const SERVER_LIMITS: ServerLimits = {
   checkMs: 1_000,
   // part of the 15 s that a shutdown may take (lifecycle.ts)
   closingMs: 5_000,
+  // an answer counts as read when Node has passed on all of it: 2 MB at 35 KB/s
+  unreadMs: 60_000,
+  // a page of the console loads 60 files; without a token, a request takes at most 0.5 ms
+  strangers: { perSecond: 100, burst: 1_000 },
+  strangerDelayMs: 2_000,
 }
 
 /** Node has one request timeout for all routes, so it gets the longest. */
@@ -41,15 +57,18 @@ export const serverOptions = ({ headersMs, uploadMs, checkMs }: ServerLimits) =>
 })
 
 /** Limits connections, and the time of each request except uploads. Call it before adding routes. */
-export function limitServer(
-  app: FastifyInstance,
-  { connections, waiting: mostWaiting, requestMs, closingMs }: ServerLimits,
-  trustProxy: readonly string[],
-): void {
+export function limitServer(app: FastifyInstance, limits: ServerLimits, trustProxy: readonly string[]): void {
+  const { connections, waiting: each, requestMs, closingMs, unreadMs } = limits
   const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
   const stop = (request: IncomingMessage) => clearTimeout(waiting.get(request))
   const onRefused = countRefusedConnection
-  shareConnections(app.server, { most: connections, mostWaiting, trustProxy, onRefused })
+  shareConnections(app.server, {
+    most: connections,
+    waiting: { each, all: 0 },
+    unreadMs,
+    trustProxy,
+    onRefused,
+  })
   app.addHook('onRequest', async ({ raw }, reply) => {
     // Node still hands over requests that it had read before the connection was closed
     if (raw.socket.destroyed) return reply.hijack()
@@ -68,7 +87,19 @@ export function limitServer(
   })
   app.addHook('onResponse', async ({ raw }) => stop(raw))
   drainBody(app, requestMs)
+  slowStrangers(app, limits)
   endInTime(app, closingMs)
+}
+
+/**
+ * A client that waits for each answer, as most floods do, then sends few requests. One that does not wait loses its
+ * connection (`waiting`).
+ */
+function slowStrangers(app: FastifyInstance, { strangers, strangerDelayMs }: ServerLimits): void {
+  const limit = createNetworkLimit(strangers, () => performance.now())
+  app.addHook('onSend', async ({ caller, ip }) => {
+    if (caller === undefined && limit.draw(ip, 1) !== undefined) await delay(strangerDelayMs)
+  })
 }
 
 const late = () => Object.assign(new Error('the request is incomplete'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })

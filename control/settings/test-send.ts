@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { recorded } from '../../delivery/outcome.ts'
+import { type ResponseHead, recorded } from '../../delivery/outcome.ts'
 import type { Poster } from '../../delivery/post.ts'
 import { withoutSecrets } from '../../delivery/redact-response.ts'
-import { render } from '../../delivery/render.ts'
 import { type Posting, type Request, request } from '../../delivery/request.ts'
-import { deliveryId } from '../../delivery/routing.ts'
 import type { Logger } from '../../process/log.ts'
-import type { Event, EventType } from '../../schemas/event.ts'
-import { EMPTY_EVENT } from '../../schemas/event-record.ts'
 import { faultsOf } from '../../settings/faults.ts'
+import { MASK } from '../../settings/mask.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
 import { type Destination, EVENT_TYPES } from '../../settings/settings.ts'
 import { attemptShape } from '../activity/attempts.ts'
 import { audit } from '../api/audit.ts'
 import { type ApiRequest, addPath, json, operation } from '../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../api/response.ts'
+import { callShape, postingOf, sample } from './test-call.ts'
 
 /** Per process. Tests are for debugging, not for load. */
 export const MAX_AT_ONCE = 10
+
+const headersShape = z.record(z.string(), z.string())
 
 /** The result of one POST, in the terms of topic `attempts`; `url` as in the settings. */
 export const resultShape = z
@@ -27,6 +27,17 @@ export const resultShape = z
   .extend(
     attemptShape.pick({ outcome: true, status: true, durationMs: true, code: true, response: true }).shape,
   )
+  .extend({
+    responseHeaders: headersShape.nullable().describe('Null without a response.'),
+    sent: z
+      .boolean()
+      .describe('Whether the request left Sluice: not if its address, certificate or connection failed.'),
+    request: z
+      .strictObject({ headers: headersShape, body: z.string() })
+      .describe(
+        'All headers in their order, and the body to the byte. Values of configured headers are `***`.',
+      ),
+  })
   .meta({ id: 'TestResult' })
 
 export type TestSendParts = {
@@ -37,7 +48,14 @@ export type TestSendParts = {
 }
 
 const bodyShape = z
-  .strictObject({ type: z.enum(EVENT_TYPES).default('track') })
+  .strictObject({
+    type: z.enum(EVENT_TYPES).optional().describe('Sends the sample of this type. Default: `track`.'),
+    call: callShape.optional().describe('Sends this call instead of a sample.'),
+  })
+  .refine(({ type, call }) => type === undefined || call === undefined, {
+    path: ['type'],
+    message: 'leave it out: the call has its own type',
+  })
   .prefault({})
   .meta({ id: 'TestSend' })
 const answerShape = z.strictObject({ results: z.array(resultShape) })
@@ -57,9 +75,10 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
     if (!destination) return refusalResponse({ code: 'not_found', what: `destination ${id}` })
     const parsed = bodyShape.safeParse(body, { reportInput: true })
     if (!parsed.success) return invalid(faultsOf(parsed.error))
-    const { type } = parsed.data
+    const { call, type = call?.type ?? 'track' } = parsed.data
     const now = Date.now()
-    const posting = sample(type, { destinationId: id, uuid: randomUUID(), now })
+    const of = { destinationId: id, uuid: randomUUID(), now }
+    const posting = call ? postingOf(call, of) : sample(type, of)
     const results = await testSends.begin({ destination, posting, now })
     if (!results) return tooMany
     const outcomes = results.map(({ outcome, code }) => code ?? outcome)
@@ -71,7 +90,7 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
     POST: operation({
       summary: 'Send a test event to each webhook of a destination',
       description:
-        'Posts a sample just like a delivery, even if the destination is off. Nothing is retried or stored.',
+        'Posts a sample or the given call just like a delivery, even if the destination is off, and returns what was sent and received. Nothing is retried or stored.',
       body: json(bodyShape, false),
       responses: {
         200: { description: 'One result for each webhook, in their order.', body: answerShape },
@@ -94,33 +113,72 @@ export function postToAll(
   poster: Pick<Poster, 'post'>,
   { destination, posting, now }: PostToAll,
 ): Promise<Result[]> {
-  const requests = destination.webhooks.map((_, urlIndex) =>
-    request(posting, { destination, urlIndex, attempt: 1, now }),
-  )
   return Promise.all(
-    requests.map(async (each) => {
-      const result = await post(poster, each)
-      return { ...result, response: withoutSecrets(result.response, destination) }
+    destination.webhooks.map(async ({ headers: configured }, urlIndex) => {
+      const sent = request(posting, { destination, urlIndex, attempt: 1, now })
+      const { response, responseHeaders, ...result } = await post(poster, sent)
+      return {
+        ...result,
+        response: withoutSecrets(response, destination),
+        responseHeaders: responseHeaders && shownHeaders(responseHeaders, destination),
+        request: { headers: requestHeaders(sent, configured), body: sent.body },
+      }
     }),
   )
 }
 
-function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Result> {
+type Posted = Omit<Result, 'request' | 'responseHeaders'> & {
+  responseHeaders: ResponseHead['headers'] | null
+}
+
+function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Posted> {
   return new Promise((resolve) => {
-    let heard: Omit<Result, 'response'> | undefined
+    let responseHeaders: Posted['responseHeaders'] = null
+    let ended: Omit<Posted, 'response' | 'responseHeaders'> | undefined
     poster.post(request, {
-      onOutcome(of, durationMs) {
-        const { outcome, status, code } = recorded(of)
-        heard = { url: request.url, outcome, status, durationMs, code }
+      onHead({ headers }) {
+        responseHeaders = headers
       },
-      onEnd: (response) => heard && resolve({ ...heard, response }),
+      onOutcome(of, durationMs, sent) {
+        const { outcome, status, code } = recorded(of)
+        ended = { url: request.url, outcome, status, durationMs, code, sent }
+      },
+      onEnd: (response) => ended && resolve({ ...ended, response, responseHeaders }),
     })
   })
 }
 
+/**
+ * All headers as they are sent, including the three that the HTTP client adds: a test compares them with those that
+ * arrive. Configured values are secrets.
+ */
+function requestHeaders(
+  { url, headers, body }: Request,
+  configured: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const shown = Object.entries(headers).map(([name, value]) => [
+    name,
+    configured[name] === value ? MASK : value,
+  ])
+  return {
+    Host: URL.parse(url)?.host ?? '',
+    Connection: 'keep-alive',
+    ...Object.fromEntries(shown),
+    'Content-Length': String(Buffer.byteLength(body)),
+  }
+}
+
+/** A header that came several times is joined, as HTTP allows. */
+function shownHeaders(headers: ResponseHead['headers'], destination: Destination): Record<string, string> {
+  const given = Object.entries(headers).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, withoutSecrets([value].flat().join(', '), destination) ?? '']),
+  )
+}
+
 export type TestSends = {
   /** Resolves within the time limit of a POST, and never rejects. Undefined: too many are in progress. */
-  begin(parsed: PostToAll): Promise<Result[]> | undefined
+  begin(test: PostToAll): Promise<Result[]> | undefined
   /** Tests in progress end as `aborted`. */
   close(): Promise<void>
 }
@@ -130,65 +188,25 @@ export type TestSends = {
  * problem that exists now.
  */
 export function createTestSends(openPoster: () => Poster): TestSends {
-  const underWay = new Set<Poster>()
+  const open = new Set<Poster>()
   let closed = false
 
-  async function send(parsed: PostToAll): Promise<Result[]> {
+  async function send(test: PostToAll): Promise<Result[]> {
     const poster = openPoster()
-    underWay.add(poster)
+    open.add(poster)
     try {
-      return await postToAll(poster, parsed)
+      return await postToAll(poster, test)
     } finally {
-      underWay.delete(poster)
+      open.delete(poster)
       await poster.close()
     }
   }
 
   return {
-    begin: (parsed) => (closed || underWay.size >= MAX_AT_ONCE ? undefined : send(parsed)),
+    begin: (test) => (closed || open.size >= MAX_AT_ONCE ? undefined : send(test)),
     async close() {
       closed = true
-      await Promise.all([...underWay].map((poster) => poster.close()))
+      await Promise.all([...open].map((poster) => poster.close()))
     },
   }
-}
-
-const NO_SOURCE = ''
-
-/** `uuid`: random, so that receivers never see an id twice. `now`: ms since 1970. */
-export type SampleOf = { destinationId: string; uuid: string; now: number }
-
-/** What a delivery of this type posts, with a made-up user and group. */
-export function sample(type: EventType, { destinationId, uuid, now }: SampleOf): Posting {
-  const event: Event = {
-    ...EMPTY_EVENT,
-    sourceId: NO_SOURCE,
-    type,
-    messageId: `test-${uuid}`,
-    userId: 'test-user',
-    context: CONTEXT,
-    timestamp: now,
-    receivedAt: now,
-    ...SAMPLES[type],
-  }
-  const { messageId } = event
-  return { deliveryId: deliveryId(destinationId, event), messageId, body: render(event), replay: false }
-}
-
-const CONTEXT = JSON.stringify({
-  device: { model: 'iPhone7,2', type: 'ios' },
-  os: { name: 'iPhone OS', version: '8.1.3' },
-  app: { build: '3.0.1.545', name: 'Shop', version: '1.1' },
-})
-
-const SAMPLES: Record<EventType, Partial<Event>> = {
-  identify: { traits: JSON.stringify({ name: 'Test User', plan: 'pro', logins: 5 }) },
-  track: { event: 'Test Event', properties: JSON.stringify({ plan: 'pro', total: '12.50' }) },
-  page: {
-    properties: JSON.stringify({ path: '/', referrer: '', title: 'Shop', url: 'https://shop.example/' }),
-  },
-  screen: { name: 'Home' },
-  group: { groupId: 'test-group', traits: JSON.stringify({ 'Company Name': 'Test Company', employees: 12 }) },
-  alias: { previousId: 'test-user-before' },
-  delete: {},
 }

@@ -1,4 +1,5 @@
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import { CodedError } from '../../process/coded-error.ts'
 import type { Logger } from '../../process/log.ts'
 import { type Cause, type Sync, type Task, taskKey } from '../../schemas/task.ts'
 import { type TaskIndex, type Tasks, taskRecord } from './task-table.ts'
@@ -30,16 +31,16 @@ const NO_BACKOFF: Backoff = { failures: 0, waited: 0, until: 0 }
 export function createScheduler(parts: SchedulerParts): {
   /** Call it often: nothing else starts a task. */
   startPending(): void
-  underWay(): number
+  running(): number
 } {
   const { tasks, perform, owns, log, now } = parts
   /** The queue of each running task, by task key. */
-  const underWay = new Map<string, string>()
+  const queueOfRunning = new Map<string, string>()
   const backoffs = new Map<string, Backoff>()
 
   function startPending(): void {
     if (!owns()) return
-    const queues = new Set(underWay.values())
+    const queues = new Set(queueOfRunning.values())
     for (const [key, task] of tasks.pending) {
       const queue = queueOf(task)
       if (queues.has(queue)) continue
@@ -50,12 +51,12 @@ export function createScheduler(parts: SchedulerParts): {
 
   async function begin(task: Task): Promise<void> {
     const key = taskKey(task)
-    underWay.set(key, queueOf(task))
+    queueOfRunning.set(key, queueOf(task))
     const backoff = backoffs.get(key) ?? NO_BACKOFF
     const next = await performOnce(task, backoff)
     if (next) backoffs.set(key, next)
     else backoffs.delete(key)
-    underWay.delete(key)
+    queueOfRunning.delete(key)
     startPending()
   }
 
@@ -81,7 +82,7 @@ export function createScheduler(parts: SchedulerParts): {
     }
   }
 
-  return { startPending, underWay: () => underWay.size }
+  return { startPending, running: () => queueOfRunning.size }
 }
 
 /** @throws the error itself if a retry may help. */
@@ -109,14 +110,8 @@ async function writeEnd(end: Task, { tasks, taskWriter, onEnded, log }: Schedule
 }
 
 /** A task that retrying cannot help. It ends as `failed`, with this code and message shown to clients. */
-export class TaskFailed extends Error {
-  readonly code: string
-
-  constructor(code: string, message: string) {
-    super(message)
-    this.name = 'TaskFailed'
-    this.code = code
-  }
+export class TaskFailed extends CodedError {
+  override name = 'TaskFailed'
 }
 
 /** Tasks of one queue run one after the other: each sync of an audience or trait builds on the one before. */

@@ -36,7 +36,7 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
   let consumer: Consumer | undefined
   const owns = () => consumer?.owns() ?? false
   const now = () => performance.now()
-  const { startPending, underWay } = createScheduler({
+  const { startPending, running } = createScheduler({
     ...options,
     owns,
     onEnded: countEnded,
@@ -54,7 +54,7 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
     },
     producer,
     onFatal,
-    alsoInFlight: underWay,
+    alsoInFlight: running,
   })
   consumer = opened
   watchConsumers([opened])
@@ -86,7 +86,7 @@ async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'tas
     })
     if ('unavailable' in written) return
   }
-  const over = tasks.endedSessions.expired(Date.now()).slice(0, AT_ONCE)
+  const over = tasks.endedSessions.expired(Date.now(), performance.now()).slice(0, AT_ONCE)
   if (over.length > 0) await taskWriter.write(() => ({ records: over.map(endTombstone) }))
 }
 

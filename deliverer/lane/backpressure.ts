@@ -19,9 +19,9 @@ export function isQueueFull(facts: QueueFacts): boolean {
 }
 
 /**
- * A webhook may use as much as the room left in the lane: one webhook gets half, two get a third each, and some is
- * always left (dynamic thresholds, as in switches with a shared buffer). It gets at least what it recently answered in
- * a quarter of a second. A webhook in trouble gets one.
+ * A webhook may use as much room as is left in the lane. One webhook gets half, two get a third each, and some room is
+ * always left (dynamic thresholds, as in network switches with a shared buffer). The minimum is the number of POSTs that
+ * the webhook recently answered in a quarter of a second. A webhook in trouble gets room for one POST.
  */
 function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
   if (inTrouble) return waiting.posts < room.posts ? 1 : 0

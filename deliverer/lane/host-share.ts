@@ -33,6 +33,7 @@ export const createHostShare = (
   waiting: 0,
   waitingBytes: 0,
   awaiting: new Set(),
+  outOfOrder: new Set(),
   trusted: new Set(),
   cap: limits.least,
   peak: 0,
@@ -60,9 +61,10 @@ export const isAnswering = ({ webhook }: WebhookQueue, now: number) => now - web
 const isUnharmed = (queue: WebhookQueue, now: number) =>
   isAnswering(queue, now) && queue.webhook.answeredAt > awaitingSince(queue.share)
 
-function awaitingSince({ awaiting }: HostShare): number {
+function awaitingSince({ awaiting, outOfOrder }: HostShare): number {
   let since = Number.POSITIVE_INFINITY
-  for (const { heardAt } of awaiting) since = Math.min(since, heardAt)
+  for (const { heardAt } of outOfOrder) since = Math.min(since, heardAt)
+  for (const queue of awaiting) if (!outOfOrder.has(queue)) return Math.min(since, queue.heardAt)
   return since
 }
 
@@ -147,12 +149,24 @@ export function enterShare(queue: WebhookQueue, isProbe: boolean, now: number): 
     else share.trials.take(now)
   }
   if (!isProven) share.unproven += 1
-  share.awaiting.add(queue)
+  addAwaiting(queue)
   share.peak = Math.max(share.peak, untested(share))
   return isProven ? 'answering' : 'unproven'
 }
 
+/**
+ * Keeps the longest silent one first: with a thousand webhooks, to look for it took a third of a lane's CPU time. One with
+ * an older POST in flight, such as a probe, may have been heard from before those ahead of it.
+ */
+function addAwaiting(queue: WebhookQueue): void {
+  const { awaiting, outOfOrder } = queue.share
+  if (queue.inFlight > 0 && !awaiting.has(queue)) outOfOrder.add(queue)
+  awaiting.add(queue)
+}
+
 type Ending = { ended: Ended; hasOthers: boolean }
+
+/** Call it after `onEnded`. */
 
 export function endInShare(queue: WebhookQueue, { ended, hasOthers }: Ending): void {
   const { share } = queue
@@ -160,6 +174,7 @@ export function endInShare(queue: WebhookQueue, { ended, hasOthers }: Ending): v
   if (ended === 'timed_out') share.cap = Math.max(share.limits.least, share.cap * SHRINKS_TO)
   else if (ended === 'answered' && isFull(share)) share.cap = Math.min(share.cap + 1, share.limits.most)
   if (!hasOthers) forget(queue)
+  else if (ended !== 'timed_out') wasHeard(queue)
 }
 
 /** One of the webhook's connections is free. @param isIdle none of its POSTs is in flight any more. */
@@ -169,9 +184,19 @@ export function leaveShare(queue: WebhookQueue, { as, isIdle }: { as: EnteredAs;
   if (isIdle) forget(queue)
 }
 
+/** It is now the last in the order. */
+function wasHeard(queue: WebhookQueue): void {
+  const { awaiting, outOfOrder } = queue.share
+  outOfOrder.delete(queue)
+  awaiting.delete(queue)
+  awaiting.add(queue)
+}
+
 function forget(queue: WebhookQueue): void {
-  queue.share.awaiting.delete(queue)
-  queue.share.trusted.delete(queue)
+  const { awaiting, outOfOrder, trusted } = queue.share
+  outOfOrder.delete(queue)
+  awaiting.delete(queue)
+  trusted.delete(queue)
 }
 
 export function rollShareWindow(share: HostShare, now: number): void {

@@ -114,7 +114,10 @@ class SlotLane implements Lane {
 
   #admit(queue: WebhookQueue, now: number): 'queue' | 'probe' | Refusal {
     const may = this.#webhooks.permit(queue.webhook, now)
-    if (may === 'probe' && this.#slots.isFree('doubtful', now) && hostAllowsProbe(queue, now)) return 'probe'
+    if (may === 'probe') {
+      this.#slots.age(now)
+      if (this.#slots.isFree('doubtful', now) && hostAllowsProbe(queue, now)) return 'probe'
+    }
     if (may === 'all' && isFailingWebhook(queue, now) && !hostAllows(queue, now)) {
       this.#openBreaker(queue, now)
       return refusal(queue, 'queue_full', now)
@@ -140,6 +143,7 @@ class SlotLane implements Lane {
     this.#isPumping = true
     try {
       const now = this.#now()
+      this.#slots.age(now)
       const isFree = (expected: Standing) => this.#slots.isFree(expected, now)
       const next = () => this.#scheduler.next(isFree, now)
       for (let queue = next(); queue; queue = next()) {

@@ -54,7 +54,7 @@ export function createScheduler(): Scheduler {
     next(isFree, now) {
       count += 1
       for (const list of count % 8 === 0 ? EIGHTH : ORDER) {
-        const queue = isFree(list) ? first(list, now) : undefined
+        const queue = lists[list].size > 0 && isFree(list) ? first(list, now) : undefined
         if (queue) return queue
       }
       return undefined

@@ -1,5 +1,6 @@
+import { createFifo, type Fifo } from '../../process/fifo.ts'
 import { createTokenBucket } from '../../process/token-bucket.ts'
-import { createFifo, type Fifo, type Standing } from './state.ts'
+import type { Standing } from './state.ts'
 
 export type Slot = {
   readonly since: number
@@ -44,9 +45,13 @@ export class Slots {
     })
   }
 
-  isFree(standing: Standing, now: number): boolean {
+  /** Call this before `isFree`: it makes prompt POSTs late that have lasted a second. */
+  age(now: number): void {
     this.#age(this.#oldest.trusted, this.#budget, now)
     this.#age(this.#oldest.doubtful, this.#budget / 2, now)
+  }
+
+  isFree(standing: Standing, now: number): boolean {
     if (standing === 'slow') return this.#late < this.#budget && this.#slowRate.allows(now)
     return this.#prompt < this.#budget && (standing === 'prompt' || this.#doubtful < this.#maxDoubtful)
   }

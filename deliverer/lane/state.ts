@@ -1,5 +1,6 @@
 import type { Ended } from '../../delivery/breaker.ts'
 import type { WebhookState } from '../../delivery/webhooks.ts'
+import type { Fifo } from '../../process/fifo.ts'
 import type { TokenBucket } from '../../process/token-bucket.ts'
 
 /** Why a POST is deferred. */
@@ -11,7 +12,10 @@ export type Refusal = { code: DeferCode; waitMs: number }
 /** A job's slot while its POST is in flight. */
 export type SlotLease = {
   connected(): void
-  /** The POST has ended. Called at most once. `sent`: the request was sent, so a failure is the webhook's, not its host's. */
+  /**
+   * The POST has ended. Called at most once. `sent`: the request was sent, so a failure is the webhook's, not its
+   * host's.
+   */
   ended(ended: Ended, sent: boolean): void
   release(): void
 }
@@ -37,36 +41,6 @@ export type Job = {
  * its webhook had not just answered.
  */
 export type QueuedJob = { job: Job; since: number; isProbe: boolean; isUnproven: boolean }
-
-/** First in, first out, in constant time. */
-export type Fifo<T> = {
-  push(item: T): void
-  first(): T | undefined
-  take(): T | undefined
-  length(): number
-}
-
-export function createFifo<T>(): Fifo<T> {
-  let items: T[] = []
-  let head = 0
-
-  return {
-    push: (item) => void items.push(item),
-    first: () => items[head],
-    take() {
-      if (head === items.length) return undefined
-      const item = items[head]
-      head += 1
-      // the array is copied now and then, not for each item
-      if (head * 2 > items.length) {
-        items = items.slice(head)
-        head = 0
-      }
-      return item
-    },
-    length: () => items.length - head,
-  }
-}
 
 /** What waits and what is in flight for one webhook in one lane. Times are milliseconds of a monotonic clock. */
 export type WebhookQueue = {
@@ -101,8 +75,10 @@ export type HostShare = {
   /** Waiting POSTs and their bytes, without those that came for a webhook that had just answered. */
   waiting: number
   waitingBytes: number
-  /** Webhooks with POSTs in flight that have been silent since `heardAt`, without failing webhooks. */
+  /** Webhooks with POSTs in flight that have been silent since `heardAt`, without failing ones, by `heardAt`. */
   readonly awaiting: Set<WebhookQueue>
+  /** Those of them that may stand too late in that order. */
+  readonly outOfOrder: Set<WebhookQueue>
   /** Those of them that may post because they have answered before. */
   readonly trusted: Set<WebhookQueue>
   /** How many webhooks may be `awaiting` but not `trusted`. It grows and shrinks like the cap of a single webhook. */

@@ -1,7 +1,8 @@
 import type { Breaker, Ended } from '../../delivery/breaker.ts'
 import type { HostState, WebhookState, Webhooks, WebhookTarget } from '../../delivery/webhooks.ts'
+import { createFifo } from '../../process/fifo.ts'
 import { createHostShare, hostAllows, isBlockedByHost, rollShareWindow } from './host-share.ts'
-import { createFifo, type HostLimits, type HostShare, type Standing, type WebhookQueue } from './state.ts'
+import type { HostLimits, HostShare, Standing, WebhookQueue } from './state.ts'
 
 const SILENT_MS = 1_000
 /** The longest time of an answer. A webhook in trouble that gets POSTs has failed at least once within this time. */
@@ -131,7 +132,10 @@ export function standing(queue: WebhookQueue): Standing {
 const isProbing = ({ jobs }: WebhookQueue) => jobs.first()?.isProbe === true
 const isSlow = ({ webhook }: WebhookQueue) => webhook.answerMs > SLOW_MS
 
-/** POSTs are in flight and nothing was heard for a second; for a slow webhook, for a second more than its answers take. */
+/**
+ * POSTs are in flight, and the webhook has been silent for a second; if it is slow, for a second longer than its answers
+ * take.
+ */
 export const isSilent = (queue: WebhookQueue, now: number) =>
   queue.inFlight > 0 && now - queue.heardAt > SILENT_MS + (isSlow(queue) ? queue.webhook.answerMs : 0)
 
@@ -168,5 +172,8 @@ export function capAfterUse(cap: number, { inFlight, most }: { inFlight: number;
 
 export const capAfterTimeout = (cap: number) => Math.max(MIN_CAP, cap * (1 - SHRINKS_BY))
 
-/** Unused cap is given up, so a webhook that dies holds no more slots than it needed lately. @param peak of the window. */
+/**
+ * Unused cap is given up, so a webhook that dies holds no more slots than it needed lately.
+ * @param peak of the window.
+ */
 export const capAfterWindow = (cap: number, peak: number) => Math.max(MIN_CAP, Math.min(cap, peak * 2))

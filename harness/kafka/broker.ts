@@ -10,7 +10,7 @@ import {
   startCluster,
 } from '../../local/kafka/broker.ts'
 import { scratchFolder } from '../scratch.ts'
-import { imageOf, type OffsetRange } from './disk.ts'
+import { type Gone, imageOf } from './disk.ts'
 import { kafkaParts } from './stack.ts'
 
 /** A broker that can be killed and restarted on the same port with the same data. */
@@ -22,7 +22,7 @@ export type OwnBroker = {
    * Copies the log files of these topics (as named on the broker). @returns a function that simulates a power cut: it
    * kills the broker, restores the copies, restarts the broker, and returns the lost records.
    */
-  diskImage(topics: readonly string[]): Promise<() => Promise<OffsetRange[]>>
+  diskImage(topics: readonly string[]): Promise<() => Promise<Gone[]>>
   /** Kills it and removes its folder. */
   close(): Promise<void>
 }

@@ -1,77 +1,113 @@
 import { randomUUID } from 'node:crypto'
-import { cp, readdir, readFile, rm } from 'node:fs/promises'
+import { copyFile, cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { batchesDecoder } from '../../kafka/protocol/decode-batches.ts'
 
 /** Offsets of one partition, `to` exclusive. `topic`: as named on the broker. */
 export type OffsetRange = { topic: string; partition: number; from: number; to: number }
+
+/** Records that a disk has lost, with their values by offset. */
+export type Gone = OffsetRange & { values: ReadonlyMap<number, Buffer> }
 
 /**
  * Copies the logs of these topics, so that a later power cut can lose what was not synced.
  * @param directory of the broker. `topics`: as named on the broker.
  * @returns a function that restores the copies while the broker is down, and returns the lost records.
  */
-export async function imageOf(
-  directory: string,
-  topics: readonly string[],
-): Promise<() => Promise<OffsetRange[]>> {
+export async function imageOf(directory: string, topics: readonly string[]): Promise<() => Promise<Gone[]>> {
   const data = join(directory, 'data')
   const image = join(directory, `image-${randomUUID()}`)
+  const replaced = join(directory, `replaced-${randomUUID()}`)
   const names = await foldersOf(data, topics)
-  for (const name of names) await cp(join(data, name), join(image, name), { recursive: true })
+  for (const name of names) await copyLive(join(data, name), join(image, name))
   return async () => {
-    const before = await endsOf(directory, topics)
+    await mkdir(replaced)
     for (const name of names) {
-      await rm(join(data, name), { recursive: true })
+      await rename(join(data, name), join(replaced, name))
       await cp(join(image, name), join(data, name), { recursive: true })
     }
-    await rm(image, { recursive: true, force: true })
-    return goneBetween(before, await endsOf(directory, topics))
+    const gone = await goneBetween(await endsIn(replaced, topics), await endsIn(data, topics))
+    for (const folder of [image, replaced]) await rm(folder, { recursive: true, force: true })
+    return gone
   }
 }
 
-export type End = { topic: string; partition: number; end: number }
+/** Copies the files of a partition while its broker runs. The broker renames or deletes some of them meanwhile. */
+async function copyLive(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true })
+  for (const name of await readdir(from))
+    await copyFile(join(from, name), join(to, name)).catch((error) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+}
+
+type End = { topic: string; partition: number; folder: string; end: number }
 
 /** @returns the end of each partition of these topics on the disk of a stopped broker. */
-export async function endsOf(directory: string, topics: readonly string[]): Promise<End[]> {
-  const data = join(directory, 'data')
+export const endsOf = (directory: string, topics: readonly string[]): Promise<End[]> =>
+  endsIn(join(directory, 'data'), topics)
+
+async function endsIn(data: string, topics: readonly string[]): Promise<End[]> {
   const names = await foldersOf(data, topics)
   return Promise.all(
     names.map(async (name) => {
       const dash = name.lastIndexOf('-')
-      const end = await endOf(join(data, name))
-      return { topic: name.slice(0, dash), partition: Number(name.slice(dash + 1)), end }
+      const folder = join(data, name)
+      const { end } = await lastSegment(folder)
+      return { topic: name.slice(0, dash), partition: Number(name.slice(dash + 1)), folder, end }
     }),
   )
 }
 
-/** @returns the records that `after` lacks. */
-export function goneBetween(before: readonly End[], after: readonly End[]): OffsetRange[] {
-  return before.flatMap(({ topic, partition, end: to }) => {
+/** @returns the records of `before` that `after` lacks. */
+export async function goneBetween(before: readonly End[], after: readonly End[]): Promise<Gone[]> {
+  const gone: Gone[] = []
+  for (const { topic, partition, folder, end: to } of before) {
     const from = after.find((each) => each.topic === topic && each.partition === partition)?.end ?? 0
-    return from < to ? [{ topic, partition, from, to }] : []
-  })
+    if (from < to) gone.push({ topic, partition, from, to, values: await valuesFrom(folder, from) })
+  }
+  return gone
+}
+
+/** @returns the values of the records at `from` and after it. */
+async function valuesFrom(folder: string, from: number): Promise<Map<number, Buffer>> {
+  const segment = await lastSegment(folder)
+  const batches = segment.batches.filter(({ to }) => to > from).map(({ bytes }) => bytes)
+  const size = Buffer.alloc(4)
+  size.writeInt32BE(batches.reduce((sum, { length }) => sum + length, 0))
+  const decode = batchesDecoder(() => Promise.reject(new Error('these logs have batches of format 2 only')))
+  const records = await decode({ buffer: Buffer.concat([size, ...batches]), offset: 0 })
+  return new Map(
+    records.flatMap(({ offset, value }) =>
+      Number(offset) < from || !value ? [] : [[Number(offset), value]],
+    ),
+  )
 }
 
 async function foldersOf(data: string, topics: readonly string[]): Promise<string[]> {
   return (await readdir(data)).filter((name) => topics.includes(name.replace(/-\d+$/, '')))
 }
 
-/** @returns the offset after the last whole batch in a partition's folder. */
-async function endOf(folder: string): Promise<number> {
+type Segment = { end: number; batches: readonly { to: number; bytes: Buffer }[] }
+
+/** @returns the whole batches of a partition's last segment, each with the offset after its last record. */
+async function lastSegment(folder: string): Promise<Segment> {
   const last = (await readdir(folder))
     .filter((name) => name.endsWith('.log'))
     .sort()
     .at(-1)
-  if (!last) return 0
-  const bytes = await readFile(join(folder, last))
+  if (!last) return { end: 0, batches: [] }
+  const log = await readFile(join(folder, last))
+  const batches = []
   let end = Number.parseInt(last, 10) // a segment is named by its first offset
-  for (let at = 0; at + HEADER_BYTES <= bytes.length; ) {
-    const next = at + 12 + bytes.readInt32BE(at + 8)
-    if (next > bytes.length) break
-    end = Number(bytes.readBigInt64BE(at)) + bytes.readInt32BE(at + 23) + 1
+  for (let at = 0; at + HEADER_BYTES <= log.length; ) {
+    const next = at + 12 + log.readInt32BE(at + 8)
+    if (next > log.length) break
+    end = Number(log.readBigInt64BE(at)) + log.readInt32BE(at + 23) + 1
+    batches.push({ to: end, bytes: log.subarray(at, next) })
     at = next
   }
-  return end
+  return { end, batches }
 }
 /** Of a record batch (https://kafka.apache.org/documentation/#recordbatch). */
 const HEADER_BYTES = 61

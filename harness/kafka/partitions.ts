@@ -2,6 +2,7 @@ import type { Connection } from '../../kafka/client.ts'
 import { ConfigResourceTypes, ConfigSource } from '../../kafka/patches/kafkajs.ts'
 import type { Cluster } from '../../local/kafka/broker.ts'
 import { until } from '../until.ts'
+import type { Admin } from './topics.ts'
 
 /** The partitions of a cluster: their leaders and in-sync replicas. */
 export type Brokers = {
@@ -27,40 +28,7 @@ export async function watchBrokers(
 ): Promise<Brokers> {
   const admin = kafka.admin()
   await admin.connect()
-  const partitions = async () => {
-    const { topics } = await admin.fetchTopicMetadata()
-    return topics.flatMap((topic) => topic.partitions)
-  }
-  const ofTopic = async (topic: string) => {
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
-    return (topics[0]?.partitions ?? []).toSorted((one, other) => one.partitionId - other.partitionId)
-  }
-  const place = (topic: string, partitionAssignment: { partition: number; replicas: number[] }[]) =>
-    admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] })
-  /** The topic's own settings, without defaults. */
-  async function settings(topic: string): Promise<Record<string, string>> {
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
-    })
-    const topicSettings = resources[0]?.configEntries.filter(
-      ({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG,
-    )
-    return Object.fromEntries(
-      (topicSettings ?? []).map(({ configName, configValue }) => [configName, configValue]),
-    )
-  }
-  const configure = (topic: string, entries: Readonly<Record<string, string>>) =>
-    admin.alterConfigs({
-      validateOnly: false,
-      resources: [
-        {
-          type: ConfigResourceTypes.TOPIC,
-          name: topic,
-          configEntries: Object.entries(entries).map(([name, value]) => ({ name, value })),
-        },
-      ],
-    })
+  const { partitions, ofTopic, place, settings } = topicsOf(admin)
   return {
     async leads() {
       const led = await partitions()
@@ -81,9 +49,9 @@ export async function watchBrokers(
       )
       await until(isOn, { timeout: SYNC_MS, message: 'the topic has moved' })
       const weak = { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' }
-      await configure(topic, { ...topicSettings, ...weak })
+      await configureTopics(admin, [topic], { ...topicSettings, ...weak })
       return async () => {
-        await configure(topic, topicSettings)
+        await configureTopics(admin, [topic], topicSettings)
         await place(
           topic,
           before.map(({ partitionId, replicas }) => ({ partition: partitionId, replicas })),
@@ -99,4 +67,42 @@ export async function watchBrokers(
     },
     close: () => admin.disconnect(),
   }
+}
+
+/** Reads the brokers and settings of topics, and moves partitions. */
+function topicsOf(admin: Admin) {
+  return {
+    async partitions() {
+      const { topics } = await admin.fetchTopicMetadata()
+      return topics.flatMap((topic) => topic.partitions)
+    },
+    async ofTopic(topic: string) {
+      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+      return (topics[0]?.partitions ?? []).toSorted((one, other) => one.partitionId - other.partitionId)
+    },
+    place: (topic: string, partitionAssignment: { partition: number; replicas: number[] }[]) =>
+      admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] }),
+    /** Only what is set on the topic, without defaults. */
+    async settings(topic: string): Promise<Record<string, string>> {
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+      })
+      const set = (resources[0]?.configEntries ?? []).filter(
+        ({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG,
+      )
+      return Object.fromEntries(set.map(({ configName, configValue }) => [configName, configValue]))
+    },
+  }
+}
+
+/** Replaces everything that is set on these topics, named as on the broker. */
+export async function configureTopics(
+  admin: Admin,
+  topics: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
+  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
+  const resources = topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configEntries }))
+  await admin.alterConfigs({ validateOnly: false, resources })
 }

@@ -19,8 +19,13 @@ const toStderr: OnProgress = (text) => void process.stderr.write(`${text}\n`)
  */
 export async function startStack(): Promise<Stack> {
   const folder = await scratchFolder('bench')
-  const { java, jars } = await kafkaParts(toStderr)
-  const broker = await startBroker({ directory: join(folder, 'kafka'), java, jars, benchmark: true })
+  const { java, jars } = await kafkaFiles(toStderr)
+  const broker = await startBroker({
+    directory: join(folder, 'kafka'),
+    java: java.program,
+    jars,
+    benchmark: true,
+  })
   const registry = await startOwnRegistry(broker.brokers, folder, toStderr)
   return {
     brokers: broker.brokers,
@@ -33,18 +38,16 @@ export async function startStack(): Promise<Stack> {
   }
 }
 
-/**
- * The files that `startBroker` and `startCluster` need; downloads missing ones. `jvmFlags` speed up the start of a
- * broker.
- */
-export async function kafkaParts(onProgress: OnProgress = () => {}) {
+/** What `startBroker` and `startCluster` need; downloads missing files. `jvmFlags` speed up the start of a broker. */
+export async function kafkaParts() {
+  const { java, cache, jars } = await kafkaFiles(() => {})
+  return { java: java.program, jars, jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }) }
+}
+
+async function kafkaFiles(onProgress: OnProgress) {
   const java = await findJava(process.env)
   const cache = await cacheFolder(process.env)
-  return {
-    java: java.program,
-    jars: await kafkaJars(cache, onProgress),
-    jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
-  }
+  return { java, cache, jars: await kafkaJars(cache, onProgress) }
 }
 
 /** A schema registry that stores its schemas on these brokers, with a copy on each. */

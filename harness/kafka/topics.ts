@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { KafkaMessage } from 'kafkajs'
+import pRetry from 'p-retry'
 import type { Connection } from '../../kafka/client.ts'
 
 export type ReadRecord = {
@@ -23,10 +23,7 @@ export async function readEach(
   topic: string,
   onRecord: (record: ReadRecord) => void,
 ): Promise<void> {
-  const admin = from.kafka.admin()
-  await admin.connect()
-  const ends = await admin.fetchTopicOffsets(from.named(topic))
-  await admin.disconnect()
+  const ends = await withAdmin(from, (admin) => endsOf(admin, from.named(topic)))
   const consumer = from.kafka.consumer({ groupId: from.named(`read.${randomUUID()}`), maxWaitTimeInMs: 50 })
   const left = new Set(
     ends.filter(({ low, high }) => Number(high) > Number(low)).map(({ partition }) => partition),
@@ -50,7 +47,15 @@ export async function readEach(
   await consumer.disconnect()
 }
 
-function recordOf({ key, value, headers, offset }: KafkaMessage, partition: number): ReadRecord {
+/** The fields of the client's messages that are used here. */
+type Message = {
+  key: Buffer | null
+  value: Buffer | null
+  offset: string
+  headers?: Readonly<Record<string, unknown>>
+}
+
+function recordOf({ key, value, headers, offset }: Message, partition: number): ReadRecord {
   return {
     key: String(key),
     value: value ?? Buffer.alloc(0),
@@ -61,27 +66,41 @@ function recordOf({ key, value, headers, offset }: KafkaMessage, partition: numb
 }
 
 /** @returns the sum of a topic's end offsets. Each transaction adds a marker. */
-export async function ended({ kafka, named }: Connection, topic: string): Promise<number> {
-  const admin = kafka.admin()
-  await admin.connect()
-  const ends = await admin.fetchTopicOffsets(named(topic))
-  await admin.disconnect()
+export async function ended(connection: Connection, topic: string): Promise<number> {
+  const ends = await withAdmin(connection, (admin) => endsOf(admin, connection.named(topic)))
   return ends.reduce((sum, { high }) => sum + Number(high), 0)
 }
 
 /** @returns how many records a group has not committed. */
-export async function lag(
-  { kafka, named }: Connection,
-  of: { group: string; topic: string },
-): Promise<number> {
-  const admin = kafka.admin()
-  await admin.connect()
-  const ends = await admin.fetchTopicOffsets(named(of.topic))
-  const committed = await admin.fetchOffsets({ groupId: named(of.group), topics: [named(of.topic)] })
-  await admin.disconnect()
+export async function lag(connection: Connection, of: { group: string; topic: string }): Promise<number> {
+  const { named } = connection
+  const [ends, committed] = await withAdmin(connection, async (admin) => [
+    await endsOf(admin, named(of.topic)),
+    await admin.fetchOffsets({ groupId: named(of.group), topics: [named(of.topic)] }),
+  ])
   // -1: nothing is committed yet
   const done = new Map(
     committed[0]?.partitions.map(({ partition, offset }) => [partition, Math.max(0, Number(offset))]),
   )
   return ends.reduce((sum, { partition, high }) => sum + Number(high) - (done.get(partition) ?? 0), 0)
+}
+
+export type Admin = ReturnType<Connection['kafka']['admin']>
+
+/** A busy broker does not know for a while that it leads a new topic. */
+const endsOf = (admin: Admin, topic: string) =>
+  pRetry(() => admin.fetchTopicOffsets(topic), { retries: 5, minTimeout: 50 })
+
+/** Connects an admin client for this use only. */
+export async function withAdmin<T>(
+  { kafka }: Pick<Connection, 'kafka'>,
+  use: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const admin = kafka.admin()
+  try {
+    await admin.connect()
+    return await use(admin)
+  } finally {
+    await admin.disconnect()
+  }
 }

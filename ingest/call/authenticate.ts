@@ -11,8 +11,8 @@ export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
-  /** Size before gzip is inflated. Default: the length of `body`. */
-  wireBytes?: number
+  /** What it cost to receive `body`, in bytes of cheap JSON. Default: its length. */
+  wireCost?: number
   isPixel?: boolean
 }
 

@@ -1,7 +1,7 @@
 import type { Event } from '../../schemas/event.ts'
 import type { Users } from '../../settings/suppression-list.ts'
 import type { Code } from '../answer.ts'
-import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, SHARED_BYTES, SHARED_TIMES } from '../limits.ts'
+import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, MADE_BYTES, MADE_TIMES } from '../limits.ts'
 import {
   accept,
   type CallType,
@@ -50,24 +50,38 @@ export function acceptBatch(
   if (calls.length > BATCH_CALLS) return { ok: false, code: 'too_many_calls' }
   if (isTooDeep(body.context) || isTooDeep(body.integrations)) return { ok: false, code: 'too_deep' }
   const shared = readShared(body)
-  if (shared.bytes > CALL_BYTES || copiedBytes(shared) * calls.length > SHARED_BYTES + SHARED_TIMES * bytes)
-    return { ok: false, code: 'batch_too_large' }
-  return acceptCalls(calls, { ...facts, shared }, suppressed)
+  if (shared.bytes > CALL_BYTES) return { ok: false, code: 'batch_too_large' }
+  const most = MADE_BYTES + MADE_TIMES * bytes
+  return acceptCalls(calls, { facts: { ...facts, shared }, suppressed, most })
 }
 
-function acceptCalls(calls: readonly unknown[], facts: Facts, suppressed: Users | undefined): Calls {
+type Rules = { facts: Facts; suppressed: Users | undefined; most: number }
+
+function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rules): BatchAccepted {
   const result: Calls = { ok: true, events: [], rejected: [], suppressed: [] }
+  let left = most
   for (const [index, call] of calls.entries()) {
     if (suppressed && isSuppressed(call, suppressed)) {
       result.suppressed.push(typeOf(call))
       continue
     }
     const accepted = accept(call, facts)
-    if (accepted.ok) result.events.push(accepted.event)
-    else result.rejected.push({ index, code: accepted.code, type: typeOf(call), call })
+    if (!accepted.ok) {
+      result.rejected.push({ index, code: accepted.code, type: typeOf(call), call })
+      continue
+    }
+    left -= printedBytes(accepted.event)
+    if (left < 0) return { ok: false, code: 'batch_too_large' }
+    result.events.push(accepted.event)
   }
   return result
 }
+
+/** What the event stores of the batch's copied fields and of numbers that grow when they are printed (`1e20`). */
+const printedBytes = ({ properties, traits, context, integrations }: Event): number =>
+  bytesOf(properties) + bytesOf(traits) + bytesOf(context) + bytesOf(integrations)
+
+const bytesOf = (json: string | null): number => (json === null ? 0 : Buffer.byteLength(json))
 
 const typeOf = (call: unknown): StatedType =>
   isObject(call) && isCallType(call.type) ? call.type : 'unknown'
@@ -85,10 +99,6 @@ export function readShared({ context = null, integrations = null, sentAt }: Json
     bytes,
   }
 }
-
-/** Each call gets integrations inside the context twice: within its context, and as its own. */
-const copiedBytes = ({ context, integrations }: Shared): number =>
-  (context === null ? 0 : jsonBytes(context)) + (integrations === null ? 0 : jsonBytes(integrations))
 
 function isOneOf(users: Users, value: unknown): boolean {
   const id = readId(value)

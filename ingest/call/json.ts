@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { QUOTE_BYTES } from '../limits.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 
@@ -22,6 +23,18 @@ export function parseBody(body: Buffer): Parsed {
     return { ok: false, text, bytes, code: 'invalid_json' }
   }
 }
+
+/**
+ * The cost of parsing a body, in bytes of JSON that is cheap to parse. Quotes cost more: V8 stores each string, and each
+ * new key changes the layout of an object.
+ */
+export function parseCost(body: Buffer): number {
+  let cost = body.length
+  for (let at = body.indexOf(QUOTE); at !== -1; at = body.indexOf(QUOTE, at + 1)) cost += QUOTE_BYTES
+  return cost
+}
+
+const QUOTE = 0x22
 
 /** In objects of JSON.parse, keys such as `__proto__` are plain data, also when spread or printed. */
 export function isObject(value: unknown): value is JsonObject {

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answerOps, type Probe } from '../../http/probes.ts'
-import { isAmbiguous } from '../../http/requests.ts'
+import { dropForwardedPorts, isAmbiguous } from '../../http/requests.ts'
 import type { Logger } from '../../process/log.ts'
 import type { Tracer } from '../../trace/trace.ts'
 import { type Answer, CORS, type Code, errorAnswer, PREFLIGHT } from '../answer.ts'
@@ -19,37 +19,44 @@ import {
 } from './receive.ts'
 import { createRespond, forgetHeaders, isUnread, type Respond } from './reply.ts'
 import { allowed, isPixel, methodOf, PIXEL_PATH, ROUTES, type Route } from './routes.ts'
-import { createServer } from './server.ts'
+import { createServer, type ServerOptions } from './server.ts'
 
-export type AppOptions = Pick<
-  Parts,
-  'ingest' | 'precheck' | 'anonymousLimit' | 'probe' | 'log' | 'tracer'
-> & {
+export type AppOptions = Pick<Parts, 'ingest' | 'precheck' | 'countUnpacked' | 'probe' | 'log' | 'tracer'> & {
   meter: Meter
   timeouts?: Partial<Timeouts>
   heldBytes?: number
   connections?: number
+  waiting?: ServerOptions['waiting']
   /** CIDRs of load balancers, whose X-Forwarded-For names the client. */
   trustProxy?: readonly string[]
 }
 
 /** The HTTP side of ingest, not listening yet. Every answer is JSON with a code, and readable by browsers. */
-export function createApp({ heldBytes = HELD_BYTES, connections, ...options }: AppOptions): FastifyInstance {
+export function createApp({
+  heldBytes = HELD_BYTES,
+  connections,
+  waiting,
+  ...options
+}: AppOptions): FastifyInstance {
   const { meter, log } = options
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const memory = createMemoryLimit(heldBytes)
   meter.watchMemory(memory)
   const respond = createRespond({ answered: meter.answered, lingerMs: timeouts.lingerMs })
   const notFound = createNotFound(respond)
-  const app = createServer({ timeouts, meter, connections, notFound, trustProxy: options.trustProxy })
+  const { trustProxy } = options
+  const app = createServer({ timeouts, meter, connections, waiting, notFound, trustProxy })
   app.setNotFoundHandler(notFound)
   app.setErrorHandler<FastifyError>((err, _request, reply) => failed(err, reply))
   app.addHook('onRequest', ({ raw: request, is404 }, reply, done) => {
-    if (isAmbiguous(request)) respond(reply, errorAnswer('bad_request'))
+    dropForwardedPorts(request)
+    // Node still hands over requests that it had read before the connection was closed
+    if (request.socket.destroyed) reply.hijack()
+    else if (isAmbiguous(request)) respond(reply, errorAnswer('bad_request'))
     else if (request.method === 'POST' || is404 || !isUnread(request)) done()
     // an unexpected body, left unread, would reset the connection
     else
-      readChunks({ request, response: reply.raw }, discard, (end) =>
+      readChunks({ request, response: reply.raw }, discard(), (end) =>
         end === 'end' ? done() : end !== 'gone' && respond(reply, errorAnswer(end)),
       )
   })

@@ -4,6 +4,9 @@ import { networkOf } from '../../http/rate-limit.ts'
 import type { Code } from '../answer.ts'
 import {
   BODY_CHUNKS,
+  CHUNK_COST,
+  DISCARDED_CHUNK_BYTES,
+  DISCARDED_CHUNKS,
   FIELD_BYTES,
   GZIP_EXTRA,
   GZIP_FREE,
@@ -16,6 +19,8 @@ import {
 /** Why a body could not be read. `gone`: the client has closed its connection. */
 export type Unread = { ok: false; code: Code | 'gone' }
 export type Body = { ok: true; bytes: Buffer } | Unread
+/** `cost` of receiving it, in bytes of cheap JSON: mostly of its chunks, if they are small. */
+export type Received = Body & { cost: number }
 
 export type BodyLimit = { bytes: number; code: 'call_too_large' | 'batch_too_large' }
 
@@ -25,14 +30,14 @@ export const CUT = 'cut'
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 /** Reads a body as sent. Its memory counts on the lease. */
-export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
+export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Received> {
   switch (encodingOf(exchange.request.headers['content-encoding'])) {
     case 'none':
       return collect(exchange, limit, lease)
     case 'gzip':
       return collect(exchange, { ...limit, bytes: limit.bytes + GZIP_EXTRA }, lease)
     case undefined:
-      return Promise.resolve({ ok: false, code: 'unsupported_encoding' })
+      return Promise.resolve({ ok: false, code: 'unsupported_encoding', cost: 0 })
   }
 }
 
@@ -55,21 +60,25 @@ export function unpack(
 export function drain(exchange: Exchange, most: number): Promise<'gone' | 'over'> {
   const { expect, 'content-length': length } = exchange.request.headers
   if (expect !== undefined || Number(length) > most) return Promise.resolve('over')
+  const isDiscardable = discard()
   let size = 0
   function count(chunk: Buffer): Code | undefined {
     size += chunk.length
-    return size > most ? 'batch_too_large' : undefined
+    return size > most ? 'batch_too_large' : isDiscardable(chunk)
   }
   return new Promise((resolve) =>
     readChunks(exchange, count, (end) => resolve(end === 'gone' ? 'gone' : 'over')),
   )
 }
 
-function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
+function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Received> {
   if (Number(exchange.request.headers['content-length']) > limit.bytes)
-    return Promise.resolve({ ok: false, code: limit.code })
+    return Promise.resolve({ ok: false, code: limit.code, cost: 0 })
   const chunks = createChunks()
+  let count = 0
   function collectChunk(chunk: Buffer): Code | undefined {
+    count += 1
+    if (count > BODY_CHUNKS) return 'too_many_chunks'
     if (chunks.size() + chunk.length > limit.bytes) return limit.code
     if (!lease.add(chunk.length)) return 'unavailable'
     chunks.add(chunk)
@@ -78,7 +87,8 @@ function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Bo
   return new Promise((resolve) =>
     readChunks(exchange, collectChunk, (end) => {
       const bytes = chunks.join() // or the chunks would stay in memory until the answer
-      resolve(end === 'end' ? { ok: true, bytes } : { ok: false, code: end })
+      const cost = Math.max(bytes.length, count * CHUNK_COST)
+      resolve(end === 'end' ? { ok: true, bytes, cost } : { ok: false, code: end, cost })
     }),
   )
 }
@@ -129,11 +139,8 @@ export function readChunks(
     isOver = true
     ended(end)
   }
-  let chunks = 0
   request.on('data', (chunk: Buffer) => {
-    if (isOver) return
-    chunks += 1
-    const code = chunks > BODY_CHUNKS ? 'too_many_chunks' : take(chunk)
+    const code = isOver ? undefined : take(chunk)
     if (code) stop(code)
   })
   request.on('end', () => stop('end'))
@@ -141,7 +148,14 @@ export function readChunks(
   request.on('close', () => stop('gone'))
 }
 
-export const discard = (): undefined => undefined
+/** Takes the chunks of one body that is discarded, until they are too many for their size. */
+export function discard(): (chunk: Buffer) => 'too_many_chunks' | undefined {
+  let allowed = DISCARDED_CHUNKS
+  return (chunk) => {
+    allowed += chunk.length / DISCARDED_CHUNK_BYTES - 1
+    return allowed < 0 ? 'too_many_chunks' : undefined
+  }
+}
 
 export type Encoding = 'none' | 'gzip'
 
@@ -184,8 +198,8 @@ export type Lease = Disposable & {
 export type MemoryLimit = { open(ip: string): Lease; bytes(): number }
 
 /**
- * Limits the bytes that all requests hold at once, as many large and slow bodies could fill the memory. The last quarter
- * is reserved for networks that hold little, so that one network cannot get the others refused.
+ * Limits the bytes that all requests hold at once, as many large and slow bodies could fill the memory. The last
+ * quarter is reserved for networks that hold little, so that one network cannot get the others refused.
  */
 export function createMemoryLimit(bound: number): MemoryLimit {
   let held = 0

@@ -6,8 +6,7 @@ import { keyOutside, type RouteType } from '../call/authenticate.ts'
 import { isObject } from '../call/json.ts'
 import { BATCH_BYTES, CALL_BYTES } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
-import type { Ingest, Precheck } from '../pipeline.ts'
-import type { AnonymousLimit } from '../rate-limits.ts'
+import type { CountUnpacked, Ingest, Precheck } from '../pipeline.ts'
 import {
   type BodyLimit,
   discard,
@@ -27,7 +26,7 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<
 export type ReceiveOptions = {
   ingest: Ingest
   precheck: Precheck
-  anonymousLimit: Pick<AnonymousLimit, 'count'>
+  countUnpacked: CountUnpacked
   memory: MemoryLimit
   respond: Respond
   meter: Pick<Meter, 'refused'>
@@ -39,7 +38,7 @@ const BATCH: BodyLimit = { bytes: BATCH_BYTES, code: 'batch_too_large' }
 
 /** Handles a route for calls: checks the request early, reads it, passes its bytes to the pipeline, and answers. */
 export function receive(type: RouteType, options: ReceiveOptions): Handler {
-  const { ingest, precheck, anonymousLimit, memory, respond, meter, traced } = options
+  const { ingest, precheck, countUnpacked, memory, respond, meter, traced } = options
   const limit = type === 'batch' ? BATCH : CALL
 
   type Pending = { answer: Promise<Answer> }
@@ -56,20 +55,24 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
     const exchange = { request: raw, response }
     const target = { type, writeKey: keyOutside(headers.authorization, query) }
     const isAnonymous = target.writeKey === undefined
-    const early = isAnonymous ? undefined : precheck(target, ip)
+    const early = precheck(target, ip)
     if (early)
       return (await drain(exchange, limit.bytes)) === 'gone' ? 'gone' : { answer: Promise.resolve(early) }
     using lease = memory.open(ip)
     const wire = await readBody(exchange, limit, lease)
-    if (!wire.ok) return wire.code
+    if (!wire.ok) {
+      if (isAnonymous && wire.cost > 0 && wire.code !== 'unavailable') countUnpacked(target, ip, wire.cost)
+      return wire.code
+    }
+    // other bodies of its network may have arrived since
     const late = isAnonymous ? precheck(target, ip) : undefined
     if (late) return { answer: Promise.resolve(late) }
     const body = unpack(wire.bytes, { encoding: headers['content-encoding'], limit, lease })
     if (!body.ok) {
-      if (isAnonymous) anonymousLimit.count(ip, inflatedBytes(wire.bytes.length, limit.bytes))
+      countUnpacked(target, ip, inflatedBytes(wire.bytes.length, limit.bytes))
       return body.code
     }
-    return { answer: ingest({ ...target, body: body.bytes, wireBytes: wire.bytes.length }, ip, trace) }
+    return { answer: ingest({ ...target, body: body.bytes, wireCost: wire.cost }, ip, trace) }
   }
 
   function answer(reply: FastifyReply, given: Answer, trace: RequestTrace | undefined): void {
@@ -97,7 +100,7 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
 export function receiveMetrics(respond: Respond): Handler {
   return async ({ raw: request }, reply) => {
     const exchange = { request, response: reply.raw }
-    const end = await new Promise<End>((resolve) => readChunks(exchange, discard, resolve))
+    const end = await new Promise<End>((resolve) => readChunks(exchange, discard(), resolve))
     if (end !== 'gone') respond(reply, end === 'end' ? SUCCESS : errorAnswer(end))
   }
 }

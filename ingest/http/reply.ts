@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { type Answer, CORS, JSON_TYPE } from '../answer.ts'
-import { BODY_CHUNKS } from '../limits.ts'
-import { CUT } from './body.ts'
+import { CUT, discard } from './body.ts'
 
 export type Respond = (reply: FastifyReply, answer: Answer) => void
 
@@ -56,10 +55,9 @@ export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
  */
 function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): void {
   const { request, response } = writeLast(reply, answer)
-  let chunks = 0
-  request.on('data', () => {
-    chunks += 1
-    if (chunks > BODY_CHUNKS) request.socket.destroy()
+  const take = discard()
+  request.on('data', (chunk: Buffer) => {
+    if (take(chunk)) request.socket.destroy()
   })
   const timer = setTimeout(close, lingerMs)
   function close(): void {

@@ -1,17 +1,23 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { parse } from 'node:querystring'
+import { type ParsedUrlQuery, parse, unescapeBuffer } from 'node:querystring'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { endInTime, shareConnections } from '../../http/connections.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
-import { CONNECTIONS, HEADER_BYTES, QUERY_FIELDS, type Timeouts } from '../limits.ts'
+import { CONNECTIONS, HEADER_BYTES, QUERY_FIELDS, type Timeouts, WAITING } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
 import { CUT } from './body.ts'
+
+declare module 'querystring' {
+  // exported, but not in the types
+  function unescapeBuffer(text: string): Buffer
+}
 
 export type ServerOptions = {
   timeouts: Timeouts
   meter: Pick<Meter, 'answered' | 'refusedConnection' | 'watchConnections'>
   connections?: number | undefined
+  waiting?: typeof WAITING | undefined
   trustProxy?: readonly string[] | undefined
   notFound: (request: FastifyRequest, reply: FastifyReply) => void
 }
@@ -38,6 +44,8 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
   })
   const { open, lastResponse } = shareConnections(server, {
     most: options.connections ?? CONNECTIONS,
+    waiting: options.waiting ?? WAITING,
+    unreadMs: timeouts.idleMs,
     trustProxy,
     onRefused: meter.refusedConnection,
   })
@@ -48,7 +56,6 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
   })
   meter.watchConnections(server)
   handleAll(server)
-  endUnread(server, open, timeouts.idleMs)
   endInTime(app, timeouts.closingMs)
   app.addHook('preClose', async () => {
     // Node closes only connections between two requests
@@ -69,11 +76,32 @@ const fastifyOptions = (timeouts: Timeouts) => ({
   keepAliveTimeout: timeouts.keepAliveMs,
   routerOptions: {
     ignoreTrailingSlash: true,
-    querystringParser: (text: string) => parse(text, '&', '=', { maxKeys: QUERY_FIELDS }),
+    querystringParser: parseQuery,
   },
   // requests on open connections are still accepted while the process ends
   return503OnClosing: false,
 })
+
+/**
+ * As Node parses it by default, but without an exception for each broken escape (200 of them took 4 ms), and without
+ * joining strings for each plus sign (60,000 took 2 ms).
+ */
+export const parseQuery = (text: string): ParsedUrlQuery =>
+  parse(withSpaces(text), '&', '=', {
+    maxKeys: QUERY_FIELDS,
+    decodeURIComponent: (part) => (part.includes('%') ? unescapeBuffer(part).toString() : part),
+  })
+
+const PLUS = 0x2b
+const SPACE = 0x20
+
+/** @param text of a URL, in which Node gives one character per byte. */
+function withSpaces(text: string): string {
+  if (!text.includes('+')) return text
+  const bytes = Buffer.from(text, 'latin1')
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = SPACE
+  return bytes.toString('latin1')
+}
 
 /** Handles requests that Node would otherwise answer itself, or lose. */
 function handleAll(server: Server): void {
@@ -132,19 +160,3 @@ function printed({ status, body }: Answer): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }
-
-/**
- * Closes connections whose client has read nothing of waiting answers for `idleMs`. Node's socket timeout costs a call
- * 2 us, as it restarts with each read and write.
- */
-export function endUnread(server: Server, open: ReadonlySet<Socket>, idleMs: number): void {
-  let before = new Map<Socket, number>()
-  const timer = setInterval(() => {
-    const waiting = [...open].filter(({ writableLength }) => writableLength > 0)
-    for (const socket of waiting) if (before.get(socket) === gone(socket)) socket.destroy()
-    before = new Map(waiting.map((socket) => [socket, gone(socket)]))
-  }, idleMs).unref()
-  server.once('close', () => clearInterval(timer))
-}
-
-const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength

@@ -1,7 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import pRetry from 'p-retry'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
 import { partitionKey } from '../log-faults.ts'
+import { type Broker, type Cluster, openCluster } from '../patches/cluster.ts'
+import { isCoordinatedElsewhere } from '../patches/coordinator-moves.ts'
 import { AssignerProtocol } from '../patches/kafkajs.ts'
-import { boundsOf } from '../tables/ranges.ts'
 
 /** `offset` null: no commit yet. `ahead`: the commit's metadata. */
 export type Committed = { topic: string; partition: number; offset: number | null; ahead: string }
@@ -10,8 +14,8 @@ export type Committed = { topic: string; partition: number; offset: number | nul
 export type Bounds = { partition: number; low: number; end: number }
 
 /**
- * Consumer groups and their topics; each call asks Kafka. All names are without prefix. Rejects when Kafka does not
- * answer.
+ * Consumer groups and their topics; each call asks Kafka. Questions about several topics that are asked at once go in
+ * one request. All names are without prefix. Rejects when Kafka does not answer.
  */
 export type Offsets = {
   topics(): Promise<string[]>
@@ -25,18 +29,26 @@ export type Offsets = {
   close(): Promise<void>
 }
 
-export async function openOffsets({ kafka, named, plain }: Connection): Promise<Offsets> {
-  const admin = kafka.admin()
-  await admin.connect()
+export async function openOffsets(connection: Connection): Promise<Offsets> {
+  const { named, plain } = connection
+  const cluster = await openCluster(connection)
+  const coordinators = createCoordinators(cluster)
+  const places = createPlaces(cluster)
   return {
     async topics() {
-      const names = await admin.listTopics()
+      const found: Awaited<ReturnType<Cluster['metadata']>> | null = await cluster.metadata({ topics: [] })
+      if (!found) throw new Error('no broker describes its topics')
+      const names = found.topicMetadata.map(({ topic }) => topic)
       return names.filter((name) => name.startsWith(named(''))).map(plain)
     },
 
     async committed({ group, topics }) {
-      const found = await admin.fetchOffsets({ groupId: named(group), topics: topics.map(named) })
-      return found.flatMap(({ topic, partitions }) =>
+      const asked = await places.partitions(topics.map(named))
+      const groupId = named(group)
+      const { responses } = await coordinators.ask(groupId, (broker) =>
+        broker.offsetFetch({ groupId, topics: asked }),
+      )
+      return responses.flatMap(({ topic, partitions }) =>
         partitions.map(({ partition, offset, metadata }) => ({
           topic: plain(topic),
           partition,
@@ -47,26 +59,156 @@ export async function openOffsets({ kafka, named, plain }: Connection): Promise<
     },
 
     async owned(groups) {
-      const described = await admin.describeGroups(groups.map(named))
+      const described = await coordinators.describe(groups.map(named))
       return new Map(
-        described.groups.map(({ groupId, members }) => [
+        described.map(({ groupId, members }) => [
           plain(groupId),
           new Set(members.flatMap(({ memberAssignment }) => partitionsOf(memberAssignment, plain))),
         ]),
       )
     },
 
-    async bounds(topic) {
-      const found = await boundsOf(admin, named(topic))
-      return [...found].map(([partition, { low, high }]) => ({ partition, low, end: high }))
-    },
+    bounds: (topic) => places.bounds(named(topic)),
+    at: (topic, time) => places.at(named(topic), time),
+    close: () => within(CLOSE_MS, cluster.disconnect()),
+  }
+}
 
-    async at(topic, time) {
-      const found = await admin.fetchTopicOffsetsByTimestamp(named(topic), time)
-      return found.map(({ partition, offset }) => ({ partition, offset: Number(offset) }))
-    },
+/** Looks up the coordinator of a group once, and again when it has moved. */
+function createCoordinators(cluster: Cluster) {
+  /** By group: the id of its coordinator. */
+  const known = new Map<string, number>()
 
-    close: () => within(CLOSE_MS, admin.disconnect()),
+  async function coordinatorOf(groupId: string): Promise<Broker> {
+    const nodeId = known.get(groupId)
+    // connects again after an outage
+    if (nodeId !== undefined) return cluster.findBroker({ nodeId })
+    const broker = await cluster.findGroupCoordinator({ groupId })
+    known.set(groupId, broker.nodeId)
+    return broker
+  }
+
+  /** A coordinator that has moved, or is loading, refuses; the second look finds the present one. */
+  const again = <T>(groupIds: readonly string[], question: () => Promise<T>) =>
+    pRetry(question, {
+      retries: 5,
+      minTimeout: 100,
+      shouldRetry: ({ error }) => isCoordinatedElsewhere(error),
+      onFailedAttempt: () => groupIds.forEach((groupId) => void known.delete(groupId)),
+    })
+
+  return {
+    ask: <T>(groupId: string, question: (broker: Broker) => Promise<T>) =>
+      again([groupId], async () => question(await coordinatorOf(groupId))),
+
+    describe: (groupIds: readonly string[]) =>
+      again(groupIds, async () => {
+        const found = await Promise.all(
+          groupIds.map(async (groupId) => ({ groupId, broker: await coordinatorOf(groupId) })),
+        )
+        const byBroker = [...Map.groupBy(found, ({ broker }) => broker)]
+        const answers = await Promise.all(
+          byBroker.map(([broker, of]) =>
+            broker.describeGroups({ groupIds: of.map(({ groupId }) => groupId) }),
+          ),
+        )
+        return answers.flatMap(({ groups }) => groups)
+      }),
+  }
+}
+
+/** Where the records of partitions begin, end, and are at a time. Topics are named as on the broker. */
+function createPlaces(cluster: Cluster) {
+  async function partitions(topics: readonly string[]) {
+    await cluster.addMultipleTargetTopics(topics)
+    await cluster.refreshMetadataIfNecessary()
+    return topics.map((topic) => ({
+      topic,
+      partitions: cluster
+        .findTopicPartitionMetadata(topic)
+        .map(({ partitionId }) => ({ partition: partitionId })),
+    }))
+  }
+
+  /** A broker that has just been told of a new topic may not know it yet. */
+  const again = <T>(question: () => Promise<T>) =>
+    pRetry(question, {
+      retries: 5,
+      minTimeout: 100,
+      shouldRetry: ({ error }) => 'type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION',
+      onFailedAttempt: () => cluster.refreshMetadata().catch(() => undefined),
+    })
+
+  async function offsets(questions: Parameters<Cluster['fetchTopicsOffset']>[0]) {
+    const found = await cluster.fetchTopicsOffset(questions)
+    return new Map(found.map(({ topic, partitions }) => [topic, partitions]))
+  }
+
+  /** The first answer counts ends; `question` makes the second one of each topic. */
+  const endsAnd = (topics: readonly string[], question: (topic: string) => object) =>
+    again(async () => {
+      const asked = await partitions(topics)
+      const [ends, others] = await Promise.all([
+        offsets(asked),
+        offsets(asked.map((each) => ({ ...each, ...question(each.topic) }))),
+      ])
+      return new Map(topics.map((topic) => [topic, pairs(ends.get(topic), others.get(topic))]))
+    })
+
+  const bounds = inOneRequest((asked: ReadonlyMap<string, undefined>) =>
+    endsAnd([...asked.keys()], () => ({ fromBeginning: true })),
+  )
+  const at = inOneRequest((asked: ReadonlyMap<string, number>) =>
+    endsAnd([...asked.keys()], (topic) => ({ fromTimestamp: asked.get(topic) })),
+  )
+
+  return {
+    partitions,
+    async bounds(topic: string): Promise<Bounds[]> {
+      const found = await bounds(topic, undefined)
+      return found.map(({ partition, end, other }) => ({ partition, low: other, end }))
+    },
+    async at(topic: string, time: number) {
+      const found = await at(topic, time)
+      return found.map(({ partition, end, other }) => ({ partition, offset: other < 0 ? end : other }))
+    },
+  }
+}
+
+type PartitionOffset = { partition: number; offset: string }
+
+const pairs = (ends: readonly PartitionOffset[] = [], others: readonly PartitionOffset[] = []) =>
+  ends.map(({ partition, offset }) => ({
+    partition,
+    end: Number(offset),
+    other: Number(others.find((other) => other.partition === partition)?.offset ?? -1),
+  }))
+
+/** Calls of the same turn about different topics are passed to `ask` together. */
+function inOneRequest<Q, A>(
+  ask: (questions: ReadonlyMap<string, Q>) => Promise<ReadonlyMap<string, A>>,
+): (topic: string, question: Q) => Promise<A> {
+  type Request = { questions: Map<string, Q>; answers: Promise<ReadonlyMap<string, A>> }
+  let next: Request | undefined
+
+  function begin(): Request {
+    const questions = new Map<string, Q>()
+    const answers = nextTurn().then(() => {
+      if (next === request) next = undefined
+      return ask(questions)
+    })
+    const request = { questions, answers }
+    return request
+  }
+
+  return async (topic, question) => {
+    // a request can ask only once about a topic
+    if (!next || next.questions.has(topic)) next = begin()
+    next.questions.set(topic, question)
+    const answers = await next.answers
+    const answer = answers.get(topic)
+    if (!answer) throw new Error(`no offsets of ${topic} were returned`)
+    return answer
   }
 }
 
@@ -76,4 +218,38 @@ function partitionsOf(assignment: Buffer, plain: Connection['plain']): string[] 
   return Object.entries(decoded?.assignment ?? {}).flatMap(([topic, partitions]) =>
     partitions.map((partition) => partitionKey(plain(topic), partition)),
   )
+}
+
+/**
+ * @param times ascending.
+ * @param ask never decreases over time, as offsets do.
+ * @returns what `ask` answers for each time. Times between two equal answers are not asked about.
+ */
+export async function alongTimes<T>(
+  times: readonly number[],
+  ask: (time: number) => Promise<T>,
+): Promise<{ time: number; answer: T }[]> {
+  const answers = new Map<number, T>()
+  const answerAt = async (index: number): Promise<T> => {
+    const answer = answers.get(index) ?? (await ask(times[index] ?? 0))
+    answers.set(index, answer)
+    return answer
+  }
+
+  async function between(first: number, last: number): Promise<void> {
+    // one at a time, because it is not urgent
+    const [low, high] = [await answerAt(first), await answerAt(last)]
+    const middle = (first + last) >> 1
+    if (isDeepStrictEqual(low, high)) for (let index = first; index < last; index++) answers.set(index, low)
+    else if (middle > first) {
+      await between(first, middle)
+      await between(middle, last)
+    }
+  }
+
+  if (times.length > 0) await between(0, times.length - 1)
+  return times.flatMap((time, index) => {
+    const answer = answers.get(index)
+    return answer === undefined ? [] : [{ time, answer }]
+  })
 }

@@ -21,6 +21,8 @@ export type Storage = {
 
 const GB = 1024 ** 3
 const MAX_RESERVE = 2 * GB
+/** With less than this many times the reserve, room is low, as alert `SluiceStorageLow` has it. */
+export const LOW_FACTOR = 3
 /** A shortage ends when the free room is this many times the reserve. */
 const RECOVERY_FACTOR = 1.25
 

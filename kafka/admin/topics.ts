@@ -34,7 +34,7 @@ export async function createTopics(
   const configs = topics.map((topic) => topicConfig(topic, connection, config))
   try {
     await connectTo(admin)
-    const existing = new Set(await admin.listTopics())
+    const existing = new Set(await pRetry(() => topicNames(admin), whileAway))
     const missing = configs.filter(({ topic }) => !existing.has(topic))
     if (missing.length > 0)
       await pRetry(() => admin.createTopics({ topics: missing, waitForLeaders: true }), {
@@ -43,14 +43,14 @@ export async function createTopics(
       })
     // a new topic has no leader for a while
     const names = configs.map(({ topic }) => topic)
-    await pRetry(() => admin.fetchTopicMetadata({ topics: names }), {
+    await pRetry(() => answered(admin.fetchTopicMetadata({ topics: names })), {
       retries: 12,
       minTimeout: 100,
       maxTimeout: 2_000,
     })
-    const { brokers } = await admin.describeCluster()
+    const { brokers } = await pRetry(() => answered(admin.describeCluster()), whileAway)
     const existed = configs.filter(({ topic }) => existing.has(topic))
-    const settings = await settingsOfTopics(admin, existed)
+    const settings = await pRetry(() => answered(settingsOfTopics(admin, existed)), whileAway)
     const losing = topics.flatMap(({ name, retention, requiredMs }) => {
       const topic = connection.named(name)
       const entries = settings.get(topic)?.entries
@@ -77,26 +77,44 @@ export function onlyCopy(of: { brokers: number; replication: number }): string |
   return `REPLICATION is 1 on a cluster of ${of.brokers} brokers: a new topic loses its records with its broker`
 }
 
-/** Retries outages. Refused access is not retried: it needs other settings. */
+/** Retries outages for about half a minute. Refused access is not retried: it needs other settings. */
+const whileAway = {
+  retries: 8,
+  minTimeout: 250,
+  maxTimeout: 4_000,
+  shouldRetry: ({ error }: { error: Error }) => settingsOf(error.message) === undefined,
+}
+
 async function connectTo(admin: Admin): Promise<void> {
   try {
-    await pRetry(() => admin.connect(), {
-      retries: 8,
-      minTimeout: 250,
-      maxTimeout: 4_000,
-      shouldRetry: ({ error }) => settingsOf(error.message) === undefined,
-    })
+    await pRetry(() => admin.connect(), whileAway)
   } catch (error) {
     throw asConfigError(error)
   }
 }
 
-/** @returns the existing topics, without prefix. */
+/** @returns the existing topics, with prefix. */
+export const topicNames = (admin: Pick<Admin, 'listTopics'>): Promise<string[]> =>
+  answered(admin.listTopics())
+
+/** @throws a plain error if no broker answers: kafkajs then throws a TypeError, which is not retried. */
+async function answered<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked
+  } catch (cause) {
+    throw cause instanceof TypeError ? new Error('no broker describes its topics', { cause }) : cause
+  }
+}
+
+/**
+ * @returns the existing topics, without prefix.
+ * @throws when Kafka does not answer within about half a minute; ConfigError when it refuses access.
+ */
 export async function listTopics(connection: Connection): Promise<string[]> {
   const admin = connection.kafka.admin()
   try {
-    await admin.connect()
-    const names = await admin.listTopics()
+    await connectTo(admin)
+    const names = await pRetry(() => topicNames(admin), whileAway)
     return names.filter((name) => name.startsWith(connection.named(''))).map(connection.plain)
   } finally {
     await admin.disconnect()

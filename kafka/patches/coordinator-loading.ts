@@ -1,8 +1,9 @@
 /**
  * Upstream: tulios/kafkajs#1779 (open); `joinAndSync` and `fetch` in src/consumer/consumerGroup.js.
- * Without it: when a join fails for a temporary reason, such as a coordinator that is still loading, kafkajs fetches as if it had joined. Only
- * members send heartbeats, so nothing makes it join again, and the broker refuses its commits: its partitions stall. If no coordinator is
- * found for long enough, the consumer ends for good. See docs/decisions/002-client-guards.md.
+ * Without it: when a join fails for a temporary reason, such as a coordinator that is still loading, kafkajs fetches as
+ * if it had joined. Only members send heartbeats, so nothing makes it join again, and the broker refuses its commits:
+ * its partitions stall. If no coordinator is found for long enough, the consumer ends for good. See
+ * docs/decisions/002-client-guards.md.
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
 import { internal, prototypeOf } from './internals.ts'
@@ -18,7 +19,10 @@ const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Er
 const { KafkaJSGroupCoordinatorNotFound } =
   internal<Record<'KafkaJSGroupCoordinatorNotFound', new () => Error>>('errors')
 
-/** Codes of Kafka's protocol guide. kafkajs retries after the first, and rejoins with the same member id after the second. */
+/**
+ * Codes of Kafka's protocol guide. kafkajs retries after the first, and rejoins with the same member id after the
+ * second.
+ */
 const COORDINATOR_NOT_AVAILABLE = 15
 const REBALANCE_IN_PROGRESS = 27
 

@@ -1,9 +1,10 @@
 /**
- * Upstream: tulios/kafkajs#1779 (open); `heartbeat`, `commitOffsets` and `recoverFromFetch` in src/consumer/consumerGroup.js, `fetch` in
- * src/consumer/runner.js.
- * Without it: a member asks a dead coordinator twenty times before it looks for the new one. Each leader that moves makes the whole group join
- * again. One dead broker ends the fetches from all others. The FETCH event does not count the partitions that answered, so a table would
- * count as fresh while the leader of its partition is down. See docs/decisions/015-cluster.md.
+ * Upstream: tulios/kafkajs#1779 (open); `heartbeat`, `commitOffsets` and `recoverFromFetch` in
+ * src/consumer/consumerGroup.js, `fetch` in src/consumer/runner.js.
+ * Without it: a member asks a dead coordinator twenty times before it looks for the new one. Each leader that moves
+ * makes the whole group join again. One dead broker ends the fetches from all others. The FETCH event does not count
+ * the partitions that answered, so a table would count as fresh while the leader of its partition is down. See
+ * docs/decisions/015-cluster.md.
  * Until: test/kafka/coordinator-moves.test.ts passes without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -38,7 +39,7 @@ export function followMoves(): void {
       try {
         await heartbeat.call(this, options)
       } catch (error) {
-        if (!isAway(error) && !isType(COORDINATED_ELSEWHERE, error)) throw error
+        if (!isAway(error) && !isCoordinatedElsewhere(error)) throw error
         void followCoordinator(this)
       }
     },
@@ -46,7 +47,7 @@ export function followMoves(): void {
       try {
         await commitOffsets.call(this, offsets)
       } catch (error) {
-        if (isAway(error) || isType(COORDINATED_ELSEWHERE, error)) void followCoordinator(this)
+        if (isAway(error) || isCoordinatedElsewhere(error)) void followCoordinator(this)
         throw error
       }
     },
@@ -128,5 +129,7 @@ const isType = (types: ReadonlySet<string>, error: unknown) =>
   error instanceof Error && 'type' in error && types.has(String(error.type))
 
 export const isAway = (error: unknown): boolean => error instanceof Error && AWAY.has(error.name)
+
+export const isCoordinatedElsewhere = (error: unknown): boolean => isType(COORDINATED_ELSEWHERE, error)
 
 export const isLedElsewhere = (error: unknown): boolean => isType(LED_ELSEWHERE, error)

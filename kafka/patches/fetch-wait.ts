@@ -15,7 +15,7 @@ type ConsumerGroup = FetchWait & {
 }
 
 /** The fetch wait of an idle consumer. Leaving the group and noticing a rebalance can take this long. */
-export const IDLE_WAIT_MS = 250
+export const IDLE_WAIT_MS = 500
 
 type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
 

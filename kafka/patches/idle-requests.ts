@@ -1,7 +1,7 @@
 /**
  * Upstream: tulios/kafkajs#1704, #1556, #1751 (open), fix in #1667; src/network/requestQueue/index.js.
- * Without it: from its first answer on, each connection checks every millisecond for requests to send. That takes nearly half of the CPU time
- * of an idle process, and Node 24 warns about the negative timeout.
+ * Without it: from its first answer on, each connection checks every millisecond for requests to send. That takes
+ * nearly half of the CPU time of an idle process, and Node 24 warns about the negative timeout.
  * Until: test/kafka/idle-requests.test.ts passes without it.
  */
 import { prototypeOf } from './internals.ts'

@@ -2,7 +2,10 @@ import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
 
-/** A module of kafkajs 2.2.4 (pinned), by its path under `src/`. `T` is the part that a patch uses; the patch's test checks that part. */
+/**
+ * A module of kafkajs 2.2.4 (pinned), by its path under `src/`. `T` is the part that a patch uses; the patch's test
+ * checks that part.
+ */
 export const internal = <T>(path: string): T => require(`kafkajs/src/${path}`)
 
 export const prototypeOf = <T>(path: string): T => internal<{ prototype: T }>(path).prototype

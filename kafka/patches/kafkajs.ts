@@ -10,12 +10,14 @@ import { stopIdlePolling } from './idle-requests.ts'
 import { watchFetches } from './log-watch/fetches.ts'
 import { measureByMonotonicClock } from './monotonic-clock.ts'
 import { replaceProduceEncoder } from './produce-encoder.ts'
+import { forgetClosedSockets } from './repeated-disconnect.ts'
 import { removeStaleMembers } from './stale-members.ts'
 import { closeUnanswered } from './unanswered.ts'
 
 /**
- * The patched client. Import kafkajs from here only, and only within this folder. The patches apply to all clients in this process. Their
- * order matters, because several wrap the same method. Why Sluice stays on kafkajs 2.2.4: docs/decisions/026-kafkajs.md.
+ * The patched client. Import kafkajs from here only, and only within this folder. The patches apply to all clients in
+ * this process. Their order matters, because several wrap the same method. Why Sluice stays on kafkajs 2.2.4:
+ * docs/decisions/026-kafkajs.md.
  */
 const kafkajs: typeof KafkaJs = createRequire(import.meta.url)('kafkajs')
 export const {
@@ -37,3 +39,4 @@ removeStaleMembers()
 adjustFetchWaits()
 watchFetches()
 stopIdlePolling()
+forgetClosedSockets()

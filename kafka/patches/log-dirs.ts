@@ -1,9 +1,11 @@
 /**
- * Upstream: no issue; src/protocol/requests has no DescribeLogDirs (KIP-827), and the cluster is a private property of src/index.js.
+ * Upstream: no issue; src/protocol/requests has no DescribeLogDirs (KIP-827), and the cluster is a private property of
+ * src/index.js.
  * Without it: ingest cannot refuse calls before the brokers' disks are full (docs/decisions/021-room-in-kafka.md).
  * Until: kafkajs's admin client has `describeLogDirs`; test/kafka/storage.test.ts, "a broker's answer".
  */
 import type { Connection } from '../client.ts'
+import { openCluster } from './cluster.ts'
 import { internal } from './internals.ts'
 
 /** A data directory of a broker, in bytes: its disk, and the size of each topic in it. */
@@ -21,16 +23,6 @@ export type LogDirReader = {
   close(): Promise<void>
 }
 
-type Cluster = {
-  connect(): Promise<void>
-  disconnect(): Promise<void>
-  metadata(of: { topics: string[] }): Promise<{ brokers: readonly { nodeId: number }[] }>
-  findBroker(of: { nodeId: number }): Promise<Broker>
-}
-type Broker = {
-  versions: Readonly<Record<number, { maxVersion: number }>>
-  connectionPool: { send(protocol: object): Promise<LogDir[] | undefined> }
-}
 type Decoder = {
   readInt16(): number
   readInt32(): number
@@ -50,9 +42,8 @@ type Encoder = { writeUVarIntBytes(): Encoder }
 const DecoderOf = internal<new (answer: Buffer) => Decoder>('protocol/decoder')
 const EncoderOf = internal<new () => Encoder>('protocol/encoder')
 
-export async function openLogDirs({ kafka }: Connection): Promise<LogDirReader> {
-  const cluster = clusterOf(kafka)
-  await cluster.connect()
+export async function openLogDirs(connection: Connection): Promise<LogDirReader> {
+  const cluster = await openCluster(connection)
   return {
     async read() {
       const { brokers } = await cluster.metadata({ topics: [] })
@@ -60,7 +51,8 @@ export async function openLogDirs({ kafka }: Connection): Promise<LogDirReader> 
         brokers.map(async ({ nodeId }) => {
           const broker = await cluster.findBroker({ nodeId })
           if ((broker.versions[DESCRIBE_LOG_DIRS]?.maxVersion ?? 0) < VERSION) return undefined
-          return broker.connectionPool.send(describeLogDirs)
+          const answer = await broker.connectionPool.send(describeLogDirs)
+          return answer as LogDir[] | undefined // what `parse` below returns
         }),
       )
       const known = answers.filter((dirs) => dirs !== undefined)
@@ -68,14 +60,6 @@ export async function openLogDirs({ kafka }: Connection): Promise<LogDirReader> 
     },
     close: () => cluster.disconnect(),
   }
-}
-
-function clusterOf(kafka: object): Cluster {
-  const create = Object.getOwnPropertySymbols(kafka).find(
-    ({ description }) => description === 'private:Kafka:createCluster',
-  )
-  // a private method of the pinned version
-  return (kafka as Record<symbol, (options: object) => Cluster>)[create ?? Symbol()]?.({}) as Cluster
 }
 
 const describeLogDirs = {

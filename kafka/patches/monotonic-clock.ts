@@ -1,7 +1,8 @@
 /**
- * Upstream: no issue; `Date.now()` in src/consumer/consumerGroup.js, src/network/requestQueue and src/cluster/brokerPool.js.
- * Without it: when the wall clock is set back, a member sends no heartbeat until the clock has caught up. Its group expels it, but it keeps
- * working. When the clock is set forward, every request in flight times out.
+ * Upstream: no issue; `Date.now()` in src/consumer/consumerGroup.js, src/network/requestQueue and
+ * src/cluster/brokerPool.js.
+ * Without it: when the wall clock is set back, a member sends no heartbeat until the clock has caught up. Its group
+ * expels it, but it keeps working. When the clock is set forward, every request in flight times out.
  * Until: test/kafka/monotonic-clock.test.ts passes without it.
  */
 import { prototypeOf } from './internals.ts'

@@ -7,8 +7,8 @@ export type Losses = {
 }
 
 /**
- * Counts dropped records of a topic. No delivery depends on them, so they are dropped when Kafka does not accept them. Logs one line when
- * that begins and one when it ends.
+ * Counts dropped records of a topic. No delivery depends on them, so they are dropped when Kafka does not accept them.
+ * Logs one line when that begins and one when it ends.
  */
 export function lossesOf(
   topic: string,

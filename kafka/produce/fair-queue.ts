@@ -1,3 +1,5 @@
+import { createFifo, type Fifo } from '../../process/fifo.ts'
+
 /**
  * Items of one flow leave in order. Flows share the sends by bytes, so that no flow delays the others (deficit round
  * robin: Shreedhar and Varghese, 1995).
@@ -24,9 +26,8 @@ const ITEM_BYTES = 512
 
 type Flow<T, B> = {
   name: string
-  batches: B[]
-  /** Index of the first waiting batch. Shifting a long array would copy it. */
-  head: number
+  batches: Fifo<B>
+  /** Of the next item in the first batch. */
   place: number
   /** The next item, if it was made already. */
   item: T | undefined
@@ -54,16 +55,15 @@ export function createFairQueue<T extends { bytes: number }, B extends { count: 
 
   return {
     add(name, batch) {
-      const flow = flows.get(name)
-      if (flow) flow.batches.push(batch)
-      else
-        flows.set(name, { name, batches: [batch], head: 0, place: 0, item: undefined, credit: QUANTUM_BYTES })
+      const flow = flows.get(name) ?? newFlow(name)
+      flow.batches.push(batch)
+      flows.set(name, flow)
     },
     next() {
       const items: T[] = []
       let bytes = 0
       for (let flow = nextFlow(); flow; flow = nextFlow()) {
-        flow.item ??= make(flow.batches[flow.head] as B, flow.place)
+        flow.item ??= make(flow.batches.first() as B, flow.place)
         const { item } = flow
         bytes += item.bytes
         if (items.length === MAX_ITEMS || (items.length > 0 && bytes > MAX_BYTES)) return items
@@ -73,23 +73,26 @@ export function createFairQueue<T extends { bytes: number }, B extends { count: 
       }
       return items
     },
-    waiting: () => [...flows.values()].flatMap(({ batches, head }) => batches.slice(head)),
+    waiting: () => [...flows.values()].flatMap(({ batches }) => batches.items()),
     isEmpty: () => flows.size === 0,
     clear: () => flows.clear(),
   }
 }
 
+const newFlow = <T, B>(name: string): Flow<T, B> => ({
+  name,
+  batches: createFifo(),
+  place: 0,
+  item: undefined,
+  credit: QUANTUM_BYTES,
+})
+
 /** @returns whether that was the last item of the flow. */
 function removeNext<T, B extends { count: number }>(flow: Flow<T, B>): boolean {
   flow.item = undefined
   flow.place += 1
-  if (flow.place < (flow.batches[flow.head] as B).count) return false
+  if (flow.place < (flow.batches.first() as B).count) return false
   flow.place = 0
-  flow.head += 1
-  if (flow.head === flow.batches.length) return true
-  if (flow.head > 1_024 && flow.head * 2 > flow.batches.length) {
-    flow.batches = flow.batches.slice(flow.head)
-    flow.head = 0
-  }
-  return false
+  flow.batches.take()
+  return flow.batches.length() === 0
 }

@@ -218,8 +218,8 @@ class TransactionWriter {
   }
 
   /**
-   * Whether a write with a failed commit has happened, which is all or nothing. One value proves it: sealed values never
-   * repeat, and other records may have been replaced since.
+   * Whether a write took effect although its commit failed. It takes effect as a whole, so one value proves it. Sealed
+   * values never repeat, and other records may have been replaced since.
    */
   private isWritten(records: readonly OutRecord[]): boolean {
     const { table } = this

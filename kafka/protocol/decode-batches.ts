@@ -46,8 +46,8 @@ const MAX_SUSPECTS = 100
 
 /**
  * Decodes the batches of one partition in a fetch. A batch that cannot be decoded becomes one message at its last
- * offset, with the whole batch as its value (see `batchFaultOf`). An error would end the fetch, and the next fetch would
- * start at the same batch.
+ * offset, with the whole batch as its value (see `batchFaultOf`). An error would end the fetch, and the next fetch
+ * would start at the same batch.
  * @param decodeOlder decodes formats 0 and 1, which brokers before 4.0 may still have.
  */
 export function batchesDecoder(decodeOlder: DecodeBatches): DecodeBatches {
@@ -172,8 +172,8 @@ function standIn(batch: Buffer, reason: string): Decoded {
 }
 
 /**
- * How many offsets the batch covers after its first. The batch's field is trusted if the checksum is right or the number
- * of records agrees. Otherwise the reader advances one offset at a time.
+ * How many offsets the batch covers after its first. The batch's field is trusted if the checksum is right or the
+ * number of records agrees. Otherwise the reader advances one offset at a time.
  */
 function offsetsBehind(batch: Buffer): number {
   const behind = batch.readInt32BE(AT.lastOffsetDelta)

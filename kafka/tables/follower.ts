@@ -171,7 +171,7 @@ export class Follower {
     try {
       act([{ topic: connection.named(at.topic), partitions: [at.partition] }])
     } catch (err) {
-      connection.log.debug({ err, ...at }, 'the consumer restarts; its join applies this')
+      connection.log.debug({ err, ...at }, 'seek or pause waits until the restarted consumer joins')
     }
   }
 

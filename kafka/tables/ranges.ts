@@ -42,6 +42,8 @@ export type RangeGroup = {
   begin(): Promise<void>
   /** Whether all ranges are committed, or the rest no longer exists. */
   isThrough(): Promise<boolean>
+  /** The part of each range that is committed; none of those without a commit. */
+  through(): Promise<Range[]>
   /** Whether the topic reaches as far as the ranges. A recreated topic may not. */
   isThere(): Promise<boolean>
   /** Without it, the broker forgets the group later. */
@@ -76,6 +78,13 @@ export async function openRangeGroup(
       if (left.length === 0) return true
       const all = await bounds()
       return left.every(({ partition, to }) => (all.get(partition)?.low ?? 0) >= to)
+    },
+    async through() {
+      const at = await committed()
+      return ranges.flatMap(({ partition, from, to }) => {
+        const end = Math.min(to, at.get(partition) ?? from)
+        return end > from ? [{ partition, from, to: end }] : []
+      })
     },
     async isThere() {
       const all = await bounds()

@@ -10,8 +10,8 @@ export type Reader = {
   bounds(): Promise<BoundsOf>
   /**
    * Resolves when the range has been read. Rejects if nothing arrives for half a minute. Ranges of one partition are
-   * read in the order of the calls. `onValue` must not throw, and must not store value or key: they keep the whole fetch
-   * in memory.
+   * read in the order of the calls. `onValue` must not throw, and must not store value or key: they keep the whole
+   * fetch in memory.
    */
   read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>

@@ -38,8 +38,8 @@ export type TableOptions = {
 }
 
 const LOAD_MS = 60_000
-/** Fetches come four times a second. */
-const FRESH_MS = 1_500
+/** An idle fetch takes 500 ms. The rest is for slow brokers and pauses of this process. */
+const FRESH_MS = 1_750
 
 /** Follows a compacted topic of one partition from its beginning. */
 export async function openTable(options: TableOptions): Promise<Table> {
@@ -149,8 +149,8 @@ class CompactedTable {
   }
 
   /**
-   * Removes what the log has lost. Does nothing if the log is empty: then the topic was recreated, and an operator needs
-   * time to restore it.
+   * Removes what the log has lost. Does nothing if the log is empty: then the topic was recreated, and an operator
+   * needs time to restore it.
    */
   private removeUnconfirmed(): void {
     if (this.unconfirmed.size === this.values.size) return

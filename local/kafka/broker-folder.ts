@@ -25,8 +25,8 @@ export type FolderOptions = Omit<BrokerProperties, 'dataFolder'> & {
 }
 
 /**
- * Makes the folder ready for a broker: formats it unless it has data, and writes the settings. A half-formatted folder without
- * data is formatted again. @throws LocalError data_damaged
+ * Makes the folder ready for a broker: formats it unless it has data, and writes the settings. A half-formatted folder
+ * without data is formatted again. @throws LocalError data_damaged
  */
 export async function prepareFolder(options: FolderOptions): Promise<void> {
   const { paths } = options
@@ -117,7 +117,9 @@ export function brokerProperties({ nodeId, port, voters, dataFolder, more }: Bro
     'share.coordinator.state.topic.min.isr': inSync,
     // after kill -9 a broker cannot register until its old session expires; the default is 9 s
     'broker.session.timeout.ms': 2_000,
-    'broker.heartbeat.interval.ms': 200,
+    'broker.heartbeat.interval.ms': 500,
+    // a record twice a second that tells other nodes that this one is alive; a fifth of the CPU of an idle broker
+    ...(copies === 1 && { 'metadata.max.idle.interval.ms': 0 }),
     // a group of one starts at once
     'group.initial.rebalance.delay.ms': 0,
     // the default uses 128 MB of heap

@@ -42,7 +42,10 @@ const HOST = '127.0.0.1'
 const START_LIMIT_MS = 60_000
 const LOG_SETTINGS = fileURLToPath(new URL('./broker-log.properties', import.meta.url))
 
-/** Starts Kafka and returns once it serves. @throws LocalError disk_full, data_damaged, already_running, kafka_start_failed */
+/**
+ * Starts Kafka and returns once it serves.
+ * @throws LocalError disk_full, data_damaged, already_running, kafka_start_failed
+ */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   try {
     await mkdir(options.directory, { recursive: true })
@@ -110,7 +113,10 @@ export type Cluster = {
   kill(): Promise<void>
 }
 
-/** Starts several brokers on this machine, each in its own folder below `directory`; each topic has a copy on every broker. */
+/**
+ * Starts several brokers on this machine, each in its own folder below `directory`; each topic has a copy on every
+ * broker.
+ */
 export async function startCluster({ nodes, directory, ...options }: ClusterOptions): Promise<Cluster> {
   const taken: number[] = []
   const takePort = async () => {

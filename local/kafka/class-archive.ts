@@ -23,7 +23,8 @@ export type ClassArchive = {
 
 export async function classArchive({ classPath, list, ...options }: ArchiveOptions): Promise<ClassArchive> {
   const flags = await archiveFlags(options)
-  const make = (partial: string) => dump(options.java, classPath, list, join(partial, ARCHIVE))
+  const make = (folder: string) =>
+    dump({ java: options.java, classPath, list, archive: join(folder, ARCHIVE) })
   return {
     flags: flags.length > 0 ? flags : [`-XX:DumpLoadedClassList=${list}`],
     make: async () => {
@@ -49,7 +50,9 @@ function folderOf({ java, cache, name }: Pick<ArchiveOptions, 'java' | 'cache' |
   return join(cache, `${name}-${createHash('sha256').update(java.version).digest('hex').slice(0, 8)}`)
 }
 
-async function dump(java: Java, classPath: string, list: string, archive: string): Promise<void> {
+type Dump = Pick<ArchiveOptions, 'java' | 'classPath' | 'list'> & { archive: string }
+
+async function dump({ java, classPath, list, archive }: Dump): Promise<void> {
   const flags = [
     '-Xshare:dump',
     '-XX:+UseSerialGC',

@@ -22,25 +22,87 @@ const KAFKA = '4.3.1'
 const LOG4J = '2.25.4'
 const REGISTRY = '3.0.9' // the last version for Java 17; 3.3 needs 21
 
-/** Gets a text with what is being downloaded and how much of it, at each change. */
-export type Progress = (text: string) => void
+/** Gets a text with what is being downloaded and how much of it, at each change; the last one says 100 %. */
+export type Progress = (text: string, isLast?: boolean) => void
 
-export function kafkaJars(cache: string, progress: Progress): Promise<string> {
-  return cached(join(cache, `kafka-${KAFKA}`), (folder) =>
-    maven('copy-dependencies', folder, [], counted(`Kafka ${KAFKA}`, 44, progress)),
-  )
+const PARTS = {
+  kafka: { name: 'Kafka', folder: `kafka-${KAFKA}`, megabytes: 44 },
+  registry: { name: 'the schema registry', folder: `apicurio-registry-${REGISTRY}`, megabytes: 109 },
+}
+type Part = keyof typeof PARTS
+
+export type Downloads = {
+  /** The folder with Kafka's jars. */
+  kafkaJars(): Promise<string>
+  /** The jar that runs the registry, with its dependencies beside it. */
+  registryApp(): Promise<string>
 }
 
-/** The jar that runs the registry, with its dependencies beside it; downloaded once. */
-export async function registryApp(cache: string, progress: Progress): Promise<string> {
-  const name = `apicurio-registry-app-${REGISTRY}`
+/** Downloads what the cache lacks, once. The progress counts all of `wanted` together. */
+export async function createDownloads(
+  cache: string,
+  wanted: readonly Part[],
+  progress: Progress,
+): Promise<Downloads> {
+  const folderOf = (part: Part) => join(cache, PARTS[part].folder)
+  const there = await Promise.all(wanted.map((part) => exists(folderOf(part))))
+  const onProgress = percentage(
+    wanted.filter((_, index) => !there[index]).map((part) => PARTS[part]),
+    progress,
+  )
+  const get = async (part: Part, fill: Fill): Promise<string> => {
+    const onPart = (megabytes: number) => onProgress(PARTS[part], megabytes)
+    const folder = await cached(folderOf(part), (folder) => fill(folder, onPart))
+    onPart(Number.POSITIVE_INFINITY)
+    return folder
+  }
+  return {
+    kafkaJars: () => get('kafka', fillKafka),
+    registryApp: async () => join(await get('registry', fillRegistry), `${REGISTRY_NAME}-runner.jar`),
+  }
+}
+
+export const kafkaJars = async (cache: string, progress: Progress): Promise<string> =>
+  (await createDownloads(cache, ['kafka'], progress)).kafkaJars()
+
+export const registryApp = async (cache: string, progress: Progress): Promise<string> =>
+  (await createDownloads(cache, ['registry'], progress)).registryApp()
+
+type Counted = { name: string; megabytes: number }
+
+/**
+ * One percentage for all parts, which only grows. The sizes are estimates, so 99 % is the most until each part is
+ * complete (`Infinity`). Other parts are ignored.
+ */
+export function percentage<T extends Counted>(
+  parts: readonly T[],
+  progress: Progress,
+): (part: T, megabytes: number) => void {
+  const done = new Map(parts.map((part) => [part, 0]))
+  const expected = sum(parts.map(({ megabytes }) => megabytes))
+  const names = parts.map(({ name }) => name).join(' and ')
+  return (part, megabytes) => {
+    const before = done.get(part)
+    if (before === undefined) return
+    const most = megabytes === Number.POSITIVE_INFINITY ? part.megabytes : part.megabytes * 0.99
+    done.set(part, Math.max(before, Math.min(megabytes, most)))
+    const percent = Math.floor((100 * sum([...done.values()])) / expected)
+    progress(`downloading ${names} (first start only): ${percent} % of ${expected} MB`, percent === 100)
+  }
+}
+
+type OnMegabytes = (megabytes: number) => void
+type Fill = (folder: string, onProgress: OnMegabytes) => Promise<void>
+
+const fillKafka: Fill = (folder, onProgress) =>
+  maven({ goal: 'copy-dependencies', args: [], folder, onProgress })
+
+const REGISTRY_NAME = `apicurio-registry-app-${REGISTRY}`
+
+const fillRegistry: Fill = async (folder, onProgress) => {
   const artifact = `-Dartifact=io.apicurio:apicurio-registry-app:${REGISTRY}:tar.gz:all`
-  const onProgress = counted(`schema registry ${REGISTRY}`, 109, progress)
-  const app = await cached(join(cache, `apicurio-registry-${REGISTRY}`), async (folder) => {
-    await maven('copy', folder, [artifact], onProgress)
-    await unpack(`${name}-all.tar.gz`, folder)
-  })
-  return join(app, `${name}-runner.jar`)
+  await maven({ goal: 'copy', args: [artifact], folder, onProgress })
+  await unpack(`${REGISTRY_NAME}-all.tar.gz`, folder)
 }
 
 async function unpack(archive: string, cwd: string): Promise<void> {
@@ -50,23 +112,13 @@ async function unpack(archive: string, cwd: string): Promise<void> {
   await rm(join(cwd, archive))
 }
 
-function counted(what: string, expected: number, progress: Progress): MavenRun['onProgress'] {
-  return (megabytes) =>
-    progress(`downloading ${what} (first start only): ${Math.round(megabytes)} of about ${expected} MB`)
-}
-
 /** Maven reads the pom in its working directory, and leaves files there. */
-async function maven(
-  goal: MavenRun['goal'],
-  folder: string,
-  args: string[],
-  onProgress: MavenRun['onProgress'],
-): Promise<void> {
-  const cwd = join(folder, 'maven')
-  onProgress(0)
+async function maven(run: Omit<MavenRun, 'cwd'>): Promise<void> {
+  const cwd = join(run.folder, 'maven')
+  run.onProgress(0)
   await mkdir(cwd)
   await writeFile(join(cwd, 'pom.xml'), POM)
-  await runMaven({ goal, args, cwd, folder, onProgress })
+  await runMaven({ ...run, cwd })
   await rm(cwd, { recursive: true })
 }
 
@@ -88,10 +140,13 @@ export type MavenRun = {
   cwd: string
   /** Where the files go; may contain other folders, but no other files. */
   folder: string
-  onProgress: (megabytes: number) => void
+  onProgress: OnMegabytes
 }
 
-/** Newer plugins need the parent POM of what they copy, and the registry's is not on Maven Central. Works with Maven 3.8 to 4.0. */
+/**
+ * Newer plugins need the parent POM of what they copy, and the registry's is not on Maven Central. Works with Maven 3.8
+ * to 4.0.
+ */
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:2.8'
 
 /**
@@ -105,9 +160,9 @@ export async function runMaven({ goal, args, cwd, folder, onProgress }: MavenRun
     // Progress overwrites itself with carriage returns, which readline takes for line ends
     const done = /^Downloaded from .*\(([\d.]+) (kB|MB)/.exec(line)
     if (done) finished += megabytes(done[1], done[2])
-    const underWay = [...(/^Progress/.test(line) ? line.matchAll(/([\d.]+)(?:\/[\d.]+)? (kB|MB)/g) : [])]
-    if (done || underWay.length > 0)
-      onProgress(finished + sum(underWay.map((part) => megabytes(part[1], part[2]))))
+    const unfinished = [...(/^Progress/.test(line) ? line.matchAll(/([\d.]+)(?:\/[\d.]+)? (kB|MB)/g) : [])]
+    if (done || unfinished.length > 0)
+      onProgress(finished + sum(unfinished.map((part) => megabytes(part[1], part[2]))))
     if (line.includes('ERROR') || /not found/.test(line)) errors.push(line)
   }
   const { code } = await spawnChild('mvn', {
@@ -174,9 +229,9 @@ async function isWritable(folder: string): Promise<boolean> {
 }
 
 /**
- * Returns the folder `target`; calls `fill` first if it does not exist. The folder appears whole or not at all, because it is
- * filled under another name. If two processes fill it at the same time, the first wins and both succeed. Also removes what killed
- * processes have left.
+ * Returns the folder `target`; calls `fill` first if it does not exist. The folder appears whole or not at all, because
+ * it is filled under another name. If two processes fill it at the same time, the first wins and both succeed. Also
+ * removes what killed processes have left.
  */
 export async function cached(target: string, fill: (folder: string) => Promise<void>): Promise<string> {
   await removeLeftovers(target)

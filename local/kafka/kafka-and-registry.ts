@@ -9,7 +9,7 @@ import { keepRunning } from '../supervise.ts'
 import type { Terminal } from '../terminal.ts'
 import { startBroker } from './broker.ts'
 import { type ClassArchive, classArchive } from './class-archive.ts'
-import { cacheFolder, kafkaJars, registryApp } from './downloads.ts'
+import { cacheFolder, createDownloads } from './downloads.ts'
 import { findJava, type Java } from './java.ts'
 import { ensureJournal, startRegistry } from './registry.ts'
 
@@ -43,9 +43,14 @@ export async function startKafkaAndRegistry(options: LocalOptions): Promise<Clas
   const cache = await cacheFolder(settings.env)
   const tools = { ...options, java, cache, logs: join(settings.dataFolder, 'logs') }
   await mkdir(tools.logs, { recursive: true })
-  const jars = settings.kafkaBrokers ? undefined : await kafkaJars(cache, terminal.progress)
+  const wanted = [
+    ...(settings.kafkaBrokers ? [] : (['kafka'] as const)),
+    ...(settings.registryUrl ? [] : (['registry'] as const)),
+  ]
+  const downloads = await createDownloads(cache, wanted, terminal.progress)
+  const jars = settings.kafkaBrokers ? undefined : await downloads.kafkaJars()
   const kafka = jars ? startKafka(tools, jars) : undefined
-  const app = settings.registryUrl ? undefined : registryApp(cache, terminal.progress) // downloads while Kafka starts
+  const app = settings.registryUrl ? undefined : downloads.registryApp() // downloads while Kafka starts
   const journal = app && (kafka ?? Promise.resolve()).then(() => ensureJournal(options.kafka, log))
   const registry = app && journal && startLocalRegistry(tools, app, journal)
   const prepared = kafka && (journal ?? kafka).then(options.onKafka)

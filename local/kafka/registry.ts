@@ -98,7 +98,10 @@ async function isOk(url: string): Promise<boolean> {
   }
 }
 
-/** Creates the registry's storage topic with unlimited retention. A registry that creates it itself loses its schemas after 7 days. */
+/**
+ * Creates the registry's storage topic with unlimited retention. A registry that creates it itself loses its schemas
+ * after 7 days.
+ */
 export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<void> {
   const config = { ...kafka, topicPrefix: '' } // the registry does not use the prefix
   const connection = connect(config, { clientId: 'sluice-start', log })

@@ -34,36 +34,39 @@ type Gained = Parameters<PartitionWatch['gained']>[0][number]
 type Bounds = ReturnType<Reader['bounds']>
 type Owned = PartitionWindow & { window: Window; mayRoute: boolean }
 
-/** The windows of the partitions that this process routes. `router.seen` keeps them (docs/understand/guarantees.md, "Duplicates"). */
+/**
+ * The windows of the partitions that this process routes. `router.seen` keeps them (docs/understand/guarantees.md,
+ * "Duplicates").
+ */
 export function createDuplicates(options: DuplicatesOptions): Duplicates {
   const { reader, onLoad, log, waitMs = WAIT_MS } = options
   const owned = new Map<number, Owned>()
 
   async function open(gained: Gained, bounds: Bounds): Promise<void> {
     const { partition } = gained
-    const mine = createPartitionWindow(options, partition)
-    owned.set(partition, mine)
+    const opened = createPartitionWindow(options, partition)
+    owned.set(partition, opened)
     const from = performance.now()
-    const isOwned = () => owned.get(partition) === mine
+    const isOwned = () => owned.get(partition) === opened
     const limit = setTimeout(() => {
       if (!isOwned()) return
-      mine.mayRoute = true
+      opened.mayRoute = true
       onLoad('late')
       log.warn({ partition }, 'routing starts before earlier ids are loaded: duplicates may pass')
     }, waitMs)
-    await loadUntilDone(gained, { ...options, window: mine.window, bounds, isOwned })
+    await loadUntilDone(gained, { ...options, window: opened.window, bounds, isOwned })
     clearTimeout(limit)
     if (!isOwned()) return
-    if (!mine.mayRoute) onLoad('loaded')
-    mine.mayRoute = true
+    if (!opened.mayRoute) onLoad('loaded')
+    opened.mayRoute = true
     const ms = Math.round(performance.now() - from)
-    log.debug({ partition, ids: mine.window.size(), ms }, 'earlier ids are loaded')
+    log.debug({ partition, ids: opened.window.size(), ms }, 'earlier ids are loaded')
   }
 
   return {
     of(partition) {
-      const mine = owned.get(partition)
-      return mine?.mayRoute ? mine : undefined
+      const found = owned.get(partition)
+      return found?.mayRoute ? found : undefined
     },
     watch: {
       gained(partitions) {
@@ -133,7 +136,9 @@ export type LoadOptions = {
   windowMs: number
   /** Milliseconds since 1970. */
   now: number
-  /** Kafka has lost the events from this offset of `events` on. They may be sent again, so their ids are not recalled. */
+  /**
+   * Kafka has lost the events from this offset of `events` on. They may be sent again, so their ids are not recalled.
+   */
   lostFrom?: number | undefined
   onUnreadable(offset: number): void
 }

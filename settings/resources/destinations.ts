@@ -9,7 +9,7 @@ import {
   type Unreachable,
   unknownSource,
 } from './resource.ts'
-import { rotated, rotationFaults } from './secret-rotation.ts'
+import { movedSecret, rotationFaults, SHARED_SECRET } from './secret-rotation.ts'
 
 type GivenDestination = z.infer<typeof destinationShape> & { id?: string | undefined }
 
@@ -35,6 +35,12 @@ export const destinations: Replaceable<GivenDestination, Destination> = {
   uses: () => [],
 }
 
+/** The previous secret, if the request starts a rotation. */
+function rotated(given: object, old: Destination | undefined): Pick<Destination, 'previousSecret'> {
+  const previousSecret = movedSecret(given, old, SHARED_SECRET)
+  return previousSecret === undefined ? {} : { previousSecret }
+}
+
 type By = { old: Destination | undefined; now: string }
 
 /**
@@ -42,7 +48,7 @@ type By = { old: Destination | undefined; now: string }
  * 8601 UTC.
  */
 export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
-  ...rotationFaults(body, { old, now }),
+  ...rotationFaults(body, { old, now }, SHARED_SECRET),
   ...secretFaults(body, old),
   ...duplicateStatusFaults(body.retryOn),
   ...headerLengthFaults(body.webhooks),

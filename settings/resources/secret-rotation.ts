@@ -1,72 +1,98 @@
 import type { Fault, Members } from '../faults.ts'
-import type { Destination } from '../settings.ts'
-
-/** The secrets in a request, masks replaced, types unknown. */
-type Given = { sharedSecret?: unknown; previousSecret?: unknown; previousSecretExpiresAt?: unknown }
-type By = { old: Old; now: string }
-type Old = Pick<Destination, 'sharedSecret' | 'previousSecret' | 'previousSecretExpiresAt'> | undefined
 
 /**
- * A new `sharedSecret` with an expiry and no `previousSecret` starts a rotation: the current secret becomes
- * the previous one. So clients can rotate a secret without knowing it. Repeating the request, if its response
- * was lost, changes nothing.
+ * Names of the fields of a secret that can be replaced with an overlap: until the expiry, the previous one
+ * stays valid as well.
  */
-export function rotated(given: Given, old: Old): Pick<Destination, 'previousSecret'> {
-  const { sharedSecret, previousSecret, previousSecretExpiresAt: expiry } = given
-  if (!old || sharedSecret === undefined || previousSecret !== undefined || expiry === undefined) return {}
-  const isNew = sharedSecret !== old.sharedSecret
-  if (!isNew && expiry !== old.previousSecretExpiresAt) return {}
-  const moved = isNew ? old.sharedSecret : old.previousSecret
-  return moved === undefined ? {} : { previousSecret: moved }
+type Names = { readonly current: string; readonly previous: string; readonly expiry: string }
+
+export const SHARED_SECRET = {
+  current: 'sharedSecret',
+  previous: 'previousSecret',
+  expiry: 'previousSecretExpiresAt',
+} as const satisfies Names
+
+export const WRITE_KEY = {
+  current: 'writeKey',
+  previous: 'previousWriteKey',
+  expiry: 'previousWriteKeyExpiresAt',
+} as const satisfies Names
+
+/**
+ * A new secret with an expiry and no previous one starts a rotation: the current secret becomes the previous
+ * one. So clients can rotate a secret without knowing it. Repeating the request, if its response was lost,
+ * changes nothing.
+ * @param given masks replaced, types unknown.
+ * @returns the secret that becomes or stays the previous one; undefined if the request starts no rotation.
+ */
+export function movedSecret(given: object, old: object | undefined, names: Names): string | undefined {
+  const { current, previous, expiry } = fieldsOf(given, names)
+  if (!old || current === undefined || previous !== undefined || expiry === undefined) return undefined
+  const before = fieldsOf(old, names)
+  const isNew = current !== before.current
+  if (!isNew && expiry !== before.expiry) return undefined
+  const moved = isNew ? before.current : before.previous
+  return typeof moved === 'string' ? moved : undefined
 }
+
+type By = { old: object | undefined; now: string }
 
 /**
  * A previous secret needs an expiry and vice versa, and the current secret is not lost by mistake. Stored
- * records that break this rule are still read and used for signing.
+ * records that break this rule are still read and used.
  * @param by.now ISO 8601 UTC.
  */
-export function rotationFaults(body: Members, { old, now }: By): Fault[] {
-  const { sharedSecret, previousSecret, previousSecretExpiresAt }: Given = body
-  const previous = previousSecret ?? rotated(body, old).previousSecret
-  if (previous !== undefined && previousSecretExpiresAt === undefined) return [noExpiry]
-  if (previous === undefined && previousSecretExpiresAt !== undefined) return [noPrevious]
-  const changes = sharedSecret !== undefined && sharedSecret !== old?.sharedSecret
-  return changes ? lossFaults({ previous, expiry: previousSecretExpiresAt }, { old, now }) : []
+export function rotationFaults(body: Members, { old, now }: By, names: Names): Fault[] {
+  const { current, previous = movedSecret(body, old, names), expiry } = fieldsOf(body, names)
+  if (previous !== undefined && expiry === undefined) return [noExpiry(names)]
+  if (previous === undefined && expiry !== undefined) return [noPrevious(names)]
+  const before = old && fieldsOf(old, names)
+  const changes = current !== undefined && current !== before?.current
+  return changes && before ? lossFaults({ current, previous, expiry }, { before, now }, names) : []
 }
 
-function lossFaults({ previous, expiry }: { previous: unknown; expiry: unknown }, { old, now }: By): Fault[] {
-  if (previous === undefined || !old) return []
+type Fields = Record<keyof Names, unknown>
+
+function fieldsOf(record: object, { current, previous, expiry }: Names): Fields {
+  const fields: Members = { ...record }
+  return { current: fields[current], previous: fields[previous], expiry: fields[expiry] }
+}
+
+function lossFaults(
+  { previous, expiry }: Fields,
+  { before, now }: { before: Fields; now: string },
+  names: Names,
+): Fault[] {
+  if (previous === undefined) return []
   const isOver = isPast(expiry, now)
-  if (previous === old.sharedSecret) return isOver ? [past] : []
+  if (previous === before.current) return isOver ? [past(names)] : []
   // the client read the record, set a new secret and sent the mask back: with a new expiry, or before the old
   // one has passed
-  const isLeftOver = isOver && expiry === old.previousSecretExpiresAt
-  return previous === old.previousSecret && !isLeftOver ? [outdated] : []
+  const isLeftOver = isOver && expiry === before.expiry
+  return previous === before.previous && !isLeftOver ? [outdated(names)] : []
 }
 
 /** False for an invalid time. */
-const isPast = (time: unknown, now: string) => typeof time === 'string' && Date.parse(time) <= Date.parse(now)
+export const isPast = (time: unknown, now: string) =>
+  typeof time === 'string' && Date.parse(time) <= Date.parse(now)
 
-const noExpiry: Fault = {
-  pointer: '/previousSecretExpiresAt',
+const noExpiry = ({ previous, expiry }: Names): Fault => ({
+  pointer: `/${expiry}`,
   code: 'required',
-  message: 'add the time until which the previous secret stays valid (ISO 8601), or leave previousSecret out',
-}
-const noPrevious: Fault = {
-  pointer: '/previousSecret',
+  message: `add the time until which ${previous} stays valid (ISO 8601), or leave it out`,
+})
+const noPrevious = ({ current, previous, expiry }: Names): Fault => ({
+  pointer: `/${previous}`,
   code: 'required',
-  message:
-    'add the secret that expires then, or a new sharedSecret, which turns the current one into the previous; or leave previousSecretExpiresAt out',
-}
-const outdated: Fault = {
-  pointer: '/previousSecret',
+  message: `add the value that expires then, or a new ${current}, which turns the current one into the previous; or leave ${expiry} out`,
+})
+const outdated = ({ previous, expiry }: Names): Fault => ({
+  pointer: `/${previous}`,
   code: 'outdated_secret',
-  message:
-    'this is already the previous secret, so the current one would be lost at once: leave it out, and the current one becomes the previous; to drop the current one, leave previousSecretExpiresAt out as well',
-}
-const past: Fault = {
-  pointer: '/previousSecretExpiresAt',
+  message: `this is already the previous value, so the current one would be lost at once: leave it out, and the current one becomes the previous; to drop the current one, leave ${expiry} out as well`,
+})
+const past = ({ previous, expiry }: Names): Fault => ({
+  pointer: `/${expiry}`,
   code: 'already_past',
-  message:
-    'the current secret would be lost at once: give a time in the future; to drop the current one, leave previousSecretExpiresAt and previousSecret out',
-}
+  message: `the current value would be lost at once: give a time in the future; to drop the current one, leave ${expiry} and ${previous} out`,
+})

@@ -1,7 +1,8 @@
 import type { z } from 'zod'
-import { type Fault, isObject } from '../faults.ts'
+import { type Fault, isObject, type Members } from '../faults.ts'
 import { type Source, sourceShape, storedSource } from '../settings.ts'
 import { createFields, type Facts, namedId, type Replaceable, replaceFields } from './resource.ts'
+import { isPast, movedSecret, rotationFaults, WRITE_KEY } from './secret-rotation.ts'
 
 type GivenSource = z.infer<typeof sourceShape> & { id?: string | undefined }
 
@@ -17,11 +18,18 @@ export const sources: Replaceable<GivenSource, Source> = {
   all: (facts) => facts.sources,
   newId: namedId,
 
-  // a replacement without a write key keeps the old one: a new key would lock out every client
-  build: (given, { stamp, made, old }) => ({
+  build: ({ writeKey, previousWriteKey, previousWriteKeyExpiresAt, ...given }, { stamp, made, old }) => ({
     ...given,
     ...stamp,
-    writeKey: given.writeKey ?? old?.writeKey ?? made.writeKey,
+    ...keysFor(
+      // a replacement without a write key keeps the old one: a new key would lock out every client
+      {
+        writeKey: writeKey ?? old?.writeKey ?? made.writeKey,
+        ...(previousWriteKey !== undefined && { previousWriteKey }),
+        ...(previousWriteKeyExpiresAt !== undefined && { previousWriteKeyExpiresAt }),
+      },
+      { old, now: stamp.updatedAt },
+    ),
   }),
 
   conflicts: {
@@ -30,9 +38,12 @@ export const sources: Replaceable<GivenSource, Source> = {
     remove: ['source_in_use'],
   },
 
-  faults: ({ writeKey, labels }, { facts, old }) => [
-    ...writeKeyFaults(writeKey, { facts, old }),
-    ...labelFaults(labels),
+  faults: (body, { facts, old, now }) => [
+    ...takenFaults('writeKey', body, { facts, old }),
+    ...takenFaults('previousWriteKey', body, { facts, old }),
+    ...sameKeyFaults(body, old),
+    ...rotationFaults({ ...body, writeKey: body.writeKey ?? old?.writeKey }, { old, now }, WRITE_KEY),
+    ...labelFaults(body.labels),
   ],
 
   // suppressions stay: they are the users' wish, and apply again if a source with this id is created again
@@ -47,14 +58,38 @@ export const sources: Replaceable<GivenSource, Source> = {
   },
 }
 
-function writeKeyFaults(
-  writeKey: unknown,
+type Keys = Pick<Source, 'writeKey' | 'previousWriteKey' | 'previousWriteKeyExpiresAt'>
+
+/** @param by.now ISO 8601 UTC. */
+function keysFor(given: Keys, { old, now }: { old: Source | undefined; now: string }): Keys {
+  const previousWriteKey = movedSecret(given, old, WRITE_KEY)
+  if (previousWriteKey !== undefined) return { ...given, previousWriteKey }
+  const isLeftOut = given.previousWriteKey === undefined && given.previousWriteKeyExpiresAt === undefined
+  if (!isLeftOut || given.writeKey !== old?.writeKey || isPast(old.previousWriteKeyExpiresAt, now))
+    return given
+  const { previousWriteKey: kept, previousWriteKeyExpiresAt: until } = old
+  if (kept === undefined || until === undefined) return given
+  return { ...given, previousWriteKey: kept, previousWriteKeyExpiresAt: until }
+}
+
+/** A previous key counts even after its expiry: if another source got it, old clients would send as that source. */
+function takenFaults(
+  name: 'writeKey' | 'previousWriteKey',
+  body: Members,
   { facts, old }: { facts: Pick<Facts, 'sourceByWriteKey'>; old: Source | undefined },
 ): Fault[] {
-  const owner = typeof writeKey === 'string' ? facts.sourceByWriteKey(writeKey) : undefined
+  const key = body[name]
+  const owner = typeof key === 'string' ? facts.sourceByWriteKey(key) : undefined
   if (!owner || owner.id === old?.id) return []
-  const message = `source ${owner.id} has this write key: choose another, or leave it out to get a new one`
-  return [{ pointer: '/writeKey', code: 'write_key_taken', message }]
+  const isCurrent = owner.writeKey === key
+  const message = `source ${owner.id} has this ${isCurrent ? '' : 'previous '}write key: choose another, or leave it out to get a new one`
+  return [{ pointer: `/${name}`, code: 'write_key_taken', message }]
+}
+
+function sameKeyFaults({ writeKey, previousWriteKey }: Members, old: Source | undefined): Fault[] {
+  if (previousWriteKey === undefined || previousWriteKey !== (writeKey ?? old?.writeKey)) return []
+  const message = 'is the current write key too: leave it out, or send a new writeKey'
+  return [{ pointer: '/previousWriteKey', code: 'duplicate_value', message }]
 }
 
 function labelFaults(labels: unknown): Fault[] {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { verdict } from '../../bench/figures/goals.ts'
+import { verdict } from '../../bench/figures/summary.ts'
 import { afterTry, type Found, nextRate } from '../../bench/system/search.ts'
 
 test.each([900, 1_000, 1_249, 3_400, 7_999, 8_000])(

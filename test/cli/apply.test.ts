@@ -99,6 +99,56 @@ describe('apply', () => {
     expect(memory.topic.size).toBe(0)
   })
 
+  describe('of files with faults', () => {
+    const egress = { faultOf: async () => 'leads to an address that is not public' }
+    const text = (sources: string) =>
+      `sources:\n  ${sources}\ndestinations:\n  - { id: crm, name: CRM, sourceIds: [nowhere], webhooks: [{ url: "http://10.0.0.1/" }] }`
+
+    test('reports those that only the API can find at once with the others, even with a wrong id', async () => {
+      const memory = control({ sources: [shop] }, { egress })
+      const { code, err } = await sluice(memory, 'apply -', text('- { id: Web, name: 7 }'))
+      expect([code, memory.topic.size]).toEqual([1, 0])
+      expect(err.split('\n')).toEqual([
+        expect.stringMatching(/^\(standard input\):2:11: .* \(invalid_id\)$/),
+        '(standard input):2:22: sources[0] name: give a string (invalid_type)',
+        expect.stringMatching(/^\(standard input\):4:39: .* \(unknown_source\)$/),
+        '(standard input):4:67: destinations/crm webhooks/0/url: leads to an address that is not public (address_forbidden)',
+        '4 faults. Nothing was changed.',
+      ])
+    })
+
+    test('reports no unknown source if sources could not be read', async () => {
+      const { err } = await sluice(control(), 'diff -', text('- web'))
+      expect(err.split('\n')).toEqual([
+        '(standard input):2:5: must be a record: an object with an id (invalid_form)',
+        '1 fault. Nothing was changed.',
+      ])
+    })
+
+    test('reports each fault once', async () => {
+      const memory = control({ sources: [shop] })
+      const { err } = await sluice(memory, 'diff --prune -', 'sources: [{ id: web, name: 7, colour: red }]')
+      expect(err.split('\n').map((line) => line.match(/\(\w+\)$/)?.[0])).toEqual([
+        '(invalid_type)',
+        '(unknown_field)',
+        undefined,
+      ])
+    })
+
+    test('reports those that are found without control, if control does not answer', async () => {
+      const context = aContext({
+        env: { SLUICE_URL: 'http://127.0.0.1:1', CONTROL_TOKEN: 'x' },
+        input: 'sources: 7',
+      })
+      expect(await run(['apply', '-'], context)).toBe(1)
+      expect(context.err.text().split('\n')).toEqual([
+        '(standard input):1:10: must be a list of records; use [] for none (invalid_form)',
+        '1 fault. Nothing was changed.',
+        expect.stringMatching(/^Control may find more faults\. It could not check: .*ECONNREFUSED/),
+      ])
+    })
+  })
+
   test('reports a late refusal of the API at its place, and how many changes were made', async () => {
     let lookups = 0
     const egress = {
@@ -135,6 +185,7 @@ describe('apply', () => {
       ],
       hidden: [],
       others: [],
+      unreadable: [],
       applied: [{ collection: 'destinations', id: 'crm' }],
     })
     expect(memory.settings.destinations.get('crm')).toMatchObject({ sharedSecret: 'hidden-1' })
@@ -221,6 +272,7 @@ describe('diff', () => {
       changes: [],
       hidden: [],
       others: [{ collection: 'sources', id: 'shop' }],
+      unreadable: [],
     })
   })
 

@@ -9,9 +9,9 @@ const env = { SECRET: 's3cret' }
 
 /** All faults of one file as `line:column code`. */
 function faults(text: string): string[] {
-  const declared = declare([{ name: 'f.yaml', text }], env)
-  if (!('faults' in declared)) return []
-  return declared.faults.map(({ place, code }) => `${place?.line}:${place?.column} ${code}`)
+  return declare([{ name: 'f.yaml', text }], env).faults.map(
+    ({ place, code }) => `${place?.line}:${place?.column} ${code}`,
+  )
 }
 
 describe('a file', () => {
@@ -31,7 +31,7 @@ destinations:
 ---
 `
     const declared = declare([{ name: 'f.yaml', text }], env)
-    if ('faults' in declared) throw new Error(declared.faults.map(shownFault).join('\n'))
+    expect(declared.faults.map(shownFault)).toEqual([])
     expect([...declared.collections].sort()).toEqual(['audiences', 'destinations', 'sources'])
     expect(declared.records.map(({ collection, id, body }) => [collection, id, body])).toEqual([
       ['sources', 'shop', { id: 'shop', name: 'Shop', labels: { team: 'growth' } }],
@@ -57,7 +57,8 @@ destinations:
     colour: red
   - id: Not An Id
     name: x
-  - name: nameless
+    colour: red
+  - name: 8
   - 7
 destinations:
   - id: crm
@@ -71,13 +72,16 @@ destinations:
       '4:14 invalid_type',
       '5:5 unknown_field',
       '6:9 invalid_id',
-      '8:5 invalid_id',
-      '9:5 invalid_form',
-      '11:5 required',
-      '13:14 invalid_url',
-      '14:20 reserved_header',
-      '14:29 invalid_header_name',
-      '15:14 variable_missing',
+      // the other fields of a record without a valid id are checked too
+      '8:5 unknown_field',
+      '9:5 invalid_id',
+      '9:11 invalid_type',
+      '10:5 invalid_form',
+      '12:5 required',
+      '14:14 invalid_url',
+      '15:20 reserved_header',
+      '15:29 invalid_header_name',
+      '16:14 variable_missing',
     ])
   })
 
@@ -88,7 +92,9 @@ destinations:
     ['sources: *nowhere', '1:10 invalid_yaml'],
     ['- sources', '1:1 invalid_form'],
     ['source: []', '1:1 invalid_form'],
-    ['suppressions: []', '1:1 invalid_form'],
+    ['others: []', '1:1 invalid_form'],
+    ['suppressions: [{ id: a, userId: u }]', '1:16 required'],
+    ['suppressions: [{ sourceId: a, userId: u }, { sourceId: a, userId: u }]', '1:44 id_twice'],
     ['sources:', '1:9 invalid_form'],
     ['sources: { id: a }', '1:10 invalid_form'],
     ['sources: [{ id: a, name: a, labels: { __proto__: x } }]', '1:39 invalid_form'],
@@ -115,11 +121,19 @@ destinations:
       [{ name: 'dir/f.yaml', text: 'traits:\n  - id: ltv\n    sourceId: A\n    name: x' }],
       env,
     )
-    const [fault] = 'faults' in declared ? declared.faults : []
+    const [fault] = declared.faults
     expect(fault && shownFault(fault)).toBe(
       'dir/f.yaml:3:15: traits/ltv sourceId: 1 to 64 of a-z, 0-9, _ and - (invalid_format)',
     )
   })
+})
+
+test('a record without a valid id is named by its place in the list', () => {
+  const { faults: found } = declare([{ name: 'f.yaml', text: 'sources:\n  - { id: Shop, name: 7 }' }], env)
+  expect(found.map(shownFault)).toEqual([
+    'f.yaml:2:11: each record needs an id: 1 to 64 of a-z, 0-9, _ and - (invalid_id)',
+    'f.yaml:2:23: sources[0] name: give a string (invalid_type)',
+  ])
 })
 
 test('a record in two files is reported with both places', () => {
@@ -131,7 +145,7 @@ test('a record in two files is reported with both places', () => {
     ],
     env,
   )
-  const told = 'faults' in declared ? declared.faults.map(shownFault) : []
+  const told = declared.faults.map(shownFault)
   expect(told).toEqual(['b.yaml:4:9: sources/shop id: appears twice; first at a.yaml:3 (id_twice)'])
 })
 
@@ -139,7 +153,7 @@ test('a fault does not reveal secrets', () => {
   const text =
     'destinations:\n  - { id: crm, name: CRM, sharedSecret: [hidden-1], webhooks: [{ url: "${SECRET}", headers: { a: "é hidden-2" } }] }'
   const declared = declare([{ name: 'f', text }], { SECRET: 'hidden-3' })
-  const told = 'faults' in declared ? declared.faults.map(shownFault).join() : ''
+  const told = declared.faults.map(shownFault).join()
   expect(told).toContain('invalid_url')
   expect(told).not.toContain('hidden')
 })

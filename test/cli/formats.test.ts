@@ -119,6 +119,11 @@ describe('an event of a stream', () => {
     ).toBe('T  attempt  crm  2  retry  http_5xx  7 ms  m1')
   })
 
+  test('says how many messages were skipped, and why', () => {
+    expect(line('skipped', { count: 12, reason: 'rate' })).toBe('skipped  12  more than 100 a second')
+    expect(line('skipped', { count: 3, reason: 'slow' })).toBe('skipped  3  this reader is too slow')
+  })
+
   test('names the source if all sources are watched', () => {
     expect(
       line('call', { sourceId: 'shop', type: 'page', messageId: 'm1', timestamp: 'T', userId: 'u1' }),
@@ -129,7 +134,7 @@ describe('an event of a stream', () => {
   })
 
   test('of an unknown form is printed unparsed', () => {
-    expect(line('ready', { calls: 3 })).toBe('ready  {"calls":3}')
+    expect(line('toString', { calls: 3 })).toBe('toString  {"calls":3}')
     expect(line('call', { other: 1 })).toBe('call  {"other":1}')
     expect(eventLine({ event: 'call', id: undefined, data: 'no JSON' })).toBe('call  no JSON')
   })

@@ -71,6 +71,8 @@ const computation = (kind: string) =>
 const unique = <T extends { id: string }>(record: fc.Arbitrary<T>) =>
   fc.uniqueArray(record, { selector: (each) => each.id, maxLength: 3 })
 
+const suppression = fc.record({ sourceId: fc.constantFrom(...IDS, '*'), userId: trickyText })
+
 /** Removes undefined fields. */
 const defined = <T extends object>(record: T): T =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
@@ -82,8 +84,9 @@ export const settings: fc.Arbitrary<Exported> = fc
     destinations: unique(destination),
     audiences: unique(computation('audience')),
     traits: unique(computation('trait')),
+    suppressions: fc.uniqueArray(suppression, { selector: (each) => JSON.stringify(each), maxLength: 3 }),
   })
-  .map(({ sources, destinations, audiences, traits }) => {
+  .map(({ sources, destinations, audiences, traits, suppressions }) => {
     const there = sources.map((each) => ({ ...defined(each), writeKey: `write-key-${each.id}` }))
     const ids = new Set(there.map((each) => each.id))
     const known = (sourceId: string) => ids.has(sourceId as (typeof IDS)[number])
@@ -95,5 +98,6 @@ export const settings: fc.Arbitrary<Exported> = fc
       })),
       audiences: audiences.filter((each) => known(each.sourceId)),
       traits: traits.filter((each) => known(each.sourceId)),
+      suppressions: suppressions.filter(({ sourceId }) => sourceId === '*' || known(sourceId)),
     }
   })

@@ -7,8 +7,11 @@ import { jsonSchema } from '../../cli/settings/schema.ts'
 import { aContext } from './in-memory.ts'
 
 /** The output of `sluice <args>`. */
-async function said(...args: string[]) {
-  const context = aContext()
+const said = (...args: string[]) => saidOn(undefined, ...args)
+
+/** The same on a terminal of this width. */
+async function saidOn(columns: number | undefined, ...args: string[]) {
+  const context = aContext({ columns })
   const code = await run(args, context)
   return { code, out: context.out.text(), err: context.err.text() }
 }
@@ -22,12 +25,18 @@ const COMMANDS = [
   'send',
   'tail',
   'test',
+  'events',
   'health',
+  'deliveries',
   'attempts',
   'dead',
   'replay',
   'lag',
   'delete-user',
+  'deletions',
+  'replace-write-key',
+  'upload',
+  'env',
   'help',
 ]
 
@@ -36,7 +45,7 @@ describe('help', () => {
     const { code, out } = await said('help')
     expect(code).toBe(0)
     for (const command of COMMANDS) expect(out).toMatch(new RegExp(`^  ${command} `, 'm'))
-    expect(out).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /)
+    expect(out).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n( {5}.*\n)? {2}2 /)
   })
 
   test.each(COMMANDS)('for %s has an example', async (command) => {
@@ -63,6 +72,46 @@ describe('help', () => {
         code: 0,
         out: expect.stringMatching(new RegExp(`^Usage: sluice replay ${command} .*(.*\\n)*.*${has}`)),
       })
+  })
+})
+
+describe('help on a terminal', () => {
+  const [none, ...pages]: string[][] = [[], ...COMMANDS.map((name) => [name]), ['replay', 'start']]
+  const linesOn = async (width: number | undefined) => {
+    const { err } = await saidOn(width, ...(none ?? []))
+    const texts = await Promise.all(pages.map(async (page) => (await saidOn(width, 'help', ...page)).out))
+    return [err, ...texts].join('\n').split('\n')
+  }
+
+  test.each([
+    [70, 70],
+    [80, 80],
+    [100, 100],
+    [250, 100],
+    ['no', 80],
+  ])('of %s columns has no longer line than %i', async (columns, most) => {
+    const lines = await linesOn(columns === 'no' ? undefined : Number(columns))
+    expect(lines.length).toBeGreaterThan(300)
+    expect(lines.filter((line) => line.length > most)).toEqual([])
+    // paragraphs use the width
+    expect(lines.filter((line) => line.length > most - 12).length).toBeGreaterThan(20)
+  })
+
+  test('that is narrow has descriptions below the options', async () => {
+    const { out } = await saidOn(50, 'help', 'send')
+    expect(out).toContain("  --write-key <key>\n      the source's write key (SLUICE_WRITE_KEY)\n")
+    expect(out.split('\n').filter((line) => line.length > 50)).toEqual([])
+  })
+
+  test('keeps examples that can be copied, and lists with their columns', async () => {
+    const { out } = await saidOn(60, 'help', 'send')
+    expect(out).toContain(
+      `  $ sluice send track --source shop --user u1 \\\n      --event 'Signed Up' --properties '{"plan": "pro"}'\n`,
+    )
+    const { out: all } = await saidOn(60, 'help')
+    expect(all).toContain('\n  2  diff: something differs; status: something is wrong\n')
+    expect(all).toMatch(/\n {2}1 {2}failed: .*\n {5}\S/)
+    expect(all).toContain('  $ sluice diff settings/\n      # show what would change, field by field\n')
   })
 })
 

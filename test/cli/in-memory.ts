@@ -65,20 +65,29 @@ export async function listening({ asked }: Pick<ReturnType<typeof control>, 'ask
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-function lines(): Output & { said: string[]; text(): string } {
+function lines(columns?: number): Output & { said: string[]; text(): string } {
   const said: string[] = []
   return {
     said,
     text: () => said.join('\n'),
     line: (line) => void said.push(line),
     styled: (_, line) => line,
+    columns,
     closed: new AbortController().signal,
   }
 }
 
 /** An empty context for a test. */
-export function aContext({ env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {}) {
-  const [out, err] = [lines(), lines()]
+export function aContext({
+  env = {},
+  input = '',
+  columns,
+}: {
+  env?: Record<string, string>
+  input?: string
+  columns?: number | undefined
+} = {}) {
+  const [out, err] = [lines(columns), lines(columns)]
   let made = 0
   return {
     // a data folder without a running npm start

@@ -1,19 +1,32 @@
 import { describe, expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
+import { createFigures } from '../../control/activity/figures/figures.ts'
 import { createHealth } from '../../control/activity/health/health.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { type Task, taskKey } from '../../schemas/task.ts'
 import { anAttempt } from '../control/attempts-in-memory.ts'
-import { crm } from '../control/in-memory.ts'
+import { crm as recentCrm } from '../control/in-memory.ts'
 import { aLagItem, lagHeld } from '../control/lag-in-memory.ts'
 import { aDeletion, aReplay, tasksInMemory } from '../control/tasks-in-memory.ts'
 import { control, NOW, operatorOf } from './in-memory.ts'
 
+const crm = { ...recentCrm, updatedAt: '2026-01-01T00:00:00.000Z' }
+
 /** The output of `sluice <args>` if control has these tasks. */
-async function told(args: string, tasks: readonly Task[], items = [aLagItem()]): Promise<string[]> {
+async function told(
+  args: string,
+  tasks: readonly Task[],
+  items = [aLagItem()],
+  missing: string[] = [],
+): Promise<string[]> {
   const held = tasksInMemory()
   for (const task of tasks) held.known.apply(taskKey(task), task)
-  const context = await operatorOf(control({}, { tasks: held.tasks, ...lagHeld(items) }))
+  const context = await operatorOf(
+    control(
+      {},
+      { tasks: held.tasks, ...lagHeld(items, { latest: () => ({ at: 0, items, ends: [], missing }) }) },
+    ),
+  )
   expect(await run(args.split(' '), context)).toBe(0)
   return context.out.said
 }
@@ -70,6 +83,21 @@ describe('lag', () => {
     ])
   })
 
+  test('names topics that do not exist, and shows the groups that need them as not ok', async () => {
+    const note = ['', 'Topic deliveries does not exist. Restart any Sluice process to create it.']
+    expect(await told('lag', [], [aLagItem()], ['deliveries'])).toEqual([
+      'group      topic       partitions  lag  seconds  status',
+      'deliverer  deliveries  0           -    -        topic missing',
+      'router     events      1           10   1.5      ok',
+      ...note,
+    ])
+    expect(await told('lag --partitions --group deliverer', [], [], ['deliveries'])).toEqual([
+      'group      topic       partition  end  committed  lag  seconds  status',
+      'deliverer  deliveries  -          -    -          -    -        topic missing',
+      ...note,
+    ])
+  })
+
   test('has no further lines if there are no unfinished tasks', async () => {
     expect(await told('lag', [])).toEqual(lines)
   })
@@ -90,9 +118,13 @@ describe('lag', () => {
 describe('health', () => {
   /** The output of `sluice <args>` after these attempts at webhook 0 of `crm`. */
   async function of(args: string, attempts: readonly Attempt[]): Promise<string[]> {
-    const health = createHealth({ destinations: new Map([[crm.id, crm]]), now: () => NOW })
+    const figures = createFigures(() => NOW)
+    const health = createHealth({ destinations: new Map([[crm.id, crm]]), figures, now: () => NOW })
     health.begin([])
-    for (const attempt of attempts) health.attempt(attempt)
+    for (const attempt of attempts) {
+      figures.attempt(attempt)
+      health.attempt(attempt)
+    }
     const context = await operatorOf(control({ destinations: [crm] }, { health }))
     expect(await run(args.split(' '), context)).toBe(0)
     return context.out.said

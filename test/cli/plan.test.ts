@@ -9,6 +9,7 @@ import { type Planned, planNow } from '../../cli/settings/plan.ts'
 import { COLLECTIONS, type Collection, nameOf } from '../../cli/settings/schema.ts'
 import { readState } from '../../cli/settings/state.ts'
 import type { Destination } from '../../settings/settings.ts'
+import { suppressionId } from '../../settings/suppression-list.ts'
 import { crm, shop } from '../control/in-memory.ts'
 import { settings } from './generated.ts'
 import { control } from './in-memory.ts'
@@ -17,7 +18,7 @@ const now = '2026-01-02T03:04:05.678Z'
 
 function declaration(text: string, env = {}): Declaration {
   const declared = declare([{ name: 'f.yaml', text }], env)
-  if ('faults' in declared) throw new Error(declared.faults.map(shownFault).join('\n'))
+  expect(declared.faults.map(shownFault)).toEqual([])
   return declared
 }
 
@@ -318,7 +319,8 @@ describe('any settings', () => {
     )
     // one that is refused by nobody, makes one and removes one: of any thirty maybe none does
     const source = (id: string) => ({ id, name: id, writeKey: `write-key-${id}`, enabled: true })
-    const of = (id: string) => ({ sources: [source(id)], destinations: [], audiences: [], traits: [] })
+    const others = { destinations: [], audiences: [], traits: [], suppressions: [] }
+    const of = (id: string) => ({ sources: [source(id)], ...others })
     await fc.assert(property, { numRuns: 30, examples: [[of('a'), of('b'), [...COLLECTIONS], true]] })
     expect(Math.min(...Object.values(cases))).toBeGreaterThan(0)
   })
@@ -336,6 +338,46 @@ describe('any settings', () => {
       }),
       { numRuns: 15 },
     )
+  })
+
+  test('restore suppressions on another system, and keep those of a removed source', async () => {
+    const of = (sourceId: string, userId: string) => {
+      const suppression = { sourceId, userId }
+      return { ...suppression, id: suppressionId(suppression), version: 1, updatedAt: now }
+    }
+    const orphan = of('removed', 'u3')
+    const suppressions = [of('shop', 'u1'), of('*', '${HOME} u2'), orphan]
+    const memory = control({ sources: [shop], suppressions })
+    const text = asYaml(exported(await readState(memory.ask), { writeKeys: true }))
+    expect(text).not.toContain('u3')
+    const { steps, others } = await fits(memory, declaration(text), { prune: true })
+    expect([steps, others]).toEqual([[], []])
+
+    const other = control({ suppressions: [of('*', 'u4')] })
+    const declared = declaration(text)
+    const planned = await fits(other, declared, { prune: true })
+    await apply(planned, made(other.ask, declared))
+    const restored = [...other.settings.suppressions.values()].map(({ sourceId, userId }) => [
+      sourceId,
+      userId,
+    ])
+    expect(restored.toSorted()).toEqual([
+      ['*', '${HOME} u2'],
+      ['shop', 'u1'],
+    ])
+  })
+
+  test('without suppressions do not read them: there may be very many', async () => {
+    const memory = control({ sources: [shop] })
+    const asked: string[] = []
+    const ask: Memory['ask'] = (one) => {
+      asked.push(one.path)
+      return memory.ask(one)
+    }
+    await planNow(declaration('sources: []'), ask, { prune: false, now })
+    expect(asked).not.toContain('suppressions')
+    await planNow(declaration('suppressions: []'), ask, { prune: false, now })
+    expect(asked).toContain('suppressions')
   })
 
   test('are exported without secrets in clear text', async () => {

@@ -14,7 +14,15 @@ const called = (minute: number, ...outcomes: Attempt['outcome'][]): Row => {
   const call: Call = { messageId, type: 'track', receivedAt: at(minute), timestamp: at(minute) }
   const attempts = outcomes.map((outcome, index) => ({
     ...{ deliveryId: 'd1', messageId, sourceId: 'shop', destinationId: 'crm', urlIndex: 0 },
-    ...{ attempt: index + 1, startedAt: at(minute), durationMs: 1, status: 200, code: null, response: null },
+    ...{
+      attempt: index + 1,
+      startedAt: at(minute),
+      durationMs: 1,
+      status: 200,
+      code: null,
+      response: null,
+      urlHash: null,
+    },
     outcome,
   }))
   return { kind: 'call', id: messageId, at: at(minute), call, attempts }

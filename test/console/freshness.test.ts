@@ -30,5 +30,5 @@ test('data is stale after a long break, an error answer or a Kafka outage, but n
   expect(whyStale(lost(unreachable(), 2))?.explanation).toContain('Sluice is not responding')
   const full = new ApiError({ code: 'too_many_watchers', message: 'As many as may', errors: [] }, 429)
   expect(whyStale(lost(full, 1))?.explanation).toContain('As many as may')
-  expect(whyStale({ ...fresh, isUnavailable: true })?.title).toContain('Kafka')
+  expect(whyStale({ ...fresh, isUnavailable: true })?.explanation).toContain('Kafka')
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { groupsOf, type LagItem, worstOf } from '../../console/src/views/lag/consumer-groups.ts'
+import { groupsOf, type LagItem, statusLabel, worstOf } from '../../console/src/views/lag/consumer-groups.ts'
 import { historyOf, series, withSnapshot } from '../../console/src/views/lag/history.ts'
 
 const item = (fields: Partial<LagItem>): LagItem => ({
@@ -31,6 +31,19 @@ test('groups are in the order in which an event passes them, then replays', () =
     'deliverer.rungs',
     'replay.x',
   ])
+})
+
+test('a group whose topic is missing is there, in a state of its own', () => {
+  const groups = groupsOf(
+    [item({ group: 'deliverer', topic: 'deliveries' })],
+    [{ group: 'router', topic: 'events' }],
+  )
+  expect(groups).toMatchObject([
+    { group: 'router', status: 'blocked', records: 0, topics: [{ topic: 'events', status: 'blocked' }] },
+    { group: 'deliverer', status: 'ok' },
+  ])
+  expect(worstOf(groups)).toBe('blocked')
+  expect(statusLabel('blocked').label).toBe('Topic missing')
 })
 
 test('a replay without known lag has no seconds', () => {

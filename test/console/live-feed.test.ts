@@ -29,6 +29,7 @@ const attempt = (fields: Partial<Attempt> = {}): Attempt => ({
   status: 200,
   code: null,
   response: null,
+  urlHash: null,
   ...fields,
 })
 

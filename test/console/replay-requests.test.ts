@@ -1,38 +1,47 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { DeadLetter } from '../../console/src/api/dead-letters.ts'
 import { filterFromParams } from '../../console/src/views/dead-letters/filter.ts'
 import {
+  describeMatching,
   newReplayId,
   parseRate,
   periodOf,
+  requestsForDeliveries,
   requestsForFilter,
   requestsForLetters,
+  resendable,
   startable,
 } from '../../console/src/views/replays/requests.ts'
 import { toLocalInput } from '../../console/src/wording/format.ts'
 import { replayShape } from '../../control/tasks/replays/decide.ts'
+import { delivery } from './delivery.ts'
 
 const letter = (deliveryId: string, destinationId = 'crm'): DeadLetter => ({
   deliveryId,
   messageId: 'm1',
   destinationId,
+  event: 'Paid',
+  user: 'u1',
   reason: 'refused',
   deadAt: '2026-01-02T03:04:05.000Z',
+  replayed: null,
   attempts: [],
   body: '{}',
   afterwards: null,
 })
 
-const counted = (destinationId: string, reason: string) => ({ destinationId, reason, count: 1 })
 const totals = {
-  counts: [counted('crm', 'refused'), counted('billing', 'refused'), counted('erp', 'window_expired')],
+  matching: [
+    { destinationId: 'crm', count: 30 },
+    { destinationId: 'billing', count: 7 },
+    { destinationId: 'erp', count: 1 },
+  ],
   isPartial: false,
   destinations: [
     { id: 'crm', enabled: true },
     { id: 'billing', enabled: false },
     { id: 'mail', enabled: true },
   ],
-  letters: [letter('d1')],
   now: Date.parse('2026-01-02T12:00:00.000Z'),
 }
 
@@ -51,11 +60,24 @@ test('more than a thousand deliveries are split into several requests', () => {
   expect(requests.map(({ deliveryIds }) => deliveryIds?.length)).toEqual([1_000, 1])
 })
 
-test('“replay all matching” uses the filter, not the loaded page', () => {
-  const filter = filterFromParams(new URLSearchParams('destinationId=crm&reason=refused&hours=24&since=1'))
-  const requests = requestsForFilter(filter, totals)
+test('“replay all matching” uses the filter, not the loaded page, and skips what was replayed', () => {
+  const filter = filterFromParams(
+    new URLSearchParams(
+      'destinationId=crm&reason=refused&hours=24&since=1&event=Paid&user=u1&status=4xx&replayed=false',
+    ),
+  )
+  const requests = requestsForFilter(filter, { ...totals, matching: totals.matching.slice(0, 1) })
   expect(requests).toEqual([
-    { destinationId: 'crm', what: 'dead', reason: 'refused', from: '2026-01-01T12:00:00.000Z' },
+    {
+      destinationId: 'crm',
+      what: 'dead',
+      skipReplayed: true,
+      reason: 'refused',
+      event: 'Paid',
+      user: 'u1',
+      status: '4xx',
+      from: '2026-01-01T12:00:00.000Z',
+    },
   ])
   expect(replayShape.safeParse(requests[0]).success).toBe(true)
 })
@@ -64,14 +86,46 @@ test('a filter covers every counted destination, and all destinations if the cou
   const idsOf = (...asked: Parameters<typeof requestsForFilter>) =>
     requestsForFilter(...asked).map(({ destinationId }) => destinationId)
   expect(idsOf({}, totals)).toEqual(['crm', 'billing', 'erp'])
-  expect(idsOf({ reason: 'refused' }, totals)).toEqual(['crm', 'billing'])
+  expect(idsOf({}, { ...totals, matching: [] })).toEqual([])
   expect(idsOf({}, { ...totals, isPartial: true })).toEqual(['crm', 'billing', 'erp', 'mail'])
+  const one = { destinationId: 'mail' }
+  expect(idsOf(one, { ...totals, matching: [], isPartial: true })).toEqual(['mail'])
 })
 
-test('a message filter replays only the loaded letters of that message', () => {
-  expect(requestsForFilter({ messageId: 'm1' }, totals)).toEqual([
-    { destinationId: 'crm', what: 'dead', deliveryIds: ['d1'] },
-  ])
+test('the number that is sent leaves out destinations that are off or deleted', () => {
+  const { requests } = startable(requestsForFilter({}, totals), totals.destinations)
+  expect(describeMatching(requests, totals)).toBe('30 dead letters')
+  expect(describeMatching(requests, { ...totals, isPartial: true })).toBe('at least 30 dead letters')
+  expect(describeMatching([{ destinationId: 'erp' }], totals)).toBe('1 dead letter')
+})
+
+describe('deliveries to send again', () => {
+  test('are those that are over, each once', () => {
+    const entries = [
+      delivery('r1-0', 'delivered', { replay: true }),
+      delivery('d1-3', 'retrying', { deliveryId: 'b' }),
+      delivery('d1-2', 'waiting', { deliveryId: 'c' }),
+      delivery('d1-1', 'cancelled', { deliveryId: 'd' }),
+      delivery('d1-0', 'delivered'),
+    ]
+    expect(resendable(entries).map(({ id }) => id)).toEqual(['r1-0', 'd1-1'])
+  })
+
+  test('become valid requests: dead letters by id, others by entry, replays apart', () => {
+    const requests = requestsForDeliveries([
+      delivery('d1-0', 'rejected', { deliveryId: 'a' }),
+      delivery('d1-1', 'delivered', { deliveryId: 'b' }),
+      delivery('r1-2', 'unknown', { deliveryId: 'c', replay: true }),
+      delivery('d1-3', 'dead', { deliveryId: 'd' }),
+      delivery('d1-4', 'cancelled', { deliveryId: 'e' }),
+    ])
+    expect(requests).toEqual([
+      { destinationId: 'crm', what: 'dead', deliveryIds: ['a', 'd'] },
+      { destinationId: 'crm', what: 'deliveries', entries: ['d1-1', 'd1-4'] },
+      { destinationId: 'crm', what: 'deliveries', entries: ['r1-2'] },
+    ])
+    for (const each of requests) expect(replayShape.safeParse(each).success).toBe(true)
+  })
 })
 
 test('a destination that is off or deleted is skipped and named', () => {

@@ -40,6 +40,22 @@ test('a stored destination keeps its secret and headers unless new ones are type
   expect(toDestination({ ...stored, hasSecret: false })).not.toHaveProperty('sharedSecret')
 })
 
+test('a new secret signs by Standard Webhooks too, unless the user or the stored destination says otherwise', () => {
+  const signed = { ...emptyDraft(), webhooks: to('https://crm.example/a'), secret: 's' }
+  expect(toDestination(signed)).toMatchObject({ sharedSecret: 's', standardWebhooks: true })
+  expect(toDestination({ ...signed, scheme: 'sha1' })).not.toHaveProperty('standardWebhooks')
+  expect(toDestination({ ...signed, secret: '' })).not.toHaveProperty('standardWebhooks')
+  const stored = {
+    ...{ type: 'Webhooks' as const, id: 'crm', name: 'CRM', enabled: false, version: 1, updatedAt: '' },
+    ...{ sourceIds: ['shop'], webhooks: [] },
+  }
+  const schemeOf = (more: object) => draftFromDestination({ ...stored, ...more }).scheme
+  expect(schemeOf({})).toBe('standard')
+  expect(schemeOf({ sharedSecret: '***' })).toBe('sha1')
+  expect(schemeOf({ sharedSecret: '***', standardWebhooks: true })).toBe('standard')
+  expect(schemeOf({ standardWebhooks: false })).toBe('sha1')
+})
+
 test('the API accepts a draft', () => {
   const draft = { ...emptyDraft(), sourceIds: ['shop'], webhooks: to('https://crm.example/a') }
   expect(destinationShape.parse(toDestination(draft))).toMatchObject({

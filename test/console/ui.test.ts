@@ -3,6 +3,7 @@ import { mayReload } from '../../console/src/reload.ts'
 import { urlOf } from '../../console/src/ui/attempts/attempt-url.ts'
 import { changedFields } from '../../console/src/ui/form/changed-fields.ts'
 import { filterByWords } from '../../console/src/ui/layout/list-filter.ts'
+import { urlHash } from '../../delivery/url-hash.ts'
 
 test('a list is filtered by words in any case and order', () => {
   const names = ['Shop of Anna', 'iOS app', 'Blog']
@@ -29,9 +30,26 @@ test('a page reloads itself at most once a minute', () => {
 const known = { urls: ['https://a.example/', 'https://b.example/'], since: '2026-01-02T00:00:00.000Z' }
 const at = (startedAt: string | null, urlIndex: number | null = 1) => urlOf({ urlIndex, startedAt }, known)
 
-test('an attempt shows the URL at its position, unless the settings changed since', () => {
+test('an attempt shows its URL, whatever else was changed since, until the URL itself is changed', () => {
+  const sent = (url: string, urlIndex: number) =>
+    urlOf({ urlIndex, startedAt: '2026-01-01T00:00:00.000Z', urlHash: urlHash(url) }, known)
+  expect(sent('https://b.example/', 1)).toBe('https://b.example/')
+  expect(sent('https://b.example/', 0)).toBe('https://b.example/')
+  expect(sent('https://old.example/', 1)).toBe('URL 2, since changed')
+})
+
+test('the hash of a URL is FNV-1a, of 32 bits', () => {
+  // from the test vectors of its authors
+  expect([urlHash(''), urlHash('a'), urlHash('foobar')]).toEqual([
+    0x811c9dc5 | 0,
+    0xe40c292c | 0,
+    0xbf9cf968 | 0,
+  ])
+})
+
+test('an attempt without a hash shows the URL at its position, unless the settings changed since', () => {
   expect(at('2026-01-02T00:00:01.000Z')).toBe('https://b.example/')
-  expect(at('2026-01-01T23:59:59.999Z')).toBe('URL 2 (settings changed since)')
+  expect(at('2026-01-01T23:59:59.999Z')).toBe('URL 2, possibly changed since')
   expect(at('2026-01-02T00:00:01.000Z', 2)).toBe('URL 3')
   expect(at('2026-01-02T00:00:01.000Z', null)).toBe('')
   expect(urlOf({ urlIndex: 0, startedAt: null })).toBe('URL 1')

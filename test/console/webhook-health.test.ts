@@ -3,9 +3,9 @@ import { webhookHealth } from '../../console/src/views/destinations/health/webho
 
 const at = (minute: number) => `2026-01-02T03:0${minute}:00.000Z`
 const error = (minute: number) => ({ code: 'http_5xx', status: 503, at: at(minute), response: null })
-const webhook = { state: 'failing', breaker: 'closed', lastError: null, lastDeliveredAt: null } as const
+const webhook = { lastError: null, lastDeliveredAt: null }
 
-test('an error from before the last change may belong to another URL; a later one is current', () => {
+test('an error from before the last change of the settings is not current; a later one is', () => {
   const of = (minute: number) => webhookHealth({ ...webhook, lastError: error(minute) }, at(5)).isErrorCurrent
   expect([of(4), of(5), of(6)]).toEqual([false, true, true])
 })
@@ -18,16 +18,9 @@ test('the same is true of deliveries; an error is over when a later delivery suc
 })
 
 test('without requests nothing is current', () => {
-  expect(webhookHealth({ ...webhook, state: 'healthy' }, at(5))).toEqual({
-    state: 'healthy',
+  expect(webhookHealth(webhook, at(5))).toEqual({
     isErrorCurrent: false,
     isErrorOver: false,
     isDeliveryCurrent: false,
   })
-})
-
-test('an error from before the last change does not make the webhook failing, but an open breaker does', () => {
-  const of = (breaker: 'closed' | 'open', minute: number) =>
-    webhookHealth({ ...webhook, breaker, lastError: error(minute) }, at(5)).state
-  expect([of('closed', 6), of('closed', 4), of('open', 4)]).toEqual(['failing', 'idle', 'failing'])
 })

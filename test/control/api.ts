@@ -1,9 +1,11 @@
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
+import { createFigures } from '../../control/activity/figures/figures.ts'
 import { createHealth } from '../../control/activity/health/health.ts'
 import { createLive } from '../../control/activity/live/live.ts'
-import { createWrongTokenLimit } from '../../control/api/auth/tokens.ts'
+import { createTokenLimits } from '../../control/api/auth/tokens.ts'
 import { type AppParts, createApp } from '../../control/app.ts'
+import { AUDIT } from '../../schemas/topics.ts'
 import { attemptsHeld } from './attempts-in-memory.ts'
 import { deadHeld } from './dead-in-memory.ts'
 import { expectDescribed } from './described.ts'
@@ -29,11 +31,13 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
   const memory = inMemory(records)
   const { tasks, taskWriter, endedSessions, topic: taskTopic } = tasksInMemory()
   const lines: string[] = []
+  const auditTopic: string[] = []
   const log = pino({}, { write: (line) => void lines.push(line) })
   const tokens = { admin: ADMIN, view: VIEW }
   const probe = { notReady: () => undefined }
   const egress = { faultOf: async () => undefined }
   const openPoster = () => expect.fail('no test was to be sent')
+  const figures = createFigures(Date.now)
   const app = createApp({
     ...memory,
     ...attemptsHeld(),
@@ -41,26 +45,54 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     ...lagHeld(),
     live: createLive({ openFeed: () => expect.fail('nobody was to watch'), onSkipped: () => {}, log }),
     events: { search: () => expect.fail('nothing was to be searched') },
+    deliveries: {
+      search: () => expect.fail('nothing was to be searched'),
+      read: () => expect.fail('nothing was to be read'),
+      unsettled: () => expect.fail('no commits were to be read'),
+    },
     trace: () => expect.fail('nothing was to be traced'),
     ladder: { ladder: [], windowMs: 0 },
-    health: createHealth({ destinations: memory.settings.destinations, now: Date.now }),
-    ingestRate: { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined },
+    figures: { ...figures, since: () => null },
+    health: createHealth({ destinations: memory.settings.destinations, figures, now: Date.now }),
+    ingestRate: {
+      loaded: Promise.resolve(),
+      isLoaded: () => true,
+      latest: () => undefined,
+      calls: () => undefined,
+    },
     tasks,
     taskWriter,
     endedSessions,
     // uploads are tested on a real broker
     readerOf: () => expect.fail('nothing was to be read'),
-    storage: { shortage: () => undefined },
+    storage: { shortage: () => undefined, rooms: () => [] },
     rangesOf: async () => [{ partition: 0, from: 10, to: 30 }],
+    openOffsets: () => expect.fail('nothing was to be searched'),
     producer: { produce: () => expect.fail('nothing was to be uploaded') },
+    auditProducer: {
+      async produce(records) {
+        for (const { topic, value } of records) {
+          expect(topic).toBe(AUDIT)
+          auditTopic.push(String(value))
+        }
+        return 'acked'
+      },
+    },
     egress,
     openPoster,
     keys,
     tokens,
     trustProxy: [],
     ingest: { url: undefined, port: 8080 },
+    consoleLimits: () => ({
+      responseTimeoutMs: 7_000,
+      retryWindowMs: 90_000,
+      retryDelays: ['5s', '1m'],
+      eventsKeptMs: null,
+      deadKeptMs: null,
+    }),
     // time stands still
-    wrongTokenLimit: createWrongTokenLimit(() => 0),
+    tokenLimits: createTokenLimits(() => 0),
     probe,
     log,
     ...parts,
@@ -84,5 +116,5 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     return { ...answer, json }
   }
 
-  return { app, ask, lines, close: () => app.close(), tasks: taskTopic, ...memory }
+  return { app, ask, lines, auditTopic, close: () => app.close(), tasks: taskTopic, ...memory }
 }

@@ -14,6 +14,9 @@ export const anAttempt = (fields: Partial<Attempt> = {}): Attempt => ({
   status: 200,
   code: null,
   response: 'ok',
+  urlHash: null,
+  acceptedAt: null,
+  settles: null,
   ...fields,
 })
 

@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../../control/activity/dead/dead-letter.ts'
+import { type DeadLetter, letterOf } from '../../control/activity/dead/dead-letter.ts'
 import type { FirstOffsets } from '../../control/activity/dead/follow.ts'
 import type { DeadRouteParts } from '../../control/activity/dead/routes.ts'
 import { createRecentRecords } from '../../control/activity/recent-records.ts'
@@ -30,9 +30,8 @@ export function deadHeld(
 ): Pick<DeadRouteParts, 'dead'> {
   const recent = createRecentRecords<DeadLetter>({ maxCount: 1_000 })
   for (const [offset, delivery] of deliveries.entries()) {
-    const { deliveryId, messageId, destinationId, deadReason, deadAt } = delivery
-    const reason = deadReason ?? ''
-    recent.add({ time: deadAt ?? 0, partition: 0, offset, deliveryId, messageId, destinationId, reason })
+    const key = `${delivery.destinationId}/u1`
+    recent.add(letterOf(delivery, { partition: 0, offset, timestamp: delivery.deadAt ?? 0, key }))
   }
   const firstOffsets: FirstOffsets = new Map([[0, { low }]])
   const readBodies: DeadRouteParts['dead']['readBodies'] = async (places) =>

@@ -1,4 +1,5 @@
 import type { WriteParts } from '../../control/settings/write.ts'
+import type { Settings } from '../../settings/follow.ts'
 import type { Decided } from '../../settings/resources/decide.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
 import { openRecord, verify } from '../../settings/seal.ts'
@@ -50,6 +51,7 @@ type Records = {
 }
 
 export function factsOf(records: Records): Facts & {
+  suppressedUsers: Settings['suppressedUsers']
   sources: Map<string, Source>
   destinations: Map<string, Destination>
   suppressions: Map<string, Suppression>
@@ -62,9 +64,14 @@ export function factsOf(records: Records): Facts & {
   const suppressions = byId(records.suppressions)
   const audiences = byId(records.audiences)
   const traits = byId(records.traits)
-  const sourceByWriteKey = (key: string) => [...sources.values()].find(({ writeKey }) => writeKey === key)
+  const sourceByWriteKey = (key: string) =>
+    [...sources.values()].find(
+      ({ writeKey, previousWriteKey }) => writeKey === key || previousWriteKey === key,
+    )
   const unreadable = new Map(records.unreadable?.map((each) => [`${each.kind}/${each.id}`, each]))
-  return { sources, destinations, suppressions, audiences, traits, unreadable, sourceByWriteKey }
+  const suppressedUsers = () => undefined
+  const all = { sources, destinations, suppressions, audiences, traits, unreadable }
+  return { ...all, sourceByWriteKey, suppressedUsers }
 }
 
 const byId = <T extends { id: string }>(records: readonly T[] = []) =>
@@ -96,7 +103,7 @@ export function inMemory(records: Records = {}) {
       put(facts[`${kind}s`], id, value && storedComputation.parse(opened(key, value)))
   }
 
-  return { settings: { ...facts, table: { caughtUp: async () => {} } }, writer, topic }
+  return { settings: { ...facts, isFresh: () => true, table: { caughtUp: async () => {} } }, writer, topic }
 }
 
 function put<T>(records: Map<string, T>, id: string, record: T | null | ''): void {

@@ -48,8 +48,10 @@ export const lagHeld = (
   lag: {
     loaded: Promise.resolve(),
     isLoaded: () => true,
+    silentMs: () => 0,
+    windowMs: 20_000,
     hour: () => [],
-    latest: () => ({ at: Date.parse('2026-01-02T03:04:05.678Z'), items, ends }),
+    latest: () => ({ at: Date.parse('2026-01-02T03:04:05.678Z'), items, ends, missing: [] }),
     ...more,
   },
 })

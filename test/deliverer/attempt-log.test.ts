@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { cancelled, createAttemptLog } from '../../deliverer/attempt-log.ts'
-import type { AttemptResult } from '../../delivery/ladder.ts'
+import { cancelled, createAttemptLog, type LoggedResult } from '../../deliverer/attempt-log.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
+import { urlHash } from '../../delivery/url-hash.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
@@ -13,13 +13,14 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 beforeEach(() => void vi.useFakeTimers({ now }))
 afterEach(() => void vi.useRealTimers())
 
-const aPosted = (outcome: Outcome, response: string | null = null): AttemptResult => ({
+const aPosted = (outcome: Outcome, response: string | null = null): LoggedResult => ({
   urlIndex: 1,
   url: 'https://one.example/',
   startedAt: 1_700_000_000_500,
   durationMs: 35,
   outcome,
   response,
+  settles: outcome.outcome === 'delivered',
 })
 const delivered = aPosted({ outcome: 'delivered', status: 200 })
 
@@ -110,13 +111,16 @@ describe('a record', () => {
     destinationId: 'crm',
   }
   const times = { startedAt: 1_700_000_000_500, durationMs: 35 }
+  const hash = { urlHash: urlHash(aPosted({ outcome: 'delivered', status: 200 }).url) }
 
-  test('of a POST has its URL, attempt number, time and outcome', () => {
+  test('of a POST has its URL and its hash, attempt number, time and outcome, and when its call was accepted', () => {
     const log = aLog()
-    log.add(aDelivery({ attempt: 2 }), aPosted({ outcome: 'delivered', status: 201 }, 'thanks'))
+    const acceptedAt = 1_700_000_000_000
+    log.add(aDelivery({ attempt: 2, acceptedAt }), aPosted({ outcome: 'delivered', status: 201 }, 'thanks'))
     log.flush()
-    const outcome = { outcome: 'delivered', status: 201, code: null, response: 'thanks' }
-    expect(log.attempts()).toEqual([{ ...ids, attempt: 3, urlIndex: 1, ...times, ...outcome }])
+    const posted = { outcome: 'delivered', status: 201, code: null, response: 'thanks' }
+    const outcome = { ...posted, acceptedAt, settles: true }
+    expect(log.attempts()).toEqual([{ ...ids, attempt: 3, urlIndex: 1, ...times, ...outcome, ...hash }])
   })
 
   test.each<[string, Outcome, Partial<Attempt>]>([
@@ -144,7 +148,10 @@ describe('a record', () => {
     const log = aLog()
     log.add(aDelivery(), aPosted(outcome))
     log.flush()
-    expect(log.attempts()).toEqual([{ ...ids, attempt: 1, urlIndex: 1, ...times, ...fields, response: null }])
+    const rest = { response: null, acceptedAt: null, settles: false }
+    expect(log.attempts()).toEqual([
+      { ...ids, attempt: 1, urlIndex: 1, ...times, ...fields, ...rest, ...hash },
+    ])
   })
 
   test('of a cancelled delivery has no URL, and the time of cancellation', () => {
@@ -162,6 +169,9 @@ describe('a record', () => {
       status: null,
       code,
       response: null,
+      urlHash: null,
+      acceptedAt: null,
+      settles: false,
     })
   })
 })

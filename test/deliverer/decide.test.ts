@@ -14,7 +14,7 @@ const now = 1_700_000_000_000
 
 describe('a deferral', () => {
   test('is not an attempt, and starts the window', () => {
-    expect(defer(aDelivery(), 0, now, ladder)).toMatchObject({
+    expect(defer(aDelivery(), { waitMs: 0, now }, ladder)).toMatchObject({
       kind: 'defer',
       rung: rungs[0],
       dueAt: now + 5 * SECOND,
@@ -24,27 +24,29 @@ describe('a deferral', () => {
 
   test('uses the next longer rung each time in a row, up to the advised wait', () => {
     const names = [0, 1, 2, 3, 4, 5, 6].map((deferrals) => {
-      const next = defer(aDelivery({ deferrals }), 10 * HOUR, now, ladder)
+      const next = defer(aDelivery({ deferrals }), { waitMs: 10 * HOUR, now }, ladder)
       return next.kind === 'defer' && next.rung.name
     })
     expect(names).toEqual(['5s', '30s', '120s', '300s', '900s', '1800s', '3600s'])
   })
 
   test('never waits longer than advised, except for the shortest rung', () => {
-    expect(defer(aDelivery({ deferrals: 6 }), 100 * SECOND, now, ladder)).toMatchObject({ rung: rungs[1] })
-    expect(defer(aDelivery({ deferrals: 6 }), 1, now, ladder)).toMatchObject({ rung: rungs[0] })
+    expect(defer(aDelivery({ deferrals: 6 }), { waitMs: 100 * SECOND, now }, ladder)).toMatchObject({
+      rung: rungs[1],
+    })
+    expect(defer(aDelivery({ deferrals: 6 }), { waitMs: 1, now }, ladder)).toMatchObject({ rung: rungs[0] })
   })
 
   test('uses a shorter rung to stay within the window', () => {
     const firstAttemptAt = now - 4 * HOUR + 40 * SECOND
-    expect(defer(aDelivery({ deferrals: 6, firstAttemptAt }), HOUR, now, ladder)).toMatchObject({
+    expect(defer(aDelivery({ deferrals: 6, firstAttemptAt }), { waitMs: HOUR, now }, ladder)).toMatchObject({
       rung: rungs[1],
     })
   })
 
   test('is dead when no rung ends within the window, with or without attempts', () => {
     const firstAttemptAt = now - 4 * HOUR + SECOND
-    expect(defer(aDelivery({ firstAttemptAt }), HOUR, now, ladder)).toMatchObject({
+    expect(defer(aDelivery({ firstAttemptAt }), { waitMs: HOUR, now }, ladder)).toMatchObject({
       kind: 'dead',
       reason: 'window_expired',
       delivery: { deadReason: 'window_expired', deadAt: now },
@@ -53,9 +55,12 @@ describe('a deferral', () => {
 
   test('of a delivery attempted under a slow clock before it was routed is within its window', () => {
     const tooEarly = { firstAttemptAt: now - 96 * HOUR, routedAt: now - HOUR }
-    expect(defer(aDelivery(tooEarly), HOUR, now, ladder)).toMatchObject({ kind: 'defer', rung: rungs[0] })
+    expect(defer(aDelivery(tooEarly), { waitMs: HOUR, now }, ladder)).toMatchObject({
+      kind: 'defer',
+      rung: rungs[0],
+    })
     const over = { ...tooEarly, routedAt: now - 4 * HOUR }
-    expect(defer(aDelivery(over), HOUR, now, ladder)).toMatchObject({ reason: 'window_expired' })
+    expect(defer(aDelivery(over), { waitMs: HOUR, now }, ladder)).toMatchObject({ reason: 'window_expired' })
   })
 
   test('only the window ends deferrals: with any advice a delivery is dead only after it, and due again until then', () => {
@@ -65,7 +70,7 @@ describe('a deferral', () => {
         let delivery = aDelivery()
         let at = now
         for (let turn = 0; ; turn++) {
-          const next = defer(delivery, advice[turn % advice.length] ?? 0, at, ladder)
+          const next = defer(delivery, { waitMs: advice[turn % advice.length] ?? 0, now: at }, ladder)
           if (next.kind !== 'defer') {
             expect(next.kind).toBe('dead')
             expect(at + 5 * SECOND).toBeGreaterThan(now + ladder.windowMs)

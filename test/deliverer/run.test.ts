@@ -35,6 +35,7 @@ function aWorld(first = both) {
   const requests: Record<string, string>[] = []
   const written: OutRecord[] = []
   const logged: string[] = []
+  const settling: number[] = []
   const fates: string[] = []
   const results: Settlement[] = []
   const faults: string[] = []
@@ -88,7 +89,10 @@ function aWorld(first = both) {
     attempts: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
     ladder: { ladder: [{ name: '5s', delayMs: 5_000 }], windowMs: 60_000 },
     log: { error: () => undefined } as never,
-    onAttempt: (_, { outcome }) => void logged.push('code' in outcome ? outcome.code : outcome.outcome),
+    onAttempt(_, { outcome, settles, urlIndex }) {
+      logged.push('code' in outcome ? outcome.code : outcome.outcome)
+      if (settles) settling.push(urlIndex)
+    },
     onSettled: (result) => void results.push(result),
     onFatal: (error) => void faults.push(error.message),
   })(lane)
@@ -146,6 +150,8 @@ function aWorld(first = both) {
     written: () =>
       written.map(({ topic, value }) => [topic, JSON.parse(String(value))] as [string, Delivery]),
     logged,
+    /** The webhooks whose POST was the first 2xx of its delivery. */
+    settling,
     results,
     heard,
     faults,
@@ -217,6 +223,19 @@ describe('an attempt', () => {
       [],
       ['delivered', 'http_5xx'],
     ])
+  })
+
+  test('is marked if it is the first 2xx of its delivery, and no other is', async () => {
+    const world = aWorld()
+    world.take()
+    world.begin()
+    world.answer(two, delivered)
+    world.answer(one, delivered)
+    expect(world.settling).toEqual([1])
+    world.take({ delivered: true })
+    world.begin()
+    world.answer(one, delivered)
+    expect([world.logged, world.settling]).toEqual([Array(3).fill('delivered'), [1]])
   })
 
   test('waits for a webhook without a slot although another has succeeded: each webhook gets each event', async () => {

@@ -85,8 +85,11 @@ test('the span of a POST has its host, attempt and outcome', async () => {
   const value = aDelivery({ destinationId: destination.id, attempt: 2 })
   const sent: Record<string, string>[] = []
   attempt(
-    taken(traces, value),
-    [{ urlIndex: 0, url, webhook: 'crm 0', origin: new URL(url).origin }],
+    {
+      record: taken(traces, value),
+      targets: [{ urlIndex: 0, url, webhook: 'crm 0', origin: new URL(url).origin }],
+      done: () => undefined,
+    },
     {
       lane: {
         offer: (_, job) =>
@@ -102,7 +105,6 @@ test('the span of a POST has its host, attempt and outcome', async () => {
       destination: () => destination,
       onAttempt: () => undefined,
     },
-    () => undefined,
   )
   const [post] = await traces.ended()
   expect(post).toMatchObject({

@@ -63,3 +63,22 @@ describe('the stored part of a body:', () => {
     expect(await keptOf([Buffer.from('café', 'latin1')])).toBe('caf\ufffd')
   })
 })
+
+test('the headers are reported before the outcome, once, and never those of an interim response', () => {
+  const reported: unknown[] = []
+  const exchange = new Exchange({
+    limitMs: 60_000,
+    classify: ({ status }) => ({ outcome: 'delivered', status }),
+    listener: {
+      onHead: (head) => void reported.push(head),
+      onOutcome: ({ outcome }) => void reported.push(outcome),
+      onEnd: () => undefined,
+    },
+    release: () => undefined,
+  })
+  exchange.onResponseStart(undefined, 103, { link: 'early' })
+  exchange.onResponseStart(undefined, 200, { 'x-a': '1' })
+  exchange.onResponseEnd()
+  exchange.onResponseError(undefined, new Error('closed'))
+  expect(reported).toEqual([{ status: 200, headers: { 'x-a': '1' } }, 'delivered'])
+})

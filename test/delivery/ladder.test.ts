@@ -28,12 +28,12 @@ const posted = (outcome: Outcome, urlIndex = 0): AttemptResult => ({
 describe('after an attempt', () => {
   test('one delivered webhook settles the delivery', () => {
     expect(
-      next(aDelivery(), [posted(failed), posted(delivered, 1), posted(refused, 2)], now, ladder),
+      next(aDelivery(), { results: [posted(failed), posted(delivered, 1), posted(refused, 2)], now }, ladder),
     ).toEqual({ kind: 'done' })
   })
 
   test('a first failure goes to the first rung, and the window begins with that attempt', () => {
-    const result = next(aDelivery(), [posted(failed)], now, ladder)
+    const result = next(aDelivery(), { results: [posted(failed)], now }, ladder)
     expect(result).toMatchObject({
       kind: 'retry',
       rung: rungs[0],
@@ -43,24 +43,28 @@ describe('after an attempt', () => {
   })
 
   test('webhooks that refused for good are remembered, the others are retried', () => {
-    const result = next(aDelivery(), [posted(failed), posted(refused, 1)], now, ladder)
+    const result = next(aDelivery(), { results: [posted(failed), posted(refused, 1)], now }, ladder)
     expect(result).toMatchObject({ kind: 'retry', delivery: { refusedUrls: ['http://r1.example/'] } })
   })
 
   test('a webhook that rejected the event is not retried, and one that failed is', () => {
-    const result = next(aDelivery(), [posted(rejected), posted(failed, 1)], now, ladder)
+    const result = next(aDelivery(), { results: [posted(rejected), posted(failed, 1)], now }, ladder)
     expect(result).toMatchObject({ kind: 'retry', delivery: { refusedUrls: ['http://r0.example/'] } })
   })
 
   test('a delivery rejected by one webhook is not dead while another one was deferred', () => {
     const deferred: Outcome = { outcome: 'deferred', code: 'breaker_open' }
-    expect(next(aDelivery(), [posted(rejected), posted(deferred, 1)], now, ladder)).toMatchObject({
+    expect(
+      next(aDelivery(), { results: [posted(rejected), posted(deferred, 1)], now }, ladder),
+    ).toMatchObject({
       kind: 'retry',
     })
   })
 
   test('a delivery rejected by one webhook and delivered to another is done', () => {
-    expect(next(aDelivery(), [posted(rejected), posted(delivered, 1)], now, ladder)).toEqual({ kind: 'done' })
+    expect(next(aDelivery(), { results: [posted(rejected), posted(delivered, 1)], now }, ladder)).toEqual({
+      kind: 'done',
+    })
   })
 
   test.each<[string, Outcome[], Outcome[]]>([
@@ -72,20 +76,18 @@ describe('after an attempt', () => {
   ])('%s: dead as rejected, with body and history', (_, before, round) => {
     const earlier = before.map((outcome, index) => posted(outcome, index))
     const first =
-      before.length > 0 ? next(aDelivery(), [...earlier, posted(failed, 1)], now, ladder) : undefined
+      before.length > 0
+        ? next(aDelivery(), { results: [...earlier, posted(failed, 1)], now }, ladder)
+        : undefined
     const delivery = first?.kind === 'retry' ? first.delivery : aDelivery()
-    const result = next(
-      delivery,
-      round.map((outcome, index) => posted(outcome, before.length + index)),
-      now,
-      ladder,
-    )
+    const results = round.map((outcome, index) => posted(outcome, before.length + index))
+    const result = next(delivery, { results, now }, ladder)
     expect(result).toMatchObject({ kind: 'dead', reason: 'rejected', delivery: { body: delivery.body } })
     expect(result.kind === 'dead' && result.delivery.history.map(({ code }) => code)).toContain('http_404')
   })
 
   test('a delivery that all refuse is dead at once', () => {
-    const result = next(aDelivery(), [posted(refused), posted(refused, 1)], now, ladder)
+    const result = next(aDelivery(), { results: [posted(refused), posted(refused, 1)], now }, ladder)
     expect(result).toMatchObject({
       kind: 'dead',
       reason: 'refused',
@@ -95,7 +97,7 @@ describe('after an attempt', () => {
 
   test('a failure after the last rung is dead, with every POST in its history', () => {
     const old = aDelivery({ attempt: 9, firstAttemptAt: now - MINUTE })
-    const result = next(old, [posted(failed)], now, ladder)
+    const result = next(old, { results: [posted(failed)], now }, ladder)
     expect(result).toMatchObject({ kind: 'dead', reason: 'attempts_exhausted' })
     expect(result.kind === 'dead' && result.delivery.history).toEqual([
       {
@@ -112,14 +114,15 @@ describe('after an attempt', () => {
 
   test('an attempt that would start after the window is not scheduled', () => {
     const late = (firstAttemptAt: number) =>
-      next(aDelivery({ attempt: 3, firstAttemptAt }), [posted(failed)], now, ladder)
+      next(aDelivery({ attempt: 3, firstAttemptAt }), { results: [posted(failed)], now }, ladder)
     expect(late(now + 300_000 - 240 * MINUTE).kind).toBe('retry')
     expect(late(now + 300_000 - 240 * MINUTE - 1)).toMatchObject({ kind: 'dead', reason: 'window_expired' })
   })
 
   test('the window does not begin before the delivery was routed, even if a slow clock wrote so', () => {
     const tried = { attempt: 1, firstAttemptAt: now - 5_760 * MINUTE }
-    const of = (routedAt: number) => next(aDelivery({ ...tried, routedAt }), [posted(failed)], now, ladder)
+    const of = (routedAt: number) =>
+      next(aDelivery({ ...tried, routedAt }), { results: [posted(failed)], now }, ladder)
     expect(of(now - MINUTE)).toMatchObject({ kind: 'retry', rung: rungs[1] })
     expect(of(now - 240 * MINUTE)).toMatchObject({ kind: 'dead', reason: 'window_expired' })
     // by a router's clock that is ahead
@@ -131,7 +134,7 @@ test('on the default ladder a delivery that always fails is attempted ten times 
   let delivery = aDelivery()
   let at = now
   for (let attempts = 1; ; attempts++) {
-    const result = next(delivery, [{ ...posted(failed), startedAt: at }], at, ladder)
+    const result = next(delivery, { results: [{ ...posted(failed), startedAt: at }], now: at }, ladder)
     if (result.kind !== 'retry') {
       expect(result).toMatchObject({ kind: 'dead', reason: 'attempts_exhausted' })
       expect([attempts, at - now]).toEqual([10, ((3 * 60 + 52) * 60 + 35) * 1_000])
@@ -145,18 +148,19 @@ test('on the default ladder a delivery that always fails is attempted ten times 
 describe('Retry-After', () => {
   const asking = (retryAfterMs: number): Outcome => ({ ...failed, retryAfterMs })
   const rungAfter = (attempt: number, ...outcomes: Outcome[]) => {
-    const result = next(
-      aDelivery({ attempt: attempt - 1, firstAttemptAt: now - 100 }),
-      outcomes.map((outcome, index) => posted(outcome, index)),
-      now,
-      ladder,
-    )
+    const delivery = aDelivery({ attempt: attempt - 1, firstAttemptAt: now - 100 })
+    const results = outcomes.map((outcome, index) => posted(outcome, index))
+    const result = next(delivery, { results, now }, ladder)
     return result.kind === 'retry' ? result.rung.name : result
   }
 
   /** What comes of the second attempt so long after the first. */
   const afterMinutes = (minutes: number, outcome: Outcome) =>
-    next(aDelivery({ attempt: 1, firstAttemptAt: now - minutes * MINUTE }), [posted(outcome)], now, ladder)
+    next(
+      aDelivery({ attempt: 1, firstAttemptAt: now - minutes * MINUTE }),
+      { results: [posted(outcome)], now },
+      ladder,
+    )
 
   test('moves the attempt up to the first rung that is as long', () => {
     expect(rungAfter(1, asking(0))).toBe('5s')
@@ -178,10 +182,12 @@ describe('Retry-After', () => {
   })
 
   test('skips no attempt: the next one is on its regular rung again', () => {
-    const result = next(aDelivery(), [posted(asking(10 * MINUTE))], now, ladder)
+    const result = next(aDelivery(), { results: [posted(asking(10 * MINUTE))], now }, ladder)
     if (result.kind !== 'retry') throw new Error(result.kind)
     expect(result.delivery.attempt).toBe(1)
-    expect(next(result.delivery, [posted(failed)], now, ladder)).toMatchObject({ rung: { name: '30s' } })
+    expect(next(result.delivery, { results: [posted(failed)], now }, ladder)).toMatchObject({
+      rung: { name: '30s' },
+    })
   })
 
   test('extends neither the window nor the number of attempts', () => {
@@ -202,8 +208,8 @@ function climb(steps: readonly Outcome[][], by: Ladder): { at: number; round: Ou
   let delivery = aDelivery()
   let at = now
   for (const round of steps) {
-    const posts = round.map((outcome, index) => ({ ...posted(outcome, index), startedAt: at }))
-    const result = next(delivery, posts, at, by)
+    const results = round.map((outcome, index) => ({ ...posted(outcome, index), startedAt: at }))
+    const result = next(delivery, { results, now: at }, by)
     run.push({ at, round, result })
     if (result.kind !== 'retry') return run
     delivery = result.delivery

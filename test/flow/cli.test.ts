@@ -179,6 +179,7 @@ describe('settings as files', () => {
       'destinations.yaml',
       'sluice.schema.json',
       'sources.yaml',
+      'suppressions.yaml',
       'traits.yaml',
     ])
     for (const name of names) {
@@ -244,6 +245,19 @@ describe('commands for operators', () => {
       code: 1,
       err: expect.stringContaining('404 not_found'),
     })
+
+    const call = { type: 'track', userId: 'u1', event: 'Paid by hand' }
+    const given = ['test', 'tested', '--call', '-']
+    const { results } = JSON.parse((await run([...given, '--json'], { input: JSON.stringify(call) })).out)
+    expect(results[0]).toMatchObject({
+      request: { headers: { 'X-Attempt': '1' }, body: expect.stringContaining('Paid by hand') },
+    })
+    expect(receiver.arrivals.findLast(({ path }) => path === '/any')?.body).toBe(results[0].request.body)
+    for (const [input, message] of [
+      ['{', 'is not JSON'],
+      ['{"type": "track", "userId": "u1"}', 'a track call needs event'],
+    ] as const)
+      expect(await run(given, { input })).toMatchObject({ code: 1, err: expect.stringContaining(message) })
   })
 
   test('a call that ingest refuses is reported, and the command fails', async () => {
@@ -288,7 +302,7 @@ describe('commands for operators', () => {
     await givenUp('dead-1', 'down')
     const out = await done(['dead', '--destination', 'down', '--since', '5m', '--body'])
     expect(out).toMatch(/down +attempts_exhausted +1\n/)
-    expect(out).toMatch(/down +attempts_exhausted +2 +http_5xx +dead-1 .*\n.*"event":"Paid"/)
+    expect(out).toMatch(/down +Paid +u1 +attempts_exhausted +2 +http_5xx +dead-1 .*\n.*"event":"Paid"/)
     const { items } = JSON.parse(await done(['dead', '--message', 'dead-1', '--json']))
     expect(items).toMatchObject([
       { destinationId: 'down', attempts: [{ code: 'http_5xx' }, { code: 'http_5xx' }] },
@@ -343,6 +357,39 @@ describe('commands for operators', () => {
     await until(() => child.exitCode !== null || child.signalCode !== null)
   })
 
+  test('a call is found with the state of its delivery to each destination', async () => {
+    await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'paid-1042' }])
+    const find = ['events', 'find', '--message-id', 'paid-1042']
+    const found = () => done([...find, '--json']).then((text) => JSON.parse(text))
+    const delivered = await until(async () => {
+      const [item] = (await found()).items
+      return item?.destinations.find(({ state }: { state: string | null }) => state === 'delivered')
+    })
+    const lines = (await done(find)).split('\n')
+    expect(lines[0]).toMatch(/^\S+Z {2}track {2}Paid {2}user u1 {2}source shop {2}message paid-1042$/)
+    const row = lines.find((line) => line.startsWith(`  ${delivered.destinationId} `))
+    expect(row).toMatch(new RegExp(`delivered +\\d+ +\\S+ .* ${delivered.deliveryId}$`))
+    expect(await done(['events', 'find', '--user', 'nobody', '--source', 'shop'])).toMatch(/^No such call\./)
+  })
+
+  test('watching prints calls, and when it is ready on standard error', async () => {
+    const child = spawn(PROGRAM, ['tail', 'shop'], { env: environment() })
+    onTestFinished(() => void child.kill())
+    let [out, err] = ['', '']
+    child.stdout.on('data', (chunk) => {
+      out += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      err += chunk
+    })
+    await until(() => err.includes('Watching for new calls'))
+    await sluice.send([{ type: 'track', userId: 'u1', event: 'Watched', messageId: 'watched-1' }])
+    await until(() => /^\S+ {2}call {2}track {2}u1 {2}Watched {2}watched-1$/m.test(out), {
+      message: () => out,
+    })
+    expect(out).not.toMatch(/^ready/m)
+  })
+
   test.each([
     ['of all sources', ['events'], 'shop'],
     ['of one, as an option', ['events', '--source', 'shop'], undefined],
@@ -368,7 +415,46 @@ describe('commands for operators', () => {
     const out = await done(['delete-user', 'u1', '-', '--source', 'shop', '--json'], { input: 'u2\nu3\n' })
     const { id, users } = JSON.parse(out)
     expect(users).toBe(3)
-    expect(await sluice.api('get', `deletions/${id}`)).toMatchObject({ status: 200 })
+    await until(async () => JSON.parse(await done(['deletions', id, '--json'])).state === 'done')
+    expect(await done(['deletions', '--limit', '1'])).toMatch(
+      new RegExp(`^created .* cause\\n\\S+ +done +3 +\\d+ +no +\\S+ +${id} +-\\n$`),
+    )
+  })
+
+  test('members are uploaded after a preview, and refused if something is wrong with them', async () => {
+    const body = { id: 'cli', name: 'cli', sourceId: 'shop' }
+    expect((await sluice.api('post', 'audiences', body)).status).toBe(201)
+    const folder = await aFolder()
+    const file = join(folder, 'members.csv')
+    const upload = (...more: string[]) => run(['upload', 'audience', 'cli', file, ...more])
+    await writeFile(
+      file,
+      `user_id,plan\n${Array.from({ length: 20 }, (_, user) => `m${user},pro\n`).join('')}`,
+    )
+    const dry = await upload('--dry-run')
+    expect(dry).toMatchObject({ code: 0, out: 'Adds or changes 20, removes 0 of 0, leaves 0 as they are.\n' })
+    expect(await upload()).toMatchObject({ code: 0, out: `${dry.out}Done.\n` })
+
+    await writeFile(file, 'user_id,plan\nm0,pro\nm1\n')
+    const invalid = await upload()
+    expect(invalid).toMatchObject({ code: 1, err: expect.stringContaining('--skip-invalid') })
+    expect(invalid.out).toContain('1 lines cannot be used:\n  line 3 has 1 fields')
+    const many = await upload('--skip-invalid')
+    expect(many).toMatchObject({ code: 1, err: expect.stringContaining('--allow-removals') })
+    expect(many.out).toContain('removes 19 of 20')
+    const allowed = await upload('--skip-invalid', '--allow-removals', '--json')
+    expect(JSON.parse(allowed.out)).toMatchObject({ state: 'done', removed: 19, unchanged: 1, skipped: 1 })
+
+    const piped = ['upload', 'audience', 'cli', '-']
+    expect(await run(piped, { input: '' })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('--allow-empty'),
+    })
+    expect(await run([...piped, '--allow-empty'], { input: '' })).toMatchObject({ code: 0 })
+    expect(await run(['upload', 'audience', 'cli', join(folder, 'nothing')])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Cannot read'),
+    })
   })
 
   test('dead letters are replayed', async () => {
@@ -406,9 +492,16 @@ test('without an address it finds the npm start of its data folder, and reports 
     code: 1,
     err: expect.stringContaining('No npm start of this checkout is running'),
   })
-  const at = { control: sluice.control, ingest: sluice.ingest, controlToken: sluice.env.CONTROL_TOKEN ?? '' }
-  const takeBack = await publishRunning(folder, at)
+  const { KAFKA_BROKERS: brokers = '', SCHEMA_REGISTRY_URL: registry = '' } = sluice.env
+  const at = { control: sluice.control, ingest: sluice.ingest, brokers }
+  const controlToken = sluice.env.CONTROL_TOKEN ?? ''
+  const takeBack = await publishRunning(folder, { ...at, registryUrl: registry, controlToken })
   expect(await run(['dead'], { env })).toMatchObject({ code: 0 })
+  expect(JSON.parse((await run(['env', '--json'], { env })).out)).toEqual({
+    ...at,
+    registry,
+    token: controlToken,
+  })
   await takeBack()
   expect(await run(['dead'], { env })).toMatchObject({ code: 1 })
 })

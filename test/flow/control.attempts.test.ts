@@ -134,6 +134,43 @@ test('the newest attempts of all partitions are held, and the answer says how fa
   expect((await attempts('destinationId=paged')).oldest).toBe(oldest)
 })
 
+test('after a restart the figures of the last hour and day are the same, however many attempts there are', async () => {
+  await sluice.destination('busy', [`${receiver.url}/busy`])
+  const count = 12_000
+  const startedAt = Date.now()
+  for (let from = 0; from < count; from += 500)
+    await write(
+      'busy',
+      Array.from({ length: 500 }, (_, index) => ({
+        deliveryId: `busy-${from + index}`,
+        startedAt: startedAt - (index % 5) * 60_000,
+        acceptedAt: startedAt - (index % 5) * 60_000 - 100,
+        settles: index % 2 === 0,
+        durationMs: 50,
+        partition: 1,
+        response: null,
+      })),
+    )
+  const figures = async (window: string): Promise<{ delivered: number } | undefined> => {
+    const { status, body } = await sluice.api('get', `destinations/busy/activity?window=${window}`)
+    return status === 200 && body.since === null ? (body.total as { delivered: number }) : undefined
+  }
+  const expected = {
+    ...{ delivered: count / 2, rejected: 0, dead: 0, failedAttempts: 0 },
+    ...{ latency: { p50: 150, p99: 150 }, responseTime: { p50: 50, p99: 50 } },
+  }
+  const complete = (window: string) =>
+    until(async () => {
+      const total = await figures(window)
+      return total && total.delivered >= count / 2 ? total : undefined
+    })
+  expect([await complete('1h'), await complete('24h')]).toEqual([expected, expected])
+  await sluice.stop('control')
+  await sluice.start('control')
+  // the newest 10,000 of the partition are read first
+  expect([await complete('1h'), await complete('24h')]).toEqual([expected, expected])
+})
+
 test('configured headers that a receiver echoes are masked, for deliveries and tests', async () => {
   const webhooks = [{ url: `${receiver.url}/echo`, headers: { Authorization: 'Bearer t0p-secret' } }]
   await sluice.destination('echoing', [], { webhooks })

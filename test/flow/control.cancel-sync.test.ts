@@ -20,7 +20,7 @@ async function put(id: string, body: string, prefer?: string) {
     statusCode,
     headers,
     body: text,
-  } = await got.put(`${sluice.control}/api/audiences/${id}/members`, {
+  } = await got.put(`${sluice.control}/api/audiences/${id}/members?allowRemovals=true`, {
     body,
     headers: {
       authorization: `Bearer ${sluice.env.CONTROL_TOKEN}`,

@@ -64,7 +64,14 @@ const countOf = (answer: Answer, destinationId: string) =>
   answer.counts.find((count) => count.destinationId === destinationId)?.count
 
 test('no dead letters', async () => {
-  expect(await dead()).toEqual({ counts: [], partial: false, oldest: null, items: [], next: null })
+  expect(await dead()).toEqual({
+    counts: [],
+    matching: [],
+    partial: false,
+    oldest: null,
+    items: [],
+    next: null,
+  })
 })
 
 test('a dead delivery is listed with its attempts and its body', async () => {

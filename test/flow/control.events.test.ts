@@ -262,6 +262,12 @@ test('four searches run at once, further ones are told to retry', async () => {
 
 test('knows results whose attempts are no longer held', async () => {
   const before = await all('messageId=first')
+  const states = async () => {
+    const { body } = await sluice.api('get', 'deliveries?messageId=first')
+    const items = body.items as { destinationId: string; state: string; lastStatus: number }[]
+    return items.map((each) => `${each.destinationId} ${each.state} ${each.lastStatus}`).toSorted()
+  }
+  expect(await states()).toEqual(['crm delivered 200', 'shaky retrying 503'])
   const later = Array.from({ length: 11_000 }, (_, each) =>
     anAttempt({
       deliveryId: `filler-${each}`,
@@ -284,6 +290,7 @@ test('knows results whose attempts are no longer held', async () => {
   })
   expect((await sluice.api('get', 'attempts?messageId=first')).body).toMatchObject({ items: [] })
   expect(await all('messageId=first')).toEqual(before)
+  expect(await states()).toEqual(['crm delivered 200', 'shaky retrying 503'])
 })
 
 test('a restart finds the same', async () => {

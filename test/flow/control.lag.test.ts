@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run } from '../../cli/run.ts'
 import { readConfig } from '../../config.ts'
 import { followLag } from '../../control/activity/lag/follow.ts'
 import { groupTopics } from '../../control/activity/lag/observe.ts'
@@ -7,6 +8,7 @@ import { type Offsets, openOffsets } from '../../kafka/admin/offsets.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { DELIVERIES, EVENTS, rungTopic } from '../../schemas/topics.ts'
+import { aContext } from '../cli/in-memory.ts'
 import { aReading } from '../control/lag-in-memory.ts'
 import { ownBroker } from '../helpers/broker.ts'
 import { closing, connection } from '../helpers/cluster.ts'
@@ -135,6 +137,28 @@ async function watching(group: string, topic: string): Promise<() => Promise<Bet
 }
 type Between = { before: number; after: number }
 
+type Problem = { code: string; group: string | null; since: string }
+
+const problems = async () => (await sluice.api('get', 'status')).body.problems as Problem[]
+
+/** Waits for a problem of this group. `at`: when it was told, in ms since 1970. */
+async function whenTold(group: string): Promise<{ problem: Problem; at: number }> {
+  const problem = await until(async () => (await problems()).find((one) => one.group === group), {
+    timeout: SHOWN_MS,
+    message: `${group} is told`,
+  })
+  return { problem, at: Date.now() }
+}
+let toldOfRouter: ReturnType<typeof whenTold>
+
+const operator = () =>
+  aContext({ env: { SLUICE_URL: sluice.control, CONTROL_TOKEN: String(sluice.env.CONTROL_TOKEN) } })
+
+async function sluiceStatus() {
+  const context = operator()
+  return { code: await run(['status'], context), out: context.out.text() }
+}
+
 /** When the records came of which nobody has taken care since, in ms, and between which looks that was seen, by topic. */
 const sent = { events: 0, deliveries: 0, soon: 0 }
 const seen: Partial<Record<keyof typeof sent, Between>> = {}
@@ -190,9 +214,37 @@ test('shows a dead and a stuck consumer as stalled within 30 s', async () => {
   const events = await watching('router', EVENTS)
   thaw = sluice.freeze('router')
   sent.events = await send()
+  toldOfRouter = whenTold('router')
+  toldOfRouter.catch(() => undefined)
   Object.assign(seen, { soon: await soon(), deliveries: await deliveries(), events: await events() })
   await Promise.all([shown('deliverer', DELIVERIES, all('stop')), shown('router', EVENTS, all('stop'))])
 }, 120_000)
+
+test('a frozen router is told as a problem within 30 s, with the stuck events, since when, and what to do', async () => {
+  const { problem, at } = await toldOfRouter
+  expect(at - sent.events).toBeLessThan(SHOWN_MS)
+  expect(problem).toMatchObject({
+    code: expect.stringMatching(/^group_(stalled|stopped)$/),
+    severity: 'error',
+    message: expect.stringMatching(
+      /^In all its partitions, consumer group router .*: 20 records wait, .* Accepted events are not forwarded\.$/,
+    ),
+    action: expect.stringContaining('router'),
+    page: '/lag',
+  })
+  // no progress since about the freeze
+  expect(Math.abs(Date.parse(problem.since) - sent.events)).toBeLessThan(10_000)
+  // its members leave the group in the meantime: the problem stays the same
+  await until(async () => (await problems()).some(({ code }) => code === 'group_stopped'))
+  const [router] = (await problems()).filter(({ group }) => group === 'router')
+  expect(router?.since).toBe(problem.since)
+})
+
+test('sluice status exits with 2 while something is wrong', async () => {
+  const { code, out } = await sluiceStatus()
+  expect([code, out]).toEqual([2, expect.stringContaining('error: group_stopped since ')])
+  expect(out).toContain('Start the deliverer. If it runs, read its log, and restart it if it hangs.')
+})
 
 test('shows a rung whose records stay past due', async () => {
   await shown('deliverer.rungs', SOON, all('stop'))
@@ -270,12 +322,18 @@ test('after the consumers resume nothing is behind', async () => {
   )
 }, 90_000)
 
+test('when nothing is behind nothing is wrong, and sluice status exits with 0', async () => {
+  await until(async () => (await problems()).length === 0)
+  expect(await sluiceStatus()).toEqual({ code: 0, out: 'OK: nothing is wrong.' })
+})
+
 test('shows a live consumer that makes no progress within its time limit', async () => {
   await sluice.destination('hangs', [`${receiver.url}/hang`])
   const follower = closing(
     followLag({
       open: () => openOffsets(sluice.connection),
       groupTopics: (topics) => groupTopics(topics, []),
+      required: [],
       onFailed: () => {},
       everyMs: 200,
       observations: 4,
@@ -327,11 +385,33 @@ test('the metrics match, and have no series of deleted groups', async () => {
   await admin.connect()
   await admin.deleteTopics({ topics: [sluice.connection.named(LATER)] })
   await admin.disconnect()
-  await until(async () => !(await metrics()).includes(LATER), { timeout: SHOWN_MS })
+  const missing = `sluice_topic_missing{topic="${LATER}"} 1\n`
+  const onlyMissing = (text: string) => text.includes(missing) && !text.replace(missing, '').includes(LATER)
+  await until(async () => onlyMissing(await metrics()), { timeout: SHOWN_MS })
+  expect(await problems()).toMatchObject([{ code: 'topic_missing', message: expect.stringContaining(LATER) }])
   const { items, at } = await lag()
   expect(items.map(({ topic }) => topic)).toContain(SOON)
   expect(items.map(({ topic }) => topic)).not.toContain(LATER)
   await until(async () => (await lag()).at > at)
+})
+
+test('without topic events the router is shown as blocked, not left out', async () => {
+  const admin = sluice.connection.kafka.admin()
+  await admin.connect()
+  await admin.deleteTopics({ topics: [sluice.connection.named(EVENTS)] })
+  await admin.disconnect()
+  const blocked = async () => (await sluice.api('get', 'lag?group=router')).body.blocked
+  await until(async () => JSON.stringify(await blocked()) === '[{"group":"router","topic":"events"}]')
+  const context = operator()
+  expect(await run(['lag'], context)).toBe(0)
+  expect(context.out.text()).toMatch(/^router +events +0 +- +- +topic missing$/m)
+  expect(await problems()).toMatchObject([
+    {
+      code: 'topic_missing',
+      message: 'Kafka has no topic events. Calls are refused (503), and nothing is forwarded.',
+    },
+    {},
+  ])
 })
 
 test('recovers after an outage of Kafka', async () => {
@@ -341,6 +421,7 @@ test('recovers after an outage of Kafka', async () => {
     followLag({
       open: () => openOffsets(kafka),
       groupTopics: () => [aReading({ topic: 'work' })],
+      required: [],
       onFailed: () => {},
       everyMs: 100,
     }),

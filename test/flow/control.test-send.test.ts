@@ -19,7 +19,13 @@ import { until } from '../helpers/until.ts'
 /** Longer than it is by default; a receiver may have to wait for a core. */
 const LIMIT_MS = 6_000
 
-type Result = { url: string } & Pick<Attempt, 'outcome' | 'status' | 'durationMs' | 'code' | 'response'>
+type Result = { url: string; sent: boolean } & Pick<
+  Attempt,
+  'outcome' | 'status' | 'durationMs' | 'code' | 'response'
+> & {
+    request: { headers: Record<string, string>; body: string }
+    responseHeaders: Record<string, string> | null
+  }
 
 let receiver: Receiver
 let sluice: System
@@ -86,10 +92,17 @@ describe('a test send', () => {
       durationMs: expect.any(Number),
       code: 'http_404',
       response: 'answered 404',
+      responseHeaders: expect.objectContaining({ connection: 'keep-alive', date: expect.any(String) }),
+      sent: true,
+      request: expect.any(Object),
     })
     const [arrival, ...others] = arrivalsAt(path)
-    if (!arrival) throw new Error('nothing has come')
+    if (!arrival || !result) throw new Error('nothing has come')
     expect(others).toEqual([])
+    // it shows exactly what has come, in order, except the configured value
+    const shown = Object.entries(result.request.headers).map(([name, value]) => [name.toLowerCase(), value])
+    expect(shown).toEqual(Object.entries({ ...arrival.headers, 'x-team': '***' }))
+    expect(result.request.body).toBe(arrival.body)
     expect(arrival.headers).toMatchObject({
       'user-agent': 'Sluice/1.0',
       'content-type': 'application/json',
@@ -175,8 +188,8 @@ describe('a test send', () => {
     await gone.close()
     const results = await sent(await destination([gone.url, 'http://nowhere.invalid/']))
     expect(results).toMatchObject([
-      { outcome: 'retry', status: null, code: 'ECONNREFUSED' },
-      { outcome: 'retry' },
+      { outcome: 'retry', status: null, code: 'ECONNREFUSED', sent: false, responseHeaders: null },
+      { outcome: 'retry', sent: false },
     ])
     // what a name server says, or that there is none, is the machine's
     expect(results[1]?.code).toMatch(/^(E[A-Z]+|dns_timeout)$/)
@@ -207,7 +220,13 @@ describe('has the egress rules and roots of deliveries', () => {
       `http://localhost:${new URL(receiver.url).port}${path}`,
     ])
     const strict = await another({ EGRESS_ALLOW: '' })
-    const refused = { outcome: 'refused', status: null, code: 'address_forbidden', response: null }
+    const refused = {
+      outcome: 'refused',
+      status: null,
+      code: 'address_forbidden',
+      response: null,
+      sent: false,
+    }
     expect(await strict.ask('POST', `/api/${test}`, { body: {} })).toMatchObject({
       status: 200,
       json: { results: [refused, refused] },
@@ -274,6 +293,16 @@ describe('compared with real deliveries', () => {
       expect(real.body).toBe(sample?.body)
       expect(Object.keys(real.headers).sort()).toEqual(Object.keys(sample?.headers ?? {}).sort())
       expect(real.headers['x-signature']).toBe(sample?.headers['x-signature'])
+
+      // the event as a search shows it, sent as a test
+      const messageId = real.headers['x-message-id']
+      const found = await until(async () => {
+        const { body } = await sluice.api('get', `events?messageId=${messageId}`)
+        return (body.items as { call: object }[])[0]
+      })
+      await sent(`destinations/${id}/test`, { call: found.call })
+      const [, , again] = arrivalsAt(path)
+      expect(again?.body).toBe(real.body)
     },
   )
 

@@ -8,7 +8,7 @@ import { MEMBERS, UPLOADS } from '../../schemas/topics.ts'
 import { ADMIN, type Control, startControl } from '../control/process.ts'
 import { rawTopic } from '../control/topic.ts'
 import { head } from '../control/wire.ts'
-import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
+import { borrowBroker, type OwnBroker } from '../helpers/broker.ts'
 import { ended } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
@@ -18,7 +18,7 @@ const MANY = 60_000
 let broker: OwnBroker
 let control: Control
 beforeAll(async () => {
-  broker = await startOwnBroker()
+  broker = await borrowBroker()
   control = startControl({
     kafkaBrokers: broker.now.brokers,
     registryUrl: inject('registryUrl'),

@@ -268,19 +268,18 @@ test('the subject of each public topic has the rule BACKWARD', async () => {
 
 test('the commands of README deliver a signed event', async () => {
   const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
-  const [, commands = ''] = /```sh\n(TOKEN=[\s\S]*?)```/.exec(readme) ?? []
+  const [, commands = ''] = /```sh\n([^`]*?eval [\s\S]*?)```/.exec(readme) ?? []
   const port = await freePort('127.0.0.1')
   const here = commands
-    .replace(/^TOKEN=.*$/m, `TOKEN=${sluice.env.CONTROL_TOKEN}`)
-    .replaceAll('localhost:8081', new URL(sluice.control).host)
-    .replaceAll('localhost:8080', new URL(sluice.ingest).host)
     .replaceAll('9000', String(port))
     // the others here are of the tests before
     .replaceAll('shop', 'readme')
     .replaceAll('"crm"', '"readme"')
-    // a source is known within a second
-    .replace('# the call', 'sleep 1')
-  const shell = spawn('bash', ['-c', `${here}\nwait`], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const { control: SLUICE_URL, ingest: SLUICE_INGEST_URL } = sluice
+  const env = { ...process.env, ...sluice.env, SLUICE_URL, SLUICE_INGEST_URL }
+  const shell = spawn('bash', ['-c', `${here}\nwait`], {
+    ...{ env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+  })
   onTestFinished(() => void process.kill(-Number(shell.pid), 'SIGKILL'))
   let printed = ''
   for (const stream of [shell.stdout, shell.stderr])

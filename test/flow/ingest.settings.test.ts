@@ -148,3 +148,17 @@ test('a disabled source accepts no calls, also in batches, until it is enabled a
   expect(events).not.toContain('shop/off')
   expect(await keysIn(REJECTED)).toEqual([])
 })
+
+test('a replaced write key works until its overlap ends, by itself', async () => {
+  const called = async (writeKey: string) => (await identify('rotating', { writeKey })).status
+  onTestFinished(() => shop({ writeKey: 'shop-write-key' }))
+  const ends = new Date(Date.now() + 3_000)
+  await shop({ writeKey: 'new-write-key', previousWriteKeyExpiresAt: ends.toISOString() })
+  await soon('the new key works', async () => (await called('new-write-key')) === 200)
+  const before = await called('shop-write-key')
+  // a slow machine may have reached the end
+  if (Date.now() < ends.getTime()) expect(before).toBe(200)
+  await soon('the previous key has ended', async () => (await called('shop-write-key')) === 401)
+  expect(Date.now()).toBeGreaterThanOrEqual(ends.getTime())
+  expect(await called('new-write-key')).toBe(200)
+})

@@ -11,8 +11,8 @@ import { openTail } from '../../kafka/tables/tail.ts'
 import { registry } from '../../process/metrics.ts'
 import { followSettings } from '../../settings/follow.ts'
 import { CONFIG } from '../../settings/settings.ts'
-import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
-import { closing, connection, lag, readAll } from '../helpers/cluster.ts'
+import { borrowBroker, type OwnBroker } from '../helpers/broker.ts'
+import { closing, connection, lag, readAll, topicWith } from '../helpers/cluster.ts'
 import { keysOf } from '../helpers/config-keys.ts'
 import { until } from '../helpers/until.ts'
 
@@ -23,12 +23,7 @@ const onFatal = (error: Error) => {
 /** Makes topic `work` of one partition, which the broker itself compresses, as `compression.type` has it. */
 async function aTopic(type: string, brokers = inject('kafkaBrokers')): Promise<Connection> {
   const kafka = await connection([], brokers)
-  const admin = kafka.kafka.admin()
-  await admin.connect()
-  const configEntries = [{ name: 'compression.type', value: type }]
-  const topics = [{ topic: kafka.named('work'), numPartitions: 1, configEntries }]
-  await admin.createTopics({ topics, waitForLeaders: true })
-  await admin.disconnect()
+  await topicWith(kafka, 'work', { 'compression.type': type })
   return kafka
 }
 
@@ -93,7 +88,7 @@ async function damage(logFile: string, topic: string): Promise<Buffer> {
 
 let broker: OwnBroker
 beforeAll(async () => {
-  broker = await startOwnBroker()
+  broker = await borrowBroker()
 })
 afterAll(() => broker?.close())
 

@@ -6,7 +6,7 @@ import { type Consumer, consume } from '../../kafka/consume/consume.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openTable } from '../../kafka/tables/table.ts'
 import { openTail } from '../../kafka/tables/tail.ts'
-import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
+import { borrowBroker, type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { closing, connection, readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
@@ -15,12 +15,13 @@ const onFatal = (error: Error) => {
 }
 const faults = { name: LOG_FAULTS, partitions: 1 as const }
 
-/** Started once for all tests, which have topics of their own: by whether it creates topics by itself. */
+/** Used by all tests, which have topics of their own: by whether it creates topics by itself. */
 const brokers = new Map<string, Promise<OwnBroker>>()
 afterAll(() => Promise.all(Array.from(brokers.values(), async (broker) => (await broker).close())))
 
 function sharedBroker(creates = 'false'): Promise<OwnBroker> {
-  const broker = brokers.get(creates) ?? startOwnBroker({ more: { 'auto.create.topics.enable': creates } })
+  const start = () => startOwnBroker({ more: { 'auto.create.topics.enable': creates } })
+  const broker = brokers.get(creates) ?? (creates === 'false' ? borrowBroker() : start())
   brokers.set(creates, broker)
   return broker
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createProducer } from '../../kafka/produce/produce.ts'
-import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
+import { borrowBroker, type OwnBroker } from '../helpers/broker.ts'
 import { closing, connection, narrowTopic, readAll } from '../helpers/cluster.ts'
 
 const value = (text: string) => Buffer.from(text)
@@ -91,7 +91,7 @@ test('above the byte limit records are refused at once', async () => {
 describe('a broker that goes away', () => {
   let broker: OwnBroker
   beforeAll(async () => {
-    broker = await startOwnBroker()
+    broker = await borrowBroker()
   })
   afterAll(() => broker?.close())
 

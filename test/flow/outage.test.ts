@@ -33,6 +33,8 @@ let flood: Answered[]
 let whenFull: Answered[]
 /** Of the flood, those that were not answered yet when all that came later were. */
 let overtaken: Answered[]
+/** What control says is wrong, a while into the outage. */
+let toldWhenAway: unknown
 
 beforeAll(async () => {
   broker = await startOwnBroker()
@@ -68,6 +70,7 @@ async function loseKafka(): Promise<void> {
   const waiting = flooding.filter((one) => !answered.has(one))
   flood = await Promise.all(flooding)
   overtaken = await Promise.all(waiting)
+  toldWhenAway = (await sluice.api('get', 'status')).body
   await end
   backAt = Date.now()
   await broker.restart('kill')
@@ -114,6 +117,11 @@ describe('while Kafka is away for a minute under load', () => {
 
   test('ingest is not ready, and is ready again when Kafka is back', () => {
     expect(watched.readiness).toEqual([200, 503, 200])
+  })
+
+  test('control says that Kafka is away, and afterwards that nothing is wrong', async () => {
+    expect(toldWhenAway).toMatchObject({ state: 'error', problems: [{ code: 'kafka_unreachable' }] })
+    await until(async () => (await sluice.api('get', 'status')).body.state === 'ok', { timeout: 60_000 })
   })
 
   test('the memory of ingest stays bounded', () => {

@@ -74,4 +74,19 @@ describe('the log of the processes', () => {
     },
     180_000,
   )
+
+  test('has one line while a topic is missing, however often Kafka says so', async () => {
+    const before = new Map(ROLES.map((role) => [role, sluice.logged(role).length]))
+    const since = (role: Role) => sluice.logged(role).slice(before.get(role))
+    const admin = sluice.connection.kafka.admin()
+    await admin.connect()
+    await admin.deleteTopics({ topics: [sluice.connection.named('events')] })
+    await admin.disconnect()
+    const line = 'warn Kafka lacks a topic that this process uses'
+    await until(() => (['router', 'control'] as const).every((role) => texts(since(role)).includes(line)), {
+      timeout: 60_000,
+      message: 'both say that a topic is missing',
+    })
+    expect(texts(since('router').filter(urgent))).toEqual([line])
+  }, 90_000)
 })

@@ -1,11 +1,14 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { type Config, readConfig } from '../../config.ts'
 import { connect } from '../../kafka/client.ts'
 import { spawnChild } from '../../local/child-process.ts'
 import { createLog } from '../../process/log.ts'
 import { ConfigError } from '../../process/pem.ts'
 import { prepareKafka } from '../../schemas/prepare-kafka.ts'
+import { ATTEMPTS } from '../../schemas/topics.ts'
 import { hasOpenssl } from '../helpers/certificate.ts'
+import { readAttempts } from '../helpers/decoded.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
 import { openRegistryDoor, type RegistryDoor } from '../helpers/registry-door.ts'
@@ -24,7 +27,11 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
   let sluice: System
 
   beforeAll(async () => {
-    broker = await startSecuredBroker()
+    broker = await startSecuredBroker({
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'super.users': 'User:ANONYMOUS',
+      'allow.everyone.if.no.acl.found': 'true',
+    })
     door = await openRegistryDoor(inject('registryUrl'), { ...broker.own, ...USER })
     sluice = await startSystem({
       KAFKA_BROKERS: broker.sasl,
@@ -74,7 +81,7 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
 
   test('an event is delivered, and no process writes a file or starts another process', async () => {
     const receiver = await aReceiver()
-    await sluice.destination('crm', [receiver.url])
+    await sluice.destination('crm', [receiver.url], { eventTypes: ['track'] })
     await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid' }])
     await until(() => receiver.arrivals.length === 1, { timeout: 30_000 })
   })
@@ -89,6 +96,44 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
       KAFKA_SSL_KEY: key,
     })
   })
+
+  const saysOf = (said: string) =>
+    sluice.logged('deliverer').filter(({ level, msg }) => level !== 'debug' && msg.includes(said))
+
+  test('without permission to write attempts, events are still delivered, a line names the setting, and attempts follow once permitted', async () => {
+    const rule = {
+      resourceName: sluice.connection.named(ATTEMPTS),
+      resourceType: AclResourceTypes.TOPIC,
+      principal: `User:${USER.username}`,
+      host: '*',
+      operation: AclOperationTypes.WRITE,
+      permissionType: AclPermissionTypes.DENY,
+    }
+    const config = { brokers: [broker.open], ssl: false, sasl: undefined, topicPrefix: '' } as const
+    const { kafka } = connect(
+      { ...config, brokers: [broker.open], partitions: 1, replication: 1 },
+      { clientId: 'test', log: createLog({ role: 'start', level: 'silent' }) },
+    )
+    const open = kafka.admin()
+    await open.connect()
+    onTestFinished(() => open.disconnect())
+    const receiver = await aReceiver()
+    await sluice.destination('flaky', [`${receiver.url}/flaky/1`], { eventTypes: ['identify'] })
+    await open.createAcls({ acl: [{ ...rule, resourcePatternType: ResourcePatternTypes.LITERAL }] })
+    await sluice.send([{ type: 'identify', userId: 'u1' }])
+    await until(() => receiver.arrivals.length === 2, { message: 'it is tried again, and delivered' })
+    await until(() => saysOf('a send failed').length > 0)
+    await until(() => saysOf('Kafka does not take writes').length === 1)
+    expect(saysOf('a send failed')).toMatchObject([
+      { topics: [rule.resourceName], settings: 'KAFKA_SASL_USERNAME' },
+    ])
+    await open.deleteAcls({
+      filters: [{ ...rule, resourcePatternType: ResourcePatternTypes.LITERAL }],
+    })
+    await until(async () => (await readAttempts(sluice, 'flaky')).length === 2, {
+      message: 'attempts are written',
+    })
+  }, 120_000)
 
   describe.concurrent('a refused process ends and names the setting:', () => {
     test('with a wrong password, which is not shown', async () => {

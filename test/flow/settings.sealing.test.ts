@@ -106,8 +106,8 @@ test('after a start with both keys, new key first, the new key alone is enough',
   await during({ CONFIG_KEY: both }, (control) => resealed(control, 3))
   await during({ CONFIG_KEY: fresh.toString('base64') }, async (control) => {
     expect(await secretOf(control)).toBe(shop.writeKey)
-    const { json } = await control.ask('GET', '/api/warnings')
-    expect(json.items).toMatchObject([{ id: 'garbage' }])
+    const { json } = await control.ask('GET', '/api/status')
+    expect(json.problems).toMatchObject([{ setting: { id: 'garbage' } }])
     expect(control.lines.join('\n')).not.toContain('anew')
   })
 })

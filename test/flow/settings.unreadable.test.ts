@@ -67,8 +67,9 @@ const track = (writeKey: string) =>
     responseType: 'json',
   })
 const warned = async () => {
-  const { body } = await sluice.api('get', 'warnings')
-  return (body.items as { kind: string; id: string; isKept: boolean }[])
+  const { body } = await sluice.api('get', 'status')
+  return (body.problems as { setting: { kind: string; id: string; isKept: boolean } | null }[])
+    .flatMap(({ setting }) => setting ?? [])
     .map(({ kind, id, isKept }) => `${kind}/${id} ${isKept}`)
     .toSorted()
 }

@@ -109,8 +109,13 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   expect(before).toBeLessThan(10_000)
 
   // the settings are found again, and so is what was under way
-  const { running, token } = await start()
+  const { running, token, printed } = await start()
   expect(token).toBe(first.token)
+  // something is set up now
+  expect([first.printed, printed].map((lines) => lines.some((line) => line.startsWith('Try it')))).toEqual([
+    true,
+    false,
+  ])
   expect(await api('sources').text()).toContain('"shop"')
   await until(() => arrived().size === 10_000, {
     timeout: 60_000,

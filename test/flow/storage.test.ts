@@ -52,7 +52,7 @@ async function toldBy({ env, api }: System) {
   return {
     ready: `${ready.statusCode} ${ready.body}`,
     full: /^sluice_storage_full (\d)$/m.exec(metrics)?.[1],
-    warnings: (await api('get', 'warnings')).body.items as { code: string; message: string }[],
+    problems: (await api('get', 'status')).body.problems as { code: string; message: string }[],
   }
 }
 
@@ -74,11 +74,11 @@ test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they a
   const refused = await call()
   expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '30'])
   expect(JSON.parse(refused.body)).toMatchObject({ code: 'storage_full' })
-  await until(async () => (await toldBy(sluice)).warnings.length > 0)
+  await until(async () => (await toldBy(sluice)).problems.some(({ code }) => code === 'storage_full'))
   expect(await toldBy(sluice)).toEqual({
     ready: "503 Sluice's topics have almost reached STORAGE_LIMIT\n",
     full: '1',
-    warnings: [
+    problems: [
       expect.objectContaining({ code: 'storage_full', message: expect.stringContaining('STORAGE_LIMIT') }),
     ],
   })
@@ -86,8 +86,8 @@ test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they a
   await allArrived()
   await admin.deleteTopics({ topics: [named('filler')] })
   await answers(200)
-  await until(async () => (await toldBy(sluice)).warnings.length === 0)
-  expect(await toldBy(sluice)).toEqual({ ready: '200 ok\n', full: '0', warnings: [] })
+  await until(async () => (await toldBy(sluice)).problems.length === 0)
+  expect(await toldBy(sluice)).toEqual({ ready: '200 ok\n', full: '0', problems: [] })
   await allArrived()
 }, 120_000)
 

@@ -1,16 +1,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import got from 'got'
-import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs'
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
-import { connect } from '../../kafka/client.ts'
-import { createLog } from '../../process/log.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ATTEMPTS, DELIVERIES, DUE, EVENTS, REJECTED, SEEN } from '../../schemas/topics.ts'
-import { hasOpenssl } from '../helpers/certificate.ts'
 import { lag } from '../helpers/cluster.ts'
 import { readAttempts } from '../helpers/decoded.ts'
-import { openRegistryDoor, type RegistryDoor } from '../helpers/registry-door.ts'
-import { type SecuredBroker, startSecuredBroker, USER } from '../helpers/secured-broker.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
@@ -157,68 +151,5 @@ describe('a topic that deliveries do not need', () => {
     }
     expect((await post([track('Good')])).rejected).toBeUndefined()
     await make(sluice, REJECTED)
-  }, 120_000)
-})
-
-describe.skipIf(!hasOpenssl)('a user without permission to write attempts', () => {
-  let broker: SecuredBroker
-  let door: RegistryDoor
-  let sluice: System
-
-  beforeAll(async () => {
-    broker = await startSecuredBroker({
-      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-      'super.users': 'User:ANONYMOUS',
-      'allow.everyone.if.no.acl.found': 'true',
-    })
-    door = await openRegistryDoor(inject('registryUrl'), { ...broker.own, ...USER })
-    sluice = await startSystem({
-      KAFKA_BROKERS: broker.sasl,
-      KAFKA_SSL: 'true',
-      KAFKA_SSL_CA: broker.files.ca,
-      KAFKA_SASL_MECHANISM: 'scram-sha-512',
-      KAFKA_SASL_USERNAME: USER.username,
-      KAFKA_SASL_PASSWORD: USER.password,
-      SCHEMA_REGISTRY_URL: door.url,
-      SCHEMA_REGISTRY_CA: broker.files.ca,
-    })
-  }, 120_000)
-  afterAll(async () => {
-    await sluice?.close()
-    door?.close()
-    await broker?.close()
-  })
-
-  test('still delivers, names the setting, and writes attempts once permitted', async () => {
-    const rule = {
-      resourceName: sluice.connection.named(ATTEMPTS),
-      resourceType: AclResourceTypes.TOPIC,
-      principal: `User:${USER.username}`,
-      host: '*',
-      operation: AclOperationTypes.WRITE,
-      permissionType: AclPermissionTypes.DENY,
-    }
-    const config = { brokers: [broker.open], ssl: false, sasl: undefined, topicPrefix: '' } as const
-    const { kafka } = connect(
-      { ...config, brokers: [broker.open], partitions: 1, replication: 1 },
-      { clientId: 'test', log: createLog({ role: 'start', level: 'silent' }) },
-    )
-    const open = kafka.admin()
-    await open.connect()
-    onTestFinished(() => open.disconnect())
-    const receiver = await aReceiver()
-    await sluice.destination('flaky', [`${receiver.url}/flaky/1`])
-    await open.createAcls({ acl: [{ ...rule, resourcePatternType: ResourcePatternTypes.LITERAL }] })
-    await sluice.send([track('Denied')])
-    await until(() => receiver.arrivals.length === 2, { message: 'it is tried again, and delivered' })
-    await until(() => saysOf(sluice, 'a send failed').length > 0)
-    await until(() => saysOf(sluice, 'Kafka does not take writes').length === 1)
-    expect(saysOf(sluice, 'a send failed')).toMatchObject([
-      { topics: [rule.resourceName], settings: 'KAFKA_SASL_USERNAME' },
-    ])
-    await open.deleteAcls({
-      filters: [{ ...rule, resourcePatternType: ResourcePatternTypes.LITERAL }],
-    })
-    await until(async () => (await readAttempts(sluice)).length === 2, { message: 'attempts are written' })
   }, 120_000)
 })

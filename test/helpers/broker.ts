@@ -1,3 +1,45 @@
+import { type OwnBroker, startOwnBroker } from '../../harness/kafka/broker.ts'
+import { withAdmin } from '../../harness/kafka/topics.ts'
+import { until } from '../../harness/until.ts'
+import { closing, connectTo } from './cluster.ts'
+
 export { type OwnBroker, startOwnBroker, startOwnCluster } from '../../harness/kafka/broker.ts'
 export { endsOf, goneBetween, imageOf, type OffsetRange } from '../../harness/kafka/disk.ts'
-export { ownBroker } from './cluster.ts'
+
+let shared: Promise<OwnBroker> | undefined
+
+/**
+ * The broker of this test worker, to kill and restart. Whoever borrows it closes it before the next one does. It has the
+ * topics of those before; in between it stands still (SIGSTOP), because starting a broker costs 2 s of CPU, and an idle one
+ * goes on to use some.
+ */
+export async function borrowBroker(): Promise<OwnBroker> {
+  shared ??= startOwnBroker()
+  const broker = await shared
+  if (!signal(broker, 'SIGCONT')) await broker.restart('kill')
+  const { kafka } = connectTo(broker.now.brokers)
+  const serves = async () =>
+    (await withAdmin({ kafka }, (admin) => admin.describeCluster())).brokers.length > 0
+  await until(serves, { message: 'the broker serves' })
+  return {
+    get now() {
+      return broker.now
+    },
+    restart: broker.restart,
+    diskImage: broker.diskImage,
+    close: async () => void signal(broker, 'SIGSTOP'),
+  }
+}
+
+/** @returns whether the broker is there: a test may have killed it last. */
+function signal({ now }: OwnBroker, name: NodeJS.Signals): boolean {
+  try {
+    process.kill(now.pid, name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Borrowed until the end of the test. */
+export const ownBroker = async (): Promise<OwnBroker> => closing(await borrowBroker())

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import pRetry from 'p-retry'
 import { inject, onTestFinished } from 'vitest'
-import { type OwnBroker, startOwnBroker } from '../../harness/kafka/broker.ts'
 import { createTopics } from '../../kafka/admin/topics.ts'
 import { type Connection, connect, type KafkaConfig } from '../../kafka/client.ts'
 import { PARKED } from '../../kafka/produce/park.ts'
@@ -12,18 +12,8 @@ export async function connection(
   topics: Partial<Topic>[],
   brokers = inject('kafkaBrokers'),
 ): Promise<Connection> {
-  const config: KafkaConfig = {
-    brokers: brokers.split(','),
-    ssl: false,
-    sasl: undefined,
-    topicPrefix: `t${randomUUID().slice(0, 8)}.`,
-    partitions: 4,
-    replication: 1,
-  }
-  const made = connect(config, {
-    clientId: 'test',
-    log: createLog({ role: 'start', level: process.env.TEST_LOG ?? 'silent' }),
-  })
+  const config = configOf(brokers)
+  const made = connect(config, ofTests())
   const table: Topic[] = [{ name: PARKED }, ...topics].map((topic) => ({
     name: 'work',
     partitions: 'many',
@@ -34,13 +24,39 @@ export async function connection(
   return made
 }
 
-/** Makes a topic that refuses larger batches; from its beginning, as a broker follows a change of settings only some time after it. */
-export async function narrowTopic(on: Connection, name: string, maxBytes: number): Promise<void> {
+const configOf = (brokers: string): KafkaConfig => ({
+  brokers: brokers.split(','),
+  ssl: false,
+  sasl: undefined,
+  topicPrefix: `t${randomUUID().slice(0, 8)}.`,
+  partitions: 4,
+  replication: 1,
+})
+
+const ofTests = () => ({
+  clientId: 'test',
+  log: createLog({ role: 'start', level: process.env.TEST_LOG ?? 'silent' }),
+})
+
+/** A connection without topics. */
+export const connectTo = (brokers: string): Connection => connect(configOf(brokers), ofTests())
+
+/** Creates a topic with one partition that refuses larger batches. A broker applies a later change only after a while. */
+export const narrowTopic = (on: Connection, name: string, maxBytes: number): Promise<void> =>
+  topicWith(on, name, { 'max.message.bytes': String(maxBytes) })
+
+/** Creates a topic with one partition and these settings. */
+export async function topicWith(
+  on: Connection,
+  name: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
   const admin = on.kafka.admin()
   await admin.connect()
-  const configEntries = [{ name: 'max.message.bytes', value: String(maxBytes) }]
-  const topic = { topic: on.named(name), numPartitions: 1, configEntries }
-  await admin.createTopics({ topics: [topic], waitForLeaders: true })
+  const configEntries = Object.entries(settings).map(([setting, value]) => ({ name: setting, value }))
+  const topics = [{ topic: on.named(name), numPartitions: 1, configEntries }]
+  // kafkajs asks for the leader before a busy broker knows the new topic
+  await pRetry(() => admin.createTopics({ topics, waitForLeaders: true }), { retries: 5, minTimeout: 250 })
   await admin.disconnect()
 }
 
@@ -49,7 +65,4 @@ export function closing<T extends { close(): Promise<unknown> }>(open: T): T {
   onTestFinished(async () => void (await open.close()))
   return open
 }
-
-/** A broker of its own that is gone at the end of the test. */
-export const ownBroker = async (): Promise<OwnBroker> => closing(await startOwnBroker())
 export { ended, lag, type ReadRecord, readAll, readEach } from '../../harness/kafka/topics.ts'

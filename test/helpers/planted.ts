@@ -16,7 +16,7 @@ export type Planted = {
 /** Of those that name a file the path may be told. */
 const SETTING = /TOKEN|KEY|PASSWORD|SECRET/
 const FILE = /^KAFKA_SSL_/
-const FIELDS = new Set(['sharedSecret', 'previousSecret', 'writeKey', 'token'])
+const FIELDS = new Set(['sharedSecret', 'previousSecret', 'writeKey', 'previousWriteKey', 'token'])
 /** Shorter ones are in any text. */
 const LEAST = 6
 

@@ -8,7 +8,12 @@ import { until } from '../helpers/until.ts'
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
 /** A server that answers `/` at once, `/late` on demand, and `/big` with more than fits into socket buffers. */
-async function shared(most: number, trustProxy: readonly string[] = [], mostWaiting?: number) {
+async function shared(
+  most: number,
+  trustProxy: readonly string[] = [],
+  waiting = { each: 99, all: 0 },
+  unreadMs = 600_000,
+) {
   let refused = 0
   let big = 0
   const late: ServerResponse[] = []
@@ -21,7 +26,8 @@ async function shared(most: number, trustProxy: readonly string[] = [], mostWait
   })
   const { open } = shareConnections(server, {
     most,
-    ...(mostWaiting && { mostWaiting }),
+    waiting,
+    unreadMs,
     trustProxy,
     onRefused: () => void refused++,
   })
@@ -89,6 +95,38 @@ test('a connection whose request is being answered is not given up', async () =>
   expect(String(await answered)).toContain('late')
 })
 
+test('a network with more than an eighth of the connections, all busy, gives its oldest up to a smaller one', async () => {
+  const { dial, late } = await shared(3)
+  const LATE = GET.replace('/', '/late')
+  const busy = [await dial('127.0.0.2', LATE), await dial('127.0.0.2', LATE), await dial('127.0.0.3', LATE)]
+  await until(() => late.length === 3)
+  expect(await answers(await dial('127.0.0.4'))).toBe(true)
+  expect(await isClosed(busy[0] ?? expect.fail())).toBe(true)
+  // networks of one connection each
+  for (const response of late.slice(1)) response.end('late')
+  for (const socket of busy.slice(1)) expect(String(await once(socket, 'data'))).toContain('late')
+})
+
+test('while every network has an eighth or less, requests in progress are not cut off for new connections', async () => {
+  const { dial, late } = await shared(16)
+  const LATE = GET.replace('/', '/late')
+  const networks = Array.from({ length: 16 }, (_, at) => `127.0.1.${at % 8}`)
+  const busy = await Promise.all(networks.map((address) => dial(address, LATE)))
+  await until(() => late.length === 16)
+  expect(await isClosed(await dial('127.0.0.4'))).toBe(true)
+  for (const response of late) response.end('late')
+  for (const socket of busy) expect(String(await once(socket, 'data'))).toContain('late')
+})
+
+test('a connection whose client reads nothing of an answer is closed in time', async () => {
+  const { dial, big, open } = await shared(9, [], { each: 99, all: 0 }, 30)
+  const unread = await dial('127.0.0.2')
+  unread.pause().write(GET.replace('/', '/big'))
+  const idle = await dial('127.0.0.2')
+  await until(() => big() === 1 && open.size === 1)
+  expect(await answers(idle)).toBe(true)
+})
+
 test('connections of a trusted proxy are never closed, and each counts as one client', async () => {
   const { dial } = await shared(4, ['127.0.0.8/32'])
   const proxied = [await dial('127.0.0.8'), await dial('127.0.0.8')]
@@ -117,7 +155,7 @@ test('a connection whose client does not read its response makes room for anothe
 })
 
 test('a connection with too many waiting requests is closed', async () => {
-  const { dial, late } = await shared(9, [], 2)
+  const { dial, late } = await shared(9, [], { each: 2, all: 0 })
   const LATE = GET.replace('/', '/late')
   const socket = await dial('127.0.0.2', LATE + LATE)
   await until(() => late.length === 2)
@@ -127,4 +165,23 @@ test('a connection with too many waiting requests is closed', async () => {
   await until(() => late.length === 4)
   socket.write(LATE)
   expect(await isClosed(socket)).toBe(true)
+})
+
+test('connections with several waiting requests are closed only while too many wait in all', async () => {
+  const { dial, late } = await shared(9, [], { each: 2, all: 5 })
+  const LATE = GET.replace('/', '/late')
+  const patient = await dial('127.0.0.3', LATE)
+  const first = await dial('127.0.0.2', LATE + LATE + LATE + LATE)
+  await until(() => late.length === 5)
+  const second = await dial('127.0.0.2', LATE + LATE)
+  await until(() => late.length === 7)
+  second.write(LATE)
+  expect(await isClosed(second)).toBe(true)
+  // the closed one's requests no longer count: 5 wait again
+  first.destroy()
+  const third = await dial('127.0.0.2', LATE + LATE + LATE + LATE)
+  await until(() => late.length === 12)
+  for (const response of late) response.end('late')
+  expect(await once(third, 'data').then(String)).toMatch(/^HTTP\/1.1 200/)
+  expect(await once(patient, 'data').then(String)).toMatch(/^HTTP\/1.1 200/)
 })

@@ -4,7 +4,6 @@ import type { Sender } from '../../ingest/call/authenticate.ts'
 import { type AppOptions, createApp } from '../../ingest/http/app.ts'
 import { createMeter } from '../../ingest/metrics.ts'
 import { createPipeline } from '../../ingest/pipeline.ts'
-import { createAnonymousLimit } from '../../ingest/rate-limits.ts'
 import { createRejectionLog } from '../../ingest/rejection-log.ts'
 import type { Decoded } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
@@ -37,7 +36,7 @@ type FakeOptions = {
   clock?: () => number
   suppressedUsers?: (sourceId: string) => Users | undefined
   /** The door's times and bounds. */
-  door?: Pick<AppOptions, 'timeouts' | 'heldBytes' | 'connections' | 'trustProxy' | 'tracer'>
+  door?: Pick<AppOptions, 'timeouts' | 'heldBytes' | 'connections' | 'waiting' | 'trustProxy' | 'tracer'>
 }
 
 export type FakeIngest = {
@@ -74,7 +73,6 @@ export function fakeIngest({
   const errors: unknown[] = []
   const unlogged: number[] = []
   let ids = 0
-  const anonymousLimit = createAnonymousLimit(clock)
   const taking = createPipeline({
     sourceByWriteKey: (key) =>
       known.find(({ writeKey }) => writeKey === key) ?? (unreadableSource ? 'unreadable' : undefined),
@@ -100,13 +98,12 @@ export function fakeIngest({
       losses: { lost: (calls) => void unlogged.push(calls), written: () => undefined },
     }),
     encoders: { event: codecs.event.encode, rejected: codecs.rejected.encode },
-    anonymousLimit,
     meter,
     log: { error: () => {} },
   })
   const probe = { notReady: () => state.notReady }
   const log = { error: (...error: unknown[]) => void errors.push(error) }
-  const app = createApp({ ...door, ...taking, anonymousLimit, meter, probe, log })
+  const app = createApp({ ...door, ...taking, meter, probe, log })
   const values = (topic: string) =>
     produced
       .flat()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { onlyCopy, tooShort, wrongPolicy } from '../../kafka/admin/topics.ts'
+import { onlyCopy, tooShort, topicNames, wrongPolicy } from '../../kafka/admin/topics.ts'
 
 const HOUR = 3_600_000
 
@@ -54,4 +54,12 @@ test.each([
   { brokers: 3, replication: 3, isTold: false },
 ])('a single replica on three or more brokers is reported: %o', ({ isTold, ...cluster }) => {
   expect(onlyCopy(cluster) !== undefined).toBe(isTold)
+})
+
+test('if no broker lists its topics, that is an outage and is retried, although kafkajs throws a TypeError', async () => {
+  // as kafkajs does when its only broker is lost during the request
+  const listTopics = () => Promise.reject(new TypeError("Cannot destructure property 'topicMetadata'"))
+  await expect(topicNames({ listTopics })).rejects.toThrow(new Error('no broker describes its topics'))
+  const refused = new Error('Cluster authorization failed')
+  await expect(topicNames({ listTopics: () => Promise.reject(refused) })).rejects.toBe(refused)
 })

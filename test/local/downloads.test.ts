@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { classArchive } from '../../local/kafka/class-archive.ts'
-import { cached, cacheFolder, checkSums } from '../../local/kafka/downloads.ts'
+import { cached, cacheFolder, checkSums, createDownloads, percentage } from '../../local/kafka/downloads.ts'
+import { terminalOn } from '../../local/terminal.ts'
 import { temporaryFolder } from './folders.ts'
 
 const fillWith = (name: string) => (folder: string) => writeFile(join(folder, name), name)
@@ -109,4 +111,81 @@ test('the pins are valid input of sha512sum --check', async () => {
   const pins = lines.filter((line) => !line.startsWith('#'))
   for (const line of pins) expect(line).toMatch(/^[0-9a-f]{128} {2}[\w.-]+\.(jar|tar\.gz)$/)
   expect(new Set(pins.map((line) => line.slice(130))).size).toBe(pins.length)
+})
+
+const parts = [
+  { name: 'Kafka', megabytes: 44 },
+  { name: 'the schema registry', megabytes: 109 },
+] as const
+
+test('all downloads count together, from 0 to 100 percent, once', () => {
+  const seen: string[] = []
+  const onProgress = percentage(parts, (text, isLast) => seen.push(`${text}${isLast ? ', last' : ''}`))
+  const [kafka, registry] = parts
+  onProgress(kafka, 0)
+  onProgress(kafka, 22)
+  // larger than expected
+  onProgress(kafka, 60)
+  onProgress(kafka, Number.POSITIVE_INFINITY)
+  // read from Maven's own cache: nothing is downloaded
+  onProgress(registry, 0)
+  onProgress(registry, 200)
+  onProgress(registry, Number.POSITIVE_INFINITY)
+  const text = 'downloading Kafka and the schema registry (first start only):'
+  expect(seen).toEqual(
+    ['0 %', '14 %', '28 %', '28 %', '28 %', '99 %', '100 %'].map(
+      (percent, index) => `${text} ${percent} of 153 MB${index === 6 ? ', last' : ''}`,
+    ),
+  )
+  // a terminal of 80 columns can overwrite it
+  for (const line of seen) expect(line.replace(', last', '').length).toBeLessThan(80)
+})
+
+test('the percentage only grows, and is 100 exactly when every part is complete', () => {
+  const step = fc.record({
+    part: fc.constantFrom(...parts),
+    megabytes: fc.oneof(fc.double({ min: 0, max: 300, noNaN: true }), fc.constant(Number.POSITIVE_INFINITY)),
+  })
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const percents: number[] = []
+      const onProgress = percentage(parts, (text) => percents.push(Number(/(\d+) %/.exec(text)?.[1])))
+      for (const { part, megabytes } of steps) onProgress(part, megabytes)
+      expect(percents).toEqual(percents.toSorted((a, b) => a - b))
+      const complete = parts.every((part) =>
+        steps.some((step) => step.part === part && step.megabytes === Number.POSITIVE_INFINITY),
+      )
+      expect(percents.at(-1) === 100).toBe(complete)
+    }),
+  )
+})
+
+test('what is in the cache is neither downloaded nor counted', async () => {
+  const cache = await temporaryFolder()
+  await mkdir(join(cache, 'kafka-4.3.1'))
+  await mkdir(join(cache, 'apicurio-registry-3.0.9'))
+  const seen: string[] = []
+  const downloads = await createDownloads(cache, ['kafka', 'registry'], (text) => seen.push(text))
+  expect([await downloads.kafkaJars(), await downloads.registryApp()]).toEqual([
+    join(cache, 'kafka-4.3.1'),
+    join(cache, 'apicurio-registry-3.0.9/apicurio-registry-app-3.0.9-runner.jar'),
+  ])
+  expect(seen).toEqual([])
+})
+
+test.each([
+  ['a terminal', true, '\r\x1b[K1 %\r\x1b[K2 %\r\x1b[K100 %\nready\n'],
+  ['a file', false, '1 %\n100 %\nready\n'],
+])('the last progress is shown on %s, and ends its line', (_, isTTY, wanted) => {
+  let written = ''
+  const write = (text: string | Uint8Array) => {
+    written += text
+    return true
+  }
+  const { progress, line } = terminalOn({ isTTY, write })
+  progress('1 %')
+  progress('2 %')
+  progress('100 %', true)
+  line('ready')
+  expect(written).toBe(wanted)
 })

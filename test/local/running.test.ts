@@ -4,14 +4,20 @@ import { expect, test } from 'vitest'
 import { findRunning, publishRunning } from '../../local/running.ts'
 import { temporaryFolder } from './folders.ts'
 
-const at = { control: 'http://127.0.0.1:8081', ingest: 'http://127.0.0.1:8080', controlToken: 'its-token' }
+const at = {
+  control: 'http://127.0.0.1:8081',
+  ingest: 'http://127.0.0.1:8080',
+  brokers: '127.0.0.1:9092',
+  registryUrl: 'http://127.0.0.1:8085/apis/ccompat/v7',
+  controlToken: 'its-token',
+}
 
 test('a running npm start is found with its addresses and token until it ends, in a file that only its owner may read', async () => {
   const folder = await temporaryFolder()
   expect(await findRunning(folder)).toBeUndefined()
   const unpublish = await publishRunning(folder, at)
-  const { control, ingest } = at
-  expect(await findRunning(folder)).toEqual({ control, ingest, token: 'its-token' })
+  const { registryUrl: registry, controlToken: token, ...rest } = at
+  expect(await findRunning(folder)).toEqual({ ...rest, registry, token })
   expect((await stat(join(folder, 'running.json'))).mode & 0o077).toBe(0)
   await unpublish()
   expect(await findRunning(folder)).toBeUndefined()

@@ -53,7 +53,13 @@ test('a relative data folder is below the checkout, an absolute one is used as i
 test('the banner has every address and the token, but no password', () => {
   const env = { ...environmentFor({}), SCHEMA_REGISTRY_URL: 'http://user:secret@registry:8085/x' }
   const text = banner(addressesOf(env))
-  for (const part of ['sluice ready', ':1/v1/track', ':2/api/sources', '9092', 'a-token-of-our-own'])
+  for (const part of [
+    'sluice ready',
+    'http://127.0.0.1:1 ',
+    'http://127.0.0.1:2 ',
+    '9092',
+    'a-token-of-our-own',
+  ])
     expect(text).toContain(part)
   const metrics = [...text.matchAll(/:(\d)\/metrics {4}(\w+)$/gm)].map(([, port, role]) => [port, role])
   expect(metrics).toEqual([
@@ -63,4 +69,12 @@ test('the banner has every address and the token, but no password', () => {
     ['4', 'deliverer'],
   ])
   expect(text).not.toContain('secret')
+})
+
+test('the banner of an empty system has commands to try it, with their own receiver; later it has none', () => {
+  const addresses = addressesOf(environmentFor({}))
+  const text = banner(addresses, { receiverPort: 9001 })
+  for (const part of ['.listen(9001)', '"url": "http://127.0.0.1:9001/"', ':1/v1/track', ':2/api/sources'])
+    expect(text).toContain(part)
+  expect(banner(addresses)).not.toMatch(/Try it|curl|\n\n\n/)
 })

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -48,10 +49,23 @@ async function ready({ output }: Started) {
 
 type Told = Awaited<ReturnType<typeof ready>>
 
-async function sources({ control, token }: Told, body?: object): Promise<string> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const init = body ? { method: 'POST', body: JSON.stringify(body), headers } : { headers }
-  return (await fetch(`${control}/api/sources`, init)).text()
+async function sources({ control, token }: Told): Promise<string> {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await fetch(`${control}/api/sources`, { headers })).text()
+}
+
+/** Runs the commands of the banner as they are printed, and waits for what their receiver prints. */
+async function tryIt(printed: string): Promise<void> {
+  const commands = /^ {2}node -e [\s\S]*?(?=\n\nPress)/m.exec(printed)?.[0] ?? ''
+  const shell = spawn('/bin/sh', ['-c', `${commands}\nwait`], { detached: true })
+  onTestFinished(() => void process.kill(-Number(shell.pid), 'SIGKILL'))
+  let output = ''
+  for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (data) => (output += data))
+  const [, signature, body = ''] = await until(() => /^([0-9a-f]{40}) (\{"version":1.*\})$/m.exec(output), {
+    message: () => `${commands}\n${output}`,
+  })
+  expect(signature).toBe(createHmac('sha1', 's3cret').update(body).digest('hex'))
+  expect(JSON.parse(body)).toMatchObject({ type: 'track', event: 'Signed Up' })
 }
 
 test('npm start serves what it prints, refuses a second start on its data folder, and leaves nothing running when npm is killed', {
@@ -60,7 +74,7 @@ test('npm start serves what it prints, refuses a second start on its data folder
   const folder = await temporaryFolder()
   const npm = run(['npm', 'start'], folder)
   const told = await ready(npm)
-  expect(await sources(told, { id: 'shop', name: 'Shop' })).toContain('"shop"')
+  await tryIt(npm.output())
   expect(await sources(told)).toContain('"shop"')
   const [main = 0, ...others] = childrenOf(npm.pid)
   expect(others).toEqual([])

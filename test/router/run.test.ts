@@ -159,6 +159,7 @@ test("the deliveries of an event share its body and its source's flow, and have 
   const read = await Promise.all(records.map((record) => deliveries.decode(record?.value as Buffer)))
   const [first, second] = read.map((one) => (one.ok ? one.value : undefined))
   expect(first).toMatchObject({ deliveryId: deliveryId('crm', anEvent()), destinationId: 'crm', attempt: 0 })
+  expect(second?.acceptedAt).toBe(anEvent().receivedAt)
   expect(second).toEqual({
     ...first,
     deliveryId: deliveryId('warehouse', anEvent()),

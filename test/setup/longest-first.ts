@@ -3,17 +3,23 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Those that take longest, the longest first: begun last, one of them would keep all others waiting while a core has nothing to do. */
 const LONG = [
   'flow/outage',
+  'flow/shared',
   'console/browser/console',
+  'flow/quiet',
   'flow/control.lag',
-  'clients/go',
-  'flow/control.schemathesis',
-  'flow/start',
   'flow/kafka.consume',
-  'flow/deliverer.crash',
-  'local/start',
-  'local/broker',
-  'flow/clients',
+  'flow/unwritable',
+  'flow/cli',
+  'flow/control.schemathesis',
   'flow/control.tasks',
+  'clients/go',
+  'flow/kafka.log-loss',
+  'flow/cluster',
+  'flow/deliverer.crash',
+  'flow/clients',
+  'flow/start',
+  'local/broker',
+  'local/start',
 ]
 
 /** On a machine without times of an earlier run the largest files would be first. What needs no Kafka fills up the end. */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { account, type Facts, holds } from '../../torture/account.ts'
 
 const answered = (messageId: string, deliveryId = `id-${messageId}`) => ({
@@ -88,4 +88,28 @@ test.each([
 test('a record that no power cut removed counts as lost, whatever is reported', () => {
   const accepted = new Set(['m1', 'm2'])
   expect(holds(account(facts({ accepted, reported: [range(0, 100)] })))).toBe(false)
+})
+
+describe('a record that a power cut removed and nobody reported', () => {
+  const keys = new Map([
+    [5, 'crm m1'],
+    [6, 'crm m2'],
+  ])
+  const cuts = [{ ...cut(5, 7), kind: 'deliveries', topic: 'deliveries', keys } as const]
+  const reported = (from: number, to: number) => [range(from, to, { topic: 'deliveries' })]
+
+  test('must have been written again', () => {
+    expect(account(facts({ cuts, reported: reported(6, 7) }))).toMatchObject({
+      rewritten: 1,
+      missing: { unreported: [] },
+    })
+    const result = account(facts({ cuts, reported: reported(5, 6) }))
+    expect(result).toMatchObject({ rewritten: 0, missing: { unreported: ['crm m2'] } })
+    expect(holds(result)).toBe(false)
+  })
+
+  test('counts as lost if it could not be read', () => {
+    const unread = [{ ...cut(7, 8), keys } as const]
+    expect(account(facts({ cuts: unread })).missing.unreported).toEqual(['events-0@7'])
+  })
 })

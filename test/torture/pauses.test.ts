@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pausesIn, spreadOf } from '../../torture/cluster/pauses.ts'
+import { pausesIn, spreadOf } from '../../torture/cluster/report.ts'
 
 const call = (messageId: string, madeAt: number, acceptedAt: number | undefined) => ({
   messageId,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { report } from '../../torture/report.ts'
 
-const nothing = { accepted: [], unrouted: [], unsettled: [], strangeIds: [], unseen: [] }
+const nothing = { accepted: [], unrouted: [], unsettled: [], unreported: [], strangeIds: [], unseen: [] }
 const sums = {
   accepted: 6,
   events: 6,
@@ -10,6 +10,7 @@ const sums = {
   dead: 0,
   cancelled: 0,
   again: 0,
+  rewritten: 0,
   cut: { events: 4, deliveries: 0, retries: 0 },
   reported: { events: 3, deliveries: 0, retries: 0 },
 }

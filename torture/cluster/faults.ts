@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OwnCluster } from '../../harness/kafka/broker.ts'
-import { endsOf, goneBetween, imageOf, type OffsetRange } from '../../harness/kafka/disk.ts'
+import { endsOf, type Gone, goneBetween, imageOf } from '../../harness/kafka/disk.ts'
 import type { Brokers } from '../../harness/kafka/partitions.ts'
 import { ROLES } from '../../settings/config-key.ts'
 import type { Instance } from './instances.ts'
@@ -15,7 +15,7 @@ export type Parts = {
   /** The topic that loses records in a power cut, as named on the broker. */
   topic: string
   /** Called with the records that Kafka lost. */
-  onGone: (gone: readonly OffsetRange[]) => void
+  onGone: (gone: readonly Gone[]) => Promise<void>
 }
 
 /** How long a killed broker is down. */
@@ -28,92 +28,18 @@ const APART_MS = 2_000
 const LOST_MS = 3_000
 
 /** Each kind of fault alone, in this order. */
-export function faults({ cluster, brokers, instances, topic, onGone }: Parts): readonly Fault[] {
+export function faults(parts: Parts): readonly Fault[] {
+  const { cluster, instances } = parts
   const killed = new Set<number>()
-
-  /** The broker that leads the most partitions, except `without`. */
-  async function leader(without: ReadonlySet<number>): Promise<number> {
-    const leads = await brokers.leads()
-    process.stderr.write(`    brokers lead ${leads.join(', ')} partitions\n`)
-    const [index = 0] = [...leads.keys()]
-      .filter((each) => !without.has(each))
-      .sort((one, other) => (leads[other] ?? 0) - (leads[one] ?? 0))
-    return index
-  }
-
-  async function killLeader(): Promise<void> {
-    const index = await leader(killed)
-    killed.add(index)
-    await cluster.nodes[index]?.kill()
-    await sleep(AWAY_MS)
-    await cluster.restart(index)
-    await brokers.inSync()
-  }
-
-  async function silenceLeader(): Promise<void> {
-    const pid = cluster.nodes[await leader(new Set())]?.pid
-    if (pid === undefined) return
-    process.kill(pid, 'SIGSTOP')
-    await sleep(SILENT_MS)
-    process.kill(pid, 'SIGCONT')
-    await brokers.inSync()
-  }
-
-  async function rollBrokers(): Promise<void> {
-    for (const index of cluster.nodes.keys()) {
-      await cluster.nodes[index]?.stop(30_000)
-      await cluster.restart(index)
-      await brokers.inSync()
-      await sleep(APART_MS)
-    }
-  }
-
-  async function rollProcesses(): Promise<void> {
-    for (const instance of instances) {
-      await instance.restart('stop')
-      await sleep(APART_MS)
-    }
-  }
-
-  /** Cuts the power of all three brokers. Records that no disk has synced are lost, although all brokers had them. */
-  async function cutPower(): Promise<void> {
-    const restores = await Promise.all(cluster.folders.map((folder) => imageOf(folder, [topic])))
-    await sleep(LOST_MS)
-    await Promise.all(cluster.nodes.map((node) => node.kill()))
-    const gone = await Promise.all(restores.map((restore) => restore()))
-    await Promise.all(cluster.nodes.map((_, index) => cluster.restart(index)))
-    await brokers.inSync()
-    onGone(widest(gone.flat()))
-  }
-
-  /**
-   * Causes an unclean leader election. The topic gets two replicas, and one is enough for a write. The second broker is
-   * killed, so that only the first has the next records. Then the first is killed, and the second comes back and leads.
-   */
-  async function electUncleanly(): Promise<void> {
-    const [first = '', second = ''] = cluster.folders
-    const giveBack = await brokers.weaken(topic, [1, 2])
-    await cluster.nodes[1]?.kill()
-    await sleep(LOST_MS)
-    await cluster.nodes[0]?.kill()
-    const gone = goneBetween(await endsOf(first, [topic]), await endsOf(second, [topic]))
-    await cluster.restart(1)
-    await brokers.ledBy(topic, 2)
-    await cluster.restart(0)
-    await giveBack()
-    await brokers.inSync()
-    onGone(gone)
-  }
-
   return [
     { name: 'nothing', strike: () => sleep(20_000) },
     ...cluster.nodes.map((_, index) => ({
       name: `SIGKILL of a broker, ${['first', 'second', 'third'][index]}`,
-      strike: killLeader,
+      strike: () => killLeader(parts, killed),
     })),
-    { name: 'a broker is silent for 30 s (SIGSTOP)', strike: silenceLeader },
-    { name: 'rolling restart of the brokers (SIGTERM)', strike: rollBrokers },
-    { name: 'rolling restart of the processes (SIGTERM)', strike: rollProcesses },
+    { name: 'a broker is silent for 30 s (SIGSTOP)', strike: () => silenceLeader(parts) },
+    { name: 'rolling restart of the brokers (SIGTERM)', strike: () => rollBrokers(parts) },
+    { name: 'rolling restart of the processes (SIGTERM)', strike: () => rollProcesses(parts) },
     ...ROLES.map((role) => ({
       name: `SIGKILL of one ${role}, restarted at once`,
       strike: async () => {
@@ -121,18 +47,97 @@ export function faults({ cluster, brokers, instances, topic, onGone }: Parts): r
         await sleep(10_000) // until its session expires
       },
     })),
-    { name: 'unclean leader election', strike: electUncleanly },
-    { name: 'power cut of all brokers', strike: cutPower },
+    { name: 'unclean leader election', strike: () => electUncleanly(parts) },
+    { name: 'power cut of all brokers', strike: () => cutPower(parts) },
   ]
 }
 
+/** Kills a broker that was not killed before. */
+async function killLeader({ cluster, brokers }: Parts, killed: Set<number>): Promise<void> {
+  const index = await leader(brokers, killed)
+  killed.add(index)
+  await cluster.nodes[index]?.kill()
+  await sleep(AWAY_MS)
+  await cluster.restart(index)
+  await brokers.inSync()
+}
+
+async function silenceLeader({ cluster, brokers }: Parts): Promise<void> {
+  const pid = cluster.nodes[await leader(brokers, new Set())]?.pid
+  if (pid === undefined) return
+  process.kill(pid, 'SIGSTOP')
+  await sleep(SILENT_MS)
+  process.kill(pid, 'SIGCONT')
+  await brokers.inSync()
+}
+
+/** The broker that leads the most partitions, except `without`. */
+async function leader(brokers: Brokers, without: ReadonlySet<number>): Promise<number> {
+  const leads = await brokers.leads()
+  process.stderr.write(`    brokers lead ${leads.join(', ')} partitions\n`)
+  const [index = 0] = [...leads.keys()]
+    .filter((each) => !without.has(each))
+    .sort((one, other) => (leads[other] ?? 0) - (leads[one] ?? 0))
+  return index
+}
+
+async function rollBrokers({ cluster, brokers }: Parts): Promise<void> {
+  for (const index of cluster.nodes.keys()) {
+    await cluster.nodes[index]?.stop(30_000)
+    await cluster.restart(index)
+    await brokers.inSync()
+    await sleep(APART_MS)
+  }
+}
+
+async function rollProcesses({ instances }: Parts): Promise<void> {
+  for (const instance of instances) {
+    await instance.restart('stop')
+    await sleep(APART_MS)
+  }
+}
+
+/**
+ * Causes an unclean leader election. The topic gets two replicas, and one is enough for a write. The second broker is
+ * killed, so that only the first has the next records. Then the first is killed, and the second comes back and leads.
+ */
+async function electUncleanly({ cluster, brokers, topic, onGone }: Parts): Promise<void> {
+  const [first = '', second = ''] = cluster.folders
+  const giveBack = await brokers.weaken(topic, [1, 2])
+  await cluster.nodes[1]?.kill()
+  await sleep(LOST_MS)
+  await cluster.nodes[0]?.kill()
+  const gone = await goneBetween(await endsOf(first, [topic]), await endsOf(second, [topic]))
+  await cluster.restart(1)
+  await brokers.ledBy(topic, 2)
+  await cluster.restart(0)
+  await giveBack()
+  await brokers.inSync()
+  await onGone(gone)
+}
+
+/** Cuts the power of all three brokers. Records that no disk has synced are lost, although all brokers had them. */
+async function cutPower({ cluster, brokers, topic, onGone }: Parts): Promise<void> {
+  const restores = await Promise.all(cluster.folders.map((folder) => imageOf(folder, [topic])))
+  await sleep(LOST_MS)
+  await Promise.all(cluster.nodes.map((node) => node.kill()))
+  const gone = await Promise.all(restores.map((restore) => restore()))
+  await Promise.all(cluster.nodes.map((_, index) => cluster.restart(index)))
+  await brokers.inSync()
+  await onGone(widest(gone.flat()))
+}
+
 /** The longest loss of each partition, as any of its replicas may lead. */
-function widest(gone: readonly OffsetRange[]): OffsetRange[] {
-  const byPartition = Map.groupBy(gone, ({ partition }) => partition)
-  return [...byPartition.values()].flatMap((of) => {
-    const [one] = of
-    return one
-      ? [{ ...one, from: Math.min(...of.map(({ from }) => from)), to: Math.max(...of.map(({ to }) => to)) }]
-      : []
-  })
+function widest(gone: readonly Gone[]): Gone[] {
+  const byPartition = new Map<number, Gone>()
+  for (const one of gone) {
+    const other = byPartition.get(one.partition) ?? one
+    byPartition.set(one.partition, {
+      ...one,
+      from: Math.min(one.from, other.from),
+      to: Math.max(one.to, other.to),
+      values: new Map([...other.values, ...one.values]),
+    })
+  }
+  return [...byPartition.values()]
 }

@@ -1,5 +1,6 @@
-import { type Env, freePorts, type Launched, launch } from '../../harness/launch.ts'
+import { type Env, freePorts, launch } from '../../harness/launch.ts'
 import { ROLES, type Role } from '../../settings/config-key.ts'
+import { printErrors } from '../program.ts'
 
 /** One process of a role. Its ports stay the same across restarts. */
 export type Instance = {
@@ -24,25 +25,17 @@ export async function startInstances(env: Env, copies: number): Promise<readonly
 }
 
 async function startInstance(role: Role, env: Env): Promise<Instance> {
-  let current = launchLogged(role, env)
+  const start = () => launch(role, env, printErrors(`${role}:${env[`${role.toUpperCase()}_PORT`]}`))
+  let current = start()
   await current.ready(READY_MS)
   return {
     role,
     url: current.url,
     async restart(how) {
       await (how === 'kill' ? current.kill() : current.stop(GRACE_MS))
-      current = launchLogged(role, env)
+      current = start()
       await current.ready(READY_MS)
     },
     kill: () => current.kill(),
   }
-}
-
-/** Prints its errors on stderr. */
-function launchLogged(role: Role, env: Env): Launched {
-  const port = env[`${role.toUpperCase()}_PORT`]
-  return launch(role, env, (line) => {
-    if (/"level":"(error|fatal)"/.test(line))
-      process.stderr.write(`    ${role}:${port} ${line.slice(0, 600)}\n`)
-  })
 }

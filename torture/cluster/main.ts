@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,26 +5,27 @@ import { parseArgs } from 'node:util'
 import got from 'got'
 import { readConfig } from '../../config.ts'
 import { sizeOf } from '../../harness/command-line.ts'
-import { startOwnCluster } from '../../harness/kafka/broker.ts'
-import type { OffsetRange } from '../../harness/kafka/disk.ts'
+import { type OwnCluster, startOwnCluster } from '../../harness/kafka/broker.ts'
+import type { Gone } from '../../harness/kafka/disk.ts'
 import { watchBrokers } from '../../harness/kafka/partitions.ts'
 import { startOwnRegistry } from '../../harness/kafka/stack.ts'
-import { startOpenLoad } from '../../harness/open-load.ts'
-import { startReceiver } from '../../harness/receiver.ts'
+import { type OpenLoad, startOpenLoad } from '../../harness/open-load.ts'
+import { type Receiver, startReceiver } from '../../harness/receiver.ts'
 import { writeSection } from '../../harness/results.ts'
 import { scratchFolder } from '../../harness/scratch.ts'
 import { until } from '../../harness/until.ts'
 import { connect } from '../../kafka/client.ts'
 import { createLog } from '../../process/log.ts'
 import { DELIVERIES } from '../../schemas/topics.ts'
+import type { Role } from '../../settings/config-key.ts'
 import { account, type Cut, holds } from '../account.ts'
 import { runProgram, say } from '../program.ts'
-import { openKafka } from '../read.ts'
+import { type Kafka, openKafka } from '../read.ts'
 import { destination } from '../settings.ts'
+import { environment } from '../sluice.ts'
 import { type Fault, faults } from './faults.ts'
-import { startInstances } from './instances.ts'
-import { type Arrival, type Phase, pausesIn } from './pauses.ts'
-import { report } from './report.ts'
+import { type Instance, startInstances } from './instances.ts'
+import { type Arrival, type Phase, pausesIn, report, type Seen } from './report.ts'
 
 const USAGE = `npm run cluster             three brokers and two of each process, one fault after another under load; measures pauses of deliveries
   --rate N      calls a second (default: 200)
@@ -50,26 +50,54 @@ function options() {
   return { perSecond: sizeOf('--rate', rate), only, write }
 }
 
-const arrivalOf = (path: string, headers: IncomingHttpHeaders): Arrival => ({
-  destinationId: path.slice(1),
-  messageId: String(headers['x-message-id']),
-  deliveryId: String(headers['x-delivery-id']),
-  at: performance.now(),
-})
-
 async function run({ perSecond, only, write }: ReturnType<typeof options>): Promise<boolean> {
   await using closing = new AsyncDisposableStack()
+  const system = await startSystem(closing)
+  const { cluster, env, arrivals, instances } = system
+  await makeSettings(system)
+  const kafka = openKafka({ env })
+  const log = createLog({ role: 'start', level: 'silent' })
+  const connection = connect(readConfig(env, 'router').kafka, { clientId: 'cluster', log })
+  const brokers = closing.adopt(await watchBrokers(connection, cluster), (it) => it.close())
+  say(`${cluster.nodes.length} brokers and ${COPIES} of each process are ready; ${perSecond} calls a second`)
+
+  const load = startOpenLoad({ urls: urlsOf(instances, 'ingest'), writeKey: WRITE_KEY, perSecond })
+  await sleep(CALM_MS) // lets late compilation finish
+  const seen: Seen = { arrivals, calls: load.calls, destinations: DESTINATIONS }
+  const cuts: Cut[] = []
+  const onGone = async (gone: readonly Gone[]) => void cuts.push(...(await kafka.taken('deliveries', gone)))
+  const topic = connection.named(DELIVERIES)
+  const all = faults({ cluster, brokers, instances, topic, onGone })
+  const phases: Phase[] = []
+  for (const fault of all.filter(({ name }) => name === 'nothing' || name.includes(only)))
+    phases.push(await strike(fault, seen))
+
+  const accepted = await settle(load, kafka)
+  const found = await kafka.topics()
+  const result = account({ ...found, cuts, accepted, answered: arrivals, steady: DESTINATIONS })
+  const rows = phases.map((phase) => ({ ...phase, pauses: pausesIn(phase, seen) }))
+  const text = report({ perSecond, rows, result, refused: load.refused })
+  process.stdout.write(`## cluster\n\n${text}\n`)
+  if (write) await writeSection('cluster', text)
+  return holds(result)
+}
+
+type System = {
+  cluster: OwnCluster
+  env: Record<string, string>
+  instances: readonly Instance[]
+  receiver: Receiver
+  /** Everything that the receiver got so far. */
+  arrivals: readonly Arrival[]
+}
+
+async function startSystem(closing: AsyncDisposableStack): Promise<System> {
   const cluster = closing.adopt(await startOwnCluster(), (it) => it.close())
   const registry = await startOwnRegistry(cluster.brokers, await scratchFolder('registry'), say)
   closing.defer(async () => void (await registry.kill()))
   const env = {
-    KAFKA_BROKERS: cluster.brokers,
+    ...environment({ brokers: cluster.brokers, registryUrl: registry.url }),
     REPLICATION: String(cluster.nodes.length),
-    SCHEMA_REGISTRY_URL: registry.url,
-    HOST: '127.0.0.1',
-    CONTROL_TOKEN: randomBytes(16).toString('hex'),
-    CONFIG_KEY: randomBytes(32).toString('base64'),
-    EGRESS_ALLOW: '127.0.0.0/8',
   }
   const arrivals: Arrival[] = []
   const receiver = closing.adopt(
@@ -78,71 +106,59 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
   )
   const instances = await startInstances(env, COPIES)
   closing.defer(async () => void (await Promise.all(instances.map((instance) => instance.kill()))))
-  const urlsOf = (role: string) =>
-    instances.filter((instance) => instance.role === role).map(({ url }) => url)
+  return { cluster, env, instances, receiver, arrivals }
+}
+
+const arrivalOf = (path: string, headers: IncomingHttpHeaders): Arrival => ({
+  destinationId: path.slice(1),
+  messageId: String(headers['x-message-id']),
+  deliveryId: String(headers['x-delivery-id']),
+  at: performance.now(),
+})
+
+const urlsOf = (instances: readonly Instance[], role: Role) =>
+  instances.filter((instance) => instance.role === role).map(({ url }) => url)
+
+/** Resolves when the processes use the source and its destinations. */
+async function makeSettings({ env, instances, receiver }: System): Promise<void> {
+  const [control = ''] = urlsOf(instances, 'control')
+  const headers = { authorization: `Bearer ${env.CONTROL_TOKEN}` }
   /** Retries, as a new cluster creates its internal topics first. */
-  const put = (path: string, json: object) =>
-    until(
-      async () => {
-        const headers = { authorization: `Bearer ${env.CONTROL_TOKEN}` }
-        const url = `${urlsOf('control')[0]}/api/${path}`
-        const { statusCode } = await got.post(url, { json, headers, throwHttpErrors: false })
-        return statusCode === 201 || statusCode === 409
-      },
-      { timeout: 60_000, message: `${path} are made` },
-    )
-  await put('sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
-  for (const id of DESTINATIONS) await put('destinations', destination(id, [`${receiver.url}/${id}`]))
+  async function post(path: string, json: object): Promise<void> {
+    const isMade = async () => {
+      const sent = got.post(`${control}/api/${path}`, { json, headers, throwHttpErrors: false })
+      const { statusCode } = await sent
+      return statusCode === 201 || statusCode === 409
+    }
+    await until(isMade, { timeout: 60_000, message: `${path} are made` })
+  }
+  await post('sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
+  for (const id of DESTINATIONS) await post('destinations', destination(id, [`${receiver.url}/${id}`]))
   await sleep(2_000) // processes apply a change within a second
-  const kafka = openKafka({ env })
-  const log = createLog({ role: 'start', level: 'silent' })
-  const connection = connect(readConfig(env, 'router').kafka, { clientId: 'cluster', log })
-  const brokers = closing.adopt(await watchBrokers(connection, cluster), (it) => it.close())
-  say(`${cluster.nodes.length} brokers and ${COPIES} of each process are ready; ${perSecond} calls a second`)
+}
 
-  const load = startOpenLoad({ urls: urlsOf('ingest'), writeKey: WRITE_KEY, perSecond })
-  await sleep(CALM_MS) // lets late compilation finish
-  const of = { arrivals, ...load, destinations: DESTINATIONS }
-  const phases: Phase[] = []
-  const cuts: Cut[] = []
-  const onGone = (gone: readonly OffsetRange[]) => void cuts.push(...kafka.taken('deliveries', gone))
-  const topic = connection.named(DELIVERIES)
-  for (const fault of faults({ cluster, brokers, instances, topic, onGone })) {
-    if (fault.name !== 'nothing' && !fault.name.includes(only)) continue
-    phases.push(await strike(fault))
-  }
+/** @returns the phase of the fault, until the system has been whole for a while. */
+async function strike({ name, strike }: Fault, seen: Seen): Promise<Phase> {
+  const from = performance.now() - UNDER_WAY_MS
+  say(`${name}; load of the machine ${loadavg()[0]?.toFixed(1)}`)
+  await strike()
+  await sleep(CALM_MS)
+  const { accept, deliver, gap } = pausesIn({ name, from, to: performance.now() - CALM_MS }, seen)
+  say(
+    `    accept p99 ${accept.p99.toFixed(0)} max ${accept.max.toFixed(0)}, deliver p50 ${deliver.p50.toFixed(0)} p99 ${deliver.p99.toFixed(0)} max ${deliver.max.toFixed(0)}, gap ${gap.toFixed(0)} ms`,
+  )
+  return { name, from, to: performance.now() - UNDER_WAY_MS }
+}
 
-  async function strike({ name, strike }: Fault): Promise<Phase> {
-    const from = performance.now() - UNDER_WAY_MS
-    say(`${name}; load of the machine ${loadavg()[0]?.toFixed(1)}`)
-    await strike()
-    await sleep(CALM_MS)
-    const { accept, deliver, gap } = pausesIn({ name, from, to: performance.now() - CALM_MS }, of)
-    say(
-      `    accept p99 ${accept.p99.toFixed(0)} max ${accept.max.toFixed(0)}, deliver p50 ${deliver.p50.toFixed(0)} p99 ${deliver.p99.toFixed(0)} max ${deliver.max.toFixed(0)}, gap ${gap.toFixed(0)} ms`,
-    )
-    return { name, from, to: performance.now() - UNDER_WAY_MS }
-  }
-
+/** Stops the load and waits until all records are settled. @returns the ids of accepted calls. */
+async function settle(load: OpenLoad, kafka: Kafka): Promise<ReadonlySet<string>> {
   await Promise.race([load.drain(), sleep(ACCEPT_MS, undefined, { ref: false })])
-  const acceptedCalls = load.calls.filter(({ acceptedAt }) => acceptedAt !== undefined)
-  say(`${acceptedCalls.length} of ${load.calls.length} calls accepted`)
+  const accepted = load.calls.filter(({ acceptedAt }) => acceptedAt !== undefined)
+  say(`${accepted.length} of ${load.calls.length} calls accepted`)
   await until(async () => (await kafka.unsettled()) === 0, { timeout: SETTLE_MS }).catch(() =>
     say('some records are not settled'),
   )
-  const accepted = new Set(acceptedCalls.map(({ messageId }) => messageId))
-  const result = account({
-    ...(await kafka.topics()),
-    cuts,
-    accepted,
-    answered: arrivals,
-    steady: DESTINATIONS,
-  })
-  const rows = phases.map((phase) => ({ ...phase, pauses: pausesIn(phase, of) }))
-  const text = report({ perSecond, rows, result, refused: load.refused })
-  process.stdout.write(`## cluster\n\n${text}\n`)
-  if (write) await writeSection('cluster', text)
-  return holds(result)
+  return new Set(accepted.map(({ messageId }) => messageId))
 }
 
 await runProgram({ usage: USAGE, options, run })

@@ -4,7 +4,7 @@ go 1.21
 
 require (
 	github.com/segmentio/analytics-go/v3 v3.3.0
-	sluice.internal/analytics v0.0.0
+	github.com/sluice-dev/sluice/clients/go v0.0.0
 )
 
 require (
@@ -12,4 +12,4 @@ require (
 	github.com/segmentio/backo-go v1.0.0 // indirect
 )
 
-replace sluice.internal/analytics => ../../../clients/go
+replace github.com/sluice-dev/sluice/clients/go => ../../../clients/go

@@ -17,7 +17,7 @@ import (
 
 	peer "github.com/segmentio/analytics-go/v3"
 
-	"sluice.internal/analytics"
+	analytics "github.com/sluice-dev/sluice/clients/go"
 )
 
 const goroutines = 8

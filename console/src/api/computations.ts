@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, CSRF_HEADERS, fetchAll, resultOf, resultOfChange, type Schemas } from './client.ts'
 import { toApiError, unanswered } from './errors.ts'
+
 import { listRefetchInterval, queryClient } from './query-client.ts'
 
 export type Computation = Schemas['Audience']
@@ -29,26 +30,54 @@ export const useDeleteComputation = (kind: Kind, id: string) =>
     onSuccess: () => changed(kind),
   })
 
-type Upload = { content: Blob; allowEmpty: boolean; onProgress: (share: number) => void }
+export type Preview = Schemas['UploadPreview']
 
-/** Uploads all members, or all values, one per line. Resolves once they have been compared with the last upload. */
+type Upload = {
+  content: Blob
+  /** MIME type. */
+  type: string
+  /** Query parameters to set to `true`. */
+  allowances: readonly string[]
+  onProgress: (share: number) => void
+}
+
+/** Uploads all members, or some values. Resolves once they have been compared with the last upload. */
 export const useUpload = (kind: Kind, id: string) =>
-  useMutation({ mutationFn: (request: Upload) => upload(kind, id, request), onSettled: () => changed(kind) })
+  useMutation({
+    // every success has a sync as its body
+    mutationFn: (request: Upload) => upload(kind, id, request) as Promise<Sync>,
+    onSettled: () => changed(kind),
+  })
+
+/** Says what the upload would change. */
+export const usePreview = (kind: Kind, id: string) =>
+  useMutation({
+    mutationFn: (request: Omit<Upload, 'allowances'>) =>
+      upload(kind, id, { ...request, allowances: [] }, { dryRun: 'true' }) as Promise<Preview>,
+  })
 
 /** Uses XMLHttpRequest because fetch does not report upload progress. */
-function upload(kind: Kind, id: string, { content, allowEmpty, onProgress }: Upload): Promise<Sync> {
+function upload(
+  kind: Kind,
+  id: string,
+  { content, type, allowances, onProgress }: Upload,
+  more: Record<string, string> = {},
+): Promise<unknown> {
   const what = kind === 'audiences' ? 'members' : 'values'
+  const query = new URLSearchParams({
+    ...Object.fromEntries(allowances.map((each) => [each, 'true'])),
+    ...more,
+  })
   const request = new XMLHttpRequest()
   return new Promise((resolve, reject) => {
-    request.open('PUT', `/api/${kind}/${id}/${what}${allowEmpty ? '?allowEmpty=true' : ''}`)
+    request.open('PUT', `/api/${kind}/${id}/${what}?${query}`)
     for (const [name, value] of Object.entries(CSRF_HEADERS)) request.setRequestHeader(name, value)
-    request.setRequestHeader('Content-Type', kind === 'audiences' ? 'text/plain' : 'application/x-ndjson')
+    request.setRequestHeader('Content-Type', type)
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total)
     request.onerror = () => reject(unanswered())
     request.onload = () => {
       const body: unknown = parsed(request.responseText)
-      // every success has a sync as its body
-      if (request.status < 300) resolve(body as Sync)
+      if (request.status < 300) resolve(body)
       else reject(toApiError(body, request.status))
     }
     request.send(content)

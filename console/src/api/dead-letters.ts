@@ -5,7 +5,17 @@ import { api, resultOf, type Schemas } from './client.ts'
 export type DeadLetter = Schemas['DeadLetter']
 export type DeadCount = { destinationId: string; reason: string; count: number }
 export type Reason = 'window_expired' | 'attempts_exhausted' | 'rejected' | 'refused'
-export type DeadFilter = { destinationId?: string; reason?: Reason; hours?: number; messageId?: string }
+export type DeadFilter = {
+  destinationId?: string
+  reason?: Reason
+  hours?: number
+  messageId?: string
+  event?: string
+  user?: string
+  status?: string
+  /** `false`: only those that are still to be replayed. */
+  replayed?: 'false'
+}
 
 const hasOnePage = ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>
   (state.data?.pages.length ?? 0) <= 1
@@ -27,6 +37,13 @@ export const useDeadLetters = (filter: DeadFilter) =>
     refetchInterval: (query) => hasOnePage(query) && 10_000,
     refetchOnWindowFocus: hasOnePage,
   })
+
+/** How many match and are still to be replayed, by destination, at this moment. @throws ApiError */
+export async function countToReplay(filter: DeadFilter, now: number) {
+  const query = { ...toQuery(filter, now), replayed: 'false', limit: 1 } as const
+  const { matching, partial: isPartial } = await resultOf(api.GET('/api/dead', { params: { query } }))
+  return { matching, isPartial }
+}
 
 /** @param now ms since 1970 */
 function toQuery({ hours, ...filter }: DeadFilter, now: number) {

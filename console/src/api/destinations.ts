@@ -5,6 +5,7 @@ import { listRefetchInterval, queryClient } from './query-client.ts'
 export type Destination = Schemas['Destination']
 export type NewDestination = Schemas['NewDestination']
 export type TestResult = Schemas['TestResult']
+export type TestSend = Schemas['TestSend']
 export type EventType = NonNullable<Destination['eventTypes']>[number]
 
 export const EVENT_TYPES: readonly EventType[] = [
@@ -65,6 +66,6 @@ export const useDeleteDestination = (id: string) =>
 
 export const useTestSend = (id: string) =>
   useMutation({
-    mutationFn: (type: EventType) =>
-      resultOfChange(api.POST('/api/destinations/{id}/test', { params: { path: { id } }, body: { type } })),
+    mutationFn: (body: TestSend) =>
+      resultOfChange(api.POST('/api/destinations/{id}/test', { params: { path: { id } }, body })),
   })

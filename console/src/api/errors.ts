@@ -51,3 +51,35 @@ export function toApiError(body: unknown, status: number): ApiError {
 
 const isProblem = (body: unknown): body is Problem =>
   typeof body === 'object' && body !== null && 'code' in body && 'message' in body && 'errors' in body
+
+/**
+ * The error without the faults whose value has changed since it was sent: the user has corrected them, or is about to.
+ * @returns undefined if no fault is left.
+ */
+export function uncorrected(error: unknown, sent: unknown, current: unknown): unknown {
+  if (!(error instanceof ApiError) || error.faults.length === 0) return error
+  const errors = error.faults.filter(
+    ({ pointer }) => JSON.stringify(valueAt(sent, pointer)) === JSON.stringify(valueAt(current, pointer)),
+  )
+  if (errors.length === error.faults.length) return error
+  return errors.length === 0
+    ? undefined
+    : new ApiError({ code: error.code, message: error.message, errors }, error.status)
+}
+
+/** A mutation whose error leaves out what the user has corrected since. @param current what would be sent now. */
+export const withoutCorrected = <M extends { error: unknown; variables: unknown }>(
+  mutation: M,
+  current: unknown,
+): M => ({ ...mutation, error: uncorrected(mutation.error, mutation.variables, current) })
+
+/** @param pointer a JSON pointer (RFC 6901). */
+const valueAt = (document: unknown, pointer: string): unknown =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>(
+      (value, name) => Object.entries(value ?? {}).find(([key]) => key === name)?.[1],
+      document,
+    )

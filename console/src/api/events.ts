@@ -6,7 +6,7 @@ import type { components } from './schema.ts'
 export type FoundEvent = components['schemas']['Event']
 export type EventDelivery = FoundEvent['destinations'][number]
 
-export const SEARCH_FIELDS = ['messageId', 'userId', 'anonymousId', 'deliveryId'] as const
+export const SEARCH_FIELDS = ['messageId', 'userId', 'anonymousId', 'event', 'deliveryId'] as const
 export type SearchField = (typeof SEARCH_FIELDS)[number]
 /** `around`: ISO 8601; searches half an hour before and after it. */
 export type Search = { by: SearchField; value: string; sourceId?: string; around?: string }
@@ -79,6 +79,27 @@ export function restartSearch(search: Search): void {
 }
 
 export const stopSearch = (search: Search) => void queryClient.cancelQueries({ queryKey: keyOf(search) })
+
+const MAX_RECENT = 50
+
+/** The newest accepted calls of a destination's sources, searched once per visit. */
+export const useRecentCalls = ({ id, sourceIds }: { id: string; sourceIds: readonly string[] }) =>
+  useQuery({
+    queryKey: ['events', 'recent', id, sourceIds],
+    async queryFn() {
+      const [only, ...others] = sourceIds
+      const query = {
+        ...{ destinationId: id, limit: MAX_RECENT },
+        ...(only !== undefined && others.length === 0 && { sourceId: only }),
+      }
+      const { items } = await resultOf(api.GET('/api/events', { params: { query } }))
+      return items.filter(({ rejected, sourceId }) => !rejected && sourceIds.includes(sourceId))
+    },
+    enabled: sourceIds.length > 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  })
 
 const MAX_UPDATED = 10
 const NONE: FoundEvent[] = []

@@ -11,7 +11,10 @@ export type ReplayResult = { request: ReplayRequest; error?: unknown }
 
 const changed = () => queryClient.invalidateQueries({ queryKey: ['replays'] })
 
-/** The last five, newest first. Polls faster while one is running. @param destinationId undefined for all destinations. */
+/**
+ * The last five, newest first. Polls faster while one is running.
+ * @param destinationId undefined for all destinations.
+ */
 export const useReplays = (destinationId?: string) =>
   useQuery({
     queryKey: ['replays', destinationId],

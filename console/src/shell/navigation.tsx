@@ -21,6 +21,8 @@ const SECTIONS: readonly { title?: string; items: readonly Item[] }[] = [
     items: [
       { to: '/deliveries', label: 'Where is my event?', icon: 'search' },
       { to: '/dead', label: 'Dead letters', icon: 'dead' },
+      { to: '/users', label: 'Users', icon: 'users' },
+      { to: '/audit', label: 'Audit log', icon: 'audit' },
       { to: '/lag', label: 'Lag', icon: 'lag' },
     ],
   },

@@ -1,5 +1,5 @@
 import { ActionIcon, AppShell, Badge, Box, Burger, Group, Modal, Text } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
+import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Session } from '../api/query-client.ts'
@@ -8,11 +8,22 @@ import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Icon, Logo } from '../ui/layout/icon.tsx'
 import { Navigation } from './navigation.tsx'
 import { SchemeToggle } from './scheme-toggle.tsx'
-import { Warnings } from './warnings.tsx'
+import { StatusBanner } from './status-banner.tsx'
 
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure()
   const main = useFocusOnNavigation(close)
+  const burger = useRef<HTMLButtonElement>(null)
+  useHotkeys([
+    [
+      'Escape',
+      () => {
+        if (!opened) return
+        close()
+        burger.current?.focus()
+      },
+    ],
+  ])
   return (
     <AppShell
       header={{ height: 56 }}
@@ -26,6 +37,7 @@ export function Shell({ session, children }: { session: Session; children: React
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="xs" wrap="nowrap">
             <Burger
+              ref={burger}
               opened={opened}
               onClick={toggle}
               hiddenFrom="sm"
@@ -63,7 +75,7 @@ export function Shell({ session, children }: { session: Session; children: React
         <Navigation />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1} ref={main} style={{ outline: 'none' }}>
-        <Warnings />
+        <StatusBanner />
         {children}
       </AppShell.Main>
     </AppShell>

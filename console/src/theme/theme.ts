@@ -21,6 +21,8 @@ export const theme = createTheme({
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
+  // tables that are wider than the screen show a scroll bar, also on touch screens
+  components: { ScrollArea: { defaultProps: { type: 'auto' } } },
   headings: { fontWeight: '650' },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
@@ -46,6 +48,8 @@ export const variables: CSSVariablesResolver = ({ colors }) => {
       '--mantine-color-anchor': shade('water', 8),
       '--sluice-panel': '#f7f9fa',
       '--sluice-line': '#e3e8eb',
+      '--sluice-delivered': shade('green', 9),
+      '--sluice-failed': shade('red', 9),
     },
     dark: {
       ...text(3),
@@ -55,6 +59,8 @@ export const variables: CSSVariablesResolver = ({ colors }) => {
       '--mantine-color-anchor': shade('water', 3),
       '--sluice-panel': '#1f2226',
       '--sluice-line': '#373b40',
+      '--sluice-delivered': shade('green', 4),
+      '--sluice-failed': shade('red', 4),
     },
   }
 }

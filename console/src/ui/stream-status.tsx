@@ -1,4 +1,5 @@
 import { Alert, Badge } from '@mantine/core'
+import { useStatus } from '../api/status.ts'
 import { type Freshness, whyStale } from '../api/stream/freshness.ts'
 import { Timestamp } from './values/time.tsx'
 
@@ -31,7 +32,9 @@ export function StreamBadge({
 }: {
   freshness: Omit<Freshness, 'updatedAt'>
 }) {
-  const { color, label } = state.is === 'open' && isUnavailable ? OUTDATED : STATES[state.is]
+  // the stream of a control process that hangs stays open for a while
+  const { isError } = useStatus()
+  const { color, label } = state.is === 'open' && (isUnavailable || isError) ? OUTDATED : STATES[state.is]
   return (
     <Badge variant="dot" color={color} tt="none" fw={500} role="status" miw="max-content">
       {label}

@@ -5,6 +5,7 @@ import { ForAdmin } from '../ui/for-admin.tsx'
 import { Icon } from '../ui/layout/icon.tsx'
 import { Page } from '../ui/layout/page.tsx'
 import { formatInteger } from '../wording/format.ts'
+import { LIMITS } from '../wording/limits.ts'
 
 export default function Catalog() {
   const count = useDestinations().data?.length ?? 0
@@ -27,7 +28,7 @@ export default function Catalog() {
           </Group>
           <Text size="sm" c="dimmed" mb="md">
             Sends each event to your URLs as a signed HTTP POST with a JSON body, within milliseconds. Failed
-            requests are retried for four hours.
+            requests are retried{LIMITS.retryFor}.
           </Text>
           <Text size="xs" c="dimmed" mb="md">
             Accepts identify, track, page, screen, group and alias calls from any source.

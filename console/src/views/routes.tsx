@@ -14,6 +14,9 @@ const OneDestination = lazy(() => import('./destinations/destination.tsx'))
 const Deliveries = lazy(() => import('./event-search/event-search.tsx'))
 const Dead = lazy(() => import('./dead-letters/dead-letters.tsx'))
 const Lag = lazy(() => import('./lag/lag.tsx'))
+const Users = lazy(() => import('./users/users.tsx'))
+// with Users in one chunk: a chunk that shares less with the others would split the files of the first visit
+const Audit = lazy(() => import('./users/users.tsx').then(({ Audit }) => ({ default: Audit })))
 const Computations = lazy(() => import('./computations/computations.tsx'))
 
 export function Routes() {
@@ -38,6 +41,8 @@ export function Routes() {
         <Route path="/deliveries" component={Deliveries} />
         <Route path="/dead" component={Dead} />
         <Route path="/lag" component={Lag} />
+        <Route path="/users" component={Users} />
+        <Route path="/audit" component={Audit} />
         <Route path="/audiences">
           <Computations key="audiences" kind="audiences" />
         </Route>

@@ -65,7 +65,10 @@ function TokenForm() {
           label="Control token"
           description="npm start prints it as “token”. In other setups it is CONTROL_TOKEN, or CONTROL_VIEW_TOKEN for read-only access."
           value={token}
-          onChange={(event) => setToken(event.currentTarget.value)}
+          onChange={(event) => {
+            setToken(event.currentTarget.value)
+            signIn.reset()
+          }}
           autoComplete="current-password"
           visibilityToggleButtonProps={{ 'aria-label': 'Show token' }}
           required

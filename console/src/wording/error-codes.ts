@@ -1,3 +1,5 @@
+import { LIMITS } from './limits.ts'
+
 /** What an attempt's error code means to the people who run the receiver: docs/guides/receivers.md lists the codes. */
 type ErrorText = {
   meaning: string
@@ -61,7 +63,7 @@ const TEXTS: Record<string, ErrorText> = {
     advice: 'Check the path of the URL, then replay any dead letters.',
   },
   timeout: {
-    meaning: 'The receiver did not answer within the timeout (5 seconds by default).',
+    meaning: `The receiver did not answer within ${LIMITS.timeout}.`,
     advice: 'Answer first and do the work afterwards. A firewall that drops packets has the same effect.',
   },
   ECONNREFUSED: {
@@ -152,7 +154,9 @@ const TEXTS: Record<string, ErrorText> = {
   },
 }
 
-/** @param code of an attempt, from delivery/outcome.ts. Codes without a text of their own are names of system errors. */
+/**
+ * @param code of an attempt, from delivery/outcome.ts. Codes without a text of their own are names of system errors.
+ */
 export function errorText(code: string): ErrorText {
   if (TEXTS[code]) return TEXTS[code]
   if (/^http_3\d\d$/.test(code)) return REDIRECT

@@ -37,6 +37,12 @@ export function formatDuration(ms: number): string {
   return `${(ms / 3_600_000).toFixed(1)} h`
 }
 
+/** A setting, without rounding: "4 hours", "90 seconds", "1 day". */
+export function exactDuration(ms: number): string {
+  const [unit, length] = UNITS.find(([, length]) => ms >= length && ms % length === 0) ?? ['ms', 1]
+  return unit === 'ms' ? `${formatInteger(ms)} ms` : pluralize(ms / length, unit)
+}
+
 /** The value of a `datetime-local` field: in the local zone, to the minute. */
 export function toLocalInput(iso: string): string {
   const time = new Date(iso)

@@ -1,10 +1,14 @@
 import type { MantineColor } from '@mantine/core'
+import { LIMITS } from './limits.ts'
 
-/** How a state is shown everywhere in the console. */
+/**
+ * How a state is shown everywhere in the console. Green: it has ended well, or works. Blue: it is under way. Yellow: it
+ * may still go wrong. Red: it went wrong. Gray: it is off or unknown.
+ */
 export type Label = { label: string; color: MantineColor; explanation: string }
 
 export const CALL_STATES = {
-  accepted: { label: 'Accepted', color: 'blue' },
+  accepted: { label: 'Accepted', color: 'green' },
   rejected: { label: 'Rejected', color: 'red' },
 } as const
 
@@ -29,7 +33,7 @@ export const DELIVERY_STATES: Record<DeliveryState, Label> = {
   retrying: {
     label: 'Retrying',
     color: 'yellow',
-    explanation: 'An attempt failed. The next one follows the retry schedule.',
+    explanation: `An attempt failed. The next one follows the retry schedule.${LIMITS.delays}`,
   },
   deferred: {
     label: 'Deferred',
@@ -112,11 +116,11 @@ export const WEBHOOK_STATES: Record<WebhookState, Label> = {
 const DEAD_REASONS: Record<string, Omit<Label, 'color'>> = {
   attempts_exhausted: {
     label: 'All attempts failed',
-    explanation: 'The last attempt of the retry schedule failed.',
+    explanation: `The last attempt of the retry schedule failed.${LIMITS.delays}`,
   },
   window_expired: {
     label: 'Retry window expired',
-    explanation: 'The next attempt would have come after the retry window (4 hours by default).',
+    explanation: `The next attempt would have come after ${LIMITS.retryWindow}.`,
   },
   rejected: {
     label: 'Rejected by the receiver',
@@ -143,8 +147,11 @@ export const deadReasonLabel = (reason: string): Label => ({
   ...(DEAD_REASONS[reason] ?? { label: reason, explanation: '' }),
 })
 
-export const replayOutcomeLabel = (outcome: string) =>
-  REPLAY_OUTCOMES[outcome] ?? { label: 'Replayed: not delivered yet', color: 'yellow' }
+/** @param outcome undefined: the attempts are not known, or there was none yet. */
+export const replayLabel = (outcome: string | undefined) => {
+  if (outcome === undefined) return { label: 'Replayed', color: 'gray' }
+  return REPLAY_OUTCOMES[outcome] ?? { label: 'Replayed: not delivered yet', color: 'yellow' }
+}
 
 /** Appends the status of the last answer: "Rejected: 404". */
 export const withStatus = (label: Label, status: number | null | undefined): Label =>

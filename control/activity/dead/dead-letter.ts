@@ -1,14 +1,72 @@
 import { z } from 'zod'
 import { DEAD_REASONS } from '../../../delivery/ladder.ts'
+import type { Delivery } from '../../../schemas/delivery.ts'
 import { idShape } from '../../../settings/settings.ts'
+import { matchesStatus, statusShape } from '../deliveries/http-status.ts'
+import { type Subject, subjectOf } from '../deliveries/listed.ts'
+import { nameField, userField } from '../events/matches.ts'
 import { idField, isWithin, type Place, rangeFields } from '../recent-records.ts'
 
-/** `time`: when the delivery was given up. */
-export type DeadLetter = Place & {
-  deliveryId: string
-  messageId: string
-  destinationId: string
-  reason: string
+/** `time`: when the delivery was given up. `writtenAt`: the record's time. `statuses`: different ones, of all attempts. */
+export type DeadLetter = Place &
+  Subject & {
+    deliveryId: string
+    messageId: string
+    destinationId: string
+    reason: string
+    writtenAt: number
+    statuses: readonly number[]
+  }
+
+/** There are 100,000 letters, and a name or an id may have 32 KB. */
+const MAX_TEXT = 256
+
+type Found = { partition: number; offset: number; timestamp: number; key: string }
+
+/** Records of other writers may lack fields that ours set. */
+export function letterOf(delivery: Delivery, { partition, offset, timestamp, key }: Found): DeadLetter {
+  const { deliveryId, messageId, destinationId, deadReason, deadAt, history } = delivery
+  const { event, user } = subjectOf(delivery, key)
+  return {
+    time: deadAt ?? timestamp,
+    partition,
+    offset,
+    deliveryId,
+    messageId,
+    destinationId,
+    reason: deadReason ?? 'unknown',
+    event: event && beginningOf(event),
+    user: user && beginningOf(user),
+    writtenAt: timestamp,
+    statuses: [...new Set(history.flatMap(({ status }) => status ?? []))],
+  }
+}
+
+/** A copy, because a slice would hold on to the whole text. */
+const beginningOf = (text: string) =>
+  text.length > MAX_TEXT ? Buffer.from(text.slice(0, MAX_TEXT)).toString() : text
+
+/** What a search and a replay have in common. */
+export type DeadConditions = Pick<DeadQuery, 'destinationId' | 'reason' | 'event' | 'user' | 'status'>
+
+/** Longer texts are equal if their beginnings are. */
+export function matchesConditions({
+  status,
+  event,
+  user,
+  ...ids
+}: {
+  [name in keyof DeadConditions]?: string | undefined
+}): (letter: DeadLetter) => boolean {
+  const asked = Object.entries({
+    ...ids,
+    event: event && beginningOf(event),
+    user: user && beginningOf(user),
+  })
+  const fields = asked.filter(([, value]) => value !== undefined) as [keyof DeadLetter, string][]
+  const isStatus = status === undefined ? undefined : matchesStatus(status)
+  return (letter) =>
+    fields.every(([name, value]) => letter[name] === value) && (!isStatus || letter.statuses.some(isStatus))
 }
 
 /** The reasons in schemas/delivery.avsc. */
@@ -27,13 +85,27 @@ export const deadQueryShape = z.strictObject({
   reason: deadReasonShape.optional().describe('Why the delivery was given up.'),
   deliveryId: idField.optional(),
   messageId: idField.optional(),
+  event: nameField.optional(),
+  user: userField.optional().describe('The userId, or the anonymousId of events without one.'),
+  status: statusShape.optional().describe('An attempt got this HTTP status (`404`) or class (`5xx`).'),
+  replayed: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('Whether a replay has sent it since. `false`: those that are still to be replayed.'),
 })
 
 export type DeadQuery = z.infer<typeof deadQueryShape>
 
-const FIELDS = ['destinationId', 'reason', 'deliveryId', 'messageId'] as const
-
-export function matchesQuery(query: DeadQuery): (letter: DeadLetter) => boolean {
-  const fields = FIELDS.filter((field) => query[field] !== undefined)
-  return (letter) => isWithin(letter, query) && fields.every((field) => letter[field] === query[field])
+/** @param replayOf the replay that sent a letter. */
+export function matchesQuery(
+  { limit: _, cursor: __, since, until, replayed, deliveryId, messageId, ...conditions }: DeadQuery,
+  replayOf: (letter: DeadLetter) => unknown,
+): (letter: DeadLetter) => boolean {
+  const matches = matchesConditions(conditions)
+  return (letter) =>
+    isWithin(letter, { since, until }) &&
+    (deliveryId ?? letter.deliveryId) === letter.deliveryId &&
+    (messageId ?? letter.messageId) === letter.messageId &&
+    matches(letter) &&
+    (replayed === undefined || (replayOf(letter) !== undefined) === (replayed === 'true'))
 }

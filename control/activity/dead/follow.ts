@@ -2,13 +2,13 @@ import type { Connection } from '../../../kafka/client.ts'
 import type { Decoded } from '../../../kafka/consume/record.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
 import { openReader, type Reader } from '../../../kafka/tables/reader.ts'
-import { type Begun, openTail, type TailRecord } from '../../../kafka/tables/tail.ts'
+import { type Begun, begunLate, openTail } from '../../../kafka/tables/tail.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { DEAD } from '../../../schemas/topics.ts'
 import { decodeOrSkip, type Followed, followed, type Unreadable } from '../following.ts'
 import { createRecentRecords, type Place, type RecentRecords } from '../recent-records.ts'
-import type { DeadLetter } from './dead-letter.ts'
+import { type DeadLetter, letterOf } from './dead-letter.ts'
 
 /** Recent dead letters, without their bodies, and where each lies in the topic. */
 export type DeadLetters = Followed & {
@@ -17,10 +17,12 @@ export type DeadLetters = Followed & {
   /** @throws if Kafka does not answer. */
   firstOffsets(): Promise<FirstOffsets>
   readBodies: ReadBodies
+  /** Since when all dead letters were passed to `onRead`, in ms since 1970; null: all in the topic. Known once loaded. */
+  readSince(): number | null
   close(): Promise<void>
 }
 
-/** About 300 bytes each. */
+/** About 500 bytes each. */
 const MAX_COUNT = 100_000
 
 export async function followDead(options: {
@@ -42,35 +44,32 @@ export async function followDead(options: {
       topics: [DEAD],
       // reading fetches the bodies too, so read no more than can be held
       last: (partitions) => Math.ceil(MAX_COUNT / partitions),
-      onRecord: ({ value, ...record }) =>
+      onRecord: ({ value, partition, offset, timestamp, key: bytes }) => {
+        const key = String(bytes ?? '')
         decode(value, (delivery) => {
-          const letter = letterOf(delivery, record)
+          const letter = letterOf(delivery, { partition, offset, timestamp, key })
           recent.add(letter)
           onRead(letter)
-        }),
+        })
+      },
       onFatal,
     }),
   ])
   extent.begun(tail.begun)
+  const progress = followed(tail, recent)
+  let readSince: number | null = null
+  void progress.loaded.then(() => {
+    if (begunLate(tail).size > 0) readSince = recent.oldest()
+  })
   return {
     recent,
-    ...followed(tail, recent),
+    ...progress,
+    readSince: () => readSince,
     isPartial: extent.isPartial,
     firstOffsets: reader.bounds,
     readBodies: bodiesFrom(reader, codec),
     close: async () => void (await Promise.all([tail.close(), reader.close()])),
   }
-}
-
-type Found = Pick<TailRecord, 'partition' | 'offset' | 'timestamp'>
-
-/** Records of other writers may lack fields that ours set. */
-function letterOf(
-  { deliveryId, messageId, destinationId, deadReason, deadAt }: Delivery,
-  { partition, offset, timestamp }: Found,
-): DeadLetter {
-  const reason = deadReason ?? 'unknown'
-  return { time: deadAt ?? timestamp, partition, offset, deliveryId, messageId, destinationId, reason }
 }
 
 type Where = Pick<Place, 'partition' | 'offset'>

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery, PastAttempt } from '../../../schemas/delivery.ts'
+import type { Replay } from '../../../schemas/task.ts'
+import { audit } from '../../api/audit.ts'
 import { withTimeout } from '../../api/concurrency.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
@@ -11,6 +13,7 @@ import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { type DeadLetter, type DeadQuery, deadQueryShape, matchesQuery } from './dead-letter.ts'
 import { type DeadLetters, isStillInTopic } from './follow.ts'
+import { type ReplayOf, rememberedReplayIndex } from './replayed.ts'
 
 export const afterwardsShape = z.strictObject({ outcome: z.enum(OUTCOMES), at: timeShape })
 
@@ -29,8 +32,17 @@ export const deadLetterShape = z
     deliveryId: z.string(),
     messageId: z.string(),
     destinationId: z.string(),
+    event: z
+      .string()
+      .nullable()
+      .describe('Name of a track event, a page or a screen; the first 256 characters.'),
+    user: z.string().nullable().describe('The userId, or else the anonymousId; the first 256 characters.'),
     reason: z.string(),
     deadAt: timeShape,
+    replayed: z
+      .strictObject({ id: z.string(), at: timeShape })
+      .nullable()
+      .describe('The latest replay that sent it; null: it is still to be replayed.'),
     attempts: z.array(pastShape),
     body: z.string().nullable().describe('What every attempt posted; null if it has expired from the topic.'),
     afterwards: afterwardsShape
@@ -41,16 +53,26 @@ export const deadLetterShape = z
 
 export const countShape = z.strictObject({ destinationId: z.string(), reason: z.string(), count: z.number() })
 
-export type DeadRouteParts = { dead: Omit<DeadLetters, 'close'>; log: Pick<Logger, 'warn'> }
+export type DeadRouteParts = {
+  dead: Omit<DeadLetters, 'readSince' | 'close'>
+  tasks: { replays: ReadonlyMap<string, Replay> }
+  log: Pick<Logger, 'warn' | 'info'>
+}
 
 const answerShape = pageOf(deadLetterShape).extend({
   counts: z.array(countShape),
+  matching: z
+    .array(z.strictObject({ destinationId: z.string(), count: z.number() }))
+    .describe(
+      'How many deliveries match the filter, by destination, on all pages. A delivery that was given up twice counts once.',
+    ),
   partial: z.boolean().describe('Whether the topic has more dead letters than are counted.'),
   oldest: timeShape,
 })
 
 export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & AttemptRouteParts): void {
-  const { dead, log } = parts
+  const { dead, log, tasks } = parts
+  const indexOf = rememberedReplayIndex()
   addPath(api, '/dead', {
     GET: operation({
       summary: 'List dead letters',
@@ -58,10 +80,12 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
         '`counts` covers the last 100,000, by destination and reason; `partial` says that there are more. `items` come newest first.',
       query: deadQueryShape,
       responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
-      async handle({ query }) {
+      async handle({ query, caller }) {
+        // a search for a person's data is audited, without the person's id
+        if (query.user !== undefined) audit(log, caller, { what: 'search', outcome: 'searched' })
         if (!(await isLoadedSoon(dead))) return loading
         try {
-          return await withTimeout(respond(query, parts))
+          return await withTimeout(respond(query, { ...parts, replayOf: indexOf(tasks.replays.values()) }))
         } catch (err) {
           log.warn({ err }, 'dead letters could not be read')
           return unreachable
@@ -73,11 +97,11 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
 
 async function respond(
   query: DeadQuery,
-  { dead, attempts }: DeadRouteParts & AttemptRouteParts,
+  { dead, attempts, replayOf }: DeadRouteParts & AttemptRouteParts & { replayOf: ReplayOf },
 ): Promise<ApiResponse> {
   const firstOffsets = await dead.firstOffsets()
   const there = dead.recent.all().filter((letter) => isStillInTopic(firstOffsets, letter))
-  const matches = matchesQuery(query)
+  const matches = matchesQuery(query, replayOf)
   const { items, next } = dead.recent.page({
     ...query,
     matches: (letter) => matches(letter) && isStillInTopic(firstOffsets, letter),
@@ -88,11 +112,13 @@ async function respond(
     status: 200,
     body: {
       counts: counts(there),
+      matching: matching(there.filter(matches)),
       partial: dead.isPartial(firstOffsets),
       oldest: oldest === null || there.length === 0 ? null : isoTime(oldest),
       items: items.map((letter) =>
         deadLetterResponse(letter, {
           delivery: bodies.get(letter),
+          replay: replayOf(letter),
           afterwards: afterwards(letter, attempts.ofMessage(letter.messageId)),
         }),
       ),
@@ -117,6 +143,16 @@ export function counts(letters: Iterable<DeadLetter>): Count[] {
 
 const keyOf = ({ destinationId, reason }: Count) => `${destinationId}/${reason}`
 
+/** Largest first. */
+function matching(letters: readonly DeadLetter[]): { destinationId: string; count: number }[] {
+  return [...Map.groupBy(letters, ({ destinationId }) => destinationId)]
+    .map(([destinationId, of]) => ({
+      destinationId,
+      count: new Set(of.map(({ deliveryId }) => deliveryId)).size,
+    }))
+    .sort((a, b) => b.count - a.count)
+}
+
 type Shown = z.infer<typeof deadLetterShape>
 
 /**
@@ -125,12 +161,22 @@ type Shown = z.infer<typeof deadLetterShape>
  */
 export function deadLetterResponse(
   letter: DeadLetter,
-  { delivery, ...known }: { delivery: Delivery | undefined; afterwards: ReturnType<typeof afterwards> },
+  {
+    delivery,
+    replay,
+    ...known
+  }: {
+    delivery: Delivery | undefined
+    replay: Replay | undefined
+    afterwards: ReturnType<typeof afterwards>
+  },
 ): Shown {
-  const { time, deliveryId, messageId, destinationId, reason } = letter
+  const { time, deliveryId, messageId, destinationId, event, user, reason } = letter
   const attempts = delivery?.history.map(pastAttemptResponse) ?? []
   const body = delivery?.body ?? null
-  return { deliveryId, messageId, destinationId, reason, deadAt: isoTime(time), attempts, body, ...known }
+  const replayed = replay ? { id: replay.id, at: replay.createdAt } : null
+  const of = { deliveryId, messageId, destinationId, event, user }
+  return { ...of, reason, deadAt: isoTime(time), replayed, attempts, body, ...known }
 }
 
 const pastAttemptResponse = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })

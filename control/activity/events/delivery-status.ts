@@ -1,5 +1,5 @@
 import { type Ladder, next } from '../../../delivery/ladder.ts'
-import { deliveryId, UNATTEMPTED, type Unmatched, unmatched } from '../../../delivery/routing.ts'
+import { deliveryId, UNATTEMPTED, UNMATCHED, unmatched } from '../../../delivery/routing.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -15,7 +15,8 @@ export const STATES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled', 
 export type State = (typeof STATES)[number]
 
 /** `source`: not connected to the event's source. `removed`: the destination no longer exists. */
-export type Reason = Unmatched | 'source' | 'removed'
+export const REASONS = [...UNMATCHED, 'source', 'removed'] as const
+export type Reason = (typeof REASONS)[number]
 
 /** Times are ms since 1970. */
 export type DeliveryStatus = {
@@ -32,6 +33,7 @@ export type DeliveryStatus = {
 }
 
 export type Known = {
+  destinationId: string
   destination: Destination | undefined
   /** Of this delivery, oldest first. */
   attempts: readonly Attempt[]
@@ -41,13 +43,8 @@ export type Known = {
 }
 
 /** Applies the rules of the router and the deliverer. */
-export function deliveryStatus(
-  event: Event,
-  destinationId: string,
-  known: Known,
-  ladder: Ladder,
-): DeliveryStatus {
-  const { destination, attempts, dead } = known
+export function deliveryStatus(event: Event, known: Known, ladder: Ladder): DeliveryStatus {
+  const { destinationId, destination, attempts, dead } = known
   const reason = reasonAgainst(event, destination)
   return {
     destinationId,
@@ -56,7 +53,7 @@ export function deliveryStatus(
     reason,
     attempts,
     dead: dead ?? null,
-    ...stateOf(event, reason === null, known, ladder),
+    ...stateOf(event.receivedAt, { ...known, isRouted: reason === null }, ladder),
   }
 }
 
@@ -78,12 +75,17 @@ export function isMissing(
   return (isOpen || isUnexplained) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
 }
 
-type CurrentState = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
+export type CurrentState = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
 
-function stateOf(
-  event: Event,
-  isRouted: boolean,
-  { attempts, dead, knownSince }: Known,
+/** @param begunAt when the event was received, or its delivery was routed. */
+export function stateOf(
+  begunAt: number,
+  {
+    isRouted,
+    attempts,
+    dead,
+    knownSince,
+  }: Omit<Known, 'destination' | 'destinationId'> & { isRouted: boolean },
   ladder: Ladder,
 ): CurrentState {
   const is = (state: State | null): CurrentState => ({ state, nextAttemptAt: null })
@@ -92,7 +94,7 @@ function stateOf(
   // a replay attempts it again after it was given up
   if (dead && (!last || last.startedAt <= dead.time)) return is('dead')
   if (!last && !isRouted) return is(null)
-  if (!last) return is(event.receivedAt >= knownSince ? 'waiting' : 'unknown')
+  if (!last) return is(begunAt >= knownSince ? 'waiting' : 'unknown')
   if (last.outcome === 'cancelled') return is('cancelled')
   const after = afterAttempt(attempts, last, ladder)
   const longestMs = Math.max(0, ...ladder.ladder.map(({ delayMs }) => delayMs))
@@ -107,19 +109,19 @@ function stateOf(
  */
 export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): CurrentState {
   const latest = lastAttemptPerWebhook(attempts, last)
-  const round = latest.filter(({ outcome }) => outcome !== 'deferred')
-  const isDeferred = round.length < latest.length && !round.some(({ outcome }) => outcome === 'retry')
+  const attempted = latest.filter(({ outcome }) => outcome !== 'deferred')
+  const isDeferred = attempted.length < latest.length && !attempted.some(({ outcome }) => outcome === 'retry')
   if (isDeferred) return { state: 'retrying', nextAttemptAt: null }
-  const endedAt = Math.max(...round.map(({ startedAt, durationMs }) => startedAt + durationMs))
+  const endedAt = Math.max(...attempted.map(({ startedAt, durationMs }) => startedAt + durationMs))
   const first = attempts.findLast(({ attempt, outcome }) => attempt === 1 && outcome !== 'deferred')
   const delivery = { ...EMPTY_DELIVERY, attempt: last.attempt - 1, firstAttemptAt: first?.startedAt ?? null }
-  const posted = round.map((each) => ({
+  const results = attempted.map((each) => ({
     ...each,
     urlIndex: each.urlIndex ?? 0,
     url: '',
     outcome: outcomeOf(each),
   }))
-  const decided = next(delivery, posted, endedAt, ladder)
+  const decided = next(delivery, { results, now: endedAt }, ladder)
   if (decided.kind === 'done') return { state: 'delivered', nextAttemptAt: null }
   if (decided.kind === 'dead') return { state: 'dead', nextAttemptAt: null }
   return { state: 'retrying', nextAttemptAt: decided.dueAt }

@@ -4,10 +4,8 @@ import type { Rejected } from '../../../schemas/rejected.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
 import { attemptResponse, attemptShape } from '../attempts.ts'
 import { callJson, rejectedJson } from '../live/call-json.ts'
-import { type DeliveryStatus, type Reason, STATES } from './delivery-status.ts'
+import { type DeliveryStatus, REASONS, STATES } from './delivery-status.ts'
 import { fieldsIn } from './matches.ts'
-
-const REASONS = ['integrations', 'disabled', 'type', 'source', 'removed'] as const satisfies readonly Reason[]
 
 const deliveryStatusShape = z.strictObject({
   destinationId: z.string(),
@@ -82,8 +80,8 @@ export function rejectionResponse(rejected: Rejected, writeKey: string | undefin
   }
 }
 
-const deliveryStatusResponse = ({ attempts, nextAttemptAt, dead, ...fate }: DeliveryStatus) => ({
-  ...fate,
+const deliveryStatusResponse = ({ attempts, nextAttemptAt, dead, ...status }: DeliveryStatus) => ({
+  ...status,
   attempts: attempts.map(attemptResponse),
   nextAttemptAt: nextAttemptAt === null ? null : isoTime(nextAttemptAt),
   dead: dead && { reason: dead.reason, deadAt: isoTime(dead.time) },

@@ -6,45 +6,55 @@ import { isObject } from '../../../settings/faults.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { idField, rangeFields } from '../recent-records.ts'
 
-type IdQuery = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId'>
+type IdQuery = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId' | 'event'>
 
 const IDS = ['messageId', 'userId', 'anonymousId'] as const
 
 /** Characters that no writer of JSON escapes; others may be escaped. */
-const PLAIN = /^[\w.:@-]+$/
+const PLAIN = /^[\w.:@ -]+$/
+
+/** @returns bytes that a record must contain if it contains these texts, as they are or in JSON. */
+export const needlesFor = (texts: readonly string[]): Buffer[] =>
+  texts.filter((text) => PLAIN.test(text)).map((text) => Buffer.from(text))
 
 /**
  * Searches the bytes of a record for the ids: Avro holds text as it is, and this costs a tenth of decoding.
  * @returns false only if the record cannot match.
  */
 export function mayMatch(query: IdQuery): (value: Buffer) => boolean {
-  const needles = IDS.flatMap((name) => query[name] ?? [])
-    .filter((id) => PLAIN.test(id))
-    .map((id) => Buffer.from(id))
+  const needles = needlesFor([...IDS, 'event' as const].flatMap((name) => query[name] ?? []))
   return (value) => needles.every((needle) => value.includes(needle))
 }
 
 export function matchesEvent(
-  { deliveryId: wantedId, sourceId, ...query }: IdQuery,
+  { deliveryId: queryDeliveryId, sourceId, event: queryEvent, ...query }: IdQuery,
   destinationsOf: (sourceId: string) => readonly string[],
 ): (event: Event) => boolean {
   const ids = IDS.filter((name) => query[name] !== undefined)
   return (event) =>
     (sourceId === undefined || event.sourceId === sourceId) &&
     ids.every((name) => event[name] === query[name]) &&
-    (wantedId === undefined ||
-      destinationsOf(event.sourceId).some((destination) => deliveryId(destination, event) === wantedId))
+    (queryEvent === undefined || (event.event ?? event.name) === queryEvent) &&
+    (queryDeliveryId === undefined ||
+      destinationsOf(event.sourceId).some(
+        (destination) => deliveryId(destination, event) === queryDeliveryId,
+      ))
 }
 
 /** Compares the ids in the call; if it is not valid JSON or was cut off, searches its text. */
-export function matchesRejected({ sourceId, ...query }: IdQuery): (rejected: Rejected) => boolean {
+export function matchesRejected({ sourceId, event, ...query }: IdQuery): (rejected: Rejected) => boolean {
   const ids = IDS.flatMap((name) => (query[name] === undefined ? [] : [{ name, id: query[name] }]))
   return (rejected) => {
     if (sourceId !== undefined && rejected.sourceId !== sourceId) return false
-    if (ids.length === 0) return true
+    if (ids.length === 0 && event === undefined) return true
     const calls = callsIn(rejected.raw)
-    if (!calls) return ids.every(({ id }) => rejected.raw.includes(JSON.stringify(id)))
-    return calls.some((call) => ids.every(({ name, id }) => textOf(call[name]) === id))
+    const texts = [...ids.map(({ id }) => id), event ?? []].flat()
+    if (!calls) return texts.every((text) => rejected.raw.includes(JSON.stringify(text)))
+    return calls.some(
+      (call) =>
+        ids.every(({ name, id }) => textOf(call[name]) === id) &&
+        (event === undefined || (textOf(call.event) ?? textOf(call.name)) === event),
+    )
   }
 }
 
@@ -80,7 +90,13 @@ function callsIn(raw: string): Record<string, unknown>[] | undefined {
 }
 
 /** Longer ids do not fit in a URL. */
-const userField = z.string().min(1, 'must not be empty').max(4_096, 'at most 4,096 characters')
+export const userField = z.string().min(1, 'must not be empty').max(4_096, 'at most 4,096 characters')
+
+export const nameField = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(256, 'at most 256 characters')
+  .describe('Name of a track event, a page or a screen. Must match exactly.')
 
 export const eventsQueryShape = z.strictObject({
   ...rangeFields,
@@ -88,6 +104,7 @@ export const eventsQueryShape = z.strictObject({
   messageId: idField.optional(),
   userId: userField.optional(),
   anonymousId: userField.optional(),
+  event: nameField.optional(),
   deliveryId: idField.optional().describe('Finds accepted calls only: rejected ones have no deliveries.'),
   sourceId: idShape.optional().describe('Together with a user id it makes the search faster.'),
   destinationId: idShape

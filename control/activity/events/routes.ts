@@ -32,7 +32,7 @@ export type EventRouteParts = AttemptRouteParts &
     log: Pick<Logger, 'warn' | 'info'>
   }
 
-const tooMany = problem(
+export const tooManySearches = problem(
   { code: 'too_many_searches', message: 'Too many searches are in progress: try again in a moment' },
   { 'retry-after': '1' },
 )
@@ -84,7 +84,7 @@ async function respond(query: EventsQuery, parts: EventRouteParts): Promise<ApiR
     { ...query, messageId: query.messageId ?? named?.messageId, sourceId: query.sourceId ?? named?.sourceId },
     destinationsOf,
   )
-  if (!searching) return tooMany
+  if (!searching) return tooManySearches
   const { items, next, searchedSince } = await searching
   const statuses = await statusesOf(
     items.flatMap((item) => ('event' in item ? item.event : [])),
@@ -145,15 +145,21 @@ async function statusesOf(
         const ids = destinationId
           ? [destinationId]
           : new Set([...connected(event.sourceId), ...history.destinationsOf(event)])
-        return [event, [...ids].map((id) => fate(event, id, traced))]
+        return [event, [...ids].map((id) => statusOf(event, id, traced))]
       }),
     )
 
-  function fate(event: Event, id: string, traced?: Map<string, Attempt[]>): DeliveryStatus {
-    const known = history.of(deliveryId(id, event))
-    const all = mergeAttempts(traced?.get(deliveryId(id, event)) ?? [], known.attempts)
-    const destination = settings.destinations.get(id)
-    return deliveryStatus(event, id, { ...known, attempts: all, destination, knownSince }, ladder)
+  function statusOf(event: Event, destinationId: string, traced?: Map<string, Attempt[]>): DeliveryStatus {
+    const id = deliveryId(destinationId, event)
+    const { attempts, dead } = history.of(id)
+    const known = {
+      destinationId,
+      destination: settings.destinations.get(destinationId),
+      attempts: mergeAttempts(traced?.get(id) ?? [], attempts),
+      dead,
+      knownSince,
+    }
+    return deliveryStatus(event, known, ladder)
   }
 
   const first = statuses()

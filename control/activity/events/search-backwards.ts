@@ -8,8 +8,11 @@ export type Part<T> = {
   isSearched(partition: number): boolean
   read: Reader['read']
   /** @returns the match in a record, or undefined. Must not keep `value` or `key`. */
-  find(value: Buffer | null, key: Buffer | null): Found<T>
+  find(value: Buffer | null, key: Buffer | null, at: RecordPlace): Found<T>
 }
+
+/** `timestamp`: the record's time, ms since 1970. */
+export type RecordPlace = { partition: number; offset: number; timestamp: number }
 
 type Found<T> = T | undefined | Promise<T | undefined>
 
@@ -29,6 +32,8 @@ export type Search<T> = {
   isOver(): boolean
   /** Serializes reads: a reader reads one range of a partition at a time, and other searches run too. */
   semaphore: Semaphore
+  /** A second look at matches, which may need more than their record. Gets them newest first, in batches. */
+  select?: ((matches: readonly T[]) => Promise<ReadonlySet<T>>) | undefined
 }
 
 /** `searchedSince`: ms since 1970; everything received since then was searched. Null: everything. */
@@ -59,10 +64,13 @@ export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
   const items: Item<T>[] = []
   for (;;) {
     const window = await windowBefore({ spots, to, widthMs, since }, search)
-    items.push(...(await readWindow(window, search)))
+    const { found, stoppedAt } = await readWindow(window, { ...search, limit: limit - items.length })
+    items.push(...found)
     const last = items[limit - 1]
     if (items.length > limit && last)
       return { items: items.slice(0, limit).map(foundIn), next: cursorOf(last), searchedSince: last.time }
+    if (stoppedAt)
+      return { items: items.map(foundIn), next: cursorOf(stoppedAt), searchedSince: stoppedAt.time }
     records += window.records
     spots = window.spots.map((spot) => ({ ...spot, to: spot.from }))
     if (spots.every(({ low, to }) => to <= low))
@@ -121,9 +129,12 @@ async function windowBefore<T>(
   }
 }
 
+/** `stoppedAt`: the time was over, so matches before it have not been looked at. */
+type Read<T> = { found: Item<T>[]; stoppedAt?: Place }
+
 /** @returns newest first, at most one more than the limit. */
-async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Item<T>[]> {
-  const { parts, limit, cursor, semaphore } = search
+async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Read<T>> {
+  const { parts, cursor, semaphore } = search
   const found: (Place & { found: Found<T> })[] = []
 
   async function readOne({ index, partition, from, to }: Window['spots'][number]): Promise<void> {
@@ -134,17 +145,39 @@ async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Item
       time = Math.max(time, timestamp)
       const place = { time, partition: partition * parts.length + index, offset }
       if (cursor && compare(place, cursor) >= 0) return
-      const match = part.find(value, key)
+      const match = part.find(value, key, { partition, offset, timestamp })
       if (match !== undefined) found.push({ ...place, found: match })
     })
   }
 
   await semaphore(() => Promise.all(spots.map(readOne)))
-  const items: Item<T>[] = []
-  for (const { found: match, ...place } of found.toSorted((a, b) => compare(b, a))) {
-    const value = await match
-    if (value !== undefined) items.push({ ...place, found: value })
-    if (items.length > limit) break
+  return selectFrom(
+    found.toSorted((a, b) => compare(b, a)),
+    search,
+  )
+}
+
+/** Matches that one `select` gets: many, because one read may serve them all. */
+const BATCH = 2_000
+
+async function selectFrom<T>(
+  sorted: readonly (Place & { found: Found<T> })[],
+  { limit, isOver, select }: Pick<Search<T>, 'limit' | 'isOver' | 'select'>,
+): Promise<Read<T>> {
+  const selected: Item<T>[] = []
+  const size = select ? BATCH : limit + 1
+  for (let start = 0; start < sorted.length; start += size) {
+    const batch: Item<T>[] = []
+    for (const { found, ...place } of sorted.slice(start, start + size)) {
+      const value = await found
+      if (value !== undefined) batch.push({ ...place, found: value })
+    }
+    const kept = select && (await select(batch.map(foundIn)))
+    selected.push(...batch.filter(({ found }) => kept?.has(found) ?? true))
+    if (selected.length > limit) break
+    const last = sorted[start + size - 1]
+    if (select && last && start + size < sorted.length && isOver())
+      return { found: selected, stoppedAt: last }
   }
-  return items
+  return { found: selected.slice(0, limit + 1) }
 }

@@ -1,18 +1,14 @@
-import type { Ladder } from '../../../delivery/ladder.ts'
-import { type Offsets, openOffsets } from '../../../kafka/admin/offsets.ts'
-import type { Connection } from '../../../kafka/client.ts'
+import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
-import { openReader, type Reader } from '../../../kafka/tables/reader.ts'
-import type { Attempt } from '../../../schemas/attempt.ts'
+import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
-import { ATTEMPTS, EVENTS, REJECTED } from '../../../schemas/topics.ts'
+import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
 import { createSemaphore } from '../../api/concurrency.ts'
 import { sourceOf } from '../live/recent-calls.ts'
 import { type EventsQuery, matchesEvent, matchesRejected, mayMatch } from './matches.ts'
-import { type Part, type Searched, searchBack } from './search-backwards.ts'
-import { createTrace, type Trace } from './trace.ts'
+import { type Part, type Search, type Searched, searchBack } from './search-backwards.ts'
 
 export type FoundCall = { event: Event } | { rejected: Rejected }
 
@@ -28,10 +24,18 @@ export type EventSearch = {
 }
 
 export type SearchParts = {
-  openOffsets: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>
+  searching: Searching
   events: { reader: Pick<Reader, 'read' | 'partitions'>; codec: Pick<Codec<Event>, 'decode'> }
   rejected: { reader: Pick<Reader, 'read' | 'partitions'>; codec: Pick<Codec<Rejected>, 'decode'> }
 }
+
+export type Asked<T> = Pick<Search<T>, 'parts' | 'limit' | 'cursor' | 'since' | 'until' | 'select'> & {
+  /** Few records match, and the others need not be decoded. */
+  isNarrow: boolean
+}
+
+/** Undefined: too many searches are in progress. Rejects if Kafka does not answer. */
+export type Searching = <T>(asked: Asked<T>) => Promise<Searched<T>> | undefined
 
 const MAX_AT_ONCE = 4
 /** For one request; a record takes a few microseconds. */
@@ -41,27 +45,20 @@ const MAX_MS = 3_000
 const STEP = 10_000
 const FEW = 500
 
-export function createEventSearch(parts: SearchParts): EventSearch {
+/** Bounds the work of each search, and how many run at once. */
+export function createSearching(open: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>): Searching {
   const semaphore = createSemaphore(1)
-  let underWay = 0
+  let running = 0
 
-  async function searchNow(
-    query: EventsQuery,
-    destinationsOf: (sourceId: string) => readonly string[],
-  ): Promise<Searched<FoundCall>> {
+  async function searchNow<T>({ isNarrow, ...asked }: Asked<T>) {
     const begun = performance.now()
-    const { limit, cursor, since, until } = query
-    const offsets = await parts.openOffsets()
+    const offsets = await open()
     try {
       return await searchBack({
-        parts: [eventsPart(query, parts, destinationsOf), rejectedPart(query, parts)],
+        ...asked,
         offsets,
-        limit,
-        cursor,
-        since,
-        until,
         now: Date.now(),
-        step: isNarrow(query) ? STEP : FEW,
+        step: isNarrow ? STEP : FEW,
         most: MAX_RECORDS,
         isOver: () => performance.now() - begun > MAX_MS,
         semaphore,
@@ -71,20 +68,32 @@ export function createEventSearch(parts: SearchParts): EventSearch {
     }
   }
 
+  return (asked) => {
+    if (running >= MAX_AT_ONCE) return undefined
+    running += 1
+    return searchNow(asked).finally(() => {
+      running -= 1
+    })
+  }
+}
+
+export function createEventSearch(parts: SearchParts): EventSearch {
   return {
-    search(query, destinationsOf) {
-      if (underWay >= MAX_AT_ONCE) return undefined
-      underWay += 1
-      return searchNow(query, destinationsOf).finally(() => {
-        underWay -= 1
-      })
-    },
+    search: (query, destinationsOf) =>
+      parts.searching({
+        parts: [eventsPart(query, parts, destinationsOf), rejectedPart(query, parts)],
+        limit: query.limit,
+        cursor: query.cursor,
+        since: query.since,
+        until: query.until,
+        isNarrow: isNarrow(query),
+      }),
   }
 }
 
 /** Other searches decode every record and, for a delivery id, hash it. */
-const isNarrow = ({ messageId, userId, anonymousId }: EventsQuery) =>
-  messageId !== undefined || userId !== undefined || anonymousId !== undefined
+const isNarrow = ({ messageId, userId, anonymousId, event }: EventsQuery) =>
+  [messageId, userId, anonymousId, event].some((each) => each !== undefined)
 
 function eventsPart(
   query: EventsQuery,
@@ -128,44 +137,13 @@ function rejectedPart(query: EventsQuery, { rejected: { reader, codec } }: Searc
   }
 }
 
-function decoded<T>(
+export function decoded<T, F>(
   codec: Pick<Codec<T>, 'decode'>,
   value: Buffer,
-  take: (value: T) => FoundCall | undefined,
-): FoundCall | undefined | Promise<FoundCall | undefined> {
+  take: (value: T) => F | undefined,
+): F | undefined | Promise<F | undefined> {
   // decode now: later the fetch's buffer may be gone
   const decoding = codec.decode(value)
   if (decoding instanceof Promise) return decoding.then((found) => (found.ok ? take(found.value) : undefined))
   return decoding.ok ? take(decoding.value) : undefined
-}
-
-export type EventReading = { events: EventSearch; trace: Trace; close(): Promise<void> }
-
-export type EventReadingParts = {
-  connection: Connection
-  ladder: Ladder
-  codecs: {
-    event: Pick<Codec<Event>, 'decode'>
-    rejected: Pick<Codec<Rejected>, 'decode'>
-    attempt: Pick<Codec<Attempt>, 'decode'>
-  }
-  onFatal: (error: Error) => void
-}
-
-/** Opens the readers; they read nothing until a search starts. */
-export async function openEventReading(parts: EventReadingParts): Promise<EventReading> {
-  const { connection, ladder, codecs, onFatal } = parts
-  const readerOf = (topic: string) => openReader({ connection, topic, onFatal })
-  const readers = await Promise.all([readerOf(EVENTS), readerOf(REJECTED), readerOf(ATTEMPTS)])
-  const [events, rejected, attempts] = readers
-  const open = () => openOffsets(connection)
-  return {
-    events: createEventSearch({
-      openOffsets: open,
-      events: { reader: events, codec: codecs.event },
-      rejected: { reader: rejected, codec: codecs.rejected },
-    }),
-    trace: createTrace({ openOffsets: open, reader: attempts, codec: codecs.attempt, ladder }),
-    close: async () => void (await Promise.all(readers.map((reader) => reader.close()))),
-  }
 }

@@ -32,62 +32,87 @@ const MAX_RECORDS = 20_000
 const EARLIER_MS = 2_000
 const LATER_MS = 20_000
 
-export function createTrace(parts: TraceParts): Trace {
-  const { openOffsets, reader, codec, ladder, maxMs = MAX_MS } = parts
-  async function readAround(
-    { deliveryId, destinationId }: Incomplete,
-    time: number,
-    offsets: Pick<Offsets, 'at'>,
-  ): Promise<Attempt[]> {
-    const partition = partitionOf(Buffer.from(destinationId), reader.partitions)
-    const offsetAt = async (at: number) =>
-      (await offsets.at(ATTEMPTS, at)).find((each) => each.partition === partition)?.offset ?? 0
-    const [from, end] = await Promise.all([
-      offsetAt(Math.max(0, time - EARLIER_MS)),
-      offsetAt(time + LATER_MS),
-    ])
-    const to = Math.min(end, from + MAX_RECORDS)
-    const needle = Buffer.from(deliveryId)
-    const found: (Decoded<Attempt> | Promise<Decoded<Attempt>>)[] = []
-    await reader.read({ partition, from, to }, (value) => {
-      if (value?.includes(needle)) found.push(codec.decode(value))
-    })
-    const decoded = await Promise.all(found)
-    return decoded
-      .flatMap((each) => (each.ok ? each.value : []))
-      .filter((attempt) => attempt.deliveryId === deliveryId)
-  }
+/** The next attempt is looked for at the first of `times`, then at the others. `known`: attempts found so far. */
+type Lead = { of: Incomplete; known: number; times: readonly number[] }
 
-  async function traceOne(
-    incomplete: Incomplete,
-    by: { offsets: Pick<Offsets, 'at'>; until: number; isOver: () => boolean },
-  ): Promise<Attempt[]> {
-    let attempts: Attempt[] = []
-    for (;;) {
-      const before = attempts.length
-      for (const time of nextAttemptTimes(attempts, incomplete.receivedAt, ladder)) {
-        if (by.isOver() || time >= by.until) return attempts
-        attempts = mergeAttempts(attempts, await readAround(incomplete, time, by.offsets))
-        if (attempts.length > before) break
-      }
-      if (attempts.length === before) return attempts
-    }
+/** Looks for all deliveries at once, because neighbours in a list share their reads. */
+export function createTrace(parts: TraceParts): Trace {
+  const { openOffsets, reader, ladder, maxMs = MAX_MS } = parts
+  const partitionFor = ({ of }: Lead) => partitionOf(Buffer.from(of.destinationId), reader.partitions)
+
+  function leadAfter(attempts: readonly Attempt[], { of, known, times }: Lead): Lead {
+    if (attempts.length === known) return { of, known, times: times.slice(1) }
+    return { of, known: attempts.length, times: nextAttemptTimes(attempts, of.receivedAt, ladder) }
   }
 
   return async (incomplete, until) => {
     const traced = new Map<string, Attempt[]>()
     if (incomplete.length === 0) return traced
+    for (const { deliveryId } of incomplete) traced.set(deliveryId, [])
     const begun = performance.now()
     const isOver = () => performance.now() - begun > maxMs
     const offsets = await openOffsets()
+    let leads: Lead[] = incomplete.map((of) => ({ of, known: 0, times: [of.receivedAt] }))
     try {
-      for (const each of incomplete)
-        traced.set(each.deliveryId, await traceOne(each, { offsets, until, isOver }))
+      for (;;) {
+        leads = leads.filter(({ times: [time] }) => time !== undefined && time < until)
+        if (leads.length === 0 || isOver()) return traced
+        for (const [partition, group] of Map.groupBy(leads, partitionFor))
+          await readSpan(group.toSorted(earliestFirst), { ...parts, partition, offsets, traced, isOver })
+        leads = leads.map((lead) => leadAfter(traced.get(lead.of.deliveryId) ?? [], lead))
+      }
     } finally {
       await offsets.close()
     }
-    return traced
   }
+}
+
+const timeOf = ({ times: [time = 0] }: Lead) => time
+const earliestFirst = (a: Lead, b: Lead) => timeOf(a) - timeOf(b)
+
+type Reading = Pick<TraceParts, 'reader' | 'codec'> & {
+  partition: number
+  offsets: Pick<Offsets, 'at'>
+  traced: Map<string, Attempt[]>
+  isOver: () => boolean
+}
+
+/** Reads once for all leads if there are few records between them, or else for each half. */
+async function readSpan(leads: readonly Lead[], reading: Reading): Promise<void> {
+  const [first, last] = [leads[0], leads.at(-1)]
+  if (!first || !last || reading.isOver()) return
+  const { partition, offsets } = reading
+  const offsetAt = async (time: number) =>
+    (await offsets.at(ATTEMPTS, time)).find((each) => each.partition === partition)?.offset ?? 0
+  const [from, end] = await Promise.all([
+    offsetAt(Math.max(0, timeOf(first) - EARLIER_MS)),
+    offsetAt(timeOf(last) + LATER_MS),
+  ])
+  if (end - from > MAX_RECORDS && timeOf(last) - timeOf(first) > EARLIER_MS) {
+    const middle = leads.length >>> 1
+    await readSpan(leads.slice(0, middle), reading)
+    await readSpan(leads.slice(middle), reading)
+  } else await readAttempts(leads, { from, to: Math.min(end, from + MAX_RECORDS) }, reading)
+}
+
+/** With more, decoding every record costs less than searching its bytes for each of them. */
+const MAX_NEEDLES = 8
+
+async function readAttempts(
+  leads: readonly Lead[],
+  range: { from: number; to: number },
+  { reader, codec, partition, traced }: Reading,
+): Promise<void> {
+  const ids = new Set(leads.map(({ of }) => of.deliveryId))
+  const needles = ids.size > MAX_NEEDLES ? [] : [...ids].map((id) => Buffer.from(id))
+  const found: (Decoded<Attempt> | Promise<Decoded<Attempt>>)[] = []
+  await reader.read({ partition, ...range }, (value) => {
+    if (!value || (needles.length > 0 && !needles.some((needle) => value.includes(needle)))) return
+    found.push(codec.decode(value))
+  })
+  const attempts = (await Promise.all(found)).flatMap((each) => (each.ok ? each.value : []))
+  for (const [id, of] of Map.groupBy(attempts, ({ deliveryId }) => deliveryId))
+    if (ids.has(id)) traced.set(id, mergeAttempts(traced.get(id) ?? [], of))
 }
 
 /** Without duplicates, oldest first. */

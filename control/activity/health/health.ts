@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache'
 import { targetsOf } from '../../../delivery/targets.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import type { DeadLetter } from '../dead/dead-letter.ts'
+import type { Figures } from '../figures/figures.ts'
+import { bucketStarts, type Figures as Counts } from '../figures/series.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
-import { createMinutes, type Figures, type Minutes } from './minutes.ts'
 
 /**
  * The state of a webhook, for people. `rejecting`: its last response was 3xx or 4xx. `failing`: its breaker
@@ -26,15 +26,17 @@ export type WebhookHealth = {
   lastDeliveredAt: number | null
 }
 
+/** POSTs by outcome, deliveries given up (`dead`, rejected ones included), and durations of POSTs in ms. */
+export type Minute = Counts['posts'] & Counts['responseTime'] & { dead: number }
+
 export type DestinationHealth = {
-  minutes: (Figures & { at: number })[]
-  now: Figures
+  minutes: (Minute & { at: number })[]
+  now: Minute
   endpoints: WebhookHealth[]
 }
 
 export type Health = {
   attempt(attempt: Attempt): void
-  deadLetter(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
   /**
    * Starts to derive breakers. Call it once the settings are loaded, because they define the webhooks.
    * @param attempts recent ones, oldest first.
@@ -44,84 +46,103 @@ export type Health = {
   /** Of its webhooks, the worst `breaker` and `state`, and the last status of a rejecting one. */
   lastMinute(
     destination: Destination,
-  ): Figures & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
+  ): Minute & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
 }
 
-type Last = { error: Attempt | null; deliveredAt: number | null }
-type Held = { minutes: Minutes; last: Map<number, Last> }
+/** `webhook`: its key; undefined for what was read before the settings, which define the webhooks. */
+type Last = { webhook: string | undefined; error: Attempt | null; deliveredAt: number | null }
+/** By position of the webhook. */
+type LastByIndex = Map<number, Last>
 
-/** A destination with activity in every minute takes about 40 KB. The least recently active are dropped. */
+/** The least recently active destinations are dropped. */
 const MAX_COUNT = 1_000
 
 export function createHealth({
   destinations,
+  figures,
   now,
 }: {
   destinations: Pick<ReadonlyMap<string, Destination>, 'get'>
+  figures: Pick<Figures, 'of'>
   now: () => number
 }): Health {
-  const held = new LRUCache<string, Held>({ max: MAX_COUNT })
+  const held = new LRUCache<string, LastByIndex>({ max: MAX_COUNT })
   const breakers = createBreakers()
   let hasBegun = false
 
-  function heldOf(destinationId: string): Held {
+  function heldOf(destinationId: string): LastByIndex {
     const found = held.get(destinationId)
     if (found) return found
-    const made: Held = { minutes: createMinutes(), last: new Map() }
+    const made: LastByIndex = new Map()
     held.set(destinationId, made)
     return made
   }
 
-  function updateBreaker(attempt: Attempt): void {
-    const destination = destinations.get(attempt.destinationId)
-    const target = destination && targetsOf(destination)[attempt.urlIndex ?? -1]
-    if (target) breakers.observe(target.webhook, attempt)
+  function currentOf({ destinationId, urlIndex }: Attempt): Current | undefined {
+    const destination = destinations.get(destinationId)
+    const webhook = destination && targetsOf(destination)[urlIndex ?? -1]?.webhook
+    if (!destination || urlIndex === null || webhook === undefined) return undefined
+    return { urlIndex, webhook, changedAt: Date.parse(destination.updatedAt) }
   }
 
   const webhooksOf = (destination: Destination) =>
     targetsOf(destination).map(({ urlIndex, webhook }) => {
       const { state: breaker, since } = breakers.of(webhook, now())
-      const last = held.peek(destination.id)?.last.get(urlIndex)
+      const current = { urlIndex, webhook, changedAt: Date.parse(destination.updatedAt) }
+      const last = lastOf(held.peek(destination.id)?.get(urlIndex), current)
       return { urlIndex, breaker, since, state: statusOf(destination, breaker, last), last }
     })
-
-  const minutesOf = ({ id }: Destination) => held.peek(id)?.minutes ?? createMinutes()
 
   return {
     attempt(logged) {
       const attempt = notInFuture(logged, now())
-      const { minutes, last } = heldOf(attempt.destinationId)
-      count(attempt, minutes, now())
-      note(attempt, last)
-      if (hasBegun) updateBreaker(attempt)
+      const last = heldOf(attempt.destinationId)
+      const current = hasBegun ? currentOf(attempt) : undefined
+      // it began before the last change: unless the webhook was known then, it may be of another
+      if (current && attempt.startedAt < current.changedAt && !lastOf(last.get(current.urlIndex), current))
+        return
+      note(attempt, last, current)
+      if (current) breakers.observe(current.webhook, attempt)
     },
-    deadLetter: ({ destinationId, time }) =>
-      heldOf(destinationId).minutes.add({ what: 'dead', at: Math.min(time, now()) }, now()),
     begin(attempts) {
-      for (const attempt of attempts) updateBreaker(notInFuture(attempt, now()))
+      for (const attempt of attempts) {
+        const past = notInFuture(attempt, now())
+        const current = currentOf(past)
+        if (current && past.startedAt >= current.changedAt) breakers.observe(current.webhook, past)
+      }
       hasBegun = true
     },
     of(destination) {
-      const minutes = minutesOf(destination)
+      const [series, time] = [figures.of(destination.id), now()]
+      const starts = bucketStarts('1h', time)
+      const minutes = series
+        .buckets('1h', time)
+        .map((minute, place) => ({ at: starts[place] ?? 0, ...minuteOf(minute) }))
       const endpoints = webhooksOf(destination).map(healthOf)
-      return { minutes: minutes.all(now()), now: minutes.lastMinute(now()), endpoints }
+      return { minutes, now: minuteOf(series.lastMinute(time)), endpoints }
     },
     lastMinute: (destination) => ({
-      ...minutesOf(destination).lastMinute(now()),
+      ...minuteOf(figures.of(destination.id).lastMinute(now())),
       ...worstOf(webhooksOf(destination)),
     }),
   }
 }
 
-type Current = Pick<WebhookHealth, 'urlIndex' | 'breaker' | 'since' | 'state'> & { last: Last | undefined }
+const minuteOf = ({ posts, deliveries, responseTime }: Counts): Minute => ({
+  ...posts,
+  dead: deliveries.rejected + deliveries.dead,
+  ...responseTime,
+})
 
-const healthOf = ({ last, ...rest }: Current): WebhookHealth => ({
+type Shown = Pick<WebhookHealth, 'urlIndex' | 'breaker' | 'since' | 'state'> & { last: Last | undefined }
+
+const healthOf = ({ last, ...rest }: Shown): WebhookHealth => ({
   ...rest,
   lastError: last?.error ?? null,
   lastDeliveredAt: last?.deliveredAt ?? null,
 })
 
-const worstOf = (webhooks: readonly Current[]) => ({
+const worstOf = (webhooks: readonly Shown[]) => ({
   breaker: WORST_FIRST.find((one) => webhooks.some(({ breaker }) => breaker === one)) ?? 'unknown',
   state: WEBHOOK_STATES.find((one) => webhooks.some(({ state }) => state === one)) ?? 'idle',
   rejectedStatus: webhooks.find(({ state }) => state === 'rejecting')?.last?.error?.status ?? null,
@@ -136,7 +157,7 @@ const WORST_FIRST = ['open', 'half-open', 'closed', 'unknown'] as const
 function statusOf(
   { enabled }: Destination,
   breaker: BreakerState,
-  { error, deliveredAt }: Last = { error: null, deliveredAt: null },
+  { error, deliveredAt }: Omit<Last, 'webhook'> = NOTHING,
 ): WebhookStatus {
   if (!enabled) return 'paused'
   if (breaker === 'open' || breaker === 'half-open') return 'failing'
@@ -145,18 +166,37 @@ function statusOf(
   return error.outcome === 'rejected' ? 'rejecting' : 'failing'
 }
 
-/** A cancelled delivery is not the destination's fault, and nothing was posted. */
-function count({ outcome, startedAt: at, durationMs }: Attempt, minutes: Minutes, now: number): void {
-  if (outcome === 'deferred') minutes.add({ what: outcome, at }, now)
-  else if (outcome !== 'cancelled') minutes.add({ what: outcome, at, durationMs }, now)
-}
+/**
+ * The webhook that a position has now, and when the settings changed last. Attempts name only the position: before the
+ * change, another webhook may have had it.
+ */
+type Current = { urlIndex: number; webhook: string; changedAt: number }
 
-/** Partitions of the topic have no common order. */
-function note(attempt: Attempt, last: Held['last']): void {
+const NOTHING = { error: null, deliveredAt: null } as const
+
+/** Partitions of the topic have no common order. @param current undefined until the settings are known. */
+function note(attempt: Attempt, last: LastByIndex, current: Current | undefined): void {
   const { urlIndex, outcome, startedAt } = attempt
   if (urlIndex === null || outcome === 'cancelled' || outcome === 'deferred') return
-  const { error, deliveredAt } = last.get(urlIndex) ?? { error: null, deliveredAt: null }
+  const before = current ? lastOf(last.get(urlIndex), current) : last.get(urlIndex)
+  const { error, deliveredAt } = before ?? NOTHING
+  const webhook = current?.webhook
   if (outcome === 'delivered')
-    last.set(urlIndex, { error, deliveredAt: Math.max(startedAt, deliveredAt ?? startedAt) })
-  else if (startedAt >= (error?.startedAt ?? startedAt)) last.set(urlIndex, { error: attempt, deliveredAt })
+    last.set(urlIndex, { webhook, error, deliveredAt: Math.max(startedAt, deliveredAt ?? startedAt) })
+  else if (startedAt >= (error?.startedAt ?? startedAt))
+    last.set(urlIndex, { webhook, error: attempt, deliveredAt })
+}
+
+/** What is known of the webhook that a position has now. */
+function lastOf(last: Last | undefined, { webhook, changedAt }: Current): Last | undefined {
+  if (!last || last.webhook === webhook) return last
+  if (last.webhook !== undefined) return undefined
+  const { error, deliveredAt } = last
+  const isCurrent = (at: number | null) => at !== null && at >= changedAt
+  const known = {
+    webhook,
+    error: isCurrent(error?.startedAt ?? null) ? error : null,
+    deliveredAt: isCurrent(deliveredAt) ? deliveredAt : null,
+  }
+  return known.error || known.deliveredAt !== null ? known : undefined
 }

@@ -5,12 +5,24 @@ import { createHistory, createHour, type Moment, readPast } from './history.ts'
 import { type End, type GroupTopic, observe } from './observe.ts'
 import type { LagItem } from './status.ts'
 
-/** `at`: when it was observed, in ms since 1970. `ends`: of each topic that a group reads. */
-export type Report = { at: number; items: readonly LagItem[]; ends: readonly End[] }
+/**
+ * `at`: when it was observed, in ms since 1970. `ends`: of each topic that a group reads. `missing`: topics that do not
+ * exist, so `items` and `ends` have nothing about them.
+ */
+export type Report = {
+  at: number
+  items: readonly LagItem[]
+  ends: readonly End[]
+  missing: readonly string[]
+}
 
 export type Lag = Loading & {
   /** Undefined before the first observation, and if the last is too old. */
   latest(): Report | undefined
+  /** Since the last observation, or since the start. */
+  silentMs(): number
+  /** How far back the observations reach that decide a group's status. */
+  windowMs: number
   /** Oldest first. */
   hour(): readonly Moment[]
   close(): Promise<void>
@@ -19,6 +31,8 @@ export type Lag = Loading & {
 export type LagOptions = {
   open: () => Promise<Offsets>
   groupTopics: (topics: readonly string[]) => readonly GroupTopic[]
+  /** Topics that should exist. */
+  required: readonly string[]
   onFailed: (error: unknown) => void
   /** From the start of one observation to the start of the next, unless one takes longer. */
   everyMs?: number
@@ -42,6 +56,7 @@ export function followLag(options: LagOptions): Lag {
   const {
     open,
     groupTopics,
+    required,
     onFailed,
     everyMs = EVERY_MS,
     observations = OBSERVATIONS,
@@ -51,17 +66,20 @@ export function followLag(options: LagOptions): Lag {
   const hour = createHour()
   const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
   let report: Report | undefined
+  const openedAt = performance.now()
   let observedAt = Number.NEGATIVE_INFINITY
 
   const latest = () => (performance.now() - observedAt < staleMs ? report : undefined)
 
   async function observeOnce(offsets: Offsets): Promise<void> {
-    const read = groupTopics(await offsets.topics())
-    for (const groupTopic of read)
-      if (!groupTopic.ranges && !history.knows(groupTopic.topic))
-        history.begin(groupTopic.topic, await readPast(offsets, groupTopic, Date.now()))
+    const existing = await offsets.topics()
+    const read = groupTopics(existing)
+    const unknown = read.filter(({ ranges, topic }) => !ranges && !history.knows(topic))
+    const begin = async (of: GroupTopic) => history.begin(of.topic, await readPast(offsets, of, Date.now()))
+    await Promise.all(unknown.map(begin))
     const seen = await observe(offsets, read, Date.now)
-    report = { at: seen.at, items: history.add(seen), ends: seen.ends }
+    const missing = required.filter((topic) => !existing.includes(topic))
+    report = { at: seen.at, items: history.add(seen), ends: seen.ends, missing }
     hour.add(report)
     observedAt = performance.now()
     onLoaded()
@@ -72,6 +90,8 @@ export function followLag(options: LagOptions): Lag {
     loaded,
     isLoaded: () => report !== undefined,
     latest,
+    silentMs: () => performance.now() - Math.max(openedAt, observedAt),
+    windowMs: observations * everyMs,
     hour: hour.all,
     close,
   }

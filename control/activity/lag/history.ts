@@ -1,4 +1,4 @@
-import type { Offsets } from '../../../kafka/admin/offsets.ts'
+import { alongTimes, type Offsets } from '../../../kafka/admin/offsets.ts'
 import { partitionKey } from '../../../kafka/log-faults.ts'
 import type { GroupTopic, PartitionOffsets, Snapshot } from './observe.ts'
 import { type LagItem, type Observation, statusOf } from './status.ts'
@@ -96,13 +96,10 @@ export async function readPast(
   { topic, delayMs }: Pick<GroupTopic, 'topic' | 'delayMs'>,
   now: number,
 ): Promise<Map<number, Point[]>> {
-  const found: (Point & { partition: number })[] = []
-  // one at a time, because it is not urgent
-  for (const ago of AGO_MS) {
-    const at = now - ago
-    for (const place of await offsets.at(topic, at - delayMs)) found.push({ ...place, at })
-  }
-  return Map.groupBy(found, ({ partition }) => partition)
+  const times = AGO_MS.map((ago) => now - ago)
+  const found = await alongTimes(times, (at) => offsets.at(topic, at - delayMs))
+  const points = found.flatMap(({ time: at, answer }) => answer.map((place) => ({ ...place, at })))
+  return Map.groupBy(points, ({ partition }) => partition)
 }
 
 /** At `at` (ms since 1970), everything before `offset` existed. */

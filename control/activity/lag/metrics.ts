@@ -4,6 +4,7 @@ import { poll } from '../../../kafka/admin/poll.ts'
 import { openRetentions } from '../../../kafka/admin/topics.ts'
 import type { Context } from '../../../lifecycle.ts'
 import { registry } from '../../../process/metrics.ts'
+import { DEAD, topics as tableOfTopics } from '../../../schemas/topics.ts'
 import type { Tasks } from '../../tasks/task-table.ts'
 import { followLag, type Lag, observationsFor } from './follow.ts'
 import { type End, groupTopics } from './observe.ts'
@@ -15,6 +16,9 @@ export function openLag({ config, connection, closing, tasks }: Parts): Lag {
   const lag = followLag({
     open: () => openOffsets(connection),
     groupTopics: (topics) => groupTopics(topics, tasks.replays.values()),
+    required: tableOfTopics({ ...config.delivery, dedupWindowMs: config.dedupWindowMs }).map(
+      ({ name }) => name,
+    ),
     onFailed: (err) =>
       connection.failures.add({ kind: 'lag', text: 'the consumer groups cannot be observed', err }),
     observations: observationsFor(config.delivery.responseTimeoutMs),
@@ -36,9 +40,9 @@ export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
   const items = () => latest()?.items ?? []
   const ends = () => latest()?.ends ?? []
   const ofGroups = (name: string, help: string, readValue: (item: LagItem) => number | null) =>
-    gauge(name, help, where, () => items().map((item) => [whereOf(item), readValue(item)]))
+    gauge({ name, help, labelNames: where }, () => items().map((item) => [whereOf(item), readValue(item)]))
   const ofTopics = (name: string, help: string, readValue: (end: End) => number) =>
-    gauge(name, help, place, () => ends().map((end) => [placeOf(end), readValue(end)]))
+    gauge({ name, help, labelNames: place }, () => ends().map((end) => [placeOf(end), readValue(end)]))
 
   ofGroups(
     'kafka_consumergroup_lag',
@@ -66,16 +70,28 @@ export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
     ({ low }) => low,
   )
   gauge(
-    'kafka_topic_partitions',
-    'Number of partitions of a topic that a consumer group of Sluice reads.',
-    ['topic'],
+    {
+      name: 'kafka_topic_partitions',
+      help: 'Number of partitions of a topic that a consumer group of Sluice reads.',
+      labelNames: ['topic'],
+    },
     () => [...Map.groupBy(ends(), ({ topic }) => topic)].map(([topic, { length }]) => [{ topic }, length]),
   )
   gauge(
-    'sluice_control_lag_status',
-    "1 for the current status of a consumer group's partition: ok, warn, stall, stop or rewind.",
-    [...where, 'status'],
+    {
+      name: 'sluice_control_lag_status',
+      help: "1 for the current status of a consumer group's partition: ok, warn, stall, stop or rewind.",
+      labelNames: [...where, 'status'],
+    },
     () => items().map((item) => [{ ...whereOf(item), status: item.status }, 1]),
+  )
+  gauge(
+    {
+      name: 'sluice_topic_missing',
+      help: '1 for each topic of Sluice that does not exist.',
+      labelNames: ['topic'],
+    },
+    () => (latest()?.missing ?? []).map((topic) => [{ topic }, 1]),
   )
 }
 
@@ -85,21 +101,19 @@ const placeOf = ({ topic, partition }: Pick<End, 'topic' | 'partition'>) => ({
 })
 const whereOf = (item: LagItem) => ({ consumergroup: item.group, ...placeOf(item) })
 
-/** @param read null leaves the series out. */
+type Described<L extends string> = { name: string; help: string; labelNames: readonly L[] }
+
+/** @param readValues A value of null leaves the series out. */
 function gauge<L extends string>(
-  name: string,
-  help: string,
-  labelNames: readonly L[],
-  readValue: () => [Record<L, string>, number | null][],
+  described: Described<L>,
+  readValues: () => [Record<L, string>, number | null][],
 ): void {
   new Gauge({
-    name,
-    help,
-    labelNames,
+    ...described,
     registers: [registry],
     collect() {
       this.reset()
-      for (const [labels, value] of readValue()) if (value !== null) this.set(labels, value)
+      for (const [labels, value] of readValues()) if (value !== null) this.set(labels, value)
     },
   })
 }
@@ -107,18 +121,24 @@ function gauge<L extends string>(
 /** Retention rarely changes. */
 const EVERY_MS = 10_000
 
+/** `of`: how long Kafka keeps a topic that consumer groups or replays read, in ms. Undefined: forever, or not known yet. */
+export type Retention = { of(topic: string): number | undefined }
+
 /** Exports how long Kafka keeps what consumer groups read: a group that is further behind loses records. */
 export function watchRetention({
   connection,
   closing,
   lag,
-}: Pick<Context, 'connection' | 'closing'> & { lag: Pick<Lag, 'latest'> }): void {
+}: Pick<Context, 'connection' | 'closing'> & { lag: Pick<Lag, 'latest'> }): Retention {
   let kept: ReadonlyMap<string, number> = new Map()
   const polling = poll({
     open: () => openRetentions(connection),
     async read(retentions) {
-      const topics = new Set(lag.latest()?.ends.map(({ topic }) => topic))
-      if (topics.size > 0) kept = await retentions.read([...topics])
+      const { ends = [], missing = [] } = lag.latest() ?? {}
+      if (ends.length === 0) return
+      // replays read it; a topic that does not exist would fail the request
+      const dead = missing.includes(DEAD) ? [] : [DEAD]
+      kept = await retentions.read([...new Set([...ends.map(({ topic }) => topic), ...dead])])
     },
     onFailed: (err) =>
       connection.failures.add({
@@ -139,4 +159,5 @@ export function watchRetention({
       for (const [topic, ms] of kept) this.set({ topic }, ms / 1_000)
     },
   })
+  return { of: (topic) => kept.get(topic) }
 }

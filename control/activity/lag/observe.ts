@@ -95,6 +95,10 @@ export type GroupTopic = {
   ranges?: ReadonlyMap<number, Pick<Range, 'from' | 'to'>>
 }
 
+/** Groups that cannot read because their topic does not exist. */
+export const blockedGroups = (missing: readonly string[]): { group: string; topic: string }[] =>
+  groupTopics(missing, []).map(({ group, topic }) => ({ group, topic }))
+
 const ordinary = { delayMs: 0, markers: 0 } as const
 
 /**

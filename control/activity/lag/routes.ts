@@ -10,6 +10,7 @@ import { STREAM, streamed } from '../live/routes.ts'
 import { countSkipped } from '../metrics.ts'
 import type { Lag, Report } from './follow.ts'
 import { faultShape, type LogFaults } from './log-faults.ts'
+import { blockedGroups } from './observe.ts'
 import { lagItemShape } from './status.ts'
 
 export type LagRouteParts = IngestRouteParts & {
@@ -19,6 +20,7 @@ export type LagRouteParts = IngestRouteParts & {
 }
 
 const lagShape = z.strictObject({ group: z.string().optional(), topic: z.string().optional() })
+type LagQuery = z.infer<typeof lagShape>
 const hourShape = z.strictObject({
   items: z
     .array(
@@ -43,11 +45,17 @@ const answerShape = z.strictObject({
     .describe(
       'Records that Kafka lost or removed in the last seven days, newest first, regardless of the query.',
     ),
+  missing: z
+    .array(z.string())
+    .describe('Topics of Sluice that do not exist, regardless of the query. `items` has nothing about them.'),
+  blocked: z
+    .array(z.strictObject({ group: z.string(), topic: z.string() }))
+    .describe('Groups that cannot read, because their topic does not exist.'),
   at: timeShape,
 })
 
 export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, ingestRate }: LagRouteParts): void {
-  const respond = (report: Report) => lagResponse(report, { tasks, faults })
+  const respond = (report: Report, query: LagQuery = {}) => lagResponse(report, { tasks, faults, query })
   const broadcast = createBroadcast({
     current: {
       lag() {
@@ -65,14 +73,11 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, ingestRate
       description: 'As Kafka reports it every 2 s, whether or not consumers are running.',
       query: lagShape,
       responses: { 200: { description: 'Lag by partition, and when it was observed.', body: answerShape } },
-      async handle({ query: { group, topic } }) {
+      async handle({ query }) {
         if (!(await isLoadedSoon(lag))) return loading
         const report = lag.latest()
         if (!report) return unreachable
-        const items = report.items.filter(
-          (item) => item.group === (group ?? item.group) && item.topic === (topic ?? item.topic),
-        )
-        return { status: 200, body: respond({ ...report, items }) }
+        return { status: 200, body: respond(report, query) }
       },
     }),
   })
@@ -99,8 +104,17 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, ingestRate
 }
 
 function lagResponse(
-  { items, at }: Report,
-  { tasks, faults }: Pick<LagRouteParts, 'tasks' | 'faults'>,
+  { items, missing, at }: Report,
+  { tasks, faults, query }: Pick<LagRouteParts, 'tasks' | 'faults'> & { query: LagQuery },
 ): z.infer<typeof answerShape> {
-  return { items: [...items], tasks: pendingByKind(tasks, Date.now()), faults: faults.all(), at: isoTime(at) }
+  const isAsked = ({ group, topic }: { group: string; topic: string }) =>
+    group === (query.group ?? group) && topic === (query.topic ?? topic)
+  return {
+    items: items.filter(isAsked),
+    tasks: pendingByKind(tasks, Date.now()),
+    faults: faults.all(),
+    missing: [...missing],
+    blocked: blockedGroups(missing).filter(isAsked),
+    at: isoTime(at),
+  }
 }

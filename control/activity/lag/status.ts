@@ -31,7 +31,7 @@ export const lagItemShape = z
     status: z
       .enum(STATUSES)
       .describe(
-        'Based on the last 20 s. `warn`: falls behind; `stall`: has a consumer, but makes no progress; `stop`: has no consumer; `rewind`: was set back.',
+        'Based on the last 20 s, or twice RESPONSE_TIMEOUT if that is longer. `warn`: falls behind; `stall`: has a consumer, but makes no progress; `stop`: has no consumer; `rewind`: was set back.',
       ),
   })
   .meta({ id: 'Lag' })

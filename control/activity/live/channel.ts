@@ -47,9 +47,9 @@ function createChannel(): Channel {
     watchers,
     send,
     admits({ topic }, now) {
-      const pace = topic === REJECTED ? rejected : accepted
-      const isAdmitted = pace.allows(now)
-      if (isAdmitted) pace.take(now)
+      const bucket = topic === REJECTED ? rejected : accepted
+      const isAdmitted = bucket.allows(now)
+      if (isAdmitted) bucket.take(now)
       if (!isAdmitted && watchers.size > 0) skipped += 1
       return isAdmitted
     },

@@ -145,7 +145,7 @@ export type FeedParts = Omit<LiveCallsParts, 'now'> & {
 
 /** For each topic, over all partitions; the first watcher waits for it. */
 const MAX_READ = 6_000
-const TELL_MS = 1_000
+const REPORT_MS = 1_000
 
 export async function openFeed({ connection, onAttempt, onFatal, ...parts }: FeedParts): Promise<Feed> {
   const show = createLiveCalls({ ...parts, now: () => performance.now() })
@@ -157,13 +157,13 @@ export async function openFeed({ connection, onAttempt, onFatal, ...parts }: Fee
     onFatal,
   })
   const stopListening = onAttempt(show.attempt)
-  const telling = setInterval(show.reportSkipped, TELL_MS)
+  const reporting = setInterval(show.reportSkipped, REPORT_MS)
   return {
     join: show.join,
     leave: show.leave,
     caughtUp: tail.caughtUp.then(show.begin),
     async close() {
-      clearInterval(telling)
+      clearInterval(reporting)
       stopListening()
       await tail.close()
     },

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Probe } from '../../../http/probes.ts'
 import { accessTo, isRead, send } from '../operation.ts'
@@ -56,6 +57,21 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
     // removed
     return parts.probe.notReady() === undefined ? undefined : send(reply, notReady)
   })
+  api.addHook('onSend', async ({ caller, headers, protocol }, _reply, payload) => {
+    if (caller?.by !== 'cookie' || !(payload instanceof Readable)) return
+    const cookie = sessionIn(headers.cookie, protocol) ?? ''
+    endWithSession(payload, () => parts.sessions.read(cookie, Date.now()) !== undefined)
+  })
+}
+
+const CHECK_MS = 500
+
+/** Without this, a stream would outlast its session, which ends by sign-out or after 12 hours. */
+function endWithSession(stream: Readable, isValid: () => boolean): void {
+  const checking = setInterval(() => {
+    if (!isValid()) stream.destroy()
+  }, CHECK_MS)
+  stream.once('close', () => clearInterval(checking))
 }
 
 /** A token takes precedence over a cookie. Session cookies are signed, so guesses need no rate limit. */

@@ -10,11 +10,12 @@ import { writeConditionally } from '../conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../operation.ts'
 import { type ApiResponse, invalid, problem } from '../response.ts'
 import { endRecord, SESSION_S, type Sessions } from './sessions.ts'
-import type { TokenCheck } from './tokens.ts'
+import { type TokenCheck, type TokenLimits, tooMany } from './tokens.ts'
 
 export type SessionRouteParts = {
   checkToken: TokenCheck
-  sessions: Pick<Sessions, 'issue'>
+  tokenLimits: Pick<TokenLimits, 'signIn'>
+  sessions: Pick<Sessions, 'issue' | 'read'>
   tasks: Pick<Tasks, 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   log: Logger
@@ -39,7 +40,7 @@ const notEnded = problem(
 )
 
 export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): void {
-  const { checkToken, sessions, log } = parts
+  const { checkToken, tokenLimits, sessions, log } = parts
 
   function signIn({ body, ip, protocol }: ApiRequest): ApiResponse {
     const given = signInShape.safeParse(body, { reportInput: true })
@@ -47,14 +48,20 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     const result = checkToken(given.data.token, ip)
     if (result === undefined) return wrong
     if (typeof result !== 'string') return result
+    const seconds = tokenLimits.signIn(result, ip)
+    if (seconds !== undefined) return tooMany('Too many sign-ins from your network', seconds)
     const { cookie, session } = sessions.issue(result, Date.now())
     audit(log, { who: result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
     return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
   }
 
-  /** Ends the session itself, so that copies of the cookie stop working too. */
-  async function signOut({ caller, protocol }: ApiRequest): Promise<ApiResponse> {
-    const { session } = caller
+  /**
+   * Ends the session itself, so that copies of the cookie stop working too. A request may have a token beside the
+   * cookie.
+   */
+  async function signOut({ caller, headers, protocol }: ApiRequest): Promise<ApiResponse> {
+    const cookie = sessionIn(headers.cookie, protocol)
+    const session = cookie === undefined ? undefined : sessions.read(cookie, Date.now())?.session
     if (session) {
       const { tasks, taskWriter: writer } = parts
       const outcome = await writeConditionally(
@@ -62,10 +69,10 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
         { decide: () => session, records: (ended) => [endRecord(ended)] },
       )
       if (outcome === 'unavailable' || 'refusal' in outcome) {
-        audit(log, caller, { what: 'session', outcome: 'unavailable' })
+        audit(log, { ...caller, session }, { what: 'session', outcome: 'unavailable' })
         return notEnded
       }
-      audit(log, caller, { what: 'session', outcome: 'removed' })
+      audit(log, { ...caller, session }, { what: 'session', outcome: 'removed' })
     }
     return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
   }

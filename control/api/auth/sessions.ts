@@ -71,31 +71,39 @@ const sign = (claim: string, key: Buffer): Buffer => createHmac('sha256', key).u
  */
 export type EndedSessions = {
   has(id: string): boolean
-  /** @returns false if the record is not about a session. */
-  apply(key: string, value: Buffer | undefined): boolean
-  /** @param now ms since 1970. */
-  expired(now: number): string[]
+  /**
+   * @param elapsed ms of a monotonic clock.
+   * @returns false if the record is not about a session.
+   */
+  apply(key: string, value: Buffer | undefined, elapsed: number): boolean
+  /** @param now ms since 1970. @param elapsed ms of a monotonic clock. */
+  expired(now: number, elapsed: number): string[]
 }
 
 const PREFIX = 'session/'
 /** A process whose clock is behind may still accept the session. */
 const SKEW_S = 60 * 60
+/** No session lasts longer. Measured with a monotonic clock, so that a wall clock that jumps revives no session. */
+const LONGEST_MS = (SESSION_S + SKEW_S) * 1000
 const endShape = z.object({ until: z.number() })
 
 export function createEndedSessions(): EndedSessions {
-  /** Expiry in seconds since 1970, by id. */
-  const ended = new Map<string, number>()
+  /** By id. `until`: seconds since 1970. `seenAt`: ms of a monotonic clock. */
+  const ended = new Map<string, { until: number; seenAt: number }>()
   return {
     has: (id) => ended.has(id),
-    apply(key, value) {
+    apply(key, value, elapsed) {
       if (!key.startsWith(PREFIX)) return false
       const id = key.slice(PREFIX.length)
       if (value === undefined) ended.delete(id)
       // a record that cannot be read still ends its session
-      else ended.set(id, untilIn(value))
+      else ended.set(id, { until: untilIn(value), seenAt: elapsed })
       return true
     },
-    expired: (now) => [...ended].filter(([, until]) => (until + SKEW_S) * 1000 < now).map(([id]) => id),
+    expired: (now, elapsed) =>
+      [...ended]
+        .filter(([, { until, seenAt }]) => (until + SKEW_S) * 1000 < now && elapsed - seenAt > LONGEST_MS)
+        .map(([id]) => id),
   }
 }
 

@@ -49,41 +49,51 @@ export type TokenCheck = (token: string, ip: string) => Who | ApiResponse | unde
 export type OnWrong = (address: string, isOneOfMany: boolean) => void
 
 /**
- * A valid token always passes, so wrong ones cannot lock others out. Guessing is hopeless because tokens have
- * at least 16 characters (config.ts) and compare in constant time; the limit only makes it visible.
+ * A valid token always passes, so wrong ones cannot lock others out. So the limit does not slow down guessing: it bounds
+ * what is logged. Guessing is hopeless because tokens have at least 16 characters (config.ts) and compare in constant
+ * time.
  */
 export function createTokenCheck(
   tokens: Tokens,
-  wrongTokenLimit: WrongTokenLimit,
+  limits: Pick<TokenLimits, 'wrong'>,
   { onWrong }: { onWrong: OnWrong },
 ): TokenCheck {
   const authenticate = authenticator(tokens)
   return (token, ip) => {
     const who = authenticate(token)
     if (who) return who
-    const seconds = wrongTokenLimit.wrong(ip)
+    const seconds = limits.wrong(ip)
     onWrong(ip, seconds !== undefined)
-    return seconds === undefined ? undefined : tooMany(seconds)
+    return seconds === undefined ? undefined : tooMany('This token is not valid', seconds)
   }
 }
 
-const tooMany = (seconds: number): ApiResponse =>
+export const tooMany = (what: string, seconds: number): ApiResponse =>
   problem(
-    { code: 'too_many_attempts', message: `This token is not valid; try again in ${seconds} s` },
+    { code: 'too_many_attempts', message: `${what}: try again in ${seconds} s` },
     { 'retry-after': String(seconds) },
   )
 
-export type WrongTokenLimit = {
-  /** @returns whole seconds to wait if the network is over its limit. */
+/** Each returns whole seconds to wait if the network is over its limit. */
+export type TokenLimits = {
   wrong(ip: string): number | undefined
+  /** With a valid token. */
+  signIn(who: Who, ip: string): number | undefined
 }
 
-const LIMIT: RateLimit = { perSecond: 10 / 60, burst: 10 }
+const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
+/**
+ * Every control process remembers a sign-out for 13 hours, in 570 bytes (sessions.ts). With this limit, a network has at
+ * most 7,860 of them per token: 4.5 MB. The burst lets an office sign in at once.
+ */
+const SIGN_INS: RateLimit = { perSecond: 10 / 60, burst: 60 }
 
 /** In the memory of one process. @param clock milliseconds, monotonic. */
-export function createWrongTokenLimit(clock: () => number): WrongTokenLimit {
-  const limit = createNetworkLimit(LIMIT, clock)
-  return { wrong: (ip) => limit.draw(ip, 1) }
+export function createTokenLimits(clock: () => number): TokenLimits {
+  const wrong = createNetworkLimit(WRONG, clock)
+  // one for each token, so that readers cannot keep the admin from signing in
+  const signIns = { admin: createNetworkLimit(SIGN_INS, clock), view: createNetworkLimit(SIGN_INS, clock) }
+  return { wrong: (ip) => wrong.draw(ip, 1), signIn: (who, ip) => signIns[who].draw(ip, 1) }
 }
 
 const wrongTokens = new Counter({

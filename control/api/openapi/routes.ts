@@ -3,7 +3,8 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { addPath, operation } from '../operation.ts'
+import { addPath, operation, send } from '../operation.ts'
+import { type FixedResponse, fixedResponse } from '../response.ts'
 import { describe, type RoutedOperation } from './document.ts'
 
 export function collectOperations(app: FastifyInstance): readonly RoutedOperation[] {
@@ -19,15 +20,21 @@ export function collectOperations(app: FastifyInstance): readonly RoutedOperatio
 const documentShape = z.looseObject({ openapi: z.string() })
 
 export function openapiRoute(api: FastifyInstance, operations: readonly RoutedOperation[]): void {
-  let document: object | undefined
+  let document: FixedResponse | undefined
   addPath(api, '/openapi.json', {
     GET: operation({
       summary: 'This document',
       access: 'anyone',
-      responses: { 200: { description: 'OpenAPI 3.1.', body: documentShape } },
-      handle() {
-        document ??= describe(operations)
-        return { status: 200, body: document }
+      responses: {
+        200: { description: 'OpenAPI 3.1.', body: documentShape },
+        304: { description: 'The document is the one whose `ETag` is in `If-None-Match`.' },
+      },
+      handle(request) {
+        document ??= fixedResponse(Buffer.from(JSON.stringify(describe(operations))), {
+          'content-type': 'application/json; charset=utf-8',
+          'cache-control': 'no-cache',
+        })
+        return document(request)
       },
     }),
   })
@@ -38,17 +45,17 @@ const JS = 'text/javascript; charset=utf-8'
 
 /** Swagger UI's files come from its package, so the page loads nothing from other hosts. */
 const FILES: Readonly<Record<string, { file: string; type: string }>> = {
-  '/docs': { file: own('index.html'), type: HTML },
-  '/docs/start.js': { file: own('start.js'), type: JS },
-  '/docs/swagger-ui.css': { file: shipped('swagger-ui.css'), type: 'text/css; charset=utf-8' },
-  '/docs/swagger-ui-bundle.js': { file: shipped('swagger-ui-bundle.js'), type: JS },
+  '/docs': { file: beside('index.html'), type: HTML },
+  '/docs/start.js': { file: beside('start.js'), type: JS },
+  '/docs/swagger-ui.css': { file: inSwaggerUi('swagger-ui.css'), type: 'text/css; charset=utf-8' },
+  '/docs/swagger-ui-bundle.js': { file: inSwaggerUi('swagger-ui-bundle.js'), type: JS },
 }
 
-function own(name: string): string {
+function beside(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url))
 }
 
-function shipped(name: string): string {
+function inSwaggerUi(name: string): string {
   return createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`)
 }
 
@@ -66,14 +73,22 @@ const CSP = [
 /** Needs no token; requests made with the page do. */
 export function docsRoutes(app: FastifyInstance): void {
   for (const [url, { file, type }] of Object.entries(FILES))
-    app.get(url, async (_, reply) =>
-      reply
-        .headers({
-          'content-type': type,
-          'content-security-policy': CSP,
-          'x-content-type-options': 'nosniff',
-          'cache-control': 'no-cache',
-        })
-        .send(await readFile(file)),
+    app.get(url, async (request, reply) => send(reply, (await read(file, type))(request)))
+}
+
+const readFiles = new Map<string, Promise<FixedResponse>>()
+
+function read(file: string, type: string): Promise<FixedResponse> {
+  const reading =
+    readFiles.get(file) ??
+    readFile(file).then((bytes) =>
+      fixedResponse(bytes, {
+        'content-type': type,
+        'content-security-policy': CSP,
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-cache',
+      }),
     )
+  readFiles.set(file, reading)
+  return reading
 }

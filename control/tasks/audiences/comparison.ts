@@ -30,7 +30,10 @@ export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'parti
 
 /** What receivers were last sent, beside the upload. Both hold a user in the same partition. */
 export type Comparison = {
+  /** Those that may have changes. */
   partitions: readonly number[]
+  /** Those in which nothing changes. */
+  unchanged: readonly number[]
   /** Loads one of them into memory. @throws TaskFailed `upload_lost` */
   read(partition: number): Promise<PartitionComparison>
 }
@@ -85,9 +88,12 @@ export async function openComparison(
     await expectWhole(ranges, uploads)
   }
 
+  // users that are not named keep their value, so other partitions have no changes
+  const named = new Set(sync.ranges.map(({ partition }) => partition))
+  const hasChanges = (partition: number) => sync.others !== 'stay' || named.has(partition)
   return {
-    // users that are not named keep their value, so other partitions have no changes
-    partitions: sync.others === 'stay' ? sync.ranges.map(({ partition }) => partition) : [...kept.keys()],
+    partitions: [...kept.keys()].filter(hasChanges),
+    unchanged: [...kept.keys()].filter((partition) => !hasChanges(partition)),
     async read(partition) {
       const comparison = { current: new Map(), listed: new Map(), lines: 0, leftovers: new Set<string>() }
       await Promise.all([readLastSent(partition, comparison), readUpload(partition, comparison)])

@@ -23,9 +23,8 @@ export type WriteParts = {
  */
 export async function writeChanges(
   changes: readonly Change[],
-  telling: WriteParts,
+  { sync, computation, suppressed, producer, encode }: WriteParts,
 ): Promise<Omit<Counts, 'unchanged'>> {
-  const { sync, computation, suppressed, producer, encode } = telling
   const written = changes.filter(({ userId }) => !suppressed?.has(userId))
   await produceAll(
     producer,

@@ -1,15 +1,23 @@
 import type { Connection } from '../../../kafka/client.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import { openReader, type Reader } from '../../../kafka/tables/reader.ts'
-import type { Counts, Sync } from '../../../schemas/task.ts'
+import type { Cause, Counts, Sync } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { ConfigKeys } from '../../../settings/seal.ts'
 import type { Computation } from '../../../settings/settings.ts'
 import type { Semaphore } from '../../api/concurrency.ts'
 import { configRecord } from '../../settings/write.ts'
 import type { IsOwned } from '../scheduler.ts'
-import { diff, openComparison, type PartitionComparison, type Reading, uploadLost } from './comparison.ts'
+import {
+  type Comparison,
+  diff,
+  openComparison,
+  type PartitionComparison,
+  type Reading,
+  uploadLost,
+} from './comparison.ts'
 import { type WriteParts, writeChanges, writeRemovals } from './identify-events.ts'
+import { countChanges, MANY_REMOVALS, manyRemovalsMessage, removesMany } from './preview.ts'
 
 export type SyncParts = Reading &
   Pick<WriteParts, 'producer' | 'encode'> & {
@@ -39,6 +47,8 @@ export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts
   const performing = { ...parts, sync, isOwned, computation: () => recordOf({ ...sync, since }, parts) }
   const counts = { changed: 0, removed: 0, unchanged: 0, suppressed: 0 }
   const comparison = await openComparison(sync, performing.computation()?.createdAt, parts)
+  const cause = await removesTooMany(comparison, performing)
+  if (cause) return { ...sync, state: 'cancelled', cause }
   let lines = 0
   for (const partition of comparison.partitions) {
     const end = await parts.semaphore(async () => {
@@ -56,6 +66,19 @@ export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts
 }
 
 type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
+
+/** A first sync removes nothing, so it need not be compared twice. */
+async function removesTooMany(
+  comparison: Comparison,
+  { sync, computation, settings, semaphore }: Performing,
+): Promise<Cause | undefined> {
+  const now = computation()
+  if (!sync.refusesManyRemovals || !now?.lastSyncAt) return undefined
+  const suppressed = settings.suppressedUsers(now.sourceId)
+  const counts = await countChanges(comparison, { others: sync.others, suppressed, semaphore })
+  if (!removesMany(counts)) return undefined
+  return { code: MANY_REMOVALS, message: manyRemovalsMessage(sync.of, counts) }
+}
 
 async function compare(
   comparison: PartitionComparison,

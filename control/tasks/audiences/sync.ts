@@ -5,18 +5,21 @@ import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import type { Logger } from '../../../process/log.ts'
 import { counts, type Sync, syncTask } from '../../../schemas/task.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
+import type { Computation } from '../../../settings/settings.ts'
 import { audit } from '../../api/audit.ts'
 import type { Caller } from '../../api/auth/tokens.ts'
+import { createSemaphore } from '../../api/concurrency.ts'
 import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
 import { type ApiResponse, problem, refusalResponse } from '../../api/response.ts'
 import { runningSync } from '../scheduler.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
+import { type InvalidLines, MANY_REMOVALS, type PreviewParts, preview } from './preview.ts'
 import { UploadFault } from './upload-lines.ts'
-import { type Changes, type UploadParts, UploadUnavailable, upload } from './upload-records.ts'
+import { type Changes, UploadUnavailable, upload } from './upload-records.ts'
 
 /** The counts are present once it is done. */
 export const syncShape = syncTask
-  .pick({ id: true, state: true, createdAt: true, finishedAt: true, lines: true, cause: true })
+  .pick({ id: true, state: true, createdAt: true, finishedAt: true, lines: true, skipped: true, cause: true })
   .extend({
     audienceId: z.string().optional().describe('If it is the sync of an audience.'),
     traitId: z.string().optional().describe('If it is the sync of a trait.'),
@@ -39,32 +42,43 @@ export const syncResponse = ({
   ...counts,
 })
 
-export type SyncRouteParts = UploadParts & {
+export type SyncRouteParts = Omit<PreviewParts, 'semaphore'> & {
   tasks: Pick<Tasks, 'syncs' | 'pending' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   log: Logger
 }
 
-type SyncRequest = Pick<Sync, 'of' | 'others' | 'since'> & {
+type SyncRequest = Pick<Sync, 'of' | 'others'> & {
   caller: Caller
+  computation: Computation
   changes: Changes
+  /** Lines that are left out. */
+  invalid: InvalidLines
+  /** Only says what the upload would do. */
+  dryRun: boolean
   mayBeEmpty: boolean
+  mayRemoveMany: boolean
   timeoutMs: number
   /** Aborted at shutdown: another process will finish the sync, but cannot respond to this client. */
   shutdown: AbortSignal
 }
 
 const EVERY_MS = 20
+/** Partitions in memory. Syncs take more of them. */
+const PREVIEWED_AT_ONCE = 1
 
 /**
  * Takes an upload, waits for its sync and responds with the result. One at a time for each audience or trait.
  */
 export function createSyncer(parts: SyncRouteParts): (request: SyncRequest) => Promise<ApiResponse> {
   const uploading = new Set<string>()
+  const semaphore = createSemaphore(PREVIEWED_AT_ONCE)
   return async (request) => {
     const name = `${request.of.kind}/${request.of.id}`
     const running = runningSync(request.of, parts.tasks)
     if (running || uploading.has(name)) return refusalResponse(isRunning(request.of, running))
+    if (request.dryRun)
+      return preview(request, { ...parts, semaphore }).catch((error: unknown) => faultOf(error, parts))
     uploading.add(name)
     try {
       const accepted = await accept(request, parts)
@@ -76,13 +90,20 @@ export function createSyncer(parts: SyncRouteParts): (request: SyncRequest) => P
 }
 
 async function accept(request: SyncRequest, parts: SyncRouteParts): Promise<Sync | ApiResponse> {
-  const { caller, of, others, since } = request
+  const { caller, of, others, computation, invalid, mayBeEmpty, mayRemoveMany } = request
   const id = randomUUID()
   const createdAt = new Date().toISOString()
   const uploaded = await upload({ ...request, id }, parts).catch((error: unknown) => faultOf(error, parts))
   if ('status' in uploaded) return uploaded
-  if (uploaded.lines === 0 && !request.mayBeEmpty) return empty
-  const sync: Sync = { kind: 'sync', id, createdAt, state: 'accepted', of, since, others, ...uploaded }
+  const isEmpty = uploaded.lines === 0
+  if (isEmpty && !mayBeEmpty) return empty
+  const skipped = invalid.count()
+  const sync: Sync = {
+    ...{ kind: 'sync', id, createdAt, state: 'accepted', of, since: computation.createdAt, others },
+    ...uploaded,
+    ...(skipped > 0 && { skipped }),
+    ...(!mayRemoveMany && !isEmpty && { refusesManyRemovals: true }),
+  }
   const { tasks, taskWriter: writer, log } = parts
   const outcome = await writeConditionally(
     { tables: [tasks.table], writer, log },
@@ -108,12 +129,16 @@ async function waitForEnd(
   const end = performance.now() + timeoutMs
   for (;;) {
     const sync = tasks.syncs.get(id)
-    if (sync && sync.state !== 'accepted') return { status: 200, body: syncResponse(sync) }
+    if (sync && sync.state !== 'accepted')
+      return manyRemovals(sync) ?? { status: 200, body: syncResponse(sync) }
     if (shutdown.aborted || performance.now() >= end)
       return { status: 202, headers: { location: `/api/syncs/${id}` }, body: { id, state: 'accepted' } }
     await sleep(EVERY_MS)
   }
 }
+
+const manyRemovals = ({ cause }: Sync): ApiResponse | undefined =>
+  cause?.code === MANY_REMOVALS ? problem({ code: MANY_REMOVALS, message: cause.message }) : undefined
 
 /** @param running undefined while the upload is still being received. */
 const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal => ({

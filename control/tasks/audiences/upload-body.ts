@@ -44,8 +44,11 @@ async function* inflated(body: Readable): AsyncGenerator<Buffer> {
 export const isNdjson = ({ headers }: Pick<ApiRequest, 'headers'>) =>
   /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i.test(headers['content-type'] ?? '')
 
+export const isCsv = ({ headers }: Pick<ApiRequest, 'headers'>) =>
+  /^text\/csv\b/i.test(headers['content-type'] ?? '')
+
 const LINES =
-  'Send one user id on each line as text/plain, or one JSON value on each line as application/x-ndjson'
+  'Send one user id on each line as text/plain, one JSON value on each line as application/x-ndjson, or text/csv'
 
 export const wrongType = (message: string) => problem({ code: 'unsupported_media_type', message })
 
@@ -55,7 +58,7 @@ const wrongEncoding = problem({
 })
 
 const users = z
-  .array(userIdShape)
+  .array(z.string().trim().pipe(userIdShape))
   .max(10_000, 'at most 10,000 users: send several requests, or all members with PUT')
   .default([])
 export const patchShape = z

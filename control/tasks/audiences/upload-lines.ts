@@ -1,3 +1,4 @@
+import { CodedError } from '../../../process/coded-error.ts'
 import { userIdShape } from '../../../settings/settings.ts'
 import type { Change } from './comparison.ts'
 
@@ -5,22 +6,20 @@ export const LINE_CODES = ['invalid_line', 'inexact_number', 'line_too_long', 'i
 type LineCode = (typeof LINE_CODES)[number]
 
 /** A fault in an upload. `line` counts from 1. */
-export class UploadFault extends Error {
-  readonly code: LineCode
+export class UploadFault extends CodedError<LineCode> {
   readonly line: number
   constructor(code: LineCode, line: number, message: string) {
-    super(message)
-    this.code = code
+    super(code, message)
     this.line = line
   }
 }
 
 /** A call allows this many bytes, and a line becomes less than a call. */
-const MAX_CHARS = 40_000
+export const MAX_CHARS = 40_000
 
 /**
- * Splits UTF-8 text into numbered lines (from 1) as it arrives, without empty ones. Holds no more than one
- * chunk and one line.
+ * Splits UTF-8 text at `\n` into numbered lines (from 1) as it arrives. Holds no more than one chunk and one
+ * line.
  * @throws UploadFault `invalid_encoding`, `line_too_long`; and whatever the text throws if it breaks off.
  */
 export async function* linesOf(
@@ -38,24 +37,20 @@ export async function* linesOf(
     }
   }
 
-  function whole(lines: readonly string[]): { line: string; number: number }[] {
-    const kept = []
-    for (const ended of lines) {
+  const numbered = (lines: readonly string[]) =>
+    lines.map((line) => {
       number += 1
-      const line = ended.endsWith('\r') ? ended.slice(0, -1) : ended
       bounded(line, number)
-      if (line !== '') kept.push({ line, number })
-    }
-    return kept
-  }
+      return { line, number }
+    })
 
   for await (const bytes of text) {
     const lines = (rest + decoded(bytes)).split('\n')
     rest = lines.pop() ?? ''
     bounded(rest, number + lines.length + 1)
-    yield whole(lines)
+    yield numbered(lines)
   }
-  yield whole([rest + decoded()])
+  yield numbered([rest + decoded()])
 }
 
 function bounded(line: string, number: number): void {
@@ -66,23 +61,55 @@ function bounded(line: string, number: number): void {
 /** @throws UploadFault `invalid_line`, `inexact_number`. */
 export type ReadLine = (line: string, number: number) => Change
 
-/** @throws UploadFault, and whatever the text throws if it breaks off. */
-export async function* changesIn(text: AsyncIterable<Buffer>, readLine: ReadLine): AsyncGenerator<Change[]> {
-  for await (const lines of linesOf(text)) yield lines.map(({ line, number }) => readLine(line, number))
+/** Gets the faults of lines that are left out. */
+export type OnInvalid = (fault: UploadFault) => void
+
+/**
+ * Skips blank lines.
+ * @param onInvalid gets faults of single lines, which are then left out; without it they are thrown.
+ * @throws UploadFault, and whatever the text throws if it breaks off.
+ */
+export async function* changesIn(
+  text: AsyncIterable<Buffer>,
+  readLine: ReadLine,
+  onInvalid?: OnInvalid,
+): AsyncGenerator<Change[]> {
+  for await (const lines of linesOf(text))
+    yield lines.flatMap(({ line, number }) => {
+      const content = line.trim()
+      return content === '' ? [] : (takeLine(() => readLine(content, number), onInvalid) ?? [])
+    })
+}
+
+/** After other faults, the rest of the text cannot be read either. */
+const OF_ONE_LINE: ReadonlySet<string> = new Set(['invalid_line', 'inexact_number'] satisfies LineCode[])
+
+/** @returns undefined if the line is left out. */
+export function takeLine(read: () => Change, onInvalid: OnInvalid | undefined): Change | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (!onInvalid || !(error instanceof UploadFault) || !OF_ONE_LINE.has(error.code)) throw error
+    onInvalid(error)
+    return undefined
+  }
 }
 
 /** A plain user id. Rejects JSON objects: NDJSON sent with the wrong content type would become user ids. */
 export const plainMember: ReadLine = (line, number) => {
-  if (/^\{.*\}$/.test(line.trim()))
+  if (/^\{.*\}$/.test(line))
     throw invalid(number, 'is a JSON object, but text/plain lists user ids: send application/x-ndjson')
-  return { userId: idOf(line, number), value: 'true' }
+  return { userId: userIdOf(line, number), value: 'true' }
 }
 
 /** `"u1"` or `{"userId": "u1"}`. */
 export const jsonMember: ReadLine = (line, number) => {
   const parsedLine: unknown = parsed(line, number, JSON.parse)
   return {
-    userId: idOf(typeof parsedLine === 'string' ? parsedLine : membersOf(parsedLine, number).userId, number),
+    userId: userIdOf(
+      typeof parsedLine === 'string' ? parsedLine : membersOf(parsedLine, number).userId,
+      number,
+    ),
     value: 'true',
   }
 }
@@ -94,9 +121,17 @@ const VALUE_CHARS = 16_384
 export const traitValue: ReadLine = (line, number) => {
   const { userId, value } = membersOf(exactly(line, number), number)
   if (value === undefined) throw invalid(number, 'has no "value"; use null to remove the value')
+  return { userId: userIdOf(userId, number), value: value === null ? null : boundedValue(value, number) }
+}
+
+/** @param text JSON. @throws UploadFault */
+export const parsedValue = (text: string, number: number): string =>
+  boundedValue(exactly(text, number), number)
+
+function boundedValue(value: unknown, number: number): string {
   const text = JSON.stringify(value)
   if (text.length > VALUE_CHARS) throw invalid(number, `has a value of more than ${VALUE_CHARS} characters`)
-  return { userId: idOf(userId, number), value: value === null ? null : text }
+  return text
 }
 
 const invalid = (number: number, message: string) => new UploadFault('invalid_line', number, message)
@@ -121,8 +156,9 @@ function membersOf(parsedLine: unknown, number: number): { userId?: unknown; val
   throw invalid(number, 'is not a JSON object with a "userId"')
 }
 
-function idOf(id: unknown, number: number): string {
-  const checked = userIdShape.safeParse(id)
+/** Spaces around an id are a mistake of the file: they would make another user. */
+export function userIdOf(id: unknown, number: number): string {
+  const checked = userIdShape.safeParse(typeof id === 'string' ? id.trim() : id)
   if (!checked.success) throw invalid(number, 'has no "userId" of 1 to 32,768 Unicode characters')
   return checked.data
 }

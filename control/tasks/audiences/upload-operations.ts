@@ -8,20 +8,32 @@ import { withTimeout } from '../../api/concurrency.ts'
 import { unavailable } from '../../api/conditional-write.ts'
 import { type ApiRequest, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../../api/response.ts'
+import { createInvalidLines, previewShape } from './preview.ts'
 import { createSyncer, type SyncRouteParts, syncShape } from './sync.ts'
-import { isNdjson, patchShape, readAsStream, readPatch, textOf, wrongType } from './upload-body.ts'
+import { isCsv, isNdjson, patchShape, readAsStream, readPatch, textOf, wrongType } from './upload-body.ts'
+import { csvChanges } from './upload-csv.ts'
 import { changesIn, jsonMember, LINE_CODES, plainMember, type ReadLine, traitValue } from './upload-lines.ts'
 
 export type ComputationRouteParts = SyncRouteParts & {
-  settings: Pick<Facts, 'audiences' | 'traits'> & { table: Pick<Settings['table'], 'caughtUp'> }
+  settings: Pick<Facts, 'audiences' | 'traits'> & {
+    suppressedUsers: Settings['suppressedUsers']
+    table: Pick<Settings['table'], 'caughtUp'>
+  }
   storage: Pick<Storage, 'shortage'>
 }
 
-const allowEmptyShape = z.strictObject({
-  allowEmpty: z
-    .enum(['true', 'false'])
-    .optional()
-    .describe('`true`: accepts an upload that lists no users, which removes all members.'),
+const flag = (description: string) => z.enum(['true', 'false']).optional().describe(description)
+
+const valuesQueryShape = z.strictObject({
+  dryRun: flag(
+    '`true`: compares the upload and responds with what it would do, but changes and sends nothing.',
+  ),
+  allowRemovals: flag('`true`: accepts an upload that removes more than a tenth of the members or values.'),
+  skipInvalid: flag('`true`: leaves out lines that cannot be used, instead of refusing the upload.'),
+})
+
+const membersQueryShape = valuesQueryShape.extend({
+  allowEmpty: flag('`true`: accepts an upload that lists no users, which removes all members.'),
 })
 
 const responses = {
@@ -34,13 +46,25 @@ const responses = {
   },
 } as const
 
-const lines = { required: false, types: { 'text/plain': z.string(), 'application/x-ndjson': z.string() } }
+const putResponses = {
+  ...responses,
+  200: {
+    description: 'The result of the sync, or of the dry run.',
+    body: z.union([syncShape, previewShape]),
+  },
+} as const
+
+const lines = {
+  required: false,
+  types: { 'text/plain': z.string(), 'application/x-ndjson': z.string(), 'text/csv': z.string() },
+}
 const errorCodes = [
   ...LINE_CODES,
   'upload_broken',
   'unsupported_encoding',
   'not_found',
   'sync_running',
+  'many_removals',
   'storage_full',
 ] as const
 
@@ -51,17 +75,18 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
     PUT: operation({
       summary: 'Set all members of an audience',
       description:
-        'One user id on each line; or, as NDJSON, one string or `{"userId"}`. Any length, optionally with `Content-Encoding: gzip`. An identify call is sent for each user who joined or left since the last sync.',
-      query: allowEmptyShape,
+        'One user id on each line; or, as NDJSON, one string or `{"userId"}`; or CSV with a column `userId`. Any length, optionally with `Content-Encoding: gzip`. An identify call is sent for each user who joined or left since the last sync.',
+      query: membersQueryShape,
       headers: preferHeader,
       body: lines,
-      responses,
+      responses: putResponses,
       errorCodes: [...errorCodes, 'empty_upload'],
       handle: (request) =>
         put(request, {
           kind: 'audience',
           readLine: isNdjson(request) ? jsonMember : plainMember,
           mayBeEmpty: request.query.allowEmpty === 'true',
+          query: request.query,
         }),
     }),
     PATCH: operation({
@@ -77,60 +102,77 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
     PUT: operation({
       summary: 'Set values of a trait',
       description:
-        'One `{"userId", "value"}` on each line. Null removes the value; users that are not listed keep theirs. An identify call is sent for each changed value.',
+        'One `{"userId", "value"}` on each line, or CSV with these columns. Null, or an empty field, removes the value; users that are not listed keep theirs. An identify call is sent for each changed value.',
+      query: valuesQueryShape,
       headers: preferHeader,
       body: lines,
-      responses,
+      responses: putResponses,
       errorCodes,
-      handle: (request) => put(request, { kind: 'trait', readLine: traitValue, mayBeEmpty: true }),
+      handle: (request) =>
+        put(request, { kind: 'trait', readLine: traitValue, mayBeEmpty: true, query: request.query }),
     }),
   }
   return { members, values }
 }
 
-type Putting = { kind: Sync['of']['kind']; readLine: ReadLine; mayBeEmpty: boolean }
+type Putting = {
+  kind: Sync['of']['kind']
+  /** Reads a line of anything but CSV. */
+  readLine: ReadLine
+  mayBeEmpty: boolean
+  query: z.output<typeof valuesQueryShape>
+}
 
 function createUploader(parts: ComputationRouteParts, shutdown: AbortSignal) {
   const sync = createSyncer(parts)
 
-  async function put(request: ApiRequest, { kind, readLine, mayBeEmpty }: Putting): Promise<ApiResponse> {
+  async function put(request: ApiRequest, putting: Putting): Promise<ApiResponse> {
+    const { kind, readLine, mayBeEmpty, query } = putting
     const { caller, params } = request
-    const timeoutMs = waitPreference(request)
     const of = { kind, id: params.id }
-    const resource = await computationOf(of, parts)
-    if ('status' in resource) return resource
+    const computation = await computationOf(of, parts)
+    if ('status' in computation) return computation
     const read = textOf(request)
     if ('refused' in read) return read.refused
-    const changes = changesIn(read.text, readLine)
-    // a trait's upload lists some users, an audience's all members
-    const others = kind === 'audience' ? 'removed' : 'stay'
-    const syncRequest = {
+    const dryRun = query.dryRun === 'true'
+    const invalid = createInvalidLines()
+    const onInvalid = dryRun || query.skipInvalid === 'true' ? invalid.onInvalid : undefined
+    return sync({
+      caller,
       of,
-      since: resource.createdAt,
-      others,
-      changes,
+      computation,
+      changes: isCsv(request)
+        ? csvChanges(read.text, kind, onInvalid)
+        : changesIn(read.text, readLine, onInvalid),
+      invalid,
+      // a trait's upload lists some users, an audience's all members
+      others: kind === 'audience' ? 'removed' : 'stay',
+      dryRun,
       mayBeEmpty,
-      timeoutMs,
+      mayRemoveMany: query.allowRemovals === 'true',
+      timeoutMs: waitPreference(request),
       shutdown,
-    } as const
-    return sync({ ...syncRequest, caller })
+    })
   }
 
   async function patch({ caller, params: { id }, headers, body }: ApiRequest): Promise<ApiResponse> {
     if (readAsStream(body)) return wrongType('Send JSON with Content-Type: application/json')
     const of = { kind: 'audience', id } as const
-    const resource = await computationOf(of, parts)
-    if ('status' in resource) return resource
+    const computation = await computationOf(of, parts)
+    if ('status' in computation) return computation
     const read = readPatch(body)
     if ('faults' in read) return invalid(read.faults)
-    const changes = [read.changes]
     return sync({
       caller,
       of,
-      since: resource.createdAt,
+      computation,
       others: 'stay',
-      changes,
+      changes: [read.changes],
+      invalid: createInvalidLines(),
+      dryRun: false,
       mayBeEmpty: true,
+      // it names them
+      mayRemoveMany: true,
       timeoutMs: waitPreference({ headers }),
       shutdown,
     })

@@ -16,6 +16,9 @@ export type Changes = AsyncIterable<readonly Change[]> | Iterable<readonly Chang
 
 type Upload = { changes: Changes } & Pick<Sync, 'id' | 'of'>
 
+/** Lines of a partition that are not written yet. */
+type Waiting = { lines: string[]; chars: number }
+
 /**
  * Streams an upload of any length into Kafka, each user into the partition that holds what receivers were
  * last sent. It has no effect until a task names its ranges, so an upload that breaks off changes nothing.
@@ -31,7 +34,7 @@ export async function upload(
   if (uploads.partitions !== partitions)
     throw new Error(`topics ${UPLOADS} and ${MEMBER_TOPICS[of.kind]} must have the same number of partitions`)
   const before = await answered(uploads.bounds())
-  const waiting = Array.from({ length: partitions }, () => ({ lines: [] as string[], chars: 0 }))
+  const waiting: Waiting[] = Array.from({ length: partitions }, () => ({ lines: [], chars: 0 }))
   let count = 0
 
   async function write(partition: number): Promise<void> {

@@ -9,7 +9,7 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import { audit } from '../../api/audit.ts'
 import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../../api/operation.ts'
-import { page, pageOf, pageShape } from '../../api/pagination.ts'
+import { pageOf, pageOfTasks, tasksPageShape } from '../../api/pagination.ts'
 import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
 import { decideDeletion, deletionShape } from './decide.ts'
@@ -23,7 +23,7 @@ export type DeletionRouteParts = {
   log: Logger
 }
 
-const deletionResponseShape = deletionTask
+export const deletionResponseShape = deletionTask
   .omit({ kind: true, userIds: true, suppressedFor: true })
   .extend({ suppressed: z.boolean() })
   .strict()
@@ -34,12 +34,12 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
   addPath(api, '/deletions', {
     GET: operation({
       summary: 'List deletions',
-      query: pageShape,
+      query: tasksPageShape,
       responses: {
-        200: { description: 'A page, in id order.', body: pageOf(deletionResponseShape) },
+        200: { description: 'A page.', body: pageOf(deletionResponseShape) },
       },
       handle({ query }) {
-        const { items, next } = page(deletions.values(), query)
+        const { items, next } = pageOfTasks(deletions.values(), query)
         return { status: 200, body: { items: items.map(deletionResponse), next } }
       },
     }),
@@ -98,7 +98,7 @@ async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): 
 }
 
 /** Leaves out user ids: only the requester needs them, and has them. */
-function deletionResponse({
+export function deletionResponse({
   kind: _,
   userIds: __,
   suppressedFor,

@@ -7,11 +7,14 @@ import type { Refusal } from '../../../settings/resources/decide.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { type DeadLetter, deadReasonShape } from '../../activity/dead/dead-letter.ts'
+import { statusShape } from '../../activity/deliveries/http-status.ts'
+import { entryIdShape, entryOf } from '../../activity/deliveries/listed.ts'
+import { nameField, userField } from '../../activity/events/matches.ts'
 import { idField } from '../../activity/recent-records.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** Retention of the topics. */
-const KEPT_MS = { dead: 14 * DAY_MS, events: 7 * DAY_MS }
+const KEPT_MS = { dead: 14 * DAY_MS, events: 7 * DAY_MS, deliveries: 3 * DAY_MS }
 
 export const replayShape = z
   .strictObject({
@@ -22,19 +25,38 @@ export const replayShape = z
       ),
     destinationId: idShape,
     what: z
-      .enum(['dead', 'events'])
+      .enum(['dead', 'events', 'deliveries'])
       .default('dead')
       .describe(
-        '`dead`: deliveries that were given up. `events`: everything received, as if the destination had existed then.',
+        '`dead`: deliveries that were given up. `events`: everything received, as if the destination had existed then. `deliveries`: the entries named in `entries`, whatever their state.',
       ),
     reason: deadReasonShape.optional().describe('Only dead letters with this reason.'),
+    event: nameField.optional().describe('Only dead letters of events with this name.'),
+    user: userField.optional().describe('Only dead letters of this userId, or anonymousId without one.'),
+    status: statusShape
+      .optional()
+      .describe('Only dead letters with an attempt that got this HTTP status (`404`) or class (`5xx`).'),
+    skipReplayed: z
+      .boolean()
+      .optional()
+      .describe(
+        'Skip dead letters that an earlier replay has sent: `GET /api/dead?replayed=false` counts the others.',
+      ),
+    entries: z
+      .array(entryIdShape)
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe(
+        'With `deliveries`: the `id`s of `GET /api/deliveries`. Those of entries that a replay made need a request of their own.',
+      ),
     deliveryIds: z
       .array(idField)
       .min(1)
       .max(1_000)
       .optional()
       .describe(
-        'Only these dead letters; if one was given up several times, the last. Cannot be combined with from, to and reason.',
+        'Only these dead letters; if one was given up several times, the last. Cannot be combined with from, to and conditions such as reason.',
       ),
     from: z.iso
       .datetime({ offset: true })
@@ -63,13 +85,18 @@ export type DecideParts = {
 export type ReplayRequest = {
   id: string | undefined
   destinationId: string
-  what: 'dead' | 'events'
-  reason: string | undefined
+  what: Replay['what']
+  conditions: Conditions
   places: Place[] | undefined
+  resent: boolean
   from: number
   to: number
   perSecond: number
 }
+
+/** Of dead letters. */
+export type Conditions = Pick<Replay, (typeof CONDITIONS)[number]>
+const CONDITIONS = ['reason', 'event', 'user', 'status', 'skipReplayed'] as const
 
 /** See docs/guides/replay.md. */
 export function decideReplay({
@@ -81,21 +108,26 @@ export function decideReplay({
 }: DecideParts): { request: ReplayRequest } | { refusal: Refusal } {
   const parsed = replayShape.safeParse(body, { reportInput: true })
   if (!parsed.success) return { refusal: { code: 'faulty', faults: faultsOf(parsed.error) } }
-  const { id, what, reason, destinationId, perSecond, deliveryIds } = parsed.data
+  const { id, what, destinationId, perSecond, deliveryIds, entries } = parsed.data
   // to Kafka, negative times have a special meaning
-  const oldest = deliveryIds ? 0 : now - KEPT_MS[what]
+  const oldest = deliveryIds || entries ? 0 : now - KEPT_MS[what]
   const from = parsed.data.from ? Math.max(0, Date.parse(parsed.data.from)) : oldest
   // future events cannot be replayed
   const to = Math.min(now, parsed.data.to ? Date.parse(parsed.data.to) : now)
   const faults: Fault[] = [...destinationFaults(destinationId, destinations)]
   if (from >= to)
     faults.push({ pointer: '/from', code: 'invalid_value', message: 'must be before "to", and in the past' })
-  if (what === 'events' && reason !== undefined)
-    faults.push({
-      pointer: '/reason',
-      code: 'invalid_value',
-      message: 'only dead letters have a reason: leave it out',
-    })
+  const conditions = conditionsIn(parsed.data)
+  if (what !== 'dead')
+    for (const name of Object.keys(conditions))
+      faults.push({
+        pointer: `/${name}`,
+        code: 'invalid_value',
+        message:
+          name === 'reason'
+            ? 'only dead letters have a reason: leave it out'
+            : 'it selects dead letters: leave it out',
+      })
   if (id !== undefined && replays.has(id))
     faults.push({
       pointer: '/id',
@@ -104,9 +136,16 @@ export function decideReplay({
     })
   const selected = deliveryIds && selectDeadLetters(parsed.data, dead)
   if (selected) faults.push(...selected.faults)
+  const chosen = selectEntries(parsed.data)
+  faults.push(...chosen.faults)
   if (faults.length > 0) return { refusal: { code: 'faulty', faults } }
-  return { request: { id, destinationId, what, reason, places: selected?.places, from, to, perSecond } }
+  const places = selected?.places ?? chosen.places
+  const { resent } = chosen
+  return { request: { id, destinationId, what, conditions, places, resent, from, to, perSecond } }
 }
+
+const conditionsIn = (given: Conditions): Conditions =>
+  Object.fromEntries(CONDITIONS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])))
 
 function destinationFaults(id: string, destinations: Facts['destinations']): Fault[] {
   const destination = destinations.get(id)
@@ -120,26 +159,19 @@ function destinationFaults(id: string, destinations: Facts['destinations']): Fau
 
 export type Place = Pick<DeadLetter, 'partition' | 'offset'>
 
-type Selection = {
+type Selection = Conditions & {
   destinationId: string
-  what: 'dead' | 'events'
+  what: Replay['what']
   deliveryIds?: string[] | undefined
   from?: string | undefined
   to?: string | undefined
-  reason?: string | undefined
 }
 
 export function selectDeadLetters(
   { deliveryIds = [], destinationId, what, ...others }: Selection,
   dead: readonly DeadLetter[],
 ): { places: Place[]; faults: Fault[] } {
-  const faults: Fault[] = (['from', 'to', 'reason'] as const)
-    .filter((name) => others[name] !== undefined)
-    .map((name) => ({
-      pointer: `/${name}`,
-      code: 'invalid_value',
-      message: 'cannot be combined with deliveryIds: leave it out',
-    }))
+  const faults: Fault[] = notWith('deliveryIds', others)
   if (what !== 'dead')
     faults.push({
       pointer: '/deliveryIds',
@@ -167,15 +199,60 @@ export function selectDeadLetters(
   return { places, faults }
 }
 
+const notWith = (list: string, given: Omit<Selection, 'destinationId' | 'what'>): Fault[] =>
+  (['from', 'to', ...CONDITIONS] as const)
+    .filter((name) => given[name] !== undefined)
+    .map((name) => ({
+      pointer: `/${name}`,
+      code: 'invalid_value',
+      message: `cannot be combined with ${list}: leave it out`,
+    }))
+
+/** `resent`: see schemas/task.ts. Whether the records are there is seen when they are read. */
+export function selectEntries({
+  what,
+  entries,
+  deliveryIds,
+  ...others
+}: Omit<Selection, 'destinationId'> & { entries?: string[] | undefined }): {
+  places: Place[] | undefined
+  resent: boolean
+  faults: Fault[]
+} {
+  const fault = (pointer: string, message: string): Fault => ({ pointer, code: 'invalid_value', message })
+  if (!entries) {
+    const faults = what === 'deliveries' ? [fault('/entries', 'name the deliveries to send again')] : []
+    return { places: undefined, resent: false, faults }
+  }
+  const places = entries.flatMap((id) => entryOf(id) ?? [])
+  const resent = places[0]?.routed === false
+  const faults: Fault[] = []
+  if (what === 'deliveries') faults.push(...notWith('entries', { from: others.from, to: others.to }))
+  else faults.push(fault('/entries', 'only deliveries can be selected with it'))
+  for (const [index, { routed }] of places.entries())
+    if (routed === resent)
+      faults.push(
+        fault(
+          `/entries/${index}`,
+          'entries that a replay made (r...) and others (d...) need a request of their own',
+        ),
+      )
+  const unique = new Map(
+    places.map(({ partition, offset }) => [`${partition}/${offset}`, { partition, offset }]),
+  )
+  return { places: [...unique.values()], resent, faults }
+}
+
 /** The ranges are still to be found. `now`: ms since 1970. */
 export function taskOf(
-  { id = randomUUID(), reason, places, ...request }: ReplayRequest,
+  { id = randomUUID(), conditions, places, resent, ...request }: ReplayRequest,
   now: number,
 ): Replay {
   return {
     ...request,
-    ...(reason !== undefined && { reason }),
+    ...conditions,
     ...(places && { places }),
+    ...(resent && { resent }),
     kind: 'replay',
     id,
     createdAt: new Date(now).toISOString(),

@@ -3,7 +3,7 @@ import type { Connection } from '../../../kafka/client.ts'
 import { type Consumer, consume } from '../../../kafka/consume/consume.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
-import { openRangeGroup, type RangeGroup } from '../../../kafka/tables/ranges.ts'
+import { openRangeGroup, type Range, type RangeGroup } from '../../../kafka/tables/ranges.ts'
 import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
@@ -14,7 +14,14 @@ import type { Tracer } from '../../../trace/trace.ts'
 import { ofDelivery } from '../../../trace/trace.ts'
 import { type IsOwned, TaskFailed } from '../scheduler.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
-import { type Counts, makeOfDead, makeOfEvent, type Replaying, replayHandler, topicOf } from './records.ts'
+import {
+  type Counts,
+  makeOfDelivery,
+  makeOfEvent,
+  type Replaying,
+  replayHandler,
+  topicOf,
+} from './records.ts'
 
 export type ReplayParts = {
   connection: Connection
@@ -22,7 +29,7 @@ export type ReplayParts = {
   producer: Producer
   delivery: Codec<Delivery>
   event: Codec<Event>
-  known: Pick<Tasks, 'pending'>
+  known: Pick<Tasks, 'pending' | 'replays'>
   tasks: Pick<FencedWriter, 'write'>
   tracer: Pick<Tracer, 'processLinked'> | undefined
   onFatal: (error: Error) => void
@@ -64,10 +71,14 @@ export async function performReplay(
       await consumer.close()
     }
     if (isOwned()) {
+      const done = cause && (await group.through())
       await group.remove()
-      return { ...replay, ...counts, ...(cause ? { state: 'cancelled', cause } : { state: 'done' }) }
+      return { ...replay, ...counts, ...(cause ? { state: 'cancelled', cause, done } : { state: 'done' }) }
     }
-    if (!known.pending.has(taskKey(replay))) await group.remove()
+    if (!known.pending.has(taskKey(replay))) {
+      await storeDone(replay, await group.through(), parts)
+      await group.remove()
+    }
     return undefined
   } finally {
     await group.close()
@@ -82,7 +93,7 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
   const burst = Math.max(1, (perSecond * AT_ONCE_MS) / 1_000)
   const replaying = {
     ranges,
-    pace: createTokenBucket({ perSecond, burst }),
+    rate: createTokenBucket({ perSecond, burst }),
     counts,
     producer,
     encode: delivery.encode,
@@ -94,16 +105,19 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
   const topics = [topicOf(replay)]
   const group = `replay.${id}`
   const reading = { connection, group, topics, producer, onFatal, onParked, maxWaitMs: WAIT_MS }
-  return replay.what === 'dead'
+  return replay.what === 'events'
     ? consume({
-        ...reading,
-        codec: delivery,
-        handle: replayHandler({ ...replaying, make: makeOfDead(replay, parts) }),
-      })
-    : consume({
         ...reading,
         codec: event,
         handle: replayHandler({ ...replaying, make: makeOfEvent(replay, parts) }),
+      })
+    : consume({
+        ...reading,
+        codec: delivery,
+        handle: replayHandler({
+          ...replaying,
+          make: makeOfDelivery(replay, { ...parts, replays: parts.known.replays }),
+        }),
       })
 }
 
@@ -143,6 +157,17 @@ function blockingCause({ destinationId: id }: Replay, { settings }: ReplayParts)
   if (!destination) return { code: 'unknown_destination', message: `Destination ${id} was removed` }
   if (destination.enabled) return undefined
   return { code: 'destination_disabled', message: `Destination ${id} was disabled` }
+}
+
+/** How far a cancelled replay got: later ones may skip what it has sent. */
+async function storeDone(replay: Replay, done: Range[], { tasks, known }: ReplayParts): Promise<void> {
+  const written = await tasks.write(() => {
+    const ended = known.replays.get(replay.id)
+    return ended?.state === 'cancelled'
+      ? { records: [taskRecord({ ...ended, done })] }
+      : { refusal: 'it was removed' }
+  })
+  if ('unavailable' in written) throw written.unavailable
 }
 
 async function storeProgress(replay: Replay, { tasks, known }: ReplayParts): Promise<void> {

@@ -9,9 +9,12 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Replay } from '../../../schemas/task.ts'
-import { DEAD, DUE, EVENTS } from '../../../schemas/topics.ts'
+import { DEAD, DELIVERIES, DUE, EVENTS } from '../../../schemas/topics.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Processed, Trace } from '../../../trace/trace.ts'
+import { letterOf } from '../../activity/dead/dead-letter.ts'
+import { replayIndex, selectedBy } from '../../activity/dead/replayed.ts'
+import type { Tasks } from '../task-table.ts'
 
 export type Made = { delivery: Delivery; key: string }
 
@@ -19,9 +22,9 @@ export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>
 
 export type Replaying<T> = {
   ranges: readonly Range[]
-  /** @returns undefined if the record is skipped. */
+  /** Makes a delivery of a record. @returns undefined if the record is skipped. */
   make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
-  pace: TokenBucket
+  rate: TokenBucket
   counts: Counts
   producer: Pick<Producer, 'produce'>
   encode: Codec<Delivery>['encode']
@@ -31,26 +34,28 @@ export type Replaying<T> = {
 
 /** Pauses between bursts, because each resume costs a fetch. */
 const REST_MS = 50
-const AGES_MS = 60_000
+/** Nothing of the partition is left to read. */
+const BEYOND_MS = 60_000
 
 /**
  * Writes the deliveries of a range to the topic that retries use: first attempts have their own lane and do
  * not wait for them.
  */
 export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
-  const { ranges, make, pace, producer, encode, traced } = replaying
+  const { ranges, make, rate, producer, encode, traced } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {
     const { partition, offset } = record
-    const now = Date.now()
-    if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: now + AGES_MS }
+    if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: Date.now() + BEYOND_MS }
     const made = make(record)
     if (!made) {
       markRead(record, replaying)
       return undefined
     }
-    if (!pace.allows(now)) return { holdUntil: now + REST_MS }
-    pace.take(now)
+    // monotonic: if the wall clock were set back by an hour, the replay would stop for an hour
+    const now = performance.now()
+    if (!rate.allows(now)) return { holdUntil: Date.now() + REST_MS }
+    rate.take(now)
     const value = encode(made.delivery)
     const trace = traced?.({ partition, offset, headers: message.headers }, made.delivery)
     void producer.produce([{ topic: DUE, key: made.key, value }], { trace }).then((outcome) => {
@@ -66,10 +71,10 @@ function markRead<T>(record: Taken<T>, { counts }: Replaying<T>): void {
   record.settle()
 }
 
-type Concluded<T> = { record: Taken<T>; message: Message; outcome: Produced }
+type Written<T> = { record: Taken<T>; message: Message; outcome: Produced }
 
 /** `unknown` occurs only at shutdown: the next process makes the delivery again. */
-function settleRecord<T>({ record, message, outcome }: Concluded<T>, replaying: Replaying<T>): void {
+function settleRecord<T>({ record, message, outcome }: Written<T>, replaying: Replaying<T>): void {
   if (outcome === 'unknown') record.release()
   else if (outcome === 'acked') {
     replaying.counts.replayed += 1
@@ -80,17 +85,21 @@ function settleRecord<T>({ record, message, outcome }: Concluded<T>, replaying: 
 type Facts = { settings: Pick<Settings, 'destinations' | 'suppressedUsers'> }
 type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>
 
-export const topicOf = ({ what }: Pick<Replay, 'what'>) => (what === 'dead' ? DEAD : EVENTS)
+export function topicOf({ what, resent = false }: Pick<Replay, 'what' | 'resent'>): string {
+  if (what === 'deliveries') return resent ? DUE : DELIVERIES
+  return what === 'dead' ? DEAD : EVENTS
+}
 
 /** About 20 MB. */
 const MAX_REMEMBERED = 200_000
 
 /**
- * The same delivery, without attempts (docs/guides/replay.md). Skips other destinations and reasons. A delivery that
- * was given up more than once, replayed in between, is made once.
+ * The same delivery, without attempts (docs/guides/replay.md). Skips what the replay does not select. A delivery that
+ * is there more than once, because it was replayed in between, is made once.
  */
-export function makeOfDead(replay: Replay, { settings }: Facts) {
+export function makeOfDelivery(replay: Replay, { settings, replays }: Facts & Pick<Tasks, 'replays'>) {
   const isSelected = selectedBy(replay)
+  const replayOf = replay.skipReplayed ? replayIndex(replays.values(), replay) : undefined
   const firsts = new LRUCache<string, string>({ max: MAX_REMEMBERED })
 
   /** A record may be seen again after a pause. */
@@ -103,22 +112,15 @@ export function makeOfDead(replay: Replay, { settings }: Facts) {
 
   return (record: Read<Delivery>): Made | undefined => {
     const { key, value: dead } = record
-    if (dead.destinationId !== replay.destinationId || !isSelected(record)) return undefined
+    if (dead.destinationId !== replay.destinationId) return undefined
+    const letter = letterOf(dead, record)
+    if (!isSelected(letter) || replayOf?.(letter)) return undefined
     // the key of deliveries is destinationId/userKey
     if (isSuppressed({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings))
       return undefined
     if (!isFirst(record)) return undefined
     return { delivery: { ...dead, ...UNATTEMPTED, routedAt: Date.now(), replay: true }, key }
   }
-}
-
-function selectedBy(replay: Replay): (record: Read<Delivery>) => boolean {
-  const { places, reason } = replay
-  if (!places)
-    return ({ value, timestamp }) =>
-      isWithin(timestamp, replay) && (reason === undefined || value.deadReason === reason)
-  const chosen = new Set(places.map(({ partition, offset }) => `${partition}/${offset}`))
-  return ({ partition, offset }) => chosen.has(`${partition}/${offset}`)
 }
 
 /**
@@ -133,7 +135,10 @@ export const makeOfEvent =
     if (isSuppressed(event, settings)) return undefined
     if (unmatched(event, destination)) return undefined
     const delivery = deliveryOf(event, destination.id, Date.now())
-    return { delivery: { ...delivery, replay: true }, key: deliveryKey(destination.id, event) }
+    return {
+      delivery: { ...delivery, replay: true, acceptedAt: null },
+      key: deliveryKey(destination.id, event),
+    }
   }
 
 /** Times in a topic are not always ascending, so the offset of a time only says where to start. */

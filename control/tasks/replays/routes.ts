@@ -15,14 +15,14 @@ import { audit } from '../../api/audit.ts'
 import { withTimeout } from '../../api/concurrency.ts'
 import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../../api/operation.ts'
-import { type Page, page, pageOf, pageShape } from '../../api/pagination.ts'
+import { type Page, pageOf, pageOfTasks, tasksPageShape } from '../../api/pagination.ts'
 import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
 import { decideReplay, replayShape, spanOf, taskOf } from './decide.ts'
 import { topicOf } from './records.ts'
 
 export const replayResponseShape = replayTask
-  .omit({ kind: true, ranges: true, places: true })
+  .omit({ kind: true, ranges: true, places: true, resent: true, done: true })
   .extend({
     state: z.enum(['running', 'done', 'cancelled', 'failed']),
     total: z.number().int().nonnegative().describe('Number of records to read.'),
@@ -31,7 +31,7 @@ export const replayResponseShape = replayTask
       .int()
       .positive()
       .optional()
-      .describe('Number of deliveries selected by deliveryIds.'),
+      .describe('Number of deliveries selected by deliveryIds or entries.'),
   })
   .strict()
   .meta({ id: 'Replay' })
@@ -114,7 +114,7 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   }
   const outcome = await written(decide, parts)
   if (outcome === unavailable) audit(log, caller, { what: 'replay', outcome: 'unavailable', id: replay.id })
-  if ('status' in outcome) return outcome
+  if (!('kind' in outcome)) return outcome
   const { id, destinationId, what, reason, places } = outcome
   const of = { destinationId, of: what, reason, selected: places?.length }
   audit(log, caller, { what: 'replay', outcome: 'created', id, ...of })
@@ -132,7 +132,7 @@ async function cancel({ params: { id }, caller }: ApiRequest, parts: ReplayRoute
   }
   const outcome = await written(decide, parts)
   if (outcome === unavailable) audit(parts.log, caller, { what: 'replay', outcome: 'unavailable', id })
-  if ('status' in outcome) return outcome
+  if (!('kind' in outcome)) return outcome
   audit(parts.log, caller, { what: 'replay', outcome: 'cancelled', id })
   return { status: 200, body: replayResponse(outcome) }
 }
@@ -149,42 +149,26 @@ async function written(
   return 'refusal' in outcome ? refusalResponse(outcome.refusal) : outcome
 }
 
-export const replaysShape = z.strictObject({
-  limit: pageShape.shape.limit,
-  cursor: z
-    .string()
-    .regex(/^[a-z0-9_-]{1,81}$/, 'use the next of the previous page')
-    .optional()
-    .describe('`next` of the previous page.'),
-  newest: z
-    .enum(['true', 'false'])
-    .optional()
-    .describe('`true`: most recently created first. Default: in id order.'),
+export const replaysShape = tasksPageShape.extend({
   destinationId: idShape.optional().describe('Only replays to this destination.'),
 })
 
 export function listed(
   replays: Iterable<Replay>,
-  { newest, destinationId, ...pageQuery }: z.infer<typeof replaysShape>,
+  { destinationId, ...query }: z.infer<typeof replaysShape>,
 ): Page<Replay> {
   const matching = [...replays].filter(
     (replay) => replay.destinationId === (destinationId ?? replay.destinationId),
   )
-  if (newest !== 'true') return page(matching, pageQuery)
-  const placed = matching.map((replay) => ({ id: placeOf(replay), replay }))
-  const { items, next } = page(placed, pageQuery)
-  return { items: items.map(({ replay }) => replay), next }
+  return pageOfTasks(matching, query)
 }
-
-/** The latest possible time (ECMA-262, "Time Values"): the time left until then sorts newest first. */
-const LAST = 8.64e15
-const placeOf = ({ createdAt, id }: Replay) =>
-  `${String(LAST - Date.parse(createdAt)).padStart(16, '0')}-${id}`
 
 export function replayResponse({
   kind: _,
   ranges,
   places,
+  resent: __,
+  done: ___,
   state,
   ...rest
 }: Replay): z.infer<typeof replayResponseShape> {

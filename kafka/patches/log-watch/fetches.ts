@@ -1,8 +1,10 @@
 /**
- * Upstream: tulios/kafkajs#818 (open: KIP-320), #1119 (closed: "Offset out of range" drops messages); `fetch`, `recoverFromFetch` and
- * `recoverFromOffsetOutOfRange` in src/consumer/consumerGroup.js, `fetch` in src/broker/index.js, `handleBatch` in src/consumer/runner.js.
- * Without it: kafkajs restarts at the beginning of a topic when its offset is out of range, and does not notice a cut log once the offset is
- * in range again. In a test with such a log none of 1,999 calls was delivered. See docs/decisions/019-log-watch.md.
+ * Upstream: tulios/kafkajs#818 (open: KIP-320), #1119 (closed: "Offset out of range" drops messages); `fetch`,
+ * `recoverFromFetch` and `recoverFromOffsetOutOfRange` in src/consumer/consumerGroup.js, `fetch` in
+ * src/broker/index.js, `handleBatch` in src/consumer/runner.js.
+ * Without it: kafkajs restarts at the beginning of a topic when its offset is out of range, and does not notice a cut
+ * log once the offset is in range again. In a test with such a log none of 1,999 calls was delivered. See
+ * docs/decisions/019-log-watch.md.
  * Until: test/kafka/log-watch.consumer.test.ts and test/flow/kafka.log-loss.test.ts pass without it.
  */
 import { isAway, isLedElsewhere } from '../coordinator-moves.ts'

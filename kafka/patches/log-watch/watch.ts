@@ -47,7 +47,7 @@ export type WatchOptions = {
 }
 
 /** Only a recheck notices a topic that was recreated within one leader epoch. */
-const RECHECK_MS = 1_000
+const RECHECK_MS = 2_000
 /** How much is read again if epochs do not show where the log was cut. The clocks of writers differ. */
 const REPEAT_MS = 60_000
 

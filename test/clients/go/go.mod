@@ -2,6 +2,6 @@ module sluice.internal/produce
 
 go 1.21
 
-require sluice.internal/analytics v0.0.0
+require github.com/sluice-dev/sluice/clients/go v0.0.0
 
-replace sluice.internal/analytics => ../../../clients/go
+replace github.com/sluice-dev/sluice/clients/go => ../../../clients/go

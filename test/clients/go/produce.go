@@ -17,7 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sluice.internal/analytics"
+	analytics "github.com/sluice-dev/sluice/clients/go"
 )
 
 const goroutines = 8

@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkNode } from '../../../clients/node/node-version.ts'
 import { startService } from './service.ts'
 
 const exec = promisify(execFile)
@@ -83,6 +85,38 @@ test('the first example sends its calls, says so, and ends', patience, async () 
   ])
 })
 
+describe('below Node 22, it refuses to be imported, with a code and both versions', () => {
+  const message = (version: string) =>
+    `unsupported_node: sluice-analytics needs Node 22 or later, but this process runs on Node ${version}.`
+  const attempt =
+    "await import('sluice-analytics').catch((error) => console.log(error.code + ': ' + error.message))"
+
+  test('as Node says which version it is', patience, async () => {
+    const claim = "Object.defineProperty(process.versions, 'node', { value: '21.7.3' })"
+    const flags = ['--import', `data:text/javascript,${encodeURIComponent(claim)}`]
+    const { stdout } = await exec(process.execPath, [...flags, '--input-type=module', '-e', attempt], {
+      cwd: app,
+    })
+    expect(stdout).toBe(`${message('21.7.3')}\n`)
+  })
+
+  /** A Node of the machine itself, which may be older than the one that runs the tests. */
+  const [older = ''] = ['/usr/bin/node', '/usr/local/bin/node'].filter((path) => existsSync(path))
+  const version = older ? execFileSync(older, ['--version'], { encoding: 'utf8' }).trim().slice(1) : '22'
+  test.skipIf(Number.parseInt(version, 10) >= 22)('in such a Node itself', patience, async () => {
+    const { stdout } = await exec(older, ['--input-type=module', '-e', attempt], { cwd: app })
+    expect(stdout).toBe(`${message(version)}\n`)
+  })
+
+  test.each(['22.0.0', '24.1.0', '100.0.0', '23.0.0-nightly'])('unlike Node %s', (later) => {
+    expect(() => checkNode(later)).not.toThrow()
+  })
+
+  test.each(['21.99.99', '20.20.2', '18.0.0', '9.11.2', 'none'])('such as Node %s', (earlier) => {
+    expect(() => checkNode(earlier)).toThrow(expect.objectContaining({ code: 'unsupported_node' }))
+  })
+})
+
 describe('its types', () => {
   const options = {
     strict: true,
@@ -108,7 +142,7 @@ describe('its types', () => {
 
   test('take what the methods take', patience, async () => {
     const program = `
-      import { Analytics, AnalyticsError, type Failure, type Options, type Track } from 'sluice-analytics'
+      import { Analytics, AnalyticsError, type Callback, type ErrorListener, type Failure, type Options, type QueuedMessage, type Track } from 'sluice-analytics'
       const options: Options = { writeKey: 'k', onFailure: ({ error, messages }: Failure) => [error.code, messages[0]?.json] }
       const more: Options = { writeKey: 'k', agent: { https: {} }, onFailure: async ({ error }) => void error.code }
       const least: Options = { writeKey: 'k', endpoint: null, flushAt: null, agent: { http: null }, onFailure: null }
@@ -118,6 +152,12 @@ describe('its types', () => {
       const maybe: string | undefined = undefined
       const call: Track = { anonymousId: 'a1', userId: maybe, event: 'Signed Up', properties: plan, timestamp: new Date() }
       const done: void = analytics.track(call)
+      const callback: Callback = async (error, message: QueuedMessage) => [error?.code, message.type, message.messageId, message.json]
+      analytics.track(call, callback)
+      analytics.alias({ userId: 'u1', previousId: 'a1' }, (error) => error?.status)
+      const listener: ErrorListener = (error, messages) => [error.code, messages.length]
+      const same: Analytics = analytics.on('error', listener).once('error', listener).off('error', listener)
+      const off = new Analytics({ writeKey: 'k', disable: true })
       analytics.identify({ userId: 7, traits: { plan }, context: null })
       analytics.page({ userId: 'u1', name: 'Start' })
       analytics.screen({ userId: 'u1', name: 'Cart' })
@@ -139,6 +179,8 @@ describe('its types', () => {
       "analytics.track({ userId: 'u1', event: 'e', properties: 'p' })",
       "analytics.group({ userId: 'u1' })",
       "analytics.alias({ userId: 'u1' })",
+      "analytics.page({ userId: 'u1' }, 'callback')",
+      "analytics.on('drained', () => {})",
     ]
     const program = `import { Analytics } from 'sluice-analytics'\nconst analytics = new Analytics({ writeKey: 'k' })\n${wrong.join('\n')}\n`
     const lines = [...(await compile(program)).matchAll(/^program\.ts\((\d+),/gm)].map(([, line]) =>

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { CODES } from '../../../clients/node/errors.ts'
 import { LIBRARY } from '../../../clients/node/library.ts'
+import { MIN_NODE } from '../../../clients/node/node-version.ts'
 import { OPTIONS, readSettings } from '../../../clients/node/settings.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../../clients/node/${name}`, import.meta.url), 'utf8')
@@ -33,10 +34,12 @@ test('all error codes are listed', () => {
   expect(namesIn('Errors').sort()).toEqual([...CODES].sort())
 })
 
-test('the library has the version of its package, and the same got as the project', () => {
-  const { version, dependencies } = JSON.parse(read('package.json'))
+test('the library has the version of its package, and takes the got that the project is tested with', () => {
+  const { version, dependencies, engines } = JSON.parse(read('package.json'))
   expect(LIBRARY).toEqual({ name: 'sluice-node', version })
   expect(readme).toContain(`sluice-analytics-${version}.tgz`)
   const root = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
-  expect(dependencies).toEqual({ got: root.dependencies.got })
+  expect(dependencies).toEqual({ got: `^${root.dependencies.got}` })
+  expect(engines).toEqual({ node: `>=${MIN_NODE}` })
+  expect(readme).toContain(`needs Node ${MIN_NODE} or later`)
 })

@@ -325,7 +325,7 @@ test('an error within the library fails the batch, and the next one is sent', as
   const sender = new Sender({
     queue: new Queue(settings),
     deliver,
-    report: async (failures) => void reported.push(...failures),
+    report: async (_calls, failed) => void reported.push(...failed),
     debug: undefined,
     settings,
   })
@@ -336,7 +336,7 @@ test('an error within the library fails the batch, and the next one is sent', as
   expect(reported).toEqual([
     {
       error: expect.objectContaining({ code: 'gave_up', cause }),
-      messages: [expect.objectContaining({ messageId: '0' })],
+      calls: [call(0, 100)],
     },
   ])
 })

@@ -23,6 +23,7 @@ test('the write key alone is enough', () => {
     closeTimeout: 30_000,
     gzip: true,
     agent: {},
+    disable: false,
     closeOnSigterm: false,
     onFailure: undefined,
   })
@@ -121,6 +122,7 @@ describe('is refused', () => {
     ['requestTimeout', 0],
     ['closeTimeout', -1],
     ['gzip', 'yes'],
+    ['disable', 'yes'],
     ['closeOnSigterm', 1],
     ['onFailure', 'log'],
   ] as const)('%s %j, by its name', (name, value) => {

@@ -86,23 +86,98 @@ export function monitor(on: () => Stage): void {
     await page.getByText('Check the receiver’s log').waitFor()
     // two failures do not open the breaker, but the webhook is failing
     await page.getByText('Failing', { exact: true }).waitFor()
-    await page.getByRole('button', { name: /Deliveries per minute.*show as table/ }).click()
-    await page.getByRole('table', { name: /Deliveries per minute/ }).waitFor()
+    await page.getByRole('button', { name: /Deliveries by minute.*show as table/ }).click()
+    await page.getByRole('table', { name: /Deliveries by minute/ }).waitFor()
 
-    // an error from before the change may belong to another URL
-    const { version, ...billing } = (await on().sluice.api('get', 'destinations/billing')).body
-    const webhooks = [{ url: `${on().bad.url}/status/500` }]
-    const match = { 'if-match': `"${version}"` }
-    await on().sluice.api('put', 'destinations/billing', { ...billing, webhooks }, match)
-    await page.reload()
+    const change = async (webhook: object) => {
+      const { version, ...billing } = (await on().sluice.api('get', 'destinations/billing')).body
+      const match = { 'if-match': `"${version}"` }
+      await on().sluice.api('put', 'destinations/billing', { ...billing, webhooks: [webhook] }, match)
+      await page.goto('/destinations/billing')
+    }
+    // the same webhook keeps its state, here and in the overview, but its error may be of the old header
+    await change({ url: `${on().bad.url}/status/503`, headers: { 'X-Token': 'new' } })
     await page.getByText(/Last error.*, before the settings changed/).waitFor()
+    await page.getByText('Failing', { exact: true }).waitFor()
     expect(await page.getByText('Check the receiver’s log').count()).toBe(0)
+    await page.goto('/')
+    await page.getByRole('row', { name: /billing Failing/ }).waitFor()
+    // another URL has no past
+    await change({ url: `${on().bad.url}/status/500` })
+    await page.getByText('Idle', { exact: true }).waitFor()
+    expect(await page.getByText(/Last error/).count()).toBe(0)
+    await page.goto('/')
+    await page.getByRole('row', { name: /billing Idle/ }).waitFor()
     await page.goto('/destinations/crm')
     await page.getByText('Last delivered').waitFor()
     await page.getByText('Healthy', { exact: true }).waitFor()
     await page.getByRole('img', { name: /Response time.*p50: now/ }).waitFor()
     await shoot(page, 'health')
   })
+
+  test('the overview counts deliveries alike in cards, charts and rows, in the chosen window', async () => {
+    const { sluice, good } = on()
+    const urls = [`${good.url}/one`, `${good.url}/two`]
+    await sluice.destination('twice', urls, { eventTypes: ['group'] })
+    await sluice.send([{ type: 'group', userId: 'anna', groupId: 'g' }])
+    await until(() => good.arrivals.filter(({ body }) => body.includes('"group"')).length >= 3)
+    const { page } = await on().come()
+    await page.goto('/')
+    for (const [title, by] of [
+      ['Last hour', 'by minute'],
+      ['Last 24 hours', 'by half hour'],
+    ] as const) {
+      await page.getByRole('heading', { name: title }).waitFor()
+      // one delivery, although both webhooks got it
+      await page.getByRole('row', { name: new RegExp(`^twice Healthy .* ${by}\\. .* 1 0 0 0 \\d`) }).waitFor()
+      await page
+        .getByRole('img', { name: new RegExp(`^Traffic of twice ${by}. Delivered: .* max 1`) })
+        .waitFor()
+      await page.getByRole('button', { name: new RegExp(`^Deliveries ${by}.*show as table`) }).click()
+      await page.getByRole('button', { name: new RegExp(`^Calls ${by}.*show as table`) }).click()
+      const counts = await page.evaluate<Record<string, number[]>>(COUNTS)
+      for (const [name, [card, chart, rows]] of Object.entries(counts)) {
+        expect([name, chart]).toEqual([name, card])
+        expect([name, rows]).toEqual([name, card])
+      }
+      expect(counts.Delivered?.[0]).toBeGreaterThan(2)
+      expect(counts['Failed attempts']?.[0]).toBeGreaterThan(1)
+      await page.getByRole('button', { name: /^Deliveries .*show the chart/ }).click()
+      await page.getByRole('button', { name: /^Calls .*show the chart/ }).click()
+      if (by === 'by minute') await page.getByText('24 h', { exact: true }).click()
+    }
+    expect(await page.evaluate(SPARKLINE_COLORS)).toEqual({
+      delivered: 'rgb(43, 138, 62)',
+      failed: 'rgb(201, 42, 42)',
+    })
+    // the window is part of the address, and of the link to a destination
+    await page.reload()
+    await page.getByRole('heading', { name: 'Last 24 hours' }).waitFor()
+    await page.getByRole('link', { name: 'twice' }).click()
+    await page.getByRole('img', { name: /^Latency by half hour.* p50: now \d/ }).waitFor()
+    await expectAccessible(page)
+  })
+
+  test.each(['light', 'dark'] as const)(
+    'charts are accessible in %s mode, and fit a phone',
+    async (scheme) => {
+      const { page } = await on().come({ colorScheme: scheme })
+      for (const path of ['/?window=24h', '/destinations/crm?window=24h']) {
+        await page.setViewportSize({ width: 1280, height: 900 })
+        await move(page, path)
+        await page.getByRole('img', { name: /^Latency by half hour/ }).waitFor()
+        await shoot(page, `activity-${path.length}-${scheme}`)
+        await expectAccessible(page)
+        await page.setViewportSize({ width: 375, height: 800 })
+        await page.getByRole('img', { name: /^Latency by half hour/ }).waitFor()
+        await shoot(page, `activity-${path.length}-${scheme}-phone`)
+        await expectAccessible(page, { where: 'main' })
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(375)
+        // no label of a card breaks inside a word or takes more than one line
+        expect(await page.evaluate(TALL_LABELS)).toEqual([])
+      }
+    },
+  )
 
   test('dead letters show reason, attempts and body; one, some or all of them can be replayed', async () => {
     const { sluice, good } = on()
@@ -125,8 +200,11 @@ export function monitor(on: () => Stage): void {
     const dialog = page.getByRole('dialog', { name: 'Replay dead letters' })
     await page.goto('/dead')
     await page.getByRole('button', { name: 'Details of gone-0' }).click()
-    await page.getByText('Lost 0').waitFor()
-    await page.getByText('The last attempt of the retry schedule failed.').first().waitFor()
+    await page.getByLabel('Request body').getByText('Lost 0').waitFor()
+    await page
+      .getByText('The last attempt of the retry schedule failed. Its delays: 200ms, 10m.')
+      .first()
+      .waitFor()
     await expectAccessible(page, { where: 'main' })
     await shoot(page, 'dead-letters')
 
@@ -146,12 +224,28 @@ export function monitor(on: () => Stage): void {
     await page.getByRole('checkbox', { name: 'Select gone-0' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Replay all matching' }).click()
     await dialog.getByText('old: it is off').waitFor()
+    // not that of the destination that is off
+    await dialog.getByText('Replays 2 dead letters to crm, search').waitFor()
     await expectAccessible(page, { where: '[role=dialog]' })
     await dialog.getByRole('button', { name: 'Replay' }).click()
     await until(() => again('dead-3')() === 1 && again('dead-4')() === 1)
     await page.reload()
-    await page.getByText('Replayed: delivered').first().waitFor()
+    await page.getByText('Replayed: delivered').filter({ visible: true }).first().waitFor()
     expect(['dead-0', 'dead-1', 'dead-5'].map((id) => again(id)())).toEqual([1, 1, 0])
+
+    const replayed = page.getByRole('combobox', { name: 'Replayed' })
+    await replayed.selectOption('Not yet')
+    await page.getByRole('button', { name: 'Details of gone-3' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Details of gone-5' }).waitFor()
+    await page.getByRole('textbox', { name: 'Event' }).fill('Lost 4')
+    await page.keyboard.press('Enter')
+    await page.getByText('No dead letter matches the filter').waitFor()
+    await replayed.selectOption('All')
+    await page.getByRole('button', { name: 'Details of gone-4' }).waitFor()
+    await page.getByRole('textbox', { name: 'HTTP status' }).fill('4')
+    await page.keyboard.press('Enter')
+    await page.getByText('A status such as 404 or 5xx').waitFor()
+    expect(new URL(page.url()).searchParams.get('status')).toBeNull()
   })
 
   test('lag shows each group with records, seconds and state, and the rate of calls, live', async () => {
@@ -184,7 +278,8 @@ export function monitor(on: () => Stage): void {
     await page.getByRole('row', { name: /crm/ }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     await sluice.kill('control')
-    await page.getByRole('alert').getByText('Sluice is not responding').first().waitFor()
+    const banner = page.getByRole('alert').filter({ hasText: 'The state of Sluice is unknown' })
+    await banner.getByText(/Sluice is not responding.*It last answered at/).waitFor()
     await page.getByRole('row', { name: /crm/ }).waitFor()
     await sluice.start('control')
     await page.getByText('Live', { exact: true }).waitFor()
@@ -196,6 +291,59 @@ export function monitor(on: () => Stage): void {
     await page.reload()
     await page.getByText('Kafka is not responding').waitFor()
     await expectAccessible(page)
+  })
+
+  test('what is wrong is told on every page: what, since when, what to do, and where to look', async () => {
+    const problem = (fields: object) => ({
+      code: 'group_stalled',
+      severity: 'error',
+      message: 'In all its partitions, consumer group router makes no progress: 135 records wait.',
+      action: 'Read the log of the router.',
+      since: new Date(Date.now() - 90_000).toISOString(),
+      page: '/lag',
+      runbook: 'ops/runbook.md#sluicenothingconsumes',
+      group: 'router',
+      setting: null,
+      ...fields,
+    })
+    const unreadable = (id: string) =>
+      problem({
+        ...{
+          code: 'setting_unreadable',
+          severity: 'warning',
+          message: `The settings of ${id} cannot be read.`,
+        },
+        ...{ page: '/destinations', group: null, setting: { kind: 'destination', id, isKept: true } },
+      })
+    const told = {
+      state: 'error',
+      at: null,
+      problems: [problem({}), ...['a', 'b', 'c', 'd'].map(unreadable)],
+    }
+    const { page } = await on().come({ isNew: true })
+    await page.route('**/api/status', (route) => route.fulfill({ json: told }))
+    const banner = page.getByRole('alert').filter({ hasText: 'a process makes no progress' })
+    const paths = ['/', '/sources', '/destinations/crm', '/destinations/crm/settings', '/catalog/webhooks']
+    for (const path of [...paths, '/deliveries', '/dead', '/audiences', '/traits', '/catalog']) {
+      await page.goto(path)
+      await banner.getByText(/135 records wait\. Since .*Read the log of the router\./).waitFor()
+    }
+    // the texts of the page name this system's settings
+    await page.getByText('retried for up to 3 hours').waitFor()
+    await page.getByRole('button', { name: 'Show 2 more problems' }).click()
+    await page.getByText('The settings of d cannot be read.').waitFor()
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await expectAccessible(page)
+      await shoot(page, `problems-${colorScheme}`)
+    }
+    await banner.getByRole('link', { name: 'Show lag' }).click()
+    await page.getByRole('heading', { name: 'Lag', level: 1 }).waitFor()
+    expect(await banner.getByRole('link').count()).toBe(0)
+    await page.setViewportSize({ width: 375, height: 800 })
+    await shoot(page, 'problems-phone')
+    await page.unroute('**/api/status')
+    await banner.waitFor({ state: 'detached' })
   })
 
   test('a missing chunk, as after an upgrade, shows an error from which a reload recovers', async () => {
@@ -219,3 +367,33 @@ export function monitor(on: () => Stage): void {
     await page.getByRole('heading', { name: 'Lag' }).waitFor()
   })
 }
+
+const SPARKLINE_COLORS = `Object.fromEntries(['delivered', 'failed'].map((name) =>
+  [name, getComputedStyle(document.querySelector('.sparkline .' + name)).fill]))`
+
+/** In the overview, by name: the figure of the card, the sum of the chart's column, and the sum of the destinations. */
+const COUNTS = `(() => {
+  const number = (text) => Number(text.replaceAll(/[^\\d]/g, ''))
+  const column = (table, name) => {
+    const place = [...table.querySelectorAll('th')].findIndex((th) => th.textContent === name)
+    const cells = [...table.querySelectorAll('tbody tr')].map((row) => row.children[place].textContent)
+    return cells.reduce((sum, text) => sum + number(text), 0)
+  }
+  const chart = (name) => document.querySelector('table[aria-label^="' + name + ' by"]')
+  const list = document.querySelector('section[aria-label="Destinations"] table')
+  const cards = [...document.querySelectorAll('.figure')].map((card) => [...card.children].map((one) => one.textContent))
+  return Object.fromEntries(cards
+    .filter(([name]) => !name.startsWith('Latency'))
+    .map(([name, value]) => {
+      const isCall = name.startsWith('Calls')
+      const inChart = name === 'Calls accepted' ? 'Accepted' : name === 'Calls rejected' ? 'Rejected' : name
+      return [name, [
+        number(value),
+        column(chart(isCall ? 'Calls' : 'Deliveries'), inChart),
+        isCall ? number(value) : column(list, name),
+      ]]
+    }))
+})()`
+
+const TALL_LABELS = `[...document.querySelectorAll('.figure > :first-child')]
+  .filter((label) => label.getBoundingClientRect().height > 24).map((label) => label.textContent)`

@@ -15,11 +15,16 @@ const VIEWS = [
   '/sources/shop',
   '/destinations',
   '/destinations/long',
-  ...['health', 'settings', 'test', 'secret', 'replay'].map((tab) => `/destinations/mail/${tab}`),
+  ...['health', 'deliveries', 'settings', 'test', 'secret', 'replay'].map(
+    (tab) => `/destinations/mail/${tab}`,
+  ),
   '/deliveries',
   '/deliveries?userId=u1',
   '/dead',
   '/lag',
+  '/users',
+  '/users?userId=u1',
+  '/audit',
   '/audiences',
   '/traits',
   '/nothing',
@@ -29,9 +34,12 @@ const VIEWS = [
 const DARK_SCREENSHOTS = [
   '/',
   '/destinations/mail/health',
+  '/destinations/mail/deliveries',
   '/destinations/mail/settings',
   '/deliveries?userId=u1',
   '/dead',
+  '/users?userId=u1',
+  '/audit',
 ]
 
 /** @param on returns the stage once it is open. */
@@ -152,20 +160,25 @@ export function manageSettings(on: () => Stage): void {
     await page.getByText('high_value_users').waitFor()
     await page.getByRole('button', { name: 'Upload members to High Value Users' }).click()
     await page.getByRole('textbox', { name: 'User IDs' }).fill('u1\nu2')
+    await page.getByRole('button', { name: 'Preview' }).click()
+    await page.getByText('Adds 2, removes 0').waitFor()
     await page.getByRole('button', { name: 'Upload', exact: true }).click()
     await page.getByText('Compared 2 users with the last upload').waitFor()
     await until(() => mail().filter(({ body }) => body.includes('high_value_users')).length === 2)
     // the consent to an empty upload counts once
     await page.getByRole('textbox', { name: 'User IDs' }).fill('')
-    await page.getByRole('button', { name: 'Upload', exact: true }).click()
-    await page.getByText('Nothing was changed').waitFor()
+    await page.getByRole('button', { name: 'Preview' }).click()
+    const upload = page.getByRole('button', { name: 'Upload', exact: true })
+    await until(() => upload.isDisabled())
     await page.getByRole('checkbox', { name: /everyone has left/ }).check()
+    await until(() => upload.isEnabled())
     await page.getByRole('button', { name: 'Close' }).last().click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Upload members to High Value Users' }).click()
     await page.getByRole('textbox', { name: 'User IDs' }).waitFor()
-    await page.getByRole('button', { name: 'Upload', exact: true }).click()
-    await page.getByText('Nothing was changed').waitFor()
+    await page.getByRole('button', { name: 'Preview' }).click()
+    await until(() => upload.isDisabled())
+    expect(await page.getByRole('checkbox', { name: /everyone has left/ }).isChecked()).toBe(false)
   })
 
   test('past events are replayed to a new destination', async () => {
@@ -287,7 +300,7 @@ export function manageSettings(on: () => Stage): void {
     await alert(page).getByRole('button', { name: 'Delete destination broken' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete destination broken' }).click()
     await alert(page).waitFor({ state: 'detached' })
-    expect((await on().sluice.api('get', 'warnings')).body.items).toEqual([])
+    expect((await on().sluice.api('get', 'status')).body.problems).toEqual([])
   })
 
   test('deleting a destination asks for confirmation, and signing out ends the session', async () => {

@@ -30,7 +30,7 @@ export async function openStage(): Promise<Stage> {
     startReceiver(),
     openChromium(),
     // the third attempt comes after all tests, even on a slow machine
-    startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '200ms,10m' }),
+    startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '200ms,10m', RETRY_WINDOW: '3h' }),
   ])
   const [admin, view] = await Promise.all([sessionOf(sluice, ADMIN), sessionOf(sluice, VIEW)])
   const sessions = { nobody: undefined, admin, view }

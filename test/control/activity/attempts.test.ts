@@ -35,6 +35,7 @@ test('an attempt has all fields of its record, times in ISO 8601', async () => {
           status: 503,
           code: 'http_5xx',
           response: 'no',
+          urlHash: null,
         },
       ],
       next: null,

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../../schemas/delivery.ts'
+import type { Replay } from '../../../schemas/task.ts'
 import { api, VIEW } from '../api.ts'
 import { anAttempt, attemptsHeld } from '../attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../dead-in-memory.ts'
+import { aReplay, tasksInMemory } from '../tasks-in-memory.ts'
 
 const minute = (minutes: number) => Date.parse('2026-01-02T03:00:00.000Z') + minutes * 60_000
 
@@ -25,6 +27,7 @@ test('a dead letter has its reason, every attempt and its body, byte for byte', 
     200,
     {
       counts: [{ destinationId: 'crm', reason: 'attempts_exhausted', count: 1 }],
+      matching: [{ destinationId: 'crm', count: 1 }],
       partial: false,
       oldest: '2026-01-02T03:04:05.678Z',
       items: [
@@ -32,8 +35,11 @@ test('a dead letter has its reason, every attempt and its body, byte for byte', 
           deliveryId: '0123456789abcdef0123456789abcdef',
           messageId: 'm1',
           destinationId: 'crm',
+          event: null,
+          user: 'u1',
           reason: 'attempts_exhausted',
           deadAt: '2026-01-02T03:04:05.678Z',
+          replayed: null,
           attempts: [
             {
               attempt: 1,
@@ -62,10 +68,20 @@ test('a view token may read them, without the URLs of the destination, which may
   expect(text).not.toContain('secret')
 })
 
+const paid = '{"version":1,"type":"track","userId":"u1","event":"Paid"}'
+const past = {
+  attempt: 1,
+  urlIndex: 0,
+  startedAt: minute(0),
+  durationMs: 1,
+  outcome: 'retry',
+  status: null,
+  code: 'timeout',
+}
 const all: Partial<Delivery>[] = [
-  { deliveryId: 'a', deadAt: minute(1) },
+  { deliveryId: 'a', deadAt: minute(1), history: [{ ...past, status: 404 }, past] },
   { deliveryId: 'b', deadAt: minute(2), destinationId: 'erp', deadReason: 'refused', messageId: 'm2' },
-  { deliveryId: 'c', deadAt: minute(3), deadReason: 'refused' },
+  { deliveryId: 'c', deadAt: minute(3), deadReason: 'refused', body: paid },
   { deliveryId: 'd', deadAt: minute(4), deadReason: 'refused' },
 ]
 
@@ -87,6 +103,7 @@ test('expired dead letters are neither listed nor counted', async () => {
   expect(answer.json.counts).toEqual([{ destinationId: 'crm', reason: 'refused', count: 2 }])
   expect((await ask(all, '', { low: 4 })).json).toEqual({
     counts: [],
+    matching: [],
     partial: false,
     oldest: null,
     items: [],
@@ -110,6 +127,80 @@ test('a request while Kafka does not answer gets 503, and the log says why', asy
   expect(lines.join()).toContain('no broker')
 })
 
+describe('what has been replayed', () => {
+  const letters = [
+    { deliveryId: 'a', deadAt: minute(1), body: paid },
+    { deliveryId: 'b', deadAt: minute(2), deadReason: 'refused', body: paid },
+    { deliveryId: 'a', deadAt: minute(3), body: paid },
+    { deliveryId: 'c', deadAt: minute(4), destinationId: 'erp', body: paid },
+  ]
+  const between = { from: new Date(minute(0)).toISOString(), to: new Date(minute(3)).toISOString() }
+
+  async function answer(query: string, replays: Partial<Replay>[]) {
+    const made = replays.map((each, index) =>
+      aReplay({ id: `r${index}`, ranges: [{ partition: 0, from: 0, to: 99 }], state: 'done', ...each }),
+    )
+    const tasks = { ...tasksInMemory().tasks, replays: new Map(made.map((each) => [each.id, each])) }
+    const { ask } = api({}, { ...deadHeld(letters.map(aDeadOne)), tasks })
+    const { json } = await ask({ url: `/api/dead${query}` })
+    return {
+      items: json.items.map((each: Delivery & { replayed: { id: string } | null }) =>
+        [each.deliveryId, each.replayed?.id].join(' ').trim(),
+      ),
+      matching: json.matching,
+    }
+  }
+
+  test('is named, and a delivery that died again since is still to be replayed', async () => {
+    expect((await answer('', [between])).items).toEqual(['c', 'a', 'b r0', 'a r0'])
+    expect(await answer('?replayed=false&destinationId=crm', [between])).toEqual({
+      items: ['a'],
+      matching: [{ destinationId: 'crm', count: 1 }],
+    })
+    expect((await answer('?replayed=true', [between])).items).toEqual(['b r0', 'a r0'])
+  })
+
+  test('counts a delivery that was given up twice once', async () => {
+    expect((await answer('', [])).matching).toEqual([
+      { destinationId: 'crm', count: 2 },
+      { destinationId: 'erp', count: 1 },
+    ])
+  })
+
+  test.each<[string, Partial<Replay>, string[]]>([
+    ['nothing, if the replay was cancelled', { ...between, state: 'cancelled' }, ['a', 'b', 'a']],
+    [
+      'what it had sent, if it was cancelled later',
+      { ...between, state: 'cancelled', done: [{ partition: 0, from: 0, to: 1 }] },
+      ['a', 'b'],
+    ],
+    [
+      'nothing that it named but had not reached, if it was cancelled',
+      {
+        places: [0, 1].map((offset) => ({ partition: 0, offset })),
+        state: 'cancelled',
+        done: [{ partition: 0, from: 0, to: 1 }],
+      },
+      ['a', 'b'],
+    ],
+    ['nothing, if it went elsewhere', { ...between, destinationId: 'erp' }, ['a', 'b', 'a']],
+    ['nothing, if it replayed events', { ...between, what: 'events' }, ['a', 'b', 'a']],
+    ['what its conditions select', { ...between, reason: 'refused' }, ['a', 'a']],
+    ['nothing with another name', { ...between, event: 'Left' }, ['a', 'b', 'a']],
+    ['what its status selects', { ...between, status: '5xx' }, ['a']],
+    ['what it names', { places: [{ partition: 0, offset: 1 }] }, ['a', 'a']],
+    ['what its ranges reach', { ...between, ranges: [{ partition: 0, from: 1, to: 9 }] }, ['a', 'a']],
+  ])('is %s', async (_, replay, left) => {
+    expect((await answer('?replayed=false&destinationId=crm', [replay])).items).toEqual(left)
+  })
+
+  test('is not what a replay skipped', async () => {
+    const later = { ...between, createdAt: '2026-01-03T00:00:00.000Z', skipReplayed: true }
+    const { items } = await answer('', [{ ...between, reason: 'refused' }, later])
+    expect(items).toEqual(['c', 'a', 'b r0', 'a r1'])
+  })
+})
+
 describe('filters', () => {
   test.each([
     ['?destinationId=erp', ['b']],
@@ -118,6 +209,12 @@ describe('filters', () => {
     ['?messageId=m2', ['b']],
     ['?since=2026-01-02T03:02:00Z&until=2026-01-02T03:04:00Z', ['c', 'b']],
     ['?destinationId=gone', []],
+    ['?event=Paid', ['c']],
+    ['?user=u1', ['d', 'c', 'b', 'a']],
+    ['?user=u2', []],
+    ['?status=503', ['d', 'c', 'b']],
+    ['?status=4xx', ['a']],
+    ['?replayed=true', []],
   ])('%s', async (query, expected) => {
     expect(ids(await ask(all, query))).toEqual(expected)
   })

@@ -1,73 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createBreakers } from '../../../control/activity/health/breakers.ts'
-import { createDurations, createMinutes, quantile } from '../../../control/activity/health/minutes.ts'
 import { afterPost, afterProbe, HEALTHY, permit } from '../../../delivery/breaker.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import { anAttempt } from '../attempts-in-memory.ts'
 
-describe('durations', () => {
-  test('a quantile is accurate to an eighth, or a millisecond', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 1, maxLength: 200 }),
-        fc.constantFrom(0.5, 0.99),
-        (all, share) => {
-          const durations = createDurations()
-          for (const ms of all) durations.add(ms)
-          const exact = all.toSorted((a, b) => a - b)[Math.ceil(all.length * share) - 1] ?? 0
-          const found = quantile([durations], share) ?? Number.NaN
-          expect(Math.abs(found - exact)).toBeLessThanOrEqual(exact / 8 + 1)
-        },
-      ),
-    )
-  })
-
-  test('without durations there is no quantile; several minutes are merged', () => {
-    const [one, other] = [createDurations(), createDurations()]
-    expect(quantile([one, other], 0.5)).toBeNull()
-    one.add(1)
-    other.add(1_000)
-    other.add(1_000)
-    expect(quantile([one, other], 0.5)).toBeGreaterThan(900)
-    other.add(-1)
-    expect(quantile([other], 0.01)).toBe(0)
-  })
-})
-
 const MINUTE = 60_000
-const now = 100 * MINUTE + 15_000
-
-describe('minutes', () => {
-  test('there are sixty, the current one last, each with its counts', () => {
-    const minutes = createMinutes()
-    minutes.add({ what: 'delivered', at: now, durationMs: 10 }, now)
-    minutes.add({ what: 'retry', at: now - MINUTE, durationMs: 100 }, now)
-    minutes.add({ what: 'dead', at: now - 59 * MINUTE }, now)
-    const all = minutes.all(now)
-    expect(all).toHaveLength(60)
-    expect(all.at(-1)).toMatchObject({ at: 100 * MINUTE, delivered: 1, retry: 0, p50: 9, p99: 9 })
-    expect(all.at(-2)).toMatchObject({ at: 99 * MINUTE, delivered: 0, retry: 1 })
-    expect(all[0]).toMatchObject({ at: 41 * MINUTE, dead: 1, p50: null, p99: null })
-  })
-
-  test('times older than an hour or in the future do not count, and counts expire after an hour', () => {
-    const minutes = createMinutes()
-    for (const at of [now - 60 * MINUTE, now + 2 * MINUTE]) minutes.add({ what: 'delivered', at }, now)
-    minutes.add({ what: 'delivered', at: now }, now)
-    const delivered = (at: number) => minutes.all(at).reduce((sum, each) => sum + each.delivered, 0)
-    expect([delivered(now), delivered(now + 60 * MINUTE)]).toEqual([1, 0])
-  })
-
-  test('the last 60 s are the current minute and part of the previous one', () => {
-    const minutes = createMinutes()
-    for (let each = 0; each < 100; each++)
-      minutes.add({ what: 'retry', at: now - MINUTE, durationMs: 10 }, now)
-    minutes.add({ what: 'retry', at: now, durationMs: 10 }, now)
-    expect(minutes.lastMinute(now)).toMatchObject({ retry: 76, delivered: 0, p50: 9 })
-    expect(minutes.lastMinute(now + 2 * MINUTE)).toMatchObject({ retry: 0, p50: null })
-  })
-})
 
 const at = (startedAt: number, fields: Partial<Attempt> = {}) =>
   anAttempt({ startedAt, durationMs: 0, ...fields })

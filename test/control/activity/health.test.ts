@@ -1,12 +1,15 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { createFigures } from '../../../control/activity/figures/figures.ts'
 import { createHealth } from '../../../control/activity/health/health.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import { api, VIEW } from '../api.ts'
 import { anAttempt, attemptsHeld } from '../attempts-in-memory.ts'
 import { deadHeld } from '../dead-in-memory.ts'
-import { crm } from '../in-memory.ts'
+import { crm as recentCrm } from '../in-memory.ts'
 
 const now = Date.parse('2026-01-02T03:04:05.678Z')
+/** Changed long before the attempts. */
+const crm = { ...recentCrm, updatedAt: '2026-01-01T00:00:00.000Z' }
 const erp = {
   ...crm,
   id: 'erp',
@@ -18,9 +21,24 @@ const erp = {
 const failed = (fields: Partial<Attempt> = {}) =>
   anAttempt({ outcome: 'retry', status: 503, code: 'http_5xx', response: 'sorry', ...fields })
 
+/** Health and figures of these destinations, both fed with the same attempts. */
+function healthOf(...all: (typeof crm)[]) {
+  const figures = createFigures(() => now)
+  const destinations = new Map(all.map((each) => [each.id, each]))
+  const health = createHealth({ destinations, figures, now: () => now })
+  return {
+    ...health,
+    deadLetter: (letter: { destinationId: string; time: number }) =>
+      figures.deadLetter({ reason: 'window_expired', ...letter }),
+    attempt(attempt: Attempt) {
+      figures.attempt(attempt)
+      health.attempt(attempt)
+    },
+  }
+}
+
 function held(attempts: readonly Attempt[] = [], before: readonly Attempt[] = []) {
-  const destinations = new Map([crm, erp].map((each) => [each.id, each]))
-  const health = createHealth({ destinations, now: () => now })
+  const health = healthOf(crm, erp)
   for (const attempt of before) health.attempt(attempt)
   health.begin(before)
   for (const attempt of attempts) health.attempt(attempt)
@@ -195,10 +213,7 @@ test('a webhook whose last answer was 3xx or 4xx is rejecting, shows that status
 
 test('two destinations with the same URL are two webhooks: the breaker of one says nothing about the other', () => {
   const twin = { ...crm, id: 'twin' }
-  const health = createHealth({
-    destinations: new Map([crm, twin].map((each) => [each.id, each])),
-    now: () => now,
-  })
+  const health = healthOf(crm, twin)
   health.begin([])
   for (let each = 5; each > 0; each--) health.attempt(failed({ startedAt: now - each * 10 }))
   health.attempt(anAttempt({ destinationId: 'twin', startedAt: now - 5 }))
@@ -206,4 +221,54 @@ test('two destinations with the same URL are two webhooks: the breaker of one sa
     { breaker: 'open', state: 'failing' },
     { breaker: 'closed', state: 'healthy' },
   ])
+})
+
+describe('after a change of the settings', () => {
+  /** The webhooks of crm as health sees them once the settings have changed a second ago. */
+  function changed(settings: Partial<typeof crm>, { isRestarted = false } = {}) {
+    const destinations = new Map([[crm.id, crm]])
+    const health = createHealth({ destinations, figures: createFigures(() => now), now: () => now })
+    const before = failed({ startedAt: now - 5_000, outcome: 'rejected', status: 401, code: 'http_401' })
+    if (!isRestarted) {
+      health.begin([])
+      health.attempt(before)
+    }
+    const after = { ...crm, ...settings, updatedAt: new Date(now - 1_000).toISOString() }
+    destinations.set(crm.id, after)
+    if (isRestarted) {
+      health.attempt(before)
+      health.begin([before])
+    }
+    const shown = () => ({ ...health.lastMinute(after), webhooks: health.of(after).endpoints })
+    return { health, shown }
+  }
+  const url = 'https://crm.example/other'
+
+  test('a webhook that keeps its URL keeps its state and its last error, everywhere', () => {
+    expect(
+      changed({ name: 'Other', webhooks: [{ ...crm.webhooks[0], headers: {} }] as never }).shown(),
+    ).toMatchObject({
+      state: 'rejecting',
+      rejectedStatus: 401,
+      webhooks: [{ state: 'rejecting', lastError: { status: 401 } }],
+    })
+  })
+
+  test('a webhook with another URL is idle until something is sent to it', () => {
+    const { health, shown } = changed({ webhooks: [{ url, headers: {} }] })
+    const idle = { state: 'idle', webhooks: [{ state: 'idle', lastError: null, lastDeliveredAt: null }] }
+    expect(shown()).toMatchObject(idle)
+    // it was on its way to the old URL
+    health.attempt(failed({ startedAt: now - 1_500 }))
+    expect(shown()).toMatchObject(idle)
+    health.attempt(anAttempt({ startedAt: now - 500 }))
+    expect(shown()).toMatchObject({ state: 'healthy', webhooks: [{ lastError: null, state: 'healthy' }] })
+  })
+
+  test('a control that starts only then knows nothing of attempts before the change', () => {
+    const { health, shown } = changed({}, { isRestarted: true })
+    expect(shown()).toMatchObject({ state: 'idle', webhooks: [{ state: 'idle', lastError: null }] })
+    health.attempt(failed({ startedAt: now - 500, status: 500 }))
+    expect(shown()).toMatchObject({ state: 'failing', webhooks: [{ lastError: { status: 500 } }] })
+  })
 })

@@ -10,8 +10,8 @@ const total = (calls: number, rejected = 0) => ({ calls, rejected })
 describe('rates', () => {
   test('of a minute count its calls from start to end; of the current one, up to now', () => {
     const rates = createRates()
-    rates.minute(now - 20_000 - MINUTE, total(100, 5))
-    rates.minute(now - 20_000, total(160, 6))
+    rates.begin(now - 20_000 - MINUTE, total(100, 5))
+    rates.begin(now - 20_000, total(160, 6))
     rates.measure(now - 2_000, total(170, 6))
     rates.measure(now, total(190, 7))
     const { perSecond, rejectedPerSecond, minutes } = rates.of(now)
@@ -22,6 +22,26 @@ describe('rates', () => {
       { at: now - 20_000 - MINUTE, ...total(60, 1) },
       { at: now - 20_000, ...total(30, 1) },
     ])
+  })
+
+  test('of half an hour count its calls, and the current one up to now', () => {
+    const rates = createRates()
+    const half = 30 * MINUTE
+    const current = now - (now % half)
+    rates.begin(current - half, total(100, 5))
+    rates.begin(current, total(160, 6))
+    rates.measure(now, total(190, 7))
+    expect(rates.calls('24h', now)).toHaveLength(48)
+    expect(rates.calls('24h', now).slice(-2)).toEqual([total(60, 1), total(30, 1)])
+  })
+
+  test('are asked for once, and again for each minute that passed without an answer from Kafka', () => {
+    const rates = createRates()
+    for (const at of rates.missing(now)) rates.begin(at, total(0))
+    rates.measure(now, total(0))
+    expect(rates.missing(now)).toEqual([])
+    const later = now + 3 * MINUTE
+    expect(rates.missing(later)).toEqual([3, 2, 1].map((ago) => later - 20_000 - (ago - 1) * MINUTE))
   })
 
   test('of the present cover ten seconds', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { changesOf } from '../../../control/settings/changes.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
+import { until } from '../../helpers/until.ts'
 import { ADMIN, api, VIEW } from '../api.ts'
 import { crm, shop } from '../in-memory.ts'
 
@@ -74,6 +75,25 @@ describe('each change is one line: who, what, and the difference', () => {
       { ...from, by: 'cookie', outcome: 'removed' },
     ])
     expect(lines.join()).not.toContain(cookie.split('.')[3])
+  })
+
+  test('which also goes to its topic, with the time', async () => {
+    const { ask, lines, auditTopic } = api({ sources: [shop] })
+    await ask({ method: 'POST', url: '/api/suppressions', body: { sourceId: 'shop', userId: 'jane' } })
+    await ask({ method: 'POST', url: '/api/session', body: { token: ADMIN }, token: '' })
+    await ask({ method: 'POST', url: '/api/session', body: { token: 'wrong' }, token: '' })
+    const entries = auditTopic.map((value) => JSON.parse(value))
+    expect(entries.map(({ at: _, ...entry }) => entry)).toEqual(audited(lines).slice(0, 2))
+    for (const { at } of entries) expect(new Date(at).toISOString()).toBe(at)
+    expect(auditTopic.join()).not.toContain('jane')
+  })
+
+  test('which stays in the log if its topic takes no records', async () => {
+    const auditProducer = { produce: async () => 'refused' as const }
+    const { ask, lines } = api({}, { auditProducer })
+    expect((await ask({ method: 'POST', url: '/api/sources', body: { name: 'Shop' } })).status).toBe(201)
+    expect(audited(lines)).toMatchObject([{ what: 'source', outcome: 'created' }])
+    await until(() => lines.some((line) => line.includes('an audit line is only in the log')))
   })
 
   test('a change by cookie', async () => {

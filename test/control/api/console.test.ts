@@ -1,15 +1,24 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { ingestAddress } from '../../../control/api/console.ts'
 import { api } from '../api.ts'
+import { head, listen } from '../wire.ts'
 
-const PAGE = '<meta property="csp-nonce" nonce="__SLUICE_NONCE__" /><meta content="__SLUICE_INGEST__" />'
+const PAGE =
+  '<meta property="csp-nonce" nonce="__SLUICE_NONCE__" /><meta content="__SLUICE_INGEST__" /><meta name="sluice-limits" content="__SLUICE_LIMITS__" />'
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
 /** The API with a built console, until the test ends. */
-async function served(ingest: { url: string | undefined; port: number } = { url: undefined, port: 8080 }) {
+async function served(ingest?: { url: string | undefined; port: number }) {
+  return (await servedFrom(ingest)).ask
+}
+
+async function servedFrom(
+  ingest: { url: string | undefined; port: number } = { url: undefined, port: 8080 },
+) {
   const built = await mkdtemp(join(tmpdir(), 'sluice-console-'))
   onTestFinished(() => rm(built, { recursive: true }))
   await mkdir(join(built, 'assets'))
@@ -18,8 +27,9 @@ async function served(ingest: { url: string | undefined; port: number } = { url:
   await writeFile(join(built, 'assets', 'index-1a2b.js'), 'plain')
   await writeFile(join(built, 'assets', 'index-1a2b.js.br'), 'brotli')
   const { app } = api({}, { built, ingest })
-  return (url: string, headers: Record<string, string> = html) =>
+  const ask = (url: string, headers: Record<string, string> = html) =>
     app.inject({ url, headers: { host: 'sluice.example:8081', ...headers } })
+  return { ask, built }
 }
 
 test('the page is open to anyone, at every path of its views', async () => {
@@ -55,12 +65,68 @@ test('the page may also send requests to ingest, at the address in the settings 
   expect(elsewhere.headers['content-security-policy']).toContain("connect-src 'self' https://in.example;")
 })
 
+test('the page names the timeout, retry window and ladder of this system', async () => {
+  const { body } = await (await served())('/')
+  const [, content = ''] = /name="sluice-limits" content="([^"]*)"/.exec(body) ?? []
+  expect(JSON.parse(content.replaceAll('&quot;', '"'))).toEqual({
+    responseTimeoutMs: 7_000,
+    retryWindowMs: 90_000,
+    retryDelays: ['5s', '1m'],
+    eventsKeptMs: null,
+    deadKeptMs: null,
+  })
+})
+
 test('an asset is cached for a year, in a compression that the browser accepts', async () => {
   const ask = await served()
   const small = await ask('/assets/index-1a2b.js', { 'accept-encoding': 'gzip, br' })
   expect([small.body, small.headers['content-encoding']]).toEqual(['brotli', 'br'])
   expect(small.headers['cache-control']).toBe('public, max-age=31536000, immutable')
   expect((await ask('/assets/index-1a2b.js', { 'accept-encoding': 'identity' })).body).toBe('plain')
+})
+
+test.each([
+  ['br;q=0, gzip', 'plain'],
+  ['GZIP, BR ; q=0.5', 'brotli'],
+  ['x-br', 'plain'],
+  ['', 'plain'],
+])('Accept-Encoding: %s gets %s', async (accepted, body) => {
+  const ask = await served()
+  const { headers, ...answer } = await ask('/assets/index-1a2b.js', { 'accept-encoding': accepted })
+  expect([answer.body, headers.vary]).toEqual([body, 'accept-encoding'])
+})
+
+test('an asset is read once, and its bytes are shared by all clients', async () => {
+  const { ask, built } = await servedFrom()
+  const url = '/assets/index-1a2b.js'
+  expect((await ask(url, {})).body).toBe('plain')
+  await rm(join(built, 'assets'), { recursive: true })
+  expect((await ask(url, {})).body).toBe('plain')
+  // the console may be built while control runs
+  expect((await ask('/assets/later.js', {})).statusCode).toBe(404)
+  await mkdir(join(built, 'assets'))
+  await writeFile(join(built, 'assets', 'later.js'), 'later')
+  expect((await ask('/assets/later.js', {})).body).toBe('later')
+})
+
+test.each([
+  '/assets/..%2findex.html',
+  '/assets/%2e%2e%2findex.html',
+  '/assets/.env',
+  '/assets/',
+  '/assets/a%00',
+])('nothing but assets is served from their folder: %s', async (url) => {
+  const { ask, built } = await servedFrom()
+  await writeFile(join(built, 'assets', '.env'), 'secret')
+  expect((await ask(url, {})).statusCode).toBe(404)
+})
+
+test('the page is also at a path that begins with two slashes', async () => {
+  const { app, lines } = api({}, { built: '/nowhere' })
+  const open = await listen(app)
+  const asked = open(head('GET // HTTP/1.1', { Accept: 'text/html', Connection: 'close' }))
+  expect(await text(asked)).toMatch(/^HTTP\/1.1 503 [\s\S]*npm run console/)
+  expect(lines.filter((line) => line.includes('a request failed'))).toEqual([])
 })
 
 test('other paths stay 404: for programs, the API, and missing assets', async () => {

@@ -12,8 +12,8 @@ import { shop } from '../in-memory.ts'
 const BESIDE = [
   ...['/livez', '/readyz', '/metrics'],
   ...['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'],
-  // the console; Fastify prints only the end of its /assets/*
-  ...['/', '/*', '/licenses'],
+  // the console
+  ...['/', '/assets/:name', '/licenses'],
 ]
 
 const served = () => documentOf(api().app)
@@ -247,6 +247,30 @@ test('the description is a page that is open to anyone, and loads nothing from a
     expect(file.text.length).toBeGreaterThan(100)
   }
 })
+
+test.each(['/docs/swagger-ui-bundle.js', '/api/openapi.json'])(
+  '%s is built once: all clients share its bytes, and those who have it get 304',
+  async (url) => {
+    const { app } = api()
+    const sent: unknown[] = []
+    app.addHook('onSend', async (_request, _reply, payload) => void sent.push(payload))
+    const got = await app.inject({ url })
+    const again = await app.inject({ url })
+    expect(sent[0]).toBeInstanceOf(Buffer)
+    expect(sent[1]).toBe(sent[0])
+    expect(again.body).toBe(got.body)
+    const bytes = String(got.rawPayload.length)
+    expect(got.headers).toMatchObject({ 'content-length': bytes, 'cache-control': 'no-cache' })
+    const head = await app.inject({ method: 'HEAD', url })
+    expect([head.statusCode, head.headers['content-length'], head.body]).toEqual([200, bytes, ''])
+    const tag = String(got.headers.etag)
+    for (const known of [tag, `W/${tag}, "other"`]) {
+      const unchanged = await app.inject({ url, headers: { 'if-none-match': known } })
+      expect([unchanged.statusCode, unchanged.body, unchanged.headers.etag]).toEqual([304, '', tag])
+    }
+    expect((await app.inject({ url, headers: { 'if-none-match': '"other"' } })).statusCode).toBe(200)
+  },
+)
 
 test('the page shows what the API serves', async () => {
   const { ask } = api()

@@ -113,6 +113,29 @@ test.each([
   await closed
 })
 
+test('answers to a network that sends many requests without a token are delayed; others are not', async () => {
+  const strangers = { perSecond: 1 / 3_600, burst: 3 }
+  const { app } = api({}, { limits: { ...SERVER_LIMITS, strangers, strangerDelayMs: 300 } })
+  const timed = async (url: string, { from = '203.0.113.7', token = '' } = {}) => {
+    const began = performance.now()
+    const headers = token ? { authorization: `Bearer ${token}` } : {}
+    const { statusCode } = await app.inject({ url, remoteAddress: from, headers })
+    return { statusCode, isDelayed: performance.now() - began > 290 }
+  }
+  const first = ['/livez', '/docs/start.js', '/api/sources']
+  for (const url of first) await timed(url)
+  for (const [url, statusCode] of [
+    ['/livez', 200],
+    ['/docs/start.js', 200],
+    ['/api/openapi.json', 200],
+    ['/api/sources', 401],
+    ['/nothing', 404],
+  ] as const)
+    expect(await timed(url), url).toEqual({ statusCode, isDelayed: true })
+  expect(await timed('/api/sources', { token: ADMIN })).toEqual({ statusCode: 200, isDelayed: false })
+  expect(await timed('/livez', { from: '203.0.113.8' })).toEqual({ statusCode: 200, isDelayed: false })
+})
+
 test.each([
   ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
   [

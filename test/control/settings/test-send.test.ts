@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createTestSends, sample } from '../../../control/settings/test-send.ts'
+import { sample } from '../../../control/settings/test-call.ts'
+import { createTestSends } from '../../../control/settings/test-send.ts'
 import type { Outcome } from '../../../delivery/outcome.ts'
 import type { Poster } from '../../../delivery/post.ts'
 import type { Request } from '../../../delivery/request.ts'
@@ -10,6 +11,7 @@ import { crm } from '../in-memory.ts'
 
 const asked = { method: 'POST', url: '/api/destinations/crm/test', body: {} }
 const OK: Outcome = { outcome: 'delivered', status: 200 }
+const HEAD = { 'content-type': 'text/plain', 'x-echo': 'header-secret', 'set-cookie': ['a=1', 'b=2'] }
 
 /** POSTs that wait for `ends`, or are answered `atOnce`; a poster that is closed ends what it has under way, as the real one does. */
 function aNetwork({ atOnce }: { atOnce: boolean }) {
@@ -27,6 +29,7 @@ function aNetwork({ atOnce }: { atOnce: boolean }) {
         function end(outcome: Outcome, response: string | null): void {
           if (over) return
           over = true
+          if (outcome === OK) listener.onHead?.({ status: 200, headers: HEAD })
           listener.onOutcome(outcome, 7, true)
           listener.onEnd(response)
         }
@@ -61,13 +64,30 @@ describe('a test send', () => {
     await until(() => ends.length === 2)
     ends.reverse().forEach((end) => void end())
     const of = { outcome: 'delivered', status: 200, durationMs: 7, code: null, response: 'thanks' }
-    expect(await answer).toMatchObject({
-      status: 200,
-      text: JSON.stringify({ results: webhooks.map(({ url }) => ({ url, ...of })) }),
-    })
+    const { status, json } = await answer
+    expect([status, json]).toMatchObject([200, { results: webhooks.map(({ url }) => ({ url, ...of })) }])
     expect(requests.map(({ headers }) => headers['X-A'])).toEqual(['b', 'a'])
     expect(new Set(requests.map(({ headers }) => headers['X-Delivery-Id'])).size).toBe(1)
     expect(requests[0]?.headers).toMatchObject({ 'X-Attempt': '1', 'X-Signature': expect.any(String) })
+  })
+
+  test('shows the request with its signature, and configured headers and echoed secrets masked', async () => {
+    const { ask, requests } = aTestedApi({ ...crm, standardWebhooks: true })
+    const [result] = (await ask(asked)).json.results
+    const { headers = {}, body = '' }: Partial<Request> = requests[0] ?? {}
+    expect(result).toMatchObject({
+      sent: true,
+      responseHeaders: { 'content-type': 'text/plain', 'x-echo': '***', 'set-cookie': 'a=1, b=2' },
+      request: { body },
+    })
+    expect(Object.entries(result.request.headers)).toEqual([
+      ['Host', 'crm.example'],
+      ['Connection', 'keep-alive'],
+      ...Object.entries({ ...headers, 'X-Team': '***' }),
+      ['Content-Length', String(Buffer.byteLength(body))],
+    ])
+    expect(result.request.headers['webhook-signature']).toBe(headers['webhook-signature'])
+    expect(JSON.stringify(result)).not.toMatch(/header-secret|shared-secret/)
   })
 
   test.each([[undefined], [{}], [{ type: 'track' }]])('is of type track for the body %j', async (body) => {
@@ -80,6 +100,22 @@ describe('a test send', () => {
     const { ask, requests } = aTestedApi({ ...crm, enabled: false, eventTypes: ['track'] })
     expect(await ask({ ...asked, body: { type: 'delete' } })).toMatchObject({ status: 200 })
     expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ type: 'delete' })
+  })
+
+  test('sends the given call, as a delivery of it would be', async () => {
+    const { ask, requests } = aTestedApi()
+    const call = {
+      type: 'page',
+      userId: 7,
+      name: 'Home',
+      traits: { path: '/' },
+      timestamp: '2026-01-02T03:04:05Z',
+    }
+    expect(await ask({ ...asked, body: { call } })).toMatchObject({ status: 200 })
+    expect(requests[0]?.body).toBe(
+      '{"version":1,"type":"page","userId":"7","properties":{"path":"/","name":"Home"},"timestamp":"2026-01-02T03:04:05.000Z","context":{}}',
+    )
+    expect(requests[0]?.headers['X-Message-Id']).toMatch(/^test-/)
   })
 
   test('is one log line: who, where to, and the outcome, without URLs or secrets', async () => {
@@ -143,6 +179,41 @@ describe('is refused, and nothing is sent', () => {
       400,
       'validation_failed',
       [{ pointer: '/url', code: 'unknown_field' }],
+    ],
+    [
+      'for a type beside a call',
+      { ...asked, body: { type: 'page', call: { type: 'page', userId: 'u' } } },
+      400,
+      'validation_failed',
+      [{ pointer: '/type', code: 'invalid_value' }],
+    ],
+    [
+      'for a call of another type',
+      { ...asked, body: { call: { type: 'delete', userId: 'u' } } },
+      400,
+      'validation_failed',
+      [{ pointer: '/call/type', code: 'invalid_value' }],
+    ],
+    [
+      'for a call without what its type needs',
+      { ...asked, body: { call: { type: 'track', userId: 'u' } } },
+      400,
+      'validation_failed',
+      [{ pointer: '/call/event', code: 'invalid_value' }],
+    ],
+    [
+      'for a misspelt field of a call',
+      { ...asked, body: { call: { type: 'page', userId: 'u', propertys: {} } } },
+      400,
+      'validation_failed',
+      [{ pointer: '/call/propertys', code: 'unknown_field' }],
+    ],
+    [
+      'for a call of more than 32 KB',
+      { ...asked, body: { call: { type: 'page', userId: 'u', name: 'n'.repeat(32_768) } } },
+      400,
+      'validation_failed',
+      [{ pointer: '/call', code: 'invalid_value' }],
     ],
     ['for a body that is no object', { ...asked, body: [] }, 400, 'validation_failed', [{ pointer: '' }]],
     ['for null', { ...asked, body: 'null' }, 400, 'validation_failed', [{ pointer: '' }]],

@@ -3,9 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { diff, memberRecord, readLines, valueIn } from '../../../control/tasks/audiences/comparison.ts'
 import { identifyOf } from '../../../control/tasks/audiences/identify-events.ts'
 import { readPatch } from '../../../control/tasks/audiences/upload-body.ts'
+import { csvChanges } from '../../../control/tasks/audiences/upload-csv.ts'
 import {
   changesIn,
   jsonMember,
+  type OnInvalid,
   plainMember,
   type ReadLine,
   traitValue,
@@ -100,7 +102,7 @@ describe('an upload', () => {
     const text = Buffer.from('\ufeffu1\r\nüser 2\n\n  u3 \n用户4')
     for (let cut = 0; cut <= text.length; cut++) {
       const members = await read([text.subarray(0, cut), text.subarray(cut)], plainMember)
-      expect(members.map(({ userId }) => userId)).toEqual(['u1', 'üser 2', '  u3 ', '用户4'])
+      expect(members.map(({ userId }) => userId)).toEqual(['u1', 'üser 2', 'u3', '用户4'])
     }
   })
 
@@ -190,6 +192,115 @@ describe('an upload', () => {
   })
 })
 
+const chunked = (text: string | Buffer, size: number) =>
+  (async function* () {
+    const bytes = Buffer.from(text)
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+  })()
+
+async function readCsv(text: string, kind: 'audience' | 'trait', onInvalid?: OnInvalid) {
+  const found = []
+  for await (const changes of csvChanges(chunked(text, 7), kind, onInvalid)) found.push(...changes)
+  return found
+}
+
+describe('CSV', () => {
+  const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`
+  const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', 'ü', '用') })
+
+  test('is read as it was written, whatever its fields contain and wherever chunks end', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ id: field, more: field, value: field }), { maxLength: 5 }),
+        fc.constantFrom('\n', '\r\n'),
+        fc.integer({ min: 1, max: 20 }),
+        async (rows, newline, size) => {
+          const given = rows.map(({ id, ...row }, index) => ({ ...row, id: `u${index} ${id}x` }))
+          const lines = given.map(({ id, more, value }) => [more, id, value].map(quoted).join(','))
+          const text = ['more,User_ID,value', ...lines].join(newline)
+          const found = []
+          for await (const changes of csvChanges(chunked(text, size), 'trait')) found.push(...changes)
+          expect(found).toEqual(
+            given.map(({ id, value }) => ({
+              userId: id.trim(),
+              value: value === '' ? null : JSON.stringify(value),
+            })),
+          )
+        },
+      ),
+    )
+  })
+
+  test.each<[string, string, unknown]>([
+    ['a number', '42', 42],
+    ['a number with an exponent', '-1.5e3', -1500],
+    ['a truth value', 'true', true],
+    ['digits that are not a JSON number', '007', '007'],
+    ['text', ' x', ' x'],
+    ['null as text', 'null', 'null'],
+  ])('takes %s as the value it looks like', async (_, written, value) => {
+    expect(await readCsv(`userId,value\nu1,${written}\n`, 'trait')).toEqual([
+      { userId: 'u1', value: JSON.stringify(value) },
+    ])
+  })
+
+  test('names the line of each fault, and reads on after it', async () => {
+    const faults: string[] = []
+    const text = [
+      'userId,value',
+      'u1,1',
+      'u2',
+      'u3,1,2',
+      ',1',
+      'u"5,1',
+      '"u6"x,1',
+      'u7,12345678901234567890',
+      '',
+      '"u\n9",1',
+      'u10,"open',
+    ].join('\n')
+    const found = await readCsv(text, 'trait', ({ line, code }) => void faults.push(`${line} ${code}`))
+    expect(found.map(({ userId }) => userId)).toEqual(['u1', 'u\n9'])
+    expect(faults).toEqual([
+      ...['3', '4', '5', '6', '7'].map((line) => `${line} invalid_line`),
+      '8 inexact_number',
+      '12 invalid_line',
+    ])
+  })
+
+  test.each([
+    ['no column of user ids', 'audience', 'id\nu1\n'],
+    ['another separator', 'trait', 'userId;value\nu1;1\n'],
+    ['no values', 'trait', 'userId\nu1\n'],
+    ['two columns of user ids', 'audience', 'userId,user_id\nu1,u2\n'],
+  ] as const)('with %s is refused, even if invalid lines are left out', async (_, kind, text) => {
+    await expect(readCsv(text, kind, () => undefined)).rejects.toMatchObject({
+      code: 'invalid_line',
+      line: 1,
+    })
+  })
+
+  test('holds no record without end', async () => {
+    const text = `userId\n"${'x\n'.repeat(30_000)}`
+    await expect(readCsv(text, 'audience', () => undefined)).rejects.toMatchObject({
+      code: 'line_too_long',
+      line: 2,
+    })
+  })
+})
+
+test('lines that cannot be used are left out if someone asks for it', async () => {
+  const faults: number[] = []
+  const text = chunked('"u1"\nu2\n" "\n  \n" u4 "\n', 3)
+  const found = []
+  for await (const changes of changesIn(text, jsonMember, ({ line }) => void faults.push(line)))
+    found.push(...changes)
+  expect([found.map(({ userId }) => userId), faults]).toEqual([
+    ['u1', 'u4'],
+    [2, 3],
+  ])
+})
+
 describe('the record of a user', () => {
   const of = { kind: 'trait', id: 'ltv' } as const
   const since = '2026-01-02T03:04:05.678Z'
@@ -270,6 +381,7 @@ test.each<[string, object, object]>([
       ],
     },
   ],
+  ['ids with spaces around them', { add: [' u1\t'] }, { changes: [{ userId: 'u1', value: 'true' }] }],
   ['no list', { add: 'u1' }, { faults: [{ pointer: '/add', code: 'invalid_type' }] }],
   ['another field', { added: [] }, { faults: [{ pointer: '/added', code: 'unknown_field' }] }],
   [
@@ -277,6 +389,7 @@ test.each<[string, object, object]>([
     { add: ['u1', 'u\ud800'] },
     { faults: [{ pointer: '/add/1', code: 'invalid_value' }] },
   ],
+  ['an id of spaces', { add: ['  '] }, { faults: [{ pointer: '/add/0', code: 'too_short' }] }],
   ['an empty id', { remove: [''] }, { faults: [{ pointer: '/remove/0', code: 'too_short' }] }],
   [
     'the same user twice',

@@ -1,7 +1,11 @@
-import { expect, test } from 'vitest'
-import { makeOfDead } from '../../../control/tasks/replays/records.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { makeOfDelivery, makeOfEvent, replayHandler } from '../../../control/tasks/replays/records.ts'
+import type { Taken } from '../../../kafka/consume/record.ts'
+import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Replay } from '../../../schemas/task.ts'
+import { bySteps, setClock } from '../../helpers/clock.ts'
+import { aDestination, anEvent } from '../../helpers/events.ts'
 import { aDeadOne } from '../dead-in-memory.ts'
 
 const replay: Replay = {
@@ -24,9 +28,9 @@ const within = Date.parse(replay.from)
 type Given = { offset?: number; partition?: number; timestamp?: number; dead?: Partial<Delivery> }
 
 /** What one replay makes of the records, in order. */
-function maker(more: Partial<Replay> = {}) {
+function maker(more: Partial<Replay> = {}, replays: ReadonlyMap<string, Replay> = new Map()) {
   const settings = { destinations: new Map(), suppressedUsers: () => new Set(['hidden']) }
-  const make = makeOfDead({ ...replay, ...more }, { settings })
+  const make = makeOfDelivery({ ...replay, ...more }, { settings, replays })
   return ({ dead, ...where }: Given = {}) =>
     make({ key: 'crm/u1', partition: 1, offset: 10, timestamp: within, value: aDeadOne(dead), ...where })
 }
@@ -40,12 +44,40 @@ test('a dead letter in the time range with the reason becomes a delivery without
   })
 })
 
+test('a replayed delivery has no time of acceptance: how long it waited for the replay is no latency', () => {
+  expect(make({}, { dead: { acceptedAt: within } })?.delivery.acceptedAt).toBeNull()
+  const settings = { destinations: new Map([['crm', aDestination()]]), suppressedUsers: () => undefined }
+  const record = { key: 'u1', partition: 1, offset: 10, timestamp: within, value: anEvent() }
+  const made = makeOfEvent({ ...replay, what: 'events' }, { settings })(record)
+  expect(made?.delivery).toMatchObject({ replay: true, acceptedAt: null })
+})
+
 test.each([
   ['of another time', {}, { timestamp: Date.parse(replay.to) }],
   ['that died of something else', { reason: 'refused' }, {}],
   ['of another destination', {}, { dead: { destinationId: 'erp' } }],
 ])('one %s is passed over', (_, more, record) => {
   expect(make(more, record)).toBeUndefined()
+})
+
+test.each([
+  ['another event', { event: 'Left' }],
+  ['another user', { user: 'u2' }],
+  ['another status', { status: '4xx' }],
+])('one of %s is passed over', (_, more) => {
+  const body = '{"version":1,"type":"track","userId":"u1","event":"Paid"}'
+  const same = { event: 'Paid', user: 'u1', status: '5xx' }
+  expect(make(same, { dead: { body } })).toBeDefined()
+  expect(make({ ...same, ...more }, { dead: { body } })).toBeUndefined()
+})
+
+test('one that an earlier replay has sent is passed over on request', () => {
+  const earlier: Replay = { ...replay, id: 'r0', state: 'done', reason: 'refused' }
+  const replays = new Map([earlier, replay].map((each) => [each.id, each]))
+  const next = maker({ skipReplayed: true }, replays)
+  expect(next({ dead: { deadReason: 'refused' } })).toBeUndefined()
+  expect(next({ dead: { deliveryId: 'another' } })).toBeDefined()
+  expect(maker({}, replays)({ dead: { deadReason: 'refused' } })).toBeDefined()
 })
 
 test('chosen dead letters are replayed whatever their time, and records between them are not', () => {
@@ -73,4 +105,43 @@ test('a skipped record does not count as the first', () => {
   const makeNext = maker({ reason: 'refused' })
   expect(makeNext({ offset: 11 })).toBeUndefined()
   expect(makeNext({ offset: 14, dead: { deadReason: 'refused' } })).toBeDefined()
+})
+
+afterEach(() => void vi.useRealTimers())
+
+bySteps('a wall clock that is set %s does not change the rate of a replay', ([, byMs]) => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+  const produced: unknown[] = []
+  const handle = replayHandler<Delivery>({
+    ranges: replay.ranges,
+    rate: createTokenBucket({ perSecond: 1, burst: 1 }),
+    make: ({ key, value }) => ({ key, delivery: value }),
+    counts: { read: 0, replayed: 0, parked: 0 },
+    producer: {
+      produce: async (records) => {
+        produced.push(...records)
+        return 'acked'
+      },
+    },
+    encode: () => Buffer.alloc(0),
+  })
+  const taken: Taken<Delivery> = {
+    topic: 'deliveries.dead',
+    partition: 1,
+    offset: 10,
+    timestamp: within,
+    key: 'crm/u1',
+    value: aDeadOne(),
+    settle: () => undefined,
+    owned: () => true,
+    release: () => undefined,
+    park: () => undefined,
+  }
+  const message = { key: null, value: null, timestamp: '0', attributes: 0, offset: '10', headers: {} }
+  expect(handle(taken, message)).toBeUndefined()
+  setClock(byMs)
+  expect(handle(taken, message)).toMatchObject({ holdUntil: expect.any(Number) })
+  vi.advanceTimersByTime(1_000)
+  expect(handle(taken, message)).toBeUndefined()
+  expect(produced).toHaveLength(2)
 })

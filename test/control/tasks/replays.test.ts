@@ -51,6 +51,49 @@ describe('a replay', () => {
   })
 })
 
+describe('a replay of deliveries', () => {
+  test('reads the records that they name', async () => {
+    const { ask, tasks } = api({ destinations: [crm] })
+    const entries = ['d3-40', 'd3-30', 'd1-7', 'd3-40']
+    const { status, json } = await ask(post({ ...wanted, what: 'deliveries', entries }))
+    expect([status, json]).toMatchObject([202, { what: 'deliveries', selected: 3, total: 12 }])
+    expect(json).not.toHaveProperty('resent')
+    expect(tasks).toMatchObject([
+      {
+        ranges: [
+          { partition: 3, from: 30, to: 41 },
+          { partition: 1, from: 7, to: 8 },
+        ],
+      },
+    ])
+    expect(tasks[0]).not.toHaveProperty('resent')
+  })
+
+  test('that replays made reads the topic of replays', async () => {
+    const { ask, tasks } = api({ destinations: [crm] })
+    expect((await ask(post({ ...wanted, what: 'deliveries', entries: ['r3-40'] }))).status).toBe(202)
+    expect(tasks).toMatchObject([{ resent: true, places: [{ partition: 3, offset: 40 }] }])
+  })
+
+  test.each<[string, object, string[]]>([
+    ['without entries', { what: 'deliveries' }, ['/entries']],
+    ['of both kinds', { what: 'deliveries', entries: ['d1-1', 'r1-1'] }, ['/entries/1']],
+    ['with a time', { what: 'deliveries', entries: ['d1-1'], from: '2026-01-01T00:00:00Z' }, ['/from']],
+    ['with a condition', { what: 'deliveries', entries: ['d1-1'], user: 'u1' }, ['/user']],
+    ['of dead letters with entries', { entries: ['d1-1'] }, ['/entries']],
+    ['with no such id', { what: 'deliveries', entries: ['1'] }, ['/entries/0']],
+    ['of events with a condition', { what: 'events', skipReplayed: true }, ['/skipReplayed']],
+    [
+      'of dead letters by id and condition',
+      { deliveryIds: ['d1'], event: 'E' },
+      ['/event', '/deliveryIds/0'],
+    ],
+  ])('%s is refused', async (_, more, pointers) => {
+    const { status, json } = await api({ destinations: [crm] }).ask(post({ ...wanted, ...more }))
+    expect([status, json.errors.map(({ pointer }: { pointer: string }) => pointer)]).toEqual([400, pointers])
+  })
+})
+
 describe('a replay of some dead letters', () => {
   const dead = () =>
     deadHeld(

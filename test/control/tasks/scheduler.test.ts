@@ -81,12 +81,12 @@ describe('pending tasks', () => {
     runner.state.owns = true
     await runner.startPending()
     await runner.startPending()
-    expect([runner.keys(), runner.underWay()]).toEqual([['deletion/d1', 'replay/r1'], 2])
+    expect([runner.keys(), runner.running()]).toEqual([['deletion/d1', 'replay/r1'], 2])
     await runner.call(0).end(done(aDeletion()))
     expect(runner.topic).toMatchObject([
       { kind: 'deletion', state: 'done', finishedAt: expect.stringMatching(/Z$/) },
     ])
-    expect([runner.ended, runner.underWay()]).toEqual([['deletion/d1 done'], 1])
+    expect([runner.ended, runner.running()]).toEqual([['deletion/d1 done'], 1])
   })
 
   test('are left alone when ownership is lost, and continued when it returns', async () => {
@@ -118,7 +118,7 @@ describe('pending tasks', () => {
     const caughtUp = async () => known.apply('deletion/d1', aDeletion({ state: 'done' }))
     const runner = aRunner([], { tasks: { ...tasks, table: { ...tasks.table, caughtUp } } })
     await runner.startPending()
-    expect([runner.calls, runner.underWay()]).toEqual([[], 0])
+    expect([runner.calls, runner.running()]).toEqual([[], 0])
   })
 
   test('of one audience run one after the other, even after a cancelled one that has not stopped', async () => {
@@ -173,7 +173,7 @@ describe('a task that fails', () => {
     const runner = aRunner([aReplay()])
     while (runner.topic.length === 0 && runner.clock.now < 24 * HOUR) {
       await runner.startPending()
-      if (runner.underWay() > 0) await runner.call(runner.calls.length - 1).fail(broken)
+      if (runner.running() > 0) await runner.call(runner.calls.length - 1).fail(broken)
       runner.clock.now += 5 * 60_000
     }
     expect(runner.clock.now).toBeGreaterThan(6 * HOUR)

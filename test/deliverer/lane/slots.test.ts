@@ -2,6 +2,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Slot, Slots } from '../../../deliverer/lane/slots.ts'
 
+/** For a prompt POST, as the lane asks: it ages the slots first. */
+function isFree(slots: Slots, now: number): boolean {
+  slots.age(now)
+  return slots.isFree('prompt', now)
+}
+
 test('a budget of two admits two, and a third when one has ended', () => {
   const slots = new Slots(2)
   const first = slots.take('prompt', { prompt: 0 }, 0)
@@ -14,12 +20,12 @@ test('a budget of two admits two, and a third when one has ended', () => {
 test('a POST in flight for a second returns its slot and continues, up to twice the budget in all', () => {
   const slots = new Slots(2)
   const taken = [slots.take('prompt', { prompt: 0 }, 0), slots.take('prompt', { prompt: 0 }, 0)]
-  expect(slots.isFree('prompt', 1_000)).toBe(false)
-  expect(slots.isFree('prompt', 1_001)).toBe(true)
+  expect(isFree(slots, 1_000)).toBe(false)
+  expect(isFree(slots, 1_001)).toBe(true)
   taken.push(slots.take('prompt', { prompt: 0 }, 1_001), slots.take('prompt', { prompt: 0 }, 1_001))
-  expect([slots.isFree('prompt', 4_000), slots.count()]).toEqual([false, { prompt: 2, late: 2 }])
+  expect([isFree(slots, 4_000), slots.count()]).toEqual([false, { prompt: 2, late: 2 }])
   for (const slot of taken.slice(0, 2)) slots.release(slot)
-  expect([slots.isFree('prompt', 4_000), slots.count()]).toEqual([true, { prompt: 0, late: 2 }])
+  expect([isFree(slots, 4_000), slots.count()]).toEqual([true, { prompt: 0, late: 2 }])
 })
 
 test('slow POSTs have separate slots', () => {
@@ -54,7 +60,7 @@ test('POSTs in flight are counted, and never exceed twice the budget', () => {
         now += later
         if (!each.take) {
           for (const slot of out.splice(each.index % (out.length + 1), 1)) slots.release(slot)
-        } else if (slots.isFree('prompt', now)) out.push(slots.take('prompt', { prompt: 0 }, now))
+        } else if (isFree(slots, now)) out.push(slots.take('prompt', { prompt: 0 }, now))
         const { prompt, late } = slots.count()
         expect(prompt + late).toBe(out.length)
         expect(prompt).toBeLessThanOrEqual(budget)

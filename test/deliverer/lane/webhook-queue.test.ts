@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createHostShare, hostLimits } from '../../../deliverer/lane/host-share.ts'
+import {
+  createHostShare,
+  type EnteredAs,
+  endInShare,
+  enterShare,
+  hostLimits,
+  isBlockedByHost,
+  leaveShare,
+} from '../../../deliverer/lane/host-share.ts'
 import type { Job } from '../../../deliverer/lane/state.ts'
 import {
   createWebhookQueue,
@@ -137,5 +145,56 @@ describe('a queued POST waits', () => {
     const queue = aQueue()
     onBegun(queue, 0)
     expect(waitsFor(queue, 1_001)).toBe('answer')
+  })
+})
+
+describe('a webhook that has never answered', () => {
+  /** What happens to one of four webhooks: a POST begins, the oldest ends, or the connection of an ended one is free. */
+  const step = fc.record({
+    of: fc.nat(3),
+    does: fc.constantFrom('begin', 'begin', 'answered', 'answered', 'failed', 'timed_out', 'release'),
+    isProbe: fc.nat(4).map((n) => n === 0),
+    laterMs: fc.nat(700),
+  })
+
+  test('waits for its host exactly while one that awaits an answer has been silent for over a second', () => {
+    // any webhook that awaits an answer fills the host's share
+    const limits = { ...hostLimits(512, { posts: 4_096, bytes: 2 ** 25 }), least: 1, most: 1, trusted: 0 }
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 50, maxLength: 100 }), (steps) => {
+        const share = createHostShare(limits, 0)
+        const webhooks = createWebhooks()
+        const queueOf = (path: number) =>
+          createWebhookQueue(webhooks.of(targetOf(`http://a/${path}`), 0), share, 0)
+        const fresh = queueOf(9)
+        const posts = [0, 1, 2, 3].map((path) => ({
+          queue: queueOf(path),
+          open: [] as EnteredAs[],
+          ended: [] as EnteredAs[],
+        }))
+        let now = 0
+        for (const { of, does, isProbe, laterMs } of steps) {
+          now += laterMs
+          const { queue, open, ended } = posts[of] ?? expect.fail('there are four')
+          const as = (does === 'release' ? ended : open)[0]
+          if (does === 'begin') {
+            open.push(enterShare(queue, isProbe, now))
+            onBegun(queue, now)
+          } else if (as && does === 'release') {
+            ended.shift()
+            queue.inFlight -= 1
+            leaveShare(queue, { as, isIdle: queue.inFlight === 0 })
+          } else if (as && does !== 'release') {
+            ended.push(...open.splice(0, 1))
+            onEnded(queue, { ended: does, begunAt: now, most: 64 }, now)
+            endInShare(queue, { ended: does, hasOthers: queue.inFlight > 1 })
+            webhooks.ended(queue.webhook, does, { sent: true, now })
+          }
+          const silent = [...share.awaiting].some(({ heardAt }) => now - heardAt > 1_000)
+          const isFull = share.awaiting.size - share.trusted.size >= Math.floor(share.cap)
+          expect(isBlockedByHost(fresh, now)).toBe(isFull && silent)
+        }
+      }),
+    )
   })
 })

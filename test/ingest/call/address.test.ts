@@ -87,6 +87,12 @@ describe('a web source', () => {
     ])
   })
 
+  test('uses the address without the port that a load balancer adds', async () => {
+    const ingest = fakeIngest({ sources, door: { trustProxy: ['127.0.0.0/8'] } })
+    await post(ingest, '/v1/page', { userId: 'u' }, { 'x-forwarded-for': '[2001:db8::9]:40001' })
+    expect(contexts(ingest)).toEqual([{ ip: '2001:db8::9' }])
+  })
+
   test('uses the address of the client that loads a pixel', async () => {
     const ingest = fakeIngest()
     const data = Buffer.from('{"userId":"u","event":"Opened"}').toString('base64url')

@@ -24,6 +24,9 @@ const content = fc.oneof(
   fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.from(bytes)),
 )
 
+/** A connection is closed when more chunks of a body are discarded, and its client may lose the answer (strangers.test.ts). */
+const MAX_CHUNKS = 250
+
 /** What may happen to a body on its way. */
 const encoded = fc
   .record({
@@ -48,7 +51,8 @@ const request = fc
     const framing = chunkBytes === null ? `Content-Length: ${body.length}` : 'Transfer-Encoding: chunked'
     const fields = `Connection: close\r\nContent-Encoding: ${encoding}\r\n${framing}`
     const top = Buffer.from(head(fields, path).replace('POST', method))
-    return Buffer.concat([top, chunkBytes === null ? body : chunked(body, chunkBytes)])
+    if (chunkBytes === null) return Buffer.concat([top, body])
+    return Buffer.concat([top, chunked(body, Math.max(chunkBytes, Math.ceil(body.length / MAX_CHUNKS)))])
   })
 
 /** In how many pieces it reaches the other side is up to the network. */
@@ -105,7 +109,8 @@ test('any request gets one known answer, and accepted calls are readable', async
       expect(kept).toBe(ingest.produced.flat().length)
       if (answers[0]?.status !== 200) expect(ingest.events()).toEqual([])
     }),
-    { numRuns: 250 },
+    // reducing a failing request would take gigabytes
+    { numRuns: 250, endOnFailure: true },
   )
 })
 
@@ -139,6 +144,7 @@ test('any bytes get known answers, or none when they end too early', async () =>
     }),
     {
       numRuns: 250,
+      endOnFailure: true,
       examples: [[Buffer.from(`${head('Connection: close\r\n')}${'more'.repeat(900)}`), [200, 1_500, 2_500]]],
     },
   )

@@ -64,6 +64,27 @@ test('a client that does not read its answers is cut off', async () => {
   await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
 })
 
+test('a client that reads no answers cannot make ingest hold many requests', async () => {
+  const ingest = fakeIngest({
+    outcome: new Promise(() => {}),
+    door: { waiting: { each: 2, all: 20 }, timeouts: { closingMs: 50 } },
+  })
+  const body = '{"userId":"u","event":"x"}'
+  const call = head(`Content-Length: ${body.length}`) + body
+  const patient = await open(ingest)
+  patient.write(call)
+  await until(() => ingest.produced.length === 1)
+  const sockets = await Promise.all(Array.from({ length: 5 }, () => open(ingest)))
+  for (const socket of sockets) {
+    socket.on('error', () => {})
+    socket.write(call.repeat(500))
+  }
+  const refused = () => value(ingest, 'sluice_ingest_connections_refused_total')
+  await until(async () => (await refused()) === 5, { message: 'their connections are closed' })
+  expect(ingest.produced.length).toBeLessThanOrEqual(1 + 5 * 20)
+  await until(() => connections(ingest) === 1)
+})
+
 test('an idle connection stays open longer than those of load balancers', () => {
   expect(fakeIngest().app.server.keepAliveTimeout).toBeGreaterThan(60_000)
 })

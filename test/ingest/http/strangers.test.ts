@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { parse } from 'node:querystring'
 import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isDeeper } from '../../../http/requests.ts'
+import { parseQuery } from '../../../ingest/http/server.ts'
+import { sizeOf } from '../../../kafka/produce/produce.ts'
 import { basic, type FakeIngest, fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
 import { answerOf, head, open, parseAnswers } from './wire.ts'
@@ -57,6 +61,15 @@ describe('a write key outside the body is checked before the body', () => {
     expect(await metricLines(ingest, 'sluice_ingest_calls_rejected')).toContain(
       'sluice_ingest_calls_rejected_total{source="shop",type="track",code="rate_limited"} 1',
     )
+  })
+
+  test('a gzip body that cannot be inflated counts as a call of its source', async () => {
+    const rateLimit = { perSecond: 1, burst: 2 }
+    const ingest = fakeIngest({ sources: [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }] })
+    const asked = { key: 'shop-key', body: 'no gzip', headers: gzip }
+    const statuses: number[] = []
+    for (let index = 0; index < 3; index++) statuses.push((await send(ingest, asked)).status)
+    expect(statuses).toEqual([400, 400, 429])
   })
 
   test('the body is drained, so that the connection serves the next request', async () => {
@@ -115,6 +128,18 @@ describe('bodies without a valid write key', () => {
       'sluice_ingest_calls_rejected_total{source="",type="batch",code="too_many_attempts"} 4',
     )
     expect(ingest.rejected()).toEqual([])
+  })
+
+  test('count for more if they have many different keys, which take four times as long to parse', async () => {
+    const time = { ms: 0 }
+    const ingest = fakeIngest({ clock: () => time.ms })
+    const objects = Array.from({ length: 40_000 }, (_, index) => ({ [index.toString(36)]: 0 }))
+    const attack = { url: '/v1/batch', body: objects }
+    expect(await ask(ingest, 2, attack)).toEqual([401, 429])
+    time.ms += 4_000
+    expect(await ask(ingest, 1, attack)).toEqual([429])
+    time.ms += 2_000
+    expect(await ask(ingest, 1, attack)).toEqual([401])
   })
 
   test.each([
@@ -229,6 +254,49 @@ describe('a body that arrives in very many chunks', () => {
     expect(text).toMatch(/^HTTP\/1.1 4/)
     expect(bytesRead).toBeLessThan(300_000)
   })
+
+  const none = basic('shop-key')
+  const from = (key: string) => (text: string) => text.replace(none, basic(key))
+  test.each([
+    ['POST /v1/track with a wrong key', from('nobody')],
+    ['POST /v1/m', (text: string) => text.replace('/v1/track', '/v1/m')],
+    ['GET /livez', (text: string) => text.replace('POST /v1/track', 'GET /livez')],
+    ['OPTIONS', (text: string) => text.replace('POST', 'OPTIONS')],
+    ['a path that does not exist', (text: string) => text.replace('/v1/track', '/nothing')],
+  ])('is not read if it would be discarded: %s', async (_, change) => {
+    // without the limit, the connection would stay open
+    const ingest = fakeIngest({ door: { timeouts: { lingerMs: 600_000 } } })
+    const connection = new Promise<Socket>((resolve) => ingest.app.server.once('connection', resolve))
+    const socket = await open(ingest)
+    const server = await connection
+    const closed = new Promise((resolve) => server.once('close', resolve))
+    // its end never comes
+    socket.on('error', () => {}).resume()
+    socket.write(change(sent('', 9_000)))
+    await closed
+  })
+
+  test('counts by its chunks toward the limit of its network', async () => {
+    const ingest = fakeIngest()
+    const ask = async (count: number) => {
+      const socket = await open(ingest)
+      socket.end(`${from('')(sent('Connection: close\r\n', count))}0\r\n\r\n`)
+      return answerOf(socket)
+    }
+    expect(await ask(9_000)).toMatchObject({ status: 401 })
+    expect(await ask(9_000)).toMatchObject({ status: 401 })
+    expect(await ask(1)).toMatchObject({ status: 429 })
+  })
+
+  test('counts if it is cut off', async () => {
+    const ingest = fakeIngest()
+    for (let count = 0; count < 2; count++) {
+      const socket = await open(ingest)
+      socket.end(from('')(sent('', 9_000)))
+      expect(await answerOf(socket)).toMatchObject({ status: 400 })
+    }
+    expect(await send(ingest, { from: '127.0.0.1' })).toMatchObject({ status: 429 })
+  })
 })
 
 test('only the first 100 fields of a query are read', async () => {
@@ -236,6 +304,44 @@ test('only the first 100 fields of a query are read', async () => {
   const ask = (count: number) => send(fakeIngest(), { url: `/v1/track?${fields(count)}&writeKey=shop-key` })
   expect(await ask(99)).toMatchObject({ status: 200 })
   expect(await ask(100)).toMatchObject({ status: 401 })
+})
+
+describe('broken escapes and plus signs in a query', () => {
+  test('are decoded as Node decodes them', () => {
+    const part = fc.constantFrom(
+      '%',
+      '%4',
+      '%41',
+      '%zz',
+      '%E2%82%AC',
+      '%e2',
+      '%C3',
+      '%00',
+      '+',
+      '=',
+      '&',
+      'a',
+    )
+    fc.assert(
+      fc.property(fc.array(part), (parts) => {
+        expect(parseQuery(parts.join(''))).toEqual(parse(parts.join('')))
+      }),
+    )
+  })
+
+  test('cost hardly more than others', () => {
+    const fields = (value: string) => Array.from({ length: 99 }, (_, index) => `${index}${value}`).join('&')
+    const fastest = (query: string) => {
+      const times = Array.from({ length: 50 }, () => {
+        const start = performance.now()
+        parseQuery(query)
+        return performance.now() - start
+      })
+      return Math.min(...times)
+    }
+    expect(fastest(fields('%E0%A4=%')) / fastest(fields('%41%41=%41'))).toBeLessThan(10)
+    expect(fastest(`a=${'+'.repeat(60_000)}`) / fastest(`a=${'y'.repeat(60_000)}`)).toBeLessThan(5)
+  })
 })
 
 describe('the cost of a small body is bounded', () => {
@@ -280,7 +386,7 @@ describe('a source with a byte rate', () => {
     const [first, second] = [await post(ingest, '/v1/batch', shared), await post(ingest, '/v1/batch', shared)]
     expect([first.statusCode, second.statusCode]).toEqual([200, 429])
     expect(second.json().message).toContain('at most 2048 bytes a second')
-    const taken = ingest.produced.flat().reduce((sum, { value }) => sum + Buffer.byteLength(value ?? ''), 0)
+    const taken = ingest.produced.flat().reduce((sum, record) => sum + sizeOf(record), 0)
     expect(taken).toBeGreaterThan(100_000)
     const wait = Number(second.headers['retry-after'])
     expect(wait).toBe(Math.ceil((taken - 20_480 + 1) / 2_048))
@@ -288,5 +394,25 @@ describe('a source with a byte rate', () => {
     expect((await post(ingest, '/v1/track', call)).statusCode).toBe(429)
     time.ms += 1_000
     expect((await post(ingest, '/v1/track', call)).statusCode).toBe(200)
+  })
+
+  test('pays for the keys of its records, which repeat the user id', async () => {
+    const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]
+    const ingest = fakeIngest({ sources, clock: () => 0 })
+    // once in the value and once in the key: only together more than the burst
+    const long = { ...call, userId: 'u'.repeat(12_000) }
+    const [first, second] = [await post(ingest, '/v1/track', long), await post(ingest, '/v1/track', call)]
+    expect([first.statusCode, second.statusCode]).toEqual([200, 429])
+  })
+
+  test('pays for the stored copies of its rejected calls too', async () => {
+    const time = { ms: 0 }
+    const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]
+    const ingest = fakeIngest({ sources, clock: () => time.ms })
+    expect((await post(ingest, '/v1/batch', { batch: Array(2_500).fill(1) })).statusCode).toBe(200)
+    const stored = ingest.produced.flat().reduce((sum, { value }) => sum + Buffer.byteLength(value ?? ''), 0)
+    expect(ingest.rejected()).toHaveLength(2_500)
+    expect(stored).toBeLessThan(400_000)
+    expect((await post(ingest, '/v1/track', call)).json().code).toBe('rate_limited')
   })
 })

@@ -6,7 +6,7 @@ import (
 	"log"
 	"os"
 
-	"sluice.internal/analytics"
+	analytics "github.com/sluice-dev/sluice/clients/go"
 )
 
 func main() {
@@ -26,7 +26,8 @@ func main() {
 	report(client.Alias(&analytics.Alias{PreviousId: "visitor-1", UserId: "u1"}))
 	report(client.Identify(&analytics.Identify{UserId: "u1", Traits: map[string]any{"email": "ada@example.com"}}))
 	report(client.Group(&analytics.Group{UserId: "u1", GroupId: "acme", Traits: map[string]any{"industry": "tools"}}))
-	report(client.Page(&analytics.Page{UserId: "u1", Name: "Welcome", Traits: map[string]any{"path": "/welcome"}}))
+	report(client.Page(&analytics.Page{UserId: "u1", Name: "Welcome", Properties: map[string]any{"path": "/welcome"}}))
+	report(client.Screen(&analytics.Screen{UserId: "u1", Name: "Cart"}))
 
 	// Close sends all queued calls; without it, the calls of the last seconds are lost.
 	if err := client.Close(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"sluice.internal/analytics"
+	analytics "github.com/sluice-dev/sluice/clients/go"
 )
 
 func main() {

@@ -26,8 +26,8 @@ const ERROR_MS = 10_000
 const RECONNECT_STATUSES = [0, 503]
 
 /**
- * Follows a stream of server-sent events and reconnects after every break. Uses fetch because EventSource reports neither why a
- * stream was refused nor that a silent one is broken.
+ * Follows a stream of server-sent events and reconnects after every break. Uses fetch because EventSource reports
+ * neither why a stream was refused nor that a silent one is broken.
  */
 export async function follow({ onState, ...options }: FollowOptions): Promise<void> {
   const { signal, reconnectMs = RECONNECT_MS } = options

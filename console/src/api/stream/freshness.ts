@@ -49,8 +49,8 @@ export function whyStale({
     }
   if (isUnavailable)
     return {
-      title: 'Kafka is not responding',
-      explanation: 'The current state is unknown. Check Kafka and the log of the control process.',
+      title: 'These figures are not current',
+      explanation: 'Kafka is not responding to control.',
     }
   return undefined
 }

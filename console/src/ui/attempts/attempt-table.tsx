@@ -5,6 +5,7 @@ import { outcomeLabel } from '../../wording/states.ts'
 import { DestinationName } from '../values/names.tsx'
 import { StateBadge } from '../values/state-badge.tsx'
 import { Timestamp } from '../values/time.tsx'
+import { Url } from '../values/url.tsx'
 import { type Urls, urlOf } from './attempt-url.ts'
 
 export type ShownAttempt = {
@@ -17,6 +18,7 @@ export type ShownAttempt = {
   status: number | null
   code: string | null
   response?: string | null
+  urlHash?: number | null
 }
 
 export function AttemptTable({
@@ -52,7 +54,9 @@ export function AttemptTable({
                 </Table.Td>
               )}
               <Table.Td>{each.attempt}</Table.Td>
-              <Table.Td className="in-flow">{urlOf(each, urls)}</Table.Td>
+              <Table.Td>
+                <Url>{urlOf(each, urls)}</Url>
+              </Table.Td>
               <Table.Td>
                 <Timestamp at={each.startedAt} short />
               </Table.Td>
@@ -75,7 +79,7 @@ export function AttemptTable({
 export function Outcome({
   attempt: { outcome, status, code, response },
 }: {
-  attempt: Omit<ShownAttempt, 'attempt' | 'urlIndex' | 'startedAt' | 'durationMs'>
+  attempt: Omit<ShownAttempt, 'attempt' | 'urlIndex' | 'startedAt' | 'durationMs' | 'urlHash'>
 }) {
   return (
     <>

@@ -1,14 +1,22 @@
-/** The URLs of a destination's webhooks, in order. `since`: ISO 8601; earlier URLs are unknown. */
+import { urlHash as hashOf } from '../../../../delivery/url-hash.ts'
+
+/** The URLs of a destination's webhooks, in order. `since`: ISO 8601, when they may have changed last. */
 export type Urls = { urls: readonly string[]; since: string }
 
-/** The URL of an attempt, which stores only the position of its webhook. */
-export function urlOf(
-  { urlIndex, startedAt }: { urlIndex: number | null; startedAt: string | null },
-  known?: Urls,
-): string {
+type Attempted = { urlIndex: number | null; startedAt: string | null; urlHash?: number | null }
+
+/** The URL of an attempt, which stores only the position of its webhook and a hash of its URL. */
+export function urlOf({ urlIndex, startedAt, urlHash }: Attempted, known?: Urls): string {
   if (urlIndex === null) return ''
   const number = `URL ${urlIndex + 1}`
   if (!known) return number
-  if (startedAt !== null && startedAt < known.since) return `${number} (settings changed since)`
-  return known.urls[urlIndex] ?? number
+  const url = known.urls[urlIndex]
+  if (urlHash != null) {
+    if (url !== undefined && hashOf(url) === urlHash) return url
+    // it may have another position now
+    return known.urls.find((one) => hashOf(one) === urlHash) ?? `${number}, since changed`
+  }
+  // a record of an earlier version, which has no hash
+  if (startedAt !== null && startedAt < known.since) return `${number}, possibly changed since`
+  return url ?? number
 }

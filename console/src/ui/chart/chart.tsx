@@ -25,7 +25,7 @@ export function Chart(props: ChartProps) {
 }
 
 const COLORS = {
-  light: { grid: '#e9ecef', text: '#566069', shade: 7 },
+  light: { grid: '#e9ecef', text: '#566069', shade: 9 },
   dark: { grid: '#373b40', text: '#a9b1b8', shade: 4 },
 } as const
 
@@ -37,13 +37,15 @@ function ChartLines({ label, times, lines, format }: ChartProps) {
   const { colors } = useMantineTheme()
   const scheme = useComputedColorScheme('light')
   // by value, because the list is a new object on every render
-  const lineKeys = JSON.stringify(lines.map(({ label: name, color }) => [name, color]))
+  const lineKeys = JSON.stringify(lines.map(({ label: name, color, isDashed }) => [name, color, isDashed]))
 
   const draw = useEffectEvent((at: HTMLDivElement) => {
     const { grid, text, shade } = COLORS[scheme]
     const labels = lines.map(({ label: name }) => name)
     const strokes = lines.map(({ color }) => colors[color]?.[shade] ?? 'gray')
-    return new uPlot(optionsOf({ width, grid, text, labels, strokes, format }), dataOf(times, lines), at)
+    const dashes = lines.map(({ isDashed = false }) => isDashed)
+    const options = optionsOf({ width, grid, text, labels, strokes, dashes, format })
+    return new uPlot(options, dataOf(times, lines), at)
   })
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: lineKeys and scheme stand for what draw reads; new values must not redraw

@@ -1,9 +1,12 @@
+import type { MantineColor } from '@mantine/core'
 import type uPlot from 'uplot'
 import { formatInteger } from '../../wording/format.ts'
 
 export type Line = {
   label: string
-  color: 'green' | 'yellow' | 'red' | 'blue' | 'gray' | 'grape' | 'water' | 'orange'
+  color: MantineColor
+  /** Tells it from another line of the same color. */
+  isDashed?: boolean
   values: readonly (number | null)[]
 }
 
@@ -21,17 +24,18 @@ const BY_MINUTE = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: 
 const BY_SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const HEIGHT = 200
 
-/** `strokes`: one color per line. */
+/** `strokes`: one color per line. `dashes`: whether each is dashed. */
 export type PlotStyle = {
   width: number
   grid: string
   text: string
   labels: readonly string[]
   strokes: readonly string[]
+  dashes: readonly boolean[]
   format: (value: number) => string
 }
 
-export function optionsOf({ width, grid, text, labels, strokes, format }: PlotStyle): uPlot.Options {
+export function optionsOf({ width, grid, text, labels, strokes, dashes, format }: PlotStyle): uPlot.Options {
   // counts have no fractions, so ticks between integers get no label
   const isCounted = format === formatInteger
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } }
@@ -39,7 +43,10 @@ export function optionsOf({ width, grid, text, labels, strokes, format }: PlotSt
   return {
     width,
     height: HEIGHT,
-    legend: { live: true },
+    legend: {
+      live: true,
+      markers: { dash: (_: uPlot, series: number) => (dashes[series - 1] ? 'dashed' : 'solid') },
+    },
     cursor: { drag: { x: false, y: false } },
     scales: { x: { range: timeRange }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
@@ -52,6 +59,7 @@ export function optionsOf({ width, grid, text, labels, strokes, format }: PlotSt
         label,
         stroke: strokes[index] ?? 'gray',
         width: 2,
+        ...(dashes[index] && { dash: [6, 4] }),
         points: { show: true, size: 6, filter: isolated },
         value: (_: uPlot, value: number | null) => (value === null ? '' : format(value)),
       })),

@@ -10,6 +10,8 @@ const NAMES: Record<string, string> = {
   retryOn: 'retried statuses',
   standardWebhooks: 'Standard Webhooks',
   writeKey: 'write key',
+  previousWriteKey: 'write key',
+  previousWriteKeyExpiresAt: 'write key',
   rateLimit: 'rate limit',
   kind: 'kind',
   ip: 'IP addresses',
@@ -18,7 +20,9 @@ const NAMES: Record<string, string> = {
 }
 const ALWAYS_CHANGED = ['version', 'updatedAt']
 
-/** Names the fields that differ between two versions of a record. Secrets are masked, so their changes are not visible. */
+/**
+ * Names the fields that differ between two versions of a record. Secrets are masked, so their changes are not visible.
+ */
 export function changedFields(before: object, after: object): string[] {
   const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   const changed = [...new Set([...old.keys(), ...now.keys()])]

@@ -1,5 +1,5 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { ErrorAlert } from '../error-alert.tsx'
 
 type ConfirmProps = {
@@ -19,6 +19,7 @@ type ConfirmProps = {
 export function Confirm(props: ConfirmProps) {
   const { opened, onClose, title, children, action, danger = false, onConfirm, loading, error } = props
   const { disabled = false } = props
+  useReturnedFocus()
   return (
     <Modal
       opened={opened}
@@ -34,7 +35,12 @@ export function Confirm(props: ConfirmProps) {
           <Button variant="default" onClick={onClose} data-autofocus>
             Cancel
           </Button>
-          <Button color={danger ? 'red' : 'water'} onClick={onConfirm} loading={loading} disabled={disabled}>
+          <Button
+            color={danger ? 'red.9' : 'water'}
+            onClick={onConfirm}
+            loading={loading}
+            disabled={disabled}
+          >
             {action}
           </Button>
         </Group>
@@ -42,3 +48,30 @@ export function Confirm(props: ConfirmProps) {
     </Modal>
   )
 }
+
+/** A dialog that is removed while it is open cannot return the focus itself. */
+function useReturnedFocus(): void {
+  const [opener] = useState(() => document.activeElement)
+  useEffect(
+    () => () => {
+      if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus()
+    },
+    [opener],
+  )
+}
+
+type ConfirmDeleteProps = Pick<ConfirmProps, 'opened' | 'onClose' | 'onConfirm' | 'children'> & {
+  name: string
+  mutation: { isPending: boolean; error: unknown }
+}
+
+export const ConfirmDelete = ({ name, mutation, ...props }: ConfirmDeleteProps) => (
+  <Confirm
+    {...props}
+    title={`Delete ${name}?`}
+    action={`Delete ${name}`}
+    danger
+    loading={mutation.isPending}
+    error={mutation.error}
+  />
+)

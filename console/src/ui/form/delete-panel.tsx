@@ -2,7 +2,7 @@ import { Button, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useLocation } from 'wouter'
 import { Panel } from '../layout/page.tsx'
-import { Confirm } from './confirm.tsx'
+import { ConfirmDelete } from './confirm.tsx'
 
 type DeleteProps = {
   what: 'source' | 'destination'
@@ -30,18 +30,15 @@ export function DeletePanel({ what, name, lead, warning, mutation }: DeleteProps
         </Button>
       }
     >
-      <Confirm
+      <ConfirmDelete
         opened={opened}
         onClose={close}
-        title={`Delete ${name}?`}
-        action={`Delete ${name}`}
-        danger
+        name={name}
         onConfirm={() => mutation.mutate(undefined, { onSuccess: () => go(`/${what}s`) })}
-        loading={mutation.isPending}
-        error={mutation.error}
+        mutation={mutation}
       >
         <Text size="sm">{warning}</Text>
-      </Confirm>
+      </ConfirmDelete>
     </Panel>
   )
 }

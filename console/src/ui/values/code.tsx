@@ -1,5 +1,6 @@
 import { Box, Code, Group } from '@mantine/core'
 import { Copy } from './copy.tsx'
+import { withWholePorts } from './url.tsx'
 
 /** Indented JSON. Text that is not JSON is shown unchanged. */
 export function Json({ value, label }: { value: unknown; label: string }) {
@@ -30,7 +31,7 @@ export function Snippet({ code, what }: { code: string; what: string }) {
   return (
     <Box>
       <Code block fz="sm" tabIndex={0} aria-label={what} className="in-flow">
-        {code}
+        {withWholePorts(code)}
       </Code>
       <Group justify="flex-end" mt={6}>
         <Copy text={code} what={what} />

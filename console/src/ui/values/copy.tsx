@@ -34,7 +34,10 @@ export function Copy({ text, what }: { text: string; what: string }) {
   )
 }
 
-/** Falls back to the old copy command, because pages without https have no clipboard API. @returns whether it worked. */
+/**
+ * Falls back to the old copy command, because pages without https have no clipboard API.
+ * @returns whether it worked.
+ */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -1,6 +1,8 @@
 import { Badge, Tooltip } from '@mantine/core'
 
-/** A state in one word, with its explanation as a tooltip. Leave the explanation out inside buttons: it takes the focus. */
+/**
+ * A state in one word, with its explanation as a tooltip. Leave the explanation out inside buttons: it takes the focus.
+ */
 export function StateBadge({
   label,
   color,

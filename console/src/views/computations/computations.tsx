@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { useRef } from 'react'
 import { type Computation, type Kind, useComputations, useDeleteComputation } from '../../api/computations.ts'
 import { ForAdmin } from '../../ui/for-admin.tsx'
-import { Confirm } from '../../ui/form/confirm.tsx'
+import { ConfirmDelete } from '../../ui/form/confirm.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
@@ -120,21 +120,12 @@ function DeleteComputation({ kind, computation: { id, name }, onRemoved }: Remov
       <Button size="compact-sm" variant="subtle" color="red" onClick={open} aria-label={`Delete ${name}`}>
         Delete
       </Button>
-      <Confirm
-        opened={opened}
-        onClose={close}
-        title={`Delete ${name}?`}
-        action={`Delete ${name}`}
-        danger
-        onConfirm={confirmed}
-        loading={remove.isPending}
-        error={remove.error}
-      >
+      <ConfirmDelete opened={opened} onClose={close} name={name} onConfirm={confirmed} mutation={remove}>
         <Text size="sm">
           The stored state of its users is deleted as well. Sluice sends no calls about this, so receivers
           keep the data they have.
         </Text>
-      </Confirm>
+      </ConfirmDelete>
     </>
   )
 }

@@ -19,7 +19,8 @@ export const LABELS: Record<Kind, Labels> = {
       'Create an audience and upload its members. Sluice sends an identify call for each member, and later only for users who joined or left.',
     example: 'High Value Users',
     upload: 'Upload members',
-    format: 'The complete list of members, one user ID per line. Users who are not listed have left.',
+    format:
+      'The complete list of members: one user ID per line, or CSV with a column userId. Users who are not listed have left.',
   },
   traits: {
     title: 'Traits',
@@ -30,6 +31,6 @@ export const LABELS: Record<Kind, Labels> = {
     example: 'Lifetime Value',
     upload: 'Upload values',
     format:
-      'One line per user, such as {"userId": "u1", "value": 42}. Users who are not listed keep their value. null removes it.',
+      'One line per user, such as {"userId": "u1", "value": 42}, or CSV with the columns userId and value. Users who are not listed keep their value. null or an empty field removes it.',
   },
 }

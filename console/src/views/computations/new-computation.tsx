@@ -1,7 +1,7 @@
 import { Button, Group, Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { type Kind, useCreateComputation } from '../../api/computations.ts'
-import { fieldError } from '../../api/errors.ts'
+import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { useSources } from '../../api/sources.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
@@ -18,6 +18,7 @@ export function NewComputation({ kind, opened, onClose }: NewProps) {
   const create = useCreateComputation(kind)
   const { singular, example } = LABELS[kind]
   const sourceId = chosen || (query.data?.[0]?.id ?? '')
+  const { error } = withoutCorrected(create, { name, sourceId })
   function close() {
     setName('')
     create.reset()
@@ -43,7 +44,7 @@ export function NewComputation({ kind, opened, onClose }: NewProps) {
             description="Receivers see it in snake_case. You cannot rename it later."
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
-            error={fieldError(create.error, '/name')}
+            error={fieldError(error, '/name')}
             data-autofocus
           />
           <Loaded query={query}>
@@ -57,12 +58,12 @@ export function NewComputation({ kind, opened, onClose }: NewProps) {
                   value={sourceId}
                   onChange={(event) => setChosen(event.currentTarget.value)}
                   data={sources.map((source) => ({ value: source.id, label: source.name }))}
-                  error={fieldError(create.error, '/sourceId')}
+                  error={fieldError(error, '/sourceId')}
                 />
               )
             }
           </Loaded>
-          <ErrorAlert error={create.error} shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)} />
+          <ErrorAlert error={error} shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               Cancel

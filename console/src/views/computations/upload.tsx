@@ -12,11 +12,21 @@ import {
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useRef, useState } from 'react'
-import { type Computation, type Kind, type Sync, useUpload } from '../../api/computations.ts'
+import { type Computation, type Kind, type Sync, usePreview, useUpload } from '../../api/computations.ts'
 import { ApiError } from '../../api/errors.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { formatInteger } from '../../wording/format.ts'
 import { LABELS } from './labels.ts'
+import { PreviewResult } from './preview.tsx'
+import {
+  type Allowance,
+  consentTo,
+  FORMATS,
+  type Format,
+  formatOf,
+  requiredBy,
+  startOf,
+} from './upload-rules.ts'
 
 type UploadProps = { kind: Kind; computation: Computation }
 
@@ -36,31 +46,67 @@ export function Upload({ kind, computation }: UploadProps) {
         closeButtonProps={{ 'aria-label': 'Close' }}
         centered
       >
-        {/* mounted anew each time: the consent to an empty upload counts once */}
+        {/* a new form each time the dialog opens: the consent to an empty upload counts once */}
         <UploadForm kind={kind} computation={computation} onClose={close} />
       </Modal>
     </>
   )
 }
 
+/** A preview first, then the upload of exactly what it showed. */
+function useUploading(kind: Kind, id: string, content: { text: string; file: File | null }) {
+  const [format, setFormat] = useState<Format>('lines')
+  const [progress, setProgress] = useState(0)
+  const [allowed, setAllowed] = useState<readonly Allowance[]>([])
+  const preview = usePreview(kind, id)
+  const upload = useUpload(kind, id)
+  const blob = content.file ?? new Blob([content.text])
+  const required = requiredBy(preview.data)
+
+  function startOver() {
+    setAllowed([])
+    preview.reset()
+    upload.reset()
+  }
+
+  async function startPreview() {
+    startOver()
+    setProgress(0)
+    const found = formatOf(kind, await startOf(blob), content.file?.name)
+    setFormat(found)
+    preview.mutate({ content: blob, type: FORMATS[found].type, onProgress: setProgress })
+  }
+
+  function startUpload() {
+    setProgress(0)
+    const request = {
+      content: blob,
+      type: FORMATS[format].type,
+      allowances: required,
+      onProgress: setProgress,
+    }
+    upload.mutate(request, {
+      // each consent counts once, and the next upload is compared with this one
+      onSettled() {
+        setAllowed([])
+        preview.reset()
+      },
+    })
+  }
+
+  const isReady = preview.data !== undefined && required.every((each) => allowed.includes(each))
+  const isPending = preview.isPending || upload.isPending
+  const state = { format, progress, allowed, required, preview, upload, isReady, isPending }
+  return { ...state, setAllowed, startOver, startPreview, startUpload }
+}
+
+type Uploading = ReturnType<typeof useUploading>
+
 function UploadForm({ kind, computation: { id }, onClose }: UploadProps & { onClose: () => void }) {
   const [text, setText] = useState('')
   const [file, setFile] = useState<File | null>(null)
-  const [progress, setProgress] = useState(0)
-  const [allowEmpty, setAllowEmpty] = useState(false)
-  const upload = useUpload(kind, id)
-  const isEmptyRefused = upload.error instanceof ApiError && upload.error.code === 'empty_upload'
-  function start() {
-    setProgress(0)
-    upload.mutate(
-      {
-        content: file ?? new Blob([text]),
-        allowEmpty: isEmptyRefused && allowEmpty,
-        onProgress: setProgress,
-      },
-      { onSettled: () => setAllowEmpty(false) },
-    )
-  }
+  const uploading = useUploading(kind, id, { text, file })
+  const { isPending, startOver } = uploading
   return (
     <Stack>
       <Textarea
@@ -68,21 +114,35 @@ function UploadForm({ kind, computation: { id }, onClose }: UploadProps & { onCl
         description={LABELS[kind].format}
         rows={6}
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-        disabled={file !== null}
+        onChange={(event) => {
+          setText(event.currentTarget.value)
+          startOver()
+        }}
+        disabled={file !== null || isPending}
         styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
         spellCheck={false}
         data-autofocus
       />
-      <ChooseFile file={file} onChange={setFile} />
-      {isEmptyRefused && (
-        <Checkbox
-          label="The audience is empty now: tell receivers that everyone has left"
-          checked={allowEmpty}
-          onChange={(event) => setAllowEmpty(event.currentTarget.checked)}
-        />
-      )}
-      {upload.isPending && (
+      <ChooseFile
+        file={file}
+        disabled={isPending}
+        onChange={(chosen) => {
+          setFile(chosen)
+          startOver()
+        }}
+      />
+      <Results kind={kind} uploading={uploading} />
+      <Consents uploading={uploading} />
+      <Actions uploading={uploading} onClose={onClose} />
+    </Stack>
+  )
+}
+
+function Results({ kind, uploading }: { kind: Kind; uploading: Uploading }) {
+  const { isPending, progress, format, preview, upload } = uploading
+  return (
+    <>
+      {isPending && (
         <div role="status">
           <Progress value={progress * 100} animated aria-label="Upload" />
           <Text size="sm" mt={4}>
@@ -90,17 +150,51 @@ function UploadForm({ kind, computation: { id }, onClose }: UploadProps & { onCl
           </Text>
         </div>
       )}
+      <ErrorAlert error={preview.error} title="The preview failed" />
       <ErrorAlert error={upload.error} title={titleOf(upload.error)} />
-      <div role="status">{upload.data && <SyncResult sync={upload.data} />}</div>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          Close
-        </Button>
-        <Button onClick={start} loading={upload.isPending}>
+      <div role="status">
+        {preview.data && <PreviewResult kind={kind} format={format} preview={preview.data} />}
+        {upload.data && <SyncResult sync={upload.data} />}
+      </div>
+    </>
+  )
+}
+
+function Consents({ uploading: { preview, required, allowed, setAllowed } }: { uploading: Uploading }) {
+  const { data } = preview
+  if (!data || required.length === 0) return null
+  return (
+    <Checkbox.Group
+      aria-label="Confirm"
+      value={[...allowed]}
+      onChange={(values) => setAllowed(required.filter((each) => values.includes(each)))}
+    >
+      <Stack gap="xs">
+        {required.map((each) => (
+          <Checkbox key={each} value={each} label={consentTo(each, data)} />
+        ))}
+      </Stack>
+    </Checkbox.Group>
+  )
+}
+
+function Actions({ uploading, onClose }: { uploading: Uploading; onClose: () => void }) {
+  const { preview, upload, isPending, isReady, startPreview, startUpload } = uploading
+  return (
+    <Group justify="flex-end">
+      <Button variant="default" onClick={onClose}>
+        Close
+      </Button>
+      {preview.data ? (
+        <Button onClick={startUpload} loading={upload.isPending} disabled={!isReady}>
           Upload
         </Button>
-      </Group>
-    </Stack>
+      ) : (
+        <Button onClick={() => void startPreview()} loading={isPending}>
+          Preview
+        </Button>
+      )}
+    </Group>
   )
 }
 
@@ -110,13 +204,18 @@ const titleOf = (error: unknown) =>
     ? 'Nothing was changed'
     : 'The upload may or may not have been applied'
 
-type FileProps = { file: File | null; onChange: (file: File | null) => void }
+type FileProps = { file: File | null; disabled: boolean; onChange: (file: File | null) => void }
 
-function ChooseFile({ file, onChange }: FileProps) {
+function ChooseFile({ file, disabled, onChange }: FileProps) {
   const reset = useRef<() => void>(null)
   return (
     <Group>
-      <FileButton onChange={onChange} resetRef={reset} accept="text/plain,text/csv,.ndjson,.txt,.jsonl">
+      <FileButton
+        onChange={onChange}
+        resetRef={reset}
+        disabled={disabled}
+        accept="text/plain,text/csv,.csv,.ndjson,.txt,.jsonl"
+      >
         {(props) => (
           <Button {...props} variant="default" size="xs">
             Choose a file
@@ -131,6 +230,7 @@ function ChooseFile({ file, onChange }: FileProps) {
           <Button
             size="compact-xs"
             variant="subtle"
+            disabled={disabled}
             onClick={() => {
               // lets the user choose the same file again
               reset.current?.()

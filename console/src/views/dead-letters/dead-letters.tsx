@@ -41,7 +41,6 @@ export default function DeadLetters() {
                 key={JSON.stringify(filter)}
                 letters={pages.flatMap(({ items }) => items)}
                 filter={filter}
-                totals={{ counts, isPartial }}
                 query={query}
               />
             </Stack>

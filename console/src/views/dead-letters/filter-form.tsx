@@ -1,6 +1,7 @@
-import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect } from '@mantine/core'
 import type { DeadFilter } from '../../api/dead-letters.ts'
 import { useDestinations } from '../../api/destinations.ts'
+import { StatusFilter, TextFilter } from '../../ui/form/filters.tsx'
 import { LAST_PERIODS } from '../../wording/format.ts'
 import { deadReasonLabel } from '../../wording/states.ts'
 import { isFiltered, REASONS } from './filter.ts'
@@ -9,7 +10,7 @@ type FilterProps = { filter: DeadFilter; onFilter: (filter: DeadFilter) => void 
 
 export function FilterForm({ filter, onFilter }: FilterProps) {
   const destinations = useDestinations().data ?? []
-  const { destinationId, reason, hours, messageId } = filter
+  const { destinationId, reason, hours } = filter
   const isKnown = destinationId === undefined || destinations.some(({ id }) => id === destinationId)
   /** Undefined removes a filter. */
   function change(changed: { [name in keyof DeadFilter]: DeadFilter[name] | undefined }) {
@@ -44,15 +45,24 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
         onChange={(event) => change({ hours: Number(event.currentTarget.value) || undefined })}
         data={[{ value: '', label: 'Any time' }, ...LAST_PERIODS]}
       />
-      <TextInput
+      <TextFilter label="Event" value={filter.event} onChange={(event) => change({ event })} />
+      <TextFilter label="User" value={filter.user} onChange={(user) => change({ user })} />
+      <StatusFilter value={filter.status} onChange={(status) => change({ status })} />
+      <TextFilter
         label="Message ID"
-        defaultValue={messageId ?? ''}
-        key={messageId ?? ''}
-        onBlur={(event) => {
-          const typed = event.currentTarget.value.trim()
-          if (typed !== (messageId ?? '')) change({ messageId: typed || undefined })
-        }}
-        onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
+        value={filter.messageId}
+        onChange={(messageId) => change({ messageId })}
+      />
+      <NativeSelect
+        label="Replayed"
+        value={filter.replayed ?? ''}
+        onChange={(event) =>
+          change({ replayed: event.currentTarget.value === 'false' ? 'false' : undefined })
+        }
+        data={[
+          { value: '', label: 'All' },
+          { value: 'false', label: 'Not yet' },
+        ]}
       />
       {isFiltered(filter) && (
         <Button variant="subtle" onClick={() => onFilter({})}>

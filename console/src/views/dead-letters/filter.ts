@@ -4,17 +4,19 @@ import { LAST_PERIODS } from '../../wording/format.ts'
 
 export const REASONS: readonly Reason[] = ['attempts_exhausted', 'window_expired', 'rejected', 'refused']
 
+const TEXTS = ['destinationId', 'messageId', 'event', 'user', 'status'] as const
+
 /** Reads the filter from the page's address. Ignores unknown parameters and values. */
 export function filterFromParams(params: URLSearchParams): DeadFilter {
   const text = (name: string) => params.get(name) ?? ''
-  const [destinationId, messageId] = [text('destinationId'), text('messageId')]
+  const texts = TEXTS.flatMap((name) => (text(name) ? [[name, text(name)]] : []))
   const reason = REASONS.find((one) => one === text('reason'))
   const hours = LAST_PERIODS.find(({ value }) => value === text('hours'))
   return {
-    ...(destinationId && { destinationId }),
     ...(reason && { reason }),
     ...(hours && { hours: Number(hours.value) }),
-    ...(messageId && { messageId }),
+    ...(text('replayed') === 'false' && { replayed: 'false' }),
+    ...Object.fromEntries(texts),
   }
 }
 

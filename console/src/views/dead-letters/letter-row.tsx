@@ -1,4 +1,4 @@
-import { Anchor, Button, Checkbox, Group, Stack, Table, Text } from '@mantine/core'
+import { Anchor, Box, Button, Checkbox, Flex, Stack, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Link } from 'wouter'
 import type { DeadLetter } from '../../api/dead-letters.ts'
@@ -9,7 +9,7 @@ import { DestinationName } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { errorText } from '../../wording/error-codes.ts'
-import { deadReasonLabel, replayOutcomeLabel } from '../../wording/states.ts'
+import { deadReasonLabel, replayLabel } from '../../wording/states.ts'
 import { ReplayButton } from '../replays/replay-dead-letters.tsx'
 import { requestsForLetters } from '../replays/requests.ts'
 
@@ -18,8 +18,7 @@ type RowProps = { letter: DeadLetter; isSelected: boolean; onSelect: (isSelected
 export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
   const [opened, { toggle }] = useDisclosure()
   const mayWrite = useMayWrite()
-  const { messageId, destinationId, reason, deadAt, attempts, afterwards } = letter
-  const { code = null, status = null } = attempts.at(-1) ?? {}
+  const { messageId, destinationId, event, user, deadAt, replayed } = letter
   return (
     <>
       <Table.Tr>
@@ -32,26 +31,35 @@ export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
             />
           </Table.Td>
         )}
-        <Table.Td>
+        <Table.Td visibleFrom="sm">
           <Timestamp at={deadAt} short />
         </Table.Td>
-        <Table.Td className="in-flow">
+        <Table.Td className="in-flow" visibleFrom="sm">
           <DestinationName id={destinationId} />
         </Table.Td>
-        <Table.Td>
-          <Stack gap={4} align="flex-start">
-            <StateBadge {...deadReasonLabel(reason)} />
-            {afterwards && <StateBadge {...replayOutcomeLabel(afterwards.outcome)} />}
-          </Stack>
-        </Table.Td>
-        <Table.Td>
-          <Text size="sm">
-            {code === null ? 'No attempt was made.' : errorText(code).meaning}
-            {status !== null && ` Status ${status}.`}
+        <Table.Td className="in-flow">
+          <Text size="sm">{event ?? 'No name'}</Text>
+          <Text size="xs" c="dimmed">
+            {user ?? 'No user'}
           </Text>
+          <Text size="xs" c="dimmed" ff="monospace">
+            {messageId}
+          </Text>
+          <Box hiddenFrom="sm">
+            <Text size="xs" c="dimmed" component="div">
+              <DestinationName id={destinationId} />, <Timestamp at={deadAt} short />
+            </Text>
+            <Outcome letter={letter} />
+          </Box>
+        </Table.Td>
+        <Table.Td visibleFrom="sm">
+          <Badges letter={letter} />
+        </Table.Td>
+        <Table.Td visibleFrom="sm">
+          <LastError letter={letter} />
         </Table.Td>
         <Table.Td>
-          <Group gap={6} wrap="nowrap" justify="flex-end">
+          <Flex gap={6} justify="flex-end" align="flex-end" direction={{ base: 'column', sm: 'row' }}>
             <Button
               size="compact-sm"
               variant="default"
@@ -65,21 +73,48 @@ export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
               <ReplayButton
                 label="Replay"
                 name={`Replay ${messageId}`}
-                requests={() => requestsForLetters([letter])}
-                what="this dead letter"
+                prepare={() => ({
+                  requests: requestsForLetters([letter]),
+                  describe: () => 'this dead letter',
+                  note: replayed ? 'It was replayed before, and is then sent twice.' : undefined,
+                })}
               />
             )}
-          </Group>
+          </Flex>
         </Table.Td>
       </Table.Tr>
       {opened && (
         <Table.Tr>
-          <Table.Td colSpan={mayWrite ? 6 : 5}>
+          <Table.Td colSpan={mayWrite ? 7 : 6}>
             <LetterDetails letter={letter} />
           </Table.Td>
         </Table.Tr>
       )}
     </>
+  )
+}
+
+const Outcome = ({ letter }: { letter: DeadLetter }) => (
+  <>
+    <Badges letter={letter} />
+    <LastError letter={letter} />
+  </>
+)
+
+const Badges = ({ letter: { reason, afterwards, replayed } }: { letter: DeadLetter }) => (
+  <Stack gap={4} align="flex-start">
+    <StateBadge {...deadReasonLabel(reason)} />
+    {(afterwards ?? replayed) && <StateBadge {...replayLabel(afterwards?.outcome)} />}
+  </Stack>
+)
+
+function LastError({ letter: { attempts } }: { letter: DeadLetter }) {
+  const { code = null, status = null } = attempts.at(-1) ?? {}
+  return (
+    <Text size="sm">
+      {code === null ? 'No attempt was made.' : errorText(code).meaning}
+      {status !== null && ` Status ${status}.`}
+    </Text>
   )
 }
 

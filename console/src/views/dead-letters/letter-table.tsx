@@ -1,23 +1,22 @@
 import { Button, Checkbox, Group, Table, Text, VisuallyHidden } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { DeadFilter, DeadLetter } from '../../api/dead-letters.ts'
+import { countToReplay, type DeadFilter, type DeadLetter } from '../../api/dead-letters.ts'
 import { useDestinations } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { formatInteger, pluralize } from '../../wording/format.ts'
-import { ReplayButton } from '../replays/replay-dead-letters.tsx'
-import { requestsForFilter, requestsForLetters, type Totals } from '../replays/requests.ts'
+import { type Prepared, ReplayButton } from '../replays/replay-dead-letters.tsx'
+import { describeMatching, requestsForFilter, requestsForLetters, type Totals } from '../replays/requests.ts'
 import { LetterRow } from './letter-row.tsx'
 
 type LetterTableProps = {
   letters: readonly DeadLetter[]
   filter: DeadFilter
-  totals: Omit<Totals, 'destinations'>
   query: Parameters<typeof Older>[0]['query']
 }
 
-export function LetterTable({ letters, filter, totals, query }: LetterTableProps) {
+export function LetterTable({ letters, filter, query }: LetterTableProps) {
   const mayWrite = useMayWrite()
   const destinations = useDestinations().data
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set())
@@ -43,60 +42,87 @@ export function LetterTable({ letters, filter, totals, query }: LetterTableProps
             label={
               selected.length > 0 ? `Replay ${formatInteger(selected.length)} selected` : 'Replay selected'
             }
-            requests={() => requestsForLetters(selected)}
-            what={pluralize(selected.length, 'dead letter')}
+            prepare={() => ({
+              requests: requestsForLetters(selected),
+              describe: () => pluralize(selected.length, 'dead letter'),
+              note: replayedNote(selected),
+            })}
             disabled={selected.length === 0}
             onStarted={() => setSelectedIds(new Set())}
           />
           <ReplayButton
             label="Replay all matching"
-            requests={() => requestsForFilter(filter, { ...totals, letters, destinations, now: Date.now() })}
-            what="all dead letters that match the filter (including those not on this page)"
+            prepare={() => prepareAll(filter, { letters, destinations })}
           />
         </Group>
       )}
-      <Table.ScrollContainer minWidth={720} scrollAreaProps={{ 'aria-label': 'Dead letters' }}>
-        <Table verticalSpacing={6}>
-          <Table.Thead>
-            <Table.Tr>
-              {mayWrite && (
-                <Table.Th w={36}>
-                  <Checkbox
-                    aria-label="Select all shown"
-                    checked={areAllSelected}
-                    indeterminate={selected.length > 0 && !areAllSelected}
-                    onChange={() =>
-                      setSelectedIds(
-                        areAllSelected ? new Set() : new Set(letters.map(({ deliveryId }) => deliveryId)),
-                      )
-                    }
-                  />
-                </Table.Th>
-              )}
-              <Table.Th>Time</Table.Th>
-              <Table.Th>Destination</Table.Th>
-              <Table.Th>Reason</Table.Th>
-              <Table.Th>Last error</Table.Th>
-              <Table.Th>
-                <VisuallyHidden>Actions</VisuallyHidden>
+      <Table verticalSpacing={6} aria-label="Dead letters">
+        <Table.Thead>
+          <Table.Tr>
+            {mayWrite && (
+              <Table.Th w={36}>
+                <Checkbox
+                  aria-label="Select all shown"
+                  checked={areAllSelected}
+                  indeterminate={selected.length > 0 && !areAllSelected}
+                  onChange={() =>
+                    setSelectedIds(
+                      areAllSelected ? new Set() : new Set(letters.map(({ deliveryId }) => deliveryId)),
+                    )
+                  }
+                />
               </Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {letters.map((letter) => (
-              <LetterRow
-                key={`${letter.deliveryId} ${letter.deadAt}`}
-                letter={letter}
-                isSelected={selectedIds.has(letter.deliveryId)}
-                onSelect={(isSelected) => select(letter.deliveryId, isSelected)}
-              />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+            )}
+            <Table.Th visibleFrom="sm">Time</Table.Th>
+            <Table.Th visibleFrom="sm">Destination</Table.Th>
+            <Table.Th>Event and user</Table.Th>
+            <Table.Th visibleFrom="sm">Reason</Table.Th>
+            <Table.Th visibleFrom="sm">Last error</Table.Th>
+            <Table.Th>
+              <VisuallyHidden>Actions</VisuallyHidden>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {letters.map((letter) => (
+            <LetterRow
+              key={`${letter.deliveryId} ${letter.deadAt}`}
+              letter={letter}
+              isSelected={selectedIds.has(letter.deliveryId)}
+              onSelect={(isSelected) => select(letter.deliveryId, isSelected)}
+            />
+          ))}
+        </Table.Tbody>
+      </Table>
       <Older query={query} />
     </div>
   )
+}
+
+/** Skips dead letters that were replayed before, and counts those that are left. @throws ApiError */
+async function prepareAll(
+  filter: DeadFilter,
+  { letters, destinations }: { letters: readonly DeadLetter[] } & Pick<Totals, 'destinations'>,
+): Promise<Prepared> {
+  const note = 'Dead letters that were replayed before are skipped.'
+  if (filter.messageId !== undefined) {
+    const left = letters.filter(({ replayed }) => replayed === null)
+    return { requests: requestsForLetters(left), describe: () => pluralize(left.length, 'dead letter'), note }
+  }
+  const now = Date.now()
+  const counts = await countToReplay(filter, now)
+  return {
+    requests: requestsForFilter(filter, { ...counts, destinations, now }),
+    describe: (requests) => describeMatching(requests, counts),
+    note,
+  }
+}
+
+function replayedNote(letters: readonly DeadLetter[]): string | undefined {
+  const count = letters.filter(({ replayed }) => replayed !== null).length
+  return count === 0
+    ? undefined
+    : `${formatInteger(count)} of them were replayed before, and are then sent twice.`
 }
 
 type OlderProps = {

@@ -8,13 +8,16 @@ import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page, Panel } from '../../ui/layout/page.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
 import { ReplayEvents } from '../replays/replay-events.tsx'
-import { TestSend } from '../webhooks/test-send.tsx'
+import { TestSend } from '../test-send/test-send.tsx'
+import { DeliveryList } from './deliveries/delivery-list.tsx'
 import { DestinationHealth } from './health/health.tsx'
 import { OnOff } from './on-off.tsx'
 import { SecretRotation } from './secret-rotation.tsx'
 import { SettingsForm } from './settings-form.tsx'
 
-const TABS = ['health', 'settings', 'test', 'secret', 'replay']
+const TABS = ['health', 'deliveries', 'settings', 'test', 'secret', 'replay']
+/** For the view token. */
+const VIEW_TABS = ['health', 'deliveries']
 
 export default function DestinationPage({ id, tab = 'health' }: { id: string; tab?: string | undefined }) {
   const query = useDestination(id)
@@ -29,12 +32,13 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
           actions={mayWrite ? <EnabledSwitch destination={destination} /> : <OnOffBadge {...destination} />}
         >
           <Tabs
-            value={mayWrite && TABS.includes(tab) ? tab : 'health'}
+            value={(mayWrite ? TABS : VIEW_TABS).includes(tab) ? tab : 'health'}
             onChange={(next) => go(`/destinations/${id}/${next}`, { replace: true })}
             keepMounted={false}
           >
             <Tabs.List mb="md">
               <Tabs.Tab value="health">Health</Tabs.Tab>
+              <Tabs.Tab value="deliveries">Deliveries</Tabs.Tab>
               {mayWrite && (
                 <>
                   <Tabs.Tab value="settings">Settings</Tabs.Tab>
@@ -46,6 +50,9 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
             </Tabs.List>
             <Tabs.Panel value="health">
               <DestinationHealth destination={destination} />
+            </Tabs.Panel>
+            <Tabs.Panel value="deliveries">
+              <DeliveryList destinationId={id} />
             </Tabs.Panel>
             <Tabs.Panel value="settings">
               <DestinationSettings destination={destination} />
@@ -98,7 +105,10 @@ const DeleteDestination = ({ destination: { id, name } }: { destination: Destina
 
 function TestPanel({ destination }: { destination: Destination }) {
   return (
-    <Panel title="Test send" lead="Sends a sample event to each URL, signed like a real delivery.">
+    <Panel
+      title="Test send"
+      lead="Sends a sample, a recent event or your own call to each URL, signed like a real delivery."
+    >
       <TestSend destination={destination} />
     </Panel>
   )

@@ -9,6 +9,7 @@ import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { useSourceNames } from '../../ui/values/names.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
+import { Url } from '../../ui/values/url.tsx'
 import { pluralize } from '../../wording/format.ts'
 import { hostOf } from '../webhooks/draft.ts'
 import { setUpLinkLabel, setUpPath } from './set-up-progress.ts'
@@ -87,10 +88,8 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
                     {sourceIds.length === 0 ? <Text size="sm">None</Text> : firstNames(sourceIds.map(nameOf))}
                   </Table.Td>
                   <Table.Td className="in-flow">
-                    {firstNames(
-                      webhooks.map(({ url }) => hostOf(url)),
-                      1,
-                    )}
+                    <Url>{hostOf(webhooks[0]?.url ?? '')}</Url>
+                    {webhooks.length > 1 && ` and ${pluralize(webhooks.length - 1, 'other')}`}
                   </Table.Td>
                 </Table.Tr>
               ))}
@@ -111,8 +110,10 @@ function SetUpLink({ name, ...destination }: Pick<Destination, 'id' | 'name' | '
   )
 }
 
+const MAX_NAMES = 3
+
 /** "a, b, c and 2 others". */
-const firstNames = (all: readonly string[], max = 3): string => {
-  const first = all.slice(0, max).join(', ')
-  return all.length > max ? `${first} and ${pluralize(all.length - max, 'other')}` : first
+const firstNames = (all: readonly string[]): string => {
+  const first = all.slice(0, MAX_NAMES).join(', ')
+  return all.length > MAX_NAMES ? `${first} and ${pluralize(all.length - MAX_NAMES, 'other')}` : first
 }

@@ -4,6 +4,7 @@ import { type Destination, useReplaceDestination } from '../../api/destinations.
 import { isConflict } from '../../api/errors.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Confirm } from '../../ui/form/confirm.tsx'
+import { LIMITS } from '../../wording/limits.ts'
 
 type OnOffProps = {
   destination: Destination
@@ -55,7 +56,8 @@ export function OnOff({ destination, label, ariaLabel, description, onSaved }: O
       >
         <Text size="sm">
           Deliveries that are waiting are cancelled within a second, and events that arrive while it is off
-          are not sent. If a receiver is down, leave the destination on: Sluice retries for four hours.
+          are not sent. If a receiver is down, leave the destination on: Sluice retries
+          {LIMITS.retryFor}.
         </Text>
       </Confirm>
     </Stack>

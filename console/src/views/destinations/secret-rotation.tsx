@@ -1,29 +1,36 @@
-import { Alert, Checkbox, NativeSelect, Text } from '@mantine/core'
+import { Alert, Button, Checkbox, Code, List, NativeSelect, Stack, Table, Text } from '@mantine/core'
 import { useState } from 'react'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
-import { fieldError } from '../../api/errors.ts'
+import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { type Edited, Editing } from '../../ui/form/editing.tsx'
 import { Form } from '../../ui/form/form.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
-import { Timestamp } from '../../ui/values/time.tsx'
+import { Timestamp, useNow } from '../../ui/values/time.tsx'
 import { FOR_PERIODS, HOUR_MS } from '../../wording/format.ts'
+import { Verification } from '../test-send/verification.tsx'
 import { SecretField } from '../webhooks/secret-field.tsx'
+import { type Signature, signaturesAfter, signaturesOf } from './signatures.ts'
 
 const OVERLAPS = [...FOR_PERIODS, { value: '0', label: 'End it now' }]
 
 /** Secrets are write-only: the stored one is never shown. */
 export function SecretRotation({ destination }: { destination: Destination }) {
   return (
-    <Panel
-      title="Shared secret"
-      lead={
-        destination.sharedSecret === undefined
-          ? 'No secret is set. Requests are not signed.'
-          : 'Every request is signed with the secret. You can replace or remove it, but not view it.'
-      }
-    >
-      <Editing latest={destination}>{(edited, key) => <SecretForm key={key} {...edited} />}</Editing>
-    </Panel>
+    <Stack>
+      <Panel
+        title="Shared secret"
+        lead={
+          destination.sharedSecret === undefined
+            ? 'No secret is set. Requests are not signed.'
+            : 'Every request is signed with the secret. You can replace or remove it, but not view it.'
+        }
+      >
+        <Editing latest={destination}>{(edited, key) => <SecretForm key={key} {...edited} />}</Editing>
+      </Panel>
+      <Panel>
+        <Verification destination={destination} />
+      </Panel>
+    </Stack>
   )
 }
 
@@ -32,54 +39,50 @@ function SecretForm({ base, onSaved, form }: Edited<Destination>) {
   const [hours, setHours] = useState('24')
   const [isRemoved, setRemoved] = useState(false)
   const replace = useReplaceDestination()
-  const { sharedSecret: current, previousSecretExpiresAt: until } = base
-  const isRotating = until !== undefined && Date.parse(until) > Date.now()
-  const hasSecret = current !== undefined
+  const saving = withoutCorrected(replace, { sharedSecret: secret })
+  const now = useNow()
+  const hasSecret = base.sharedSecret !== undefined
+  const isRotating = Date.parse(base.previousSecretExpiresAt ?? '') > now
+
+  /** Saves the destination with these secrets in place of all it has. */
+  const save = (secrets: Partial<Destination>) =>
+    replace.mutate({ ...withoutSecrets(base), ...secrets }, { onSuccess: onSaved })
 
   function submit() {
-    const { sharedSecret: _, previousSecret: __, previousSecretExpiresAt: ___, ...rest } = base
-    const expiry = new Date(Date.now() + Number(hours) * HOUR_MS).toISOString()
-    const overlaps = hasSecret && hours !== '0'
-    const next = { sharedSecret: secret, ...(overlaps && { previousSecretExpiresAt: expiry }) }
-    replace.mutate({ ...rest, ...(!isRemoved && next) }, { onSuccess: onSaved })
+    const until = hasSecret ? expiryOf(hours, Date.now()) : undefined
+    const next = { sharedSecret: secret, ...(until !== undefined && { previousSecretExpiresAt: until }) }
+    save(isRemoved ? {} : next)
   }
 
   return (
     <Form
       {...form}
       onSubmit={submit}
-      saving={replace}
+      saving={saving}
       shown={(pointer) => pointer === '/sharedSecret'}
       action={isRemoved ? 'Remove secret' : hasSecret ? 'Replace secret' : 'Set secret'}
-      done={hasSecret ? 'The new secret is active' : 'The secret was removed'}
+      done={isRotating ? 'The new secret is active' : 'Saved'}
       disabled={secret === '' && !isRemoved}
     >
       {isRotating && (
-        <Alert color="blue" title="Rotation in progress">
-          <Text size="sm">
-            Requests are also signed with the previous secret (X-Signature-Previous) until{' '}
-            <Timestamp at={until} />. If you replace the secret now, the previous one ends immediately.
-          </Text>
-        </Alert>
+        <Rotating
+          until={base.previousSecretExpiresAt ?? ''}
+          // the mask keeps the current secret
+          onEnd={() => save(hasSecret ? { sharedSecret: base.sharedSecret } : {})}
+          isEnding={replace.isPending}
+        />
       )}
+      {hasSecret && <Signatures title="Signatures now" signatures={signaturesOf(base, now)} />}
       {!isRemoved && (
         <SecretField
+          isStandard={base.standardWebhooks ?? false}
           label={hasSecret ? 'New secret' : 'Secret'}
           value={secret}
           onChange={setSecret}
-          error={fieldError(replace.error, '/sharedSecret')}
+          error={fieldError(saving.error, '/sharedSecret')}
         />
       )}
-      {hasSecret && !isRemoved && (
-        <NativeSelect
-          label="Keep signing with the current secret"
-          description="Receivers can switch to the new secret at any time in this period."
-          value={hours}
-          onChange={(event) => setHours(event.currentTarget.value)}
-          data={OVERLAPS}
-          maw={320}
-        />
-      )}
+      {hasSecret && !isRemoved && <Overlap {...{ base, hours, setHours, now }} isNew={secret !== ''} />}
       {hasSecret && (
         <Checkbox
           label="Remove the secret. Requests will not be signed."
@@ -88,5 +91,130 @@ function SecretForm({ base, onSaved, form }: Edited<Destination>) {
         />
       )}
     </Form>
+  )
+}
+
+function withoutSecrets(destination: Destination) {
+  const { sharedSecret: _, previousSecret: __, previousSecretExpiresAt: ___, ...rest } = destination
+  return rest
+}
+
+/** When the current secret ends, in ISO 8601, if it is replaced at `now`. Undefined: at once. */
+const expiryOf = (hours: string, now: number): string | undefined =>
+  hours === '0' ? undefined : new Date(now + Number(hours) * HOUR_MS).toISOString()
+
+function Rotating({ until, onEnd, isEnding }: { until: string; onEnd: () => void; isEnding: boolean }) {
+  return (
+    <Alert color="blue" title="Rotation in progress">
+      <Text size="sm" mb="xs">
+        Requests are also signed with the previous secret until <Timestamp at={until} />. If you replace the
+        secret now, the previous one ends immediately.
+      </Text>
+      <Button size="compact-sm" variant="default" onClick={onEnd} loading={isEnding}>
+        End the previous secret now
+      </Button>
+    </Alert>
+  )
+}
+
+type OverlapProps = {
+  base: Destination
+  hours: string
+  setHours: (hours: string) => void
+  now: number
+  /** Whether a new secret was typed. */
+  isNew: boolean
+}
+
+/** How long the current secret stays valid beside the new one, and what that means for the receiver. */
+function Overlap({ base, hours, setHours, now, isNew }: OverlapProps) {
+  return (
+    <>
+      <NativeSelect
+        label="Keep signing with the current secret"
+        description="Receivers can switch to the new secret at any time in this period."
+        value={hours}
+        onChange={(event) => setHours(event.currentTarget.value)}
+        data={OVERLAPS}
+        maw={320}
+      />
+      {isNew && (
+        <Signatures
+          title="Signatures after you replace the secret"
+          signatures={signaturesAfter(base, expiryOf(hours, now), now)}
+        />
+      )}
+      <Steps isStandard={base.standardWebhooks ?? false} overlaps={hours !== '0'} />
+    </>
+  )
+}
+
+function Signatures({ title, signatures }: { title: string; signatures: readonly Signature[] }) {
+  return (
+    <div>
+      <Text size="sm" fw={600}>
+        {title}
+      </Text>
+      <Table.ScrollContainer
+        minWidth={460}
+        scrollAreaProps={{ 'aria-label': title, viewportProps: { tabIndex: 0 } }}
+      >
+        <Table fz="sm" verticalSpacing={6} aria-label={title}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Header</Table.Th>
+              <Table.Th>Signed with</Table.Th>
+              <Table.Th>Stops</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {signatures.map(({ header, method, secret, until }) => (
+              <Table.Tr key={header}>
+                <Table.Td>
+                  <Code>{header}</Code>
+                  <Text size="xs" c="dimmed">
+                    {method}
+                  </Text>
+                </Table.Td>
+                <Table.Td>{secret}</Table.Td>
+                <Table.Td>
+                  {until === undefined ? 'When you replace or remove it' : <Timestamp at={until} />}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </div>
+  )
+}
+
+/** How to switch a receiver without rejecting a request. */
+function Steps({ isStandard, overlaps }: { isStandard: boolean; overlaps: boolean }) {
+  if (!overlaps)
+    return (
+      <Alert color="yellow" title="No overlap">
+        Receivers that still have the current secret reject every request until they have the new one.
+        Rejected requests are not retried; you can replay them.
+      </Alert>
+    )
+  return (
+    <List type="ordered" size="sm" spacing={4}>
+      <List.Item>
+        Make sure that your receiver accepts the previous secret, as the code below does: it{' '}
+        {isStandard ? (
+          <>
+            accepts any signature in <Code>webhook-signature</Code>
+          </>
+        ) : (
+          <>
+            checks <Code>X-Signature</Code>, then <Code>X-Signature-Previous</Code>
+          </>
+        )}
+        . One that checks only the first signature rejects requests until it has the new secret.
+      </List.Item>
+      <List.Item>Replace the secret here.</List.Item>
+      <List.Item>Give the new secret to your receiver before the current one stops.</List.Item>
+    </List>
   )
 }

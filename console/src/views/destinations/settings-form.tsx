@@ -1,4 +1,4 @@
-import { Checkbox, Group, Radio, Stack, TextInput } from '@mantine/core'
+import { Checkbox, Group, Radio, Stack } from '@mantine/core'
 import { useState } from 'react'
 import {
   type Destination,
@@ -6,14 +6,22 @@ import {
   type EventType,
   useReplaceDestination,
 } from '../../api/destinations.ts'
-import { type ApiError, fieldError, validationError } from '../../api/errors.ts'
+import { type Fault, fieldError, validationError, withoutCorrected } from '../../api/errors.ts'
 import { useSources } from '../../api/sources.ts'
+import { type FieldsProps, NameField, useDraft } from '../../ui/form/draft.tsx'
 import type { Edited } from '../../ui/form/editing.tsx'
 import { Form } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { ChooseSources } from '../sources/choose-sources.tsx'
-import { draftFaults, isWebhookPointer, toDrafts, toWebhooks, type WebhookDraft } from '../webhooks/draft.ts'
+import {
+  draftFaults,
+  isWebhookPointer,
+  remainingFaults,
+  toDrafts,
+  toWebhooks,
+  type WebhookDraft,
+} from '../webhooks/draft.ts'
 import { WebhooksEditor } from '../webhooks/webhooks-editor.tsx'
 
 type Draft = {
@@ -47,27 +55,26 @@ function toReplacement(base: Destination, { eventTypes, retryOn, webhooks, ...dr
   }
 }
 
-type FieldsProps = { draft: Draft; change: (changed: Partial<Draft>) => void; error: unknown }
+type Fields = FieldsProps<Draft>
 
 export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
-  const [draft, setDraft] = useState(() => toDraft(base))
-  const [localError, setLocalError] = useState<ApiError>()
+  const [draft, change] = useDraft(() => toDraft(base))
+  const [faults, setFaults] = useState<readonly Fault[]>([])
   const replace = useReplaceDestination()
-  const fields: FieldsProps = {
-    draft,
-    change: (changed) => setDraft((before) => ({ ...before, ...changed })),
-    error: localError ?? replace.error,
-  }
+  const saving = withoutCorrected(replace, toReplacement(base, draft))
+  const remaining = remainingFaults(faults, draft.webhooks)
+  const localError = remaining.length > 0 ? validationError(remaining) : undefined
+  const fields = { draft, change, error: localError ?? saving.error }
 
   function submit() {
     const faults = draftFaults(draft.webhooks)
-    setLocalError(faults.length > 0 ? validationError(faults) : undefined)
+    setFaults(faults)
     if (faults.length === 0) replace.mutate(toReplacement(base, draft), { onSuccess: onSaved })
   }
 
   return (
     <Panel title="Settings">
-      <Form {...form} onSubmit={submit} saving={replace} error={localError} shown={isShownAtField}>
+      <Form {...form} onSubmit={submit} saving={saving} error={localError} shown={isShownAtField}>
         <GeneralFields {...fields} />
         <EventTypes {...fields} />
         <DeliveryOptions {...fields} />
@@ -79,17 +86,11 @@ export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
 const isShownAtField = (pointer: string) =>
   isWebhookPointer(pointer) || ['/name', '/sourceIds', '/eventTypes'].includes(pointer)
 
-function GeneralFields({ draft: { name, sourceIds, webhooks }, change, error }: FieldsProps) {
+function GeneralFields({ draft: { name, sourceIds, webhooks }, change, error }: Fields) {
   const sources = useSources()
   return (
     <>
-      <TextInput
-        label="Name"
-        value={name}
-        onChange={(event) => change({ name: event.currentTarget.value })}
-        error={fieldError(error, '/name')}
-        maw={420}
-      />
+      <NameField value={name} change={change} error={error} />
       <Loaded query={sources}>
         {(all) => (
           <ChooseSources
@@ -105,7 +106,7 @@ function GeneralFields({ draft: { name, sourceIds, webhooks }, change, error }: 
   )
 }
 
-function EventTypes({ draft: { eventTypes }, change, error }: FieldsProps) {
+function EventTypes({ draft: { eventTypes }, change, error }: Fields) {
   return (
     <Stack gap="xs">
       <Radio.Group
@@ -139,7 +140,7 @@ function EventTypes({ draft: { eventTypes }, change, error }: FieldsProps) {
 const RETRYABLE = [408, 425, 429] as const
 type RetryableStatus = (typeof RETRYABLE)[number]
 
-function DeliveryOptions({ draft: { retryOn, standardWebhooks }, change }: FieldsProps) {
+function DeliveryOptions({ draft: { retryOn, standardWebhooks }, change }: Fields) {
   return (
     <>
       <Checkbox.Group
@@ -157,8 +158,8 @@ function DeliveryOptions({ draft: { retryOn, standardWebhooks }, change }: Field
         </Group>
       </Checkbox.Group>
       <Checkbox
-        label="Send Standard Webhooks headers"
-        description="Adds webhook-id, webhook-timestamp and webhook-signature. Requires a secret."
+        label="Standard Webhooks (recommended)"
+        description="Also signs id, time and body with HMAC-SHA256: webhook-id, webhook-timestamp and webhook-signature. Requires a secret."
         checked={standardWebhooks}
         onChange={(event) => change({ standardWebhooks: event.currentTarget.checked })}
       />

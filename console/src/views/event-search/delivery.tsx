@@ -8,6 +8,7 @@ import type { Urls } from '../../ui/attempts/attempt-url.ts'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { RelativeTime, useNow } from '../../ui/values/time.tsx'
 import { pluralize } from '../../wording/format.ts'
+import { LIMITS } from '../../wording/limits.ts'
 import { DELIVERY_STATES, deadReasonLabel, deliveryStateOf, withStatus } from '../../wording/states.ts'
 
 const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
@@ -81,8 +82,8 @@ function Explanation({
       )}
       {state === 'unknown' && (
         <Text size="sm" c="dimmed" mt={4}>
-          The event is older than the available attempts. It is not among the dead letters, which are kept for
-          14 days.
+          The event is older than the available attempts. It is not among the dead letters
+          {LIMITS.deadKept}.
         </Text>
       )}
       {state === 'waiting' && attempts.length === 0 && (
@@ -119,7 +120,14 @@ const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
 
 const MAX_SHOWN = 3
 
-function Attempts({ attempts, urls }: { attempts: EventDelivery['attempts']; urls: Urls | undefined }) {
+/** The last three; the others on request. */
+export function Attempts({
+  attempts,
+  urls,
+}: {
+  attempts: EventDelivery['attempts']
+  urls: Urls | undefined
+}) {
   const [showsAll, { toggle }] = useDisclosure()
   if (attempts.length === 0) return null
   const made = attempts.filter(({ outcome }) => outcome !== 'deferred')

@@ -40,6 +40,7 @@ const NAMES: Record<SearchField, string> = {
   messageId: 'Message ID',
   userId: 'User ID',
   anonymousId: 'Anonymous ID',
+  event: 'Event name',
   deliveryId: 'Delivery ID (X-Delivery-Id)',
 }
 

@@ -15,6 +15,7 @@ import { Json } from '../../ui/values/code.tsx'
 import { SourceName } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
+import { LIMITS } from '../../wording/limits.ts'
 import { CALL_STATES } from '../../wording/states.ts'
 import { LogFaults } from '../lag/log-faults.tsx'
 import { DeliveryCard } from './delivery.tsx'
@@ -66,7 +67,7 @@ export function SearchResults({ search }: { search: Search }) {
         <Empty icon="search" title={hasMore ? 'Not found yet' : 'No such event'}>
           {hasMore
             ? 'Older events have not been searched yet.'
-            : `Sluice has no such call${search.around === undefined ? '' : ' from that time'}. It cannot find calls that the client library has not sent yet, that were answered with 401 or 429, that belong to suppressed users, or that are older than seven days.`}
+            : `Sluice has no such call${search.around === undefined ? '' : ' from that time'}. It cannot find calls that the client library has not sent yet, that were answered with 401 or 429, that belong to suppressed users, ${LIMITS.olderEvents}.`}
         </Empty>
       )}
       <Group justify="space-between">

@@ -1,7 +1,9 @@
 import type { components } from '../../api/schema.ts'
 
 export type LagItem = components['schemas']['Lag']
-type Status = LagItem['status']
+type Blocked = { group: string; topic: string }
+/** `blocked`: the topic that the group reads does not exist. */
+type Status = LagItem['status'] | 'blocked'
 
 export type TopicLag = {
   topic: string
@@ -19,18 +21,32 @@ export type GroupLag = {
   topics: readonly TopicLag[]
 }
 
-const WORST_FIRST: readonly Status[] = ['stop', 'stall', 'rewind', 'warn', 'ok']
+const WORST_FIRST: readonly Status[] = ['blocked', 'stop', 'stall', 'rewind', 'warn', 'ok']
 
-export function groupsOf(items: readonly LagItem[]): GroupLag[] {
-  return [...Map.groupBy(items, ({ group }) => group)]
-    .map(([group, groupItems]) => {
-      const topics = [...Map.groupBy(groupItems, ({ topic }) => topic)].map(
-        ([topic, partitions]): TopicLag => ({ topic, ...combined(partitions), partitions }),
-      )
-      return { group, ...combined(groupItems), topics }
+export function groupsOf(items: readonly LagItem[], blocked: readonly Blocked[] = []): GroupLag[] {
+  const groups = new Set([...blocked, ...items].map(({ group }) => group))
+  return [...groups]
+    .map((group) => {
+      const groupItems = items.filter((item) => item.group === group)
+      const topics = [
+        ...blocked.filter((one) => one.group === group).map(({ topic }) => missingTopic(topic)),
+        ...[...Map.groupBy(groupItems, ({ topic }) => topic)].map(
+          ([topic, partitions]): TopicLag => ({ topic, ...combined(partitions), partitions }),
+        ),
+      ]
+      const status = worst(topics.map((topic) => topic.status)) ?? 'ok'
+      return { group, ...combined(groupItems), status, topics }
     })
     .sort((one, other) => position(one.group) - position(other.group) || (one.group < other.group ? -1 : 1))
 }
+
+const missingTopic = (topic: string): TopicLag => ({
+  topic,
+  records: 0,
+  seconds: null,
+  status: 'blocked',
+  partitions: [],
+})
 
 /** The sum of the records, the longest lag and the worst status. */
 function combined(items: readonly LagItem[]): Pick<GroupLag, 'records' | 'seconds' | 'status'> {
@@ -53,7 +69,12 @@ const position = (group: string) => (ORDER.includes(group) ? ORDER.indexOf(group
 
 type StatusLabel = { label: string; color: string; explanation: string }
 
-const STATUSES: Record<LagItem['status'], StatusLabel> = {
+const STATUSES: Record<Status, StatusLabel> = {
+  blocked: {
+    label: 'Topic missing',
+    color: 'red',
+    explanation: 'The topic that the group reads does not exist, so nothing is processed.',
+  },
   ok: { label: 'OK', color: 'green', explanation: 'The group keeps up, or has nothing to do.' },
   warn: {
     label: 'Falling behind',
@@ -79,7 +100,7 @@ const STATUSES: Record<LagItem['status'], StatusLabel> = {
   },
 }
 
-export const statusLabel = (status: LagItem['status']): StatusLabel => STATUSES[status]
+export const statusLabel = (status: Status): StatusLabel => STATUSES[status]
 
 const GROUPS: Record<string, string> = {
   router: 'Accepted calls that are not routed yet',

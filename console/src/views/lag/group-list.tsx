@@ -57,6 +57,16 @@ function Topics({ group: { group, topics, status } }: { group: GroupLag }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
+            {topics
+              .filter(({ partitions }) => partitions.length === 0)
+              .map((topic) => (
+                <Table.Tr key={topic.topic}>
+                  <Table.Td colSpan={4}>{topic.topic}</Table.Td>
+                  <Table.Td>
+                    <StateBadge {...statusLabel(topic.status)} />
+                  </Table.Td>
+                </Table.Tr>
+              ))}
             {topics.flatMap(({ topic, partitions }) =>
               partitions.map(({ partition, lag, lagSeconds, status: state }) => (
                 <Table.Tr key={`${topic} ${partition}`}>

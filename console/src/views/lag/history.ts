@@ -7,6 +7,8 @@ type Moment = paths['/api/lag/hour']['get']['responses'][200]['content']['applic
 export type LagSnapshot = {
   items: readonly LagItem[]
   faults: readonly components['schemas']['LogFault'][]
+  missing: readonly string[]
+  blocked: readonly { group: string; topic: string }[]
   at: string
 }
 

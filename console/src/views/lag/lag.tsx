@@ -28,8 +28,9 @@ export default function Lag() {
     history,
     freshness,
   } = useLag()
-  const groups = groupsOf(last?.items ?? [])
+  const groups = groupsOf(last?.items ?? [], last?.blocked)
   const worst = worstOf(groups)
+  const isMissing = (last?.missing ?? []).length > 0
   const longest = Math.max(0, ...groups.map(({ seconds }) => seconds ?? 0))
   const rungs = groups.find(({ group }) => group === 'deliverer.rungs')
   return (
@@ -43,8 +44,8 @@ export default function Lag() {
         <Stack>
           <LogFaults faults={last.faults} />
           <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
-            <Figure label="Worst state" isBad={worst === 'stop' || worst === 'stall'}>
-              {worst ? statusLabel(worst).label : '–'}
+            <Figure label="Worst state" isBad={isMissing || worst === 'stop' || worst === 'stall'}>
+              {isMissing ? 'Topic missing' : worst ? statusLabel(worst).label : '–'}
             </Figure>
             <Figure label="Longest lag">{formatDuration(longest * 1_000)}</Figure>
             <Figure label="Retries overdue by">{formatDuration((rungs?.seconds ?? 0) * 1_000)}</Figure>

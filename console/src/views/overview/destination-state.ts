@@ -1,3 +1,4 @@
+import type { Activity } from '../../api/activity.ts'
 import type { Destination } from '../../api/destinations.ts'
 import type { DestinationNow } from '../../api/health.ts'
 import { formatInteger } from '../../wording/format.ts'
@@ -48,17 +49,26 @@ function recentTrouble({ dead, retry, rejected, refused }: DestinationNow) {
   return undefined
 }
 
-export type HealthRow = { destination: Destination; now: DestinationNow | undefined; state: DestinationState }
+type ActivityItem = Activity['destinations'][number]
 
+export type HealthRow = {
+  destination: Destination
+  activity: ActivityItem | undefined
+  state: DestinationState
+}
+
+/** The destinations in trouble first. */
 export function healthRows(
   destinations: readonly Destination[],
-  health: readonly DestinationNow[],
+  { health, activity }: { health: readonly DestinationNow[]; activity: readonly ActivityItem[] },
 ): HealthRow[] {
-  const byId = new Map(health.map((now) => [now.destinationId, now]))
+  const nowOf = new Map(health.map((now) => [now.destinationId, now]))
+  const activityOf = new Map(activity.map((item) => [item.destinationId, item]))
   return destinations
-    .map((destination) => {
-      const now = byId.get(destination.id)
-      return { destination, now, state: destinationState(destination, now) }
-    })
+    .map((destination) => ({
+      destination,
+      activity: activityOf.get(destination.id),
+      state: destinationState(destination, nowOf.get(destination.id)),
+    }))
     .sort((one, other) => other.state.weight - one.state.weight)
 }

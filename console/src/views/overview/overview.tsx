@@ -1,16 +1,30 @@
 import { Anchor, SimpleGrid, Stack, Table } from '@mantine/core'
 import { memo } from 'react'
 import { Link } from 'wouter'
+import { useActivity, type Window } from '../../api/activity.ts'
 import { type Destination, useDestinations } from '../../api/destinations.ts'
 import { type DestinationNow, useOverview } from '../../api/health.ts'
 import { useSources } from '../../api/sources.ts'
+import {
+  CallsChart,
+  CardGrid,
+  DeliveriesChart,
+  DeliveryCards,
+  LatencyChart,
+  latencyHint,
+  milliseconds,
+  QuantileCards,
+} from '../../ui/activity/figures.tsx'
+import { useWindow, WINDOWS, windowQuery } from '../../ui/activity/window.ts'
+import { WindowHeading } from '../../ui/activity/window-heading.tsx'
+import { Sparkline } from '../../ui/chart/sparkline.tsx'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page, Panel } from '../../ui/layout/page.tsx'
 import { StreamAlert, StreamBadge } from '../../ui/stream-status.tsx'
 import { Figure } from '../../ui/values/figure.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
-import { formatDuration, formatInteger, formatRate } from '../../wording/format.ts'
+import { formatInteger } from '../../wording/format.ts'
 import { isSetUpUnfinished } from '../destinations/set-up-progress.ts'
 import { LatestLogFaults } from '../lag/log-faults.tsx'
 import { type HealthRow, healthRows } from './destination-state.ts'
@@ -20,11 +34,9 @@ export default function Overview() {
   const destinations = useDestinations()
   const sources = useSources()
   const {
-    values: { health, ingest },
+    values: { health },
     freshness,
   } = useOverview()
-  const sum = (name: 'delivered' | 'rejected' | 'retry' | 'dead') =>
-    health?.items.reduce((total, item) => total + item[name], 0)
   return (
     <Page title="Overview" beside={<StreamBadge freshness={freshness} />}>
       <StreamAlert freshness={freshness} />
@@ -34,23 +46,7 @@ export default function Overview() {
           all.length <= 1 && all.every(isSetUpUnfinished) ? (
             <FirstSteps hasSource={(sources.data ?? []).length > 0} unfinished={all[0]} />
           ) : (
-            <Stack>
-              <SimpleGrid cols={{ base: 2, sm: 3, md: 6 }}>
-                <Figure label="Calls/s">{ingest ? formatRate(ingest.perSecond) : '–'}</Figure>
-                <Figure label="Rejected calls/s">
-                  {ingest ? formatRate(ingest.rejectedPerSecond) : '–'}
-                </Figure>
-                <Figure label="Delivered/min">{formatCount(sum('delivered'))}</Figure>
-                <Figure label="Rejected/min" isBad={(sum('rejected') ?? 0) > 0}>
-                  {formatCount(sum('rejected'))}
-                </Figure>
-                <Figure label="Failed attempts/min">{formatCount(sum('retry'))}</Figure>
-                <Figure label="Dead/min" isBad={(sum('dead') ?? 0) > 0}>
-                  {formatCount(sum('dead'))}
-                </Figure>
-              </SimpleGrid>
-              <HealthTable destinations={all} health={health?.items ?? []} />
-            </Stack>
+            <Traffic destinations={all} health={health?.items ?? []} />
           )
         }
       </Loaded>
@@ -58,36 +54,74 @@ export default function Overview() {
   )
 }
 
-const formatCount = (count: number | undefined) => (count === undefined ? '–' : formatInteger(count))
+type TrafficProps = { destinations: readonly Destination[]; health: readonly DestinationNow[] }
 
-type TableProps = { destinations: readonly Destination[]; health: readonly DestinationNow[] }
-
-function HealthTable({ destinations, health }: TableProps) {
+function Traffic({ destinations, health }: TrafficProps) {
+  const [window, setWindow] = useWindow()
+  const activity = useActivity(window)
   return (
-    <Panel title="Destinations" lead="In the last minute. Destinations in trouble come first.">
+    <Stack>
+      <WindowHeading window={window} onChange={setWindow} activity={activity.data} />
+      <Loaded query={activity}>
+        {({ total, buckets }) => (
+          <>
+            <CardGrid>
+              <Figure label="Calls accepted" hint={`Calls accepted ${WINDOWS[window].inText}`}>
+                {formatInteger(total.calls.accepted)}
+              </Figure>
+              <Figure
+                label="Calls rejected"
+                hint={`Invalid calls, refused ${WINDOWS[window].inText}`}
+                isBad={total.calls.rejected > 0}
+              >
+                {formatInteger(total.calls.rejected)}
+              </Figure>
+              <DeliveryCards total={total} window={window} />
+              <QuantileCards name="Latency" of={total.latency} hint={latencyHint} />
+            </CardGrid>
+            <SimpleGrid cols={{ base: 1, lg: 3 }}>
+              <CallsChart window={window} buckets={buckets} />
+              <DeliveriesChart window={window} buckets={buckets} />
+              <LatencyChart window={window} buckets={buckets} />
+            </SimpleGrid>
+          </>
+        )}
+      </Loaded>
+      <HealthTable
+        rows={healthRows(destinations, { health, activity: activity.data?.destinations ?? [] })}
+        window={window}
+      />
+    </Stack>
+  )
+}
+
+function HealthTable({ rows: all, window }: { rows: readonly HealthRow[]; window: Window }) {
+  return (
+    <Panel title="Destinations" lead={`${WINDOWS[window].title}. Destinations in trouble come first.`}>
       <FilteredList
-        all={healthRows(destinations, health)}
+        all={all}
         what="destinations"
         textOf={({ destination: { id, name }, state }) => `${name} ${id} ${state.label}`}
       >
         {(rows) => (
-          <Table.ScrollContainer minWidth={720} scrollAreaProps={{ 'aria-label': 'Destinations' }}>
+          <Table.ScrollContainer minWidth={880} scrollAreaProps={{ 'aria-label': 'Destinations' }}>
             <Table verticalSpacing="sm">
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Name</Table.Th>
                   <Table.Th>State</Table.Th>
+                  <Table.Th>Traffic</Table.Th>
                   <Table.Th ta="right">Delivered</Table.Th>
                   <Table.Th ta="right">Rejected</Table.Th>
-                  <Table.Th ta="right">Failed attempts</Table.Th>
                   <Table.Th ta="right">Dead</Table.Th>
-                  <Table.Th ta="right">p50</Table.Th>
-                  <Table.Th ta="right">p99</Table.Th>
+                  <Table.Th ta="right">Failed attempts</Table.Th>
+                  <Table.Th ta="right">Latency p50</Table.Th>
+                  <Table.Th ta="right">Latency p99</Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
                 {rows.map((row) => (
-                  <Row key={row.destination.id} {...row} />
+                  <Row key={row.destination.id} {...row} window={window} />
                 ))}
               </Table.Tbody>
             </Table>
@@ -98,27 +132,39 @@ function HealthTable({ destinations, health }: TableProps) {
   )
 }
 
-/** Memoized: all rows arrive every two seconds, and few of them have changed. */
+/** Memoized: all rows arrive every few seconds, and few of them have changed. */
 const Row = memo(
-  ({ destination: { id, name }, now, state }: HealthRow) => (
+  ({ destination: { id, name }, activity, state, window }: HealthRow & { window: Window }) => (
     <Table.Tr>
       <Table.Td className="in-flow">
-        <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
+        <Anchor component={Link} to={`/destinations/${id}${windowQuery(window)}`} fw={600}>
           {name}
         </Anchor>
       </Table.Td>
       <Table.Td>
         <StateBadge label={state.label} color={state.color} explanation={state.explanation} />
       </Table.Td>
-      <Table.Td ta="right">{now ? formatInteger(now.delivered) : ''}</Table.Td>
-      <Table.Td ta="right">{now ? formatInteger(now.rejected) : ''}</Table.Td>
-      <Table.Td ta="right">{now ? formatInteger(now.retry) : ''}</Table.Td>
-      <Table.Td ta="right" c={now?.dead ? 'var(--mantine-color-error)' : 'inherit'}>
-        {now ? formatInteger(now.dead) : ''}
+      <Table.Td>
+        {activity && (
+          <Sparkline label={`Traffic of ${name} by ${WINDOWS[window].bucket}`} {...activity.sparkline} />
+        )}
       </Table.Td>
-      <Table.Td ta="right">{now?.p50 != null ? formatDuration(now.p50) : '–'}</Table.Td>
-      <Table.Td ta="right">{now?.p99 != null ? formatDuration(now.p99) : '–'}</Table.Td>
+      <Count of={activity?.total.delivered} />
+      <Count of={activity?.total.rejected} isBad />
+      <Count of={activity?.total.dead} isBad />
+      <Count of={activity?.total.failedAttempts} />
+      <Table.Td ta="right">{activity && milliseconds(activity.total.latency.p50)}</Table.Td>
+      <Table.Td ta="right">{activity && milliseconds(activity.total.latency.p99)}</Table.Td>
     </Table.Tr>
   ),
   (one, other) => JSON.stringify(one) === JSON.stringify(other),
 )
+
+/** `isBad`: any is bad. */
+function Count({ of, isBad = false }: { of: number | undefined; isBad?: boolean }) {
+  return (
+    <Table.Td ta="right" c={isBad && of ? 'var(--mantine-color-error)' : 'inherit'}>
+      {of === undefined ? '' : formatInteger(of)}
+    </Table.Td>
+  )
+}

@@ -8,32 +8,66 @@ import { pluralize } from '../../wording/format.ts'
 import { RateField } from './rate-field.tsx'
 import { newReplayId, parseRate, type Skipped, startable } from './requests.ts'
 
+/** What a click would send. */
+export type Prepared = {
+  requests: readonly NewReplay[]
+  /** Names what these requests send, such as "37 dead letters". */
+  describe: (requests: readonly NewReplay[]) => string
+  note?: string | undefined
+}
+
+const TEXTS = {
+  dead: { title: 'Replay dead letters', action: 'Replay', verb: 'Replays' },
+  deliveries: { title: 'Resend deliveries', action: 'Resend', verb: 'Sends' },
+}
+
 type ButtonProps = {
+  kind?: keyof typeof TEXTS
   label: string
   /** For screen readers, where several buttons have the same label. */
   name?: string
   /** Called on click, so that "Last hour" ends at that moment. */
-  requests: () => readonly NewReplay[]
-  what: string
+  prepare: () => Prepared | Promise<Prepared>
   disabled?: boolean
   onStarted?: () => void
 }
 
-export function ReplayButton({ label, name, requests, what, disabled = false, onStarted }: ButtonProps) {
+type Dialog = Omit<DialogProps, 'kind' | 'onClose' | 'onStarted'>
+
+export function ReplayButton({
+  kind = 'dead',
+  label,
+  name,
+  prepare,
+  disabled = false,
+  onStarted,
+}: ButtonProps) {
   const destinations = useDestinations().data
-  const [dialog, setDialog] = useState<{ requests: ReplayRequest[]; skipped: Skipped[] }>()
+  const [dialog, setDialog] = useState<Dialog>()
+  const [isPreparing, setPreparing] = useState(false)
   const [isStarted, setStarted] = useState(false)
-  function open() {
-    const { requests: possible, skipped } = startable(requests(), destinations)
-    // the ids are fixed here, so that a second click in the dialog cannot start a second replay
-    setDialog({ requests: possible.map((one) => ({ ...one, id: newReplayId() })), skipped })
+  async function open() {
+    setPreparing(true)
+    try {
+      const { requests, describe, note } = await prepare()
+      const { requests: possible, skipped } = startable(requests, destinations)
+      // the ids are fixed here, so that a second click in the dialog cannot start a second replay
+      const named = possible.map((one) => ({ ...one, id: newReplayId() }))
+      setDialog({ requests: named, skipped, what: describe(possible), note })
+    } catch (error) {
+      setDialog({ requests: [], skipped: [], what: '', error })
+    } finally {
+      setPreparing(false)
+    }
   }
   return (
     <>
       <Button
         size="compact-sm"
         variant="default"
-        onClick={open}
+        onClick={() => !isPreparing && void open()}
+        // `loading` would disable it, and it would lose the focus that the dialog returns
+        aria-busy={isPreparing}
         disabled={disabled}
         aria-label={name === undefined ? undefined : isStarted ? `${name} again (already started)` : name}
       >
@@ -42,7 +76,7 @@ export function ReplayButton({ label, name, requests, what, disabled = false, on
       {dialog && (
         <ReplayDialog
           {...dialog}
-          what={what}
+          kind={kind}
           onClose={() => setDialog(undefined)}
           onStarted={() => {
             setDialog(undefined)
@@ -56,22 +90,28 @@ export function ReplayButton({ label, name, requests, what, disabled = false, on
 }
 
 type DialogProps = {
+  kind: keyof typeof TEXTS
   requests: readonly ReplayRequest[]
   skipped: readonly Skipped[]
   what: string
+  note?: string | undefined
+  error?: unknown
   onClose: () => void
   onStarted: () => void
 }
 
 /** Confirms a replay. If some replays cannot be started, only those are tried again. */
-function ReplayDialog({ requests, skipped, what, onClose, onStarted }: DialogProps) {
+function ReplayDialog({ kind, requests, skipped, what, note, error = null, ...on }: DialogProps) {
+  const { onClose, onStarted } = on
+  const { title, action, verb } = TEXTS[kind]
   const [rate, setRate] = useState('500')
   const start = useStartReplays()
   const perSecond = parseRate(rate)
   const results = start.data ?? []
   const failed = results.filter(({ error }) => error !== undefined)
   const remaining = failed.length > 0 ? failed.map(({ request }) => request) : requests
-  const isSingle = requests.length === 1 && requests[0]?.deliveryIds?.length === 1
+  const [first] = requests
+  const isSingle = requests.length === 1 && (first?.deliveryIds ?? first?.entries)?.length === 1
 
   function confirm() {
     start.mutate(
@@ -84,32 +124,35 @@ function ReplayDialog({ requests, skipped, what, onClose, onStarted }: DialogPro
     <Confirm
       opened
       onClose={onClose}
-      title="Replay dead letters"
-      action={failed.length > 0 ? 'Try these again' : 'Replay'}
+      title={title}
+      action={failed.length > 0 ? 'Try these again' : action}
       onConfirm={confirm}
       loading={start.isPending}
       disabled={requests.length === 0 || perSecond === undefined}
-      error={null}
+      error={error}
     >
-      {requests.length > 0 && <Summary requests={requests} what={what} />}
+      {requests.length > 0 && <Summary requests={requests} verb={verb} what={what} />}
+      {requests.length === 0 && skipped.length === 0 && !error && (
+        <Text size="sm">There is nothing to send.</Text>
+      )}
+      {note && <Text size="sm">{note}</Text>}
       {skipped.length > 0 && <SkippedDestinations skipped={skipped} />}
       {failed.length > 0 && <Failures failed={failed} isAll={failed.length === results.length} />}
-      {!isSingle && <RateField value={rate} onChange={setRate} />}
+      {!isSingle && requests.length > 0 && <RateField value={rate} onChange={setRate} />}
     </Confirm>
   )
 }
 
 const MAX_NAMES = 5
 
-function Summary({ requests, what }: Pick<DialogProps, 'requests' | 'what'>) {
+function Summary({ requests, verb, what }: Pick<DialogProps, 'requests' | 'what'> & { verb: string }) {
   const nameOf = useDestinationNames()
   const names = [...new Set(requests.map(({ destinationId }) => nameOf(destinationId)))]
   const more = names.length - MAX_NAMES
   return (
     <Text size="sm">
-      Replays {what} to {names.slice(0, MAX_NAMES).join(', ')}
+      {verb} {what} to {names.slice(0, MAX_NAMES).join(', ')}
       {more > 0 && ` and ${pluralize(more, 'other')}`}, with the original X-Delivery-Id and X-Replay: true.
-      Replayed dead letters stay in this list. If you replay them twice, they are sent twice.
     </Text>
   )
 }

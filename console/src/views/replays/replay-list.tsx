@@ -21,6 +21,8 @@ const STATES = {
 const MAX_SHOWN = 3
 
 /** The latest replays and their progress. @param destinationId undefined for all destinations. */
+const REPLAYED = { dead: 'Dead letters', events: 'Events', deliveries: 'Deliveries' }
+
 export function ReplayList({ destinationId }: { destinationId?: string }) {
   const query = useReplays(destinationId)
   const [showsAll, { open }] = useDisclosure()
@@ -57,8 +59,8 @@ function ReplayItem({ replay }: { replay: Replay }) {
       <Group gap="sm">
         <StateBadge {...STATES[state]} />
         <Text size="sm" className="in-flow">
-          {what === 'dead' ? 'Dead letters' : 'Events'} to <b>{name}</b>: {formatInteger(replayed)} sent,{' '}
-          {formatInteger(read)} of {formatInteger(total)} records read
+          {REPLAYED[what]} to <b>{name}</b>: {formatInteger(replayed)} sent, {formatInteger(read)} of{' '}
+          {formatInteger(total)} records read
           {parked > 0 && `, ${formatInteger(parked)} parked because they could not be read or sent`}
         </Text>
         <Text size="xs" c="dimmed">

@@ -1,13 +1,16 @@
-import type { DeadCount, DeadFilter, DeadLetter } from '../../api/dead-letters.ts'
+import type { DeadFilter, DeadLetter } from '../../api/dead-letters.ts'
+import type { Delivery } from '../../api/deliveries.ts'
 import type { Destination } from '../../api/destinations.ts'
 import type { NewReplay } from '../../api/replays.ts'
-import { hoursBefore } from '../../wording/format.ts'
+import { formatInteger, hoursBefore } from '../../wording/format.ts'
 
 /** The API limits the deliveries of one request. */
 const MAX_DELIVERIES = 1_000
 
 /** Groups dead letters into one request per destination, or several if there are many. */
-export function requestsForLetters(letters: readonly DeadLetter[]): NewReplay[] {
+export function requestsForLetters(
+  letters: readonly Pick<DeadLetter, 'destinationId' | 'deliveryId'>[],
+): NewReplay[] {
   const byDestination = Map.groupBy(letters, ({ destinationId }) => destinationId)
   return [...byDestination].flatMap(([destinationId, group]) =>
     chunks(
@@ -17,39 +20,77 @@ export function requestsForLetters(letters: readonly DeadLetter[]): NewReplay[] 
   )
 }
 
-/** `counts`: dead letters by destination and reason. If `isPartial`, there are more that are not counted. */
+export type MatchingCount = { destinationId: string; count: number }
+
+/** `matching`: dead letters that match the filter and are still to be replayed, among those that are counted. */
 export type Totals = {
-  counts: readonly DeadCount[]
+  matching: readonly MatchingCount[]
+  /** There are more that are not counted. */
   isPartial: boolean
   /** Undefined while they are loading. */
   destinations: readonly Pick<Destination, 'id' | 'enabled'>[] | undefined
+  /** ms since 1970 */
+  now: number
 }
 
-/** One request per destination that may have matching dead letters. @param now ms since 1970. */
+/** One request per destination that may have matching dead letters. Skips those that were replayed before. */
 export function requestsForFilter(
   filter: DeadFilter,
-  { letters, now, ...totals }: Totals & { letters: readonly DeadLetter[]; now: number },
+  { matching, isPartial, destinations = [], now }: Totals,
 ): NewReplay[] {
-  // the API cannot replay by message id
-  if (filter.messageId !== undefined) return requestsForLetters(letters)
-  const { destinationId, reason, hours } = filter
-  return destinationIdsFor({ destinationId, reason }, totals).map((id) => ({
+  // the API cannot replay by message id, and skips replayed ones anyway
+  const { destinationId, hours, messageId: _, replayed: __, ...conditions } = filter
+  const counted = matching.map((each) => each.destinationId)
+  // dead letters that are not counted may belong to any destination
+  const others = destinationId === undefined ? destinations.map(({ id }) => id) : [destinationId]
+  return [...new Set([...counted, ...(isPartial ? others : [])])].map((id) => ({
     destinationId: id,
     what: 'dead',
-    ...(reason && { reason }),
+    skipReplayed: true,
+    ...conditions,
     ...(hours !== undefined && { from: hoursBefore(hours, now) }),
   }))
 }
 
-function destinationIdsFor(
-  { destinationId, reason }: { destinationId: string | undefined; reason: string | undefined },
-  { counts, isPartial, destinations = [] }: Totals,
-): string[] {
-  if (destinationId !== undefined) return [destinationId]
-  const matching = counts.filter((count) => count.reason === (reason ?? count.reason))
-  const ids = matching.map((count) => count.destinationId)
-  // dead letters that are not counted may belong to any destination
-  return [...new Set([...ids, ...(isPartial ? destinations.map(({ id }) => id) : [])])]
+/** "37 dead letters". @param requests those that can be started. */
+export function describeMatching(
+  requests: readonly NewReplay[],
+  { matching, isPartial }: Pick<Totals, 'matching' | 'isPartial'>,
+): string {
+  const ids = new Set(requests.map(({ destinationId }) => destinationId))
+  const count = matching.reduce((sum, each) => sum + (ids.has(each.destinationId) ? each.count : 0), 0)
+  return `${isPartial ? 'at least ' : ''}${formatInteger(count)} dead letter${count === 1 ? '' : 's'}`
+}
+
+/** Still to be sent without a replay. */
+const IN_PROGRESS: ReadonlySet<Delivery['state']> = new Set(['waiting', 'retrying', 'deferred'])
+
+/** The newest entry of each delivery, without those that are still to be sent anyway. */
+export function resendable(entries: readonly Delivery[]): Delivery[] {
+  const seen = new Set<string>()
+  return entries.filter(({ destinationId, deliveryId, state }) => {
+    const key = `${destinationId} ${deliveryId}`
+    const isNewest = !seen.has(key)
+    seen.add(key)
+    return isNewest && !IN_PROGRESS.has(state)
+  })
+}
+
+/** Dead ones are sent from the dead letters, so that these count as replayed. */
+export function requestsForDeliveries(entries: readonly Delivery[]): NewReplay[] {
+  const isDead = ({ state }: Delivery) => state === 'dead' || state === 'rejected'
+  const others = entries.filter((each) => !isDead(each))
+  const resent = Map.groupBy(others, ({ destinationId, replay }) => `${destinationId} ${replay}`)
+  return [
+    ...requestsForLetters(entries.filter(isDead)),
+    ...[...resent.values()].flatMap((group) =>
+      chunks(group, MAX_DELIVERIES).map((some) => ({
+        destinationId: some[0]?.destinationId ?? '',
+        what: 'deliveries' as const,
+        entries: some.map(({ id }) => id),
+      })),
+    ),
+  ]
 }
 
 /** A destination that cannot be replayed to: it is off or deleted. */

@@ -41,12 +41,10 @@ export function FirstEvent({ source, destination }: { source: Source; destinatio
           {rejected.message}
         </Alert>
       )}
-      {!delivered && (
-        <Connect
-          source={source}
-          lead="Paste a snippet into a terminal or a program. The status above changes when the event arrives."
-        />
-      )}
+      <Connect
+        source={source}
+        lead={`Paste a snippet into a terminal or a program. ${delivered ? 'You find this again at the source.' : 'The status above changes when the event arrives.'}`}
+      />
     </Stack>
   )
 }

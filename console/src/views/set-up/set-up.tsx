@@ -77,12 +77,24 @@ function Steps({ unfinished }: { unfinished?: Destination }) {
         </Stepper.Step>
         <Stepper.Step label="Test">
           <Step title="Test" hasMoved={hasMoved}>
-            {destination && <TestStep destination={destination} onNext={() => goTo(STEPS.on)} />}
+            {destination && (
+              <TestStep
+                {...{ destination }}
+                onBack={() => goTo(STEPS.secret)}
+                onNext={() => goTo(STEPS.on)}
+              />
+            )}
           </Step>
         </Stepper.Step>
         <Stepper.Step label="Turn on">
           <Step title="Turn on" hasMoved={hasMoved}>
-            {destination && <TurnOnStep destination={destination} onSwitched={setUp.onSwitched} />}
+            {destination && (
+              <TurnOnStep
+                {...{ destination }}
+                onBack={() => goTo(STEPS.test)}
+                onSwitched={setUp.onSwitched}
+              />
+            )}
           </Step>
         </Stepper.Step>
       </Stepper>
@@ -92,7 +104,10 @@ function Steps({ unfinished }: { unfinished?: Destination }) {
 
 type StepProps = { title: string; hasMoved: boolean; children: ReactNode }
 
-/** Takes the focus when the user moves to it, so that screen readers announce it. The first step leaves that to the page. */
+/**
+ * Takes the focus when the user moves to it, so that screen readers announce it. The first step leaves that to the
+ * page.
+ */
 function Step({ title, hasMoved, children }: StepProps) {
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import { fieldError } from '../../api/errors.ts'
+import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { useCreateSource, useSources } from '../../api/sources.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
@@ -55,6 +55,7 @@ function QuickSource({ onCreated, isFirst }: { onCreated: (id: string) => void; 
   const [name, setName] = useState('')
   const [kind, setKind] = useState<Kind>('server')
   const create = useCreateSource()
+  const { error } = withoutCorrected(create, { name })
   function submit(event: FormEvent) {
     event.preventDefault()
     create.mutate(
@@ -75,14 +76,14 @@ function QuickSource({ onCreated, isFirst }: { onCreated: (id: string) => void; 
           placeholder="Shop"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          error={fieldError(create.error, '/name')}
+          error={fieldError(error, '/name')}
         />
         <KindField value={kind} onChange={setKind} hidesDescription />
         <Button type="submit" variant={isFirst ? 'filled' : 'default'} loading={create.isPending}>
           Create source
         </Button>
       </Group>
-      <ErrorAlert error={create.error} shown={(pointer) => pointer === '/name'} />
+      <ErrorAlert error={error} shown={(pointer) => pointer === '/name'} />
     </form>
   )
 }

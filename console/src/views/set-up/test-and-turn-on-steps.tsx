@@ -5,12 +5,16 @@ import type { Destination } from '../../api/destinations.ts'
 import { useSources } from '../../api/sources.ts'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { OnOff } from '../destinations/on-off.tsx'
-import { TestSend } from '../webhooks/test-send.tsx'
+import { TestSend } from '../test-send/test-send.tsx'
 import { FirstEvent } from './first-event.tsx'
 
-type StepProps = { destination: Destination; onSwitched: (destination: Destination) => void }
+type StepProps = {
+  destination: Destination
+  onBack: () => void
+  onSwitched: (destination: Destination) => void
+}
 
-export function TurnOnStep({ destination, onSwitched }: StepProps) {
+export function TurnOnStep({ destination, onBack, onSwitched }: StepProps) {
   return (
     <Stack>
       <OnOff
@@ -34,6 +38,11 @@ export function TurnOnStep({ destination, onSwitched }: StepProps) {
           </Text>
         </>
       )}
+      <Group>
+        <Button variant="default" onClick={onBack}>
+          Back
+        </Button>
+      </Group>
     </Stack>
   )
 }
@@ -67,14 +76,21 @@ function FirstEventFrom({ destination }: { destination: Destination }) {
   )
 }
 
-export function TestStep({ destination, onNext }: { destination: Destination; onNext: () => void }) {
+type TestProps = { destination: Destination; onBack: () => void; onNext: () => void }
+
+export function TestStep({ destination, onBack, onNext }: TestProps) {
   return (
     <Stack>
-      <Alert color="green" title={`${destination.name} is saved but still off`}>
-        Check that your receiver accepts a sample before events arrive.
-      </Alert>
+      {!destination.enabled && (
+        <Alert color="blue" title={`${destination.name} is saved but still off`}>
+          Check that your receiver accepts a sample before events arrive.
+        </Alert>
+      )}
       <TestSend destination={destination} />
-      <Group justify="flex-end">
+      <Group justify="space-between">
+        <Button variant="default" onClick={onBack}>
+          Back
+        </Button>
         <Button onClick={onNext}>Next: turn on</Button>
       </Group>
     </Stack>

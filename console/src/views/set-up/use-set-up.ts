@@ -5,10 +5,11 @@ import {
   useDestination,
   useReplaceDestination,
 } from '../../api/destinations.ts'
-import { ApiError, validationError } from '../../api/errors.ts'
+import { ApiError, uncorrected, validationError } from '../../api/errors.ts'
+import { useDraft } from '../../ui/form/draft.tsx'
 import { useUnsaved } from '../../ui/form/unsaved.ts'
 import { nextStep, STEPS } from '../destinations/set-up-progress.ts'
-import { draftFaults, isWebhookPointer } from '../webhooks/draft.ts'
+import { draftFaults, isWebhookPointer, remainingFaults } from '../webhooks/draft.ts'
 import { type Draft, draftFromDestination, emptyDraft, isEqual, toDestination } from './draft.ts'
 
 export type SetUp = ReturnType<typeof useSetUp>
@@ -21,9 +22,9 @@ export function useSetUp(unfinished?: Destination) {
     step: unfinished ? nextStep(unfinished) : STEPS.sources,
     hasMoved: false,
   })
-  const [draft, setDraft] = useState(() => (unfinished ? draftFromDestination(unfinished) : emptyDraft()))
+  const [draft, change] = useDraft(() => (unfinished ? draftFromDestination(unfinished) : emptyDraft()))
   const [saved, setSaved] = useState<Saved | undefined>(unfinished && { destination: unfinished, draft })
-  const [error, setError] = useState<unknown>()
+  const [failure, setFailure] = useState<Failure>()
   const { save, isSaving } = useSave(saved?.destination)
   const latest = useDestination(saved?.destination.id).data ?? saved?.destination
   const destination = newer(latest, saved?.destination)
@@ -33,34 +34,43 @@ export function useSetUp(unfinished?: Destination) {
 
   /** Leaves the URL step unless the form finds a fault. */
   function toSecret(): void {
-    const fault = draftError(draft)
-    setError(fault)
-    if (!fault) goTo(STEPS.secret)
+    const error = draftError(draft)
+    setFailure(error && { error, isLocal: true, sent: undefined })
+    if (!error) goTo(STEPS.secret)
   }
 
   async function saveDraft(): Promise<void> {
-    setError(undefined)
+    setFailure(undefined)
     try {
       setSaved({ destination: await save(draft), draft })
       goTo(STEPS.test)
     } catch (reason) {
-      setError(reason)
+      setFailure({ error: reason, isLocal: false, sent: toDestination(draft) })
       const faultyStep = stepOf(reason)
       if (faultyStep !== undefined) goTo(faultyStep)
     }
   }
 
   return {
-    ...{ step, hasMoved, goTo, toSecret, draft, destination, error, isSaving },
+    ...{
+      step,
+      hasMoved,
+      goTo,
+      toSecret,
+      draft,
+      change,
+      destination,
+      error: failure && remaining(failure, draft),
+      isSaving,
+    },
     save: saveDraft,
     isSaved: saved !== undefined && isEqual(saved.draft, draft),
-    change: (changed: Partial<Draft>) => setDraft((before) => ({ ...before, ...changed })),
     /** Another user has saved the destination. Keeping the draft bases it on their version. */
     conflict: saved && {
       before: saved.destination,
       latest: destination ?? saved.destination,
       keepMine() {
-        setError(undefined)
+        setFailure(undefined)
         if (destination) setSaved({ ...saved, destination })
       },
     },
@@ -77,8 +87,8 @@ function useSave(saved: Destination | undefined) {
     const fault = draftError(draft)
     if (fault) throw fault
     if (!saved) return create.mutateAsync({ ...toDestination(draft), enabled: false })
-    // toDestination adds the secret again if the draft keeps it
-    const { sharedSecret: _, ...rest } = saved
+    // toDestination adds both again if the draft keeps them
+    const { sharedSecret: _, standardWebhooks: __, ...rest } = saved
     return replace.mutateAsync({ ...rest, ...toDestination(draft) })
   }
   return { save, isSaving: create.isPending || replace.isPending }
@@ -86,6 +96,16 @@ function useSave(saved: Destination | undefined) {
 
 function draftError({ webhooks }: Draft): ApiError | undefined {
   const faults = draftFaults(webhooks)
+  return faults.length > 0 ? validationError(faults) : undefined
+}
+
+/** `isLocal`: the form found it itself. `sent`: what the API refused. */
+type Failure = { error: unknown; isLocal: boolean; sent: unknown }
+
+/** What of the failure the user has not corrected yet. */
+function remaining({ error, isLocal, sent }: Failure, draft: Draft): unknown {
+  if (!isLocal) return uncorrected(error, sent, toDestination(draft))
+  const faults = error instanceof ApiError ? remainingFaults(error.faults, draft.webhooks) : []
   return faults.length > 0 ? validationError(faults) : undefined
 }
 

@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
-import { fieldError } from '../../api/errors.ts'
+import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { useCreateSource } from '../../api/sources.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { type Kind, KindField } from './kind-field.tsx'
@@ -12,6 +12,7 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
   const [name, setName] = useState('')
   const [kind, setKind] = useState<Kind>('server')
   const create = useCreateSource()
+  const { error } = withoutCorrected(create, { name })
   function close() {
     setName('')
     setKind('server')
@@ -41,11 +42,11 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
             description="The app or website that sends the calls, such as “Shop” or “iOS app”."
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
-            error={fieldError(create.error, '/name')}
+            error={fieldError(error, '/name')}
             data-autofocus
           />
           <KindField value={kind} onChange={setKind} />
-          <ErrorAlert error={create.error} shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)} />
+          <ErrorAlert error={error} shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               Cancel

@@ -1,17 +1,19 @@
 import { NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
-import { useState } from 'react'
-import { fieldError } from '../../api/errors.ts'
+import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { type Source, useDeleteSource, useReplaceSource } from '../../api/sources.ts'
 import { DeletePanel } from '../../ui/form/delete-panel.tsx'
+import { type FieldsProps, NameField, useDraft } from '../../ui/form/draft.tsx'
 import { type Edited, Editing } from '../../ui/form/editing.tsx'
 import { Form } from '../../ui/form/form.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { type Kind, KindField } from './kind-field.tsx'
+import { WriteKey } from './write-key.tsx'
 
 export function SourceSettings({ source }: { source: Source }) {
   return (
     <Stack>
       <Editing latest={source}>{(edited, key) => <SettingsForm key={key} {...edited} />}</Editing>
+      <WriteKey source={source} />
       <DeletePanel
         what="source"
         name={source.name}
@@ -67,22 +69,19 @@ const IPS = [
 ]
 const SHOWN_AT_FIELDS = ['/name', '/rateLimit/perSecond', '/rateLimit/burst', '/rateLimit/bytesPerSecond']
 
-type FieldsProps = { draft: Draft; change: (changed: Partial<Draft>) => void; error: unknown }
+type Fields = FieldsProps<Draft>
 
 function SettingsForm({ base, onSaved, form }: Edited<Source>) {
-  const [draft, setDraft] = useState(() => toDraft(base))
+  const [draft, change] = useDraft(() => toDraft(base))
   const replace = useReplaceSource(base)
-  const fields: FieldsProps = {
-    draft,
-    change: (changed) => setDraft((before) => ({ ...before, ...changed })),
-    error: replace.error,
-  }
+  const saving = withoutCorrected(replace, toReplacement(base, draft))
+  const fields = { draft, change, error: saving.error }
   return (
     <Panel title="Settings">
       <Form
         {...form}
         onSubmit={() => replace.mutate(toReplacement(base, draft), { onSuccess: onSaved })}
-        saving={replace}
+        saving={saving}
         shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)}
       >
         <GeneralFields {...fields} />
@@ -92,17 +91,11 @@ function SettingsForm({ base, onSaved, form }: Edited<Source>) {
   )
 }
 
-function GeneralFields({ draft, change, error }: FieldsProps) {
+function GeneralFields({ draft, change, error }: Fields) {
   const { name, enabled, kind, ip, dropsDuplicates } = draft
   return (
     <>
-      <TextInput
-        label="Name"
-        value={name}
-        onChange={(event) => change({ name: event.currentTarget.value })}
-        error={fieldError(error, '/name')}
-        maw={420}
-      />
+      <NameField value={name} change={change} error={error} />
       <Switch
         label="Accept calls"
         description="If off, calls are rejected with 403. Sluice client libraries retry for one minute; other clients lose their calls."
@@ -139,7 +132,7 @@ const RATE_LIMITS = [
   },
 ] as const
 
-function RateLimitFields({ draft, change, error }: FieldsProps) {
+function RateLimitFields({ draft, change, error }: Fields) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }} maw={420}>
       {RATE_LIMITS.map(({ field, label, description }) => (

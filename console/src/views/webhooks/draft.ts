@@ -2,8 +2,8 @@ import type { Destination } from '../../api/destinations.ts'
 import type { Fault } from '../../api/errors.ts'
 
 /**
- * A header as typed. `stored`: the API has a value for this URL and name, which it never shows. While both are unchanged,
- * an empty value keeps it.
+ * A header as typed. `stored`: the API has a value for this URL and name, which it never shows. While both are
+ * unchanged, an empty value keeps it.
  */
 export type HeaderDraft = {
   key: number
@@ -87,6 +87,12 @@ export const draftFaults = (drafts: readonly WebhookDraft[]): Fault[] => [
   ...headerFaults(drafts),
   ...valueFaults(drafts),
 ]
+
+/** Those of the faults that the drafts still have. */
+export const remainingFaults = (faults: readonly Fault[], drafts: readonly WebhookDraft[]): Fault[] =>
+  draftFaults(drafts).filter((fault) =>
+    faults.some(({ pointer, code }) => pointer === fault.pointer && code === fault.code),
+  )
 
 const LOST = 'Enter the value again. The stored one belongs to another URL or name.'
 

@@ -4,21 +4,23 @@ import { Copy } from '../../ui/values/copy.tsx'
 
 const BYTES = 24
 
-/** 192 random bits in URL-safe base64, which libraries of every language accept. */
-function makeSecret(): string {
+/** 192 random bits: as Standard Webhooks writes a secret, or in URL-safe base64, which every language accepts. */
+function makeSecret(isStandard: boolean): string {
   const bytes = crypto.getRandomValues(new Uint8Array(BYTES))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
+  const text = btoa(String.fromCharCode(...bytes))
+  return isStandard ? `whsec_${text}` : text.replaceAll('+', '-').replaceAll('/', '_')
 }
 
 /** A new secret, shown in clear text because it cannot be read after saving. */
 export function SecretField({
+  isStandard,
   label,
   value,
   onChange,
   error,
 }: {
+  /** Whether Standard Webhooks signs with it. */
+  isStandard: boolean
   label: string
   value: string
   onChange: (secret: string) => void
@@ -41,7 +43,7 @@ export function SecretField({
         <Button
           variant="default"
           leftSection={<Icon of="key" size={16} />}
-          onClick={() => onChange(makeSecret())}
+          onClick={() => onChange(makeSecret(isStandard))}
         >
           Generate
         </Button>

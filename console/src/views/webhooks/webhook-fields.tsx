@@ -1,5 +1,4 @@
 import { Alert, Button, Fieldset, Group, Stack, TextInput } from '@mantine/core'
-import { useRef, useState } from 'react'
 import { fieldError } from '../../api/errors.ts'
 import { Icon } from '../../ui/layout/icon.tsx'
 import {
@@ -11,6 +10,7 @@ import {
   newHeader,
   type WebhookDraft,
 } from './draft.ts'
+import { useLimitedList } from './limited-list.ts'
 
 type FieldsProps = {
   webhook: WebhookDraft
@@ -22,21 +22,11 @@ type FieldsProps = {
 }
 
 export function WebhookFields({ webhook, index, isOnly, onChange, error }: FieldsProps) {
-  const [isTooMany, setTooMany] = useState(false)
-  const addButton = useRef<HTMLButtonElement>(null)
   const { headers } = webhook
-  function add() {
-    if (headers.length >= MAX_HEADERS) setTooMany(true)
-    else onChange({ ...webhook, headers: [...headers, newHeader()] })
-  }
-  function change(key: number, changed: HeaderDraft | undefined) {
-    if (!changed) {
-      setTooMany(false)
-      // the removed field had the focus
-      addButton.current?.focus()
-    }
-    onChange({ ...webhook, headers: headers.flatMap((each) => (each.key === key ? (changed ?? []) : each)) })
-  }
+  const { addButton, isTooMany, add, change } = useLimitedList({
+    ...{ items: headers, most: MAX_HEADERS, make: newHeader },
+    onChange: (headers: readonly HeaderDraft[]) => onChange({ ...webhook, headers }),
+  })
   const fault = fieldError(error, `/webhooks/${index}/headers`)
   return (
     <Fieldset legend={`URL ${index + 1}`} variant="filled">

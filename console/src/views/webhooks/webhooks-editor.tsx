@@ -1,8 +1,8 @@
 import { Alert, Button, Stack } from '@mantine/core'
-import { useRef, useState } from 'react'
 import { fieldError } from '../../api/errors.ts'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { MAX_URLS, newWebhook, type WebhookDraft } from './draft.ts'
+import { useLimitedList } from './limited-list.ts'
 import { WebhookFields } from './webhook-fields.tsx'
 
 type EditorProps = {
@@ -12,20 +12,8 @@ type EditorProps = {
 }
 
 export function WebhooksEditor({ webhooks, onChange, error }: EditorProps) {
-  const [isTooMany, setTooMany] = useState(false)
-  const adding = useRef<HTMLButtonElement>(null)
-  function add() {
-    if (webhooks.length >= MAX_URLS) setTooMany(true)
-    else onChange([...webhooks, newWebhook()])
-  }
-  function change(key: number, changed: WebhookDraft | undefined) {
-    if (!changed) {
-      setTooMany(false)
-      // the removed field had the focus
-      adding.current?.focus()
-    }
-    onChange(webhooks.flatMap((each) => (each.key === key ? (changed ?? []) : each)))
-  }
+  const options = { items: webhooks, most: MAX_URLS, make: newWebhook, onChange }
+  const { addButton, isTooMany, add, change } = useLimitedList(options)
   const fault = fieldError(error, '/webhooks')
   return (
     <Stack gap="sm">
@@ -42,7 +30,7 @@ export function WebhooksEditor({ webhooks, onChange, error }: EditorProps) {
       {fault && <Alert color="red">{fault}</Alert>}
       <div>
         <Button
-          ref={adding}
+          ref={addButton}
           variant="default"
           size="sm"
           leftSection={<Icon of="plus" size={14} />}

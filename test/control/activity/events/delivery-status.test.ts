@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { letterOf } from '../../../../control/activity/dead/dead-letter.ts'
 import { deliveryStatus, type Known } from '../../../../control/activity/events/delivery-status.ts'
 import type { Attempt } from '../../../../schemas/attempt.ts'
 import { aDestination, anEvent } from '../../../helpers/events.ts'
 import { anAttempt } from '../../attempts-in-memory.ts'
+import { aDeadOne } from '../../dead-in-memory.ts'
 
 const ladder = {
   ladder: [
@@ -17,23 +19,23 @@ const failed = (attempt: number, startedAt: number, more: Partial<Attempt> = {})
   tried({ attempt, startedAt, outcome: 'retry', status: 503, code: 'http_5xx', ...more })
 const rejected = (attempt: number, startedAt: number, more: Partial<Attempt> = {}) =>
   tried({ attempt, startedAt, outcome: 'rejected', status: 404, code: 'http_404', ...more })
-const dead = (time: number) => ({
-  time,
-  partition: 0,
-  offset: 0,
-  deliveryId: '',
-  messageId: 'm1',
-  destinationId: 'crm',
-  reason: 'refused',
-})
+const dead = (time: number) =>
+  letterOf(aDeadOne({ deadAt: time, deadReason: 'refused' }), {
+    partition: 0,
+    offset: 0,
+    timestamp: 0,
+    key: '',
+  })
 
-const fate = (known: Partial<Known>, of = event) =>
-  deliveryStatus(
-    of,
-    'crm',
-    { destination: aDestination(), attempts: [], dead: undefined, knownSince: 0, ...known },
-    ladder,
-  )
+const NOTHING_KNOWN: Known = {
+  destinationId: 'crm',
+  destination: aDestination(),
+  attempts: [],
+  dead: undefined,
+  knownSince: 0,
+}
+const statusOf = (known: Partial<Known>, of = event) =>
+  deliveryStatus(of, { ...NOTHING_KNOWN, ...known }, ladder)
 
 describe('routing', () => {
   test.each<[string, Partial<Known>, Parameters<typeof anEvent>[0], string | null]>([
@@ -44,7 +46,7 @@ describe('routing', () => {
     ['not from another source', { destination: aDestination({ sourceIds: ['app'] }) }, {}, 'source'],
     ['not to a removed destination', { destination: undefined }, {}, 'removed'],
   ])('%s', (_, known, fields, reason) => {
-    expect(fate(known, anEvent(fields))).toMatchObject({ routed: reason === null, reason })
+    expect(statusOf(known, anEvent(fields))).toMatchObject({ routed: reason === null, reason })
   })
 })
 
@@ -149,11 +151,11 @@ describe('delivery state', () => {
       { state: 'cancelled' },
     ],
   ])('%s', (_, known, nextAttemptTimes) => {
-    expect(fate(known)).toMatchObject(nextAttemptTimes)
+    expect(statusOf(known)).toMatchObject(nextAttemptTimes)
   })
 
   test('past the window there is no next attempt', () => {
-    const { state } = fate({ attempts: [failed(1, 2_000), failed(2, 3_600_000)] })
+    const { state } = statusOf({ attempts: [failed(1, 2_000), failed(2, 3_600_000)] })
     expect(state).toBe('dead')
   })
 })

@@ -27,8 +27,17 @@ describe('an accepted call', () => {
     [{ userId: 'u1', messageId: 'm2' }, false],
     [{ anonymousId: 'u1' }, false],
     [{ sourceId: 'app' }, false],
+    [{ event: 'Signed Up' }, false],
   ])('%j: %s', (asked, nextAttemptTimes) => {
     expect(matchesEvent(asked, () => [])(anEvent())).toBe(nextAttemptTimes)
+  })
+
+  test('matches the name of a track event, a page or a screen', () => {
+    const isNamed = matchesEvent({ event: 'Home' }, () => [])
+    expect(isNamed(anEvent({ event: 'Home' }))).toBe(true)
+    expect(isNamed(anEvent({ type: 'page', name: 'Home' }))).toBe(true)
+    expect(matchesRejected({ event: 'Home' })(rejected('{"type":"screen","name":"Home"}'))).toBe(true)
+    expect(matchesRejected({ event: 'Home' })(rejected('{"type":"track","event":"Out"}'))).toBe(false)
   })
 
   test('matches the delivery id of any of its destinations', () => {

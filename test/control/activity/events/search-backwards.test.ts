@@ -104,6 +104,36 @@ test('whatever the writers’ clocks, every match is found once, in pages of any
   )
 })
 
+test('what a second look selects is found once, however often the time is over', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      topics,
+      fc.record({ limit: fc.integer({ min: 1, max: 7 }), step: fc.integer({ min: 1, max: 60 }) }),
+      fc.boolean(),
+      async (given, asked, isOver) => {
+        const isEven = (is: string) => Number(is.split('/')[2]) % 2 === 0
+        const select = async (all: readonly string[]) => new Set(all.filter(isEven))
+        const { items } = await allPages(searchOf(given).search, { ...asked, select, isOver: () => isOver })
+        const matches = given.flat(2).flatMap(({ is }) => is || [])
+        expect(items.toSorted()).toEqual(matches.filter(isEven).toSorted())
+      },
+    ),
+  )
+})
+
+test('a second look at many matches stops when the time is over, and continues there', async () => {
+  const rows = Array.from({ length: 6_800 }, (_, at) => ({ timestamp: 990_000 + at, is: `0/0/${at}` }))
+  const looks: number[] = []
+  const select = async (all: readonly string[]) => {
+    looks.push(all.length)
+    return new Set(all.slice(0, 1))
+  }
+  const asked = { limit: 10, step: 10_000, most: 20_000, isOver: () => true, select }
+  const { items } = await allPages(searchOf([[rows]]).search, asked)
+  expect(looks).toEqual([2_000, 2_000, 2_000, 800])
+  expect(items).toEqual(['0/0/6799', '0/0/4799', '0/0/2799', '0/0/799'])
+})
+
 test('matches come newest first if clocks agree', async () => {
   await fc.assert(
     fc.asyncProperty(topics, fc.integer({ min: 1, max: 7 }), async (given, limit) => {

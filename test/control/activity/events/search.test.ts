@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
 import { eventsQueryShape } from '../../../../control/activity/events/matches.ts'
-import { createEventSearch, type SearchParts } from '../../../../control/activity/events/search.ts'
+import {
+  createEventSearch,
+  createSearching,
+  type SearchParts,
+} from '../../../../control/activity/events/search.ts'
 import { partitionOf } from '../../../../kafka/produce/partition.ts'
 import type { Event } from '../../../../schemas/event.ts'
 import { eventRecord } from '../../../../schemas/event-record.ts'
@@ -32,13 +36,13 @@ function searching(events: Partial<Event>[] = [{}], parts: Partial<SearchParts> 
     truncated: false,
   }
   const { search } = createEventSearch({
-    openOffsets: async () => ({
+    searching: createSearching(async () => ({
       bounds: async () => bounds,
       at: async () => bounds.map(({ partition }) => ({ partition, offset: 0 })),
       close: async () => {
         closed += 1
       },
-    }),
+    })),
     events: {
       codec: { decode },
       reader: {
@@ -112,7 +116,7 @@ test('calls of other sources and undecodable records are left out', async () => 
 
 test('at most four searches run at once, and a failed one frees its place', async () => {
   const { promise, reject } = Promise.withResolvers<never>()
-  const { search } = searching([], { openOffsets: () => promise })
+  const { search } = searching([], { searching: createSearching(() => promise) })
   const under = Array.from({ length: 4 }, () => search({}))
   expect(search({})).toBeUndefined()
   reject(new Error('no broker'))

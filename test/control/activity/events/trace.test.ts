@@ -96,6 +96,31 @@ describe('attempts that are no longer in memory', () => {
     expect(reads).toEqual([])
   })
 
+  test('of neighbours are found with one read', async () => {
+    const of = Array.from({ length: 50 }, (_, each) => ({
+      ...incomplete,
+      deliveryId: `n${each}`,
+      receivedAt: incomplete.receivedAt + each * 10,
+    }))
+    const log = of.map(({ deliveryId, receivedAt }) => at(receivedAt + 5, { deliveryId }))
+    const { trace, reads } = traced([...others, ...log])
+    const found = await trace(of, Number.POSITIVE_INFINITY)
+    expect([...found.values()].map(({ length }) => length)).toEqual(Array(50).fill(1))
+    expect(reads).toHaveLength(1)
+  })
+
+  test('far apart are found without the many records between them', async () => {
+    const busy = Array.from({ length: 30_000 }, (_, each) =>
+      at(1_100 * SECOND + each * 10, { deliveryId: `other-${each}` }),
+    )
+    const late = { ...incomplete, deliveryId: 'd2', receivedAt: 2_000 * SECOND }
+    const log = [at(1_001 * SECOND), at(2_001 * SECOND, { deliveryId: 'd2' })]
+    const { trace, reads } = traced([...busy, ...log])
+    const found = await trace([late, incomplete], Number.POSITIVE_INFINITY)
+    expect([...found.values()].map(({ length }) => length)).toEqual([1, 1])
+    expect(reads.reduce((sum, count) => sum + count, 0)).toBeLessThan(100)
+  })
+
   test('without any, Kafka is not asked', async () => {
     const { trace, closed } = traced([])
     expect(await trace([], 0)).toEqual(new Map())

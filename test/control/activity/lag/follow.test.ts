@@ -37,6 +37,7 @@ function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), sta
       return offsets()
     },
     groupTopics: (topics) => topics.map((topic) => aReading({ topic })),
+    required: ['events', 'deliveries'],
     onFailed: (error) => failures.push(error),
     everyMs: EVERY_MS,
     observations: 3,
@@ -59,6 +60,12 @@ test('nothing is reported before the first observation, then its result', async 
   expect([lag.isLoaded(), lag.latest()]).toEqual([false, undefined])
   await lag.loaded
   expect([lag.isLoaded(), lag.latest()?.items]).toMatchObject([true, [{ group: 'router', end: 10, lag: 10 }]])
+})
+
+test('topics that do not exist are named', async () => {
+  const { lag } = followed()
+  await lag.loaded
+  expect(lag.latest()?.missing).toEqual(['deliveries'])
 })
 
 test('the first observation knows the age of records that came before it', async () => {

@@ -33,8 +33,25 @@ test('pending tasks are reported by kind, with the age of the oldest, regardless
   ])
 })
 
+test('missing topics are reported, regardless of the query', async () => {
+  const latest = () => ({ at: 0, items, ends: [], missing: ['deliveries.due'] })
+  const { json } = await ask(lagHeld(items, { latest }), '?group=router')
+  expect(json.missing).toEqual(['deliveries.due'])
+})
+
 test('a view token may read it', async () => {
   expect((await ask(lagHeld(), '', VIEW)).json.items).toEqual([])
+})
+
+test('names the groups that cannot read because their topic is missing', async () => {
+  const missing = ['deliveries.due', 'events', 'attempts']
+  const latest = () => ({ at: 0, items, ends: [], missing })
+  const blocked = async (query: string) => (await ask(lagHeld(items, { latest }), query)).json.blocked
+  expect(await blocked('')).toEqual([
+    { group: 'router', topic: 'events' },
+    { group: 'deliverer.due', topic: 'deliveries.due' },
+  ])
+  expect(await blocked('?group=router')).toEqual([{ group: 'router', topic: 'events' }])
 })
 
 describe('filters', () => {
@@ -76,15 +93,17 @@ test('a request before the first observation waits for it', async () => {
 })
 
 test('metrics have the names of public dashboards, and no series of removed partitions', async () => {
-  type Shown = Pick<Report, 'items' | 'ends'>
+  type Shown = Pick<Report, 'items' | 'ends' | 'missing'>
   // the ranges of a replay do not tell where its topic ends
   const ends = [0, 1].map((partition) => ({ topic: 'events', partition, low: 5, end: 120 }))
-  let shown: Shown | undefined = { items, ends }
+  let shown: Shown | undefined = { items, ends, missing: ['deliveries.due'] }
   watchLag({ latest: () => shown && { at: 0, ...shown } })
   const server = api()
   const metrics = async () => {
     const { text } = await server.ask({ url: '/metrics' })
-    return text.split('\n').filter((line) => /^(kafka_(consumergroup|topic)|sluice_control_lag)/.test(line))
+    return text
+      .split('\n')
+      .filter((line) => /^(kafka_(consumergroup|topic)|sluice_(control_lag|topic_missing))/.test(line))
   }
   const router = 'consumergroup="router",topic="events"'
   const deliverer = 'consumergroup="deliverer",topic="deliveries",partition="0"'
@@ -104,8 +123,9 @@ test('metrics have the names of public dashboards, and no series of removed part
     `sluice_control_lag_status{${router},partition="0",status="ok"} 1`,
     `sluice_control_lag_status{${router},partition="1",status="ok"} 1`,
     `sluice_control_lag_status{${deliverer},status="stop"} 1`,
+    'sluice_topic_missing{topic="deliveries.due"} 1',
   ])
-  shown = { items: [aLagItem({ status: 'warn', lagSeconds: null, committed: null })], ends: [] }
+  shown = { items: [aLagItem({ status: 'warn', lagSeconds: null, committed: null })], ends: [], missing: [] }
   expect(await metrics()).toEqual([
     `kafka_consumergroup_lag{${router},partition="0"} 10`,
     `sluice_control_lag_status{${router},partition="0",status="warn"} 1`,

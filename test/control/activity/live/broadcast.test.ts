@@ -81,7 +81,8 @@ test('the number of watchers is limited, and none may join after the end', async
 
 test('the streams of lag and health send what their paths return, and end with the process', async () => {
   const rates = { perSecond: 1.5, rejectedPerSecond: 0, minutes: [{ at: 0, calls: 3, rejected: 1 }] }
-  const ingestRate = { loaded: Promise.resolve(), isLoaded: () => true, latest: () => rates }
+  const latest = () => rates
+  const ingestRate = { loaded: Promise.resolve(), isLoaded: () => true, latest, calls: () => undefined }
   const { ask, app, close } = api({}, { ...lagHeld([aLagItem()]), ingestRate })
   await app.ready()
   const told = (text: string) =>

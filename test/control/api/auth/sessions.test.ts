@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import {
   createEndedSessions,
@@ -117,6 +118,35 @@ describe('a session that was signed out', () => {
     expect([await status(ask, one), await status(ask, other)]).toEqual([401, 200])
   })
 
+  test('is over even if the request had a token too', async () => {
+    const { ask } = api()
+    const cookie = await cookieFor(ask)
+    expect((await ask({ ...out(cookie), token: VIEW })).status).toBe(204)
+    expect(await status(ask, cookie)).toBe(401)
+  })
+
+  test('streams nothing more, while other streams go on', async () => {
+    const streams: Readable[] = []
+    function watch(): Readable {
+      const stream = new Readable({ read() {} })
+      stream.push('event: ready\n\n')
+      streams.push(stream)
+      return stream
+    }
+    const live = {
+      watch,
+      watchers: () => streams.length,
+      end: () => streams.forEach((it) => void it.destroy()),
+    }
+    const { app, ask } = api({}, { live })
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+    const [one, other] = [await cookieFor(ask), await cookieFor(ask)]
+    for (const headers of [{ cookie: one }, { cookie: other }, { authorization: `Bearer ${VIEW}` }])
+      expect((await fetch(`${origin}/api/live`, { headers })).status).toBe(200)
+    expect((await ask(out(one))).status).toBe(204)
+    await expect.poll(() => streams.map(({ destroyed }) => destroyed)).toEqual([true, false, false])
+  })
+
   test('is not reported as ended while Kafka does not answer', async () => {
     const taskWriter = { write: async () => ({ ok: false, unavailable: new Error('away') }) as const }
     const { ask, lines } = api({}, { taskWriter })
@@ -131,17 +161,20 @@ describe('a session that was signed out', () => {
   test('stays recorded until it has expired on a clock that is an hour behind', () => {
     const ended = createEndedSessions()
     const { key, value } = endRecord({ id: 'abc', until: 1_000 })
-    expect(ended.apply(String(key), Buffer.from(value ?? ''))).toBe(true)
-    expect([ended.has('abc'), ended.expired(4_600_000), ended.expired(4_600_001)]).toEqual([
-      true,
+    expect(ended.apply(String(key), Buffer.from(value ?? ''), 5)).toBe(true)
+    const longest = 5 + 13 * 3_600_000
+    expect(ended.has('abc')).toBe(true)
+    expect([ended.expired(4_600_000, longest + 1), ended.expired(4_600_001, longest + 1)]).toEqual([
       [],
       ['abc'],
     ])
-    ended.apply('session/abc', undefined)
+    // the wall clock has jumped ahead, and may jump back
+    expect(ended.expired(1e15, longest)).toEqual([])
+    ended.apply('session/abc', undefined, 5)
     expect(ended.has('abc')).toBe(false)
-    ended.apply('session/broken', Buffer.from('{'))
+    ended.apply('session/broken', Buffer.from('{'), 5)
     expect(ended.has('broken')).toBe(true)
-    expect(ended.apply('replay/r1', Buffer.from('{}'))).toBe(false)
+    expect(ended.apply('replay/r1', Buffer.from('{}'), 5)).toBe(false)
   })
 })
 

@@ -3,7 +3,7 @@ import {
   authenticator,
   bearer,
   createTokenCheck,
-  createWrongTokenLimit,
+  createTokenLimits,
   type Tokens,
 } from '../../../../control/api/auth/tokens.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
@@ -73,7 +73,7 @@ describe('after ten wrong tokens from one address', () => {
     expect((await ask(signIn('wrong', '203.0.113.7'))).status).toBe(401)
   })
 
-  test('valid ones pass, so no client can lock others out', async () => {
+  test('valid ones pass, so wrong ones lock no one out', async () => {
     const { ask } = api()
     for (let guess = 0; guess < 200; guess++) await ask({ url: '/api/sources', token: 'wrong' })
     for (const token of [ADMIN, VIEW]) {
@@ -96,6 +96,48 @@ describe('after ten wrong tokens from one address', () => {
     expect((await through('203.0.113.7')).status).toBe(429)
     expect((await through('203.0.113.8')).status).toBe(401)
   })
+
+  test.each([
+    ['203.0.113.7:40001', '203.0.113.7:40002'],
+    ['[2001:db8::1]:40001', '[2001:db8::2]:40002'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['198.51.100.1, 203.0.113.7:40001', '198.51.100.2:9 , 203.0.113.7:40002'],
+    ['203.0.113.7:1, 10.0.0.8:40001', '203.0.113.7:2, 10.0.0.9:40002'],
+  ])('a proxy may append a port: %s and %s are one network', async (one, other) => {
+    const { ask } = api({}, { trustProxy: ['10.0.0.0/8'] })
+    const through = (client: string) =>
+      ask({ ...signIn('wrong', '10.0.0.7'), headers: { 'x-forwarded-for': client } })
+    for (let guess = 0; guess < 10; guess++) await through(one)
+    expect((await through(other)).status).toBe(429)
+    expect((await through('203.0.113.8:40001')).status).toBe(401)
+  })
+})
+
+describe('after sixty sign-ins with one token from one network', () => {
+  test('further ones get 429, even though the token is right; other tokens and networks pass', async () => {
+    const { ask, lines } = api()
+    for (let times = 0; times < 60; times++) expect((await ask(signIn(VIEW))).status).toBe(204)
+    const before = lines.length
+    expect(await ask(signIn(VIEW))).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '6' },
+      json: { code: 'too_many_attempts' },
+    })
+    expect(lines).toHaveLength(before)
+    expect((await ask(signIn(ADMIN))).status).toBe(204)
+    expect((await ask(signIn(VIEW, '203.0.113.7'))).status).toBe(204)
+    expect((await ask({ url: '/api/sources', token: VIEW })).status).toBe(200)
+  })
+
+  test('one more may pass every six seconds', () => {
+    let now = 0
+    const { signIn } = createTokenLimits(() => now)
+    for (let times = 0; times < 60; times++) expect(signIn('view', '203.0.113.7')).toBeUndefined()
+    expect(signIn('view', '203.0.113.7')).toBe(6)
+    now += 6_000
+    expect(signIn('view', '203.0.113.7')).toBeUndefined()
+    expect(signIn('view', '203.0.113.7')).toBe(6)
+  })
 })
 
 /** A clock that moves only on request. */
@@ -103,7 +145,7 @@ function judging() {
   let now = 0
   const checkToken = createTokenCheck(
     { admin: ADMIN },
-    createWrongTokenLimit(() => now),
+    createTokenLimits(() => now),
     { onWrong: () => {} },
   )
   /** Retry-After, in seconds, for a wrong token from this address. */

@@ -1,32 +1,23 @@
 import type { Health } from '../../../api/health.ts'
-import type { WebhookState } from '../../../wording/states.ts'
 
-type Webhook = Pick<Health['endpoints'][number], 'state' | 'breaker' | 'lastError' | 'lastDeliveredAt'>
-
-/** `isErrorCurrent`, `isDeliveryCurrent`: it happened with the present settings. `isErrorOver`: a later delivery succeeded. */
-export type WebhookHealth = {
-  state: WebhookState
-  isErrorCurrent: boolean
-  isErrorOver: boolean
-  isDeliveryCurrent: boolean
-}
+type Webhook = Pick<Health['endpoints'][number], 'lastError' | 'lastDeliveredAt'>
 
 /**
- * Attempts store only the position of their webhook. Before the last change of the settings, another URL may have had that
- * position, so an older error says nothing about the state.
+ * `isErrorCurrent`, `isDeliveryCurrent`: it happened with the present settings. `isErrorOver`: a later delivery
+ * succeeded.
+ */
+export type WebhookHealth = { isErrorCurrent: boolean; isErrorOver: boolean; isDeliveryCurrent: boolean }
+
+/**
+ * The last error may be from before the last change of the settings, for example of a token. Then it says nothing about
+ * the present ones.
  * @param updatedAt of the settings, ISO 8601
  */
-export function webhookHealth(
-  { state, breaker, lastError, lastDeliveredAt }: Webhook,
-  updatedAt: string,
-): WebhookHealth {
+export function webhookHealth({ lastError, lastDeliveredAt }: Webhook, updatedAt: string): WebhookHealth {
   const isCurrent = (at: string | null | undefined) => at != null && at >= updatedAt
   const errorAt = lastError?.at ?? null
-  const isErrorCurrent = isCurrent(errorAt)
-  const isFromError = breaker === 'closed' && (state === 'rejecting' || state === 'failing')
   return {
-    state: isFromError && !isErrorCurrent ? 'idle' : state,
-    isErrorCurrent,
+    isErrorCurrent: isCurrent(errorAt),
     isErrorOver: errorAt !== null && lastDeliveredAt !== null && errorAt < lastDeliveredAt,
     isDeliveryCurrent: isCurrent(lastDeliveredAt),
   }

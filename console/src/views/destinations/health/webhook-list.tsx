@@ -3,6 +3,7 @@ import type { Destination } from '../../../api/destinations.ts'
 import type { Health } from '../../../api/health.ts'
 import { StateBadge } from '../../../ui/values/state-badge.tsx'
 import { RelativeTime, Timestamp } from '../../../ui/values/time.tsx'
+import { Url } from '../../../ui/values/url.tsx'
 import { errorText } from '../../../wording/error-codes.ts'
 import { WEBHOOK_STATES, withStatus } from '../../../wording/states.ts'
 import { webhookHealth } from './webhook-health.ts'
@@ -24,15 +25,15 @@ export function WebhookList({ destination: { webhooks, updatedAt }, endpoints }:
 type WebhookProps = { webhook: Health['endpoints'][number]; url: string; updatedAt: string }
 
 function Webhook({ webhook, url, updatedAt }: WebhookProps) {
-  const { breaker, since, lastError, lastDeliveredAt } = webhook
-  const { state, isErrorCurrent, isErrorOver, isDeliveryCurrent } = webhookHealth(webhook, updatedAt)
+  const { state, breaker, since, lastError, lastDeliveredAt } = webhook
+  const { isErrorCurrent, isErrorOver, isDeliveryCurrent } = webhookHealth(webhook, updatedAt)
   const isFailing = isErrorCurrent && !isErrorOver
   const label = withStatus(WEBHOOK_STATES[state], state === 'rejecting' ? lastError?.status : null)
   return (
     <>
       <Group gap="sm">
-        <Text size="sm" ff="monospace" className="in-flow">
-          {url}
+        <Text size="sm" ff="monospace">
+          <Url>{url}</Url>
         </Text>
         <StateBadge {...label} />
         {/* `since` is of the breaker, which opens only after several failures in a row */}

@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Linux counts a process's time in hundredths of a second. */
+const TICK_SECONDS = 0.01
+
+export const MB = 1024 * 1024
+
+/** CPU seconds, user and system, of all threads of a process. */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  // the second field, the program's name in brackets, may contain spaces
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS
+}
+
+/** Idle seconds and all seconds of the machine's cores since it started. */
+export function machineSeconds(): { idle: number; all: number } {
+  const times = cpus().map(({ times }) => times)
+  const sum = (of: readonly number[]) => of.reduce((total, ms) => total + ms, 0) / 1_000
+  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((each) => Object.values(each))) }
+}
+
+/** Pins all threads of a process to one core, if the system can. */
+export async function pin(pid: number, core: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    execFile('taskset', ['-acp', String(core), String(pid)], () => resolve())
+  })
+}
+
+/** Resident memory of a process in bytes. */
+export async function rssBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
+}
+
+/** @returns the highest resident memory of each process over a while, in bytes. */
+export async function highestRss(pids: readonly number[], forMs: number): Promise<number[]> {
+  let highest = pids.map(() => 0)
+  const end = performance.now() + forMs
+  for (; performance.now() < end; await sleep(Math.min(1_000, forMs / 10))) {
+    const now = await Promise.all(pids.map(rssBytes))
+    highest = highest.map((rss, index) => Math.max(rss, now[index] ?? 0))
+  }
+  return highest
+}
+
+/**
+ * `cpu`: seconds of one process. `rss`: its highest resident memory in bytes. `idleShare`: share of the machine's
+ * cores.
+ */
+export type Use = { seconds: number; cpu: number; rss: number; idleShare: number }
+
+const EVERY_MS = 100
+
+/** @returns the result of the work, and the process's resource use meanwhile. */
+export async function measureUse<T>(pid: number, work: () => Promise<T>): Promise<Use & { result: T }> {
+  const [cpu, machine, start] = [await cpuSeconds(pid), machineSeconds(), performance.now()]
+  const stopping = new AbortController()
+  const sampling = highest(pid, stopping.signal)
+  const result = await work().finally(() => stopping.abort())
+  const now = machineSeconds()
+  return {
+    result,
+    seconds: (performance.now() - start) / 1_000,
+    cpu: (await cpuSeconds(pid)) - cpu,
+    rss: await sampling,
+    idleShare: (now.idle - machine.idle) / (now.all - machine.all),
+  }
+}
+
+/** @returns the highest resident memory until `stopped`. */
+async function highest(pid: number, stopped: AbortSignal): Promise<number> {
+  let rss = 0
+  while (!stopped.aborted) {
+    rss = Math.max(rss, await rssBytes(pid))
+    await sleep(EVERY_MS)
+  }
+  return rss
+}
+
+/** Microseconds of a monotonic clock that all processes of this machine share, so their times can be compared. */
+export function nowUs(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1e6 + Math.floor(nanoseconds / 1e3)
+}
+
+export const sleepUntil = (us: number) => sleep(Math.max(0, (us - nowUs()) / 1_000))

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { type Api, parseBody, refused, request } from './client.ts'
+
+const settingShape = z.looseObject({ kind: z.string(), id: z.string(), isKept: z.boolean() })
+const problemShape = z.looseObject({
+  code: z.string(),
+  severity: z.string(),
+  message: z.string(),
+  action: z.string(),
+  since: z.string().nullable(),
+  page: z.string().nullable(),
+  runbook: z.string(),
+  setting: settingShape.nullable(),
+})
+const shape = z.looseObject({
+  state: z.enum(['ok', 'warning', 'error']),
+  problems: z.array(problemShape),
+  at: z.string().nullable(),
+})
+
+export type SystemProblem = z.infer<typeof problemShape>
+
+const what = { path: 'status' }
+
+/** What is wrong with the system right now. @throws CliError */
+export const readStatus = (api: Api) => request(api, what, shape)
+
+/** `isKept`: lists of settings have its previous version. Otherwise they leave it out. */
+export type UnreadableSetting = { kind: string; id: string; isKept: boolean; message: string }
+
+/** The settings that control cannot read. @throws CliError */
+export async function unreadableSettings(api: Api): Promise<UnreadableSetting[]> {
+  const response = await api(what)
+  // a control of an earlier version
+  if (response.status === 404) return []
+  if (response.status >= 300) throw refused(response)
+  return parseBody(response, what, shape).problems.flatMap(({ setting, message }) =>
+    setting ? [{ kind: setting.kind, id: setting.id, isKept: setting.isKept, message }] : [],
+  )
+}

@@ -1,0 +1,200 @@
+import { z } from 'zod'
+import { type Api, request } from '../api/client.ts'
+import { CliError, type ExitCode } from '../context.ts'
+import { plain, table } from '../table.ts'
+import { action, type Cli, type Invocation, positiveInteger, timeOf } from './command.ts'
+
+type Options = {
+  messageId?: string
+  user?: string
+  anonymous?: string
+  delivery?: string
+  source?: string
+  destination?: string
+  since?: string
+  until?: string
+  limit: number
+  json?: true
+}
+
+const text = z.string().nullable()
+const deliveryShape = z.looseObject({
+  destinationId: z.string(),
+  deliveryId: z.string(),
+  reason: text,
+  state: text,
+  attempts: z.array(
+    z.looseObject({ startedAt: text, outcome: z.string(), status: z.number().nullable(), code: text }),
+  ),
+  nextAttemptAt: text,
+  dead: z.looseObject({ reason: z.string() }).nullable(),
+})
+const itemShape = z.looseObject({
+  messageId: text,
+  sourceId: z.string(),
+  type: text,
+  userId: text,
+  anonymousId: text,
+  event: text,
+  name: text,
+  receivedAt: text,
+  rejected: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+  destinations: z.array(deliveryShape),
+})
+const pageShape = z.looseObject({
+  items: z.array(itemShape),
+  next: text,
+  searchedSince: text,
+  faults: z.array(z.looseObject({ at: text, topic: z.string(), cause: z.string(), lost: z.number() })),
+})
+
+type Item = z.infer<typeof itemShape>
+type Delivery = z.infer<typeof deliveryShape>
+type Page = z.infer<typeof pageShape>
+
+export function addEvents({ program, ...cli }: Cli): void {
+  const events = program
+    .command('events')
+    .summary('find out what happened to an event')
+    .description('Finds calls in Kafka, and shows what happened to them.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ sluice events find --message-id order-1042
+  $ sluice events find --user u1 --source shop --since 2h`,
+    )
+  events
+    .command('find')
+    .summary('find calls and the state of their deliveries')
+    .description(
+      `Finds accepted and rejected calls, newest first. For each one it prints its destinations: the state of the delivery, how many \
+attempts were made, the last result and when it was, and when the next attempt follows. The search goes back from now, and \
+stops at the end of the topics (7 days) or at --limit. With --message-id or --delivery it stops at the first hit. A search for \
+a user is faster with --source.`,
+    )
+    .option('--message-id <id>', 'the messageId of the call')
+    .option('--user <id>', 'the userId of the call')
+    .option('--anonymous <id>', 'the anonymousId of the call')
+    .option('--delivery <id>', 'the X-Delivery-Id of a POST')
+    .option('--source <id>', 'only of this source')
+    .option('--destination <id>', 'only the delivery to this destination')
+    .option('--since <time>', 'received since: 2h (ago), or 2026-01-02T03:04:05Z')
+    .option('--until <time>', 'received before')
+    .option('--limit <count>', 'how many at most', positiveInteger, 20)
+    .option('--json', 'print one JSON document, with the calls and all attempts')
+    .addHelpText(
+      'after',
+      `
+States: waiting (not attempted yet), retrying, deferred (waits without an attempt), delivered, rejected (the receiver answered \
+3xx or 4xx), dead, cancelled, unknown (older than the attempts that are stored), not routed. Reasons are listed in \
+docs/reference/codes.md.
+
+Examples:
+  $ sluice events find --message-id order-1042
+  $ sluice events find --user u1 --source shop --since 2h
+  $ sluice events find --user u1 --json | jq '.items[].destinations[].state'`,
+    )
+    .action(action<Options>(cli, find))
+}
+
+const PER_PAGE = 100
+
+async function find({ options, control, out, err, now }: Invocation<Options>): Promise<ExitCode> {
+  const query = queryOf(options, now())
+  const api = await control()
+  const items: Item[] = []
+  let page: Page | undefined
+  for await (page of search(api, query, options.limit)) {
+    items.push(...page.items)
+    if (!options.json) for (const item of page.items) for (const line of shown(item)) out.line(line)
+    const isOver = page.next === null || items.length >= options.limit
+    const isFound = items.length > 0 && (query.messageId ?? query.deliveryId) !== undefined
+    if (isOver || isFound || out.closed.aborted) break
+    err.line(`Searched back to ${plain(page.searchedSince)}, going on.`)
+  }
+  const { next = null, searchedSince = null, faults = [] } = page ?? {}
+  if (options.json) out.line(JSON.stringify({ items, next, searchedSince, faults }))
+  else for (const line of ending({ items, next, searchedSince, faults })) out.line(line)
+  return 0
+}
+
+type Query = Record<'messageId' | 'userId' | 'anonymousId' | 'deliveryId', string | undefined> &
+  Record<string, string | undefined>
+
+/** @throws CliError usage */
+function queryOf(options: Options, now: number): Query {
+  const { messageId, user, anonymous, delivery } = options
+  if ([messageId, user, anonymous, delivery].every((id) => id === undefined))
+    throw new CliError('usage', 'Say what to find: --message-id, --user, --anonymous or --delivery.')
+  return {
+    messageId,
+    userId: user,
+    anonymousId: anonymous,
+    deliveryId: delivery,
+    sourceId: options.source,
+    destinationId: options.destination,
+    since: timeOf(options.since, now),
+    until: timeOf(options.until, now),
+  }
+}
+
+/** A page is the result of a few seconds of search, and may be empty. */
+async function* search(api: Api, query: Query, limit: number): AsyncGenerator<Page> {
+  let cursor: string | undefined
+  for (let left = limit; ; ) {
+    const asked = { ...query, limit: Math.min(PER_PAGE, left), cursor }
+    const page: Page = await request(api, { path: 'events', query: asked }, pageShape)
+    yield page
+    left -= page.items.length
+    cursor = page.next ?? undefined
+  }
+}
+
+function shown(item: Item): string[] {
+  const { receivedAt, type, event, name, userId, anonymousId, sourceId, messageId, rejected } = item
+  const words = [receivedAt, type ?? 'call', event ?? name, `user ${plain(userId ?? anonymousId)}`]
+  const more = [`source ${plain(sourceId)}`, `message ${plain(messageId)}`]
+  const head = [...words.filter((word) => word !== null), ...more].map(plain).join('  ')
+  if (rejected) return [head, `  rejected: ${plain(rejected.message)} (${plain(rejected.code)})`, '']
+  const lines = table(
+    ['destination', 'state', 'attempts', 'last', 'at', 'next attempt', 'delivery'],
+    item.destinations.map(cells),
+  )
+  const none = `No destination is connected to source ${plain(sourceId)}.`
+  return [head, ...(lines.length > 0 ? lines : [none]).map((line) => `  ${line}`), '']
+}
+
+function cells(delivery: Delivery): unknown[] {
+  const { destinationId, deliveryId, attempts, nextAttemptAt } = delivery
+  const posts = attempts.filter(({ outcome }) => outcome !== 'deferred' && outcome !== 'cancelled')
+  const last = attempts.at(-1)
+  const result = last?.code ?? last?.status
+  return [destinationId, stateOf(delivery), posts.length, result, last?.startedAt, nextAttemptAt, deliveryId]
+}
+
+/** The states of the API, refined as in the console. */
+function stateOf({ state, reason, dead, nextAttemptAt }: Delivery): string {
+  if (state === null) return `not routed: ${reason}`
+  if (state === 'retrying' && nextAttemptAt === null) return 'deferred'
+  if (state !== 'dead') return state
+  if (dead?.reason === 'rejected') return 'rejected'
+  return dead ? `dead: ${dead.reason}` : 'dead'
+}
+
+function ending({ items, next, searchedSince, faults }: Page): string[] {
+  const oldest = items.at(-1)?.receivedAt
+  const lines: string[] = []
+  if (items.length === 0)
+    lines.push(
+      next === null
+        ? 'No such call. Not stored are calls that were answered with 401 or 429, calls of suppressed users, and calls older than 7 days.'
+        : `No such call since ${plain(searchedSince)}.`,
+    )
+  else if (next !== null) lines.push(`Older calls may follow: --until ${plain(oldest)} continues there.`)
+  // what is lost of `events` explains only what is not found
+  const relevant = faults.filter(({ topic }) => items.length === 0 || topic !== 'events')
+  for (const { at, topic, cause, lost } of relevant)
+    lines.push(`Kafka lost ${lost} records of ${plain(topic)} (${plain(cause)}, ${plain(at)}).`)
+  return lines
+}

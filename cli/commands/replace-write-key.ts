@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { request } from '../api/client.ts'
+import { CliError, type ExitCode } from '../context.ts'
+import { action, type Cli, duration, type Invocation } from './command.ts'
+
+type Options = { overlap: number; force?: true; json?: true }
+
+const shape = z.looseObject({
+  version: z.number(),
+  writeKey: z.string(),
+  previousWriteKeyExpiresAt: z.string().optional(),
+})
+
+const DAY_MS = 24 * 3_600_000
+
+export function addReplaceWriteKey({ program, ...cli }: Cli): void {
+  program
+    .command('replace-write-key')
+    .argument('<source>', 'id of the source')
+    .summary('give a source a new write key, without losing calls')
+    .description(
+      `Makes a new write key and prints it. The current key works as well until the overlap ends; then calls with it are rejected. \
+It ends by itself.`,
+    )
+    .option(
+      '--overlap <time>',
+      'how long the current key still works: 2h, 7d; 0 ends it now',
+      duration,
+      DAY_MS,
+    )
+    .option('--force', 'also if the key before the current one still works; it ends at once')
+    .option('--json', 'print one JSON document')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ sluice replace-write-key shop
+  $ sluice replace-write-key shop --overlap 7d
+  $ sluice replace-write-key leaked --overlap 0`,
+    )
+    .action(action<Options>(cli, act))
+}
+
+async function act({ args: [id = ''], options, control, now, out }: Invocation<Options>): Promise<ExitCode> {
+  const api = await control()
+  const path = `sources/${encodeURIComponent(id)}`
+  const { version, ...source } = await request(api, { path }, shape)
+  const { previousWriteKey: _, previousWriteKeyExpiresAt: before, ...rest } = source
+  if (before !== undefined && Date.parse(before) > now() && !options.force) {
+    const message = `The key before the current one still works, until ${before}, and would end at once. Wait until then, or use --force.`
+    throw new CliError('refused', message)
+  }
+  const writeKey = randomBytes(24).toString('base64url')
+  const until = new Date(now() + options.overlap).toISOString()
+  const json = { ...rest, writeKey, ...(options.overlap > 0 && { previousWriteKeyExpiresAt: until }) }
+  const replaced = await request(api, { method: 'PUT', path, json, ifMatch: version }, shape)
+  const { previousWriteKeyExpiresAt: ends } = replaced
+  if (options.json) out.line(JSON.stringify(replaced))
+  else {
+    out.line(`new write key of ${id}: ${replaced.writeKey}`)
+    out.line(ends === undefined ? 'The previous key has ended.' : `The previous key works until ${ends}.`)
+  }
+  return 0
+}

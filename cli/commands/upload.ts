@@ -1,0 +1,176 @@
+import { createReadStream } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { Argument, Option } from 'commander'
+import got from 'got'
+import { z } from 'zod'
+import { type ApiResponse, parseBody, refused, unreachable } from '../api/client.ts'
+import { CliError, type ExitCode } from '../context.ts'
+import { plain } from '../table.ts'
+import { action, type Cli, type Invocation } from './command.ts'
+
+type Options = {
+  format?: Format
+  dryRun?: true
+  skipInvalid?: true
+  allowRemovals?: true
+  allowEmpty?: true
+  json?: true
+}
+
+const TYPES = { lines: 'text/plain', ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
+type Format = keyof typeof TYPES
+
+const KINDS = { audience: 'members', trait: 'values' } as const
+type Kind = keyof typeof KINDS
+
+const previewShape = z.looseObject({
+  lines: z.number(),
+  changed: z.number(),
+  removed: z.number(),
+  unchanged: z.number(),
+  suppressed: z.number(),
+  current: z.number(),
+  invalid: z.number(),
+  invalidLines: z.array(z.object({ line: z.number(), code: z.string(), message: z.string() })),
+  confirm: z.enum(['allowEmpty', 'allowRemovals']).nullable(),
+})
+type Preview = z.infer<typeof previewShape>
+
+const syncShape = z.looseObject({
+  state: z.string(),
+  changed: z.number().optional(),
+  removed: z.number().optional(),
+  unchanged: z.number().optional(),
+})
+
+export function addUpload({ program, ...cli }: Cli): void {
+  program
+    .command('upload')
+    .addArgument(new Argument('<kind>', 'what to upload to').choices(Object.keys(KINDS)))
+    .argument('<id>', 'id of the audience or trait')
+    .argument('<file>', 'the file; - reads standard input')
+    .summary('upload the members of an audience, or values of a trait')
+    .description(
+      `Shows what the upload would change, then sends it. It is refused if a line cannot be used, or if it would remove more than a tenth \
+of the members or values, unless you allow that.`,
+    )
+    .addOption(
+      new Option(
+        '--format <format>',
+        'default: by the name of the file (.csv, .ndjson, .jsonl), else lines',
+      ).choices(Object.keys(TYPES)),
+    )
+    .option('--dry-run', 'only show what it would change')
+    .option('--skip-invalid', 'leave out lines that cannot be used')
+    .option('--allow-removals', 'even if it removes more than a tenth')
+    .option('--allow-empty', 'even if it lists no users, which removes all members')
+    .option('--json', 'print one JSON document')
+    .addHelpText(
+      'after',
+      `
+Formats:
+  lines   one user id per line; for an audience only
+  ndjson  one user id as a JSON string, or {"userId": "u1"}, per line; for a trait {"userId": "u1", "value": 42}
+  csv     the first line names the columns: userId, and value for a trait
+
+Examples:
+  $ sluice upload audience vip members.csv
+  $ sluice upload audience vip members.txt --dry-run
+  $ sluice upload trait orders values.ndjson --skip-invalid`,
+    )
+    .action(action<Options>(cli, act))
+}
+
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { options, out } = invocation
+  const send = await sender(invocation)
+  const shown = await send({ ...options, dryRun: true }, previewShape)
+  if (!options.json) for (const line of described(shown)) out.line(line)
+  if (options.dryRun) {
+    if (options.json) out.line(JSON.stringify(shown))
+    return 0
+  }
+  const obstacle = obstacleTo(shown, options)
+  if (obstacle) throw new CliError('refused', `${obstacle} Nothing has changed.`)
+  const sync = await send(options, syncShape)
+  if (options.json) out.line(JSON.stringify(sync))
+  else out.line(sync.state === 'done' ? 'Done.' : `The sync is ${plain(sync.state)}.`)
+  return sync.state === 'done' || sync.state === 'accepted' ? 0 : 1
+}
+
+function described({ changed, removed, unchanged, suppressed, current, ...found }: Preview): string[] {
+  const [adds, removes, stays, before] = [changed, removed, unchanged, current].map(written)
+  return [
+    `Adds or changes ${adds}, removes ${removes} of ${before}, leaves ${stays} as they are.`,
+    ...(suppressed > 0 ? [`Sends nothing for ${written(suppressed)} suppressed users.`] : []),
+    ...(found.invalid > 0 ? [`${written(found.invalid)} lines cannot be used:`] : []),
+    ...found.invalidLines.map(({ line, message, code }) => `  line ${line} ${plain(message)} (${code})`),
+    ...(found.invalid > found.invalidLines.length ? ['  ...'] : []),
+  ]
+}
+
+const written = (count: number) => count.toLocaleString('en-US')
+
+function obstacleTo({ invalid, confirm }: Preview, options: Options): string | undefined {
+  if (invalid > 0 && !options.skipInvalid)
+    return 'Some lines cannot be used: correct them, or leave them out with --skip-invalid.'
+  if (confirm === 'allowEmpty' && !options.allowEmpty)
+    return 'The upload lists no users, which would remove all members: use --allow-empty if that is what you want.'
+  const isMany = confirm === 'allowRemovals' && !options.allowRemovals
+  return isMany
+    ? 'It would remove more than a tenth: use --allow-removals if that is what you want.'
+    : undefined
+}
+
+type Flags = Pick<Options, 'dryRun' | 'skipInvalid' | 'allowRemovals' | 'allowEmpty'>
+
+/** Sends the file; may be called again. */
+async function sender({ args, options, target, readInput }: Invocation<Options>) {
+  const [kind = 'audience', id = '', file = ''] = args as [Kind, string, string] // commander checks the kind
+  const { control, token } = await target()
+  const input = file === '-' ? await readInput() : undefined
+  if (input === undefined) await expectReadable(file)
+  const path = `${kind}s/${encodeURIComponent(id)}/${KINDS[kind]}`
+  const type = TYPES[options.format ?? formatOf(file)]
+
+  return async <T>(flags: Flags, shape: z.ZodType<T>): Promise<T> => {
+    const names = ['dryRun', 'skipInvalid', 'allowRemovals', 'allowEmpty'] as const
+    // a trait's upload may be empty
+    const given = names.filter((name) => flags[name] && !(kind === 'trait' && name === 'allowEmpty'))
+    const response = await got
+      .put(`${control}/api/${path}`, {
+        searchParams: Object.fromEntries(given.map((name) => [name, 'true'])),
+        headers: { authorization: `Bearer ${token}`, 'content-type': type },
+        body: input ?? createReadStream(file),
+        throwHttpErrors: false,
+        // the token must not go to another address
+        followRedirect: false,
+        retry: { limit: 0 },
+      })
+      .catch((cause: unknown) => {
+        throw unreachable(control, cause)
+      })
+    const answer = { status: response.statusCode, body: parsed(response.body) }
+    if (answer.status >= 300) throw refused(answer)
+    return parseBody(answer, { path }, shape)
+  }
+}
+
+async function expectReadable(file: string): Promise<void> {
+  await access(file).catch((cause: Error) => {
+    throw new CliError('cannot_read', `Cannot read ${file}: ${cause.message}`, { cause })
+  })
+}
+
+function formatOf(file: string): Format {
+  if (/\.csv$/i.test(file)) return 'csv'
+  return /\.(ndjson|jsonl)$/i.test(file) ? 'ndjson' : 'lines'
+}
+
+function parsed(text: string): ApiResponse['body'] {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

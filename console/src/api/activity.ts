@@ -1,0 +1,26 @@
+import { useQuery } from '@tanstack/react-query'
+import { api, resultOf, type Schemas } from './client.ts'
+
+export type Activity = Schemas['Activity']
+export type DestinationActivity = Schemas['DestinationActivity']
+export type Figures = Schemas['Figures']
+export type Window = Activity['window']
+
+/** A bucket of a day is half an hour, so its figures change slowly. */
+const REFETCH_MS: Record<Window, number> = { '1h': 5_000, '24h': 30_000 }
+
+/** Calls, deliveries and failed attempts of all destinations, by bucket and in sum. */
+export const useActivity = (window: Window) =>
+  useQuery({
+    queryKey: ['activity', window],
+    queryFn: () => resultOf(api.GET('/api/activity', { params: { query: { window } } })),
+    refetchInterval: REFETCH_MS[window],
+  })
+
+export const useDestinationActivity = (id: string, window: Window) =>
+  useQuery({
+    queryKey: ['destinations', id, 'activity', window],
+    queryFn: () =>
+      resultOf(api.GET('/api/destinations/{id}/activity', { params: { path: { id }, query: { window } } })),
+    refetchInterval: REFETCH_MS[window],
+  })

@@ -1,0 +1,131 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { hoursBefore } from '../wording/format.ts'
+import { api, resultOf, type Schemas } from './client.ts'
+import { queryClient } from './query-client.ts'
+
+export type Delivery = Schemas['Delivery']
+export type DeliveryDetails = Schemas['DeliveryDetails']
+export type DeliveryFilter = {
+  state?: Delivery['state']
+  status?: string
+  event?: string
+  user?: string
+  messageId?: string
+  hours?: number
+}
+/** `of`: id of the destination. */
+export type DeliveryList = { of: string; filter: DeliveryFilter }
+
+const PAGE = 50
+const MAX_PAGE = 100
+
+function toQuery({ of, filter: { hours, ...filter } }: DeliveryList, now: number) {
+  return { destinationId: of, ...filter, ...(hours !== undefined && { since: hoursBefore(hours, now) }) }
+}
+
+const fetchPage = (
+  query: ReturnType<typeof toQuery> & { limit: number; cursor?: string },
+  signal?: AbortSignal,
+) => resultOf(api.GET('/api/deliveries', { params: { query }, ...(signal && { signal }) }))
+
+const keyOf = (list: DeliveryList) => ['deliveries', list.of, list.filter]
+
+/** Newest first. Each request reads the topics for a few seconds; `fetchNextPage` searches further back. */
+export const useDeliveries = (list: DeliveryList) =>
+  useInfiniteQuery({
+    queryKey: keyOf(list),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor, signal }) =>
+      fetchPage(
+        { ...toQuery(list, Date.now()), limit: PAGE, ...(cursor !== undefined && { cursor }) },
+        signal,
+      ),
+    getNextPageParam: ({ next }) => next ?? undefined,
+    // a search is expensive: `useLatestDeliveries` adds what is new
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  })
+
+export const refreshDeliveries = (of: string) =>
+  queryClient.resetQueries({ queryKey: ['deliveries', of], exact: false })
+
+/** `isGap`: more were made between two requests than one returns. */
+export type Latest = { items: readonly Delivery[]; isGap: boolean }
+
+const LIVE_MS = 3_000
+/** How far back states are refreshed. */
+const RECENT_MS = 60_000
+const NONE: Latest = { items: [], isGap: false }
+
+/** The deliveries of the last minute, asked for every three seconds, and those that earlier requests found. */
+export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Latest {
+  const queryKey = [...keyOf(list), 'latest']
+  const { data = NONE } = useQuery({
+    queryKey,
+    queryFn: async ({ signal }) => {
+      const since = new Date(Date.now() - RECENT_MS).toISOString()
+      const page = await fetchPage({ ...toQuery(list, Date.now()), since, limit: MAX_PAGE }, signal)
+      return withLatest(queryClient.getQueryData<Latest>(queryKey) ?? NONE, page)
+    },
+    enabled: isOn,
+    refetchInterval: LIVE_MS,
+    refetchOnWindowFocus: isOn,
+    staleTime: 0,
+    gcTime: 0,
+  })
+  return data
+}
+
+export function withLatest(
+  before: Latest,
+  page: { items: readonly Delivery[]; next: string | null },
+): Latest {
+  const known = new Set(before.items.map(({ id }) => id))
+  const isFull = page.items.length >= MAX_PAGE && page.next !== null
+  const isGap = isFull && known.size > 0 && !page.items.some(({ id }) => known.has(id))
+  return { items: mergeDeliveries(before.items, page.items), isGap: before.isGap || isGap }
+}
+
+export const MAX_ROWS = 1_000
+
+/** Newest first, each with its latest state. Beyond a thousand, the oldest are dropped. */
+export function mergeDeliveries(before: readonly Delivery[], latest: readonly Delivery[]): Delivery[] {
+  const byId = new Map([...before, ...latest].map((each) => [each.id, each]))
+  const newestFirst = (a: Delivery, b: Delivery) =>
+    Date.parse(b.routedAt ?? '') - Date.parse(a.routedAt ?? '')
+  return [...byId.values()].sort(newestFirst).slice(0, MAX_ROWS)
+}
+
+const isOpen = (state: Delivery['state'] | undefined) =>
+  state === 'waiting' || state === 'retrying' || state === 'deferred'
+
+/** Refreshes until the delivery is over. */
+export const useDelivery = (id: string) =>
+  useQuery({
+    queryKey: ['delivery', id],
+    queryFn: () => resultOf(api.GET('/api/deliveries/{id}', { params: { path: { id } } })),
+    refetchInterval: ({ state: { data } }) => (isOpen(data?.state) ? LIVE_MS : false),
+  })
+
+/** The API takes as many in one replay. */
+const MAX_COLLECTED = 1_000
+/** Each takes about three seconds at most. */
+const MAX_REQUESTS = 20
+
+/** `searchedSince`: how far back, if there may be older ones. @throws ApiError */
+export async function collectDeliveries(
+  list: DeliveryList,
+): Promise<{ entries: Delivery[]; isComplete: boolean; searchedSince: string | null }> {
+  const query = toQuery(list, Date.now())
+  const entries: Delivery[] = []
+  let cursor: string | undefined
+  for (let requests = 1; ; requests++) {
+    const page = await fetchPage({ ...query, limit: MAX_PAGE, ...(cursor !== undefined && { cursor }) })
+    entries.push(...page.items)
+    const isComplete = page.next === null
+    if (page.next === null || requests >= MAX_REQUESTS || entries.length >= MAX_COLLECTED)
+      return { entries: entries.slice(0, MAX_COLLECTED), isComplete, searchedSince: page.searchedSince }
+    cursor = page.next
+  }
+}

@@ -1,0 +1,139 @@
+import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useMutation } from '@tanstack/react-query'
+import { Link, useLocation } from 'wouter'
+import { api, resultOfChange } from '../api/client.ts'
+import { ApiError } from '../api/errors.ts'
+import { queryClient } from '../api/query-client.ts'
+import { type SystemProblem, useStatus } from '../api/status.ts'
+import { ForAdmin } from '../ui/for-admin.tsx'
+import { Confirm } from '../ui/form/confirm.tsx'
+import { Timestamp } from '../ui/values/time.tsx'
+import { pluralize } from '../wording/format.ts'
+import { pageLabel, problemTitle } from '../wording/problems.ts'
+
+const MAX_SHOWN = 3
+
+/** What is wrong with the system right now, on every page. Shows nothing while all is well. */
+export function StatusBanner() {
+  const { data, error, dataUpdatedAt } = useStatus()
+  const [isWhole, { open }] = useDisclosure()
+  // while control does not answer, what it said before is unknown too
+  if (error) return <Unknown error={error} at={dataUpdatedAt} />
+  const problems = data?.problems ?? []
+  if (problems.length === 0) return null
+  const more = problems.length - MAX_SHOWN
+  return (
+    <Stack mb="md" gap="sm">
+      {problems.slice(0, isWhole ? problems.length : MAX_SHOWN).map((problem) => (
+        <ProblemAlert key={keyOf(problem)} problem={problem} />
+      ))}
+      {more > 0 && !isWhole && (
+        <Button variant="default" size="compact-sm" onClick={open} style={{ alignSelf: 'flex-start' }}>
+          {`Show ${pluralize(more, 'more problem')}`}
+        </Button>
+      )}
+    </Stack>
+  )
+}
+
+const keyOf = ({ code, group, setting, since }: SystemProblem) =>
+  [code, group, setting?.kind, setting?.id, since].join(' ')
+
+/** Control, or the way to it, is in trouble. A session that is over has its own dialog. */
+function Unknown({ error, at }: { error: Error; at: number }) {
+  if (error instanceof ApiError && error.status === 401) return null
+  return (
+    <Alert color="red" role="alert" mb="md" title="The state of Sluice is unknown">
+      <Text size="sm">
+        {error.message}{' '}
+        {at > 0 && (
+          <>
+            It last answered at <Timestamp at={new Date(at).toISOString()} short />.
+          </>
+        )}
+      </Text>
+    </Alert>
+  )
+}
+
+function ProblemAlert({ problem }: { problem: SystemProblem }) {
+  const { code, severity, message, action, since, page, runbook, setting } = problem
+  const [path] = useLocation()
+  return (
+    // figures in the message change every few seconds: only a new problem is announced
+    <Alert
+      color={severity === 'error' ? 'red' : 'yellow'}
+      role="alert"
+      aria-relevant="additions"
+      title={problemTitle(code)}
+    >
+      <Group justify="space-between" align="flex-end">
+        <Text size="sm" className="in-flow" component="div">
+          {message}{' '}
+          {since !== null && (
+            <>
+              Since <Timestamp at={since} short />.
+            </>
+          )}
+          <div>
+            <b>{action}</b>{' '}
+            {page !== null && page !== path && (
+              <Anchor component={Link} to={page} size="sm" underline="always" c="inherit">
+                {pageLabel(page)}
+              </Anchor>
+            )}
+          </div>
+          <Text size="xs">Runbook: {runbook}</Text>
+        </Text>
+        {setting && (
+          <ForAdmin>
+            <DeleteSetting {...setting} />
+          </ForAdmin>
+        )}
+      </Group>
+    </Alert>
+  )
+}
+
+type Setting = NonNullable<SystemProblem['setting']>
+
+const PATHS = {
+  source: '/api/sources/{id}',
+  destination: '/api/destinations/{id}',
+  suppression: '/api/suppressions/{id}',
+  audience: '/api/audiences/{id}',
+  trait: '/api/traits/{id}',
+} as const
+
+/** Deletes a setting whose record cannot be read, without a version: it has none. */
+const useDeleteUnreadableSetting = ({ kind, id }: Pick<Setting, 'kind' | 'id'>) =>
+  useMutation({
+    mutationFn: () => resultOfChange(api.DELETE(PATHS[kind], { params: { path: { id } } })),
+    onSuccess: () => queryClient.invalidateQueries(),
+  })
+
+function DeleteSetting({ kind, id }: Pick<Setting, 'kind' | 'id'>) {
+  const [opened, { open, close }] = useDisclosure()
+  const remove = useDeleteUnreadableSetting({ kind, id })
+  const action = `Delete ${kind} ${id}`
+  return (
+    <>
+      <Button size="xs" color="red" variant="light" onClick={open}>
+        {action}
+      </Button>
+      <Confirm
+        opened={opened}
+        onClose={close}
+        title={`${action}?`}
+        action={action}
+        danger
+        onConfirm={() => remove.mutate(undefined, { onSuccess: close })}
+        loading={remove.isPending}
+        error={remove.error}
+      >
+        <Text size="sm">The record is deleted, and deliveries that are waiting for it are cancelled.</Text>
+      </Confirm>
+    </>
+  )
+}

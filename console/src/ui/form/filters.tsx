@@ -1,0 +1,47 @@
+import { TextInput } from '@mantine/core'
+import { useState } from 'react'
+
+type FilterProps = { value: string | undefined; onChange: (value: string | undefined) => void }
+
+/** A filter that applies on Enter, or when the field loses the focus. */
+export function TextFilter({ label, value = '', onChange, ...input }: FilterProps & TextProps) {
+  return (
+    <TextInput
+      {...input}
+      label={label}
+      defaultValue={value}
+      key={value}
+      w={148}
+      autoComplete="off"
+      spellCheck={false}
+      onBlur={(event) => {
+        const typed = event.currentTarget.value.trim()
+        if (typed !== value) onChange(typed || undefined)
+      }}
+      onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
+    />
+  )
+}
+
+type TextProps = { label: string; placeholder?: string; error?: string | undefined }
+
+const STATUS = /^[1-9](?:\d\d|xx)$/
+
+/** An HTTP status such as 404, or a class such as 5xx. */
+export function StatusFilter({ value, onChange }: FilterProps) {
+  const [isWrong, setWrong] = useState(false)
+  function change(typed: string | undefined) {
+    const status = typed?.toLowerCase()
+    setWrong(status !== undefined && !STATUS.test(status))
+    if (status === undefined || STATUS.test(status)) onChange(status)
+  }
+  return (
+    <TextFilter
+      label="HTTP status"
+      placeholder="404 or 5xx"
+      error={isWrong ? 'A status such as 404 or 5xx' : undefined}
+      value={value}
+      onChange={change}
+    />
+  )
+}

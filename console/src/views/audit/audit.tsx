@@ -1,0 +1,152 @@
+import { Badge, Button, Code, Group, List, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { useSearchParams } from 'wouter'
+import { type AuditEntry, type AuditFilter, useAudit } from '../../api/audit.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { Empty } from '../../ui/layout/empty.tsx'
+import { Page } from '../../ui/layout/page.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { changeLines, detailLines, KINDS, OUTCOMES, whatLabel } from './entry.ts'
+
+export default function Audit() {
+  const [params, setParams] = useSearchParams()
+  const [what, id] = [params.get('what'), params.get('id')]
+  const filter = { ...(what && { what }), ...(id && { id }) }
+  return (
+    <Page
+      title="Audit log"
+      lead="Who changed what, when and from where, for 90 days. Secrets and user IDs are never recorded."
+    >
+      <FilterForm key={JSON.stringify(filter)} filter={filter} onFilter={(next) => setParams({ ...next })} />
+      <Entries key={`of ${JSON.stringify(filter)}`} filter={filter} />
+    </Page>
+  )
+}
+
+type FilterProps = { filter: AuditFilter; onFilter: (filter: AuditFilter) => void }
+
+function FilterForm({ filter, onFilter }: FilterProps) {
+  const [what, setWhat] = useState(filter.what ?? '')
+  const [id, setId] = useState(filter.id ?? '')
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    onFilter({ ...(what && { what }), ...(id.trim() && { id: id.trim() }) })
+  }
+  return (
+    <search>
+      <form onSubmit={submit}>
+        <Group align="flex-end" gap="xs">
+          <NativeSelect
+            label="Kind"
+            value={what}
+            onChange={(event) => setWhat(event.currentTarget.value)}
+            data={[
+              { value: '', label: 'All' },
+              ...Object.entries(KINDS).map(([value, label]) => ({ value, label })),
+            ]}
+          />
+          <TextInput
+            label="ID (optional)"
+            value={id}
+            onChange={(event) => setId(event.currentTarget.value)}
+            maxLength={64}
+            autoComplete="off"
+            spellCheck={false}
+          />
+          <Button type="submit">Filter</Button>
+        </Group>
+      </form>
+    </search>
+  )
+}
+
+function Entries({ filter }: { filter: AuditFilter }) {
+  const { data, error, isFetching, hasNextPage, fetchNextPage } = useAudit(filter)
+  const items = (data?.pages ?? []).flatMap((page) => page.items)
+  const isEmpty = data !== undefined && items.length === 0
+  return (
+    <Stack>
+      <ErrorAlert error={error} title="Loading failed" />
+      {!data && isFetching && (
+        <Text size="sm" role="status">
+          Reading the audit log…
+        </Text>
+      )}
+      {isEmpty && !hasNextPage && (
+        <Empty icon="search" title="No entries">
+          Nothing of this kind was changed in the last 90 days.
+        </Empty>
+      )}
+      {items.length > 0 && <EntryTable items={items} />}
+      {hasNextPage && (
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => void fetchNextPage()} loading={isFetching}>
+            Show older entries
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  )
+}
+
+function EntryTable({ items }: { items: readonly AuditEntry[] }) {
+  return (
+    <Table.ScrollContainer minWidth={760} scrollAreaProps={{ 'aria-label': 'Audit log' }}>
+      <Table verticalSpacing="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>When</Table.Th>
+            <Table.Th>Who</Table.Th>
+            <Table.Th>What</Table.Th>
+            <Table.Th>Changes</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {items.map((entry, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: entries have no id, and their order does not change
+            <Entry key={index} entry={entry} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function Entry({ entry }: { entry: AuditEntry }) {
+  const { at, who, by, address, session, what, outcome, id } = entry
+  const lines = [...changeLines(entry), ...detailLines(entry)]
+  return (
+    <Table.Tr style={{ verticalAlign: 'top' }}>
+      <Table.Td>
+        <Timestamp at={at} />
+      </Table.Td>
+      <Table.Td>
+        <Text size="sm">
+          {who}, {by === 'cookie' ? 'signed in' : 'with the token'}
+        </Text>
+        <Text size="xs" c="dimmed" className="in-flow">
+          from {address}
+          {session !== null && `, session ${session}`}
+        </Text>
+      </Table.Td>
+      <Table.Td className="in-flow">
+        <Group gap={6}>
+          <Text size="sm">{whatLabel(what)}</Text>
+          <Badge variant="light" color={outcome === 'unavailable' ? 'red' : 'gray'} tt="none" radius="sm">
+            {OUTCOMES[outcome] ?? outcome}
+          </Badge>
+        </Group>
+        {id !== null && <Code>{id}</Code>}
+      </Table.Td>
+      <Table.Td className="in-flow">
+        {lines.length > 0 && (
+          <List size="sm" listStyleType="none">
+            {lines.map((line) => (
+              <List.Item key={line}>{line}</List.Item>
+            ))}
+          </List>
+        )}
+      </Table.Td>
+    </Table.Tr>
+  )
+}

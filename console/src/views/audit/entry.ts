@@ -1,0 +1,53 @@
+import type { components } from '../../api/schema.ts'
+
+type AuditEntry = components['schemas']['AuditEntry']
+
+export const KINDS: Readonly<Record<string, string>> = {
+  source: 'Source',
+  destination: 'Destination',
+  suppression: 'Suppression',
+  audience: 'Audience',
+  trait: 'Trait',
+  deletion: 'Deletion',
+  sync: 'Sync',
+  replay: 'Replay',
+  test: 'Test send',
+  session: 'Session',
+  search: 'Search for a user',
+}
+
+export const OUTCOMES: Readonly<Record<string, string>> = {
+  created: 'created',
+  replaced: 'changed',
+  removed: 'removed',
+  uploaded: 'uploaded',
+  cancelled: 'cancelled',
+  sent: 'sent',
+  searched: 'searched',
+  unavailable: 'not confirmed',
+}
+
+/** A later version of Sluice may have other kinds. */
+export const whatLabel = (what: string): string => KINDS[what] ?? what
+
+/** Such as `name: "CRM" → "CRM 2"`. */
+export const changeLines = ({ changes }: Pick<AuditEntry, 'changes'>): string[] =>
+  Object.entries(changes).map(([pointer, change]) => {
+    const field = pointer
+      .slice(1)
+      .split('/')
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+      .join(' ')
+    if (typeof change !== 'object' || change === null) return `${field}: changed`
+    const { from, to } = change as { from?: unknown; to?: unknown } // the form of the API
+    if (from === undefined) return `${field}: ${JSON.stringify(to)}`
+    return to === undefined
+      ? `${field}: removed, was ${JSON.stringify(from)}`
+      : `${field}: ${JSON.stringify(from)} → ${JSON.stringify(to)}`
+  })
+
+/** Such as `users: 2`. */
+export const detailLines = ({ details }: Pick<AuditEntry, 'details'>): string[] =>
+  Object.entries(details).map(
+    ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )

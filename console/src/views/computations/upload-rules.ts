@@ -1,0 +1,62 @@
+import type { components } from '../../api/schema.ts'
+import { formatInteger, pluralize } from '../../wording/format.ts'
+
+type Preview = components['schemas']['UploadPreview']
+type Kind = 'audiences' | 'traits'
+
+/** A parameter that allows an upload which would otherwise be refused. */
+export type Allowance = 'allowEmpty' | 'allowRemovals' | 'skipInvalid'
+
+export type Format = 'lines' | 'ndjson' | 'csv'
+
+export const FORMATS: Record<Format, { type: string; label: string }> = {
+  lines: { type: 'text/plain', label: 'one user ID per line' },
+  ndjson: { type: 'application/x-ndjson', label: 'one JSON value per line' },
+  csv: { type: 'text/csv', label: 'CSV' },
+}
+
+/** The column of user ids in the first line of a CSV file. */
+const HEADER = /(^|,)\s*"?user_?id"?\s*(,|$)/i
+const JSON_LINE = /^(\{|"([^"\\]|\\.)*"$)/
+
+/** @param start the first characters of the text. @param fileName undefined for pasted text. */
+export function formatOf(kind: Kind, start: string, fileName: string | undefined): Format {
+  const [first = ''] = start
+    .replace(/^\ufeff/, '')
+    .trimStart()
+    .split(/\r?\n/)
+  if (/\.csv$/i.test(fileName ?? '') || HEADER.test(first)) return 'csv'
+  return kind === 'traits' || JSON_LINE.test(first.trim()) ? 'ndjson' : 'lines'
+}
+
+/** Enough for the first line of any real file. */
+const START_BYTES = 4_096
+
+export const startOf = (content: Blob): Promise<string> => content.slice(0, START_BYTES).text()
+
+/** What the user has to confirm before the upload. */
+export function requiredBy(preview: Preview | undefined): Allowance[] {
+  if (!preview) return []
+  return [
+    ...(preview.invalid > 0 ? (['skipInvalid'] as const) : []),
+    ...(preview.confirm ? [preview.confirm] : []),
+  ]
+}
+
+export function consentTo(allowance: Allowance, { removed, current, invalid }: Preview): string {
+  switch (allowance) {
+    case 'skipInvalid':
+      return `Leave out the ${pluralize(invalid, 'line')} that cannot be used`
+    case 'allowEmpty':
+      return 'The audience is empty now: tell receivers that everyone has left'
+    case 'allowRemovals':
+      return `Remove ${formatInteger(removed)} of ${formatInteger(current)}: this is more than a tenth`
+  }
+}
+
+/** Such as "Adds 2, removes 998, 3 lines cannot be used". */
+export function summaryOf(kind: Kind, { changed, removed, invalid }: Preview): string {
+  const adds = `${kind === 'audiences' ? 'Adds' : 'Sets'} ${formatInteger(changed)}`
+  const unusable = invalid > 0 ? `, ${pluralize(invalid, 'line')} cannot be used` : ''
+  return `${adds}, removes ${formatInteger(removed)}${unusable}`
+}

@@ -1,0 +1,175 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import {
+  collectDeliveries,
+  type DeliveryFilter,
+  type DeliveryList as List,
+  MAX_ROWS,
+  mergeDeliveries,
+  refreshDeliveries,
+  useDeliveries,
+  useLatestDeliveries,
+} from '../../../api/deliveries.ts'
+import { useMayWrite } from '../../../api/session.ts'
+import { ErrorAlert } from '../../../ui/error-alert.tsx'
+import { Empty } from '../../../ui/layout/empty.tsx'
+import { Panel } from '../../../ui/layout/page.tsx'
+import { StateBadge } from '../../../ui/values/state-badge.tsx'
+import { Timestamp } from '../../../ui/values/time.tsx'
+import { formatInteger, localTime, pluralize } from '../../../wording/format.ts'
+import { type Prepared, ReplayButton } from '../../replays/replay-dead-letters.tsx'
+import { requestsForDeliveries, resendable } from '../../replays/requests.ts'
+import { DeliveryDrawer } from './delivery-drawer.tsx'
+import { DeliveryTable } from './delivery-table.tsx'
+import { useDeliveryParams } from './filter.ts'
+import { FilterForm } from './filter-form.tsx'
+
+export function DeliveryList({ destinationId }: { destinationId: string }) {
+  const { filter, opened, setFilter, open } = useDeliveryParams()
+  const [isLive, setLive] = useState(true)
+  const mayWrite = useMayWrite()
+  const list = { of: destinationId, filter }
+  return (
+    <Panel
+      title="Deliveries"
+      lead="Newest first, for three days. Select a delivery for its request, response and attempts."
+      actions={
+        <>
+          {mayWrite && (
+            <ReplayButton
+              kind="deliveries"
+              label="Resend all matching"
+              prepare={() => prepareResend(list)}
+              onStarted={() => setLive(true)}
+            />
+          )}
+          <StateBadge label={isLive ? 'Live' : 'Paused'} color={isLive ? 'green' : 'gray'} />
+          <Button size="compact-sm" variant="default" aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
+            {isLive ? 'Pause' : 'Resume'}
+          </Button>
+        </>
+      }
+    >
+      <Stack>
+        <FilterForm filter={filter} onFilter={setFilter} />
+        <Found key={JSON.stringify(filter)} list={list} isLive={isLive} onOpen={open} />
+      </Stack>
+      <DeliveryDrawer id={opened} onClose={() => open(undefined)} />
+    </Panel>
+  )
+}
+
+async function prepareResend(list: List): Promise<Prepared> {
+  const { entries, isComplete, searchedSince } = await collectDeliveries(list)
+  const sent = resendable(entries)
+  const skipped = entries.length - sent.length
+  const notes = [
+    skipped > 0 && `${formatInteger(skipped)} that are still being sent, or listed twice, are skipped.`,
+    !isComplete &&
+      `These are the newest, back to ${searchedSince === null ? 'the oldest' : localTime(searchedSince)}. Older ones may match too: narrow the filter, or replay dead letters, which has no such limit.`,
+  ]
+  return {
+    requests: requestsForDeliveries(sent),
+    describe: () => pluralize(sent.length, 'delivery', 'deliveries'),
+    note: notes.filter((note) => note !== false).join(' '),
+  }
+}
+
+type FoundProps = { list: List; isLive: boolean; onOpen: (id: string) => void }
+
+/** Until something is found, the search continues further back. */
+function Found({ list, isLive, onOpen }: FoundProps) {
+  const query = useDeliveries(list)
+  const [isStopped, setStopped] = useState(false)
+  const { data, hasNextPage, isFetching, error, fetchNextPage, refetch } = query
+  const latest = useLatestDeliveries(list, isLive && data !== undefined)
+  const pages = data?.pages ?? []
+  const rows = mergeDeliveries(
+    pages.flatMap(({ items }) => items),
+    latest.items,
+  )
+  const continues = rows.length === 0 && hasNextPage && !isStopped && !error
+  const isSearching = isFetching || continues
+  const unknown = pages.reduce((sum, page) => sum + page.unknown, 0)
+  useEffect(() => {
+    if (continues && !isFetching) void fetchNextPage()
+  }, [continues, isFetching, fetchNextPage])
+
+  function resume() {
+    setStopped(false)
+    void (data ? fetchNextPage() : refetch())
+  }
+
+  return (
+    <Stack gap="sm">
+      <ErrorAlert error={error} title="The search failed" />
+      {latest.isGap && (
+        <Text size="sm" c="dimmed" role="status">
+          Deliveries are made faster than this list can show them, so some are left out.{' '}
+          <Button variant="subtle" size="compact-xs" onClick={() => void refreshDeliveries(list.of)}>
+            Search again
+          </Button>
+        </Text>
+      )}
+      {rows.length > 0 && <DeliveryTable rows={rows} onOpen={onOpen} />}
+      {rows.length === 0 && !isSearching && !error && (
+        <NoneFound filter={list.filter} hasMore={hasNextPage} />
+      )}
+      {isSearching && rows.length === 0 && (
+        <Group>
+          <Text size="sm" role="status">
+            Searching, newest first…
+          </Text>
+          {continues && (
+            <Button variant="default" size="compact-sm" onClick={() => setStopped(true)}>
+              Stop
+            </Button>
+          )}
+        </Group>
+      )}
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed">
+          {pages.length > 0 && <SearchedSince at={pages.at(-1)?.searchedSince ?? null} />}
+          {unknown > 0 &&
+            ` ${pluralize(unknown, 'delivery', 'deliveries')} with unknown attempts left out: choose the state “Unknown” to see them.`}
+          {rows.length >= MAX_ROWS && ` Showing the newest ${formatInteger(MAX_ROWS)}.`}
+        </Text>
+        {(hasNextPage || (error && !data)) && !continues && rows.length < MAX_ROWS && (
+          <Button variant="default" onClick={resume} loading={isFetching}>
+            Search older deliveries
+          </Button>
+        )}
+      </Group>
+    </Stack>
+  )
+}
+
+function SearchedSince({ at }: { at: string | null }) {
+  if (at === null) return 'Search complete.'
+  return (
+    <>
+      Searched back to <Timestamp at={at} />.
+    </>
+  )
+}
+
+function NoneFound({ filter, hasMore }: { filter: DeliveryFilter; hasMore: boolean }) {
+  if (hasMore)
+    return (
+      <Empty icon="search" title="Not found yet">
+        Older deliveries have not been searched yet.
+      </Empty>
+    )
+  if (Object.keys(filter).length > 0)
+    return (
+      <Empty icon="search" title="No matching deliveries">
+        No delivery of the last three days matches the filter. Choose “Clear” to see all.
+      </Empty>
+    )
+  return (
+    <Empty icon="destinations" title="No deliveries yet">
+      Deliveries appear here as soon as a connected source sends an event. Older ones than three days are no
+      longer listed.
+    </Empty>
+  )
+}

@@ -1,0 +1,47 @@
+import { Button, Group, NativeSelect } from '@mantine/core'
+import type { DeliveryFilter } from '../../../api/deliveries.ts'
+import { StatusFilter, TextFilter } from '../../../ui/form/filters.tsx'
+import { DELIVERY_STATES } from '../../../wording/states.ts'
+import { PERIODS, STATES } from './filter.ts'
+
+type FilterProps = { filter: DeliveryFilter; onFilter: (filter: DeliveryFilter) => void }
+
+export function FilterForm({ filter, onFilter }: FilterProps) {
+  /** Undefined removes a filter. */
+  function change(changed: { [name in keyof DeliveryFilter]: DeliveryFilter[name] | undefined }) {
+    const given = Object.entries({ ...filter, ...changed }).filter(([, value]) => value !== undefined)
+    onFilter(Object.fromEntries(given))
+  }
+  return (
+    <Group align="flex-start" gap="xs" role="search" aria-label="Filter deliveries">
+      <NativeSelect
+        label="State"
+        value={filter.state ?? ''}
+        onChange={(event) => change({ state: STATES.find((one) => one === event.currentTarget.value) })}
+        data={[
+          { value: '', label: 'All' },
+          ...STATES.map((one) => ({ value: one, label: DELIVERY_STATES[one].label })),
+        ]}
+      />
+      <StatusFilter value={filter.status} onChange={(status) => change({ status })} />
+      <TextFilter label="Event" value={filter.event} onChange={(event) => change({ event })} />
+      <TextFilter label="User" value={filter.user} onChange={(user) => change({ user })} />
+      <TextFilter
+        label="Message ID"
+        value={filter.messageId}
+        onChange={(messageId) => change({ messageId })}
+      />
+      <NativeSelect
+        label="Period"
+        value={String(filter.hours ?? '')}
+        onChange={(event) => change({ hours: Number(event.currentTarget.value) || undefined })}
+        data={[{ value: '', label: 'Last 3 days' }, ...PERIODS]}
+      />
+      {Object.keys(filter).length > 0 && (
+        <Button variant="subtle" mt={24} onClick={() => onFilter({})}>
+          Clear
+        </Button>
+      )}
+    </Group>
+  )
+}

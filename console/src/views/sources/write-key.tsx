@@ -1,0 +1,111 @@
+import { Alert, Button, Code, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { type Source, useReplaceSource } from '../../api/sources.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { Confirm } from '../../ui/form/confirm.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { Copy } from '../../ui/values/copy.tsx'
+import { Timestamp, useNow } from '../../ui/values/time.tsx'
+import { FOR_PERIODS, HOUR_MS } from '../../wording/format.ts'
+
+const NOT_AT_ALL = '0'
+const OVERLAPS = [...FOR_PERIODS, { value: NOT_AT_ALL, label: 'End it now' }]
+
+export function WriteKey({ source }: { source: Source }) {
+  const [isReplacing, setReplacing] = useState(false)
+  const { name, writeKey } = source
+  return (
+    <Panel
+      title="Write key"
+      lead="Clients send it with every call. Replace it if it has leaked, or from time to time."
+      actions={
+        <Button variant="default" size="xs" onClick={() => setReplacing(true)}>
+          Replace write key
+        </Button>
+      }
+    >
+      <Stack>
+        <Group gap="xs">
+          <Code fz="sm">{writeKey}</Code>
+          <Copy text={writeKey} what={`write key of ${name}`} />
+        </Group>
+        <Overlap source={source} />
+      </Stack>
+      {isReplacing && <Replace source={source} onClose={() => setReplacing(false)} />}
+    </Panel>
+  )
+}
+
+/** The previous write key, while it still works. */
+function Overlap({ source }: { source: Source }) {
+  const end = useReplaceSource(source)
+  const now = useNow()
+  const { name, previousWriteKey, previousWriteKeyExpiresAt: until } = source
+  if (previousWriteKey === undefined || until === undefined || Date.parse(until) <= now) return null
+  const endNow = () => end.mutate({ ...source, previousWriteKeyExpiresAt: new Date().toISOString() })
+  return (
+    <Alert color="blue" title="The previous write key still works">
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">
+          Calls with <Code>{previousWriteKey}</Code> are accepted until <Timestamp at={until} />. After that
+          they are rejected.
+        </Text>
+        <Button variant="default" size="xs" loading={end.isPending} onClick={endNow}>
+          End the previous write key of {name} now
+        </Button>
+        <ErrorAlert error={end.error} />
+      </Stack>
+    </Alert>
+  )
+}
+
+function Replace({ source, onClose }: { source: Source; onClose: () => void }) {
+  const [hours, setHours] = useState('24')
+  const replace = useReplaceSource(source)
+  const isOverlapping = isInFuture(source.previousWriteKeyExpiresAt)
+
+  function submit() {
+    const { previousWriteKey: _, previousWriteKeyExpiresAt: __, ...rest } = source
+    const until = new Date(Date.now() + Number(hours) * HOUR_MS).toISOString()
+    const overlap = hours === NOT_AT_ALL ? {} : { previousWriteKeyExpiresAt: until }
+    replace.mutate({ ...rest, writeKey: newWriteKey(), ...overlap }, { onSuccess: onClose })
+  }
+
+  return (
+    <Confirm
+      opened
+      onClose={onClose}
+      title={`Replace the write key of ${source.name}?`}
+      action="Replace write key"
+      onConfirm={submit}
+      loading={replace.isPending}
+      error={replace.error}
+    >
+      <Text size="sm">Sluice makes a new key. Give it to every client before the current one ends.</Text>
+      <NativeSelect
+        label="Keep accepting the current key"
+        value={hours}
+        onChange={(event) => setHours(event.currentTarget.value)}
+        data={OVERLAPS}
+      />
+      {hours === NOT_AT_ALL && (
+        <Alert color="yellow">Calls of clients with the current key are rejected immediately.</Alert>
+      )}
+      {isOverlapping && (
+        <Alert color="yellow">
+          The key before the current one still works. If you replace the key now, it ends immediately.
+        </Alert>
+      )}
+    </Confirm>
+  )
+}
+
+const isInFuture = (time: string | undefined) => time !== undefined && Date.parse(time) > Date.now()
+
+/** 192 random bits, like the keys that control makes. */
+function newWriteKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(24))
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+}

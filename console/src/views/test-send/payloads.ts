@@ -1,0 +1,56 @@
+import { SAMPLE_CALLS } from '../../../../control/settings/sample-calls.ts'
+import type { TestSend } from '../../api/destinations.ts'
+import type { FoundEvent } from '../../api/events.ts'
+import { localTime } from '../../wording/format.ts'
+
+/** `text`: a call as indented JSON. Undefined: a deletion, which is no call. `omitted`: fields that are too long to show. */
+export type Payload = { id: string; label: string; text: string | undefined; omitted: readonly string[] }
+
+const TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
+
+const textOf = (call: object) => JSON.stringify(call, null, 2)
+
+export const SAMPLES: readonly [Payload, ...Payload[]] = [
+  { id: 'sample track', label: 'Sample track', text: textOf(SAMPLE_CALLS.track), omitted: [] },
+  ...TYPES.slice(1).map((type) => ({
+    id: `sample ${type}`,
+    label: `Sample ${type}`,
+    text: textOf(SAMPLE_CALLS[type]),
+    omitted: [],
+  })),
+  { id: 'sample delete', label: 'Sample delete', text: undefined, omitted: [] },
+]
+
+/** Fields that a test ignores: it has its own id, and goes to this destination only. */
+const IGNORED = ['messageId', 'integrations', 'receivedAt', 'sentAt', 'originalTimestamp', 'omitted']
+
+/** The calls that a test can send. Deletions are no calls. */
+export const recentPayloads = (events: readonly FoundEvent[]): Payload[] =>
+  events
+    .filter(({ type }) => TYPES.some((one) => one === type))
+    .map(({ messageId, type, userId, anonymousId, receivedAt, call, ...event }) => {
+      const name = event.event ?? event.name
+      const shown = Object.entries(call).filter(([field]) => !IGNORED.includes(field))
+      return {
+        id: `recent ${messageId} ${receivedAt}`,
+        label: [
+          `${type}${name === null ? '' : ` “${name}”`} from ${userId ?? anonymousId}`,
+          ...(receivedAt === null ? [] : [localTime(receivedAt)]),
+        ].join(', '),
+        text: textOf(Object.fromEntries(shown)),
+        omitted: 'omitted' in call && Array.isArray(call.omitted) ? call.omitted.map(String) : [],
+      }
+    })
+
+/** The body of the request that sends the payload with its edited text. */
+export function toBody(
+  { text: original }: Payload,
+  text: string,
+): TestSend | { call: unknown } | SyntaxError {
+  if (original === undefined) return { type: 'delete' }
+  try {
+    return { call: JSON.parse(text) }
+  } catch (error) {
+    return error instanceof SyntaxError ? error : new SyntaxError(String(error))
+  }
+}

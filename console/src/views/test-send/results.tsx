@@ -1,0 +1,87 @@
+import { Box, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import type { TestResult } from '../../api/destinations.ts'
+import { Outcome } from '../../ui/attempts/attempt-table.tsx'
+import { Copy } from '../../ui/values/copy.tsx'
+import { Url, withWholePorts } from '../../ui/values/url.tsx'
+import { formatDuration } from '../../wording/format.ts'
+import { requestText, responseText } from './http-text.ts'
+
+export function Results({ results }: { results: readonly TestResult[] }) {
+  return (
+    <Stack gap="lg" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+      {results.map((result, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: one per webhook, in a fixed order
+        <li key={index}>
+          <Text size="sm" ff="monospace">
+            <Url>{result.url}</Url>
+          </Text>
+          <Group gap="xs" align="flex-start">
+            <div>
+              <Outcome attempt={{ ...result, response: null }} />
+            </div>
+            <Text size="sm" c="dimmed">
+              after {formatDuration(result.durationMs)}
+            </Text>
+          </Group>
+          {result.outcome === 'rejected' && (
+            <Text size="sm" c="dimmed">
+              Only a 2xx answer delivers an event. Events answered with 3xx or 4xx are rejected and not
+              retried.
+            </Text>
+          )}
+          <SimpleGrid cols={{ base: 1, lg: 2 }} mt="xs">
+            <Message
+              title={result.sent ? 'Sent' : 'Not sent. It would have been:'}
+              text={requestText(result)}
+              what={`request to URL ${index + 1}`}
+              hint="Values of your own headers are hidden."
+            />
+            <Message
+              title="Received"
+              text={responseText(result)}
+              what={`response from URL ${index + 1}`}
+              hint="The first 1,024 bytes of the body."
+            />
+          </SimpleGrid>
+        </li>
+      ))}
+    </Stack>
+  )
+}
+
+type MessageProps = { title: string; text: string; what: string; hint: string }
+
+function Message({ title, text, what, hint }: MessageProps) {
+  return (
+    <Box miw={0}>
+      <Group justify="space-between" mb={4}>
+        <Text size="sm" fw={600}>
+          {title}
+        </Text>
+        {text !== '' && <Copy text={text} what={what} />}
+      </Group>
+      {text === '' ? (
+        <Text size="sm" c="dimmed">
+          Nothing
+        </Text>
+      ) : (
+        <>
+          <Code
+            block
+            fz="xs"
+            mah={420}
+            tabIndex={0}
+            aria-label={what}
+            className="in-flow"
+            style={{ overflow: 'auto' }}
+          >
+            {withWholePorts(text)}
+          </Code>
+          <Text size="xs" c="dimmed" mt={2}>
+            {hint}
+          </Text>
+        </>
+      )}
+    </Box>
+  )
+}

@@ -1,0 +1,94 @@
+import { Button, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
+import { useState } from 'react'
+import { type Destination, type TestSend as TestBody, useTestSend } from '../../api/destinations.ts'
+import { uncorrected } from '../../api/errors.ts'
+import { useRecentCalls } from '../../api/events.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { type Payload, recentPayloads, SAMPLES, toBody } from './payloads.ts'
+import { Results } from './results.tsx'
+import { Verification } from './verification.tsx'
+
+/** Sends a sample, a recent event or an edited call, and shows what was sent and received. */
+export function TestSend({ destination }: { destination: Destination }) {
+  const { id, webhooks } = destination
+  const test = useTestSend(id)
+  const chosen = usePayload(destination)
+  const body = toBody(chosen.payload, chosen.text)
+  const isJson = !(body instanceof SyntaxError)
+  const error = uncorrected(test.error, test.variables, isJson ? body : undefined)
+  // the API checks what the user has written as a call
+  const send = () => isJson && test.mutate(body as TestBody)
+  return (
+    <Stack>
+      <PayloadFields {...chosen} error={isJson ? undefined : `This is not JSON: ${body.message}.`} />
+      <Group>
+        <Button onClick={send} loading={test.isPending} disabled={!isJson}>
+          Send test
+        </Button>
+        <Text size="xs" c="dimmed" flex={1} miw={200}>
+          Goes to {webhooks.length === 1 ? 'the URL' : `all ${webhooks.length} URLs`}, even if the destination
+          is off. Tests are not retried.
+        </Text>
+      </Group>
+      <ErrorAlert error={error} title="The test may not have been sent" />
+      <div role="status">{test.data && <Results results={test.data.results} />}</div>
+      <Verification destination={destination} />
+    </Stack>
+  )
+}
+
+type PayloadFieldsProps = ReturnType<typeof usePayload> & { error: string | undefined }
+
+function PayloadFields({ payload, text, choose, edit, payloads, error }: PayloadFieldsProps) {
+  return (
+    <>
+      <NativeSelect
+        label="Start from"
+        description="Choose a sample or one of the last events. You can edit it before you send it."
+        value={payload.id}
+        onChange={(event) => choose(event.currentTarget.value)}
+        data={payloads}
+        maw={520}
+      />
+      {payload.omitted.length > 0 && (
+        <Text size="sm">Longer than 8 KB and therefore left out here: {payload.omitted.join(', ')}.</Text>
+      )}
+      {payload.text === undefined ? (
+        <Text size="sm" c="dimmed">
+          A deletion asks to delete the user “test-user”. It has nothing to edit.
+        </Text>
+      ) : (
+        <Textarea
+          label="Call"
+          description="As a client sends it. Sluice renders it like any event and gives it a test id."
+          value={text}
+          onChange={(event) => edit(event.currentTarget.value)}
+          error={error}
+          rows={14}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+          spellCheck={false}
+        />
+      )}
+    </>
+  )
+}
+
+/** The chosen payload and its text as edited. */
+function usePayload(destination: Destination) {
+  const recent = recentPayloads(useRecentCalls(destination).data ?? [])
+  const [{ payload, text }, set] = useState(() => ({ payload: SAMPLES[0], text: SAMPLES[0].text ?? '' }))
+  const options = (all: readonly Payload[]) => all.map(({ id, label }) => ({ value: id, label }))
+  return {
+    payload,
+    text,
+    choose(id: string) {
+      const chosen = [...SAMPLES, ...recent].find((one) => one.id === id)
+      if (chosen) set({ payload: chosen, text: chosen.text ?? '' })
+    },
+    edit: (text: string) => set({ payload, text }),
+    payloads: [
+      { group: 'Samples', items: options(SAMPLES) },
+      ...(recent.length > 0 ? [{ group: 'Recent events', items: options(recent) }] : []),
+    ],
+  }
+}

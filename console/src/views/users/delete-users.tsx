@@ -1,0 +1,69 @@
+import { Checkbox, Text, Textarea } from '@mantine/core'
+import { useState } from 'react'
+import { fieldError } from '../../api/errors.ts'
+import { useDeleteUsers } from '../../api/users.ts'
+import { Confirm } from '../../ui/form/confirm.tsx'
+import { pluralize } from '../../wording/format.ts'
+import { newId, userIdsIn } from './user-ids.ts'
+
+type DeleteProps = {
+  opened: boolean
+  onClose: () => void
+  /** Undefined: the ids are typed in. */
+  userId?: string
+}
+
+export function DeleteUsers({ opened, onClose, userId }: DeleteProps) {
+  const [text, setText] = useState('')
+  const [suppress, setSuppress] = useState(true)
+  // repeated after a lost answer, the request is accepted only once
+  const [id, setId] = useState(newId)
+  const deleteUsers = useDeleteUsers()
+  const userIds = userId === undefined ? userIdsIn(text) : [userId]
+
+  function close() {
+    setText('')
+    setId(newId())
+    deleteUsers.reset()
+    onClose()
+  }
+
+  return (
+    <Confirm
+      opened={opened}
+      onClose={close}
+      title={userId === undefined ? 'Delete several users' : `Delete ${userId}?`}
+      action={`Delete ${userId ?? pluralize(userIds.length, 'user')}`}
+      danger
+      onConfirm={() => deleteUsers.mutate({ id, userIds, suppress }, { onSuccess: close })}
+      loading={deleteUsers.isPending}
+      disabled={userIds.length === 0}
+      error={deleteUsers.error}
+    >
+      <Text size="sm">
+        Every destination gets a delete event for each user and source. What the receivers do with it is up to
+        them. You cannot undo this.
+      </Text>
+      {userId === undefined && (
+        <Textarea
+          label="User IDs"
+          description="One per line, at most 5,000."
+          rows={6}
+          value={text}
+          onChange={(event) => {
+            setText(event.currentTarget.value)
+            setId(newId())
+          }}
+          error={fieldError(deleteUsers.error, '/userIds')}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+          spellCheck={false}
+        />
+      )}
+      <Checkbox
+        label="Also drop all later calls of these users"
+        checked={suppress}
+        onChange={(event) => setSuppress(event.currentTarget.checked)}
+      />
+    </Confirm>
+  )
+}

@@ -1,0 +1,91 @@
+import { Code, Table, Text } from '@mantine/core'
+import { type Deletion, useDeletions } from '../../api/users.ts'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { StateBadge } from '../../ui/values/state-badge.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { formatInteger } from '../../wording/format.ts'
+
+const STATES = {
+  accepted: {
+    label: 'Running',
+    color: 'blue',
+    explanation: 'The delete events are being written. Failures are retried.',
+  },
+  done: {
+    label: 'Done',
+    color: 'green',
+    explanation: 'All delete events are written. Find a user to see their deliveries.',
+  },
+  failed: { label: 'Failed', color: 'red', explanation: 'It cannot succeed. Request it again.' },
+} as const
+
+/** The newest deletions and their progress. */
+export function DeletionList() {
+  const query = useDeletions()
+  return (
+    <Panel
+      title="Deletions"
+      lead="The latest requests, kept for 30 days. They do not contain the IDs of users once they are done."
+    >
+      <Loaded query={query}>
+        {(deletions) =>
+          deletions.length === 0 ? (
+            <Text size="sm" c="dimmed">
+              No user has been deleted.
+            </Text>
+          ) : (
+            <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': 'Deletions' }}>
+              <Table verticalSpacing="sm">
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>State</Table.Th>
+                    <Table.Th>Requested</Table.Th>
+                    <Table.Th ta="right">Users</Table.Th>
+                    <Table.Th ta="right">Delete events</Table.Th>
+                    <Table.Th>Suppressed</Table.Th>
+                    <Table.Th>Finished</Table.Th>
+                    <Table.Th>ID</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {deletions.map((deletion) => (
+                    <Row key={deletion.id} deletion={deletion} />
+                  ))}
+                </Table.Tbody>
+              </Table>
+            </Table.ScrollContainer>
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}
+
+function Row({ deletion }: { deletion: Deletion }) {
+  const { id, state, createdAt, finishedAt, users, deletes, suppressed, cause } = deletion
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <StateBadge {...STATES[state]} />
+      </Table.Td>
+      <Table.Td>
+        <Timestamp at={createdAt} />
+      </Table.Td>
+      <Table.Td ta="right">{formatInteger(users)}</Table.Td>
+      <Table.Td ta="right">{formatInteger(deletes)}</Table.Td>
+      <Table.Td>{suppressed ? 'Yes' : 'No'}</Table.Td>
+      <Table.Td>
+        {finishedAt === undefined ? '–' : <Timestamp at={finishedAt} />}
+        {cause && (
+          <Text size="sm" className="in-flow">
+            {cause.message}
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td className="in-flow">
+        <Code>{id}</Code>
+      </Table.Td>
+    </Table.Tr>
+  )
+}

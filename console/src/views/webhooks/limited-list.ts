@@ -1,0 +1,40 @@
+import { type RefObject, useRef, useState } from 'react'
+
+type Options<T> = {
+  items: readonly T[]
+  most: number
+  make: () => T
+  onChange: (items: readonly T[]) => void
+}
+
+export type LimitedList<T> = {
+  addButton: RefObject<HTMLButtonElement | null>
+  /** The user has tried to add one too many. */
+  isTooMany: boolean
+  add(): void
+  /** @param item undefined removes it. */
+  change(key: number, item: T | undefined): void
+}
+
+/** A list in a form, limited to `most` items. */
+export function useLimitedList<T extends { key: number }>(options: Options<T>): LimitedList<T> {
+  const { items, most, make, onChange } = options
+  const [isTooMany, setTooMany] = useState(false)
+  const addButton = useRef<HTMLButtonElement>(null)
+  return {
+    addButton,
+    isTooMany,
+    add() {
+      if (items.length >= most) setTooMany(true)
+      else onChange([...items, make()])
+    },
+    change(key, item) {
+      if (!item) {
+        setTooMany(false)
+        // the removed field had the focus
+        addButton.current?.focus()
+      }
+      onChange(items.flatMap((each) => (each.key === key ? (item ?? []) : each)))
+    },
+  }
+}

@@ -1,0 +1,149 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Offsets } from '../../kafka/admin/offsets.ts'
+import type { Reader } from '../../kafka/tables/reader.ts'
+import type { Logger } from '../../process/log.ts'
+import { AUDIT } from '../../schemas/topics.ts'
+import { createSemaphore, withTimeout } from '../api/concurrency.ts'
+import { addPath, operation } from '../api/operation.ts'
+import { pageOf } from '../api/pagination.ts'
+import { isoTime, timeShape } from '../api/response.ts'
+import { searchBack } from './events/search-backwards.ts'
+import { unreachable } from './following.ts'
+import { rangeFields } from './recent-records.ts'
+
+/** As written by `withAuditTopic`; an entry of a later version may have more. */
+const recordShape = z.looseObject({
+  at: z.string(),
+  who: z.string(),
+  by: z.string(),
+  address: z.string(),
+  session: z.string().optional(),
+  what: z.string(),
+  outcome: z.string(),
+  id: z.string().optional(),
+  version: z.number().optional(),
+  changes: z.record(z.string(), z.unknown()).optional(),
+})
+type AuditRecord = z.infer<typeof recordShape>
+
+const entryShape = z
+  .strictObject({
+    at: z.string().describe('ISO 8601 UTC.'),
+    who: z.string().describe('`admin` or `view`.'),
+    by: z.string().describe('`bearer`: a token. `cookie`: a session.'),
+    address: z.string().describe('IP address of the client.'),
+    session: z.string().nullable().describe('Id of the session, if `by` is `cookie`.'),
+    what: z.string().describe('The kind of setting or task, or `test`, `session` or `search`.'),
+    outcome: z.string().describe('`unavailable`: Kafka did not confirm, so the change may have been made.'),
+    id: z.string().nullable().describe('Of the setting or task.'),
+    version: z.number().nullable(),
+    changes: z
+      .record(z.string(), z.unknown())
+      .describe(
+        'By JSON pointer: `{from, to}`, or `changed` where the value is secret. Never contains secrets or user ids.',
+      ),
+    details: z.record(z.string(), z.unknown()).describe('Other fields, which depend on `what`.'),
+  })
+  .meta({ id: 'AuditEntry' })
+
+const queryShape = z.strictObject({
+  ...rangeFields,
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  what: z.string().min(1).max(64).optional().describe('Only entries about this kind.'),
+  id: z.string().min(1).max(64).optional().describe('Only entries about the setting or task with this id.'),
+  who: z.enum(['admin', 'view']).optional(),
+})
+type AuditQuery = z.output<typeof queryShape>
+
+export type AuditRouteParts = {
+  readerOf: (topic: string) => Promise<Pick<Reader, 'read'>>
+  openOffsets: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>
+  log: Pick<Logger, 'warn'>
+}
+
+/** For one request, like a search for events. */
+const MAX_RECORDS = 200_000
+const MAX_MS = 3_000
+const STEP = 5_000
+
+export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void {
+  const semaphore = createSemaphore(1)
+
+  async function search({ limit, cursor, since, until, ...wanted }: AuditQuery) {
+    const begun = performance.now()
+    const { read } = await parts.readerOf(AUDIT)
+    const offsets = await parts.openOffsets()
+    try {
+      const find = (value: Buffer | null) => matching(value, wanted)
+      return await searchBack<AuditRecord>({
+        parts: [{ topic: AUDIT, isSearched: () => true, read, find }],
+        ...{ offsets, limit, cursor, since, until, semaphore },
+        now: Date.now(),
+        step: STEP,
+        most: MAX_RECORDS,
+        isOver: () => performance.now() - begun > MAX_MS,
+      })
+    } finally {
+      await offsets.close()
+    }
+  }
+
+  addPath(api, '/audit', {
+    GET: operation({
+      summary: 'Show who changed what',
+      description:
+        'Changes, sign-ins, test sends, and searches for a user, newest first, for 90 days. The search reads a topic on demand, for at most 3 s a request; use `next` to continue.',
+      query: queryShape,
+      responses: {
+        200: {
+          description: 'A page. It may be empty and still have a `next`.',
+          body: pageOf(entryShape).extend({
+            searchedSince: timeShape.describe('Everything since then has been searched; null: everything.'),
+          }),
+        },
+      },
+      async handle({ query }) {
+        try {
+          const { items, next, searchedSince } = await withTimeout(search(query))
+          const since = searchedSince === null ? null : isoTime(searchedSince)
+          return { status: 200, body: { items: items.map(entryOf), next, searchedSince: since } }
+        } catch (err) {
+          parts.log.warn({ err }, 'the audit log could not be read')
+          return unreachable
+        }
+      },
+    }),
+  })
+}
+
+function matching(
+  value: Buffer | null,
+  wanted: Pick<AuditQuery, 'what' | 'id' | 'who'>,
+): AuditRecord | undefined {
+  const record = value ? parsed(value) : undefined
+  if (!record) return undefined
+  const isWanted = (['what', 'id', 'who'] as const).every(
+    (name) => wanted[name] === undefined || record[name] === wanted[name],
+  )
+  return isWanted ? record : undefined
+}
+
+function parsed(value: Buffer): AuditRecord | undefined {
+  try {
+    return recordShape.safeParse(JSON.parse(value.toString())).data
+  } catch {
+    return undefined
+  }
+}
+
+function entryOf(record: AuditRecord): z.infer<typeof entryShape> {
+  const { at, who, by, address, session, what, outcome, id, version, changes, ...details } = record
+  return {
+    ...{ at, who, by, address, what, outcome, details },
+    session: session ?? null,
+    id: id ?? null,
+    version: version ?? null,
+    changes: changes ?? {},
+  }
+}

@@ -1,0 +1,79 @@
+import type { Replay } from '../../../schemas/task.ts'
+import { type DeadLetter, matchesConditions } from './dead-letter.ts'
+
+/**
+ * Whether a replay sends this record, unless an earlier replay has (`skipReplayed`). Of a cancelled one, whether it has
+ * sent it.
+ */
+export function selectedBy(replay: Replay): (letter: DeadLetter) => boolean {
+  const { places, from, to, ranges, done, destinationId, reason, event, user, status } = replay
+  const rangeOf = new Map((done ?? ranges).map((range) => [range.partition, range]))
+  const isInRange = ({ partition, offset }: DeadLetter) => {
+    const range = rangeOf.get(partition)
+    return range !== undefined && offset >= range.from && offset < range.to
+  }
+  if (places) {
+    const chosen = new Set(places.map(({ partition, offset }) => `${partition}/${offset}`))
+    return (letter) => chosen.has(`${letter.partition}/${letter.offset}`) && (!done || isInRange(letter))
+  }
+  const [since, until] = [Date.parse(from), Date.parse(to)]
+  const matches = matchesConditions({ destinationId, reason, event, user, status })
+  return (letter) => {
+    // times in a topic are not always ascending, so the offset of a time only says where to start
+    if (letter.writtenAt < since || letter.writtenAt >= until) return false
+    return isInRange(letter) && matches(letter)
+  }
+}
+
+export type ReplayOf = (letter: DeadLetter) => Replay | undefined
+
+/**
+ * Finds the latest replay that sent a dead letter, by the tasks: they are kept longer than dead letters, and all
+ * processes know the same ones. One that failed does not count, and neither does the part that a cancelled one has not
+ * reached.
+ * @param before counts only replays that were created before this one.
+ */
+export function replayIndex(replays: Iterable<Replay>, before?: Replay): ReplayOf {
+  const sent = [...replays]
+    .filter(
+      ({ what, state, done }) => what === 'dead' && state !== 'failed' && (state !== 'cancelled' || done),
+    )
+    .filter((each) => !before || comesBefore(each, before))
+    .sort((a, b) => (comesBefore(a, b) ? 1 : -1))
+    .map((replay) => ({ replay, selects: selectedBy(replay) }))
+  const byDestination = Map.groupBy(sent, ({ replay }) => replay.destinationId)
+  return (letter) => {
+    let found: Replay | undefined
+    for (const { replay, selects } of byDestination.get(letter.destinationId) ?? [])
+      if (selects(letter)) {
+        found = replay
+        // otherwise an earlier one may have sent it, so that this one skipped it
+        if (!replay.skipReplayed) break
+      }
+    return found
+  }
+}
+
+/** An index that is used until a replay starts or ends: it looks for each dead letter once. */
+export function rememberedReplayIndex(): (replays: Iterable<Replay>) => ReplayOf {
+  let [known, index]: [string, ReplayOf] = ['', () => undefined]
+  return (replays) => {
+    const all = [...replays]
+    const current = all.map(({ id, state }) => `${id} ${state}`).join()
+    if (current === known) return index
+    const replayOf = replayIndex(all)
+    const found = new WeakMap<DeadLetter, Replay | null>()
+    known = current
+    index = (letter) => {
+      const before = found.get(letter)
+      if (before !== undefined) return before ?? undefined
+      const replay = replayOf(letter)
+      found.set(letter, replay ?? null)
+      return replay
+    }
+    return index
+  }
+}
+
+const comesBefore = (one: Replay, other: Replay) =>
+  one.createdAt < other.createdAt || (one.createdAt === other.createdAt && one.id < other.id)

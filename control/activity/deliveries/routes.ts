@@ -1,0 +1,239 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { request } from '../../../delivery/request.ts'
+import type { Logger } from '../../../process/log.ts'
+import type { Delivery } from '../../../schemas/delivery.ts'
+import { MASK, mask, type Who } from '../../../settings/mask.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
+import type { Destination } from '../../../settings/settings.ts'
+import { audit } from '../../api/audit.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { addPath, operation } from '../../api/operation.ts'
+import { pageOf } from '../../api/pagination.ts'
+import { type ApiResponse, isoTime, refusalResponse, timeShape } from '../../api/response.ts'
+import { type AttemptRouteParts, attemptResponse, attemptShape } from '../attempts.ts'
+import type { DeadRouteParts } from '../dead/routes.ts'
+import { tooManySearches } from '../events/routes.ts'
+import { isLoadedSoon, loading, unreachable } from '../following.ts'
+import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
+import {
+  DELIVERY_STATES,
+  type DeliveriesQuery,
+  deliveriesQueryShape,
+  entryOf,
+  type Listed,
+} from './listed.ts'
+import type { DeliverySearch } from './search.ts'
+import { type Status, type StatusParts, statusesOf, statusFilter } from './status.ts'
+
+export type DeliveryRouteParts = Pick<AttemptRouteParts, 'attempts'> &
+  Pick<DeadRouteParts, 'dead'> &
+  Pick<StatusParts, 'trace' | 'ladder'> & {
+    deliveries: DeliverySearch
+    settings: Pick<Facts, 'destinations'>
+    faults: Pick<LogFaults, 'all'>
+    log: Pick<Logger, 'warn' | 'info'>
+  }
+
+const listedFields = {
+  id: z.string().describe('Names this entry in `GET /api/deliveries/{id}` and in replays.'),
+  deliveryId: z
+    .string()
+    .describe('As in `X-Delivery-Id`. A replay keeps it, and is listed as another entry.'),
+  messageId: z.string().describe('Id of the call, as in `X-Message-Id`.'),
+  sourceId: z.string(),
+  destinationId: z.string(),
+  type: z.string(),
+  event: z.string().nullable().describe('Name of a track event, a page or a screen.'),
+  user: z.string().nullable().describe('The userId, or else the anonymousId.'),
+  routedAt: timeShape.describe('When the router, a replay or a backfill made it.'),
+  replay: z.boolean().describe('Whether a replay or backfill made it.'),
+  state: z
+    .enum(DELIVERY_STATES)
+    .describe(
+      '`waiting`: not attempted yet. `deferred`: waits without an attempt. `rejected`: the receiver answered 3xx or 4xx. `unknown`: its attempts are no longer known, or were not found in time.',
+    ),
+  attemptCount: z.number().describe('Known POSTs, over all webhooks.'),
+  lastStatus: z.number().nullable().describe('HTTP status of the last attempt, if there was a response.'),
+  lastCode: z.string().nullable().describe('Why the last attempt was not delivered.'),
+  lastAttemptAt: timeShape,
+  nextAttemptAt: timeShape.describe(
+    'By the retry ladder. Null: no attempt will follow, or only the deliverer knows when a deferral ends.',
+  ),
+}
+
+export const listedShape = z.strictObject(listedFields).meta({ id: 'Delivery' })
+
+export const deliveryShape = z
+  .strictObject({
+    ...listedFields,
+    attempts: z.array(attemptShape).describe('Known attempts, oldest first.'),
+    dead: z.strictObject({ reason: z.string(), deadAt: timeShape }).nullable(),
+    body: z.string().describe('What every attempt posts, byte for byte.'),
+    requests: z
+      .array(
+        z.strictObject({ urlIndex: z.number(), url: z.string(), headers: z.record(z.string(), z.string()) }),
+      )
+      .describe(
+        'The request to each webhook, by the settings as they are now. Configured header values and signatures are `***`. Empty if the destination was deleted.',
+      ),
+  })
+  .meta({ id: 'DeliveryDetails' })
+
+const answerShape = pageOf(listedShape).extend({
+  searchedSince: timeShape.describe(
+    'All deliveries made since then have been searched; null: all that are stored. If there is a `next`, older ones may follow.',
+  ),
+  unknown: z
+    .number()
+    .describe('Deliveries that `state` or `status` left out because their attempts are not known.'),
+  faults: faultShape.array().describe('Records that Kafka lost or removed. As in `GET /api/lag`.'),
+})
+
+export function deliveryRoutes(api: FastifyInstance, parts: DeliveryRouteParts): void {
+  addPath(api, '/deliveries', {
+    GET: operation({
+      summary: 'List deliveries',
+      description:
+        'Deliveries of the last three days with their state, newest first. The search reads topics on demand, for about 3 s a request; use `next` to continue.',
+      query: deliveriesQueryShape,
+      responses: {
+        200: { description: 'A page. It may be empty and still have a `next`.', body: answerShape },
+      },
+      errorCodes: ['too_many_searches'],
+      handle({ query, caller }) {
+        // a search for a person's data is audited, without the person's id
+        if (query.user !== undefined) audit(parts.log, caller, { what: 'search', outcome: 'searched' })
+        return answered(parts, () => list(query, parts))
+      },
+    }),
+  })
+  addPath(api, '/deliveries/:id', {
+    GET: operation({
+      summary: 'Show a delivery',
+      description:
+        'Its request, attempts and next attempt. `id` is that of an item of `GET /api/deliveries`.',
+      responses: { 200: { description: 'The delivery.', body: deliveryShape } },
+      errorCodes: ['not_found'],
+      handle: ({ params: { id }, who }) => answered(parts, () => show(id, who ?? 'view', parts)),
+    }),
+  })
+}
+
+async function answered(
+  { attempts, dead, log }: DeliveryRouteParts,
+  respond: () => Promise<ApiResponse>,
+): Promise<ApiResponse> {
+  if (!(await isLoadedSoon(attempts)) || !(await isLoadedSoon(dead))) return loading
+  try {
+    return await withTimeout(respond())
+  } catch (err) {
+    log.warn({ err }, 'deliveries could not be searched')
+    return unreachable
+  }
+}
+
+async function list(query: DeliveriesQuery, parts: DeliveryRouteParts): Promise<ApiResponse> {
+  const held = { ...parts, now: Date.now() }
+  const known = new Map<Listed, Status>()
+  const filter = statusFilter(query)
+  let unknown = 0
+
+  /** Remembers the states, so that they are looked up once. */
+  async function lookUp(listed: readonly Listed[]): Promise<[Listed, Status][]> {
+    const statuses = [...(await statusesOf(listed, held))]
+    for (const [each, status] of statuses) if (filter?.(status) ?? true) known.set(each, status)
+    return statuses
+  }
+
+  async function select(listed: readonly Listed[]): Promise<ReadonlySet<Listed>> {
+    const statuses = await lookUp(listed)
+    unknown += statuses.filter(([each, { state }]) => state === 'unknown' && !known.has(each)).length
+    return new Set(listed.filter((each) => known.has(each)))
+  }
+
+  const searching = parts.deliveries.search(query, filter && select)
+  if (!searching) return tooManySearches
+  const { items, next, searchedSince } = await searching
+  if (!filter) await lookUp(items)
+  const shown = items.flatMap((each) => {
+    const status = known.get(each)
+    return status ? [{ each, status }] : []
+  })
+  const open = shown.filter(({ status: { state } }) => OPEN.has(state)).map(({ each }) => each.routedAt)
+  return {
+    status: 200,
+    body: {
+      items: shown.map(({ each, status }) => listedResponse(each, status)),
+      next,
+      searchedSince: searchedSince === null ? null : isoTime(searchedSince),
+      unknown,
+      faults: relevantFaults(parts.faults.all(), {
+        since: query.since,
+        openSince: open.length === 0 ? undefined : Math.min(...open),
+      }),
+    },
+  }
+}
+
+/** Not over, as far as known: Kafka may have lost its record. */
+const OPEN: ReadonlySet<Status['state']> = new Set(['waiting', 'retrying', 'deferred', 'unknown'])
+
+async function show(id: string, who: Who, parts: DeliveryRouteParts): Promise<ApiResponse> {
+  const entry = entryOf(id)
+  const found = entry && (await parts.deliveries.read(entry))
+  if (!found) return refusalResponse({ code: 'not_found', what: `delivery ${id}` })
+  const { listed, delivery } = found
+  const now = Date.now()
+  const statuses = await statusesOf([listed], { ...parts, now }, true)
+  const status = statuses.get(listed)
+  if (!status) return unreachable
+  const destination = parts.settings.destinations.get(listed.destinationId)
+  const { attempts, dead } = status
+  const attempt = attempts.at(-1)?.attempt ?? 1
+  return {
+    status: 200,
+    body: {
+      ...listedResponse(listed, status),
+      attempts: attempts.map(attemptResponse),
+      dead: dead ? { reason: dead.reason, deadAt: isoTime(dead.time) } : null,
+      body: delivery.body,
+      requests: destination ? maskedRequests(delivery, { destination, attempt, now, who }) : [],
+    },
+  }
+}
+
+export function listedResponse(
+  listed: Listed,
+  { state, attempts, nextAttemptAt }: Status,
+): z.infer<typeof listedShape> {
+  const last = attempts.at(-1)
+  return {
+    ...listed,
+    routedAt: isoTime(listed.routedAt),
+    state,
+    attemptCount: attempts.filter(({ outcome }) => outcome !== 'deferred' && outcome !== 'cancelled').length,
+    lastStatus: last?.status ?? null,
+    lastCode: last?.code ?? null,
+    lastAttemptAt: last ? isoTime(last.startedAt) : null,
+    nextAttemptAt: nextAttemptAt === null ? null : isoTime(nextAttemptAt),
+  }
+}
+
+const SIGNATURES = new Set(['x-signature', 'x-signature-previous', 'webhook-signature'])
+
+/** Built by the code that sends them. @param of.attempt the number to show in `X-Attempt`. */
+export function maskedRequests(
+  delivery: Delivery,
+  { destination, who, ...of }: { destination: Destination; attempt: number; now: number; who: Who },
+): z.infer<typeof deliveryShape>['requests'] {
+  const masked = mask(destination, who)
+  return masked.webhooks.map((_, urlIndex) => {
+    const { url, headers } = request(delivery, { destination: masked, urlIndex, ...of })
+    const shown = Object.entries(headers).map(([name, value]) => [
+      name,
+      SIGNATURES.has(name.toLowerCase()) ? MASK : value,
+    ])
+    return { urlIndex, url, headers: Object.fromEntries(shown) }
+  })
+}

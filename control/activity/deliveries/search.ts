@@ -1,0 +1,137 @@
+import type { Committed, Offsets } from '../../../kafka/admin/offsets.ts'
+import { partitionOf } from '../../../kafka/produce/partition.ts'
+import type { Reader } from '../../../kafka/tables/reader.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import type { Delivery } from '../../../schemas/delivery.ts'
+import { DELIVERIES, DUE } from '../../../schemas/topics.ts'
+import { needlesFor } from '../events/matches.ts'
+import { decoded, type Searching } from '../events/search.ts'
+import type { Part, Searched } from '../events/search-backwards.ts'
+import { type DeliveriesQuery, type Entry, entryOf, isFirstRecord, type Listed, listedOf } from './listed.ts'
+
+export type Select = (listed: readonly Listed[]) => Promise<ReadonlySet<Listed>>
+
+export type DeliverySearch = {
+  /**
+   * Newest first. Undefined: too many searches are in progress. Rejects if Kafka does not answer.
+   * @param select chooses by more than the record. It gets the newest first, in batches.
+   */
+  search(query: DeliveriesQuery, select: Select | undefined): Promise<Searched<Listed>> | undefined
+  /** Undefined if there is no such delivery, or no longer. Rejects if Kafka does not answer. */
+  read(entry: Entry): Promise<{ listed: Listed; delivery: Delivery } | undefined>
+  /** Those that the deliverer has not come to, by what it has committed. Rejects if Kafka does not answer. */
+  unsettled(listed: readonly Listed[]): Promise<ReadonlySet<Listed>>
+}
+
+type TopicReader = Pick<Reader, 'read' | 'partitions' | 'bounds'>
+
+export type DeliverySearchParts = {
+  searching: Searching
+  openOffsets: () => Promise<Pick<Offsets, 'committed' | 'close'>>
+  codec: Pick<Codec<Delivery>, 'decode'>
+  deliveries: TopicReader
+  due: TopicReader
+}
+
+export function createDeliverySearch({
+  searching,
+  openOffsets,
+  codec,
+  deliveries,
+  due,
+}: DeliverySearchParts): DeliverySearch {
+  return {
+    search(query, select) {
+      const { limit, cursor, since, until, user, messageId, deliveryId, event } = query
+      const isNarrow = [user, messageId, deliveryId, event, select].some((each) => each !== undefined)
+      return searching({
+        parts: [
+          deliveriesPart(query, { reader: deliveries, codec, routed: true }),
+          deliveriesPart(query, { reader: due, codec, routed: false }),
+        ],
+        limit,
+        cursor,
+        since,
+        until,
+        select,
+        isNarrow,
+      })
+    },
+
+    async read(entry) {
+      const { routed, partition, offset } = entry
+      const reader = routed ? deliveries : due
+      const bounds = (await reader.bounds()).get(partition)
+      // the reader would wait for a record that is not there
+      if (!bounds || offset < bounds.low || offset >= bounds.high) return undefined
+      let found: ReturnType<typeof codec.decode> | undefined
+      let keyText = ''
+      await reader.read({ partition, from: offset, to: offset + 1 }, (value, _, { key }) => {
+        keyText = String(key ?? '')
+        found = codec.decode(value)
+      })
+      const result = await found
+      if (!result?.ok || !isFirstRecord(result.value, routed)) return undefined
+      return { listed: listedOf(result.value, keyText, entry), delivery: result.value }
+    },
+
+    async unsettled(listed) {
+      const offsets = await openOffsets()
+      try {
+        const [first, retries] = await Promise.all([
+          offsets.committed({ group: 'deliverer', topics: [DELIVERIES] }),
+          offsets.committed({ group: 'deliverer.due', topics: [DUE] }),
+        ])
+        return new Set(listed.filter(({ id }) => !isCommitted(id, { first, retries })))
+      } finally {
+        await offsets.close()
+      }
+    },
+  }
+}
+
+/** A partition without a commit: the deliverer has not come to any record of it. */
+function isCommitted(
+  id: string,
+  { first, retries }: { first: readonly Committed[]; retries: readonly Committed[] },
+): boolean {
+  const entry = entryOf(id)
+  const of = entry?.routed ? first : retries
+  const { offset } = of.find(({ partition }) => partition === entry?.partition) ?? { offset: null }
+  return entry !== undefined && offset !== null && entry.offset < offset
+}
+
+type OneTopic = { reader: TopicReader; codec: Pick<Codec<Delivery>, 'decode'>; routed: boolean }
+
+function deliveriesPart(query: DeliveriesQuery, { reader, codec, routed }: OneTopic): Part<Listed> {
+  const { destinationId, sourceId, user, event, messageId, deliveryId } = query
+  // the key that the router uses
+  const only =
+    destinationId === undefined || user === undefined
+      ? undefined
+      : partitionOf(Buffer.from(`${destinationId}/${user}`), reader.partitions)
+  const needles = needlesFor([event, messageId, deliveryId, sourceId].flatMap((each) => each ?? []))
+  return {
+    topic: routed ? DELIVERIES : DUE,
+    isSearched: (partition) => only === undefined || partition === only,
+    read: reader.read,
+    find(value, key, { partition, offset }) {
+      if (!value || !key || !needles.every((needle) => value.includes(needle))) return undefined
+      const text = key.toString()
+      const slash = text.indexOf('/')
+      if (destinationId !== undefined && text.slice(0, slash) !== destinationId) return undefined
+      if (user !== undefined && text.slice(slash + 1) !== user) return undefined
+      return decoded(codec, value, (delivery) => {
+        if (!isFirstRecord(delivery, routed)) return undefined
+        const listed = listedOf(delivery, text, { routed, partition, offset })
+        return isMatch(listed, query) ? listed : undefined
+      })
+    },
+  }
+}
+
+const FIELDS = ['destinationId', 'sourceId', 'event', 'user', 'messageId', 'deliveryId'] as const
+
+export function isMatch(listed: Listed, query: Pick<DeliveriesQuery, (typeof FIELDS)[number]>): boolean {
+  return FIELDS.every((field) => query[field] === undefined || listed[field] === query[field])
+}

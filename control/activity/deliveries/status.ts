@@ -1,0 +1,120 @@
+import type { Ladder } from '../../../delivery/ladder.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import type { DeadLetter } from '../dead/dead-letter.ts'
+import { type State, stateOf } from '../events/delivery-status.ts'
+import { type History, historyOf } from '../events/routes.ts'
+import { mergeAttempts, type Trace } from '../events/trace.ts'
+import { matchesStatus } from './http-status.ts'
+import type { DeliveriesQuery, DeliveryState, Listed } from './listed.ts'
+import type { DeliverySearch } from './search.ts'
+
+/** `attempts`: those that are known, oldest first. `nextAttemptAt`: ms since 1970. */
+export type Status = {
+  state: DeliveryState
+  attempts: readonly Attempt[]
+  nextAttemptAt: number | null
+  dead: DeadLetter | undefined
+}
+
+type Known = ReturnType<History['of']> & Pick<History, 'knownSince'>
+
+/** Clocks differ: an attempt may seem to start before its delivery was made. */
+const CLOCK_TOLERANCE_MS = 2_000
+
+/** A replay starts anew: what happened before it belongs to the delivery that it repeats. */
+export function statusOf(
+  { routedAt, replay }: Pick<Listed, 'routedAt' | 'replay'>,
+  known: Known,
+  ladder: Ladder,
+): Status {
+  const since = replay ? routedAt - CLOCK_TOLERANCE_MS : Number.NEGATIVE_INFINITY
+  const attempts = known.attempts.filter(({ startedAt }) => startedAt >= since)
+  const dead = known.dead && known.dead.time >= since ? known.dead : undefined
+  const { state, nextAttemptAt } = stateOf(routedAt, { ...known, attempts, dead, isRouted: true }, ladder)
+  return { state: refined(state, { nextAttemptAt, attempts, dead }), attempts, nextAttemptAt, dead }
+}
+
+/** Tells rejected from other dead deliveries, and deferred from other retrying ones. */
+function refined(
+  state: State | null,
+  { nextAttemptAt, attempts, dead }: Omit<Status, 'state'>,
+): DeliveryState {
+  if (state === 'retrying') return nextAttemptAt === null ? 'deferred' : 'retrying'
+  if (state !== 'dead') return state ?? 'unknown'
+  const last = attempts.filter(({ attempt }) => attempt === attempts.at(-1)?.attempt)
+  const isRejected = dead
+    ? dead.reason === 'rejected'
+    : last.every(({ outcome }) => outcome === 'rejected' || outcome === 'refused') &&
+      last.some(({ outcome }) => outcome === 'rejected')
+  return isRejected ? 'rejected' : 'dead'
+}
+
+/** Undefined: the filter has no condition on the status. */
+export function statusFilter({
+  state,
+  status,
+}: Pick<DeliveriesQuery, 'state' | 'status'>): ((of: Status) => boolean) | undefined {
+  if (state === undefined && status === undefined) return undefined
+  const isStatus = status === undefined ? undefined : matchesStatus(status)
+  return (of) =>
+    (state === undefined || of.state === state) &&
+    (!isStatus || of.attempts.some((each) => isStatus(each.status)) || !!of.dead?.statuses.some(isStatus))
+}
+
+export type StatusParts = Parameters<typeof historyOf>[1] & {
+  trace: Trace
+  ladder: Ladder
+  deliveries: Pick<DeliverySearch, 'unsettled'>
+}
+
+/**
+ * Looks for attempts in memory first, then in their topic.
+ * @param withAllAttempts also of deliveries whose state is known without them.
+ */
+export async function statusesOf(
+  listed: readonly Listed[],
+  { trace, ladder, deliveries, ...held }: StatusParts,
+  withAllAttempts = false,
+): Promise<Map<Listed, Status>> {
+  const history = historyOf(listed, held)
+  const { knownSince } = history
+
+  function all(traced?: Map<string, Attempt[]>): Map<Listed, Status> {
+    return new Map(
+      listed.map((each) => {
+        const { attempts, dead } = history.of(each.deliveryId)
+        const merged = mergeAttempts(traced?.get(each.deliveryId) ?? [], attempts)
+        return [each, statusOf(each, { attempts: merged, dead, knownSince }, ladder)]
+      }),
+    )
+  }
+
+  const first = all()
+  const isOpen = ({ state }: Status) => ['unknown', 'retrying', 'deferred'].includes(state)
+  const incomplete = [...first].filter(
+    ([{ routedAt }, status]) =>
+      (withAllAttempts || isOpen(status)) && (status.attempts[0]?.startedAt ?? routedAt) < knownSince,
+  )
+  if (incomplete.length === 0) return first
+  const traced = await trace(
+    incomplete.map(([each]) => ({ ...each, receivedAt: each.routedAt })),
+    knownSince,
+  )
+  return withWaiting(all(traced), deliveries)
+}
+
+/** Deliveries without an attempt may be as old as the deliverer's backlog. */
+async function withWaiting(
+  statuses: Map<Listed, Status>,
+  { unsettled }: Pick<DeliverySearch, 'unsettled'>,
+): Promise<Map<Listed, Status>> {
+  const unattempted = [...statuses].filter(
+    ([, { state, attempts }]) => state === 'unknown' && attempts.length === 0,
+  )
+  if (unattempted.length === 0) return statuses
+  for (const listed of await unsettled(unattempted.map(([listed]) => listed))) {
+    const status = statuses.get(listed)
+    if (status) statuses.set(listed, { ...status, state: 'waiting' })
+  }
+  return statuses
+}

@@ -1,0 +1,83 @@
+import { LRUCache } from 'lru-cache'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import type { DeadLetter } from '../dead/dead-letter.ts'
+import { type Counted, NO_SERIES, Series, timed } from './series.ts'
+
+export type Figures = {
+  /** @param isPast it is from before this process started, and read after newer ones. */
+  attempt(attempt: Logged, isPast?: boolean): void
+  deadLetter(letter: Pick<DeadLetter, 'destinationId' | 'time' | 'reason'>): void
+  /** Of all destinations together, deleted ones included. */
+  all: Series
+  of(destinationId: string): Series
+}
+
+type Logged = Pick<
+  Attempt,
+  'destinationId' | 'outcome' | 'startedAt' | 'durationMs' | 'acceptedAt' | 'settles'
+>
+
+/** A busy destination takes 80 KB, 180 KB at most (docs/understand/bounds.md). The least recently active are dropped. */
+const MAX_DESTINATIONS = 1_000
+
+/**
+ * Counts attempts and dead letters into buckets of time by the times they hold, so every control process that has
+ * read the same records has the same figures.
+ */
+export function createFigures(now: () => number): Figures {
+  const held = new LRUCache<string, Series>({ max: MAX_DESTINATIONS })
+  const all = new Series()
+
+  function seriesOf(destinationId: string, isPast = false): Series | undefined {
+    const found = isPast ? held.peek(destinationId) : held.get(destinationId)
+    // the past must not push out what is active now
+    if (found || (isPast && held.size >= MAX_DESTINATIONS)) return found
+    const made = new Series()
+    held.set(destinationId, made)
+    return made
+  }
+
+  function count(destinationId: string, counted: Counted, { time, isPast = false }: Context): void {
+    all.count(counted, time)
+    seriesOf(destinationId, isPast)?.count(counted, time)
+  }
+
+  return {
+    attempt(attempt, isPast) {
+      const time = now()
+      const counted = countedOf(attempt, time)
+      if (counted) count(attempt.destinationId, counted, { time, isPast })
+    },
+    deadLetter({ destinationId, time: at, reason }) {
+      const time = now()
+      const delivery = reason === 'rejected' ? 'rejected' : 'dead'
+      count(destinationId, { ...NOTHING, at: Math.min(at, time), delivery }, { time })
+    },
+    all,
+    of: (destinationId) => held.peek(destinationId) ?? NO_SERIES,
+  }
+}
+
+type Context = { time: number; isPast?: boolean | undefined }
+
+const NOTHING = { post: undefined, delivery: undefined, responseTime: undefined, latency: undefined }
+
+/** Always with the same fields in the same order, which makes counting twice as fast. */
+function countedOf(
+  { outcome, startedAt, durationMs, acceptedAt, settles }: Logged,
+  now: number,
+): Counted | undefined {
+  // a cancelled delivery is not the destination's fault, and nothing was posted
+  if (outcome === 'cancelled') return undefined
+  // records of version 0.1 do not say whether another webhook had delivered before
+  const isDelivery = outcome === 'delivered' && settles !== false
+  return {
+    post: outcome,
+    delivery: isDelivery ? outcome : undefined,
+    responseTime: outcome === 'deferred' ? undefined : timed(durationMs),
+    latency:
+      isDelivery && acceptedAt != null ? timed(Math.max(0, startedAt + durationMs - acceptedAt)) : undefined,
+    // a writer's clock may be ahead
+    at: Math.min(startedAt, now),
+  }
+}

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Offsets } from '../../../kafka/admin/offsets.ts'
+import { CLOSE_MS, within } from '../../../kafka/client.ts'
+import type { Range } from '../../../kafka/tables/ranges.ts'
+import type { Reader } from '../../../kafka/tables/reader.ts'
+import type { Begun } from '../../../kafka/tables/tail.ts'
+import { ATTEMPTS } from '../../../schemas/topics.ts'
+import { MINUTE_MS, WINDOWS } from './series.ts'
+
+export type ReadBack = {
+  /** Everything since then has been read, in ms since 1970; null: everything in the longest window. */
+  since(): number | null
+  close(): Promise<void>
+}
+
+export type ReadBackOptions = {
+  /** Where each partition's tail began: earlier records are read here. */
+  begun: readonly Begun[]
+  open: () => Promise<Pick<Reader, 'read' | 'close'> & { offsets: Pick<Offsets, 'at' | 'bounds' | 'close'> }>
+  /** Called once per record, in no order. Must not throw, and must not store the value. */
+  onRecord: (value: Buffer | null) => void
+  onFailed: (error: unknown) => void
+  now: () => number
+  /** Records to read at most. */
+  most?: number
+  /** Records of a partition between two pauses, and of all partitions for which a step is enough. */
+  chunk?: number
+  retryMs?: number
+}
+
+const STEP_MS = 5 * MINUTE_MS
+const LONGEST_MS = WINDOWS['24h'].bucketMs * WINDOWS['24h'].buckets
+const MOST = 10_000_000
+const CHUNK = 5_000
+/** Reads for a quarter of the time, so that the process can do its other work. */
+const REST = 3
+const RETRY_MS = 5_000
+
+/**
+ * Reads the attempts from before the start, newest first, a few minutes at a time, until a day is known. A record is
+ * written after its POST, so all POSTs that began since some time are among the records written since then.
+ */
+export function readBack(options: ReadBackOptions): ReadBack {
+  const { begun, open, onRecord, onFailed, now, most = MOST, chunk = CHUNK, retryMs = RETRY_MS } = options
+  const closing = new AbortController()
+  const startedAt = now()
+  /** Of each partition, the records before `to` are still to be read. */
+  const left = begun
+    .filter(({ low, from }) => from > low)
+    .map(({ partition, low, from }) => ({ partition, low, to: from }))
+  const steps = stepsBefore(startedAt)
+  let since: number | null = left.length === 0 ? null : startedAt
+  let records = 0
+  /** What is being read, and since when everything is known once it has been. */
+  let current: { since: number | null; ranges: Range[] } | undefined
+
+  const isOver = () => since === null || records >= most || closing.signal.aborted
+
+  async function readAll({ read, offsets }: Awaited<ReturnType<typeof open>>): Promise<void> {
+    if (current) await dropRemoved(current.ranges, offsets)
+    while (!isOver()) {
+      current ??= await next(offsets)
+      const unread = current.ranges.filter(({ from, to }) => from < to)
+      if (unread.length > 0) await readSome(unread, read)
+      else {
+        since = current.since
+        current = undefined
+      }
+    }
+  }
+
+  /** One step, or more if they have few records. */
+  async function next(offsets: Pick<Offsets, 'at'>): Promise<{ since: number | null; ranges: Range[] }> {
+    let time = steps.shift() ?? 0
+    let ranges = await rangesSince(time, offsets)
+    for (; countOf(ranges) < chunk && steps.length > 0; ranges = await rangesSince(time, offsets))
+      time = steps.shift() ?? 0
+    for (const [place, spot] of left.entries()) spot.to = ranges[place]?.from ?? spot.to
+    const isAll = steps.length === 0 || left.every(({ low, to }) => to <= low)
+    return { since: isAll ? null : time, ranges }
+  }
+
+  async function rangesSince(time: number, offsets: Pick<Offsets, 'at'>): Promise<Range[]> {
+    const at = new Map((await offsets.at(ATTEMPTS, time)).map(({ partition, offset }) => [partition, offset]))
+    return left.map(({ partition, low, to }) => {
+      const from = Math.max(low, Math.min(to, at.get(partition) ?? low))
+      return { partition, from, to }
+    })
+  }
+
+  /** If it fails, the next call continues behind the last record that was counted. */
+  async function readSome(ranges: readonly Range[], read: Reader['read']): Promise<void> {
+    const beganAt = performance.now()
+    const reading = ranges.map(async (range) => {
+      const to = Math.min(range.to, range.from + chunk)
+      await read({ ...range, to }, (value, offset) => {
+        range.from = offset + 1
+        records += 1
+        onRecord(value)
+      })
+      range.from = to
+    })
+    // none may still be reading when the next call begins
+    for (const ended of await Promise.allSettled(reading)) if (ended.status === 'rejected') throw ended.reason
+    await sleep((performance.now() - beganAt) * REST, undefined, closing).catch(() => undefined)
+  }
+
+  async function run(): Promise<void> {
+    while (!isOver()) {
+      let reader: Awaited<ReturnType<typeof open>> | undefined
+      try {
+        reader = await open()
+        await readAll(reader)
+      } catch (error) {
+        if (closing.signal.aborted) return
+        onFailed(error)
+        await sleep(retryMs, undefined, closing).catch(() => undefined)
+      } finally {
+        await Promise.all([reader?.close(), reader?.offsets.close()])
+      }
+    }
+  }
+
+  const running = run()
+  return {
+    since: () => since,
+    async close() {
+      closing.abort()
+      await within(CLOSE_MS, running)
+    },
+  }
+}
+
+const countOf = (ranges: readonly Range[]) => ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+
+/** The topic may have been emptied or created again since the ranges were chosen. */
+async function dropRemoved(ranges: readonly Range[], offsets: Pick<Offsets, 'bounds'>): Promise<void> {
+  const bounds = new Map((await offsets.bounds(ATTEMPTS)).map((each) => [each.partition, each]))
+  for (const range of ranges) {
+    const { low = 0, end = 0 } = bounds.get(range.partition) ?? {}
+    range.from = Math.max(range.from, low)
+    range.to = Math.min(range.to, end)
+  }
+}
+
+/** The times to read back to, newest first, up to the start of the longest window. */
+function stepsBefore(now: number): number[] {
+  const newest = Math.floor(now / STEP_MS) * STEP_MS
+  return Array.from({ length: Math.ceil(LONGEST_MS / STEP_MS) + 1 }, (_, step) => newest - step * STEP_MS)
+}

@@ -1,0 +1,182 @@
+import { bucketOf, Histogram, type Quantiles } from './histogram.ts'
+
+export const MINUTE_MS = 60_000
+
+/** The windows that figures can be shown for. Each ends with the current bucket, which is not over. */
+export const WINDOWS = {
+  '1h': { bucketMs: MINUTE_MS, buckets: 60 },
+  '24h': { bucketMs: 30 * MINUTE_MS, buckets: 48 },
+} as const
+export type Window = keyof typeof WINDOWS
+
+const POSTS = ['delivered', 'rejected', 'retry', 'refused', 'deferred'] as const
+const DELIVERIES = ['delivered', 'rejected', 'dead'] as const
+
+/** POSTs by outcome, beside those that were not sent (`deferred`). */
+export type Posts = Record<(typeof POSTS)[number], number>
+
+/** Deliveries by how they ended. A rejected one is a dead letter too, but does not count as `dead`. */
+export type Deliveries = Record<(typeof DELIVERIES)[number], number>
+
+/** `latency`: from the accepted call to the delivery; `responseTime`: of POSTs. Both in ms. */
+export type Figures = {
+  posts: Posts
+  deliveries: Deliveries
+  latency: Quantiles
+  responseTime: Quantiles
+}
+
+/** The start of each bucket of a window, oldest first, in ms since 1970. */
+export function bucketStarts(window: Window, now: number): number[] {
+  const { bucketMs, buckets } = WINDOWS[window]
+  const current = Math.floor(now / bucketMs)
+  return Array.from({ length: buckets }, (_, place) => (current - buckets + 1 + place) * bucketMs)
+}
+
+const noPosts = (): Posts => ({ delivered: 0, rejected: 0, retry: 0, refused: 0, deferred: 0 })
+const noDeliveries = (): Deliveries => ({ delivered: 0, rejected: 0, dead: 0 })
+
+class Bucket {
+  readonly index: number
+  readonly posts = noPosts()
+  readonly deliveries = noDeliveries()
+  latencies: Histogram | undefined
+  responseTimes: Histogram | undefined
+
+  constructor(index: number) {
+    this.index = index
+  }
+}
+
+/** The latest buckets of one length: a ring, so that counting costs the same however much is held. */
+class Ring {
+  readonly #bucketMs: number
+  readonly #buckets: (Bucket | undefined)[]
+
+  constructor({ bucketMs, buckets }: (typeof WINDOWS)[Window]) {
+    this.#bucketMs = bucketMs
+    this.#buckets = new Array(buckets).fill(undefined)
+  }
+
+  /** To count in. Undefined if the time is before the window. */
+  open(at: number, now: number): Bucket | undefined {
+    const index = Math.floor(at / this.#bucketMs)
+    const size = this.#buckets.length
+    if (index <= Math.floor(now / this.#bucketMs) - size) return undefined
+    const found = this.#buckets[index % size]
+    if (found && found.index >= index) return found.index === index ? found : undefined
+    const made = new Bucket(index)
+    this.#buckets[index % size] = made
+    return made
+  }
+
+  /** Oldest first, the current one last; those that start before `since` are undefined. */
+  all(now: number, since = 0): (Bucket | undefined)[] {
+    const size = this.#buckets.length
+    const first = Math.floor(now / this.#bucketMs) - size + 1
+    const all = new Array<Bucket | undefined>(size)
+    for (let place = 0; place < size; place++) {
+      const found = this.#buckets[(first + place) % size]
+      const isCurrent = found?.index === first + place && found.index * this.#bucketMs >= since
+      all[place] = isCurrent ? found : undefined
+    }
+    return all
+  }
+}
+
+/** An attempt, the end of a delivery, or both. Times in ms. */
+export type Counted = {
+  /** ms since 1970 */
+  at: number
+  post?: keyof Posts | undefined
+  delivery?: keyof Deliveries | undefined
+  /** Of the POST, unless it was deferred. */
+  responseTime?: Timed | undefined
+  /** Of the delivery, if it is known when its call was accepted. */
+  latency?: Timed | undefined
+}
+
+/** `bucket`: `bucketOf(ms)`, computed once for all series. */
+type Timed = { ms: number; bucket: number }
+
+export const timed = (ms: number): Timed => ({ ms, bucket: bucketOf(ms) })
+
+function addTo(bucket: Bucket | undefined, { post, delivery, responseTime, latency }: Counted): void {
+  if (!bucket) return
+  if (post) bucket.posts[post] += 1
+  if (delivery) bucket.deliveries[delivery] += 1
+  if (responseTime) bucket.responseTimes = added(bucket.responseTimes, responseTime)
+  if (latency) bucket.latencies = added(bucket.latencies, latency)
+}
+
+function added(histogram: Histogram | undefined, { ms, bucket }: Timed): Histogram {
+  if (!histogram) return new Histogram(ms, bucket)
+  histogram.add(ms, bucket)
+  return histogram
+}
+
+/** What was sent to one destination, or to all of them, over the last hour and the last day. Times are ms since 1970. */
+export class Series {
+  readonly #hour = new Ring(WINDOWS['1h'])
+  readonly #day = new Ring(WINDOWS['24h'])
+
+  count(counted: Counted, now: number): void {
+    addTo(this.#hour.open(counted.at, now), counted)
+    addTo(this.#day.open(counted.at, now), counted)
+  }
+
+  /** One for each of `bucketStarts`. */
+  buckets(window: Window, now: number): Figures[] {
+    return this.#ring(window)
+      .all(now)
+      .map((bucket) => sumOf([bucket]))
+  }
+
+  /** One for each of `bucketStarts`. `failed`: attempts that were not delivered. Cheaper than `buckets`. */
+  counts(window: Window, now: number): { delivered: number; failed: number }[] {
+    return this.#ring(window)
+      .all(now)
+      .map((bucket) => {
+        if (!bucket) return { delivered: 0, failed: 0 }
+        const { retry, rejected, refused } = bucket.posts
+        return { delivered: bucket.deliveries.delivered, failed: retry + rejected + refused }
+      })
+  }
+
+  /** The sum of the buckets that start at `since` or later. */
+  total(window: Window, { now, since }: { now: number; since: number }): Figures {
+    return sumOf(this.#ring(window).all(now, since))
+  }
+
+  /** About the last 60 s: the previous minute counts in part. */
+  lastMinute(now: number): Figures {
+    const share = 1 - (now % MINUTE_MS) / MINUTE_MS
+    return sumOf(this.#hour.all(now).slice(-2), [share, 1])
+  }
+
+  #ring(window: Window): Ring {
+    return window === '1h' ? this.#hour : this.#day
+  }
+}
+
+/** @param shares how much of each bucket's counts to add; all by default. */
+function sumOf(buckets: readonly (Bucket | undefined)[], shares: readonly number[] = []): Figures {
+  const [posts, deliveries] = [noPosts(), noDeliveries()]
+  for (const [place, bucket] of buckets.entries()) {
+    if (!bucket) continue
+    const share = shares[place] ?? 1
+    for (const name of POSTS) posts[name] += bucket.posts[name] * share
+    for (const name of DELIVERIES) deliveries[name] += bucket.deliveries[name] * share
+  }
+  for (const name of POSTS) posts[name] = Math.round(posts[name])
+  for (const name of DELIVERIES) deliveries[name] = Math.round(deliveries[name])
+  return {
+    posts,
+    deliveries,
+    latency: Histogram.quantiles(buckets.map((bucket) => bucket?.latencies)),
+    responseTime: Histogram.quantiles(buckets.map((bucket) => bucket?.responseTimes)),
+  }
+}
+
+/** Of a destination that nothing was sent to. */
+export const NO_SERIES = new Series()

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { render } from '../../delivery/render.ts'
+import type { Posting } from '../../delivery/request.ts'
+import { deliveryId } from '../../delivery/routing.ts'
+import type { Event, EventType } from '../../schemas/event.ts'
+import { EMPTY_EVENT } from '../../schemas/event-record.ts'
+import { isObject } from '../../settings/faults.ts'
+import { SAMPLE_CALLS } from './sample-calls.ts'
+
+const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
+/** The limit of ingest (docs/reference/ingest.md). */
+const CALL_BYTES = 32_768
+
+const id = z.union([z.string(), z.int()]).nullish()
+const text = z.string().nullish()
+const object = z.record(z.string(), z.unknown()).nullish()
+const ignored = z.unknown().optional()
+
+/**
+ * One call, by the rules of ingest, which names no fields: here, each fault points to its field, and a misspelt field is
+ * a fault. Takes calls as searches and live streams show them.
+ */
+export const callShape = z
+  .strictObject({
+    type: z.enum(CALL_TYPES),
+    ...{ userId: id, anonymousId: id, groupId: id, previousId: id },
+    ...{ event: text, name: text, category: text },
+    ...{ properties: object, traits: object, context: object },
+    timestamp: z.iso.datetime({ offset: true }).optional().describe('Default: now.'),
+    ...{ messageId: ignored, integrations: ignored, omitted: ignored },
+    ...{ receivedAt: ignored, sentAt: ignored, originalTimestamp: ignored },
+  })
+  .superRefine((call, ctx) => {
+    const missing = missingField(call)
+    if (missing) ctx.addIssue({ code: 'custom', path: [missing.field], message: missing.message })
+    if (Buffer.byteLength(JSON.stringify(call)) > CALL_BYTES)
+      ctx.addIssue({ code: 'custom', message: 'a call may have at most 32 KB (32,768 bytes)' })
+  })
+  .meta({
+    id: 'TestCall',
+    description:
+      'A call as a client sends it. `messageId`, `integrations` and the times other than `timestamp` are ignored: a test has its own id and goes to this destination only.',
+  })
+
+export type TestCall = z.infer<typeof callShape>
+
+/** `''` counts as missing, as in ingest. */
+const isMissing = (value: unknown) => value === undefined || value === null || value === ''
+
+function missingField(call: TestCall): { field: keyof TestCall; message: string } | undefined {
+  const { type, userId, anonymousId, event, groupId, previousId } = call
+  if (type === 'alias') {
+    if (isMissing(userId)) return { field: 'userId', message: 'an alias call needs userId, the new id' }
+    if (isMissing(previousId))
+      return { field: 'previousId', message: 'an alias call needs previousId, the id to alias from' }
+    return undefined
+  }
+  if (isMissing(userId) && isMissing(anonymousId))
+    return { field: 'userId', message: 'a call needs userId or anonymousId' }
+  if (type === 'track' && isMissing(event))
+    return { field: 'event', message: 'a track call needs event, the name of the action' }
+  if (type === 'group' && isMissing(groupId))
+    return { field: 'groupId', message: 'a group call needs groupId' }
+  return undefined
+}
+
+/** `uuid`: random, so that receivers never see an id twice. `now`: ms since 1970. */
+export type PostingOf = { destinationId: string; uuid: string; now: number }
+
+/** What a delivery of this call posts. */
+export const postingOf = (call: TestCall, of: PostingOf): Posting => toPosting(eventOf(call, of.now), of)
+
+/** What a delivery of the sample call of this type posts. */
+export function sample(type: EventType, of: PostingOf): Posting {
+  if (type !== 'delete') return postingOf(SAMPLE_CALLS[type], of)
+  const times = { timestamp: of.now, receivedAt: of.now }
+  return toPosting({ ...EMPTY_EVENT, ...times, type, userId: SAMPLE_CALLS.track.userId }, of)
+}
+
+type Unnamed = Omit<Event, 'sourceId' | 'messageId'>
+
+function toPosting(unnamed: Unnamed, { destinationId, uuid }: PostingOf): Posting {
+  const event: Event = { ...unnamed, sourceId: '', messageId: `test-${uuid}` }
+  const { messageId } = event
+  return { deliveryId: deliveryId(destinationId, event), messageId, body: render(event), replay: false }
+}
+
+/** As ingest makes it: ids as strings, and a page's `traits`, which the Go library sends, as its properties. */
+function eventOf(call: TestCall, now: number): Unnamed {
+  const isPage = call.type === 'page' && isMissing(call.properties)
+  return {
+    ...EMPTY_EVENT,
+    type: call.type,
+    userId: idOf(call.userId),
+    anonymousId: idOf(call.anonymousId),
+    groupId: idOf(call.groupId),
+    previousId: idOf(call.previousId),
+    event: call.event ?? null,
+    name: call.name ?? null,
+    category: call.category ?? null,
+    properties: print(isPage ? call.traits : call.properties),
+    traits: print(isPage ? null : call.traits),
+    context: print(call.context),
+    timestamp: call.timestamp === undefined ? now : Date.parse(call.timestamp),
+    receivedAt: now,
+  }
+}
+
+const idOf = (value: string | number | null | undefined): string | null =>
+  isMissing(value) ? null : String(value)
+
+const print = (value: unknown): string | null => (isObject(value) ? JSON.stringify(value) : null)

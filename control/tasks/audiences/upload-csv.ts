@@ -1,0 +1,166 @@
+import type { Change } from './comparison.ts'
+import {
+  linesOf,
+  MAX_CHARS,
+  type OnInvalid,
+  parsedValue,
+  takeLine,
+  UploadFault,
+  userIdOf,
+} from './upload-lines.ts'
+
+/**
+ * CSV by RFC 4180, read strictly: a file that means something else than it seems would remove members. Our own reader
+ * instead of a library: it shares decoding, line numbers and bounds with the other formats (`linesOf`), goes on at the
+ * next line after a fault, and control, which holds all keys, gets no further dependency.
+ */
+
+/** `number`: the line on which the record begins, from 1. */
+export type CsvRecord = { number: number } & ({ fields: string[] } | { fault: string })
+
+/** Assembles records from lines, because a quoted field may contain line breaks. Holds one record. */
+export function createRecordReader(): {
+  /** @returns the record that the line completes. @throws UploadFault `line_too_long` */
+  read(line: string, number: number): CsvRecord | undefined
+  /** @returns the fault of a record that does not end. */
+  end(): CsvRecord | undefined
+} {
+  let fields: string[] = []
+  /** Text of the quoted field that has not ended yet. */
+  let open: string | undefined
+  let begunAt = 0
+  let length = 0
+
+  function ended(record: { fields: string[] } | { fault: string }): CsvRecord {
+    const number = begunAt
+    fields = []
+    open = undefined
+    begunAt = 0
+    length = 0
+    return { number, ...record }
+  }
+
+  function read(line: string, number: number): CsvRecord | undefined {
+    if (begunAt === 0) {
+      if (line === '' || line === '\r') return undefined
+      begunAt = number
+    }
+    length += line.length + 1
+    if (length > MAX_CHARS)
+      throw new UploadFault('line_too_long', begunAt, `begins a record of more than ${MAX_CHARS} characters`)
+    for (let at = 0; ; at++) {
+      const field = readField(line, at, open)
+      if ('fault' in field) return ended(field)
+      open = field.open
+      if (field.open !== undefined) return undefined
+      fields.push(field.value)
+      at = field.end
+      if (at >= line.length || (at === line.length - 1 && line[at] === '\r')) return ended({ fields })
+    }
+  }
+
+  return {
+    read,
+    end: () => (begunAt === 0 ? undefined : ended({ fault: 'begins a quoted field that does not end' })),
+  }
+}
+
+/** `end`: where the comma after the field is, or the end of the line. `open`: it goes on in the next line. */
+type Field = { value: string; end: number; open?: undefined } | { open: string } | { fault: string }
+
+function readField(line: string, from: number, open: string | undefined): Field {
+  if (open === undefined && line[from] !== '"') return plainField(line, from)
+  let text = open ?? ''
+  for (let at = open === undefined ? from + 1 : from; ; ) {
+    const quote = line.indexOf('"', at)
+    if (quote === -1) return { open: `${text}${line.slice(at)}\n` }
+    text += line.slice(at, quote)
+    at = quote + 1
+    if (line[at] !== '"') return closedField(line, at, text)
+    text += '"'
+    at += 1
+  }
+}
+
+function plainField(line: string, from: number): Field {
+  const comma = line.indexOf(',', from)
+  const last = line.endsWith('\r') ? line.length - 1 : line.length
+  const end = comma === -1 ? Math.max(from, last) : comma
+  const value = line.slice(from, end)
+  return value.includes('"') ? { fault: 'has a quote in a field without quotes' } : { value, end }
+}
+
+function closedField(line: string, end: number, value: string): Field {
+  const isEnd = end === line.length || line[end] === ',' || line.slice(end) === '\r'
+  return isEnd ? { value, end } : { fault: 'has text after a quoted field' }
+}
+
+const COLUMNS = { audience: ['userId'], trait: ['userId', 'value'] } as const
+
+/**
+ * The first record names the columns: `userId`, for a trait also `value`, in any order and case, with or without
+ * underscores. Others are ignored.
+ * @param onInvalid gets faults of single records, which are then left out; without it they are thrown.
+ * @throws UploadFault, and whatever the text throws if it breaks off.
+ */
+export async function* csvChanges(
+  text: AsyncIterable<Buffer>,
+  kind: keyof typeof COLUMNS,
+  onInvalid?: OnInvalid,
+): AsyncGenerator<Change[]> {
+  const reader = createRecordReader()
+  let header: Header | undefined
+
+  function changeOf(record: CsvRecord): Change | undefined {
+    const known = header
+    if (known) return takeLine(() => change(record, kind, known), onInvalid)
+    header = headerOf(record, kind)
+    return undefined
+  }
+
+  for await (const lines of linesOf(text))
+    yield lines.flatMap(({ line, number }) => {
+      const record = reader.read(line, number)
+      return (record && changeOf(record)) ?? []
+    })
+  const last = reader.end()
+  if (last) yield [changeOf(last) ?? []].flat()
+}
+
+type Header = { width: number; userId: number; value: number }
+
+/** @throws UploadFault `invalid_line`: without a header nothing can be read. */
+function headerOf(record: CsvRecord, kind: keyof typeof COLUMNS): Header {
+  const names = 'fields' in record ? record.fields.map(plainName) : []
+  const places = COLUMNS[kind].map((name) => {
+    const place = names.indexOf(plainName(name))
+    if (place !== -1 && place === names.lastIndexOf(plainName(name))) return place
+    const message = `must name the columns, separated by commas, and ${name} once`
+    throw new UploadFault('invalid_line', record.number, message)
+  })
+  const [userId = 0, value = 0] = places
+  return { width: names.length, userId, value }
+}
+
+const plainName = (name: string) => name.trim().toLowerCase().replaceAll('_', '')
+
+function change(record: CsvRecord, kind: keyof typeof COLUMNS, header: Header): Change {
+  const { number } = record
+  if ('fault' in record) throw new UploadFault('invalid_line', number, record.fault)
+  const { fields } = record
+  if (fields.length !== header.width) {
+    const message = `has ${fields.length} fields, but the first line names ${header.width} columns`
+    throw new UploadFault('invalid_line', number, message)
+  }
+  const userId = userIdOf(fields[header.userId], number)
+  if (kind === 'audience') return { userId, value: 'true' }
+  return { userId, value: csvValue(fields[header.value] ?? '', number) }
+}
+
+const JSON_SCALAR = /^(-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?|true|false)$/
+
+/** Numbers as JSON writes them, `true` and `false` are such values; everything else is text. Empty: no value. */
+function csvValue(text: string, number: number): string | null {
+  if (text === '') return null
+  return parsedValue(JSON_SCALAR.test(text) ? text : JSON.stringify(text), number)
+}

@@ -1,0 +1,69 @@
+/**
+ * Upstream: no issue; the cluster is a private property of src/index.js, and src/admin/index.js asks for the offsets of
+ * one topic at a time, and for the coordinator of a group before each question about it.
+ * Without it: an idle control, which follows the lag of five groups, asked for offsets and coordinators 19 times a
+ * second, instead of four times.
+ * Until: kafkajs's admin client answers for several topics at once; test/kafka/offsets.test.ts.
+ */
+import type { Connection } from '../client.ts'
+
+/** The connections of one client to all brokers. Names of topics and groups are as on the broker. */
+export type Cluster = {
+  connect(): Promise<void>
+  disconnect(): Promise<void>
+  /** @param of no topics: all. */
+  metadata(of: { topics: string[] }): Promise<{
+    brokers: readonly { nodeId: number }[]
+    topicMetadata: readonly { topic: string }[]
+  }>
+  findBroker(of: { nodeId: number }): Promise<Broker>
+  /** Learns the leaders of these topics, if they are not known yet. */
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>
+  refreshMetadata(): Promise<void>
+  refreshMetadataIfNecessary(): Promise<void>
+  findTopicPartitionMetadata(topic: string): { partitionId: number }[]
+  /** One request to each leader. @param of each topic once. */
+  fetchTopicsOffset(of: OffsetQuestion[]): Promise<OffsetAnswer[]>
+  findGroupCoordinator(of: { groupId: string }): Promise<Broker>
+}
+
+type OffsetQuestion = {
+  topic: string
+  partitions: { partition: number }[]
+  fromBeginning?: boolean
+  /** ms since 1970; the offset is -1 if all records are older. */
+  fromTimestamp?: number
+}
+type OffsetAnswer = { topic: string; partitions: { partition: number; offset: string }[] }
+
+export type Broker = {
+  nodeId: number
+  versions: Readonly<Record<number, { maxVersion: number }>>
+  connectionPool: { send(protocol: object): Promise<unknown> }
+  offsetFetch(of: {
+    groupId: string
+    topics: { topic: string; partitions: { partition: number }[] }[]
+  }): Promise<{ responses: CommittedOffsets[] }>
+  /** Must coordinate all of them. */
+  describeGroups(of: { groupIds: string[] }): Promise<{
+    groups: { groupId: string; members: { memberAssignment: Buffer }[] }[]
+  }>
+}
+
+type CommittedOffsets = {
+  topic: string
+  partitions: { partition: number; offset: string; metadata: string | null }[]
+}
+
+/** Connected; the caller disconnects it. */
+export async function openCluster({ kafka }: Pick<Connection, 'kafka'>): Promise<Cluster> {
+  const create = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === 'private:Kafka:createCluster',
+  )
+  const options = { allowAutoTopicCreation: false }
+  // a private method of the pinned version
+  const cluster = (kafka as unknown as Record<symbol, (of: object) => Cluster>)[create ?? Symbol()]?.(options)
+  if (!cluster) throw new Error('kafkajs has no private method that creates a cluster')
+  await cluster.connect()
+  return cluster
+}

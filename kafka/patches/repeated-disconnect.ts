@@ -1,0 +1,22 @@
+/**
+ * Upstream: not reported; `disconnect` in src/network/connection.js.
+ * Without it: while a topic is missing, a consumer restarts again and again, and disconnects the same closed
+ * connections each time. Each disconnect adds a listener to the closed socket. That leaks memory, and Node warns
+ * (MaxListenersExceededWarning).
+ * Until: test/kafka/repeated-disconnect.test.ts passes without it.
+ */
+import type { Socket } from 'node:net'
+import { prototypeOf } from './internals.ts'
+
+type Connection = { socket: Socket | undefined; disconnect(): Promise<boolean> }
+
+export function forgetClosedSockets(): void {
+  const connection = prototypeOf<Connection>('network/connection')
+  const { disconnect } = connection
+  connection.disconnect = async function () {
+    const result = await disconnect.call(this)
+    // `unref` of a closed socket waits for it to connect, which never happens
+    if (this.socket?.destroyed) this.socket.removeAllListeners('connect')
+    return result
+  }
+}

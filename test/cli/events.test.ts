@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { run } from '../../cli/run.ts'
+import type { EventsQuery } from '../../control/activity/events/matches.ts'
+import type { FoundCall } from '../../control/activity/events/search.ts'
+import { deliveryId } from '../../delivery/routing.ts'
+import { anAttempt, attemptsHeld } from '../control/attempts-in-memory.ts'
+import { aDeadOne, deadHeld } from '../control/dead-in-memory.ts'
+import { crm, shop } from '../control/in-memory.ts'
+import { anEvent } from '../helpers/events.ts'
+import { control, operatorOf } from './in-memory.ts'
+
+const now = Date.now()
+const at = (ms: number) => new Date(ms).toISOString()
+const event = anEvent({ messageId: 'm1', event: 'Paid', receivedAt: now - 60_000 })
+const rejected = {
+  ...{ sourceId: 'shop', code: 'event_not_defined', message: 'A track call needs\nevent.' },
+  ...{ receivedAt: now - 90_000, truncated: false, raw: '{"type":"track","messageId":"m0","userId":"u1"}' },
+}
+
+type Parts = Parameters<typeof control>[1]
+
+/** `sluice <args>` when the search finds these pages, one per request. */
+async function find(args: string, found: FoundCall[][], parts: Parts = {}) {
+  const queries: EventsQuery[] = []
+  const ids = ['crm', 'erp', 'off', 'pages', 'slow', 'gone']
+  const destinations = ids.map((id) => ({
+    ...{ ...crm, id, enabled: id !== 'off' },
+    ...(id === 'pages' && { eventTypes: ['page' as const] }),
+  }))
+  const memory = control(
+    { sources: [shop], destinations },
+    {
+      events: {
+        async search(query) {
+          queries.push(query)
+          const items = found[queries.length - 1] ?? []
+          const next = queries.length < found.length ? `1.0.${queries.length}` : null
+          return { items, next, searchedSince: next === null ? null : now - queries.length * 3_600_000 }
+        },
+      },
+      trace: async () => new Map(),
+      ladder: { ladder: [{ name: '1m', delayMs: 60_000 }], windowMs: 3_600_000 },
+      ...parts,
+    },
+  )
+  const context = await operatorOf(memory)
+  const code = await run(args.split(' '), context)
+  return { code, out: context.out.said, err: context.err.said, queries }
+}
+
+test('a call has a line for each destination, with the state of its delivery and the last attempt', async () => {
+  const id = (destinationId: string) => deliveryId(destinationId, event)
+  const made = (destinationId: string, fields: object) =>
+    anAttempt({ destinationId, deliveryId: id(destinationId), startedAt: now - 50_000, ...fields })
+  const { code, out, err } = await find('events find --message-id m1', [[{ event }]], {
+    ...attemptsHeld([
+      made('crm', { outcome: 'retry', status: 503, code: 'http_5xx', startedAt: now - 55_000 }),
+      made('crm', { attempt: 2, durationMs: 0 }),
+      made('erp', { outcome: 'retry', status: 503, code: 'http_5xx', durationMs: 0 }),
+      made('slow', { outcome: 'deferred', status: null, code: 'breaker_open' }),
+      made('gone', { outcome: 'rejected', status: 410, code: 'http_410' }),
+    ]),
+    ...deadHeld([
+      aDeadOne({ deliveryId: id('gone'), destinationId: 'gone', deadAt: now, deadReason: 'rejected' }),
+    ]),
+  })
+  expect([code, err]).toEqual([0, []])
+  const [head, heads, ...rows] = out
+  expect(head).toBe(`${at(event.receivedAt)}  track  Paid  user u1  source shop  message m1`)
+  expect(heads?.trim().split(/ {2,}/)).toEqual([
+    ...['destination', 'state', 'attempts', 'last', 'at', 'next attempt', 'delivery'],
+  ])
+  expect(rows.pop()).toBe('')
+  const last = at(now - 50_000)
+  expect(rows.map((row) => row.trim().split(/ {2,}/))).toEqual([
+    ['crm', 'delivered', '2', '200', last, '-', id('crm')],
+    ['erp', 'retrying', '1', 'http_5xx', last, at(now + 10_000), id('erp')],
+    ['off', 'not routed: disabled', '0', '-', '-', '-', id('off')],
+    ['pages', 'not routed: type', '0', '-', '-', '-', id('pages')],
+    ['slow', 'deferred', '0', 'breaker_open', last, '-', id('slow')],
+    ['gone', 'rejected', '1', 'http_410', last, '-', id('gone')],
+  ])
+})
+
+test('a rejected call has its reason, on one line', async () => {
+  const { out } = await find('events find --user u1', [[{ rejected }]])
+  expect(out).toEqual([
+    `${at(rejected.receivedAt)}  track  user u1  source shop  message m0`,
+    '  rejected: A track call needs\\nevent. (event_not_defined)',
+    '',
+  ])
+})
+
+test('the search goes back until the call is found, and says how far it is', async () => {
+  const { out, err, queries } = await find('events find --message-id m1', [
+    [],
+    [],
+    [{ event }],
+    [{ rejected }],
+  ])
+  expect(queries.map(({ cursor }) => cursor?.offset)).toEqual([undefined, 1, 2])
+  expect(err).toEqual([1, 2].map((hours) => `Searched back to ${at(now - hours * 3_600_000)}, going on.`))
+  expect(out.at(-1)).toBe(`Older calls may follow: --until ${at(event.receivedAt)} continues there.`)
+})
+
+test('the calls of a user are found to the end, or to the limit', async () => {
+  const pages = [[{ event }], [], [{ event: { ...event, messageId: 'm2' } }]]
+  const all = await find('events find --user u1 --source shop --json', pages)
+  const { items, next } = JSON.parse(all.out.join())
+  expect([items.map(({ messageId }: { messageId: string }) => messageId), next]).toEqual([['m1', 'm2'], null])
+  expect(items[0].destinations[0]).toMatchObject({ destinationId: 'crm', attempts: [] })
+  expect(all.queries[0]).toMatchObject({ userId: 'u1', sourceId: 'shop', limit: 20 })
+  const one = await find('events find --user u1 --limit 1', pages)
+  expect([one.code, one.err, one.queries.length, one.queries[0]?.limit]).toEqual([0, [], 1, 1])
+})
+
+test('without a hit it says what cannot be found, and what Kafka has lost', async () => {
+  const fault = {
+    ...{ at: at(now), topic: 'events', partition: 0, cause: 'truncated', from: 300, lost: 200 },
+    ...{ unread: 20, readTo: null, seenBy: ['router'] },
+  }
+  const { code, out } = await find('events find --delivery d1', [[]], { faults: { all: () => [fault] } })
+  expect([code, out]).toEqual([
+    0,
+    [
+      expect.stringMatching(/^No such call\. Not stored are .* 401 or 429/),
+      `Kafka lost 200 records of events (truncated, ${at(now)}).`,
+    ],
+  ])
+})
+
+test('it needs an id', async () => {
+  const { code, err, queries } = await find('events find --source shop', [[]])
+  expect([code, err, queries]).toEqual([
+    1,
+    ['Say what to find: --message-id, --user, --anonymous or --delivery.'],
+    [],
+  ])
+})

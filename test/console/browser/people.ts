@@ -1,0 +1,180 @@
+import { beforeAll, expect, test } from 'vitest'
+import { until } from '../../helpers/until.ts'
+import { expectAccessible } from './axe.ts'
+import type { Stage } from './stage.ts'
+import { settle, shoot } from './visit.ts'
+
+const PHONE = { width: 375, height: 800 }
+
+/** @param on returns the stage once it is open. */
+export function managePeople(on: () => Stage): void {
+  beforeAll(async () => {
+    const { sluice, good } = on()
+    await sluice.api('post', 'sources', { id: 'people', name: 'People', writeKey: 'people-write-key' })
+    await sluice.destination('people', [`${good.url}/people`], { sourceIds: ['people'] })
+    await sluice.send([{ type: 'track', userId: 'ann', event: 'Ordered' }], 'people-write-key')
+    await until(() => arrived().length > 0)
+  })
+
+  const arrived = () => on().good.arrivals.filter(({ path }) => path === '/people')
+  const source = async () => (await on().sluice.api('get', 'sources/people')).body
+
+  test('a user is found with the last events, deleted and suppressed, and the audit log says so', async () => {
+    const { page } = await on().come()
+    await page.goto('/users')
+    await page.getByText('No user has been deleted').waitFor()
+    await page.getByRole('textbox', { name: 'User ID' }).fill(' ann ')
+    await page.getByRole('button', { name: 'Find user' }).click()
+    await page.getByRole('heading', { name: 'User ann' }).waitFor()
+    await page.getByText('Not suppressed').waitFor()
+    // other tests have a user of this name
+    const event = page.getByRole('article').filter({ hasText: 'from People' })
+    await event.getByRole('heading', { name: 'track “Ordered”' }).waitFor()
+    expect(new URL(page.url()).search).toBe('?userId=ann')
+    await page.getByRole('button', { name: 'Delete user' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.waitFor()
+    await settle(page)
+    await expectAccessible(page, { where: '[role=dialog]' })
+    await shoot(page, 'delete-user')
+    await dialog.getByRole('button', { name: 'Delete ann' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('Calls from all sources are dropped since').waitFor()
+    await page.getByRole('table').getByText('Done', { exact: true }).first().waitFor()
+    await until(() => arrived().some(({ body }) => JSON.parse(body).type === 'delete'))
+    await page.getByRole('button', { name: 'Find user' }).click()
+    await page.getByRole('heading', { name: 'delete', exact: true }).first().waitFor()
+    await shoot(page, 'user')
+
+    await page.getByRole('button', { name: 'End suppression' }).click()
+    await page.getByText('Not suppressed').waitFor()
+    await page.getByRole('button', { name: 'Suppress user' }).click()
+    await dialog.getByRole('combobox', { name: 'Calls from' }).selectOption('people')
+    await dialog.getByRole('button', { name: 'Suppress user' }).click()
+    await page.getByText('Calls from People are dropped since').waitFor()
+
+    await page.goto('/audit?what=deletion')
+    await page.getByText('users: 1').waitFor()
+    expect(await page.getByRole('main').textContent()).not.toContain('ann')
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('suppression')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByText('userId: changed').first().waitFor()
+    await page.getByRole('table').getByText('admin, signed in').first().waitFor()
+    await shoot(page, 'audit')
+    await page.getByRole('textbox', { name: 'ID' }).fill('nothing')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByText('No entries').waitFor()
+  })
+
+  test('several users are deleted at once, and their number is shown before', async () => {
+    const { page } = await on().come({ colorScheme: 'dark' })
+    await page.setViewportSize(PHONE)
+    await page.goto('/users')
+    await page.getByRole('button', { name: 'Delete several users' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'User IDs' }).fill('bob\n bob \n\ncara')
+    await dialog.getByRole('checkbox', { name: /drop all later calls/ }).uncheck()
+    await dialog.getByRole('button', { name: 'Delete 2 users' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await until(async () => {
+      const { body } = await on().sluice.api('get', 'deletions?newest=true&limit=1')
+      const [latest] = body.items as { users: number; state: string; suppressed: boolean }[]
+      return latest?.users === 2 && latest.state === 'done' && !latest.suppressed
+    })
+    await page.getByRole('table').getByRole('row').nth(2).waitFor()
+    await settle(page)
+    await shoot(page, 'users-phone')
+  })
+
+  test('with the view token a user can be found, but not deleted or suppressed', async () => {
+    const { page } = await on().come({ as: 'view' })
+    await page.goto('/users?userId=ann')
+    await page.getByText('Calls from People are dropped since').waitFor()
+    const actions = page.getByRole('main').getByRole('button', { name: /delete|suppress/i })
+    expect(await actions.count()).toBe(0)
+  })
+
+  test('a write key is replaced with an overlap, which can be ended early', async () => {
+    const { page } = await on().come()
+    await page.goto('/sources/people')
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByText('people-write-key').waitFor()
+    await page.getByRole('button', { name: 'Replace write key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('combobox', { name: /Keep accepting/ }).selectOption('168')
+    await dialog.getByRole('button', { name: 'Replace write key' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('The previous write key still works').waitFor()
+    await settle(page)
+    await expectAccessible(page, { where: 'main' })
+    await shoot(page, 'write-key')
+    const { writeKey, previousWriteKey } = await source()
+    expect([previousWriteKey, String(writeKey)]).toEqual([
+      'people-write-key',
+      expect.stringMatching(/^[\w-]{32}$/),
+    ])
+    await page.getByText(String(writeKey)).first().waitFor()
+    const { sluice } = on()
+    for (const key of ['people-write-key', String(writeKey)])
+      await sluice.send([{ type: 'track', userId: 'dan', event: `With ${key}` }], key)
+    await until(() => arrived().filter(({ body }) => body.includes('With ')).length === 2)
+
+    await page.getByRole('button', { name: 'End the previous write key of People now' }).click()
+    await page.getByText('The previous write key still works').waitFor({ state: 'detached' })
+    const called = async () =>
+      (await fetch(`${sluice.ingest}/v1/track`, { method: 'POST', body: call('people-write-key') })).status
+    await until(async () => (await called()) === 401)
+  })
+
+  const call = (writeKey: string) => JSON.stringify({ writeKey, userId: 'dan', event: 'Late' })
+
+  test('an upload is previewed, and must be confirmed if lines are unusable or many would be removed', async () => {
+    const { sluice, come } = on()
+    const body = { id: 'readers', name: 'Readers', sourceId: 'people' }
+    expect((await sluice.api('post', 'audiences', body)).status).toBe(201)
+    const { page } = await come({ colorScheme: 'dark' })
+    await page.goto('/audiences')
+    await page.getByRole('button', { name: 'Upload members to Readers' }).click()
+    const dialog = page.getByRole('dialog')
+    const [preview, upload] = ['Preview', 'Upload'].map((name) =>
+      dialog.getByRole('button', { name, exact: true }),
+    )
+    if (!preview || !upload) throw new Error('two names make two buttons')
+    const users = Array.from({ length: 20 }, (_, index) => `r${index}`)
+    await dialog.locator('input[type=file]').setInputFiles({
+      name: 'readers.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(`plan,user_id\n${users.map((user) => `pro,${user}\n`).join('')}`),
+    })
+    await preview.click()
+    await dialog.getByText('Adds 20, removes 0').waitFor()
+    await dialog.getByText('Read as CSV').waitFor()
+    await upload.click()
+    await dialog.getByText('Compared 20 users with the last upload').waitFor()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+
+    await dialog.getByRole('textbox', { name: 'User IDs' }).fill('r0\nnew-1\n{"userId": "r2"}')
+    await preview.click()
+    await dialog.getByText('Adds 1, removes 19, 1 line cannot be used').waitFor()
+    await dialog.getByText('Line 3 is a JSON object').waitFor()
+    expect(await upload.isDisabled()).toBe(true)
+    await settle(page)
+    await expectAccessible(page, { where: '[role=dialog]' })
+    await page.setViewportSize(PHONE)
+    await settle(page)
+    await shoot(page, 'upload-preview')
+    await dialog.getByRole('checkbox', { name: 'Leave out the 1 line' }).check()
+    expect(await upload.isDisabled()).toBe(true)
+    await dialog.getByRole('checkbox', { name: 'Remove 19 of 20' }).check()
+    // what is uploaded is what was shown: a change needs a new preview
+    await dialog.getByRole('textbox', { name: 'User IDs' }).fill('r0\nnew-1\n{"userId": "r2"}\n')
+    await preview.click()
+    await dialog.getByRole('checkbox', { name: 'Leave out the 1 line' }).check()
+    await dialog.getByRole('checkbox', { name: 'Remove 19 of 20' }).check()
+    await upload.click()
+    await dialog.getByText('Compared 2 users with the last upload').waitFor()
+    await until(() => arrived().filter(({ body }) => body.includes('"readers":false')).length === 19)
+    // other tests begin without audiences
+    expect((await sluice.api('delete', 'audiences/readers')).status).toBe(204)
+  })
+}

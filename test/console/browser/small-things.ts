@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../../helpers/until.ts'
+import { writeDeadLetters } from './dead-letters.ts'
+import type { Stage } from './stage.ts'
+import { move, shoot } from './visit.ts'
+
+/** What annoyed people. @param on returns the stage once it is open. */
+export function smallThings(on: () => Stage): void {
+  beforeAll(async () => {
+    const { sluice, good } = on()
+    await sluice.api('post', 'sources', { id: 'corner', name: 'Corner shop', writeKey: 'corner-write-key' })
+    await sluice.api('post', 'audiences', { id: 'regulars', name: 'Regulars', sourceId: 'corner' })
+    await sluice.destination('small', [`${good.url}/one`, `${good.url}/two`], {
+      name: 'Small',
+      sourceIds: ['corner'],
+    })
+    await sluice.send(
+      [{ type: 'track', userId: 'sue', event: 'Small', messageId: 'small-1' }],
+      'corner-write-key',
+    )
+    await until(() => good.arrivals.some(({ path }) => path === '/two'))
+  })
+
+  // later tests begin without an audience
+  afterAll(async () => {
+    await on().sluice.api('delete', 'audiences/regulars')
+  })
+
+  /** A saved destination that was never turned on. */
+  const unfinished = (id: string) =>
+    on().sluice.destination(id, [`${on().good.url}/${id}`], { enabled: false, sourceIds: ['corner'] })
+
+  test('a fault disappears once its field is corrected', async () => {
+    const { page } = await on().come()
+    const isGone = async (fault: string, correct: () => Promise<void>) => {
+      await page.getByText(fault).waitFor()
+      await correct()
+      await page.getByText(fault).waitFor({ state: 'detached', timeout: 2_000 })
+      expect(await page.getByText('Some fields need attention').count()).toBe(0)
+    }
+    await page.goto('/catalog/webhooks')
+    await page.getByRole('checkbox', { name: /Corner shop/ }).check()
+    await page.getByRole('button', { name: 'Next: URLs' }).click()
+    const url = page.getByRole('textbox', { name: 'URL 1', exact: true })
+    await url.fill('ftp://crm.example')
+    await page.getByRole('button', { name: 'Next: secret' }).click()
+    // the form finds it itself
+    await isGone('Enter a full URL', () => url.fill('https://crm.example/'))
+    await page.getByRole('button', { name: 'Add header' }).click()
+    const header = page.getByRole('textbox', { name: 'Name of header 1 of URL 1' })
+    await header.fill('X-Signature')
+    await page.getByRole('button', { name: 'Next: secret' }).click()
+    await page.getByRole('button', { name: 'Save without a secret' }).click()
+    // the server finds it
+    await isGone('this header is set by Sluice', () => header.fill('X-Team'))
+
+    await page.goto('/destinations/small/settings')
+    const name = page.getByRole('textbox', { name: 'Name', exact: true })
+    await name.fill('')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await isGone('must not be empty', () => name.fill('Small'))
+
+    await move(page, '/sources')
+    await page.getByRole('button', { name: 'New source' }).click()
+    await page.getByRole('button', { name: 'Create source' }).click()
+    await isGone('must not be empty', () => page.getByRole('textbox', { name: 'Name' }).fill('Kiosk'))
+  })
+
+  test('the write key and the snippets stay after the first event', async () => {
+    await unfinished('first')
+    const { page } = await on().come()
+    await page.goto('/catalog/webhooks/first')
+    await page.getByRole('button', { name: 'Next: turn on' }).click()
+    await page.getByRole('switch', { name: 'Turn first on' }).click()
+    await until(async () => {
+      await page.getByRole('button', { name: 'Send test call' }).click()
+      return page.getByText('The first event has arrived').isVisible()
+    })
+    expect(await page.getByText('corner-write-key').first().isVisible()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Copy curl snippet' }).isVisible()).toBe(true)
+    await shoot(page, 'set-up-after-first-event')
+  })
+
+  test('every step of the setup after the first leads back', async () => {
+    await unfinished('backwards')
+    const { page } = await on().come()
+    await page.goto('/catalog/webhooks/backwards')
+    await page.getByRole('button', { name: 'Next: turn on' }).click()
+    for (const step of ['Test', 'Secret', 'URLs', 'Sources']) {
+      await page.getByRole('button', { name: 'Back', exact: true }).click({ timeout: 3_000 })
+      await page.getByRole('group', { name: `Step: ${step}` }).waitFor()
+    }
+  })
+
+  test('older attempts show their URL unless that URL was changed', async () => {
+    const { sluice, good } = on()
+    const { version, ...small } = (await sluice.api('get', 'destinations/small')).body
+    const renamed = { ...small, name: 'Smaller' }
+    await sluice.api('put', 'destinations/small', renamed, { 'if-match': `"${version}"` })
+    const { page } = await on().come()
+    await page.goto('/deliveries?messageId=small-1')
+    const article = page.getByRole('article')
+    await article.getByText(`${good.url}/two`).waitFor({ timeout: 3_000 })
+    const webhooks = [{ url: `${good.url}/one` }, { url: `${good.url}/other` }]
+    await sluice.api(
+      'put',
+      'destinations/small',
+      { ...renamed, webhooks },
+      { 'if-match': `"${Number(version) + 1}"` },
+    )
+    await page.reload()
+    await article.getByText(`${good.url}/one`).waitFor({ timeout: 3_000 })
+    await article.getByText('URL 2, since changed').waitFor()
+    await shoot(page, 'attempts-before-change')
+  })
+
+  test('one state has one color', async () => {
+    const { page } = await on().come()
+    const colorOf = (label: string) =>
+      page.getByText(label, { exact: true }).first().evaluate(backgroundOfParent)
+    await page.goto('/deliveries?messageId=small-1')
+    await page.getByText('Delivered', { exact: true }).first().waitFor()
+    // a call that was accepted and a delivery that was made have both ended well
+    expect(await colorOf('Accepted')).toBe(await colorOf('Delivered'))
+    // saved and never turned on, in the list and in its own setup
+    await unfinished('colorful')
+    const alertColor = (text: RegExp) =>
+      page.locator('[role=alert], .mantine-Alert-root').filter({ hasText: text }).first().evaluate(background)
+    await move(page, '/catalog/webhooks')
+    await page.getByText(/never turned on/).waitFor()
+    const inList = await alertColor(/never turned on/)
+    await move(page, '/catalog/webhooks/colorful')
+    await page.getByText(/is saved but still off/).waitFor()
+    expect(await alertColor(/is saved but still off/)).toBe(inList)
+  })
+
+  test('a URL never breaks inside its port', async () => {
+    await on().sluice.destination('ports', [`${on().good.url}/a/path/that/is/long?and=a&longer=query`], {
+      sourceIds: ['corner'],
+      sharedSecret: 'a-secret',
+    })
+    const { page } = await on().come()
+    const broken: string[] = []
+    for (const path of [
+      '/destinations',
+      '/destinations/ports/health',
+      '/destinations/ports/test',
+      '/sources/corner',
+    ]) {
+      await page.setViewportSize({ width: 1280, height: 900 })
+      await page.goto(path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      if (path.endsWith('/test')) {
+        await page.getByRole('button', { name: 'Send test' }).click()
+        await page.getByText('status 200').waitFor()
+      }
+      for (let width = 320; width < 480; width += 8) {
+        await page.setViewportSize({ width, height: 800 })
+        broken.push(
+          ...(await page.evaluate<string[]>(BROKEN_PORTS)).map((text) => `${path} at ${width}: ${text}`),
+        )
+      }
+    }
+    expect(broken).toEqual([])
+  })
+
+  test('on a phone, a table that is wider than the screen says so', async () => {
+    const { page } = await on().come()
+    await page.goto('/destinations')
+    await page.getByRole('link', { name: 'ports' }).waitFor()
+    const hint = () =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('main table')
+      .closest('.mantine-ScrollArea-root'), '::before').content`)
+    expect(await hint()).toBe('none')
+    await page.setViewportSize({ width: 375, height: 800 })
+    await until(async () => (await hint()).includes('Scroll'), { timeout: 3_000 })
+    await shoot(page, 'phone-table')
+  })
+
+  test('Escape closes what is open and returns the focus to what opened it', async () => {
+    await writeDeadLetters(on().sluice, [
+      { deliveryId: 'esc-1', messageId: 'esc-1', destinationId: 'small', deadReason: 'window_expired' },
+    ])
+    const { page } = await on().come()
+    const lost: string[] = []
+    const check = async (path: string, role: 'button' | 'switch', name: string | RegExp) => {
+      await page.goto(path)
+      const opener = page.getByRole(role, { name }).first()
+      await opener.focus()
+      await page.keyboard.press(role === 'switch' ? 'Space' : 'Enter')
+      await page.getByRole('dialog').waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await until(() => opener.evaluate(isFocused), {
+        timeout: 2_000,
+      }).catch(async () => lost.push(`${path} ${name}: ${await page.evaluate<string>(FOCUSED)}`))
+    }
+    await check('/sources', 'button', 'New source')
+    await check('/audiences', 'button', 'New audience')
+    await check('/audiences', 'button', /^Upload members/)
+    await check('/audiences', 'button', /^Delete/)
+    await check('/destinations/small', 'switch', /is on/)
+    await check('/destinations/small/settings', 'button', 'Delete destination')
+    await check('/destinations/small/replay', 'button', 'Replay events')
+    await check('/dead', 'button', 'Replay esc-1')
+    await check('/dead', 'button', 'Replay all matching')
+    await page.setViewportSize({ width: 375, height: 800 })
+    await page.goto('/')
+    await page.getByRole('button', { name: 'Open the menu' }).press('Enter')
+    await page.getByRole('link', { name: 'Destinations' }).focus()
+    await page.keyboard.press('Escape')
+    await page
+      .getByRole('button', { name: 'Open the menu' })
+      .waitFor({ timeout: 2_000 })
+      .catch(() => lost.push('the menu stays open'))
+    if ((await page.evaluate<string>(FOCUSED)) !== 'Open the menu') lost.push('the menu')
+    expect(lost).toEqual([])
+  })
+}
+
+// these run in the page
+const isFocused = (element: object): boolean => element === Reflect.get(globalThis, 'document').activeElement
+const background = (element: object): string =>
+  Reflect.get(globalThis, 'getComputedStyle')(element).backgroundColor
+const backgroundOfParent = (element: object): string =>
+  Reflect.get(globalThis, 'getComputedStyle')(Reflect.get(element, 'parentElement')).backgroundColor
+
+/** Ports of URLs that are on two lines. */
+const BROKEN_PORTS = `(() => {
+  const found = []
+  const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    for (const { 0: port, index } of node.data.matchAll(/:\\d{4,5}/g)) {
+      const range = document.createRange()
+      range.setStart(node, index)
+      range.setEnd(node, index + port.length)
+      const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))
+      if (tops.size > 1) found.push(node.data.slice(Math.max(0, index - 20), index + port.length))
+    }
+  return found
+})()`
+
+const FOCUSED = `document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.slice(0, 40)`

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { ApiError, uncorrected, validationError } from '../../console/src/api/errors.ts'
+import {
+  draftFaults,
+  newHeader,
+  newWebhook,
+  remainingFaults,
+} from '../../console/src/views/webhooks/draft.ts'
+
+const fault = (pointer: string) => ({ pointer, code: 'invalid_value', message: 'wrong' }) as const
+const sent = { name: '', webhooks: [{ url: 'a', headers: { 'X/A~': '1' } }] }
+const pointers = (error: unknown) =>
+  error instanceof ApiError ? error.faults.map(({ pointer }) => pointer) : error
+
+test('a fault stays as long as the value at its pointer is what was sent', () => {
+  const error = validationError(['/name', '/webhooks/0/url', '/webhooks/0/headers/X~1A~0'].map(fault))
+  expect(uncorrected(error, sent, structuredClone(sent))).toBe(error)
+  expect(pointers(uncorrected(error, sent, { ...sent, name: 'CRM' }))).toEqual([
+    '/webhooks/0/url',
+    '/webhooks/0/headers/X~1A~0',
+  ])
+  const renamed = { ...sent, webhooks: [{ url: 'a', headers: { 'X-A': '1' } }] }
+  expect(pointers(uncorrected(error, sent, renamed))).toEqual(['/name', '/webhooks/0/url'])
+  expect(uncorrected(error, sent, { name: 'CRM', webhooks: [{ url: 'b', headers: {} }] })).toBeUndefined()
+})
+
+test('an error without faults stays until the next request', () => {
+  const error = new ApiError({ code: 'unreachable', message: 'down', errors: [] }, 0)
+  expect(uncorrected(error, sent, {})).toBe(error)
+  expect(uncorrected(undefined, sent, {})).toBeUndefined()
+})
+
+test('a fault that the form found itself goes when it is gone, and no new one appears', () => {
+  const header = (name: string) => ({ ...newHeader(), name, value: 'v' })
+  const twice = [{ ...newWebhook(), url: 'https://a.example/', headers: [header('X-A'), header('x-a')] }]
+  const faults = draftFaults(twice)
+  expect(faults).toHaveLength(1)
+  expect(remainingFaults(faults, twice)).toEqual(faults)
+  const corrected = twice.map((one) => ({ ...one, headers: [header('X-A'), header('X-B')] }))
+  expect(remainingFaults(faults, corrected)).toEqual([])
+  expect(remainingFaults(faults, [...corrected, newWebhook()])).toEqual([])
+})

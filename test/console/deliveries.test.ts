@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { MAX_ROWS, mergeDeliveries, withLatest } from '../../console/src/api/deliveries.ts'
+import { filterFromParams } from '../../console/src/views/destinations/deliveries/filter.ts'
+import { deliveriesQueryShape } from '../../control/activity/deliveries/listed.ts'
+import { delivery } from './delivery.ts'
+
+const at = (seconds: number) =>
+  new Date(Date.parse('2026-01-02T00:00:00.000Z') + seconds * 1_000).toISOString()
+const made = (id: number, state: 'waiting' | 'delivered' = 'delivered') =>
+  delivery(`d0-${id}`, state, { routedAt: at(id) })
+
+describe('the list', () => {
+  test('has each delivery once, newest first, in its latest state', () => {
+    const ids = fc.uniqueArray(fc.integer({ min: 0, max: 50 }))
+    fc.assert(
+      fc.property(ids, ids, (before, latest) => {
+        const merged = mergeDeliveries(
+          before.map((id) => made(id, 'waiting')),
+          latest.map((id) => made(id)),
+        )
+        const all = [...new Set([...before, ...latest])].sort((a, b) => b - a)
+        expect(merged).toEqual(all.map((id) => made(id, latest.includes(id) ? 'delivered' : 'waiting')))
+      }),
+    )
+  })
+
+  test('drops the oldest beyond its limit', () => {
+    const many = Array.from({ length: MAX_ROWS + 5 }, (_, id) => made(id))
+    const merged = mergeDeliveries(many, [])
+    expect([merged.length, merged[0]?.id]).toEqual([MAX_ROWS, `d0-${MAX_ROWS + 4}`])
+  })
+})
+
+describe('what is new', () => {
+  const page = (from: number, count: number, next: string | null = '1.0.0') => ({
+    items: Array.from({ length: count }, (_, index) => made(from + index)),
+    next,
+  })
+  const none = { items: [], isGap: false }
+
+  test('adds up over time', () => {
+    const first = withLatest(none, page(0, 3, null))
+    const { items, isGap } = withLatest(first, page(2, 3, null))
+    expect([items.length, isGap]).toEqual([5, false])
+  })
+
+  test('has a gap if a full page shares nothing with what is known', () => {
+    const first = withLatest(none, page(0, 100))
+    expect(first.isGap).toBe(false)
+    expect(withLatest(first, page(99, 100)).isGap).toBe(false)
+    const gap = withLatest(first, page(100, 100))
+    expect(gap.isGap).toBe(true)
+    expect(withLatest(gap, page(199, 100)).isGap).toBe(true)
+    expect(withLatest(first, page(200, 99, null)).isGap).toBe(false)
+  })
+})
+
+test('the address becomes a valid filter, without what is unknown', () => {
+  const params = new URLSearchParams(
+    'state=rejected&status=4xx&event=Paid&user=u1&messageId=m1&hours=24&delivery=d1-2',
+  )
+  const { hours, ...filter } = filterFromParams(params)
+  expect([hours, filter]).toEqual([
+    24,
+    { state: 'rejected', status: '4xx', event: 'Paid', user: 'u1', messageId: 'm1' },
+  ])
+  expect(deliveriesQueryShape.safeParse(filter).success).toBe(true)
+  expect(filterFromParams(new URLSearchParams('state=tired&hours=168&user=&since=1'))).toEqual({})
+})

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import {
+  consentTo,
+  formatOf,
+  requiredBy,
+  summaryOf,
+} from '../../console/src/views/computations/upload-rules.ts'
+
+const preview: Parameters<typeof summaryOf>[1] = {
+  lines: 2,
+  changed: 2,
+  removed: 998,
+  unchanged: 0,
+  suppressed: 0,
+  current: 1_000,
+  invalid: 3,
+  invalidLines: [],
+  confirm: 'allowRemovals',
+}
+
+test.each([
+  ['audiences', 'u1\nu2', undefined, 'lines'],
+  ['audiences', '', undefined, 'lines'],
+  ['audiences', '\n\n{"userId": "u1"}\n', undefined, 'ndjson'],
+  ['audiences', '"u1"\r\n"u2"', 'members.txt', 'ndjson'],
+  ['audiences', '\ufeffuserId\nu1', undefined, 'csv'],
+  ['audiences', '"plan","user_id"\npro,u1', 'members.txt', 'csv'],
+  ['audiences', 'id\nu1', 'members.CSV', 'csv'],
+  ['audiences', 'a userId\nu1', undefined, 'lines'],
+  ['traits', '{"userId": "u1", "value": 1}', undefined, 'ndjson'],
+  ['traits', 'userId,value\nu1,1', undefined, 'csv'],
+  ['traits', 'u1', undefined, 'ndjson'],
+] as const)('an upload to %s that begins with %j in %s is read as %s', (kind, start, name, format) => {
+  expect(formatOf(kind, start, name)).toBe(format)
+})
+
+test('a preview says what would change, and what must be confirmed', () => {
+  expect(summaryOf('audiences', preview)).toBe('Adds 2, removes 998, 3 lines cannot be used')
+  expect(requiredBy(preview).map((each) => consentTo(each, preview))).toEqual([
+    'Leave out the 3 lines that cannot be used',
+    'Remove 998 of 1,000: this is more than a tenth',
+  ])
+  expect(summaryOf('traits', { ...preview, invalid: 0 })).toBe('Sets 2, removes 998')
+  expect(requiredBy({ ...preview, invalid: 0, confirm: null })).toEqual([])
+})

@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { matchesStatus, statusShape } from '../../../../control/activity/deliveries/http-status.ts'
+import {
+  entryId,
+  entryOf,
+  isFirstRecord,
+  listedOf,
+  subjectOf,
+} from '../../../../control/activity/deliveries/listed.ts'
+import { isMatch } from '../../../../control/activity/deliveries/search.ts'
+import { deliveryKey, deliveryOf } from '../../../../delivery/routing.ts'
+import { aDelivery, anEvent } from '../../../helpers/events.ts'
+
+test('the id of an entry names its place', () => {
+  const offset = fc.integer({ min: 0, max: 999_999_999_999_999 })
+  const entry = fc.record({ routed: fc.boolean(), partition: fc.integer({ min: 0, max: 999 }), offset })
+  fc.assert(fc.property(entry, (each) => void expect(entryOf(entryId(each))).toEqual(each)))
+})
+
+test.each(['', 'd1', 'd1-', 'x1-2', 'd-1-2', 'd1-2 ', 'd1-1e3', 'd1-1234567890123456'])(
+  '%j names no entry',
+  (id) => expect(entryOf(id)).toBeUndefined(),
+)
+
+describe('the subject of a delivery', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 20 })
+  const id = fc.option(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }))
+  const properties = fc.option(fc.constantFrom('{}', '{"name":"P"}', '{"event":"E","a":{"name":"N"}}'))
+  const event = fc.record({
+    type: fc.constantFrom('track', 'page', 'screen', 'identify', 'group', 'alias', 'delete'),
+    userId: id,
+    anonymousId: id,
+    event: text,
+    name: fc.option(text),
+    properties,
+  })
+
+  test('is read from whatever body the router renders', () => {
+    fc.assert(
+      fc.property(event, (fields) => {
+        const made = anEvent(fields)
+        const subject = subjectOf(deliveryOf(made, 'crm', 0), deliveryKey('crm', made))
+        const user = made.userId ?? made.anonymousId
+        const named = {
+          track: made.event,
+          screen: made.name,
+          page: made.properties === '{"name":"P"}' ? 'P' : made.name,
+        }
+        expect(subject).toEqual({ user, event: named[made.type as keyof typeof named] ?? null })
+      }),
+    )
+  })
+
+  test.each([
+    ['of another writer, in another order', '{"event":"Paid","type":"track"}', 'Paid'],
+    ['that is no JSON', '{"event', null],
+    ['whose name is no text', '{"version":1,"type":"track","event":7}', null],
+  ])('is read from a body %s', (_, body, name) => {
+    expect(subjectOf({ type: 'track', body }, 'crm/u/1')).toEqual({ event: name, user: 'u/1' })
+  })
+})
+
+test('a replay lists its first record only; a retry is not listed', () => {
+  const replay = aDelivery({ replay: true })
+  expect(isFirstRecord(replay, false)).toBe(true)
+  expect(isFirstRecord({ ...replay, attempt: 1 }, false)).toBe(false)
+  expect(isFirstRecord({ ...replay, deferrals: 1 }, false)).toBe(false)
+  expect(isFirstRecord(aDelivery(), false)).toBe(false)
+  expect(isFirstRecord(aDelivery(), true)).toBe(true)
+})
+
+test('a delivery matches if every condition does', () => {
+  const entry = { routed: true, partition: 0, offset: 0 }
+  const listed = listedOf(aDelivery({ body: '{"version":1,"type":"track","event":"Paid"}' }), 'crm/u1', entry)
+  const conditions = { destinationId: 'crm', sourceId: 'shop', event: 'Paid', user: 'u1', messageId: 'm1' }
+  fc.assert(
+    fc.property(fc.subarray(Object.entries(conditions)), fc.boolean(), (given, isOther) => {
+      const asked = Object.fromEntries(given)
+      const isWrong = isOther && given.length > 0
+      const query = isWrong ? { ...asked, [given[0]?.[0] ?? '']: 'other' } : asked
+      expect(isMatch(listed, query)).toBe(!isWrong)
+    }),
+  )
+})
+
+test('a status matches itself and its class', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 100, max: 999 }), fc.integer({ min: 100, max: 999 }), (status, other) => {
+      const [exact, group] = [`${status}`, `${String(status)[0]}xx`]
+      expect([exact, group].map((each) => statusShape.safeParse(each).success)).toEqual([true, true])
+      expect(matchesStatus(exact)(status)).toBe(true)
+      expect(matchesStatus(exact)(other)).toBe(status === other)
+      expect(matchesStatus(group)(other)).toBe(Math.floor(status / 100) === Math.floor(other / 100))
+      expect(matchesStatus(group)(null)).toBe(false)
+    }),
+  )
+  for (const wrong of ['0xx', '4x', '44x', '40', '4040', 'xx4', ''])
+    expect(statusShape.safeParse(wrong).success).toBe(false)
+})

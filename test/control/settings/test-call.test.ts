@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { callJson } from '../../../control/activity/live/call-json.ts'
+import { callShape, postingOf } from '../../../control/settings/test-call.ts'
+import { render } from '../../../delivery/render.ts'
+import { accept, CALL_TYPES } from '../../../ingest/call/accept.ts'
+import type { Event } from '../../../schemas/event.ts'
+
+const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+const facts = { sourceId: 'shop', receivedAt: now, ip: '203.0.113.9', newId: () => 'm1' }
+
+/** What ingest makes of a call. Undefined: it rejects the call. */
+function ingested(call: unknown): Event | undefined {
+  const accepted = accept(call, facts)
+  return accepted.ok ? accepted.event : undefined
+}
+
+/** What a test of the call posts. Undefined: it refuses the call. */
+function tested(call: unknown): string | undefined {
+  const parsed = callShape.safeParse(call)
+  return parsed.success ? postingOf(parsed.data, { destinationId: 'crm', uuid: 'f00d', now }).body : undefined
+}
+
+const absent = fc.constantFrom(undefined, null)
+const id = fc.oneof(absent, fc.constant(''), fc.string({ maxLength: 5 }), fc.maxSafeInteger())
+const text = fc.oneof(absent, fc.constant(''), fc.string({ unit: 'binary', maxLength: 5 }))
+const object = fc.oneof(
+  absent,
+  // ingest keeps a key named like this, and nobody sends it
+  fc.dictionary(
+    fc.string({ maxLength: 5 }).filter((key) => key !== '__proto__'),
+    fc.jsonValue({ maxDepth: 2 }),
+  ),
+)
+const aCall = fc
+  .record({
+    type: fc.constantFrom(...CALL_TYPES),
+    ...{ userId: id, anonymousId: id, groupId: id, previousId: id },
+    ...{ event: text, name: text, category: text },
+    ...{ properties: object, traits: object, context: object },
+    timestamp: fc.option(
+      fc
+        .date({ min: new Date(0), max: new Date(now), noInvalidDate: true })
+        .map((date) => date.toISOString()),
+      { nil: undefined },
+    ),
+  })
+  // as it arrives
+  .map((call) => JSON.parse(JSON.stringify(call)))
+  // ingest fills in the address of such a client
+  .filter(({ context }) => context?.direct !== true)
+
+describe('a tested call', () => {
+  test('is taken or refused as ingest does, and posts what the router renders', () => {
+    let taken = 0
+    fc.assert(
+      fc.property(aCall, (call) => {
+        const event = ingested(call)
+        if (event) taken++
+        expect(tested(call)).toBe(event && render(event))
+      }),
+      { numRuns: 500 },
+    )
+    expect(taken).toBeGreaterThan(50)
+  })
+
+  test('that a search or a live stream shows posts what the delivery of its event posted', () => {
+    fc.assert(
+      fc.property(aCall, fc.integer({ min: -60_000, max: 60_000 }), (call, skew) => {
+        const event = ingested({
+          ...call,
+          integrations: { All: true },
+          sentAt: new Date(now + skew).toISOString(),
+        })
+        if (event) expect(tested(callJson(event))).toBe(render(event))
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

@@ -1,0 +1,47 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { dropForwardedPorts } from '../../http/requests.ts'
+
+function dropped(forwarded: string): string | undefined {
+  const headers = { 'x-forwarded-for': forwarded }
+  dropForwardedPorts({ headers })
+  return headers['x-forwarded-for']
+}
+
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['203.0.113.7:40001', '203.0.113.7'],
+  ['[2001:db8::1]:40001', '2001:db8::1'],
+  ['[2001:db8::1]', '2001:db8::1'],
+  ['2001:db8::1', '2001:db8::1'],
+  ['::ffff:203.0.113.7', '::ffff:203.0.113.7'],
+  ['unknown', 'unknown'],
+  ['', ''],
+])('%s in X-Forwarded-For is %s', (given, address) => {
+  expect(dropped(given)).toBe(address)
+})
+
+test('each address of a chain loses its port, whatever else the header has', () => {
+  const entry = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6(),
+    fc.string().map((text) => text.replaceAll(/[,:[\]]/g, '').trim()),
+  )
+  const port = fc.integer({ min: 0, max: 65_535 })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(entry, port), { minLength: 1 }), (entries) => {
+      const withPorts = entries.map(([text, number]) => {
+        if (/^[\d.]+$/.test(text)) return `${text}:${number}`
+        return text.includes(':') ? ` [${text}]:${number} ` : text
+      })
+      const without = entries.map(([text]) => text)
+      expect(dropped(withPorts.join(','))).toBe(without.join(','))
+    }),
+  )
+})
+
+test('without the header nothing is added', () => {
+  const headers = {}
+  dropForwardedPorts({ headers })
+  expect(headers).toEqual({})
+})
