@@ -54,12 +54,15 @@ export function replayIndex(replays: Iterable<Replay>, before?: Replay): ReplayO
   }
 }
 
-/** An index that is used until a replay starts or ends: it looks for each dead letter once. */
+/**
+ * An index that is used until a replay starts or ends, or a cancelled one says how far it got. It looks for each dead
+ * letter once.
+ */
 export function rememberedReplayIndex(): (replays: Iterable<Replay>) => ReplayOf {
   let [known, index]: [string, ReplayOf] = ['', () => undefined]
   return (replays) => {
     const all = [...replays]
-    const current = all.map(({ id, state }) => `${id} ${state}`).join()
+    const current = all.map(({ id, state, done }) => `${id} ${state} ${done ? 'in part' : ''}`).join()
     if (current === known) return index
     const replayOf = replayIndex(all)
     const found = new WeakMap<DeadLetter, Replay | null>()

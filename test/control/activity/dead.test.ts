@@ -18,7 +18,7 @@ function ask(
   return ask({ url: `/api/dead${query}`, ...(token && { token }) }).then((answer) => ({ ...answer, lines }))
 }
 
-const ids = (answer: Awaited<ReturnType<typeof ask>>) =>
+const ids = (answer: Pick<Awaited<ReturnType<typeof ask>>, 'json'>) =>
   answer.json.items.map(({ deliveryId }: Delivery) => deliveryId)
 
 test('a dead letter has its reason, every attempt and its body, byte for byte', async () => {
@@ -192,6 +192,19 @@ describe('what has been replayed', () => {
     ['what its ranges reach', { ...between, ranges: [{ partition: 0, from: 1, to: 9 }] }, ['a', 'a']],
   ])('is %s', async (_, replay, left) => {
     expect((await answer('?replayed=false&destinationId=crm', [replay])).items).toEqual(left)
+  })
+
+  test('shows once a cancelled replay says how far it got', async () => {
+    const cancelled = aReplay({ ...between, state: 'cancelled', ranges: [{ partition: 0, from: 0, to: 99 }] })
+    const replays = new Map([['r1', cancelled]])
+    const { ask } = api(
+      {},
+      { ...deadHeld(letters.map(aDeadOne)), tasks: { ...tasksInMemory().tasks, replays } },
+    )
+    const left = async () => ids(await ask({ url: '/api/dead?replayed=false&destinationId=crm' }))
+    expect(await left()).toEqual(['a', 'b', 'a'])
+    replays.set('r1', { ...cancelled, done: [{ partition: 0, from: 0, to: 2 }] })
+    expect(await left()).toEqual(['a'])
   })
 
   test('is not what a replay skipped', async () => {
