@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idShape } from '../settings/settings.ts'
 import type { Codec } from './codec.ts'
+import { DEAD, DELIVERIES, DUE, EVENTS } from './topics.ts'
 
 /**
  * Background work of control: JSON in topic `tasks` under the key `kind/id`. The last record of a key states its
@@ -127,6 +128,14 @@ export type Counts = z.infer<typeof counts>
 export type Replay = z.infer<typeof replayTask>
 export type Cause = z.infer<typeof cause>
 export type Task = Deletion | Sync | Replay
+
+export const TASK_KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
+
+/** Holds the records that a replay reads. */
+export function topicOf({ what, resent = false }: Pick<Replay, 'what' | 'resent'>): string {
+  if (what === 'deliveries') return resent ? DUE : DELIVERIES
+  return what === 'dead' ? DEAD : EVENTS
+}
 
 const taskShape = z.discriminatedUnion('kind', [deletionTask, syncTask, replayTask])
 

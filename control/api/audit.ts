@@ -2,8 +2,10 @@ import type { Producer } from '../../kafka/produce/produce.ts'
 import type { Logger } from '../../process/log.ts'
 import { AUDIT } from '../../schemas/topics.ts'
 import type { Kind } from '../../settings/settings.ts'
-import type { Changes } from '../settings/changes.ts'
 import type { Caller } from './auth/tokens.ts'
+
+/** Old and new value by JSON pointer; `changed` for values that must not be shown. */
+export type Changes = Record<string, { from?: unknown; to?: unknown } | 'changed'>
 
 /** An audited act: a change, or a search for a user's data. Holds counts of users, never their ids. */
 export type Audited = {

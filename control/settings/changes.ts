@@ -2,9 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isObject, pointer } from '../../settings/faults.ts'
 import { maskUrl } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
-
-/** Old and new value by JSON pointer; `changed` for values that must not be shown. */
-export type Changes = Record<string, { from?: unknown; to?: unknown } | 'changed'>
+import type { Changes } from '../api/audit.ts'
 
 /** Part of every audit line anyway. */
 const STAMPS = ['id', 'version', 'updatedAt']

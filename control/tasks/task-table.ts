@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { z } from 'zod'
 import type { Connection } from '../../kafka/client.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
 import { openTable, type Table } from '../../kafka/tables/table.ts'
@@ -91,30 +90,6 @@ export function createTaskIndex(): TaskIndex & {
 function forget(all: Map<string, Task>, key: string): void {
   const task = all.get(key.slice(key.indexOf('/') + 1))
   if (task && taskKey(task) === key) all.delete(task.id)
-}
-
-export const KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
-
-export const pendingShape = z
-  .strictObject({
-    kind: z.enum(KINDS),
-    count: z.number().int().nonnegative().describe('Unfinished tasks.'),
-    oldestSeconds: z.number().describe('Seconds since the oldest of them was accepted; 0 if there are none.'),
-  })
-  .meta({ id: 'Undone' })
-
-/** @param now ms since 1970. */
-export function pendingByKind(
-  { pending }: Pick<TaskIndex, 'pending'>,
-  now: number,
-): z.infer<typeof pendingShape>[] {
-  return KINDS.map((kind) => {
-    const times = [...pending.values()]
-      .filter((task) => task.kind === kind)
-      .map(({ createdAt }) => Date.parse(createdAt))
-    const oldest = times.length > 0 ? now - Math.min(...times) : 0
-    return { kind, count: times.length, oldestSeconds: Math.max(0, Math.round(oldest / 100) / 10) }
-  })
 }
 
 /**

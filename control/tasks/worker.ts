@@ -5,11 +5,12 @@ import { watchConsumers } from '../../kafka/metrics.ts'
 import type { Producer } from '../../kafka/produce/produce.ts'
 import { registry } from '../../process/metrics.ts'
 import type { Codec } from '../../schemas/codec.ts'
-import { type Task, taskKey } from '../../schemas/task.ts'
+import { TASK_KINDS, type Task, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
+import { type Pending, pendingByKind } from '../activity/lag/pending-tasks.ts'
 import { endTombstone } from '../api/auth/sessions.ts'
 import { createScheduler, type SchedulerParts } from './scheduler.ts'
-import { KINDS, pendingByKind, type TaskIndex, type Tasks, tombstone } from './task-table.ts'
+import { type TaskIndex, type Tasks, tombstone } from './task-table.ts'
 
 type Options = Pick<SchedulerParts, 'taskWriter' | 'perform'> & {
   connection: Connection
@@ -112,7 +113,7 @@ export function expired({ deletions, syncs, replays }: TaskIndex, now: number): 
 
 const registers = [registry]
 
-export function watchTasks(known: Pick<TaskIndex, 'pending'>): void {
+export function watchTasks(known: Pending): void {
   new Gauge({
     name: 'sluice_control_tasks',
     help: 'Unfinished deletions, syncs and replays, by kind.',
@@ -142,6 +143,7 @@ const ended = new Counter({
 })
 
 // a rate needs an initial value
-for (const kind of KINDS) for (const state of ['done', 'cancelled', 'failed']) ended.inc({ kind, state }, 0)
+for (const kind of TASK_KINDS)
+  for (const state of ['done', 'cancelled', 'failed']) ended.inc({ kind, state }, 0)
 
 export const countEnded = ({ kind, state }: Task) => ended.inc({ kind, state })

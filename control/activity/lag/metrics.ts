@@ -4,13 +4,15 @@ import { poll } from '../../../kafka/admin/poll.ts'
 import { openRetentions } from '../../../kafka/admin/topics.ts'
 import type { Context } from '../../../lifecycle.ts'
 import { registry } from '../../../process/metrics.ts'
+import type { Replay } from '../../../schemas/task.ts'
 import { DEAD, topics as tableOfTopics } from '../../../schemas/topics.ts'
-import type { Tasks } from '../../tasks/task-table.ts'
 import { followLag, type Lag, observationsFor } from './follow.ts'
 import { type End, groupTopics } from './observe.ts'
 import type { LagItem } from './status.ts'
 
-type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<Tasks, 'replays'> }
+type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & {
+  tasks: { replays: ReadonlyMap<string, Replay> }
+}
 
 export function openLag({ config, connection, closing, tasks }: Parts): Lag {
   const lag = followLag({

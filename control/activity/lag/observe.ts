@@ -1,9 +1,8 @@
 import type { Bounds, Offsets } from '../../../kafka/admin/offsets.ts'
 import { partitionKey } from '../../../kafka/log-faults.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
-import type { Replay } from '../../../schemas/task.ts'
+import { type Replay, topicOf } from '../../../schemas/task.ts'
 import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../../schemas/topics.ts'
-import { topicOf } from '../../tasks/replays/records.ts'
 
 export type PartitionOffsets = Pick<Bounds, 'partition' | 'low' | 'end'> & {
   groupTopic: GroupTopic

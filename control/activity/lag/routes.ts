@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
-import { pendingByKind, pendingShape, type Tasks } from '../../tasks/task-table.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { type IngestRouteParts, ingestRateOf } from '../ingest-rate.ts'
 import { createBroadcast } from '../live/broadcast.ts'
@@ -11,11 +10,12 @@ import { countSkipped } from '../metrics.ts'
 import type { Lag, Report } from './follow.ts'
 import { faultShape, type LogFaults } from './log-faults.ts'
 import { blockedGroups } from './observe.ts'
+import { type Pending, pendingByKind, pendingShape } from './pending-tasks.ts'
 import { lagItemShape } from './status.ts'
 
 export type LagRouteParts = IngestRouteParts & {
   lag: Omit<Lag, 'close'>
-  tasks: Pick<Tasks, 'pending'>
+  tasks: Pending
   faults: Pick<LogFaults, 'all'>
 }
 

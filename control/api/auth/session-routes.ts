@@ -2,9 +2,9 @@ import { parseCookie, stringifySetCookie } from 'cookie'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
+import type { Table } from '../../../kafka/tables/table.ts'
 import type { Logger } from '../../../process/log.ts'
 import { faultsOf } from '../../../settings/faults.ts'
-import type { Tasks } from '../../tasks/task-table.ts'
 import { audit } from '../audit.ts'
 import { writeConditionally } from '../conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../operation.ts'
@@ -16,7 +16,8 @@ export type SessionRouteParts = {
   checkToken: TokenCheck
   tokenLimits: Pick<TokenLimits, 'signIn'>
   sessions: Pick<Sessions, 'issue' | 'read'>
-  tasks: Pick<Tasks, 'table'>
+  /** Ended sessions are in topic `tasks`. */
+  tasks: { table: Pick<Table, 'caughtUp'> }
   taskWriter: Pick<FencedWriter, 'write'>
   log: Logger
 }

@@ -8,20 +8,13 @@ import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
-import { type Cause, type Replay, taskKey } from '../../../schemas/task.ts'
+import { type Cause, type Replay, taskKey, topicOf } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Tracer } from '../../../trace/trace.ts'
 import { ofDelivery } from '../../../trace/trace.ts'
 import { type IsOwned, TaskFailed } from '../scheduler.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
-import {
-  type Counts,
-  makeOfDelivery,
-  makeOfEvent,
-  type Replaying,
-  replayHandler,
-  topicOf,
-} from './records.ts'
+import { type Counts, makeOfDelivery, makeOfEvent, type Replaying, replayHandler } from './records.ts'
 
 export type ReplayParts = {
   connection: Connection

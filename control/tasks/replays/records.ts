@@ -9,7 +9,7 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Replay } from '../../../schemas/task.ts'
-import { DEAD, DELIVERIES, DUE, EVENTS } from '../../../schemas/topics.ts'
+import { DUE } from '../../../schemas/topics.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Processed, Trace } from '../../../trace/trace.ts'
 import { letterOf } from '../../activity/dead/dead-letter.ts'
@@ -84,11 +84,6 @@ function settleRecord<T>({ record, message, outcome }: Written<T>, replaying: Re
 
 type Facts = { settings: Pick<Settings, 'destinations' | 'suppressedUsers'> }
 type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>
-
-export function topicOf({ what, resent = false }: Pick<Replay, 'what' | 'resent'>): string {
-  if (what === 'deliveries') return resent ? DUE : DELIVERIES
-  return what === 'dead' ? DEAD : EVENTS
-}
 
 /** About 20 MB. */
 const MAX_REMEMBERED = 200_000

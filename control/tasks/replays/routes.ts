@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
 import type { Logger } from '../../../process/log.ts'
-import { type Replay, replayTask } from '../../../schemas/task.ts'
+import { type Replay, replayTask, topicOf } from '../../../schemas/task.ts'
 import { isObject } from '../../../settings/faults.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
@@ -19,7 +19,6 @@ import { type Page, pageOf, pageOfTasks, tasksPageShape } from '../../api/pagina
 import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
 import { decideReplay, replayShape, spanOf, taskOf } from './decide.ts'
-import { topicOf } from './records.ts'
 
 export const replayResponseShape = replayTask
   .omit({ kind: true, ranges: true, places: true, resent: true, done: true })
