@@ -11,14 +11,8 @@ import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { isoTime, timeShape } from '../api/response.ts'
 import { decodeOrSkip, type Followed, followed, isLoadedSoon, loading, type Unreadable } from './following.ts'
-import {
-  createRecentRecords,
-  idField,
-  isWithin,
-  type Place,
-  type RecentRecords,
-  rangeFields,
-} from './recent-records.ts'
+import { idField, isWithin, rangeFields } from './query-fields.ts'
+import { createRecentRecords, type Place, type RecentRecords } from './recent-records.ts'
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'begun' | 'close'> }
 

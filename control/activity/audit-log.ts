@@ -10,7 +10,7 @@ import { pageOf } from '../api/pagination.ts'
 import { isoTime, timeShape } from '../api/response.ts'
 import { searchBack } from './events/search-backwards.ts'
 import { unreachable } from './following.ts'
-import { rangeFields } from './recent-records.ts'
+import { rangeFields } from './query-fields.ts'
 
 /** As written by `withAuditTopic`; an entry of a later version may have more. */
 const recordShape = z.looseObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Page, pageShape } from '../api/pagination.ts'
+import type { Page } from '../api/pagination.ts'
 
 /** The newest records of a topic, in bounded memory. */
 export type RecentRecords<T extends Place> = {
@@ -124,31 +124,3 @@ export const cursorShape = z
     const [time = 0, partition = 0, offset = 0] = text.split('.').map(Number)
     return { time, partition, offset }
   })
-
-const time = z.iso
-  .datetime({ offset: true, error: 'give a time in ISO 8601, like 2026-01-02T03:04:05.678Z' })
-  .transform((text) => Date.parse(text))
-
-/** Query parameters for a page and a time range, in ms since 1970; `until` is exclusive. */
-export const rangeFields = {
-  limit: pageShape.shape.limit,
-  cursor: cursorShape.optional().describe('`next` of the previous page.'),
-  since: time.optional().describe('Start of the time range, inclusive.'),
-  until: time.optional().describe('End of the time range, exclusive.'),
-}
-
-export const idField = z
-  .string()
-  .min(1, 'must not be empty')
-  .max(256, 'at most 256 characters')
-  .describe('Must match exactly.')
-
-export function isWithin(
-  { time }: Pick<Place, 'time'>,
-  {
-    since = Number.NEGATIVE_INFINITY,
-    until = Number.POSITIVE_INFINITY,
-  }: { since?: number | undefined; until?: number | undefined },
-): boolean {
-  return time >= since && time < until
-}

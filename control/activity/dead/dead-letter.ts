@@ -2,10 +2,17 @@ import { z } from 'zod'
 import { DEAD_REASONS } from '../../../delivery/ladder.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { idShape } from '../../../settings/settings.ts'
-import { matchesStatus, statusShape } from '../deliveries/http-status.ts'
-import { type Subject, subjectOf } from '../deliveries/listed.ts'
-import { nameField, userField } from '../events/matches.ts'
-import { idField, isWithin, type Place, rangeFields } from '../recent-records.ts'
+import {
+  idField,
+  isWithin,
+  matchesStatus,
+  nameField,
+  rangeFields,
+  statusShape,
+  userField,
+} from '../query-fields.ts'
+import type { Place } from '../recent-records.ts'
+import { type Subject, subjectOf } from '../subject.ts'
 
 /** `time`: when the delivery was given up. `writtenAt`: the record's time. `statuses`: different ones, of all attempts. */
 export type DeadLetter = Place &

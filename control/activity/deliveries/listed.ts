@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import type { Delivery } from '../../../schemas/delivery.ts'
-import { isObject } from '../../../settings/faults.ts'
 import { idShape } from '../../../settings/settings.ts'
-import { nameField, userField } from '../events/matches.ts'
-import { idField, rangeFields } from '../recent-records.ts'
-import { statusShape } from './http-status.ts'
+import { idField, nameField, rangeFields, statusShape, userField } from '../query-fields.ts'
+import { type Subject, subjectOf } from '../subject.ts'
 
 export const DELIVERY_STATES = [
   'waiting',
@@ -23,9 +21,6 @@ export type Listed = Pick<
   Delivery,
   'deliveryId' | 'messageId' | 'sourceId' | 'destinationId' | 'type' | 'routedAt' | 'replay'
 > & { id: string } & Subject
-
-/** What a delivery is about. `user`: the userId, or else the anonymousId. Null: the event has none. */
-export type Subject = { event: string | null; user: string | null }
 
 /** Where the record of a delivery lies. `routed`: in `deliveries`; otherwise in `deliveries.due`. */
 export type Entry = { routed: boolean; partition: number; offset: number }
@@ -71,32 +66,4 @@ export function listedOf(delivery: Delivery, key: string, entry: Entry): Listed 
   const { deliveryId, messageId, sourceId, destinationId, type, routedAt, replay } = delivery
   const ids = { id: entryId(entry), deliveryId, messageId, sourceId, destinationId }
   return { ...ids, type, routedAt, replay, ...subjectOf(delivery, key) }
-}
-
-/** @param key of the record: destinationId/user. */
-export function subjectOf({ type, body }: Pick<Delivery, 'type' | 'body'>, key: string): Subject {
-  return { event: nameIn(type, body), user: key.slice(key.indexOf('/') + 1) || null }
-}
-
-const TEXT = String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`
-/** The beginning of a body that `render` wrote: the name comes after the user. */
-const NAMED = new RegExp(
-  String.raw`^\{"version":1,"type":"(?:track|screen)"(?:,"(?:userId|anonymousId)":${TEXT})?,"(?:event|name)":(${TEXT})`,
-)
-
-/** @returns the name of a track event, a page or a screen. */
-function nameIn(type: string, body: string): string | null {
-  if (type !== 'track' && type !== 'screen' && type !== 'page') return null
-  try {
-    const [, quoted] = NAMED.exec(body) ?? []
-    if (quoted !== undefined) return JSON.parse(quoted) as string
-    const parsed: unknown = JSON.parse(body)
-    if (!isObject(parsed)) return null
-    const inPage = type === 'page' && isObject(parsed.properties) ? parsed.properties.name : undefined
-    const name = parsed.event ?? parsed.name ?? inPage
-    return typeof name === 'string' ? name : null
-  } catch {
-    // another writer's record
-    return null
-  }
 }

@@ -4,7 +4,7 @@ import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { isObject } from '../../../settings/faults.ts'
 import { idShape } from '../../../settings/settings.ts'
-import { idField, rangeFields } from '../recent-records.ts'
+import { idField, nameField, rangeFields, userField } from '../query-fields.ts'
 
 type IdQuery = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId' | 'event'>
 
@@ -88,15 +88,6 @@ function callsIn(raw: string): Record<string, unknown>[] | undefined {
     return undefined
   }
 }
-
-/** Longer ids do not fit in a URL. */
-export const userField = z.string().min(1, 'must not be empty').max(4_096, 'at most 4,096 characters')
-
-export const nameField = z
-  .string()
-  .min(1, 'must not be empty')
-  .max(256, 'at most 256 characters')
-  .describe('Name of a track event, a page or a screen. Must match exactly.')
 
 export const eventsQueryShape = z.strictObject({
   ...rangeFields,

@@ -7,10 +7,8 @@ import type { Refusal } from '../../../settings/resources/decide.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { type DeadLetter, deadReasonShape } from '../../activity/dead/dead-letter.ts'
-import { statusShape } from '../../activity/deliveries/http-status.ts'
 import { entryIdShape, entryOf } from '../../activity/deliveries/listed.ts'
-import { nameField, userField } from '../../activity/events/matches.ts'
-import { idField } from '../../activity/recent-records.ts'
+import { idField, nameField, statusShape, userField } from '../../activity/query-fields.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** Retention of the topics. */

@@ -1,14 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { matchesStatus, statusShape } from '../../../../control/activity/deliveries/http-status.ts'
-import {
-  entryId,
-  entryOf,
-  isFirstRecord,
-  listedOf,
-  subjectOf,
-} from '../../../../control/activity/deliveries/listed.ts'
+import { entryId, entryOf, isFirstRecord, listedOf } from '../../../../control/activity/deliveries/listed.ts'
 import { isMatch } from '../../../../control/activity/deliveries/search.ts'
+import { matchesStatus, statusShape } from '../../../../control/activity/query-fields.ts'
+import { subjectOf } from '../../../../control/activity/subject.ts'
 import { deliveryKey, deliveryOf } from '../../../../delivery/routing.ts'
 import { aDelivery, anEvent } from '../../../helpers/events.ts'
 
