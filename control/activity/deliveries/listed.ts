@@ -1,20 +1,9 @@
 import { z } from 'zod'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { idShape } from '../../../settings/settings.ts'
+import { DELIVERY_STATES } from '../events/delivery-status.ts'
 import { idField, nameField, rangeFields, statusShape, userField } from '../query-fields.ts'
 import { type Subject, subjectOf } from '../subject.ts'
-
-export const DELIVERY_STATES = [
-  'waiting',
-  'delivered',
-  'rejected',
-  'retrying',
-  'deferred',
-  'dead',
-  'cancelled',
-  'unknown',
-] as const
-export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 /** A delivery as the router, a replay or a backfill made it. Times in ms since 1970. */
 export type Listed = Pick<

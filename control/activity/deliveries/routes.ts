@@ -13,16 +13,11 @@ import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, attemptResponse, attemptShape } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
+import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
 import { tooManySearches } from '../events/routes.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import {
-  DELIVERY_STATES,
-  type DeliveriesQuery,
-  deliveriesQueryShape,
-  entryOf,
-  type Listed,
-} from './listed.ts'
+import { type DeliveriesQuery, deliveriesQueryShape, entryOf, type Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
 import { type Status, type StatusParts, statusesOf, statusFilter } from './status.ts'
 
@@ -175,9 +170,6 @@ async function list(query: DeliveriesQuery, parts: DeliveryRouteParts): Promise<
     },
   }
 }
-
-/** Not over, as far as known: Kafka may have lost its record. */
-const OPEN: ReadonlySet<Status['state']> = new Set(['waiting', 'retrying', 'deferred', 'unknown'])
 
 async function show(id: string, who: Who, parts: DeliveryRouteParts): Promise<ApiResponse> {
   const entry = entryOf(id)

@@ -1,11 +1,11 @@
 import type { Ladder } from '../../../delivery/ladder.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
-import { type State, stateOf } from '../events/delivery-status.ts'
+import { type DeliveryState, OPEN, stateOf } from '../events/delivery-status.ts'
 import { type History, historyOf } from '../events/routes.ts'
 import { mergeAttempts, type Trace } from '../events/trace.ts'
 import { matchesStatus } from '../query-fields.ts'
-import type { DeliveriesQuery, DeliveryState, Listed } from './listed.ts'
+import type { DeliveriesQuery, Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
 
 /** `attempts`: those that are known, oldest first. `nextAttemptAt`: ms since 1970. */
@@ -31,22 +31,7 @@ export function statusOf(
   const attempts = known.attempts.filter(({ startedAt }) => startedAt >= since)
   const dead = known.dead && known.dead.time >= since ? known.dead : undefined
   const { state, nextAttemptAt } = stateOf(routedAt, { ...known, attempts, dead, isRouted: true }, ladder)
-  return { state: refined(state, { nextAttemptAt, attempts, dead }), attempts, nextAttemptAt, dead }
-}
-
-/** Tells rejected from other dead deliveries, and deferred from other retrying ones. */
-function refined(
-  state: State | null,
-  { nextAttemptAt, attempts, dead }: Omit<Status, 'state'>,
-): DeliveryState {
-  if (state === 'retrying') return nextAttemptAt === null ? 'deferred' : 'retrying'
-  if (state !== 'dead') return state ?? 'unknown'
-  const last = attempts.filter(({ attempt }) => attempt === attempts.at(-1)?.attempt)
-  const isRejected = dead
-    ? dead.reason === 'rejected'
-    : last.every(({ outcome }) => outcome === 'rejected' || outcome === 'refused') &&
-      last.some(({ outcome }) => outcome === 'rejected')
-  return isRejected ? 'rejected' : 'dead'
+  return { state: state ?? 'unknown', attempts, nextAttemptAt, dead }
 }
 
 /** Undefined: the filter has no condition on the status. */
@@ -90,10 +75,10 @@ export async function statusesOf(
   }
 
   const first = all()
-  const isOpen = ({ state }: Status) => ['unknown', 'retrying', 'deferred'].includes(state)
-  const incomplete = [...first].filter(
-    ([{ routedAt }, status]) =>
-      (withAllAttempts || isOpen(status)) && (status.attempts[0]?.startedAt ?? routedAt) < knownSince,
+  const incomplete = [...first].filter(([{ routedAt }, { state, attempts }]) =>
+    withAllAttempts
+      ? routedAt < knownSince
+      : OPEN.has(state) && (attempts.at(-1)?.startedAt ?? routedAt) < knownSince,
   )
   if (incomplete.length === 0) return first
   const traced = await trace(

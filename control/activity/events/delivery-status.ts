@@ -8,11 +8,23 @@ import { outcomeOf } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
- * `waiting`: not attempted yet. `retrying`: attempted or deferred, with another attempt to come. `unknown`:
- * older than the attempts that are known.
+ * `waiting`: not attempted yet. `retrying`: another attempt follows. `deferred`: rescheduled without an attempt.
+ * `rejected`: dead, because the receiver answered 3xx or 4xx. `unknown`: older than the attempts that are known.
  */
-export const STATES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled', 'unknown'] as const
-export type State = (typeof STATES)[number]
+export const DELIVERY_STATES = [
+  'waiting',
+  'delivered',
+  'rejected',
+  'retrying',
+  'deferred',
+  'dead',
+  'cancelled',
+  'unknown',
+] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
+/** Not over, as far as known: Kafka may have lost the delivery's record. */
+export const OPEN: ReadonlySet<DeliveryState | null> = new Set(['waiting', 'retrying', 'deferred', 'unknown'])
 
 /** `source`: not connected to the event's source. `removed`: the destination no longer exists. */
 export const REASONS = [...UNMATCHED, 'source', 'removed'] as const
@@ -26,7 +38,7 @@ export type DeliveryStatus = {
   routed: boolean
   reason: Reason | null
   /** Null: not routed and never attempted. */
-  state: State | null
+  state: DeliveryState | null
   attempts: readonly Attempt[]
   nextAttemptAt: number | null
   dead: Pick<DeadLetter, 'reason' | 'time'> | null
@@ -69,10 +81,9 @@ export function isMissing(
   receivedAt: number,
   knownSince: number,
 ): boolean {
-  const isOpen = state === 'unknown' || state === 'retrying'
   // it is over, but the receiver's response is not known
-  const isUnexplained = state === 'dead' && attempts.length === 0
-  return (isOpen || isUnexplained) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
+  const isUnexplained = (state === 'dead' || state === 'rejected') && attempts.length === 0
+  return (OPEN.has(state) || isUnexplained) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
 }
 
 export type CurrentState = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
@@ -88,11 +99,11 @@ export function stateOf(
   }: Omit<Known, 'destination' | 'destinationId'> & { isRouted: boolean },
   ladder: Ladder,
 ): CurrentState {
-  const is = (state: State | null): CurrentState => ({ state, nextAttemptAt: null })
+  const is = (state: DeliveryState | null): CurrentState => ({ state, nextAttemptAt: null })
   const last = attempts.at(-1)
   if (attempts.some(({ outcome }) => outcome === 'delivered')) return is('delivered')
   // a replay attempts it again after it was given up
-  if (dead && (!last || last.startedAt <= dead.time)) return is('dead')
+  if (dead && (!last || last.startedAt <= dead.time)) return is(deadState(dead.reason))
   if (!last && !isRouted) return is(null)
   if (!last) return is(begunAt >= knownSince ? 'waiting' : 'unknown')
   if (last.outcome === 'cancelled') return is('cancelled')
@@ -100,7 +111,7 @@ export function stateOf(
   const longestMs = Math.max(0, ...ladder.ladder.map(({ delayMs }) => delayMs))
   // the next attempt is too old to be known
   const isOld = (after.nextAttemptAt ?? last.startedAt + longestMs) < knownSince
-  return after.state === 'retrying' && isOld ? is('unknown') : after
+  return OPEN.has(after.state) && isOld ? is('unknown') : after
 }
 
 /**
@@ -111,7 +122,7 @@ export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder
   const latest = lastAttemptPerWebhook(attempts, last)
   const attempted = latest.filter(({ outcome }) => outcome !== 'deferred')
   const isDeferred = attempted.length < latest.length && !attempted.some(({ outcome }) => outcome === 'retry')
-  if (isDeferred) return { state: 'retrying', nextAttemptAt: null }
+  if (isDeferred) return { state: 'deferred', nextAttemptAt: null }
   const endedAt = Math.max(...attempted.map(({ startedAt, durationMs }) => startedAt + durationMs))
   const first = attempts.findLast(({ attempt, outcome }) => attempt === 1 && outcome !== 'deferred')
   const delivery = { ...EMPTY_DELIVERY, attempt: last.attempt - 1, firstAttemptAt: first?.startedAt ?? null }
@@ -123,9 +134,11 @@ export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder
   }))
   const decided = next(delivery, { results, now: endedAt }, ladder)
   if (decided.kind === 'done') return { state: 'delivered', nextAttemptAt: null }
-  if (decided.kind === 'dead') return { state: 'dead', nextAttemptAt: null }
+  if (decided.kind === 'dead') return { state: deadState(decided.reason), nextAttemptAt: null }
   return { state: 'retrying', nextAttemptAt: decided.dueAt }
 }
+
+const deadState = (reason: string) => (reason === 'rejected' ? reason : 'dead')
 
 /** The last attempt's latest record of each webhook; earlier ones may be deferrals. */
 function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Attempt[] {

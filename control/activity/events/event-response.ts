@@ -4,8 +4,16 @@ import type { Rejected } from '../../../schemas/rejected.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
 import { attemptResponse, attemptShape } from '../attempts.ts'
 import { callJson, rejectedJson } from '../live/call-json.ts'
-import { type DeliveryStatus, REASONS, STATES } from './delivery-status.ts'
+import { type DeliveryStatus, REASONS } from './delivery-status.ts'
 import { fieldsIn } from './matches.ts'
+
+/** Clients that know no others rely on these: a rejected delivery is `dead`, and a deferred one `retrying`. */
+const STATES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled', 'unknown'] as const
+
+function shownState(state: DeliveryStatus['state']): (typeof STATES)[number] | null {
+  if (state === 'rejected') return 'dead'
+  return state === 'deferred' ? 'retrying' : state
+}
 
 const deliveryStatusShape = z.strictObject({
   destinationId: z.string(),
@@ -80,8 +88,9 @@ export function rejectionResponse(rejected: Rejected, writeKey: string | undefin
   }
 }
 
-const deliveryStatusResponse = ({ attempts, nextAttemptAt, dead, ...status }: DeliveryStatus) => ({
+const deliveryStatusResponse = ({ state, attempts, nextAttemptAt, dead, ...status }: DeliveryStatus) => ({
   ...status,
+  state: shownState(state),
   attempts: attempts.map(attemptResponse),
   nextAttemptAt: nextAttemptAt === null ? null : isoTime(nextAttemptAt),
   dead: dead && { reason: dead.reason, deadAt: isoTime(dead.time) },

@@ -16,7 +16,7 @@ import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import { type DeliveryStatus, deliveryStatus, isMissing } from './delivery-status.ts'
+import { type DeliveryStatus, deliveryStatus, isMissing, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
 import { type EventsQuery, eventsQueryShape } from './matches.ts'
 import type { EventSearch } from './search.ts'
@@ -105,9 +105,6 @@ async function respond(query: EventsQuery, parts: EventRouteParts): Promise<ApiR
     },
   }
 }
-
-/** Not over, as far as known: Kafka may have lost its record. */
-const OPEN: ReadonlySet<DeliveryStatus['state']> = new Set(['waiting', 'retrying', 'unknown'])
 
 /** @returns when the oldest of these events with an open delivery was received. */
 function openSince(statuses: Statuses): number | undefined {

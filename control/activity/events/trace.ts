@@ -134,8 +134,8 @@ export function nextAttemptTimes(attempts: readonly Attempt[], receivedAt: numbe
   if (!last) return [receivedAt]
   if (attempts.some(({ outcome }) => outcome === 'delivered' || outcome === 'cancelled')) return []
   const { state, nextAttemptAt } = afterAttempt(attempts, last, ladder)
-  if (state !== 'retrying') return []
   if (nextAttemptAt !== null) return [nextAttemptAt]
+  if (state !== 'deferred') return []
   // deferred to a rung that the log does not name
   const delays = new Set(ladder.ladder.map(({ delayMs }) => delayMs))
   return [...delays].sort((a, b) => a - b).map((delayMs) => last.startedAt + delayMs)

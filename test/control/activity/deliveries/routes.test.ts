@@ -225,6 +225,23 @@ describe('one delivery', () => {
     expect(text).not.toMatch(/header-secret|shared-secret/)
   })
 
+  test('has its first attempts too, if only later ones are in memory', async () => {
+    const old = made({ routedAt: second(-3_600) })
+    const first = attempt({ startedAt: second(-3_600), outcome: 'retry', status: 500, code: 'http_5xx' })
+    const { ask } = listing(
+      { attempts: [attempt({ attempt: 2 })] },
+      {
+        deliveries: { search, read: read(old), unsettled },
+        trace: async () => new Map([[deliveryId, [first]]]),
+      },
+    )
+    const { json } = await ask({ url: '/api/deliveries/d3-1042' })
+    expect(json).toMatchObject({
+      state: 'delivered',
+      attempts: [{ attempt: 1, status: 500 }, { attempt: 2 }],
+    })
+  })
+
   test('shows the view token no path of a URL, which may be a secret', async () => {
     const { ask } = listing({}, { deliveries: { search, read: read(made()), unsettled } })
     const { text, json } = await ask({ url: '/api/deliveries/d3-1042', token: VIEW })

@@ -19,8 +19,8 @@ const failed = (attempt: number, startedAt: number, more: Partial<Attempt> = {})
   tried({ attempt, startedAt, outcome: 'retry', status: 503, code: 'http_5xx', ...more })
 const rejected = (attempt: number, startedAt: number, more: Partial<Attempt> = {}) =>
   tried({ attempt, startedAt, outcome: 'rejected', status: 404, code: 'http_404', ...more })
-const dead = (time: number) =>
-  letterOf(aDeadOne({ deadAt: time, deadReason: 'refused' }), {
+const dead = (time: number, deadReason = 'refused') =>
+  letterOf(aDeadOne({ deadAt: time, deadReason }), {
     partition: 0,
     offset: 0,
     timestamp: 0,
@@ -82,12 +82,12 @@ describe('delivery state', () => {
     [
       'put off',
       { attempts: [failed(1, 2_000), tried({ attempt: 2, outcome: 'deferred', code: 'breaker_open' })] },
-      { state: 'retrying', nextAttemptAt: null },
+      { state: 'deferred', nextAttemptAt: null },
     ],
     [
       'rejected by one URL while the other was deferred',
       { attempts: [rejected(1, 2_000), tried({ urlIndex: 1, outcome: 'deferred', code: 'breaker_open' })] },
-      { state: 'retrying', nextAttemptAt: null },
+      { state: 'deferred', nextAttemptAt: null },
     ],
     [
       'rejected by one URL, and later by the other, which was deferred before',
@@ -98,7 +98,7 @@ describe('delivery state', () => {
           rejected(1, 8_000, { urlIndex: 1 }),
         ],
       },
-      { state: 'dead', dead: null, nextAttemptAt: null },
+      { state: 'rejected', dead: null, nextAttemptAt: null },
     ],
     [
       'put off, then tried',
@@ -120,6 +120,7 @@ describe('delivery state', () => {
       { attempts: [failed(1, 2_000)], dead: dead(2_010) },
       { state: 'dead', dead: { time: 2_010 } },
     ],
+    ['given up, because it was rejected', { dead: dead(2_010, 'rejected') }, { state: 'rejected' }],
     ['given up, its attempts not known', { dead: dead(2_010), knownSince: 9_999 }, { state: 'dead' }],
     [
       'given up, and replayed',
@@ -134,7 +135,7 @@ describe('delivery state', () => {
     [
       'deferred, perhaps still',
       { attempts: [tried({ outcome: 'deferred', code: 'breaker_open' })], knownSince: 32_000 },
-      { state: 'retrying' },
+      { state: 'deferred' },
     ],
     [
       'deferred, longer ago than any rung',
