@@ -4,12 +4,12 @@ import type { Offsets } from '../../kafka/admin/offsets.ts'
 import type { Reader } from '../../kafka/tables/reader.ts'
 import type { Logger } from '../../process/log.ts'
 import { AUDIT } from '../../schemas/topics.ts'
-import { createSemaphore, withTimeout } from '../api/concurrency.ts'
+import { withTimeout } from '../api/concurrency.ts'
 import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
-import { isoTime, timeShape } from '../api/response.ts'
-import { searchBack } from './events/search-backwards.ts'
-import { unreachable } from './following.ts'
+import { type ApiResponse, isoTime, timeShape } from '../api/response.ts'
+import { createSearching } from './events/search.ts'
+import { tooManySearches, unreachable } from './following.ts'
 import { rangeFields } from './query-fields.ts'
 
 /** As written by `withAuditTopic`; an entry of a later version may have more. */
@@ -62,31 +62,21 @@ export type AuditRouteParts = {
   log: Pick<Logger, 'warn'>
 }
 
-/** For one request, like a search for events. */
-const MAX_RECORDS = 200_000
-const MAX_MS = 3_000
-const STEP = 5_000
-
 export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void {
-  const semaphore = createSemaphore(1)
+  const searching = createSearching(parts.openOffsets)
 
-  async function search({ limit, cursor, since, until, ...wanted }: AuditQuery) {
-    const begun = performance.now()
+  async function search({ limit, cursor, since, until, ...wanted }: AuditQuery): Promise<ApiResponse> {
     const { read } = await parts.readerOf(AUDIT)
-    const offsets = await parts.openOffsets()
-    try {
-      const find = (value: Buffer | null) => matching(value, wanted)
-      return await searchBack<AuditRecord>({
-        parts: [{ topic: AUDIT, isSearched: () => true, read, find }],
-        ...{ offsets, limit, cursor, since, until, semaphore },
-        now: Date.now(),
-        step: STEP,
-        most: MAX_RECORDS,
-        isOver: () => performance.now() - begun > MAX_MS,
-      })
-    } finally {
-      await offsets.close()
-    }
+    const find = (value: Buffer | null) => matching(value, wanted)
+    const found = searching<AuditRecord>({
+      parts: [{ topic: AUDIT, isSearched: () => true, read, find }],
+      ...{ limit, cursor, since, until },
+      isNarrow: Object.values(wanted).some((each) => each !== undefined),
+    })
+    if (!found) return tooManySearches
+    const { items, next, searchedSince } = await found
+    const searched = searchedSince === null ? null : isoTime(searchedSince)
+    return { status: 200, body: { items: items.map(entryOf), next, searchedSince: searched } }
   }
 
   addPath(api, '/audit', {
@@ -103,11 +93,10 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
           }),
         },
       },
+      errorCodes: ['too_many_searches'],
       async handle({ query }) {
         try {
-          const { items, next, searchedSince } = await withTimeout(search(query))
-          const since = searchedSince === null ? null : isoTime(searchedSince)
-          return { status: 200, body: { items: items.map(entryOf), next, searchedSince: since } }
+          return await withTimeout(search(query))
         } catch (err) {
           parts.log.warn({ err }, 'the audit log could not be read')
           return unreachable

@@ -36,6 +36,11 @@ export const unreachable = problem(
   { 'retry-after': '5' },
 )
 
+export const tooManySearches = problem(
+  { code: 'too_many_searches', message: 'Too many searches are in progress: try again in a moment' },
+  { 'retry-after': '1' },
+)
+
 export async function isLoadedSoon({ loaded, isLoaded }: Loading, timeoutMs?: number): Promise<boolean> {
   if (!isLoaded()) await withTimeout(loaded, timeoutMs).catch(() => undefined)
   return isLoaded()

@@ -10,11 +10,11 @@ import { audit } from '../../api/audit.ts'
 import { withTimeout } from '../../api/concurrency.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
-import { type ApiResponse, isoTime, problem, timeShape } from '../../api/response.ts'
+import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
-import { isLoadedSoon, loading, unreachable } from '../following.ts'
+import { isLoadedSoon, loading, tooManySearches, unreachable } from '../following.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
 import { type DeliveryStatus, deliveryStatus, isMissing, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
@@ -32,10 +32,6 @@ export type EventRouteParts = AttemptRouteParts &
     log: Pick<Logger, 'warn' | 'info'>
   }
 
-export const tooManySearches = problem(
-  { code: 'too_many_searches', message: 'Too many searches are in progress: try again in a moment' },
-  { 'retry-after': '1' },
-)
 const answerShape = pageOf(eventShape).extend({
   searchedSince: timeShape.describe(
     'Everything received since then has been searched; null: everything. If there is a `next`, older calls may follow.',

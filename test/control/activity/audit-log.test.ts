@@ -94,3 +94,14 @@ test('while Kafka does not answer, the request is told so', async () => {
   const { ask } = api({}, { readerOf: () => Promise.reject(new Error('no broker')) })
   expect(await ask({ url: '/api/audit' })).toMatchObject({ status: 503, json: { code: 'unavailable' } })
 })
+
+test('one search too many gets 429', async () => {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const readerOf: AuditRouteParts['readerOf'] = async () => ({ read: () => promise })
+  const { ask } = api({}, { readerOf: readerOf as never, openOffsets: () => promise })
+  const all = Array.from({ length: 5 }, () => ask({ url: '/api/audit' }))
+  expect(await Promise.race(all)).toMatchObject({ status: 429, json: { code: 'too_many_searches' } })
+  reject(new Error('no broker'))
+  const statuses = (await Promise.all(all)).map(({ status }) => status)
+  expect(statuses.toSorted()).toEqual([429, 503, 503, 503, 503])
+})

@@ -135,6 +135,13 @@ test('a dead letter has its attempts even if they are no longer in memory: the s
   ])
 })
 
+test('a deferred delivery is retrying, and no one knows until when', async () => {
+  const deferred = anAttempt({ deliveryId: id, outcome: 'deferred', status: null, code: 'breaker_open' })
+  const { ask } = searching(undefined, attemptsHeld([{ ...deferred, startedAt: Date.now() - 1_000 }]))
+  const { json } = await ask({ url: '/api/events?messageId=m1' })
+  expect(json.items[0].destinations).toMatchObject([{ state: 'retrying', nextAttemptAt: null }])
+})
+
 test('a destination with attempts is reported even if it was removed', async () => {
   const gone = { destinationId: 'gone', deliveryId: deliveryId('gone', event) }
   const { ask } = searching(undefined, {
