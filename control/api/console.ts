@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
-import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from './errors.ts'
+import { createFiles, inBestEncoding, typeOf } from './files.ts'
 import { send } from './operation.ts'
-import { type FixedResponse, fixedResponse } from './response.ts'
 
 export type ConsoleParts = {
   ingest: IngestAt
@@ -44,7 +43,7 @@ export function consoleRoutes(
     path: `${built}/assets/${name}`,
     headers: {
       ...HARDENED,
-      'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
+      'content-type': typeOf(name),
       // file names change with their content
       'cache-control': 'public, max-age=31536000, immutable',
       vary: 'accept-encoding',
@@ -86,52 +85,6 @@ export function consoleRoutes(
     return send(reply, text ? text.plain(request) : notFound)
   })
   app.setNotFoundHandler((request, reply) => (isPage(request) ? page(request, reply) : send(reply, notFound)))
-}
-
-type Files = { plain: FixedResponse; gzip?: FixedResponse | undefined; br?: FixedResponse | undefined }
-
-/** Reads each file once, with its compressed forms. @returns a function that returns undefined for a missing one. */
-function createFiles(describe: (name: string) => { path: string; headers: Record<string, string> }) {
-  const known = new Map<string, Promise<Files | undefined>>()
-
-  async function read(name: string): Promise<Files | undefined> {
-    const { path, headers } = describe(name)
-    const fixed = async (end: string, encoding?: string) => {
-      const bytes = await readFile(path + end).catch(() => undefined)
-      return bytes && fixedResponse(bytes, { ...headers, ...(encoding && { 'content-encoding': encoding }) })
-    }
-    const plain = await fixed('')
-    return plain && { plain, gzip: await fixed('.gz', 'gzip'), br: await fixed('.br', 'br') }
-  }
-
-  return (name: string): Promise<Files | undefined> => {
-    const reading = known.get(name) ?? read(name)
-    known.set(name, reading)
-    // it may be built later, and there are endless missing names
-    void reading.then((found) => found ?? known.delete(name))
-    return reading
-  }
-}
-
-/** Browsers send less. */
-const ENCODINGS_READ = 256
-
-function inBestEncoding({ plain, gzip, br }: Files, { headers }: FastifyRequest): FixedResponse {
-  const names = (headers['accept-encoding']?.toString() ?? '')
-    .slice(0, ENCODINGS_READ)
-    .toLowerCase()
-    .split(',')
-  // without those refused by q=0
-  const accepted = names.map((name) => name.replaceAll(' ', '')).filter((name) => !/;q=0(\.0*)?$/.test(name))
-  const accepts = (encoding: string) => accepted.some((name) => name.split(';')[0] === encoding)
-  return (accepts('br') && br) || (accepts('gzip') && gzip) || plain
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.woff2': 'font/woff2',
 }
 
 const NOT_BUILT =

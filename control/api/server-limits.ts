@@ -12,10 +12,7 @@ import { isStreamed } from './operation.ts'
 export type ServerLimits = {
   /** Open connections; beyond them the network with the most loses one. */
   connections: number
-  /**
-   * Requests that may wait for answers on one connection. A browser sends one; each may hold a file of the console
-   * open.
-   */
+  /** Requests that may wait for answers on one connection. A browser sends one. */
   waiting: number
   headersMs: number
   requestMs: number

@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { notFound } from '../errors.ts'
+import { createFiles, typeOf } from '../files.ts'
 import { addPath, operation, send } from '../operation.ts'
 import { type FixedResponse, fixedResponse } from '../response.ts'
 import { describe, type RoutedOperation } from './document.ts'
@@ -40,15 +41,12 @@ export function openapiRoute(api: FastifyInstance, operations: readonly RoutedOp
   })
 }
 
-const HTML = 'text/html; charset=utf-8'
-const JS = 'text/javascript; charset=utf-8'
-
 /** Swagger UI's files come from its package, so the page loads nothing from other hosts. */
-const FILES: Readonly<Record<string, { file: string; type: string }>> = {
-  '/docs': { file: beside('index.html'), type: HTML },
-  '/docs/start.js': { file: beside('start.js'), type: JS },
-  '/docs/swagger-ui.css': { file: inSwaggerUi('swagger-ui.css'), type: 'text/css; charset=utf-8' },
-  '/docs/swagger-ui-bundle.js': { file: inSwaggerUi('swagger-ui-bundle.js'), type: JS },
+const FILES: Readonly<Record<string, string>> = {
+  '/docs': beside('index.html'),
+  '/docs/start.js': beside('start.js'),
+  '/docs/swagger-ui.css': inSwaggerUi('swagger-ui.css'),
+  '/docs/swagger-ui-bundle.js': inSwaggerUi('swagger-ui-bundle.js'),
 }
 
 function beside(name: string): string {
@@ -72,23 +70,18 @@ const CSP = [
 
 /** Needs no token; requests made with the page do. */
 export function docsRoutes(app: FastifyInstance): void {
-  for (const [url, { file, type }] of Object.entries(FILES))
-    app.get(url, async (request, reply) => send(reply, (await read(file, type))(request)))
-}
-
-const readFiles = new Map<string, Promise<FixedResponse>>()
-
-function read(file: string, type: string): Promise<FixedResponse> {
-  const reading =
-    readFiles.get(file) ??
-    readFile(file).then((bytes) =>
-      fixedResponse(bytes, {
-        'content-type': type,
-        'content-security-policy': CSP,
-        'x-content-type-options': 'nosniff',
-        'cache-control': 'no-cache',
-      }),
-    )
-  readFiles.set(file, reading)
-  return reading
+  const files = createFiles((path) => ({
+    path,
+    headers: {
+      'content-type': typeOf(path),
+      'content-security-policy': CSP,
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+    },
+  }))
+  for (const [url, path] of Object.entries(FILES))
+    app.get(url, async (request, reply) => {
+      const found = await files(path)
+      return send(reply, found ? found.plain(request) : notFound)
+    })
 }
