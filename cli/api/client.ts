@@ -138,33 +138,47 @@ export function parseBody<T>({ body }: ApiResponse, { path }: ApiRequest, shape:
   throw new CliError('unknown_answer', message)
 }
 
-export type Pages<T, F> = { items: T[]; first: F }
-
-export type PagesOptions<T, F> = {
-  item: z.ZodType<T>
-  /** Other fields of a page; those of the first page are returned. */
-  first: z.ZodType<F>
+export type PageQuery = {
   query: Query
+  /** Of all pages together, above 0. */
   limit: number
   /** The most that the API returns in one page. */
   perPage: number
+  /** `next` of an earlier page. */
+  cursor?: string | undefined
+}
+
+/** The pages of a list, until the last one or until they have `limit` items. @throws CliError */
+export async function* pagesOf<P extends { items: readonly unknown[]; next: string | null }>(
+  api: Api,
+  { path, query, limit, perPage, cursor }: PageQuery & { path: string },
+  shape: z.ZodType<P>,
+): AsyncGenerator<P, void> {
+  let [next, left] = [cursor ?? null, limit]
+  do {
+    const pageQuery = { ...query, limit: Math.min(perPage, left), cursor: next ?? undefined }
+    const page = await request(api, { path, query: pageQuery }, shape)
+    yield page
+    next = page.next
+    left -= page.items.length
+  } while (next !== null && left > 0)
+}
+
+export type PagesOptions<T, F> = PageQuery & {
+  item: z.ZodType<T>
+  /** Other fields of a page; those of the first page are returned. */
+  first: z.ZodType<F>
 }
 
 /** Reads up to `limit` items of a paginated list. @throws CliError */
 export async function pages<T, F extends object>(
   api: Api,
   path: string,
-  { item, first, query, limit, perPage }: PagesOptions<T, F>,
-): Promise<Pages<T, F>> {
+  { item, first, ...query }: PagesOptions<T, F>,
+): Promise<{ items: T[]; first: F }> {
   const shape = z.object({ items: z.array(item), next: z.string().nullable() }).and(first)
-  const items: T[] = []
-  let [cursor, firstPage]: [string | undefined, F | undefined] = [undefined, undefined]
-  for (;;) {
-    const pageQuery = { ...query, limit: Math.min(perPage, limit - items.length), cursor }
-    const page: z.infer<typeof shape> = await request(api, { path, query: pageQuery }, shape)
-    firstPage ??= page
-    items.push(...page.items)
-    cursor = page.next ?? undefined
-    if (cursor === undefined || items.length >= limit) return { items, first: firstPage }
-  }
+  const all = await Array.fromAsync(pagesOf(api, { path, ...query }, shape))
+  const [firstPage] = all
+  if (!firstPage) throw new Error('a list has at least one page')
+  return { items: all.flatMap(({ items }) => items), first: firstPage }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { pages } from '../api/client.ts'
 import type { ExitCode } from '../context.ts'
 import { plain, table } from '../table.ts'
-import { action, type Cli, type Invocation, positiveInteger, timeOf } from './command.ts'
+import { action, type Cli, filterOf, type Invocation, positiveInteger, print } from './command.ts'
 
 type Options = {
   destination?: string
@@ -55,29 +55,17 @@ Examples:
     .action(action<Options>(cli, act))
 }
 
-async function act({ options, control, out, now }: Invocation<Options>): Promise<ExitCode> {
-  const query = {
-    destinationId: options.destination,
-    sourceId: options.source,
-    outcome: options.outcome,
-    messageId: options.message,
-    deliveryId: options.delivery,
-    since: timeOf(options.since, now()),
-    until: timeOf(options.until, now()),
-  }
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { options, control, now } = invocation
   const found = await pages(await control(), 'attempts', {
     item,
     first,
-    query,
+    query: { ...filterOf(options, now()), outcome: options.outcome },
     limit: options.limit,
     perPage: 1_000,
   })
   const { items } = found
   const { oldest } = found.first
-  if (options.json) {
-    out.line(JSON.stringify({ items, oldest }))
-    return 0
-  }
   const heads = ['started', 'destination', 'webhook', 'attempt', 'outcome', 'status', 'code', 'ms', 'message']
   const rows = items.map((each) => [
     each.startedAt,
@@ -90,8 +78,6 @@ async function act({ options, control, out, now }: Invocation<Options>): Promise
     each.durationMs,
     each.messageId,
   ])
-  for (const line of table(heads, rows)) out.line(line)
-  if (items.length === 0)
-    out.line(`No such attempt. The oldest attempt that control holds started at ${plain(oldest)}.`)
-  return 0
+  const none = `No such attempt. The oldest attempt that control holds started at ${plain(oldest)}.`
+  return print(invocation, { items, oldest }, items.length > 0 ? table(heads, rows) : [none])
 }

@@ -31,6 +31,16 @@ export function action<O>(
   }
 }
 
+/** Prints the lines, or with `--json` the answer as one document. */
+export function print(
+  { options, out }: Pick<Invocation<{ json?: true }>, 'options' | 'out'>,
+  answer: unknown,
+  lines: readonly string[],
+): ExitCode {
+  for (const line of options.json ? [JSON.stringify(answer)] : lines) out.line(line)
+  return 0
+}
+
 export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
 export function positiveInteger(text: string): number {
@@ -60,6 +70,18 @@ export function timeOf(text: string | undefined, now: number): string | undefine
     `"${text}" is not a time: use how long ago (15m, 2h, 7d) or a time such as 2026-01-02T03:04:05Z`,
   )
 }
+
+type Filter = Partial<Record<'destination' | 'source' | 'message' | 'delivery' | 'since' | 'until', string>>
+
+/** The query for the options that lists have in common. @param now milliseconds since 1970. @throws CliError usage */
+export const filterOf = ({ destination, source, message, delivery, since, until }: Filter, now: number) => ({
+  destinationId: destination,
+  sourceId: source,
+  messageId: message,
+  deliveryId: delivery,
+  since: timeOf(since, now),
+  until: timeOf(until, now),
+})
 
 /** Replaces commander's help, which shows only `replay` for `help replay start`. */
 export function addHelp({ program }: Pick<Cli, 'program'>): void {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { pages } from '../api/client.ts'
 import type { ExitCode } from '../context.ts'
 import { plain, table } from '../table.ts'
-import { action, type Cli, type Invocation, positiveInteger, timeOf } from './command.ts'
+import { action, type Cli, filterOf, type Invocation, positiveInteger, print } from './command.ts'
 
 type Options = {
   destination?: string
@@ -74,52 +74,34 @@ Examples:
     .action(action<Options>(cli, act))
 }
 
-async function act({ options, control, out, now }: Invocation<Options>): Promise<ExitCode> {
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { options, control, now } = invocation
   const query = {
-    destinationId: options.destination,
+    ...filterOf(options, now()),
     reason: options.reason,
-    messageId: options.message,
-    deliveryId: options.delivery,
     event: options.event,
     user: options.user,
     status: options.status,
     replayed: options.replayed === undefined ? undefined : String(options.replayed),
-    since: timeOf(options.since, now()),
-    until: timeOf(options.until, now()),
   }
-  const found = await pages(await control(), 'dead', {
-    item,
-    first,
-    query,
-    limit: options.limit,
-    perPage: 100,
-  })
+  const { limit } = options
+  const found = await pages(await control(), 'dead', { item, first, query, limit, perPage: 100 })
   const { items } = found
   const { counts, matching, partial, oldest } = found.first
-  if (options.json) {
-    out.line(JSON.stringify({ counts, matching, partial, oldest, items }))
-    return 0
-  }
   const shown = counts.filter(
     ({ destinationId, reason }) =>
       destinationId === (options.destination ?? destinationId) && reason === (options.reason ?? reason),
   )
-  if (shown.length === 0) out.line('No dead letters.')
-  for (const line of table(
-    ['destination', 'reason', 'dead'],
-    shown.map((each) => [each.destinationId, each.reason, each.count]),
-  ))
-    out.line(line)
-  if (partial) out.line(`Dead letters older than ${plain(oldest)} are not counted.`)
-  if (items.length > 0) out.line('')
-  show(items, { out, withBody: options.body ?? false })
-  return 0
+  const rows = shown.map((each) => [each.destinationId, each.reason, each.count])
+  const lines = [
+    ...(shown.length > 0 ? table(['destination', 'reason', 'dead'], rows) : ['No dead letters.']),
+    ...(partial ? [`Dead letters older than ${plain(oldest)} are not counted.`] : []),
+    ...(items.length > 0 ? ['', ...letters(items, options.body ?? false)] : []),
+  ]
+  return print(invocation, { counts, matching, partial, oldest, items }, lines)
 }
 
-function show(
-  items: readonly z.infer<typeof item>[],
-  { out, withBody }: Pick<Invocation<Options>, 'out'> & { withBody: boolean },
-): void {
+function letters(items: readonly z.infer<typeof item>[], withBody: boolean): string[] {
   const heads = [
     'dead since',
     'destination',
@@ -136,10 +118,7 @@ function show(
     const subject = [each.deadAt, each.destinationId, each.event, each.user, each.reason]
     return [...subject, attempts.length, last?.code ?? last?.status, messageId, deliveryId]
   })
-  const [head, ...lines] = table(heads, rows)
-  if (head) out.line(head)
-  lines.forEach((line, index) => {
-    out.line(line)
-    if (withBody) out.line(`    ${plain(items[index]?.body)}`)
-  })
+  const [head = '', ...lines] = table(heads, rows)
+  if (!withBody) return [head, ...lines]
+  return [head, ...lines.flatMap((line, index) => [line, `    ${plain(items[index]?.body)}`])]
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { requestOnce } from '../api/client.ts'
 import type { ExitCode } from '../context.ts'
-import { action, type Cli, collect, type Invocation } from './command.ts'
+import { action, type Cli, collect, type Invocation, print } from './command.ts'
 
 type Options = { source?: string[]; suppress?: true; id?: string; json?: true }
 
@@ -30,14 +30,8 @@ Examples:
     .action(action<Options>(cli, act))
 }
 
-async function act({
-  args,
-  options,
-  control,
-  readInput,
-  newId,
-  out,
-}: Invocation<Options>): Promise<ExitCode> {
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { args, options, control, readInput, newId } = invocation
   const read = args.includes('-') ? (await readInput()).split(/\r?\n/).filter(Boolean) : []
   const json = {
     id: options.id ?? newId(),
@@ -48,8 +42,5 @@ async function act({
   const what = { method: 'POST', path: 'deletions', json } as const
   const answer = await requestOnce(await control(), what, shape)
   const { id, users, deletes } = answer
-  out.line(
-    options.json ? JSON.stringify(answer) : `accepted as ${id}: ${users} users, ${deletes} delete events`,
-  )
-  return 0
+  return print(invocation, answer, [`accepted as ${id}: ${users} users, ${deletes} delete events`])
 }

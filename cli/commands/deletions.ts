@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { pages, request } from '../api/client.ts'
 import type { ExitCode } from '../context.ts'
 import { table } from '../table.ts'
-import { action, type Cli, type Invocation, positiveInteger } from './command.ts'
+import { action, type Cli, type Invocation, positiveInteger, print } from './command.ts'
 
 type Options = { limit: number; json?: true }
 
@@ -41,19 +41,18 @@ Examples:
     .action(action<Options>(cli, act))
 }
 
-async function act({ args: [id], options, control, out }: Invocation<Options>): Promise<ExitCode> {
-  const api = await control()
-  const { limit } = options
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const [id] = invocation.args
+  const { limit } = invocation.options
+  const api = await invocation.control()
   const query = { newest: 'true' }
   const items =
     id === undefined
       ? (await pages(api, 'deletions', { item: shape, first: z.object({}), query, limit, perPage: 1_000 }))
           .items
       : [await request(api, { path: `deletions/${encodeURIComponent(id)}` }, shape)]
-  if (options.json) out.line(JSON.stringify(id === undefined ? { items } : items[0]))
-  else if (items.length === 0) out.line('There are no deletions.')
-  else for (const line of rowsOf(items)) out.line(line)
-  return 0
+  const lines = items.length > 0 ? rowsOf(items) : ['There are no deletions.']
+  return print(invocation, id === undefined ? { items } : items[0], lines)
 }
 
 const rowsOf = (items: readonly z.infer<typeof shape>[]) =>

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { type Api, request } from '../api/client.ts'
+import { type Api, pagesOf, type Query, request } from '../api/client.ts'
 import type { ExitCode } from '../context.ts'
 import { plain, table } from '../table.ts'
-import { action, type Cli, type Invocation, positiveInteger, timeOf } from './command.ts'
+import { action, type Cli, filterOf, type Invocation, positiveInteger, print } from './command.ts'
 
 type Options = {
   destination?: string
@@ -101,24 +101,16 @@ Examples:
 /** Each takes about 3 s. */
 const MAX_REQUESTS = 10
 
-async function list({ options, control, out, now }: Invocation<Options>): Promise<ExitCode> {
+async function list(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { options, control, now } = invocation
   const query = {
-    destinationId: options.destination,
-    sourceId: options.source,
+    ...filterOf(options, now()),
     state: options.state,
     status: options.status,
     event: options.event,
     user: options.user,
-    messageId: options.message,
-    deliveryId: options.delivery,
-    since: timeOf(options.since, now()),
-    until: timeOf(options.until, now()),
   }
   const { items, next, searchedSince, unknown } = await search(await control(), query, options)
-  if (options.json) {
-    out.line(JSON.stringify({ items, next, searchedSince, unknown }))
-    return 0
-  }
   const heads = ['made', 'destination', 'event', 'user', 'state', 'attempts', 'last', 'next attempt', 'id']
   const rows = items.map((each) => [
     each.routedAt,
@@ -131,43 +123,41 @@ async function list({ options, control, out, now }: Invocation<Options>): Promis
     each.nextAttemptAt,
     each.id,
   ])
-  for (const line of table(heads, rows)) out.line(line)
-  if (items.length === 0) out.line('No such delivery.')
-  if (unknown > 0) out.line(`Left out ${unknown} whose attempts are not known: --state unknown lists them.`)
-  if (next !== null) out.line(`Searched back to ${plain(searchedSince)}. Continue with --cursor ${next}`)
-  return 0
+  const lines = [
+    ...(items.length > 0 ? table(heads, rows) : ['No such delivery.']),
+    ...(unknown > 0 ? [`Left out ${unknown} whose attempts are not known: --state unknown lists them.`] : []),
+    ...(next === null ? [] : [`Searched back to ${plain(searchedSince)}. Continue with --cursor ${next}`]),
+  ]
+  return print(invocation, { items, next, searchedSince, unknown }, lines)
 }
 
 async function search(
   api: Api,
-  query: Record<string, string | undefined>,
-  { limit, ...options }: Pick<Options, 'limit' | 'cursor'>,
+  query: Query,
+  { limit, cursor }: Pick<Options, 'limit' | 'cursor'>,
 ): Promise<z.infer<typeof page>> {
-  const items: z.infer<typeof item>[] = []
-  let [cursor, unknown] = [options.cursor, 0]
-  for (let requests = 1; ; requests++) {
-    const path = 'deliveries'
-    const pageQuery = { ...query, limit: Math.min(100, limit - items.length), cursor }
-    const found = await request(api, { path, query: pageQuery }, page)
-    items.push(...found.items)
-    unknown += found.unknown
-    cursor = found.next ?? undefined
-    if (cursor === undefined || items.length >= limit || requests >= MAX_REQUESTS)
-      return { ...found, items, unknown }
+  const all: z.infer<typeof page> = { items: [], next: null, searchedSince: null, unknown: 0 }
+  let requests = 0
+  for await (const found of pagesOf(api, { path: 'deliveries', query, limit, perPage: 100, cursor }, page)) {
+    all.items.push(...found.items)
+    all.unknown += found.unknown
+    all.next = found.next
+    all.searchedSince = found.searchedSince
+    requests += 1
+    if (requests >= MAX_REQUESTS) break
   }
+  return all
 }
 
-async function show({ args, options, control, out }: Invocation<Options>): Promise<ExitCode> {
+async function show(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { args, control } = invocation
   const path = `deliveries/${encodeURIComponent(args[0] ?? '')}`
   const found = await request(await control(), { path }, details)
-  if (options.json) {
-    out.line(JSON.stringify(found))
-    return 0
-  }
+  return print(invocation, found, described(found))
+}
+
+function described(found: z.infer<typeof details>): string[] {
   const { destinationId, event, type, user, state, nextAttemptAt, deliveryId, messageId } = found
-  out.line(`${plain(event ?? type)} of ${plain(user)} to ${destinationId}: ${state}`)
-  if (nextAttemptAt !== null) out.line(`Next attempt at ${nextAttemptAt}.`)
-  out.line(`X-Delivery-Id ${deliveryId}, message ${plain(messageId)}`)
   const heads = ['started', 'webhook', 'attempt', 'outcome', 'status', 'code', 'ms', 'response']
   const rows = found.attempts.map((each) => [
     each.startedAt,
@@ -179,14 +169,17 @@ async function show({ args, options, control, out }: Invocation<Options>): Promi
     each.durationMs,
     each.response,
   ])
-  if (rows.length > 0) out.line('')
-  for (const line of table(heads, rows)) out.line(line)
-  for (const { url, headers } of found.requests) {
-    out.line('')
-    out.line(`POST ${plain(url)}`)
-    for (const [name, value] of Object.entries(headers)) out.line(`${name}: ${plain(value)}`)
-  }
-  out.line('')
-  out.line(plain(found.body))
-  return 0
+  return [
+    `${plain(event ?? type)} of ${plain(user)} to ${destinationId}: ${state}`,
+    ...(nextAttemptAt === null ? [] : [`Next attempt at ${nextAttemptAt}.`]),
+    `X-Delivery-Id ${deliveryId}, message ${plain(messageId)}`,
+    ...(rows.length > 0 ? ['', ...table(heads, rows)] : []),
+    ...found.requests.flatMap(({ url, headers }) => [
+      '',
+      `POST ${plain(url)}`,
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${plain(value)}`),
+    ]),
+    '',
+    plain(found.body),
+  ]
 }

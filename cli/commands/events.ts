@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { type Api, request } from '../api/client.ts'
+import { pagesOf } from '../api/client.ts'
 import { CliError, type ExitCode } from '../context.ts'
 import { plain, table } from '../table.ts'
-import { action, type Cli, type Invocation, positiveInteger, timeOf } from './command.ts'
+import { action, type Cli, filterOf, type Invocation, positiveInteger } from './command.ts'
 
 type Options = {
   messageId?: string
@@ -105,7 +105,9 @@ async function find({ options, control, out, err, now }: Invocation<Options>): P
   const api = await control()
   const items: Item[] = []
   let page: Page | undefined
-  for await (page of search(api, query, options.limit)) {
+  const asked = { path: 'events', query, limit: options.limit, perPage: PER_PAGE }
+  // a page is the result of a few seconds of search, and may be empty
+  for await (page of pagesOf(api, asked, pageShape)) {
     items.push(...page.items)
     if (!options.json) for (const item of page.items) for (const line of shown(item)) out.line(line)
     const isOver = page.next === null || items.length >= options.limit
@@ -119,36 +121,12 @@ async function find({ options, control, out, err, now }: Invocation<Options>): P
   return 0
 }
 
-type Query = Record<'messageId' | 'userId' | 'anonymousId' | 'deliveryId', string | undefined> &
-  Record<string, string | undefined>
-
 /** @throws CliError usage */
-function queryOf(options: Options, now: number): Query {
+function queryOf(options: Options, now: number) {
   const { messageId, user, anonymous, delivery } = options
   if ([messageId, user, anonymous, delivery].every((id) => id === undefined))
     throw new CliError('usage', 'Say what to find: --message-id, --user, --anonymous or --delivery.')
-  return {
-    messageId,
-    userId: user,
-    anonymousId: anonymous,
-    deliveryId: delivery,
-    sourceId: options.source,
-    destinationId: options.destination,
-    since: timeOf(options.since, now),
-    until: timeOf(options.until, now),
-  }
-}
-
-/** A page is the result of a few seconds of search, and may be empty. */
-async function* search(api: Api, query: Query, limit: number): AsyncGenerator<Page> {
-  let cursor: string | undefined
-  for (let left = limit; ; ) {
-    const asked = { ...query, limit: Math.min(PER_PAGE, left), cursor }
-    const page: Page = await request(api, { path: 'events', query: asked }, pageShape)
-    yield page
-    left -= page.items.length
-    cursor = page.next ?? undefined
-  }
+  return { ...filterOf(options, now), messageId, userId: user, anonymousId: anonymous }
 }
 
 function shown(item: Item): string[] {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { request } from '../api/client.ts'
 import type { ExitCode } from '../context.ts'
 import { table } from '../table.ts'
-import { action, type Cli, type Invocation } from './command.ts'
+import { action, type Cli, type Invocation, print } from './command.ts'
 
 type Options = { json?: true }
 
@@ -61,18 +61,15 @@ Examples:
     .action(action<Options>(cli, act))
 }
 
-async function act({ args: [id], options, control, out }: Invocation<Options>): Promise<ExitCode> {
-  const target = await control()
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const [id] = invocation.args
+  const api = await invocation.control()
   if (id === undefined) {
-    const answer = await request(target, { path: 'health' }, overview)
-    if (options.json) out.line(JSON.stringify(answer))
-    else for (const line of destinations(answer)) out.line(line)
-    return 0
+    const all = await request(api, { path: 'health' }, overview)
+    return print(invocation, all, destinations(all))
   }
-  const answer = await request(target, { path: `destinations/${encodeURIComponent(id)}/health` }, ofOne)
-  if (options.json) out.line(JSON.stringify(answer))
-  else for (const line of webhooks(answer)) out.line(line)
-  return 0
+  const one = await request(api, { path: `destinations/${encodeURIComponent(id)}/health` }, ofOne)
+  return print(invocation, one, webhooks(one))
 }
 
 const stateOf = (state: string, status: number | null | undefined) =>

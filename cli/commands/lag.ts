@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { request } from '../api/client.ts'
 import type { ExitCode } from '../context.ts'
 import { table } from '../table.ts'
-import { action, type Cli, type Invocation } from './command.ts'
+import { action, type Cli, type Invocation, print } from './command.ts'
 
 type Options = { group?: string; topic?: string; partitions?: true; json?: true }
 
@@ -66,21 +66,18 @@ Examples:
     .action(action<Options>(cli, act))
 }
 
-async function act({ options, control, out }: Invocation<Options>): Promise<ExitCode> {
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { options, control } = invocation
   const query = { group: options.group, topic: options.topic }
   const answer = await request(await control(), { path: 'lag', query }, shape)
-  if (options.json) {
-    out.line(JSON.stringify(answer))
-    return 0
-  }
   const { items, blocked } = answer
-  for (const line of options.partitions ? partitionTable(items, blocked) : summary(items, blocked))
-    out.line(line)
-  if (items.length + blocked.length === 0) out.line('No such group or topic.')
-  for (const line of unfinished(answer.tasks)) out.line(line)
-  for (const line of missing(answer.missing)) out.line(line)
-  for (const line of lost(answer.faults)) out.line(line)
-  return 0
+  return print(invocation, answer, [
+    ...(options.partitions ? partitionTable(items, blocked) : summary(items, blocked)),
+    ...(items.length + blocked.length === 0 ? ['No such group or topic.'] : []),
+    ...unfinished(answer.tasks),
+    ...missing(answer.missing),
+    ...lost(answer.faults),
+  ])
 }
 
 function summary(items: readonly Item[], blocked: Blocked): string[] {

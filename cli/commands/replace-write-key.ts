@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { request } from '../api/client.ts'
 import { CliError, type ExitCode } from '../context.ts'
-import { action, type Cli, duration, type Invocation } from './command.ts'
+import { action, type Cli, duration, type Invocation, print } from './command.ts'
 
 type Options = { overlap: number; force?: true; json?: true }
 
@@ -42,7 +42,9 @@ Examples:
     .action(action<Options>(cli, act))
 }
 
-async function act({ args: [id = ''], options, control, now, out }: Invocation<Options>): Promise<ExitCode> {
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { options, control, now } = invocation
+  const [id = ''] = invocation.args
   const api = await control()
   const path = `sources/${encodeURIComponent(id)}`
   const { version, ...source } = await request(api, { path }, shape)
@@ -56,10 +58,8 @@ async function act({ args: [id = ''], options, control, now, out }: Invocation<O
   const json = { ...rest, writeKey, ...(options.overlap > 0 && { previousWriteKeyExpiresAt: until }) }
   const replaced = await request(api, { method: 'PUT', path, json, ifMatch: version }, shape)
   const { previousWriteKeyExpiresAt: ends } = replaced
-  if (options.json) out.line(JSON.stringify(replaced))
-  else {
-    out.line(`new write key of ${id}: ${replaced.writeKey}`)
-    out.line(ends === undefined ? 'The previous key has ended.' : `The previous key works until ${ends}.`)
-  }
-  return 0
+  return print(invocation, replaced, [
+    `new write key of ${id}: ${replaced.writeKey}`,
+    ends === undefined ? 'The previous key has ended.' : `The previous key works until ${ends}.`,
+  ])
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type ApiRequest, pages, request, requestOnce } from '../api/client.ts'
 import type { ExitCode } from '../context.ts'
 import { plain, table } from '../table.ts'
-import { action, type Cli, collect, type Invocation, positiveInteger, timeOf } from './command.ts'
+import { action, type Cli, collect, type Invocation, positiveInteger, print, timeOf } from './command.ts'
 
 type Options = { json?: true }
 type ListOptions = Options & { destination?: string; limit: number }
@@ -118,10 +118,12 @@ async function start(invocation: Invocation<StartOptions>): Promise<ExitCode> {
     perSecond: options.perSecond,
   }
   const what = { method: 'POST', path: 'replays', json: { ...json, id: options.id ?? newId() } } as const
-  return print(invocation, await requestOnce(await control(), what, shape))
+  const started = await requestOnce(await control(), what, shape)
+  return print(invocation, started, progress(started))
 }
 
-async function list({ control, options, out }: Invocation<ListOptions>): Promise<ExitCode> {
+async function list(invocation: Invocation<ListOptions>): Promise<ExitCode> {
+  const { control, options } = invocation
   const { items } = await pages(await control(), 'replays', {
     item: shape,
     first: z.object({}),
@@ -129,10 +131,6 @@ async function list({ control, options, out }: Invocation<ListOptions>): Promise
     limit: options.limit,
     perPage: 1_000,
   })
-  if (options.json) {
-    out.line(JSON.stringify({ items }))
-    return 0
-  }
   const heads = ['started', 'destination', 'what', 'state', 'read', 'of', 'replayed', 'id']
   const rows = items.map((each) => [
     each.createdAt,
@@ -144,18 +142,12 @@ async function list({ control, options, out }: Invocation<ListOptions>): Promise
     each.replayed,
     each.id,
   ])
-  for (const line of table(heads, rows)) out.line(line)
-  if (items.length === 0) out.line('No such replay.')
-  return 0
+  return print(invocation, { items }, items.length > 0 ? table(heads, rows) : ['No such replay.'])
 }
 
 async function show(invocation: Invocation<Options>, what: ApiRequest): Promise<ExitCode> {
-  return print(invocation, await request(await invocation.control(), what, shape))
-}
-
-function print({ options, out }: Invocation<Options>, answer: z.infer<typeof shape>): ExitCode {
-  for (const line of options.json ? [JSON.stringify(answer)] : progress(answer)) out.line(line)
-  return 0
+  const replay = await request(await invocation.control(), what, shape)
+  return print(invocation, replay, progress(replay))
 }
 
 function progress({

@@ -4,7 +4,7 @@ import { request } from '../api/client.ts'
 import { CliError, type ExitCode } from '../context.ts'
 import { readFiles } from '../settings/files.ts'
 import { table } from '../table.ts'
-import { action, type Cli, type Invocation } from './command.ts'
+import { action, type Cli, type Invocation, print } from './command.ts'
 
 type Options = { type?: string; call?: string; json?: true }
 
@@ -46,7 +46,7 @@ Examples:
 }
 
 async function act(invocation: Invocation<Options>): Promise<ExitCode> {
-  const { args, options, control, out } = invocation
+  const { args, options, control } = invocation
   const path = `destinations/${encodeURIComponent(args[0] ?? '')}/test`
   const json = {
     ...(options.type !== undefined && { type: options.type }),
@@ -62,7 +62,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
     durationMs,
     response,
   ])
-  for (const line of options.json ? [JSON.stringify(answer)] : table(heads, rows)) out.line(line)
+  print(invocation, answer, table(heads, rows))
   return answer.results.every(({ outcome }) => outcome === 'delivered') ? 0 : 1
 }
 
