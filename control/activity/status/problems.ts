@@ -1,47 +1,10 @@
 import { LOW_FACTOR, type Room } from '../../../kafka/admin/storage.ts'
-import { ATTEMPTS, EVENTS, REJECTED, SEEN } from '../../../schemas/topics.ts'
-import type { Kind } from '../../../settings/settings.ts'
 import type { Unreadable } from '../../../settings/state.ts'
 import { STALE_MS } from '../following.ts'
 import type { Report } from '../lag/follow.ts'
 import type { LogFaultItem } from '../lag/log-faults.ts'
-import { blockedGroups } from '../lag/observe.ts'
-import type { LagItem } from '../lag/status.ts'
-
-export const PROBLEM_CODES = [
-  'kafka_unreachable',
-  'settings_outdated',
-  'topic_missing',
-  'group_stopped',
-  'group_stalled',
-  'storage_full',
-  'group_rewound',
-  'setting_unreadable',
-  'storage_low',
-  'records_lost',
-] as const
-export type ProblemCode = (typeof PROBLEM_CODES)[number]
-
-/** `error`: calls are refused, or events do not move. `warning`: everything moves, but someone should look. */
-export const SEVERITIES = ['error', 'warning'] as const
-export type Severity = (typeof SEVERITIES)[number]
-
-/**
- * Something that is wrong right now. `subject`: the same for as long as the problem lasts, even if its code changes.
- * `since`: ms since 1970. `page`: path of the console's view that shows more. `runbook`: its section in ops/runbook.md.
- */
-export type Problem = {
-  code: ProblemCode
-  severity: Severity
-  subject: string
-  message: string
-  action: string
-  since: number
-  page: string | null
-  runbook: string
-  group: string | null
-  setting: { kind: Kind; id: string; isKept: boolean } | null
-}
+import { ofReport } from './group-problems.ts'
+import { none, PROBLEM_CODES, type Problem, SEVERITIES } from './problem.ts'
 
 /** What control knows of the system at `now` (ms since 1970). */
 export type SystemFacts = {
@@ -83,8 +46,6 @@ export function problemsOf(facts: SystemFacts): Problem[] {
 const rankOf = ({ severity, code }: Problem) =>
   SEVERITIES.indexOf(severity) * PROBLEM_CODES.length + PROBLEM_CODES.indexOf(code)
 
-const none = { page: null, group: null, setting: null } as const
-
 const kafkaUnreachable = (since: number): Problem => ({
   ...none,
   code: 'kafka_unreachable',
@@ -108,105 +69,6 @@ const settingsOutdated = (since: number): Problem => ({
   since,
   runbook: 'sluicekafkastalled',
 })
-
-function ofReport({ missing, items }: Report, { now, windowMs }: SystemFacts): Problem[] {
-  const groups = [...Map.groupBy(items, ({ group }) => group)]
-  return [
-    ...missing.map((topic) => topicMissing(topic, now)),
-    ...groups.flatMap(([group, partitions]) => ofGroup(group, partitions, now - windowMs)),
-  ]
-}
-
-/** No delivery depends on these topics (docs/decisions/023-topics-apart.md). */
-const APART: readonly string[] = [ATTEMPTS, REJECTED, SEEN]
-
-function topicMissing(topic: string, since: number): Problem {
-  const isApart = APART.includes(topic)
-  const effect = effectOfTopic(topic, isApart)
-  return {
-    ...none,
-    code: 'topic_missing',
-    severity: isApart ? 'warning' : 'error',
-    subject: `topic ${topic}`,
-    message: `Kafka has no topic ${topic}. ${effect}`,
-    action:
-      'If you have a copy of its records, restore them first. Otherwise restart any Sluice process: it creates the topic.',
-    since,
-    page: '/lag',
-    runbook: 'sluicetopicmissing',
-  }
-}
-
-function effectOfTopic(topic: string, isApart: boolean): string {
-  if (topic === EVENTS) return 'Calls are refused (503), and nothing is forwarded.'
-  if (isApart) return 'Deliveries continue, but its records are dropped.'
-  const [reader] = blockedGroups([topic])
-  return reader ? effectOf(reader.group) : 'Processes that read or write it wait.'
-}
-
-type Trouble = { code: ProblemCode; severity: Severity; what: string; runbook: string }
-
-const TROUBLES: Partial<Record<LagItem['status'], Trouble>> = {
-  stop: {
-    code: 'group_stopped',
-    severity: 'error',
-    what: 'has no process that responds',
-    runbook: 'sluicenothingconsumes',
-  },
-  stall: {
-    code: 'group_stalled',
-    severity: 'error',
-    what: 'makes no progress',
-    runbook: 'sluicenothingconsumes',
-  },
-  rewind: {
-    code: 'group_rewound',
-    severity: 'warning',
-    what: 'was set back to an earlier offset',
-    runbook: 'sluicerewound',
-  },
-}
-const WORST_FIRST = ['stop', 'stall', 'rewind'] as const
-
-/** One problem for a group: the worst of its partitions. */
-function ofGroup(group: string, partitions: readonly LagItem[], since: number): Problem[] {
-  const status = WORST_FIRST.find((one) => partitions.some((partition) => partition.status === one))
-  const trouble = status && TROUBLES[status]
-  if (!trouble) return []
-  const { what, ...rest } = trouble
-  const troubled = partitions.filter((partition) => partition.status in TROUBLES)
-  const share =
-    troubled.length < partitions.length ? `${troubled.length} of its ${partitions.length}` : 'all its'
-  const effect = status === 'rewind' ? 'Receivers may get these events again.' : effectOf(group)
-  const message = `In ${share} partitions, consumer group ${group} ${what}: ${waiting(troubled)}. ${effect}`
-  const process = processOf(group)
-  const action = {
-    stop: `Start the ${process}. If it runs, read its log, and restart it if it hangs.`,
-    stall: `Read the log of the ${process}, and check Kafka and the schema registry. If the process hangs, restart it.`,
-    rewind: 'Find out who reset the offsets of this group.',
-  }[status]
-  return [{ ...none, ...rest, subject: `group ${group}`, message, action, since, page: '/lag', group }]
-}
-
-function waiting(items: readonly LagItem[]): string {
-  const records = items.reduce((sum, { lag }) => sum + lag, 0)
-  const oldest = Math.max(...items.map(({ lagSeconds }) => lagSeconds ?? 0))
-  const age = oldest > 0 ? `, the oldest for ${Math.round(oldest).toLocaleString('en-US')} s` : ''
-  return `${records.toLocaleString('en-US')} ${records === 1 ? 'record waits' : 'records wait'}${age}`
-}
-
-const EFFECTS: Record<string, string> = {
-  router: 'Accepted events are not forwarded.',
-  deliverer: 'New deliveries are not sent.',
-  'deliverer.due': 'Retries and replayed deliveries are not sent.',
-  'deliverer.rungs': 'Deliveries on the retry ladder are not sent when they are due.',
-  'control.tasks': 'Deletions, syncs and replays do not proceed.',
-}
-const effectOf = (group: string) => EFFECTS[group] ?? 'This replay does not proceed.'
-
-/** Groups are named after their process; control also runs the replays. */
-const processOf = (group: string) =>
-  ['router', 'deliverer'].find((process) => group.split('.')[0] === process) ?? 'control process'
 
 const MB = 1024 ** 2
 

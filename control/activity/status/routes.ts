@@ -8,7 +8,8 @@ import { isoTime, timeShape } from '../../api/response.ts'
 import { isLoadedSoon, loading } from '../following.ts'
 import type { Lag } from '../lag/follow.ts'
 import type { LogFaults } from '../lag/log-faults.ts'
-import { PROBLEM_CODES, type Problem, problemsOf, SEVERITIES } from './problems.ts'
+import { PROBLEM_CODES, type Problem, SEVERITIES } from './problem.ts'
+import { problemsOf } from './problems.ts'
 
 export type StatusParts = {
   settings: Pick<Settings, 'unreadable' | 'isFresh'>

@@ -1,11 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  type Problem,
-  problemsOf,
-  SEVERITIES,
-  type SystemFacts,
-} from '../../../../control/activity/status/problems.ts'
+import { type Problem, SEVERITIES } from '../../../../control/activity/status/problem.ts'
+import { problemsOf, type SystemFacts } from '../../../../control/activity/status/problems.ts'
 import { createStatus } from '../../../../control/activity/status/routes.ts'
 import { api, VIEW } from '../../api.ts'
 import { crm, given, shop } from '../../in-memory.ts'

@@ -1,0 +1,39 @@
+import type { Kind } from '../../../settings/settings.ts'
+
+export const PROBLEM_CODES = [
+  'kafka_unreachable',
+  'settings_outdated',
+  'topic_missing',
+  'group_stopped',
+  'group_stalled',
+  'storage_full',
+  'group_rewound',
+  'setting_unreadable',
+  'storage_low',
+  'records_lost',
+] as const
+export type ProblemCode = (typeof PROBLEM_CODES)[number]
+
+/** `error`: calls are refused, or events do not move. `warning`: everything moves, but someone should look. */
+export const SEVERITIES = ['error', 'warning'] as const
+export type Severity = (typeof SEVERITIES)[number]
+
+/**
+ * Something that is wrong right now. `subject`: the same for as long as the problem lasts, even if its code changes.
+ * `since`: ms since 1970. `page`: path of the console's view that shows more. `runbook`: its section in ops/runbook.md.
+ */
+export type Problem = {
+  code: ProblemCode
+  severity: Severity
+  subject: string
+  message: string
+  action: string
+  since: number
+  page: string | null
+  runbook: string
+  group: string | null
+  setting: { kind: Kind; id: string; isKept: boolean } | null
+}
+
+/** Fields that most problems lack. */
+export const none = { page: null, group: null, setting: null } as const
