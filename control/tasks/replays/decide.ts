@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { Range } from '../../../kafka/tables/ranges.ts'
 import type { Replay } from '../../../schemas/task.ts'
 import { type Fault, faultsOf } from '../../../settings/faults.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { type DeadLetter, deadReasonShape } from '../../activity/dead/dead-letter.ts'
-import { entryIdShape, entryOf } from '../../activity/deliveries/listed.ts'
+import { entryIdShape } from '../../activity/deliveries/listed.ts'
 import { idField, nameField, statusShape, userField } from '../../activity/query-fields.ts'
+import {
+  type Conditions,
+  conditionFaults,
+  conditionsIn,
+  type Place,
+  selectDeadLetters,
+  selectEntries,
+} from './select.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** Retention of the topics. */
@@ -92,10 +99,6 @@ export type ReplayRequest = {
   perSecond: number
 }
 
-/** Of dead letters. */
-export type Conditions = Pick<Replay, (typeof CONDITIONS)[number]>
-const CONDITIONS = ['reason', 'event', 'user', 'status', 'skipReplayed'] as const
-
 /** See docs/guides/replay.md. */
 export function decideReplay({
   body,
@@ -106,44 +109,46 @@ export function decideReplay({
 }: DecideParts): { request: ReplayRequest } | { refusal: Refusal } {
   const parsed = replayShape.safeParse(body, { reportInput: true })
   if (!parsed.success) return { refusal: { code: 'faulty', faults: faultsOf(parsed.error) } }
-  const { id, what, destinationId, perSecond, deliveryIds, entries } = parsed.data
-  // to Kafka, negative times have a special meaning
-  const oldest = deliveryIds || entries ? 0 : now - KEPT_MS[what]
-  const from = parsed.data.from ? Math.max(0, Date.parse(parsed.data.from)) : oldest
-  // future events cannot be replayed
-  const to = Math.min(now, parsed.data.to ? Date.parse(parsed.data.to) : now)
-  const faults: Fault[] = [...destinationFaults(destinationId, destinations)]
-  if (from >= to)
-    faults.push({ pointer: '/from', code: 'invalid_value', message: 'must be before "to", and in the past' })
-  const conditions = conditionsIn(parsed.data)
-  if (what !== 'dead')
-    for (const name of Object.keys(conditions))
-      faults.push({
-        pointer: `/${name}`,
-        code: 'invalid_value',
-        message:
-          name === 'reason'
-            ? 'only dead letters have a reason: leave it out'
-            : 'it selects dead letters: leave it out',
-      })
-  if (id !== undefined && replays.has(id))
-    faults.push({
-      pointer: '/id',
-      code: 'id_taken',
-      message: `replay ${id} already exists: it is the one you sent before, or choose another id`,
-    })
-  const selected = deliveryIds && selectDeadLetters(parsed.data, dead)
-  if (selected) faults.push(...selected.faults)
-  const chosen = selectEntries(parsed.data)
-  faults.push(...chosen.faults)
+  const asked = parsed.data
+  const { id, what, destinationId, perSecond } = asked
+  const { from, to } = spanAsked(asked, now)
+  const conditions = conditionsIn(asked)
+  const letters = asked.deliveryIds && selectDeadLetters(asked, dead)
+  const entries = selectEntries(asked)
+  const faults: Fault[] = [
+    ...destinationFaults(destinationId, destinations),
+    ...(from < to ? [] : [emptySpan]),
+    ...(what === 'dead' ? [] : conditionFaults(conditions)),
+    ...(id !== undefined && replays.has(id) ? [idTaken(id)] : []),
+    ...(letters?.faults ?? []),
+    ...entries.faults,
+  ]
   if (faults.length > 0) return { refusal: { code: 'faulty', faults } }
-  const places = selected?.places ?? chosen.places
-  const { resent } = chosen
+  const places = letters?.places ?? entries.places
+  const { resent } = entries
   return { request: { id, destinationId, what, conditions, places, resent, from, to, perSecond } }
 }
 
-const conditionsIn = (given: Conditions): Conditions =>
-  Object.fromEntries(CONDITIONS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])))
+function spanAsked({ what, deliveryIds, entries, ...asked }: z.infer<typeof replayShape>, now: number) {
+  // to Kafka, negative times have a special meaning
+  const oldest = deliveryIds || entries ? 0 : now - KEPT_MS[what]
+  const from = asked.from ? Math.max(0, Date.parse(asked.from)) : oldest
+  // future events cannot be replayed
+  const to = Math.min(now, asked.to ? Date.parse(asked.to) : now)
+  return { from, to }
+}
+
+const emptySpan: Fault = {
+  pointer: '/from',
+  code: 'invalid_value',
+  message: 'must be before "to", and in the past',
+}
+
+const idTaken = (id: string): Fault => ({
+  pointer: '/id',
+  code: 'id_taken',
+  message: `replay ${id} already exists: it is the one you sent before, or choose another id`,
+})
 
 function destinationFaults(id: string, destinations: Facts['destinations']): Fault[] {
   const destination = destinations.get(id)
@@ -153,92 +158,6 @@ function destinationFaults(id: string, destinations: Facts['destinations']): Fau
   if (destination.enabled) return []
   const message = 'is disabled, so replayed deliveries would be cancelled: enable it first'
   return [{ pointer, code: 'destination_disabled', message }]
-}
-
-export type Place = Pick<DeadLetter, 'partition' | 'offset'>
-
-type Selection = Conditions & {
-  destinationId: string
-  what: Replay['what']
-  deliveryIds?: string[] | undefined
-  from?: string | undefined
-  to?: string | undefined
-}
-
-export function selectDeadLetters(
-  { deliveryIds = [], destinationId, what, ...others }: Selection,
-  dead: readonly DeadLetter[],
-): { places: Place[]; faults: Fault[] } {
-  const faults: Fault[] = notWith('deliveryIds', others)
-  if (what !== 'dead')
-    faults.push({
-      pointer: '/deliveryIds',
-      code: 'invalid_value',
-      message: 'only dead letters can be selected with it',
-    })
-  // oldest first, so of one delivery the last stays
-  const known = new Map(
-    dead
-      .filter((letter) => letter.destinationId === destinationId)
-      .map((letter) => [letter.deliveryId, letter]),
-  )
-  const selected = new Set<DeadLetter>()
-  for (const [index, id] of deliveryIds.entries()) {
-    const letter = known.get(id)
-    if (letter) selected.add(letter)
-    else
-      faults.push({
-        pointer: `/deliveryIds/${index}`,
-        code: 'unknown_delivery',
-        message: `there is no dead letter ${id} of ${destinationId} among the last 100,000: replay by time instead`,
-      })
-  }
-  const places = [...selected].map(({ partition, offset }) => ({ partition, offset }))
-  return { places, faults }
-}
-
-const notWith = (list: string, given: Omit<Selection, 'destinationId' | 'what'>): Fault[] =>
-  (['from', 'to', ...CONDITIONS] as const)
-    .filter((name) => given[name] !== undefined)
-    .map((name) => ({
-      pointer: `/${name}`,
-      code: 'invalid_value',
-      message: `cannot be combined with ${list}: leave it out`,
-    }))
-
-/** `resent`: see schemas/task.ts. Whether the records are there is seen when they are read. */
-export function selectEntries({
-  what,
-  entries,
-  deliveryIds,
-  ...others
-}: Omit<Selection, 'destinationId'> & { entries?: string[] | undefined }): {
-  places: Place[] | undefined
-  resent: boolean
-  faults: Fault[]
-} {
-  const fault = (pointer: string, message: string): Fault => ({ pointer, code: 'invalid_value', message })
-  if (!entries) {
-    const faults = what === 'deliveries' ? [fault('/entries', 'name the deliveries to send again')] : []
-    return { places: undefined, resent: false, faults }
-  }
-  const places = entries.flatMap((id) => entryOf(id) ?? [])
-  const resent = places[0]?.routed === false
-  const faults: Fault[] = []
-  if (what === 'deliveries') faults.push(...notWith('entries', { from: others.from, to: others.to }))
-  else faults.push(fault('/entries', 'only deliveries can be selected with it'))
-  for (const [index, { routed }] of places.entries())
-    if (routed === resent)
-      faults.push(
-        fault(
-          `/entries/${index}`,
-          'entries that a replay made (r...) and others (d...) need a request of their own',
-        ),
-      )
-  const unique = new Map(
-    places.map(({ partition, offset }) => [`${partition}/${offset}`, { partition, offset }]),
-  )
-  return { places: [...unique.values()], resent, faults }
 }
 
 /** The ranges are still to be found. `now`: ms since 1970. */
@@ -262,13 +181,4 @@ export function taskOf(
     replayed: 0,
     parked: 0,
   }
-}
-
-/** For each partition, one range that covers all places. */
-export function spanOf(places: readonly Place[]): Range[] {
-  const byPartition = Map.groupBy(places, ({ partition }) => partition)
-  return [...byPartition].map(([partition, inPartition]) => {
-    const offsets = inPartition.map(({ offset }) => offset)
-    return { partition, from: Math.min(...offsets), to: Math.max(...offsets) + 1 }
-  })
 }

@@ -18,7 +18,8 @@ import { type ApiRequest, addPath, json, operation } from '../../api/operation.t
 import { type Page, pageOf, pageOfTasks, tasksPageShape } from '../../api/pagination.ts'
 import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
-import { decideReplay, replayShape, spanOf, taskOf } from './decide.ts'
+import { decideReplay, replayShape, taskOf } from './decide.ts'
+import { spanOf } from './select.ts'
 
 export const replayResponseShape = replayTask
   .omit({ kind: true, ranges: true, places: true, resent: true, done: true })

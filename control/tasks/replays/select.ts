@@ -1,0 +1,106 @@
+import type { Range } from '../../../kafka/tables/ranges.ts'
+import type { Replay } from '../../../schemas/task.ts'
+import type { Fault } from '../../../settings/faults.ts'
+import type { DeadLetter } from '../../activity/dead/dead-letter.ts'
+import { entryOf } from '../../activity/deliveries/listed.ts'
+
+/** Of dead letters. */
+export type Conditions = Pick<Replay, (typeof CONDITIONS)[number]>
+const CONDITIONS = ['reason', 'event', 'user', 'status', 'skipReplayed'] as const
+
+export const conditionsIn = (given: Conditions): Conditions =>
+  Object.fromEntries(CONDITIONS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])))
+
+const invalid = (pointer: string, message: string): Fault => ({ pointer, code: 'invalid_value', message })
+
+/** Of a replay of anything but dead letters. */
+export const conditionFaults = (conditions: Conditions): Fault[] =>
+  Object.keys(conditions).map((name) =>
+    invalid(
+      `/${name}`,
+      name === 'reason'
+        ? 'only dead letters have a reason: leave it out'
+        : 'it selects dead letters: leave it out',
+    ),
+  )
+
+export type Place = Pick<DeadLetter, 'partition' | 'offset'>
+
+type Asked = Conditions & {
+  destinationId: string
+  what: Replay['what']
+  deliveryIds?: string[] | undefined
+  entries?: string[] | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+
+/** The dead letters with these delivery ids. @param dead oldest first. */
+export function selectDeadLetters(
+  { deliveryIds = [], destinationId, what, ...others }: Asked,
+  dead: readonly DeadLetter[],
+): { places: Place[]; faults: Fault[] } {
+  const faults = notWith('deliveryIds', others)
+  if (what !== 'dead') faults.push(invalid('/deliveryIds', 'only dead letters can be selected with it'))
+  // oldest first, so of one delivery the last stays
+  const known = new Map(
+    dead
+      .filter((letter) => letter.destinationId === destinationId)
+      .map((letter) => [letter.deliveryId, letter]),
+  )
+  const selected = new Set<DeadLetter>()
+  for (const [index, id] of deliveryIds.entries()) {
+    const letter = known.get(id)
+    if (letter) selected.add(letter)
+    else
+      faults.push({
+        pointer: `/deliveryIds/${index}`,
+        code: 'unknown_delivery',
+        message: `there is no dead letter ${id} of ${destinationId} among the last 100,000: replay by time instead`,
+      })
+  }
+  const places = [...selected].map(({ partition, offset }) => ({ partition, offset }))
+  return { places, faults }
+}
+
+const notWith = (list: string, given: Pick<Asked, 'from' | 'to' | keyof Conditions>): Fault[] =>
+  (['from', 'to', ...CONDITIONS] as const)
+    .filter((name) => given[name] !== undefined)
+    .map((name) => invalid(`/${name}`, `cannot be combined with ${list}: leave it out`))
+
+type Entries = { places: Place[] | undefined; resent: boolean; faults: Fault[] }
+
+/** `resent`: see schemas/task.ts. Whether the records are there is seen when they are read. */
+export function selectEntries({ what, entries, from, to }: Omit<Asked, 'destinationId'>): Entries {
+  if (!entries) {
+    const faults = what === 'deliveries' ? [invalid('/entries', 'name the deliveries to send again')] : []
+    return { places: undefined, resent: false, faults }
+  }
+  const places = entries.flatMap((id) => entryOf(id) ?? [])
+  const resent = places[0]?.routed === false
+  const faults =
+    what === 'deliveries'
+      ? notWith('entries', { from, to })
+      : [invalid('/entries', 'only deliveries can be selected with it')]
+  for (const [index, { routed }] of places.entries())
+    if (routed === resent)
+      faults.push(
+        invalid(
+          `/entries/${index}`,
+          'entries that a replay made (r...) and others (d...) need a request of their own',
+        ),
+      )
+  const unique = new Map(
+    places.map(({ partition, offset }) => [`${partition}/${offset}`, { partition, offset }]),
+  )
+  return { places: [...unique.values()], resent, faults }
+}
+
+/** For each partition, one range that covers all places. */
+export function spanOf(places: readonly Place[]): Range[] {
+  const byPartition = Map.groupBy(places, ({ partition }) => partition)
+  return [...byPartition].map(([partition, inPartition]) => {
+    const offsets = inPartition.map(({ offset }) => offset)
+    return { partition, from: Math.min(...offsets), to: Math.max(...offsets) + 1 }
+  })
+}
