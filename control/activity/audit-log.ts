@@ -4,12 +4,11 @@ import type { Offsets } from '../../kafka/admin/offsets.ts'
 import type { Reader } from '../../kafka/tables/reader.ts'
 import type { Logger } from '../../process/log.ts'
 import { AUDIT } from '../../schemas/topics.ts'
-import { withTimeout } from '../api/concurrency.ts'
 import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../api/response.ts'
 import { createSearching } from './events/search.ts'
-import { tooManySearches, unreachable } from './following.ts'
+import { answered, tooManySearches } from './following.ts'
 import { rangeFields } from './query-fields.ts'
 
 /** As written by `withAuditTopic`; an entry of a later version may have more. */
@@ -94,14 +93,12 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
         },
       },
       errorCodes: ['too_many_searches'],
-      async handle({ query }) {
-        try {
-          return await withTimeout(search(query))
-        } catch (err) {
-          parts.log.warn({ err }, 'the audit log could not be read')
-          return unreachable
-        }
-      },
+      handle: ({ query }) =>
+        answered(
+          [],
+          () => search(query),
+          (err) => parts.log.warn({ err }, 'the audit log could not be read'),
+        ),
     }),
   })
 }

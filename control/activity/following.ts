@@ -1,7 +1,7 @@
 import { begunLate, type Tail } from '../../kafka/tables/tail.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { withTimeout } from '../api/concurrency.ts'
-import { problem } from '../api/response.ts'
+import { type ApiResponse, problem } from '../api/response.ts'
 import type { Place, RecentRecords } from './recent-records.ts'
 
 /** `loaded` never rejects. */
@@ -44,6 +44,27 @@ export const tooManySearches = problem(
 export async function isLoadedSoon({ loaded, isLoaded }: Loading, timeoutMs?: number): Promise<boolean> {
   if (!isLoaded()) await withTimeout(loaded, timeoutMs).catch(() => undefined)
   return isLoaded()
+}
+
+export const areLoadedSoon = async (sources: readonly Loading[]): Promise<boolean> =>
+  (await Promise.all(sources.map((source) => isLoadedSoon(source)))).every(Boolean)
+
+/**
+ * Answers once `sources` are loaded, or with 503 while they are not, or if Kafka does not answer in time.
+ * @param onFailed gets the reason of the latter.
+ */
+export async function answered(
+  sources: readonly Loading[],
+  respond: () => Promise<ApiResponse>,
+  onFailed: (err: unknown) => void,
+): Promise<ApiResponse> {
+  if (!(await areLoadedSoon(sources))) return loading
+  try {
+    return await withTimeout(respond())
+  } catch (err) {
+    onFailed(err)
+    return unreachable
+  }
 }
 
 export const UNREADABLE = ['undecodable', 'unknown_schema', 'registry_unreachable'] as const

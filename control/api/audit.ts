@@ -30,6 +30,10 @@ export function audit(
   )
 }
 
+/** A search for a person's data is audited without the person's id. */
+export const auditSearch = (log: Pick<Logger, 'info'>, caller: Caller): void =>
+  audit(log, caller, { what: 'search', outcome: 'searched' })
+
 /** After that the line is only in the log. The change itself had to be confirmed within 10 s. */
 const DEADLINE_MS = 60_000
 

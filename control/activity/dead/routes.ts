@@ -4,13 +4,12 @@ import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery, PastAttempt } from '../../../schemas/delivery.ts'
 import type { Replay } from '../../../schemas/task.ts'
-import { audit } from '../../api/audit.ts'
-import { withTimeout } from '../../api/concurrency.ts'
+import { auditSearch } from '../../api/audit.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
-import { isLoadedSoon, loading, unreachable } from '../following.ts'
+import { answered } from '../following.ts'
 import { type DeadLetter, type DeadQuery, deadQueryShape, matchesQuery } from './dead-letter.ts'
 import { type DeadLetters, isStillInTopic } from './follow.ts'
 import { type ReplayOf, rememberedReplayIndex } from './replayed.ts'
@@ -80,16 +79,13 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
         '`counts` covers the last 100,000, by destination and reason; `partial` says that there are more. `items` come newest first.',
       query: deadQueryShape,
       responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
-      async handle({ query, caller }) {
-        // a search for a person's data is audited, without the person's id
-        if (query.user !== undefined) audit(log, caller, { what: 'search', outcome: 'searched' })
-        if (!(await isLoadedSoon(dead))) return loading
-        try {
-          return await withTimeout(respond(query, { ...parts, replayOf: indexOf(tasks.replays.values()) }))
-        } catch (err) {
-          log.warn({ err }, 'dead letters could not be read')
-          return unreachable
-        }
+      handle({ query, caller }) {
+        if (query.user !== undefined) auditSearch(log, caller)
+        return answered(
+          [dead],
+          () => respond(query, { ...parts, replayOf: indexOf(tasks.replays.values()) }),
+          (err) => log.warn({ err }, 'dead letters could not be read'),
+        )
       },
     }),
   })

@@ -6,15 +6,14 @@ import type { Delivery } from '../../../schemas/delivery.ts'
 import { MASK, mask, type Who } from '../../../settings/mask.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import { audit } from '../../api/audit.ts'
-import { withTimeout } from '../../api/concurrency.ts'
+import { auditSearch } from '../../api/audit.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, attemptResponse, attemptShape } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
-import { isLoadedSoon, loading, tooManySearches, unreachable } from '../following.ts'
+import { answered, tooManySearches, unreachable } from '../following.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
 import { type DeliveriesQuery, deliveriesQueryShape, entryOf, type Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
@@ -85,6 +84,8 @@ const answerShape = pageOf(listedShape).extend({
 })
 
 export function deliveryRoutes(api: FastifyInstance, parts: DeliveryRouteParts): void {
+  const sources = [parts.attempts, parts.dead]
+  const onFailed = (err: unknown) => parts.log.warn({ err }, 'deliveries could not be searched')
   addPath(api, '/deliveries', {
     GET: operation({
       summary: 'List deliveries',
@@ -96,9 +97,8 @@ export function deliveryRoutes(api: FastifyInstance, parts: DeliveryRouteParts):
       },
       errorCodes: ['too_many_searches'],
       handle({ query, caller }) {
-        // a search for a person's data is audited, without the person's id
-        if (query.user !== undefined) audit(parts.log, caller, { what: 'search', outcome: 'searched' })
-        return answered(parts, () => list(query, parts))
+        if (query.user !== undefined) auditSearch(parts.log, caller)
+        return answered(sources, () => list(query, parts), onFailed)
       },
     }),
   })
@@ -109,22 +109,9 @@ export function deliveryRoutes(api: FastifyInstance, parts: DeliveryRouteParts):
         'Its request, attempts and next attempt. `id` is that of an item of `GET /api/deliveries`.',
       responses: { 200: { description: 'The delivery.', body: deliveryShape } },
       errorCodes: ['not_found'],
-      handle: ({ params: { id }, who }) => answered(parts, () => show(id, who ?? 'view', parts)),
+      handle: ({ params: { id }, who }) => answered(sources, () => show(id, who ?? 'view', parts), onFailed),
     }),
   })
-}
-
-async function answered(
-  { attempts, dead, log }: DeliveryRouteParts,
-  respond: () => Promise<ApiResponse>,
-): Promise<ApiResponse> {
-  if (!(await isLoadedSoon(attempts)) || !(await isLoadedSoon(dead))) return loading
-  try {
-    return await withTimeout(respond())
-  } catch (err) {
-    log.warn({ err }, 'deliveries could not be searched')
-    return unreachable
-  }
 }
 
 async function list(query: DeliveriesQuery, parts: DeliveryRouteParts): Promise<ApiResponse> {

@@ -6,15 +6,14 @@ import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
-import { audit } from '../../api/audit.ts'
-import { withTimeout } from '../../api/concurrency.ts'
+import { auditSearch } from '../../api/audit.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
-import { isLoadedSoon, loading, tooManySearches, unreachable } from '../following.ts'
+import { answered, tooManySearches } from '../following.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
 import { type DeliveryStatus, deliveryStatus, isMissing, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
@@ -54,17 +53,13 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
         200: { description: 'A page. It may be empty and still have a `next`.', body: answerShape },
       },
       errorCodes: ['too_many_searches'],
-      async handle({ query, caller }) {
-        // a search for a person's data is audited, without the person's id
-        if (query.userId !== undefined || query.anonymousId !== undefined)
-          audit(parts.log, caller, { what: 'search', outcome: 'searched' })
-        if (!(await isLoadedSoon(parts.attempts)) || !(await isLoadedSoon(parts.dead))) return loading
-        try {
-          return await withTimeout(respond(query, parts))
-        } catch (err) {
-          parts.log.warn({ err }, 'events could not be searched')
-          return unreachable
-        }
+      handle({ query, caller }) {
+        if (query.userId !== undefined || query.anonymousId !== undefined) auditSearch(parts.log, caller)
+        return answered(
+          [parts.attempts, parts.dead],
+          () => respond(query, parts),
+          (err) => parts.log.warn({ err }, 'events could not be searched'),
+        )
       },
     }),
   })

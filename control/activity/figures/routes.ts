@@ -5,10 +5,10 @@ import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
-import { isLoadedSoon, loading, unreachable } from '../following.ts'
+import { areLoadedSoon, loading, unreachable } from '../following.ts'
 import type { IngestRate } from '../ingest-rate.ts'
 import type { Figures } from './figures.ts'
-import { bucketStarts, type Figures as Counts, type Series, WINDOWS, type Window } from './series.ts'
+import { bucketStarts, type Counts, type Series, WINDOWS, type Window } from './series.ts'
 
 export type FigureRouteParts = AttemptRouteParts &
   DeadRouteParts & {
@@ -95,8 +95,6 @@ export function figureRoutes(api: FastifyInstance, parts: FigureRouteParts): voi
   const { figures, ingestRate, settings } = parts
   const sources = [parts.attempts, parts.dead]
   const isFresh = () => sources.every((source) => source.isFresh())
-  const isLoaded = async () =>
-    (await Promise.all(sources.map((source) => isLoadedSoon(source)))).every(Boolean)
   const activity = memoized((window) => activityResponse(window, parts))
 
   addPath(api, '/activity', {
@@ -107,7 +105,7 @@ export function figureRoutes(api: FastifyInstance, parts: FigureRouteParts): voi
       query: queryShape,
       responses: { 200: { description: 'The figures.', body: activityShape } },
       async handle({ query: { window } }) {
-        if (!(await isLoaded()) || !(await isLoadedSoon(ingestRate))) return loading
+        if (!(await areLoadedSoon([...sources, ingestRate]))) return loading
         const body = isFresh() ? activity(window) : undefined
         return body ? { status: 200, body } : unreachable
       },
@@ -124,7 +122,7 @@ export function figureRoutes(api: FastifyInstance, parts: FigureRouteParts): voi
       async handle({ params: { id }, query: { window } }) {
         if (!settings.destinations.has(id))
           return refusalResponse({ code: 'not_found', what: `destination ${id}` })
-        if (!(await isLoaded())) return loading
+        if (!(await areLoadedSoon(sources))) return loading
         if (!isFresh()) return unreachable
         const { fields, known } = windowOf(window, { now: Date.now(), since: figures.since() })
         const body = { ...fields, ...seriesResponse(figures.of(id), known) }

@@ -19,7 +19,7 @@ export type Posts = Record<(typeof POSTS)[number], number>
 export type Deliveries = Record<(typeof DELIVERIES)[number], number>
 
 /** `latency`: from the accepted call to the delivery; `responseTime`: of POSTs. Both in ms. */
-export type Figures = {
+export type Counts = {
   posts: Posts
   deliveries: Deliveries
   latency: Quantiles
@@ -126,7 +126,7 @@ export class Series {
   }
 
   /** One for each of `bucketStarts`. */
-  buckets(window: Window, now: number): Figures[] {
+  buckets(window: Window, now: number): Counts[] {
     return this.#ring(window)
       .all(now)
       .map((bucket) => sumOf([bucket]))
@@ -144,12 +144,12 @@ export class Series {
   }
 
   /** The sum of the buckets that start at `since` or later. */
-  total(window: Window, { now, since }: { now: number; since: number }): Figures {
+  total(window: Window, { now, since }: { now: number; since: number }): Counts {
     return sumOf(this.#ring(window).all(now, since))
   }
 
   /** About the last 60 s: the previous minute counts in part. */
-  lastMinute(now: number): Figures {
+  lastMinute(now: number): Counts {
     const share = 1 - (now % MINUTE_MS) / MINUTE_MS
     return sumOf(this.#hour.all(now).slice(-2), [share, 1])
   }
@@ -160,7 +160,7 @@ export class Series {
 }
 
 /** @param shares how much of each bucket's counts to add; all by default. */
-function sumOf(buckets: readonly (Bucket | undefined)[], shares: readonly number[] = []): Figures {
+function sumOf(buckets: readonly (Bucket | undefined)[], shares: readonly number[] = []): Counts {
   const [posts, deliveries] = [noPosts(), noDeliveries()]
   for (const [place, bucket] of buckets.entries()) {
     if (!bucket) continue

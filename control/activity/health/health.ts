@@ -3,7 +3,7 @@ import { targetsOf } from '../../../delivery/targets.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Destination } from '../../../settings/settings.ts'
 import type { Figures } from '../figures/figures.ts'
-import { bucketStarts, type Figures as Counts } from '../figures/series.ts'
+import { bucketStarts, type Counts } from '../figures/series.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
 
 /**

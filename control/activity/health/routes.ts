@@ -6,7 +6,7 @@ import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
-import { isLoadedSoon, loading, unreachable } from '../following.ts'
+import { areLoadedSoon, loading, unreachable } from '../following.ts'
 import { type IngestRouteParts, ingestRateOf } from '../ingest-rate.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/routes.ts'
@@ -24,7 +24,7 @@ export type HealthRouteParts = AttemptRouteParts &
 export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): void {
   const { health, ingestRate, settings } = parts
   const { destinations } = settings
-  const isLoaded = async () => (await isLoadedSoon(parts.attempts)) && (await isLoadedSoon(parts.dead))
+  const isLoaded = () => areLoadedSoon([parts.attempts, parts.dead])
   const isFresh = () => parts.attempts.isFresh() && parts.dead.isFresh()
   const overview = () => (isFresh() ? overviewResponse(destinations, health) : undefined)
   const broadcast = createBroadcast({

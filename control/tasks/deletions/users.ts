@@ -6,7 +6,7 @@ import { suppressions as suppressionResource } from '../../../settings/resources
 import { EVERY_SOURCE, type Suppression } from '../../../settings/settings.ts'
 import { suppressionId } from '../../../settings/suppression-list.ts'
 import { idField } from '../../activity/query-fields.ts'
-import { audit } from '../../api/audit.ts'
+import { auditSearch } from '../../api/audit.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import type { Tasks } from '../task-table.ts'
 import { deletionResponse, deletionResponseShape } from './routes.ts'
@@ -40,8 +40,7 @@ export function userRoutes(api: FastifyInstance, { settings, tasks, log }: UserR
       query: queryShape,
       responses: { 200: { description: 'The user, known or not.', body: userShape } },
       handle({ query: { userId }, caller }) {
-        // a search for a person's data is audited, without the person's id
-        audit(log, caller, { what: 'search', outcome: 'searched' })
+        auditSearch(log, caller)
         const deletions = [...tasks.pending.values()]
           .filter((task) => task.kind === 'deletion')
           .filter(({ userIds }) => userIds.includes(userId))
