@@ -33,6 +33,7 @@ export const syncResponse = ({
   others: __,
   ranges: ___,
   since: ____,
+  refusesManyRemovals: _____,
   of,
   counts,
   ...rest

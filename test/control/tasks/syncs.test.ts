@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { syncShape } from '../../../control/tasks/audiences/sync.ts'
 import { waitPreference } from '../../../control/tasks/audiences/upload-operations.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { api, VIEW } from '../api.ts'
@@ -33,6 +34,12 @@ describe('syncs', () => {
   ])('asked for with "%s" are listed newest first', async (query, expected, next) => {
     const { json } = await apiOf(...syncs).ask({ url: url + query, token: VIEW })
     expect([json.items.map(({ id }: Sync) => id), json.next]).toEqual([expected, next])
+  })
+
+  test('show what is documented, and nothing that only control needs', async () => {
+    const running = aSync({ since: day(1), refusesManyRemovals: true, skipped: 2 })
+    const { json } = await apiOf(running).ask({ url: `${url}/s1` })
+    expect(syncShape.parse(json)).toMatchObject({ id: 's1', skipped: 2 })
   })
 
   test('say why they failed', async () => {
