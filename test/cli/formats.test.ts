@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sseParser } from '../../cli/api/sse.ts'
+import { callOf } from '../../cli/commands/calls/send.ts'
+import { firstSeen } from '../../cli/commands/calls/tail.ts'
 import { timeOf } from '../../cli/commands/command.ts'
-import { callOf } from '../../cli/commands/send.ts'
-import { firstSeen } from '../../cli/commands/tail.ts'
 import { eventLine } from '../../cli/event-line.ts'
 import { plain, table } from '../../cli/table.ts'
 

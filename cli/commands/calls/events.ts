@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { pagesOf } from '../api/client.ts'
-import { CliError, type ExitCode } from '../context.ts'
-import { plain, table } from '../table.ts'
-import { action, type Cli, filterOf, type Invocation, positiveInteger } from './command.ts'
+import { pagesOf } from '../../api/client.ts'
+import { CliError, type ExitCode } from '../../context.ts'
+import { plain, table } from '../../table.ts'
+import { action, type Cli, filterOf, type Invocation, positiveInteger } from '../command.ts'
 
 type Options = {
   messageId?: string

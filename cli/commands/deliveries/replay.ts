@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { type ApiRequest, pages, request, requestOnce } from '../api/client.ts'
-import type { ExitCode } from '../context.ts'
-import { plain, table } from '../table.ts'
-import { action, type Cli, collect, type Invocation, positiveInteger, print, timeOf } from './command.ts'
+import { type ApiRequest, pages, request, requestOnce } from '../../api/client.ts'
+import type { ExitCode } from '../../context.ts'
+import { plain, table } from '../../table.ts'
+import { action, type Cli, collect, type Invocation, positiveInteger, print, timeOf } from '../command.ts'
 
 type Options = { json?: true }
 type ListOptions = Options & { destination?: string; limit: number }

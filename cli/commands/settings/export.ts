@@ -1,13 +1,13 @@
 import { dirname, join } from 'node:path'
-import { DERIVED_ROLES, derivedKeys, parseConfigKey } from '../../settings/config-key.ts'
-import { unreadableSettings } from '../api/status.ts'
-import { CliError, type ExitCode } from '../context.ts'
-import { asYaml, type Exported, exported, quoted, SCHEMA_FILE } from '../settings/export.ts'
-import { type NewFile, writeNew } from '../settings/files.ts'
-import { COLLECTIONS, jsonSchema } from '../settings/schema.ts'
-import { readState } from '../settings/state.ts'
-import { plain } from '../table.ts'
-import { action, type Cli, type Invocation } from './command.ts'
+import { DERIVED_ROLES, derivedKeys, parseConfigKey } from '../../../settings/config-key.ts'
+import { unreadableSettings } from '../../api/status.ts'
+import { CliError, type ExitCode } from '../../context.ts'
+import { asYaml, type Exported, exported, quoted, SCHEMA_FILE } from '../../settings/export.ts'
+import { type NewFile, writeNew } from '../../settings/files.ts'
+import { COLLECTIONS, jsonSchema } from '../../settings/schema.ts'
+import { readState } from '../../settings/state.ts'
+import { plain } from '../../table.ts'
+import { action, type Cli, type Invocation } from '../command.ts'
 
 type Options = { output?: string; writeKeys?: true; force?: true; json?: true }
 

@@ -1,8 +1,8 @@
 import got from 'got'
 import { z } from 'zod'
-import { request, unreachable } from '../api/client.ts'
-import { CliError, type ExitCode } from '../context.ts'
-import { action, type Cli, type Invocation, timeOf } from './command.ts'
+import { request, unreachable } from '../../api/client.ts'
+import { CliError, type ExitCode } from '../../context.ts'
+import { action, type Cli, type Invocation, timeOf } from '../command.ts'
 
 type Options = CallOptions & { writeKey?: string; source?: string; ingestUrl?: string; json?: true }
 

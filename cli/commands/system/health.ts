@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { request } from '../api/client.ts'
-import type { ExitCode } from '../context.ts'
-import { table } from '../table.ts'
-import { action, type Cli, type Invocation, print } from './command.ts'
+import { request } from '../../api/client.ts'
+import type { ExitCode } from '../../context.ts'
+import { table } from '../../table.ts'
+import { action, type Cli, type Invocation, print } from '../command.ts'
 
 type Options = { json?: true }
 

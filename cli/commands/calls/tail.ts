@@ -2,12 +2,12 @@ import { once as onceEvent } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got, { RequestError } from 'got'
-import { refused, unreachable } from '../api/client.ts'
-import { type ServerEvent, sseParser } from '../api/sse.ts'
-import { CliError, type ExitCode } from '../context.ts'
-import { eventLine } from '../event-line.ts'
-import type { Target } from '../target.ts'
-import { action, type Cli, type Invocation } from './command.ts'
+import { refused, unreachable } from '../../api/client.ts'
+import { type ServerEvent, sseParser } from '../../api/sse.ts'
+import { CliError, type ExitCode } from '../../context.ts'
+import { eventLine } from '../../event-line.ts'
+import type { Target } from '../../target.ts'
+import { action, type Cli, type Invocation } from '../command.ts'
 
 type Options = { source?: string; json?: true }
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { request } from '../api/client.ts'
-import { CliError, type ExitCode } from '../context.ts'
-import { action, type Cli, duration, type Invocation, print } from './command.ts'
+import { request } from '../../api/client.ts'
+import { CliError, type ExitCode } from '../../context.ts'
+import { action, type Cli, duration, type Invocation, print } from '../command.ts'
 
 type Options = { overlap: number; force?: true; json?: true }
 

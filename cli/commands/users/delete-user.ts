@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { requestOnce } from '../api/client.ts'
-import type { ExitCode } from '../context.ts'
-import { action, type Cli, collect, type Invocation, print } from './command.ts'
+import { requestOnce } from '../../api/client.ts'
+import type { ExitCode } from '../../context.ts'
+import { action, type Cli, collect, type Invocation, print } from '../command.ts'
 
 type Options = { source?: string[]; suppress?: true; id?: string; json?: true }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { pages } from '../api/client.ts'
-import type { ExitCode } from '../context.ts'
-import { plain, table } from '../table.ts'
-import { action, type Cli, filterOf, type Invocation, positiveInteger, print } from './command.ts'
+import { pages } from '../../api/client.ts'
+import type { ExitCode } from '../../context.ts'
+import { plain, table } from '../../table.ts'
+import { action, type Cli, filterOf, type Invocation, positiveInteger, print } from '../command.ts'
 
 type Options = {
   destination?: string

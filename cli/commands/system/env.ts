@@ -1,5 +1,5 @@
-import type { ExitCode } from '../context.ts'
-import { action, type Cli, type Invocation } from './command.ts'
+import type { ExitCode } from '../../context.ts'
+import { action, type Cli, type Invocation } from '../command.ts'
 
 type Options = { json?: true }
 

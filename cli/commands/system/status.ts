@@ -1,7 +1,7 @@
-import { readStatus, type SystemProblem } from '../api/status.ts'
-import type { ExitCode, Output } from '../context.ts'
-import { plain } from '../table.ts'
-import { action, type Cli, type Invocation } from './command.ts'
+import { readStatus, type SystemProblem } from '../../api/status.ts'
+import type { ExitCode, Output } from '../../context.ts'
+import { plain } from '../../table.ts'
+import { action, type Cli, type Invocation } from '../command.ts'
 
 type Options = { json?: true }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { pages, request } from '../api/client.ts'
-import type { ExitCode } from '../context.ts'
-import { table } from '../table.ts'
-import { action, type Cli, type Invocation, positiveInteger, print } from './command.ts'
+import { pages, request } from '../../api/client.ts'
+import type { ExitCode } from '../../context.ts'
+import { table } from '../../table.ts'
+import { action, type Cli, type Invocation, positiveInteger, print } from '../command.ts'
 
 type Options = { limit: number; json?: true }
 

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { EVENT_TYPES } from '../../settings/settings.ts'
-import { request } from '../api/client.ts'
-import { CliError, type ExitCode } from '../context.ts'
-import { readFiles } from '../settings/files.ts'
-import { table } from '../table.ts'
-import { action, type Cli, type Invocation, print } from './command.ts'
+import { EVENT_TYPES } from '../../../settings/settings.ts'
+import { request } from '../../api/client.ts'
+import { CliError, type ExitCode } from '../../context.ts'
+import { readFiles } from '../../settings/files.ts'
+import { table } from '../../table.ts'
+import { action, type Cli, type Invocation, print } from '../command.ts'
 
 type Options = { type?: string; call?: string; json?: true }
 

@@ -3,10 +3,10 @@ import { access } from 'node:fs/promises'
 import { Argument, Option } from 'commander'
 import got from 'got'
 import { z } from 'zod'
-import { type ApiResponse, parseBody, refused, unreachable } from '../api/client.ts'
-import { CliError, type ExitCode } from '../context.ts'
-import { plain } from '../table.ts'
-import { action, type Cli, type Invocation } from './command.ts'
+import { type ApiResponse, parseBody, refused, unreachable } from '../../api/client.ts'
+import { CliError, type ExitCode } from '../../context.ts'
+import { plain } from '../../table.ts'
+import { action, type Cli, type Invocation } from '../command.ts'
 
 type Options = {
   format?: Format
