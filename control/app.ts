@@ -7,7 +7,7 @@ import { audiences, traits } from '../settings/resources/audiences-and-traits.ts
 import { destinations } from '../settings/resources/destinations.ts'
 import { sources } from '../settings/resources/sources.ts'
 import { suppressions } from '../settings/resources/suppressions.ts'
-import { type ActivityParts, activityRoutes } from './activity/activity.ts'
+import { type ActivityParts, activityRoutes } from './activity/routes.ts'
 import { withAuditTopic } from './api/audit.ts'
 import { guard } from './api/auth/guard.ts'
 import { sessionRoutes } from './api/auth/session-routes.ts'

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import type { Ladder } from '../../delivery/ladder.ts'
 import { openOffsets } from '../../kafka/admin/offsets.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
@@ -11,28 +10,20 @@ import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
 import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, REJECTED } from '../../schemas/topics.ts'
 import type { Settings } from '../../settings/follow.ts'
-import { type AttemptRouteParts, type Attempts, attemptRoutes, followAttempts } from './attempts.ts'
-import { type AuditRouteParts, auditRoutes } from './audit-log.ts'
+import { type Attempts, followAttempts } from './attempts.ts'
 import { type DeadLetters, followDead } from './dead/follow.ts'
-import { type DeadRouteParts, deadRoutes } from './dead/routes.ts'
-import { type DeliveryRouteParts, deliveryRoutes } from './deliveries/routes.ts'
 import { createDeliverySearch } from './deliveries/search.ts'
-import { type EventRouteParts, eventRoutes } from './events/routes.ts'
 import { createEventSearch, createSearching } from './events/search.ts'
 import { createTrace } from './events/trace.ts'
 import { createFigures, type Figures } from './figures/figures.ts'
 import { readBack } from './figures/read-back.ts'
-import { type FigureRouteParts, figureRoutes } from './figures/routes.ts'
 import { decodeOrSkip, type Unreadable } from './following.ts'
 import { createHealth } from './health/health.ts'
-import { type HealthRouteParts, healthRoutes } from './health/routes.ts'
-import { followIngestRate, type IngestRate, type IngestRouteParts, ingestRoutes } from './ingest-rate.ts'
+import { followIngestRate, type IngestRate } from './ingest-rate.ts'
 import { followFaults } from './lag/log-faults.ts'
-import { type LagRouteParts, lagRoutes } from './lag/routes.ts'
 import { createLive, type Live, openFeed } from './live/live.ts'
-import { type LiveRouteParts, liveRoutes } from './live/routes.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
-import { type StatusParts, statusRoutes } from './status/routes.ts'
+import type { ActivityParts } from './routes.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal' | 'onAway'> & {
   settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
@@ -238,30 +229,4 @@ function openReadBack(
     const known = [reading.since(), dead.readSince()].filter((time) => time !== null)
     return known.length > 0 ? Math.max(...known) : null
   }
-}
-
-export type ActivityParts = AttemptRouteParts &
-  DeadRouteParts &
-  DeliveryRouteParts &
-  EventRouteParts &
-  FigureRouteParts &
-  HealthRouteParts &
-  IngestRouteParts &
-  LiveRouteParts &
-  LagRouteParts &
-  StatusParts &
-  AuditRouteParts
-
-export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void {
-  attemptRoutes(api, parts)
-  deadRoutes(api, parts)
-  eventRoutes(api, parts)
-  figureRoutes(api, parts)
-  deliveryRoutes(api, parts)
-  healthRoutes(api, parts)
-  ingestRoutes(api, parts)
-  liveRoutes(api, parts)
-  lagRoutes(api, parts)
-  statusRoutes(api, parts)
-  auditRoutes(api, parts)
 }

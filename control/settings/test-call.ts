@@ -17,8 +17,9 @@ const object = z.record(z.string(), z.unknown()).nullish()
 const ignored = z.unknown().optional()
 
 /**
- * One call, by the rules of ingest, which names no fields: here, each fault points to its field, and a misspelt field is
- * a fault. Takes calls as searches and live streams show them.
+ * A call as searches and live streams show it, by the rules of ingest. They are written again here, because ingest
+ * refuses a call with one code, while a test names each field at fault, misspelt ones included. A property test
+ * compares both (test/control/settings/test-call.test.ts).
  */
 export const callShape = z
   .strictObject({
