@@ -1,7 +1,7 @@
 import { Alert, Button, List, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useDestinations } from '../../api/destinations.ts'
-import { newId } from '../../api/new-id.ts'
+import { newId } from '../../api/random.ts'
 import { type NewReplay, type ReplayRequest, type ReplayResult, useStartReplays } from '../../api/replays.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'

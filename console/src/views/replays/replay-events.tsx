@@ -2,7 +2,7 @@ import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/co
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import type { Destination } from '../../api/destinations.ts'
-import { newId } from '../../api/new-id.ts'
+import { newId } from '../../api/random.ts'
 import { useStartReplays } from '../../api/replays.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { Panel } from '../../ui/layout/page.tsx'

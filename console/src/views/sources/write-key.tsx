@@ -1,5 +1,6 @@
 import { Alert, Button, Code, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
+import { newKey, urlSafe } from '../../api/random.ts'
 import { type Source, useReplaceSource } from '../../api/sources.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Confirm } from '../../ui/form/confirm.tsx'
@@ -65,7 +66,7 @@ function Replace({ source, onClose }: { source: Source; onClose: () => void }) {
     const { previousWriteKey: _, previousWriteKeyExpiresAt: __, ...rest } = source
     const until = overlapEnd(hours, Date.now())
     const overlap = until !== undefined && { previousWriteKeyExpiresAt: until }
-    replace.mutate({ ...rest, writeKey: newWriteKey(), ...overlap }, { onSuccess: onClose })
+    replace.mutate({ ...rest, writeKey: urlSafe(newKey()), ...overlap }, { onSuccess: onClose })
   }
 
   return (
@@ -98,11 +99,3 @@ function Replace({ source, onClose }: { source: Source; onClose: () => void }) {
 }
 
 const isInFuture = (time: string | undefined) => time !== undefined && Date.parse(time) > Date.now()
-
-/** 192 random bits, like the keys that control makes. */
-function newWriteKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(24))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-}

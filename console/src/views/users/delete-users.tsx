@@ -1,7 +1,7 @@
 import { Checkbox, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { fieldError } from '../../api/errors.ts'
-import { newId } from '../../api/new-id.ts'
+import { newId } from '../../api/random.ts'
 import { useDeleteUsers } from '../../api/users.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { pluralize } from '../../wording/format.ts'
