@@ -147,6 +147,7 @@ export function smallThings(on: () => Stage): void {
     const badge = page.locator('.mantine-Badge-root').filter({ has: state }).first()
     await badge.focus()
     await explanation.waitFor()
+    await shoot(page, 'tooltip')
     expect(await badge.getAttribute('aria-describedby')).toBe(await explanation.getAttribute('id'))
     expect(await violationsIn(page)).toEqual([])
   })
