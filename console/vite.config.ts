@@ -3,6 +3,15 @@ import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 import { compressed, LICENSES, licenses } from './generate/build-plugins.ts'
 
+/**
+ * One file for the first visit, one for the code that views share, and one per view. Without this, shared code becomes
+ * fifty small files, which compress worse: together they are 22 KB larger.
+ */
+const FILES = [
+  { name: 'index', tags: ['$initial' as const], priority: 1 },
+  { name: 'shared', minShareCount: 2 },
+]
+
 /** `npm run console` builds console/dist, which control serves (control/api/console.ts). */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
@@ -14,6 +23,7 @@ export default defineConfig({
     // licenses of the bundled packages, served by control (control/api/console.ts)
     license: { fileName: LICENSES },
     target: 'es2022',
+    rolldownOptions: { output: { codeSplitting: { groups: FILES } } },
     reportCompressedSize: false,
   },
   // for development: `npx vite console`, next to a running control

@@ -103,29 +103,29 @@ func New(writeKey string) *Client {
 //
 // If a method returns an [Error], the call is not queued. The error says what is wrong with the call ([ErrNoUserOrAnonymousId],
 // [ErrCallTooLarge] and so on) or with the client's fields, or is [ErrQueueFull] or [ErrClosed].
-func (c *Client) Identify(m *Identify) error { return c.put(m.call()) }
+func (c *Client) Identify(m *Identify) error { return c.put(callAt(m)) }
 
 // Track queues a track call, like [Client.Identify].
-func (c *Client) Track(m *Track) error { return c.put(m.call()) }
+func (c *Client) Track(m *Track) error { return c.put(callAt(m)) }
 
 // Page queues a page call, like [Client.Identify].
-func (c *Client) Page(m *Page) error { return c.put(m.call()) }
+func (c *Client) Page(m *Page) error { return c.put(callAt(m)) }
 
 // Screen queues a screen call, like [Client.Identify].
-func (c *Client) Screen(m *Screen) error { return c.put(m.call()) }
+func (c *Client) Screen(m *Screen) error { return c.put(callAt(m)) }
 
 // Group queues a group call, like [Client.Identify].
-func (c *Client) Group(m *Group) error { return c.put(m.call()) }
+func (c *Client) Group(m *Group) error { return c.put(callAt(m)) }
 
 // Alias queues an alias call, like [Client.Identify].
-func (c *Client) Alias(m *Alias) error { return c.put(m.call()) }
+func (c *Client) Alias(m *Alias) error { return c.put(callAt(m)) }
 
 // Enqueue queues a message of any type, or a pointer to one, like [Client.Identify].
 func (c *Client) Enqueue(m Message) error { return c.put(callOf(m)) }
 
-// EnqueueFunc is Enqueue with a function that learns how the call ended, once: with a nil error when the service has accepted it, or with
-// the [Error] that a [Failure] has. If EnqueueFunc itself returns an error, done is not called. The next batch waits for it; it has the
-// same limits as OnFailure, and a failed call is passed to both.
+// EnqueueFunc is Enqueue with a function that is called once: with a nil error when the service has accepted the call, or else with the
+// [Error] of its [Failure]. If EnqueueFunc itself returns an error, done is not called. The next batch waits for done; the same rules
+// apply to it as to OnFailure. A failed call is passed to both.
 func (c *Client) EnqueueFunc(m Message, done func(QueuedMessage, error)) error {
 	message := callOf(m)
 	message.done = done
@@ -140,32 +140,32 @@ func (c *Client) EnqueueContext(ctx context.Context, m Message) error {
 // IdentifyContext is Identify, but if the queue is full it waits for room. If ctx is done first, it fails with an error that matches
 // both [ErrQueueFull] and ctx.Err(). If there is room, it ignores ctx. Waiters get room in no particular order.
 func (c *Client) IdentifyContext(ctx context.Context, m *Identify) error {
-	return c.putContext(ctx, m.call())
+	return c.putContext(ctx, callAt(m))
 }
 
 // TrackContext is Track that waits for room, like [Client.IdentifyContext].
 func (c *Client) TrackContext(ctx context.Context, m *Track) error {
-	return c.putContext(ctx, m.call())
+	return c.putContext(ctx, callAt(m))
 }
 
 // PageContext is Page that waits for room, like [Client.IdentifyContext].
 func (c *Client) PageContext(ctx context.Context, m *Page) error {
-	return c.putContext(ctx, m.call())
+	return c.putContext(ctx, callAt(m))
 }
 
 // ScreenContext is Screen that waits for room, like [Client.IdentifyContext].
 func (c *Client) ScreenContext(ctx context.Context, m *Screen) error {
-	return c.putContext(ctx, m.call())
+	return c.putContext(ctx, callAt(m))
 }
 
 // GroupContext is Group that waits for room, like [Client.IdentifyContext].
 func (c *Client) GroupContext(ctx context.Context, m *Group) error {
-	return c.putContext(ctx, m.call())
+	return c.putContext(ctx, callAt(m))
 }
 
 // AliasContext is Alias that waits for room, like [Client.IdentifyContext].
 func (c *Client) AliasContext(ctx context.Context, m *Alias) error {
-	return c.putContext(ctx, m.call())
+	return c.putContext(ctx, callAt(m))
 }
 
 // put never waits: a nil context means that.

@@ -89,30 +89,21 @@ type Alias struct {
 	MessageId    string
 }
 
-func (m *Identify) call() call {
-	if m == nil {
-		return call{}
-	}
+func (m Identify) call() call {
 	return call{
 		kind: "identify", userId: m.UserId, anonymousId: m.AnonymousId, traits: m.Traits,
 		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
 	}
 }
 
-func (m *Track) call() call {
-	if m == nil {
-		return call{}
-	}
+func (m Track) call() call {
 	return call{
 		kind: "track", userId: m.UserId, anonymousId: m.AnonymousId, event: m.Event, properties: m.Properties,
 		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
 	}
 }
 
-func (m *Page) call() call {
-	if m == nil {
-		return call{}
-	}
+func (m Page) call() call {
 	return call{
 		kind: "page", userId: m.UserId, anonymousId: m.AnonymousId, category: m.Category, name: m.Name,
 		properties: m.Properties, traits: m.Traits,
@@ -120,30 +111,21 @@ func (m *Page) call() call {
 	}
 }
 
-func (m *Screen) call() call {
-	if m == nil {
-		return call{}
-	}
+func (m Screen) call() call {
 	return call{
 		kind: "screen", userId: m.UserId, anonymousId: m.AnonymousId, category: m.Category, name: m.Name, properties: m.Properties,
 		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
 	}
 }
 
-func (m *Group) call() call {
-	if m == nil {
-		return call{}
-	}
+func (m Group) call() call {
 	return call{
 		kind: "group", userId: m.UserId, anonymousId: m.AnonymousId, groupId: m.GroupId, traits: m.Traits,
 		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
 	}
 }
 
-func (m *Alias) call() call {
-	if m == nil {
-		return call{}
-	}
+func (m Alias) call() call {
 	return call{
 		kind: "alias", userId: m.UserId, previousId: m.PreviousId,
 		context: m.Context, integrations: m.Integrations, timestamp: m.Timestamp, time: m.Time, messageId: m.MessageId,
@@ -161,17 +143,17 @@ func (Alias) isMessage()    {}
 func callOf(message Message) call {
 	switch m := message.(type) {
 	case *Identify:
-		return m.call()
+		return callAt(m)
 	case *Track:
-		return m.call()
+		return callAt(m)
 	case *Page:
-		return m.call()
+		return callAt(m)
 	case *Screen:
-		return m.call()
+		return callAt(m)
 	case *Group:
-		return m.call()
+		return callAt(m)
 	case *Alias:
-		return m.call()
+		return callAt(m)
 	case Identify:
 		return m.call()
 	case Track:
@@ -186,4 +168,11 @@ func callOf(message Message) call {
 		return m.call()
 	}
 	return call{}
+}
+
+func callAt[M interface{ call() call }](m *M) call {
+	if m == nil {
+		return call{}
+	}
+	return (*m).call()
 }

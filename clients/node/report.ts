@@ -9,16 +9,14 @@ export type OnFailure = (failure: Failure) => unknown
 /** A listener of `on('error')`: receives the same as `onFailure`, as two arguments. */
 export type ErrorListener = (error: AnalyticsError, messages: readonly QueuedMessage[]) => unknown
 
-/**
- * Resolves when the functions of the caller have finished with these settled calls, some of which may have failed. Never rejects.
- */
+/** Passes settled calls to the caller's functions. Resolves when all of them have finished. Never rejects. */
 export type Report = (calls: readonly Encoded[], failed: readonly Failed[]) => Promise<void>
 
 export type Listening = { onFailure: OnFailure | undefined; listeners: () => readonly ErrorListener[] }
 
 /**
- * Passes failures to `onFailure` and to the listeners, and the outcome of each call to its callback, and waits for their promises.
- * Failed calls that none of them learns of are one line in a process warning. An error of these functions becomes a warning too.
+ * Passes failures to `onFailure` and the listeners, and the outcome of each call to its callback. Waits for their promises. Failed
+ * calls that none of them receives become one process warning. An error of one of these functions becomes a warning too.
  */
 export function reporter({ onFailure, listeners }: Listening): Report {
   return async (calls, failed) => {

@@ -27,6 +27,7 @@ test('texts name the limits of this system', () => {
   expect(limitTexts({ ...limits, eventsKeptMs: 604_800_000 }).olderEvents).toBe(
     'or that are older than 7 days',
   )
+  expect(limitTexts({ ...limits, deadKeptMs: 1_209_600_000 }).deadKept).toBe(' for 14 days')
 })
 
 test('without limits, as in development, texts name no figures', () => {

@@ -13,10 +13,10 @@ async function sizeOf(end: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-test('the whole console is smaller than 340 KB compressed', async () => {
+test('the whole console is smaller than 300 KB compressed', async () => {
   const [brotli, gzip] = [await sizeOf('.br'), await sizeOf('.gz')]
   expect(brotli).toBeGreaterThan(50_000)
-  expect(Math.max(brotli, gzip)).toBeLessThan(340_000)
+  expect(Math.max(brotli, gzip)).toBeLessThan(300_000)
 })
 
 test('the page loads nothing from other hosts', async () => {

@@ -3,6 +3,7 @@ import { mayReload } from '../../console/src/reload.ts'
 import { urlOf } from '../../console/src/ui/attempts/attempt-url.ts'
 import { changedFields } from '../../console/src/ui/form/changed-fields.ts'
 import { filterByWords } from '../../console/src/ui/layout/list-filter.ts'
+import { placeBeside } from '../../console/src/ui/values/tooltip-place.ts'
 import { urlHash } from '../../delivery/url-hash.ts'
 
 test('a list is filtered by words in any case and order', () => {
@@ -53,4 +54,18 @@ test('an attempt without a hash shows the URL at its position, unless the settin
   expect(at('2026-01-02T00:00:01.000Z', 2)).toBe('URL 3')
   expect(at('2026-01-02T00:00:01.000Z', null)).toBe('')
   expect(urlOf({ urlIndex: 0, startedAt: null })).toBe('URL 1')
+})
+
+test('a tooltip is above what it explains, or below it near the top, and never off the screen', () => {
+  const screen = { innerWidth: 1_000, innerHeight: 600 }
+  const place = (box: { top: number; left: number }) =>
+    placeBeside({ ...box, bottom: box.top + 20, width: 60 }, screen)
+  expect(place({ top: 400, left: 470 })).toEqual({ left: 500, maxWidth: 320, bottom: 206 })
+  expect(place({ top: 100, left: 470 })).toEqual({ left: 500, maxWidth: 320, top: 126 })
+  expect([place({ top: 400, left: 0 }).left, place({ top: 400, left: 940 }).left]).toEqual([166, 834])
+  const phone = { ...screen, innerWidth: 300 }
+  expect(placeBeside({ top: 0, bottom: 20, left: 250, width: 50 }, phone)).toMatchObject({
+    left: 150,
+    maxWidth: 288,
+  })
 })

@@ -1,7 +1,8 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { hoursBefore } from '../wording/format.ts'
 import { api, resultOf, type Schemas } from './client.ts'
 import { queryClient } from './query-client.ts'
+import { useSearch } from './search.ts'
 
 export type Delivery = Schemas['Delivery']
 export type DeliveryDetails = Schemas['DeliveryDetails']
@@ -30,22 +31,13 @@ const fetchPage = (
 
 const keyOf = (list: DeliveryList) => ['deliveries', list.of, list.filter]
 
-/** Newest first. Each request reads the topics for a few seconds; `fetchNextPage` searches further back. */
 export const useDeliveries = (list: DeliveryList) =>
-  useInfiniteQuery({
-    queryKey: keyOf(list),
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor, signal }) =>
-      fetchPage(
-        { ...toQuery(list, Date.now()), limit: PAGE, ...(cursor !== undefined && { cursor }) },
-        signal,
-      ),
-    getNextPageParam: ({ next }) => next ?? undefined,
-    // a search is expensive: `useLatestDeliveries` adds what is new
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
-    refetchOnWindowFocus: false,
-  })
+  useSearch(keyOf(list), (from, signal) =>
+    fetchPage({ ...toQuery(list, Date.now()), limit: PAGE, ...from }, signal),
+  )
+
+export const stopDeliveries = (list: DeliveryList) =>
+  void queryClient.cancelQueries({ queryKey: keyOf(list), exact: true })
 
 export const refreshDeliveries = (of: string) =>
   queryClient.resetQueries({ queryKey: ['deliveries', of], exact: false })

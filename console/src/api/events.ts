@@ -1,7 +1,8 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { api, resultOf } from './client.ts'
 import { queryClient } from './query-client.ts'
 import type { components } from './schema.ts'
+import { useSearch } from './search.ts'
 
 export type FoundEvent = components['schemas']['Event']
 export type EventDelivery = FoundEvent['destinations'][number]
@@ -56,21 +57,10 @@ export function withUpdates(found: readonly FoundEvent[], updates: readonly Foun
 const keyOf = (search: Search) => ['events', search]
 const PENDING_KEY = ['events', 'pending']
 
-/** Finds events. Each request reads the topics for a few seconds; `fetchNextPage` searches further back. */
 export const useEvents = (search: Search) =>
-  useInfiniteQuery({
-    queryKey: keyOf(search),
-    initialPageParam: undefined as string | undefined,
-    queryFn({ pageParam: cursor, signal }) {
-      const query = { ...toQuery(search), ...(cursor !== undefined && { cursor }) }
-      return resultOf(api.GET('/api/events', { params: { query }, signal }))
-    },
-    getNextPageParam: ({ next }) => next ?? undefined,
-    // a search is expensive: run it once per visit
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
-    refetchOnWindowFocus: false,
-  })
+  useSearch(keyOf(search), (from, signal) =>
+    resultOf(api.GET('/api/events', { params: { query: { ...toQuery(search), ...from } }, signal })),
+  )
 
 /** Discards cached results, so that the same search runs again. */
 export function restartSearch(search: Search): void {

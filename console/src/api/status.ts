@@ -1,5 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
-import { api, resultOf, type Schemas } from './client.ts'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { api, resultOf, resultOfChange, type Schemas } from './client.ts'
+import { queryClient } from './query-client.ts'
 
 export type SystemProblem = Schemas['SystemProblem']
 
@@ -7,7 +8,7 @@ const REFETCH_MS = 5_000
 /** A control process that hangs gives no answer at all. */
 const TIMEOUT_MS = 8_000
 
-/** What is wrong with the system right now. Fails soon if control does not answer. */
+/** The problems of the system. Fails after a few seconds if control does not answer. */
 export const useStatus = () =>
   useQuery({
     queryKey: ['status'],
@@ -18,4 +19,22 @@ export const useStatus = () =>
     refetchInterval: REFETCH_MS,
     // the next request is soon anyway
     retry: 1,
+  })
+
+const PATHS = {
+  source: '/api/sources/{id}',
+  destination: '/api/destinations/{id}',
+  suppression: '/api/suppressions/{id}',
+  audience: '/api/audiences/{id}',
+  trait: '/api/traits/{id}',
+} as const
+
+/** Deletes a setting whose record cannot be read, without a version: it has none. */
+export const useDeleteUnreadableSetting = ({
+  kind,
+  id,
+}: Pick<NonNullable<SystemProblem['setting']>, 'kind' | 'id'>) =>
+  useMutation({
+    mutationFn: () => resultOfChange(api.DELETE(PATHS[kind], { params: { path: { id } } })),
+    onSuccess: () => queryClient.invalidateQueries(),
   })

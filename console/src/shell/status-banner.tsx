@@ -1,11 +1,8 @@
 import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useMutation } from '@tanstack/react-query'
 import { Link, useLocation } from 'wouter'
-import { api, resultOfChange } from '../api/client.ts'
 import { ApiError } from '../api/errors.ts'
-import { queryClient } from '../api/query-client.ts'
-import { type SystemProblem, useStatus } from '../api/status.ts'
+import { type SystemProblem, useDeleteUnreadableSetting, useStatus } from '../api/status.ts'
 import { ForAdmin } from '../ui/for-admin.tsx'
 import { Confirm } from '../ui/form/confirm.tsx'
 import { Timestamp } from '../ui/values/time.tsx'
@@ -96,24 +93,7 @@ function ProblemAlert({ problem }: { problem: SystemProblem }) {
   )
 }
 
-type Setting = NonNullable<SystemProblem['setting']>
-
-const PATHS = {
-  source: '/api/sources/{id}',
-  destination: '/api/destinations/{id}',
-  suppression: '/api/suppressions/{id}',
-  audience: '/api/audiences/{id}',
-  trait: '/api/traits/{id}',
-} as const
-
-/** Deletes a setting whose record cannot be read, without a version: it has none. */
-const useDeleteUnreadableSetting = ({ kind, id }: Pick<Setting, 'kind' | 'id'>) =>
-  useMutation({
-    mutationFn: () => resultOfChange(api.DELETE(PATHS[kind], { params: { path: { id } } })),
-    onSuccess: () => queryClient.invalidateQueries(),
-  })
-
-function DeleteSetting({ kind, id }: Pick<Setting, 'kind' | 'id'>) {
+function DeleteSetting({ kind, id }: NonNullable<SystemProblem['setting']>) {
   const [opened, { open, close }] = useDisclosure()
   const remove = useDeleteUnreadableSetting({ kind, id })
   const action = `Delete ${kind} ${id}`

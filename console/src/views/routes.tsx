@@ -15,8 +15,7 @@ const Deliveries = lazy(() => import('./event-search/event-search.tsx'))
 const Dead = lazy(() => import('./dead-letters/dead-letters.tsx'))
 const Lag = lazy(() => import('./lag/lag.tsx'))
 const Users = lazy(() => import('./users/users.tsx'))
-// with Users in one chunk: a chunk that shares less with the others would split the files of the first visit
-const Audit = lazy(() => import('./users/users.tsx').then(({ Audit }) => ({ default: Audit })))
+const Audit = lazy(() => import('./audit/audit.tsx'))
 const Computations = lazy(() => import('./computations/computations.tsx'))
 
 export function Routes() {

@@ -61,7 +61,7 @@ export const formatRate = (value: number): string => RATE.format(value)
 export const pluralize = (count: number, one: string, more = `${one}s`): string =>
   `${formatInteger(count)} ${count === 1 ? one : more}`
 
-export const HOUR_MS = 3_600_000
+const HOUR_MS = 3_600_000
 
 type Choice = { value: string; label: string }
 
@@ -71,15 +71,23 @@ const PERIODS = [
   { hours: 168, length: '7 days', last: 'Last 7 days' },
 ]
 
-/** Choices of a period; each value is a number of hours. */
+/** Choices of a past period; each value is a number of hours. */
 export const LAST_PERIODS: readonly Choice[] = PERIODS.map(({ hours, last }) => ({
   value: String(hours),
   label: last,
 }))
-export const FOR_PERIODS: readonly Choice[] = PERIODS.map(({ hours, length }) => ({
-  value: String(hours),
-  label: `For ${length}`,
-}))
+/** Of `OVERLAPS`: the old key or secret ends when it is replaced. */
+export const AT_ONCE = '0'
+
+/** How long a key or secret that is replaced stays valid, in hours. */
+export const OVERLAPS: readonly Choice[] = [
+  ...PERIODS.map(({ hours, length }) => ({ value: String(hours), label: `For ${length}` })),
+  { value: AT_ONCE, label: 'End it now' },
+]
+
+/** @param hours one of `OVERLAPS`. @param now ms since 1970. @returns ISO 8601, or undefined for `AT_ONCE` */
+export const overlapEnd = (hours: string, now: number): string | undefined =>
+  hours === AT_ONCE ? undefined : hoursBefore(-Number(hours), now)
 
 /** @param now ms since 1970. @returns ISO 8601 */
 export const hoursBefore = (hours: number, now: number): string =>

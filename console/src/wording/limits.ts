@@ -36,7 +36,7 @@ export function limitTexts(limits: Limits | undefined): LimitTexts {
       eventsKeptMs === null
         ? 'or that Kafka no longer keeps'
         : `or that are older than ${exactDuration(eventsKeptMs)}`,
-    deadKept: deadKeptMs === null ? '' : `, which are kept for ${exactDuration(deadKeptMs)}`,
+    deadKept: deadKeptMs === null ? '' : ` for ${exactDuration(deadKeptMs)}`,
   }
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
+import { violationsIn } from './axe.ts'
 import { writeDeadLetters } from './dead-letters.ts'
 import type { Stage } from './stage.ts'
 import { move, shoot } from './visit.ts'
@@ -132,6 +133,23 @@ export function smallThings(on: () => Stage): void {
     await move(page, '/catalog/webhooks/colorful')
     await page.getByText(/is saved but still off/).waitFor()
     expect(await alertColor(/is saved but still off/)).toBe(inList)
+  })
+
+  test('a state explains itself when it is hovered or focused, until Escape', async () => {
+    const { page } = await on().come()
+    await page.goto('/deliveries?messageId=small-1')
+    const state = page.getByText('Delivered', { exact: true }).first()
+    const explanation = page.getByRole('tooltip').filter({ hasText: 'answered 2xx' })
+    await state.hover()
+    await explanation.waitFor()
+    await page.keyboard.press('Escape')
+    await explanation.waitFor({ state: 'detached' })
+    const badge = page.locator('.mantine-Badge-root').filter({ has: state }).first()
+    await badge.focus()
+    await explanation.waitFor()
+    await shoot(page, 'tooltip')
+    expect(await badge.getAttribute('aria-describedby')).toBe(await explanation.getAttribute('id'))
+    expect(await violationsIn(page)).toEqual([])
   })
 
   test('a URL never breaks inside its port', async () => {

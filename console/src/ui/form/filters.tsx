@@ -1,7 +1,26 @@
-import { TextInput } from '@mantine/core'
+import { NativeSelect, type NativeSelectProps, TextInput } from '@mantine/core'
 import { useState } from 'react'
 
 type FilterProps = { value: string | undefined; onChange: (value: string | undefined) => void }
+
+type SelectProps = FilterProps &
+  Pick<NativeSelectProps, 'maw'> & {
+    label: string
+    /** The choice without a filter. */
+    all?: string
+    choices: readonly { value: string; label: string }[]
+  }
+
+export function SelectFilter({ value = '', onChange, all = 'All', choices, ...select }: SelectProps) {
+  return (
+    <NativeSelect
+      {...select}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value || undefined)}
+      data={[{ value: '', label: all }, ...choices]}
+    />
+  )
+}
 
 /** A filter that applies on Enter, or when the field loses the focus. */
 export function TextFilter({ label, value = '', onChange, ...input }: FilterProps & TextProps) {

@@ -1,41 +1,20 @@
-import { Badge, Tooltip } from '@mantine/core'
+import { Badge } from '@mantine/core'
+import { useTooltip } from './tooltip.tsx'
+
+type BadgeProps = { label: string; color: string; explanation?: string | undefined }
 
 /**
  * A state in one word, with its explanation as a tooltip. Leave the explanation out inside buttons: it takes the focus.
  */
-export function StateBadge({
-  label,
-  color,
-  explanation,
-}: {
-  label: string
-  color: string
-  explanation?: string | undefined
-}) {
-  const badge = (
-    <Badge
-      color={color}
-      variant="light"
-      tt="none"
-      fw={600}
-      radius="sm"
-      miw="max-content"
-      {...(explanation && { tabIndex: 0 })}
-    >
-      {label}
-    </Badge>
-  )
-  if (!explanation) return badge
+export function StateBadge({ label, color, explanation }: BadgeProps) {
+  const { target, tip } = useTooltip(explanation)
   return (
-    <Tooltip
-      label={explanation}
-      multiline
-      maw={320}
-      withArrow
-      events={{ hover: true, focus: true, touch: true }}
-    >
-      {badge}
-    </Tooltip>
+    <>
+      <Badge color={color} variant="light" tt="none" fw={600} radius="sm" miw="max-content" {...target}>
+        {label}
+      </Badge>
+      {tip}
+    </>
   )
 }
 

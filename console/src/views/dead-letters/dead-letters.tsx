@@ -6,6 +6,7 @@ import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
 import { formatInteger } from '../../wording/format.ts'
+import { LIMITS } from '../../wording/limits.ts'
 import { deadReasonLabel } from '../../wording/states.ts'
 import { ReplayList } from '../replays/replay-list.tsx'
 import { isFiltered, REASONS, useFilter } from './filter.ts'
@@ -19,7 +20,7 @@ export default function DeadLetters() {
   return (
     <Page
       title="Dead letters"
-      lead="Deliveries that ended without success. Sluice keeps each one for 14 days with its body and attempts, so that you can replay it."
+      lead={`Deliveries that ended without success. Sluice keeps each one${LIMITS.deadKept} with its body and attempts, so that you can replay it.`}
     >
       <ReplayList />
       {hasAny && <FilterForm filter={filter} onFilter={setFilter} />}

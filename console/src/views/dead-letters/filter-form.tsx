@@ -1,7 +1,7 @@
-import { Button, Group, NativeSelect } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import type { DeadFilter } from '../../api/dead-letters.ts'
 import { useDestinations } from '../../api/destinations.ts'
-import { StatusFilter, TextFilter } from '../../ui/form/filters.tsx'
+import { SelectFilter, StatusFilter, TextFilter } from '../../ui/form/filters.tsx'
 import { LAST_PERIODS } from '../../wording/format.ts'
 import { deadReasonLabel } from '../../wording/states.ts'
 import { isFiltered, REASONS } from './filter.ts'
@@ -10,7 +10,7 @@ type FilterProps = { filter: DeadFilter; onFilter: (filter: DeadFilter) => void 
 
 export function FilterForm({ filter, onFilter }: FilterProps) {
   const destinations = useDestinations().data ?? []
-  const { destinationId, reason, hours } = filter
+  const { destinationId } = filter
   const isKnown = destinationId === undefined || destinations.some(({ id }) => id === destinationId)
   /** Undefined removes a filter. */
   function change(changed: { [name in keyof DeadFilter]: DeadFilter[name] | undefined }) {
@@ -19,31 +19,28 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
   }
   return (
     <Group align="flex-end" gap="xs" role="search" aria-label="Filter dead letters">
-      <NativeSelect
+      <SelectFilter
         label="Destination"
-        value={destinationId ?? ''}
-        onChange={(event) => change({ destinationId: event.currentTarget.value || undefined })}
-        data={[
-          { value: '', label: 'All' },
+        value={destinationId}
+        onChange={(next) => change({ destinationId: next })}
+        choices={[
           ...destinations.map(({ id, name }) => ({ value: id, label: name })),
           ...(isKnown ? [] : [{ value: destinationId, label: destinationId }]),
         ]}
         maw={280}
       />
-      <NativeSelect
+      <SelectFilter
         label="Reason"
-        value={reason ?? ''}
-        onChange={(event) => change({ reason: REASONS.find((one) => one === event.currentTarget.value) })}
-        data={[
-          { value: '', label: 'All' },
-          ...REASONS.map((one) => ({ value: one, label: deadReasonLabel(one).label })),
-        ]}
+        value={filter.reason}
+        onChange={(value) => change({ reason: REASONS.find((one) => one === value) })}
+        choices={REASONS.map((one) => ({ value: one, label: deadReasonLabel(one).label }))}
       />
-      <NativeSelect
+      <SelectFilter
         label="Period"
-        value={String(hours ?? '')}
-        onChange={(event) => change({ hours: Number(event.currentTarget.value) || undefined })}
-        data={[{ value: '', label: 'Any time' }, ...LAST_PERIODS]}
+        value={filter.hours?.toString()}
+        onChange={(hours) => change({ hours: Number(hours) || undefined })}
+        all="Any time"
+        choices={LAST_PERIODS}
       />
       <TextFilter label="Event" value={filter.event} onChange={(event) => change({ event })} />
       <TextFilter label="User" value={filter.user} onChange={(user) => change({ user })} />
@@ -53,16 +50,11 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
         value={filter.messageId}
         onChange={(messageId) => change({ messageId })}
       />
-      <NativeSelect
+      <SelectFilter
         label="Replayed"
-        value={filter.replayed ?? ''}
-        onChange={(event) =>
-          change({ replayed: event.currentTarget.value === 'false' ? 'false' : undefined })
-        }
-        data={[
-          { value: '', label: 'All' },
-          { value: 'false', label: 'Not yet' },
-        ]}
+        value={filter.replayed}
+        onChange={(value) => change({ replayed: value === 'false' ? value : undefined })}
+        choices={[{ value: 'false', label: 'Not yet' }]}
       />
       {isFiltered(filter) && (
         <Button variant="subtle" onClick={() => onFilter({})}>

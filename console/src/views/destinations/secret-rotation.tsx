@@ -6,12 +6,10 @@ import { type Edited, Editing } from '../../ui/form/editing.tsx'
 import { Form } from '../../ui/form/form.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { Timestamp, useNow } from '../../ui/values/time.tsx'
-import { FOR_PERIODS, HOUR_MS } from '../../wording/format.ts'
+import { AT_ONCE, OVERLAPS, overlapEnd } from '../../wording/format.ts'
 import { Verification } from '../test-send/verification.tsx'
 import { SecretField } from '../webhooks/secret-field.tsx'
 import { type Signature, signaturesAfter, signaturesOf } from './signatures.ts'
-
-const OVERLAPS = [...FOR_PERIODS, { value: '0', label: 'End it now' }]
 
 /** Secrets are write-only: the stored one is never shown. */
 export function SecretRotation({ destination }: { destination: Destination }) {
@@ -49,7 +47,7 @@ function SecretForm({ base, onSaved, form }: Edited<Destination>) {
     replace.mutate({ ...withoutSecrets(base), ...secrets }, { onSuccess: onSaved })
 
   function submit() {
-    const until = hasSecret ? expiryOf(hours, Date.now()) : undefined
+    const until = hasSecret ? overlapEnd(hours, Date.now()) : undefined
     const next = { sharedSecret: secret, ...(until !== undefined && { previousSecretExpiresAt: until }) }
     save(isRemoved ? {} : next)
   }
@@ -99,10 +97,6 @@ function withoutSecrets(destination: Destination) {
   return rest
 }
 
-/** When the current secret ends, in ISO 8601, if it is replaced at `now`. Undefined: at once. */
-const expiryOf = (hours: string, now: number): string | undefined =>
-  hours === '0' ? undefined : new Date(now + Number(hours) * HOUR_MS).toISOString()
-
 function Rotating({ until, onEnd, isEnding }: { until: string; onEnd: () => void; isEnding: boolean }) {
   return (
     <Alert color="blue" title="Rotation in progress">
@@ -141,10 +135,10 @@ function Overlap({ base, hours, setHours, now, isNew }: OverlapProps) {
       {isNew && (
         <Signatures
           title="Signatures after you replace the secret"
-          signatures={signaturesAfter(base, expiryOf(hours, now), now)}
+          signatures={signaturesAfter(base, overlapEnd(hours, now), now)}
         />
       )}
-      <Steps isStandard={base.standardWebhooks ?? false} overlaps={hours !== '0'} />
+      <Steps isStandard={base.standardWebhooks ?? false} overlaps={hours !== AT_ONCE} />
     </>
   )
 }

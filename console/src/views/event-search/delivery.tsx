@@ -83,7 +83,7 @@ function Explanation({
       {state === 'unknown' && (
         <Text size="sm" c="dimmed" mt={4}>
           The event is older than the available attempts. It is not among the dead letters
-          {LIMITS.deadKept}.
+          {LIMITS.deadKept && `, which are kept${LIMITS.deadKept}`}.
         </Text>
       )}
       {state === 'waiting' && attempts.length === 0 && (

@@ -1,6 +1,5 @@
-import { Button, Collapse, Group, Loader, Paper, Stack, Text, Title } from '@mantine/core'
+import { Button, Collapse, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useEffect, useState } from 'react'
 import {
   eventKey,
   type FoundEvent,
@@ -11,6 +10,7 @@ import {
 } from '../../api/events.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
+import { SearchedSince, Searching, useSearchProgress } from '../../ui/search-progress.tsx'
 import { Json } from '../../ui/values/code.tsx'
 import { SourceName } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
@@ -23,26 +23,16 @@ import { DeliveryCard } from './delivery.tsx'
 /** The events found. Until one is found, the search continues further back automatically. */
 export function SearchResults({ search }: { search: Search }) {
   const query = useEvents(search)
-  const [isStopped, setStopped] = useState(false)
-  const { data, hasNextPage, isFetching, error, fetchNextPage, refetch } = query
+  const { data, isFetching, error } = query
   const items = useUpdated((data?.pages ?? []).flatMap((page) => page.items))
-  const hasMore = hasNextPage || !data
-  const continues = items.length === 0 && hasNextPage && !isStopped && !error
-  const isSearching = isFetching || continues
+  const { isSearching, hasMore, stop, resume } = useSearchProgress(query, { isFound: items.length > 0 })
   // the faults of a page reach back to its oldest call, so the longest list has all
   const [faults = []] = (data?.pages ?? []).map((page) => page.faults).toSorted((a, b) => b.length - a.length)
   const isMissing = items.length === 0 && !isSearching
-  useEffect(() => {
-    if (continues && !isFetching) void fetchNextPage()
-  }, [continues, isFetching, fetchNextPage])
 
-  function stop() {
-    setStopped(true)
+  function stopNow() {
+    stop()
     stopSearch(search)
-  }
-  function resume() {
-    setStopped(false)
-    void (data ? fetchNextPage() : refetch())
   }
   return (
     <Stack>
@@ -52,18 +42,8 @@ export function SearchResults({ search }: { search: Search }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: calls of one batch that was rejected as a whole are alike
         <EventCard key={`${eventKey(event)} ${index}`} event={event} />
       ))}
-      {isSearching && items.length === 0 && (
-        <Group>
-          <Group role="status" gap="sm">
-            <Loader size="sm" aria-hidden="true" />
-            <Text size="sm">Searching, newest first…</Text>
-          </Group>
-          <Button variant="default" size="compact-sm" onClick={stop}>
-            Stop
-          </Button>
-        </Group>
-      )}
-      {!isSearching && !error && items.length === 0 && (
+      {isSearching && items.length === 0 && <Searching onStop={stopNow} />}
+      {isMissing && !error && (
         <Empty icon="search" title={hasMore ? 'Not found yet' : 'No such event'}>
           {hasMore
             ? 'Older events have not been searched yet.'
@@ -71,7 +51,11 @@ export function SearchResults({ search }: { search: Search }) {
         </Empty>
       )}
       <Group justify="space-between">
-        {data && <SearchedSince at={data.pages.at(-1)?.searchedSince ?? null} />}
+        {data && (
+          <Text size="sm" c="dimmed">
+            <SearchedSince at={data.pages.at(-1)?.searchedSince ?? null} />
+          </Text>
+        )}
         {hasMore && (items.length > 0 || !isSearching) && (
           <Button variant="default" onClick={resume} loading={isFetching}>
             Search older events
@@ -79,20 +63,6 @@ export function SearchResults({ search }: { search: Search }) {
         )}
       </Group>
     </Stack>
-  )
-}
-
-function SearchedSince({ at }: { at: string | null }) {
-  return (
-    <Text size="sm" c="dimmed">
-      {at === null ? (
-        'Search complete.'
-      ) : (
-        <>
-          Searched back to <Timestamp at={at} />.
-        </>
-      )}
-    </Text>
   )
 }
 

@@ -1,12 +1,13 @@
 import { Alert, Button, List, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useDestinations } from '../../api/destinations.ts'
+import { newId } from '../../api/random.ts'
 import { type NewReplay, type ReplayRequest, type ReplayResult, useStartReplays } from '../../api/replays.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
 import { pluralize } from '../../wording/format.ts'
 import { RateField } from './rate-field.tsx'
-import { newReplayId, parseRate, type Skipped, startable } from './requests.ts'
+import { parseRate, type Skipped, startable } from './requests.ts'
 
 /** What a click would send. */
 export type Prepared = {
@@ -52,7 +53,7 @@ export function ReplayButton({
       const { requests, describe, note } = await prepare()
       const { requests: possible, skipped } = startable(requests, destinations)
       // the ids are fixed here, so that a second click in the dialog cannot start a second replay
-      const named = possible.map((one) => ({ ...one, id: newReplayId() }))
+      const named = possible.map((one) => ({ ...one, id: newId() }))
       setDialog({ requests: named, skipped, what: describe(possible), note })
     } catch (error) {
       setDialog({ requests: [], skipped: [], what: '', error })

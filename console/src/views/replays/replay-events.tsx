@@ -2,6 +2,7 @@ import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/co
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import type { Destination } from '../../api/destinations.ts'
+import { newId } from '../../api/random.ts'
 import { useStartReplays } from '../../api/replays.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
@@ -9,7 +10,7 @@ import { Timestamp } from '../../ui/values/time.tsx'
 import { LAST_PERIODS } from '../../wording/format.ts'
 import { RateField } from './rate-field.tsx'
 import { ReplayList } from './replay-list.tsx'
-import { newReplayId, parseRate, periodOf } from './requests.ts'
+import { parseRate, periodOf } from './requests.ts'
 
 export function ReplayEvents({ destination: { id, name } }: { destination: Destination }) {
   const [choice, setChoice] = useState('1')
@@ -25,7 +26,7 @@ export function ReplayEvents({ destination: { id, name } }: { destination: Desti
   function ask() {
     if (!period) return
     // the id is fixed here, so that a second click in the dialog cannot start a second replay
-    setPending({ replayId: newReplayId(), ...period })
+    setPending({ replayId: newId(), ...period })
     start.reset()
     open()
   }

@@ -20,9 +20,9 @@ const STATES = {
 /** Shown at first, so that the list does not push the page content down. */
 const MAX_SHOWN = 3
 
-/** The latest replays and their progress. @param destinationId undefined for all destinations. */
 const REPLAYED = { dead: 'Dead letters', events: 'Events', deliveries: 'Deliveries' }
 
+/** The latest replays and their progress. @param destinationId undefined for all destinations. */
 export function ReplayList({ destinationId }: { destinationId?: string }) {
   const query = useReplays(destinationId)
   const [showsAll, { open }] = useDisclosure()

@@ -2,7 +2,7 @@ import type { DeadFilter, DeadLetter } from '../../api/dead-letters.ts'
 import type { Delivery } from '../../api/deliveries.ts'
 import type { Destination } from '../../api/destinations.ts'
 import type { NewReplay } from '../../api/replays.ts'
-import { formatInteger, hoursBefore } from '../../wording/format.ts'
+import { hoursBefore, pluralize } from '../../wording/format.ts'
 
 /** The API limits the deliveries of one request. */
 const MAX_DELIVERIES = 1_000
@@ -59,7 +59,7 @@ export function describeMatching(
 ): string {
   const ids = new Set(requests.map(({ destinationId }) => destinationId))
   const count = matching.reduce((sum, each) => sum + (ids.has(each.destinationId) ? each.count : 0), 0)
-  return `${isPartial ? 'at least ' : ''}${formatInteger(count)} dead letter${count === 1 ? '' : 's'}`
+  return `${isPartial ? 'at least ' : ''}${pluralize(count, 'dead letter')}`
 }
 
 /** Still to be sent without a replay. */
@@ -112,12 +112,6 @@ export function startable(
     })),
   }
 }
-
-/** 128 random bits in hex. `crypto.randomUUID` exists only on pages with https. */
-export const newReplayId = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  )
 
 function chunks<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>

@@ -1,15 +1,13 @@
 import { Alert, Button, Code, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
+import { newKey, urlSafe } from '../../api/random.ts'
 import { type Source, useReplaceSource } from '../../api/sources.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 import { Timestamp, useNow } from '../../ui/values/time.tsx'
-import { FOR_PERIODS, HOUR_MS } from '../../wording/format.ts'
-
-const NOT_AT_ALL = '0'
-const OVERLAPS = [...FOR_PERIODS, { value: NOT_AT_ALL, label: 'End it now' }]
+import { AT_ONCE, OVERLAPS, overlapEnd } from '../../wording/format.ts'
 
 export function WriteKey({ source }: { source: Source }) {
   const [isReplacing, setReplacing] = useState(false)
@@ -66,9 +64,9 @@ function Replace({ source, onClose }: { source: Source; onClose: () => void }) {
 
   function submit() {
     const { previousWriteKey: _, previousWriteKeyExpiresAt: __, ...rest } = source
-    const until = new Date(Date.now() + Number(hours) * HOUR_MS).toISOString()
-    const overlap = hours === NOT_AT_ALL ? {} : { previousWriteKeyExpiresAt: until }
-    replace.mutate({ ...rest, writeKey: newWriteKey(), ...overlap }, { onSuccess: onClose })
+    const until = overlapEnd(hours, Date.now())
+    const overlap = until !== undefined && { previousWriteKeyExpiresAt: until }
+    replace.mutate({ ...rest, writeKey: urlSafe(newKey()), ...overlap }, { onSuccess: onClose })
   }
 
   return (
@@ -88,7 +86,7 @@ function Replace({ source, onClose }: { source: Source; onClose: () => void }) {
         onChange={(event) => setHours(event.currentTarget.value)}
         data={OVERLAPS}
       />
-      {hours === NOT_AT_ALL && (
+      {hours === AT_ONCE && (
         <Alert color="yellow">Calls of clients with the current key are rejected immediately.</Alert>
       )}
       {isOverlapping && (
@@ -101,11 +99,3 @@ function Replace({ source, onClose }: { source: Source; onClose: () => void }) {
 }
 
 const isInFuture = (time: string | undefined) => time !== undefined && Date.parse(time) > Date.now()
-
-/** 192 random bits, like the keys that control makes. */
-function newWriteKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(24))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-}

@@ -1,10 +1,10 @@
 import { Checkbox, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { fieldError } from '../../api/errors.ts'
+import { newId } from '../../api/random.ts'
 import { useDeleteUsers } from '../../api/users.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { pluralize } from '../../wording/format.ts'
-import { newId, userIdsIn } from './user-ids.ts'
 
 type DeleteProps = {
   opened: boolean
@@ -67,3 +67,8 @@ export function DeleteUsers({ opened, onClose, userId }: DeleteProps) {
     </Confirm>
   )
 }
+
+/** One id per line, without spaces around it, blank lines and repetitions. */
+const userIdsIn = (text: string): string[] => [
+  ...new Set(text.split(/\r?\n/).flatMap((line) => line.trim() || [])),
+]

@@ -13,8 +13,6 @@ import { DeleteUsers } from './delete-users.tsx'
 import { DeletionList } from './deletion-list.tsx'
 import { UserPanel } from './user.tsx'
 
-export { default as Audit } from '../audit/audit.tsx'
-
 export default function Users() {
   const [params, setParams] = useSearchParams()
   const [opened, { open, close }] = useDisclosure()

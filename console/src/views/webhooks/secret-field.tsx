@@ -1,15 +1,10 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { newKey, urlSafe } from '../../api/random.ts'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 
-const BYTES = 24
-
-/** 192 random bits: as Standard Webhooks writes a secret, or in URL-safe base64, which every language accepts. */
-function makeSecret(isStandard: boolean): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(BYTES))
-  const text = btoa(String.fromCharCode(...bytes))
-  return isStandard ? `whsec_${text}` : text.replaceAll('+', '-').replaceAll('/', '_')
-}
+/** As Standard Webhooks writes a secret, or in URL-safe base64. */
+const makeSecret = (isStandard: boolean): string => (isStandard ? `whsec_${newKey()}` : urlSafe(newKey()))
 
 /** A new secret, shown in clear text because it cannot be read after saving. */
 export function SecretField({

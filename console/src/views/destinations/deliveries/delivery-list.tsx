@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import {
   collectDeliveries,
   type DeliveryFilter,
@@ -7,6 +7,7 @@ import {
   MAX_ROWS,
   mergeDeliveries,
   refreshDeliveries,
+  stopDeliveries,
   useDeliveries,
   useLatestDeliveries,
 } from '../../../api/deliveries.ts'
@@ -14,8 +15,8 @@ import { useMayWrite } from '../../../api/session.ts'
 import { ErrorAlert } from '../../../ui/error-alert.tsx'
 import { Empty } from '../../../ui/layout/empty.tsx'
 import { Panel } from '../../../ui/layout/page.tsx'
+import { SearchedSince, Searching, useSearchProgress } from '../../../ui/search-progress.tsx'
 import { StateBadge } from '../../../ui/values/state-badge.tsx'
-import { Timestamp } from '../../../ui/values/time.tsx'
 import { formatInteger, localTime, pluralize } from '../../../wording/format.ts'
 import { type Prepared, ReplayButton } from '../../replays/replay-dead-letters.tsx'
 import { requestsForDeliveries, resendable } from '../../replays/requests.ts'
@@ -77,27 +78,22 @@ async function prepareResend(list: List): Promise<Prepared> {
 
 type FoundProps = { list: List; isLive: boolean; onOpen: (id: string) => void }
 
-/** Until something is found, the search continues further back. */
 function Found({ list, isLive, onOpen }: FoundProps) {
   const query = useDeliveries(list)
-  const [isStopped, setStopped] = useState(false)
-  const { data, hasNextPage, isFetching, error, fetchNextPage, refetch } = query
+  const { data, isFetching, error } = query
   const latest = useLatestDeliveries(list, isLive && data !== undefined)
   const pages = data?.pages ?? []
   const rows = mergeDeliveries(
     pages.flatMap(({ items }) => items),
     latest.items,
   )
-  const continues = rows.length === 0 && hasNextPage && !isStopped && !error
-  const isSearching = isFetching || continues
+  const isFound = rows.length > 0
+  const { isSearching, hasMore, stop, resume } = useSearchProgress(query, { isFound })
   const unknown = pages.reduce((sum, page) => sum + page.unknown, 0)
-  useEffect(() => {
-    if (continues && !isFetching) void fetchNextPage()
-  }, [continues, isFetching, fetchNextPage])
 
-  function resume() {
-    setStopped(false)
-    void (data ? fetchNextPage() : refetch())
+  function stopNow() {
+    stop()
+    stopDeliveries(list)
   }
 
   return (
@@ -111,22 +107,9 @@ function Found({ list, isLive, onOpen }: FoundProps) {
           </Button>
         </Text>
       )}
-      {rows.length > 0 && <DeliveryTable rows={rows} onOpen={onOpen} />}
-      {rows.length === 0 && !isSearching && !error && (
-        <NoneFound filter={list.filter} hasMore={hasNextPage} />
-      )}
-      {isSearching && rows.length === 0 && (
-        <Group>
-          <Text size="sm" role="status">
-            Searching, newest first…
-          </Text>
-          {continues && (
-            <Button variant="default" size="compact-sm" onClick={() => setStopped(true)}>
-              Stop
-            </Button>
-          )}
-        </Group>
-      )}
+      {isFound && <DeliveryTable rows={rows} onOpen={onOpen} />}
+      {!isFound && isSearching && <Searching onStop={stopNow} />}
+      {!isFound && !isSearching && !error && <NoneFound filter={list.filter} hasMore={hasMore} />}
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
           {pages.length > 0 && <SearchedSince at={pages.at(-1)?.searchedSince ?? null} />}
@@ -134,22 +117,13 @@ function Found({ list, isLive, onOpen }: FoundProps) {
             ` ${pluralize(unknown, 'delivery', 'deliveries')} with unknown attempts left out: choose the state “Unknown” to see them.`}
           {rows.length >= MAX_ROWS && ` Showing the newest ${formatInteger(MAX_ROWS)}.`}
         </Text>
-        {(hasNextPage || (error && !data)) && !continues && rows.length < MAX_ROWS && (
+        {hasMore && (isFound || !isSearching) && rows.length < MAX_ROWS && (
           <Button variant="default" onClick={resume} loading={isFetching}>
             Search older deliveries
           </Button>
         )}
       </Group>
     </Stack>
-  )
-}
-
-function SearchedSince({ at }: { at: string | null }) {
-  if (at === null) return 'Search complete.'
-  return (
-    <>
-      Searched back to <Timestamp at={at} />.
-    </>
   )
 }
 

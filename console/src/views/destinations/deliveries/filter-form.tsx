@@ -1,6 +1,6 @@
-import { Button, Group, NativeSelect } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import type { DeliveryFilter } from '../../../api/deliveries.ts'
-import { StatusFilter, TextFilter } from '../../../ui/form/filters.tsx'
+import { SelectFilter, StatusFilter, TextFilter } from '../../../ui/form/filters.tsx'
 import { DELIVERY_STATES } from '../../../wording/states.ts'
 import { PERIODS, STATES } from './filter.ts'
 
@@ -14,14 +14,11 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
   }
   return (
     <Group align="flex-start" gap="xs" role="search" aria-label="Filter deliveries">
-      <NativeSelect
+      <SelectFilter
         label="State"
-        value={filter.state ?? ''}
-        onChange={(event) => change({ state: STATES.find((one) => one === event.currentTarget.value) })}
-        data={[
-          { value: '', label: 'All' },
-          ...STATES.map((one) => ({ value: one, label: DELIVERY_STATES[one].label })),
-        ]}
+        value={filter.state}
+        onChange={(value) => change({ state: STATES.find((one) => one === value) })}
+        choices={STATES.map((one) => ({ value: one, label: DELIVERY_STATES[one].label }))}
       />
       <StatusFilter value={filter.status} onChange={(status) => change({ status })} />
       <TextFilter label="Event" value={filter.event} onChange={(event) => change({ event })} />
@@ -31,11 +28,12 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
         value={filter.messageId}
         onChange={(messageId) => change({ messageId })}
       />
-      <NativeSelect
+      <SelectFilter
         label="Period"
-        value={String(filter.hours ?? '')}
-        onChange={(event) => change({ hours: Number(event.currentTarget.value) || undefined })}
-        data={[{ value: '', label: 'Last 3 days' }, ...PERIODS]}
+        value={filter.hours?.toString()}
+        onChange={(hours) => change({ hours: Number(hours) || undefined })}
+        all="Last 3 days"
+        choices={PERIODS}
       />
       {Object.keys(filter).length > 0 && (
         <Button variant="subtle" mt={24} onClick={() => onFilter({})}>

@@ -1,0 +1,11 @@
+// `crypto.randomUUID` exists only on pages with https
+
+/** 128 random bits in hex. */
+export const newId = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** 192 random bits in base64. */
+export const newKey = (): string => btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))
+
+/** Base64 as every language accepts it, and URLs. */
+export const urlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')

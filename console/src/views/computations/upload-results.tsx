@@ -1,0 +1,89 @@
+import { Alert, List, Progress, Text } from '@mantine/core'
+import type { Kind, Preview, Sync } from '../../api/computations.ts'
+import { ApiError } from '../../api/errors.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { formatInteger, pluralize } from '../../wording/format.ts'
+import { FORMATS, type Format, requiredBy, summaryOf } from './upload-rules.ts'
+import type { Uploading } from './use-uploading.ts'
+
+export function UploadResults({ kind, uploading }: { kind: Kind; uploading: Uploading }) {
+  const { isPending, progress, format, preview, upload } = uploading
+  return (
+    <>
+      {isPending && (
+        <div role="status">
+          <Progress value={progress * 100} animated aria-label="Upload" />
+          <Text size="sm" mt={4}>
+            {progress < 1 ? 'Uploading…' : 'Comparing with the last upload…'}
+          </Text>
+        </div>
+      )}
+      <ErrorAlert error={preview.error} title="The preview failed" />
+      <ErrorAlert error={upload.error} title={titleOf(upload.error)} />
+      <div role="status">
+        {preview.data && <PreviewResult kind={kind} format={format} preview={preview.data} />}
+        {upload.data && <SyncResult sync={upload.data} />}
+      </div>
+    </>
+  )
+}
+
+/** A rejected upload changed nothing. Without an answer it is uncertain. */
+const titleOf = (error: unknown) =>
+  error instanceof ApiError && error.status >= 400 && error.status < 500
+    ? 'Nothing was changed'
+    : 'The upload may or may not have been applied'
+
+type PreviewProps = { kind: Kind; format: Format; preview: Preview }
+
+function PreviewResult({ kind, format, preview }: PreviewProps) {
+  const { removed, current, unchanged, suppressed, invalid, invalidLines } = preview
+  const isSerious = requiredBy(preview).length > 0
+  return (
+    <Alert color={isSerious ? 'yellow' : 'blue'} title={summaryOf(kind, preview)}>
+      <Text size="sm">
+        Read as {FORMATS[format].label}. {removed > 0 && `${formatInteger(current)} before. `}
+        {formatInteger(unchanged)} unchanged. Nothing has been sent yet.
+        {suppressed > 0 && ` Nothing will be sent for ${pluralize(suppressed, 'suppressed user')}.`}
+      </Text>
+      {invalid > 0 && (
+        <List size="sm" mt={4}>
+          {invalidLines.map(({ line, message }) => (
+            <List.Item key={line} className="wraps">
+              Line {formatInteger(line)} {message}
+            </List.Item>
+          ))}
+          {invalid > invalidLines.length && (
+            <List.Item>and {formatInteger(invalid - invalidLines.length)} more</List.Item>
+          )}
+        </List>
+      )}
+    </Alert>
+  )
+}
+
+function SyncResult({
+  sync: { state, lines, changed, removed, unchanged, suppressed, cause },
+}: {
+  sync: Sync
+}) {
+  if (state === 'failed' || state === 'cancelled')
+    return (
+      <Alert color="red" title={state === 'failed' ? 'The upload failed' : 'The upload was cancelled'}>
+        {cause?.message ?? 'Calls may have been sent for some users. The next upload sends the rest.'}
+      </Alert>
+    )
+  if (state !== 'done')
+    return (
+      <Alert color="blue" title="Upload accepted">
+        It continues in the background. “Last sync” shows when it is done.
+      </Alert>
+    )
+  return (
+    <Alert color="green" title={`Compared ${formatInteger(lines)} users with the last upload`}>
+      Identify calls were sent for {formatInteger(changed ?? 0)} new or changed users and for{' '}
+      {formatInteger(removed ?? 0)} removed ones. {formatInteger(unchanged ?? 0)} are unchanged.
+      {suppressed ? ` Nothing is sent for ${formatInteger(suppressed)} suppressed users.` : ''}
+    </Alert>
+  )
+}

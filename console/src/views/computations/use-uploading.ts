@@ -1,0 +1,52 @@
+import { useState } from 'react'
+import { type Kind, usePreview, useUpload } from '../../api/computations.ts'
+import { type Allowance, FORMATS, type Format, formatOf, requiredBy, startOf } from './upload-rules.ts'
+
+/** A preview first, then the upload of exactly what it showed. */
+export function useUploading(kind: Kind, id: string, content: { text: string; file: File | null }) {
+  const [format, setFormat] = useState<Format>('lines')
+  const [progress, setProgress] = useState(0)
+  const [allowed, setAllowed] = useState<readonly Allowance[]>([])
+  const preview = usePreview(kind, id)
+  const upload = useUpload(kind, id)
+  const blob = content.file ?? new Blob([content.text])
+  const required = requiredBy(preview.data)
+
+  function startOver() {
+    setAllowed([])
+    preview.reset()
+    upload.reset()
+  }
+
+  async function startPreview() {
+    startOver()
+    setProgress(0)
+    const found = formatOf(kind, await startOf(blob), content.file?.name)
+    setFormat(found)
+    preview.mutate({ content: blob, type: FORMATS[found].type, onProgress: setProgress })
+  }
+
+  function startUpload() {
+    setProgress(0)
+    const request = {
+      content: blob,
+      type: FORMATS[format].type,
+      allowances: required,
+      onProgress: setProgress,
+    }
+    upload.mutate(request, {
+      // each consent counts once, and the next upload is compared with this one
+      onSettled() {
+        setAllowed([])
+        preview.reset()
+      },
+    })
+  }
+
+  const isReady = preview.data !== undefined && required.every((each) => allowed.includes(each))
+  const isPending = preview.isPending || upload.isPending
+  const state = { format, progress, allowed, required, preview, upload, isReady, isPending }
+  return { ...state, setAllowed, startOver, startPreview, startUpload }
+}
+
+export type Uploading = ReturnType<typeof useUploading>

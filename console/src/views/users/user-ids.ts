@@ -1,8 +1,0 @@
-/** One id per line, without spaces around it, blank lines and repetitions. */
-export const userIdsIn = (text: string): string[] => [
-  ...new Set(text.split(/\r?\n/).flatMap((line) => line.trim() || [])),
-]
-
-/** Pages without https have no `crypto.randomUUID`. */
-export const newId = (): string =>
-  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
