@@ -36,7 +36,7 @@ const entryShape = z
     session: z.string().nullable().describe('Id of the session, if `by` is `cookie`.'),
     what: z.string().describe('The kind of setting or task, or `test`, `session` or `search`.'),
     outcome: z.string().describe('`unavailable`: Kafka did not confirm, so the change may have been made.'),
-    id: z.string().nullable().describe('Of the setting or task.'),
+    id: z.string().nullable().describe('Id of the setting or task.'),
     version: z.number().nullable(),
     changes: z
       .record(z.string(), z.unknown())
@@ -62,7 +62,7 @@ export type AuditRouteParts = {
   log: Pick<Logger, 'warn'>
 }
 
-/** For one request, like a search for events. */
+/** The limits of one request, like those of a search for events. */
 const MAX_RECORDS = 200_000
 const MAX_MS = 3_000
 const STEP = 5_000

@@ -28,7 +28,7 @@ export function audit(
   )
 }
 
-/** After that the line is only in the log. The change itself had to be confirmed within 10 s. */
+/** After this time, the line is only in the log. The change itself is confirmed within 10 s or fails. */
 const DEADLINE_MS = 60_000
 
 /**

@@ -15,7 +15,7 @@ export type ConsoleParts = {
   built?: string
 }
 
-/** The settings that texts of the console name. `...KeptMs`: how long Kafka keeps them; null if forever or unknown. */
+/** The settings that the console's texts mention. `...KeptMs`: how long Kafka keeps records; null if forever or unknown. */
 export type ConsoleLimits = {
   responseTimeoutMs: number
   retryWindowMs: number
@@ -107,7 +107,7 @@ function createFiles(describe: (name: string) => { path: string; headers: Record
   return (name: string): Promise<Files | undefined> => {
     const reading = known.get(name) ?? read(name)
     known.set(name, reading)
-    // it may be built later, and there are endless missing names
+    // the file may be built later, and the number of missing names is unlimited
     void reading.then((found) => found ?? known.delete(name))
     return reading
   }
@@ -121,7 +121,7 @@ function inBestEncoding({ plain, gzip, br }: Files, { headers }: FastifyRequest)
     .slice(0, ENCODINGS_READ)
     .toLowerCase()
     .split(',')
-  // without those refused by q=0
+  // leaves out encodings that the client refuses (q=0)
   const accepted = names.map((name) => name.replaceAll(' ', '')).filter((name) => !/;q=0(\.0*)?$/.test(name))
   const accepts = (encoding: string) => accepted.some((name) => name.split(';')[0] === encoding)
   return (accepts('br') && br) || (accepts('gzip') && gzip) || plain
