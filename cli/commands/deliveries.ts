@@ -69,7 +69,7 @@ export function addDeliveries({ program, ...cli }: Cli): void {
     .option('--destination <id>', 'only to this destination')
     .option('--source <id>', 'only of this source')
     .option('--state <state>', 'waiting, delivered, rejected, retrying, deferred, dead, cancelled or unknown')
-    .option('--status <status>', 'an attempt got this HTTP status (404) or class (5xx)')
+    .option('--status <status>', 'only with an attempt that got this HTTP status (404) or class (5xx)')
     .option('--event <name>', 'only of events with this name')
     .option('--user <id>', 'only of this user (userId, or anonymousId of events without one)')
     .option('--message <id>', 'only with this messageId')
@@ -98,7 +98,7 @@ Examples:
     )
 }
 
-/** Each takes about 3 s. */
+/** Each request takes about 3 s. */
 const MAX_REQUESTS = 10
 
 async function list({ options, control, out, now }: Invocation<Options>): Promise<ExitCode> {
@@ -133,7 +133,8 @@ async function list({ options, control, out, now }: Invocation<Options>): Promis
   ])
   for (const line of table(heads, rows)) out.line(line)
   if (items.length === 0) out.line('No such delivery.')
-  if (unknown > 0) out.line(`Left out ${unknown} whose attempts are not known: --state unknown lists them.`)
+  if (unknown > 0)
+    out.line(`Left out ${unknown} whose attempts are not known. To list them, use --state unknown.`)
   if (next !== null) out.line(`Searched back to ${plain(searchedSince)}. Continue with --cursor ${next}`)
   return 0
 }

@@ -432,7 +432,7 @@ describe('commands for operators', () => {
       `user_id,plan\n${Array.from({ length: 20 }, (_, user) => `m${user},pro\n`).join('')}`,
     )
     const dry = await upload('--dry-run')
-    expect(dry).toMatchObject({ code: 0, out: 'Adds or changes 20, removes 0 of 0, leaves 0 as they are.\n' })
+    expect(dry).toMatchObject({ code: 0, out: 'Adds or changes 20, removes 0 of 0, leaves 0 unchanged.\n' })
     expect(await upload()).toMatchObject({ code: 0, out: `${dry.out}Done.\n` })
 
     await writeFile(file, 'user_id,plan\nm0,pro\nm1\n')
