@@ -66,7 +66,7 @@ export const useEvents = (search: Search) =>
       return resultOf(api.GET('/api/events', { params: { query }, signal }))
     },
     getNextPageParam: ({ next }) => next ?? undefined,
-    // a search is expensive: run it once per visit
+    // a search is expensive, so it runs only once per visit
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnWindowFocus: false,

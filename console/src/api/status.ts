@@ -4,10 +4,10 @@ import { api, resultOf, type Schemas } from './client.ts'
 export type SystemProblem = Schemas['SystemProblem']
 
 const REFETCH_MS = 5_000
-/** A control process that hangs gives no answer at all. */
+/** A control process that hangs never answers. */
 const TIMEOUT_MS = 8_000
 
-/** What is wrong with the system right now. Fails soon if control does not answer. */
+/** The current problems of the system. Fails within 20 s if control does not answer. */
 export const useStatus = () =>
   useQuery({
     queryKey: ['status'],
@@ -16,6 +16,6 @@ export const useStatus = () =>
         api.GET('/api/status', { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) }),
       ),
     refetchInterval: REFETCH_MS,
-    // the next request is soon anyway
+    // the next request follows in a few seconds anyway
     retry: 1,
   })

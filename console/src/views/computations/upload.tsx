@@ -53,7 +53,7 @@ export function Upload({ kind, computation }: UploadProps) {
   )
 }
 
-/** A preview first, then the upload of exactly what it showed. */
+/** Shows a preview, then uploads exactly what the preview showed. */
 function useUploading(kind: Kind, id: string, content: { text: string; file: File | null }) {
   const [format, setFormat] = useState<Format>('lines')
   const [progress, setProgress] = useState(0)
@@ -86,7 +86,7 @@ function useUploading(kind: Kind, id: string, content: { text: string; file: Fil
       onProgress: setProgress,
     }
     upload.mutate(request, {
-      // each consent counts once, and the next upload is compared with this one
+      // a consent counts only once, and the next upload is compared with this one
       onSettled() {
         setAllowed([])
         preview.reset()

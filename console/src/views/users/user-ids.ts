@@ -1,4 +1,4 @@
-/** One id per line, without spaces around it, blank lines and repetitions. */
+/** Reads one id per line. Removes spaces around ids, blank lines and repetitions. */
 export const userIdsIn = (text: string): string[] => [
   ...new Set(text.split(/\r?\n/).flatMap((line) => line.trim() || [])),
 ]
