@@ -11,7 +11,7 @@ export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
-  /** What it cost to receive `body`, in bytes of cheap JSON. Default: its length. */
+  /** The cost of receiving `body`, in bytes of cheap JSON. Default: its length. */
   wireCost?: number
   isPixel?: boolean
 }
