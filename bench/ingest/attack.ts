@@ -68,8 +68,8 @@ lowest and the highest.`,
 }
 
 const HEAD = [
-  ...['attack', 'answers', 'p99, ms, alone', 'p99, ms, beside it', 'ratio'],
-  ...['core, %, alone', 'core, %, beside it'],
+  ...['attack', 'answers', 'p99, ms, alone', 'p99, ms, under attack', 'ratio'],
+  ...['core, %, alone', 'core, %, under attack'],
 ]
 
 const p99s = (figures: readonly Figures[]) => figures.map(({ p99Ms }) => p99Ms)

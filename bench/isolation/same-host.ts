@@ -117,7 +117,7 @@ async function runOnce(
   await endpoints.misbehave({ bad, behaviour })
   await sleepUntil(endUs + GRACE_US)
   const [all, then] = (await endpoints.report()).windows
-  if (!all || !then) throw new Error('the endpoints reported too few windows')
+  if (!all || !then) throw new Error('the receiver reported too few windows')
   return { ...all, p99Ms: then.p99Ms }
 }
 
