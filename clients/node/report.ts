@@ -10,15 +10,16 @@ export type OnFailure = (failure: Failure) => unknown
 export type ErrorListener = (error: AnalyticsError, messages: readonly QueuedMessage[]) => unknown
 
 /**
- * Resolves when the functions of the caller have finished with these settled calls, some of which may have failed. Never rejects.
+ * Reports settled calls to the caller's functions. `failed`: those of the calls that were not delivered. Resolves when the functions have
+ * finished, and never rejects.
  */
 export type Report = (calls: readonly Encoded[], failed: readonly Failed[]) => Promise<void>
 
 export type Listening = { onFailure: OnFailure | undefined; listeners: () => readonly ErrorListener[] }
 
 /**
- * Passes failures to `onFailure` and to the listeners, and the outcome of each call to its callback, and waits for their promises.
- * Failed calls that none of them learns of are one line in a process warning. An error of these functions becomes a warning too.
+ * Passes failures to `onFailure` and to the listeners, and the outcome of each call to its callback. Waits for their promises. If none of
+ * them gets a failed call, one line in a process warning reports it. An error that one of these functions throws becomes a warning too.
  */
 export function reporter({ onFailure, listeners }: Listening): Report {
   return async (calls, failed) => {

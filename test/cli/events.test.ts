@@ -91,7 +91,7 @@ test('a rejected call has its reason, on one line', async () => {
   ])
 })
 
-test('the search goes back until the call is found, and says how far it is', async () => {
+test('the search goes back until the call is found, and says how far it got', async () => {
   const { out, err, queries } = await find('events find --message-id m1', [
     [],
     [],
@@ -114,7 +114,7 @@ test('the calls of a user are found to the end, or to the limit', async () => {
   expect([one.code, one.err, one.queries.length, one.queries[0]?.limit]).toEqual([0, [], 1, 1])
 })
 
-test('without a hit it says what cannot be found, and what Kafka has lost', async () => {
+test('without a hit it says what a search cannot find, and what Kafka has lost', async () => {
   const fault = {
     ...{ at: at(now), topic: 'events', partition: 0, cause: 'truncated', from: 300, lost: 200 },
     ...{ unread: 20, readTo: null, seenBy: ['router'] },
@@ -129,7 +129,7 @@ test('without a hit it says what cannot be found, and what Kafka has lost', asyn
   ])
 })
 
-test('it needs an id', async () => {
+test('without an id it is refused', async () => {
   const { code, err, queries } = await find('events find --source shop', [[]])
   expect([code, err, queries]).toEqual([
     1,

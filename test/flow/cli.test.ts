@@ -372,7 +372,7 @@ describe('commands for operators', () => {
     expect(await done(['events', 'find', '--user', 'nobody', '--source', 'shop'])).toMatch(/^No such call\./)
   })
 
-  test('watching prints calls, and when it is ready on standard error', async () => {
+  test('watching prints calls, and says on standard error when it is ready', async () => {
     const child = spawn(PROGRAM, ['tail', 'shop'], { env: environment() })
     onTestFinished(() => void child.kill())
     let [out, err] = ['', '']

@@ -113,7 +113,7 @@ test('accepted calls are counted per minute', async () => {
   })
 })
 
-test('when the endpoint answers again its breaker closes, and the last error stays visible', async () => {
+test('when the webhook answers again its breaker closes, and the last error stays visible', async () => {
   receiver.answerWith(200)
   const bad = await until(async () => {
     const found = await health('bad')

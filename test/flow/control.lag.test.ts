@@ -220,7 +220,7 @@ test('shows a dead and a stuck consumer as stalled within 30 s', async () => {
   await Promise.all([shown('deliverer', DELIVERIES, all('stop')), shown('router', EVENTS, all('stop'))])
 }, 120_000)
 
-test('a frozen router is told as a problem within 30 s, with the stuck events, since when, and what to do', async () => {
+test('a frozen router is reported as a problem within 30 s, with the stuck events, since when, and what to do', async () => {
   const { problem, at } = await toldOfRouter
   expect(at - sent.events).toBeLessThan(SHOWN_MS)
   expect(problem).toMatchObject({

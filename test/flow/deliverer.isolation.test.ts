@@ -38,7 +38,7 @@ afterAll(async () => {
   await Promise.all([...(silent ?? []), ...(healthy ?? [])].map((receiver) => receiver.close()))
 })
 
-test('endpoints that never answer do not delay others, even with more deliveries than slots', async () => {
+test('webhooks that never answer do not delay others, even with more deliveries than slots', async () => {
   for (let from = 0; from < FLOOD; from += 500)
     await sluice.send(tracks('flood', from, 500), 'flood-write-key')
   for (const id of calls) await sluice.send([track(id)], 'calls-write-key')

@@ -86,7 +86,7 @@ function recovery(name: Name) {
 const share = (of: readonly number[], part: number) =>
   of.toSorted((a, b) => a - b)[Math.floor((of.length - 1) * part)] ?? Number.NaN
 
-describe.each(names)('after an endpoint that was %s recovers', (name) => {
+describe.each(names)('after a webhook that was %s recovers', (name) => {
   test('its backlog drains at least four times as fast as calls arrive', () => {
     const { backlogTook, cameTook } = recovery(name)
     expect(backlogTook.length).toBeGreaterThan(4 * cameTook.length)

@@ -293,7 +293,7 @@ export function monitor(on: () => Stage): void {
     await expectAccessible(page)
   })
 
-  test('what is wrong is told on every page: what, since when, what to do, and where to look', async () => {
+  test('every page says what is wrong, since when, what to do, and where to look', async () => {
     const problem = (fields: object) => ({
       code: 'group_stalled',
       severity: 'error',

@@ -194,7 +194,7 @@ describe('what has been replayed', () => {
     expect((await answer('?replayed=false&destinationId=crm', [replay])).items).toEqual(left)
   })
 
-  test('is not what a replay skipped', async () => {
+  test('does not include what a replay skipped', async () => {
     const later = { ...between, createdAt: '2026-01-03T00:00:00.000Z', skipReplayed: true }
     const { items } = await answer('', [{ ...between, reason: 'refused' }, later])
     expect(items).toEqual(['c', 'a', 'b r0', 'a r1'])

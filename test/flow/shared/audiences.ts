@@ -175,7 +175,7 @@ test('a dry run says what an upload would change, and changes nothing', async ()
   expect((await hear(903)).slice(-2)).toEqual(['new-1 true', 'new-2 true'])
 })
 
-test('CSV sets the values of a trait, of the types that they look like', async () => {
+test('CSV sets the values of a trait, with the types that they look like', async () => {
   const hear = listener(await made('trait', 'typed'))
   const put = (body: string, query = '') => send('traits/typed/values', body, { type: 'text/csv', query })
   await put('value,userId\n42,a\ntrue,b\n007,c\n"one\n""two""",d\n-1.50e1,e\n')
