@@ -64,7 +64,7 @@ export function countCalls({ type, parsed }: Authenticated): number {
 
 /**
  * The write key outside the body: the user name of basic auth, or `writeKey` in the query, if not empty. `Bearer` is
- * ignored, as OAuth clients send a token beside the write key.
+ * ignored, as OAuth clients send a token in addition to the write key.
  */
 export function keyOutside(authorization: string | undefined, query: unknown): string | undefined {
   return basicUser(authorization) ?? keyInside(query)

@@ -34,7 +34,7 @@ type Part = keyof typeof PARTS
 export type Downloads = {
   /** The folder with Kafka's jars. */
   kafkaJars(): Promise<string>
-  /** The jar that runs the registry, with its dependencies beside it. */
+  /** The jar that runs the registry, with its dependencies in the same folder. */
   registryApp(): Promise<string>
 }
 

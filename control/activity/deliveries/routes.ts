@@ -110,7 +110,7 @@ export function deliveryRoutes(api: FastifyInstance, parts: DeliveryRouteParts):
     GET: operation({
       summary: 'Show a delivery',
       description:
-        'Its request, attempts and next attempt. `id` is that of an item of `GET /api/deliveries`.',
+        'Its request, attempts and next attempt. Take the `id` from an item of `GET /api/deliveries`.',
       responses: { 200: { description: 'The delivery.', body: deliveryShape } },
       errorCodes: ['not_found'],
       handle: ({ params: { id }, who }) => answered(parts, () => show(id, who ?? 'view', parts)),

@@ -28,7 +28,7 @@ export function valueIn(record: Buffer, since: string): string | undefined {
 
 export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'partitions' | 'bounds' | 'read'>> }
 
-/** What receivers were last sent, beside the upload. Both hold a user in the same partition. */
+/** The upload, and what receivers were last sent. Both hold a user in the same partition. */
 export type Comparison = {
   /** Partitions that may have changes. */
   partitions: readonly number[]

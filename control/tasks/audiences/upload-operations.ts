@@ -38,7 +38,7 @@ const responses = {
   200: { description: 'The result of the sync.', body: syncShape },
   202: {
     description:
-      'The upload is accepted, and the sync goes on: because of `Prefer: respond-async`, or because this process is shutting down.',
+      'The upload is accepted, and the sync continues, because of `Prefer: respond-async` or because this process is shutting down.',
     body: syncShape.pick({ id: true, state: true }),
     headers: ['location'],
   },
