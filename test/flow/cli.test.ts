@@ -307,7 +307,7 @@ describe('commands for operators', () => {
     expect(items).toMatchObject([
       { destinationId: 'down', attempts: [{ code: 'http_5xx' }, { code: 'http_5xx' }] },
     ])
-    // the log of attempts is read beside what was given up
+    // control reads attempts and dead letters separately
     await until(async () => {
       const { body } = await sluice.api('get', 'attempts?messageId=dead-1&destinationId=down&outcome=retry')
       return (body.items as unknown[]).length === 2

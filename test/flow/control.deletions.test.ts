@@ -58,7 +58,7 @@ test('a deletion with suppression drops later calls of its users', async () => {
   const items = (await sluice.api('get', 'suppressions')).body.items
   expect(items).toMatchObject([{ sourceId: 'shop', userId: 'gone' }])
   let sent = 0
-  // ingest follows within a second; each call is followed by one of a user who stays
+  // ingest knows it within a second; after each call comes one of a user who stays
   const isDropped = async () => {
     sent += 1
     await sluice.send([

@@ -74,7 +74,7 @@ test('deliveries, retries and dead letters are counted live, and an open breaker
   expect(good.endpoints).toMatchObject([
     { breaker: 'closed', lastError: null, lastDeliveredAt: expect.any(String) },
   ])
-  // told to within an eighth
+  // accurate to an eighth
   expect(good.now.p50).toBeLessThan((performance.now() - began) * 1.125 + 1)
   expect(sum(bad, 'retry')).toBeGreaterThanOrEqual(5)
   expect(bad.endpoints).toMatchObject([

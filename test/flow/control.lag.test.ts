@@ -79,7 +79,7 @@ const all = (status: LagItem['status']) => (items: LagItem[]) =>
   items.every((item) => item.status === status && item.lag > 0)
 
 let calls = 0
-/** Of so many users that there is something for each partition. @returns when they were sent, in ms. */
+/** Sends calls of so many users that each partition gets some. @returns when, in ms since 1970. */
 async function send(): Promise<number> {
   const at = Date.now()
   const batch = Array.from({ length: CALLS }, () => ({
@@ -116,8 +116,8 @@ async function ended(topic: string): Promise<number> {
 }
 
 /**
- * Follows when a group comes to be behind.
- * @returns between which looks it came: when the last was at which no partition was behind, and the first at which each was, in ms.
+ * Observes when a group falls behind.
+ * @returns `before`: the last observation at which no partition was behind. `after`: the first at which each was. In ms since 1970.
  */
 async function watching(group: string, topic: string): Promise<() => Promise<Between>> {
   const begun = Date.now()
@@ -141,11 +141,11 @@ type Problem = { code: string; group: string | null; since: string }
 
 const problems = async () => (await sluice.api('get', 'status')).body.problems as Problem[]
 
-/** Waits for a problem of this group. `at`: when it was told, in ms since 1970. */
+/** Waits for a problem of this group. `at`: when it was reported, in ms since 1970. */
 async function whenTold(group: string): Promise<{ problem: Problem; at: number }> {
   const problem = await until(async () => (await problems()).find((one) => one.group === group), {
     timeout: SHOWN_MS,
-    message: `${group} is told`,
+    message: `a problem of ${group} is reported`,
   })
   return { problem, at: Date.now() }
 }
@@ -159,7 +159,7 @@ async function sluiceStatus() {
   return { code: await run(['status'], context), out: context.out.text() }
 }
 
-/** When the records came of which nobody has taken care since, in ms, and between which looks that was seen, by topic. */
+/** When records were sent that no process has settled, in ms since 1970; and when their lag was observed, by topic. */
 const sent = { events: 0, deliveries: 0, soon: 0 }
 const seen: Partial<Record<keyof typeof sent, Between>> = {}
 
@@ -277,7 +277,7 @@ test.each([
     const { before = 0, after = 0 } = seen[came] ?? {}
     expect(after).toBeGreaterThan(sent[came] + delayS * 1_000)
     const secondsSince = (time: number) => (Date.parse(at) - time) / 1_000
-    // it is told in tenths
+    // the figure has one decimal
     for (const { lagSeconds } of items) {
       expect(lagSeconds).toBeGreaterThan(secondsSince(after) - 0.1)
       expect(lagSeconds).toBeLessThan(secondsSince(before) + 0.1)

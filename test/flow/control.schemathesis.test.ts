@@ -43,7 +43,7 @@ test.skipIf(!hasSchemathesis)(
     const document = `${await control.ready()}/api/openapi.json`
     await make(control)
     const args = ['-m', 'schemathesis.cli', '--config-file', config, 'run', document, '--no-color']
-    // it keeps things beside itself
+    // it writes files into its working directory
     const cwd = await mkdtemp(join(tmpdir(), 'sluice-schemathesis-'))
     onTestFinished(() => rm(cwd, { recursive: true, force: true }))
     const headers = ['--header', `Authorization: Bearer ${ADMIN}`]

@@ -276,7 +276,7 @@ describe('two control processes', () => {
       await control.ask('POST', '/api/sources', { body: { id, name: id } })
       const answers = await Promise.all(
         both().map((each, index) =>
-          // who begins is another one each time
+          // a different request comes first each time
           index === round % 4
             ? each.ask('PUT', path, { body: { name: 'Kept' }, ifMatch: 1 })
             : each.ask('DELETE', path, { ifMatch: 1 }),
@@ -284,7 +284,7 @@ describe('two control processes', () => {
       )
       const statuses = answers.map(({ status }) => status)
       const isKept = statuses.includes(200)
-      // of two that remove at once either may be told that it has; who is too late gets 404 or 412
+      // of two concurrent removals either may succeed; the later one gets 404 or 412
       expect(statuses.includes(204)).toBe(!isKept)
       expect(statuses.filter((status) => ![200, 204, 404, 412].includes(status))).toEqual([])
       for (const each of [control, second])

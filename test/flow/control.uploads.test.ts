@@ -85,7 +85,7 @@ test('removing an audience stops its notifications and leaves nothing of its use
     const sync = `/api/syncs/${(await uploading).json.id}`
     const state = async () => (await control.ask('GET', sync)).json.state
     states.push(await until(async () => (await state()) !== 'running' && state(), { timeout: 30_000 }))
-    // the forgetting comes after it
+    // the members are removed afterwards
     await until(async () => (await kept(id)) === 0, { timeout: 30_000 })
   }
   expect(states).toContain('cancelled')

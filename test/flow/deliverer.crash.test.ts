@@ -19,7 +19,7 @@ const CALLS_BETWEEN = 180
 /** By destination: an answer after 100 ms, so that much is in flight at any moment; and now and then a 503. */
 const paths = { patient: '/slow/100', moody: '/tenth' }
 
-/** From before the signal until what was lost is there again. */
+/** `at`: before the signal. `back`: when everything runs again. */
 type Crash = { what: string; at: number; back: number }
 
 let broker: OwnBroker
@@ -66,7 +66,7 @@ async function again(role: 'router' | 'deliverer'): Promise<void> {
   await sluice.start(role)
 }
 
-/** @param whose each may make something come once more. */
+/** @param whose the crash of each of these may repeat deliveries. */
 async function crash<T>(whose: readonly string[], happens: () => Promise<T>): Promise<T> {
   const at = Date.now()
   const result = await happens()
@@ -160,7 +160,7 @@ test("first attempts that came once began in the order of their user's calls", a
   const attempts = await readAttempts(sluice)
   const begun = new Map<string, number>()
   const firsts = attempts.filter(({ attempt }) => attempt === 1)
-  // one that was begun twice need not have come twice
+  // a delivery that was begun twice may have arrived only once
   for (const [deliveryId, [first, ...again]] of Map.groupBy(firsts, ({ deliveryId }) => deliveryId))
     if (first && again.length === 0) begun.set(deliveryId, first.startedAt)
   // a deferred one begins after those behind it

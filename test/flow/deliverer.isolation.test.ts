@@ -8,7 +8,7 @@ import { until } from '../helpers/until.ts'
 
 const SLOTS = 16
 const TIMEOUT_MS = 5_000
-/** For each silent endpoint: together more than a partition may have unsettled, in front of what the others get. */
+/** Calls for each silent webhook: together more than a partition may have unsettled, ahead of the others' calls. */
 const FLOOD = 1_000
 const calls = ['h0', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'h7', 'h8', 'h9']
 
@@ -51,7 +51,7 @@ test('webhooks that never answer do not delay others, even with more deliveries 
       `the healthy have all of theirs: ${missing()} of ${calls.length * healthy.length} are missing`,
   })
 
-  // and nobody has given up on the others' account
+  // and the silent ones were not given up for the sake of the others
   const tried = silent.map(
     ({ arrivals }) => new Set(arrivals.map(({ headers }) => headers['x-delivery-id'])).size,
   )

@@ -24,7 +24,7 @@ const delivered = (status = 200) => ({ outcome: 'delivered', status })
 const rejected = (status: number) => ({ outcome: 'rejected', status, code: `http_${status}` })
 const retry = (code: string, status?: number) => ({ outcome: 'retry', code, ...(status && { status }) })
 
-/** A receiver of which is known whether its last connection was let go of. */
+/** A receiver that knows whether its last connection was closed. */
 async function watched(answer: (socket: Socket) => void) {
   let closed = false
   const url = await afterRequest((socket) => {

@@ -179,7 +179,7 @@ test('its group commits nothing, and is deleted with it', async () => {
   expect(new Set(committed?.partitions.map(({ offset }) => offset))).toEqual(new Set(['-1']))
   await admin.disconnect()
   await tail.close()
-  // who closes waits two seconds for it at most
+  // closing waits for it for at most two seconds
   await until(async () => (await groups(kafka)).length === 0)
 })
 

@@ -91,7 +91,7 @@ async function fillQueue(): Promise<Promise<Answered>[]> {
   return answers
 }
 
-/** How often each value is there. */
+/** How often each value occurs. */
 function counts(values: Iterable<string>): Map<string, number> {
   const found = new Map<string, number>()
   for (const value of values) found.set(value, (found.get(value) ?? 0) + 1)
@@ -103,7 +103,7 @@ describe('while Kafka is away for a minute under load', () => {
     const failed = [...fleet.answers, ...flood, ...whenFull].filter(({ status }) => status !== 200)
     const kinds = failed.map(({ status, code, retryAfter }) => `${status} ${code} ${retryAfter}`)
     expect([...new Set(kinds)]).toEqual(['503 unavailable 2000'])
-    // the only calls without an answer are those whose client did not wait for it: who waits 15 s has one
+    // only clients that give up early get no answer: within 15 s each call has one
     expect([...new Set(fleet.unanswered)]).toEqual(['timeout after 3000 ms'])
   })
 
@@ -126,7 +126,7 @@ describe('while Kafka is away for a minute under load', () => {
 
   test('the memory of ingest stays bounded', () => {
     expect(rssOfClients).toBeLessThan(256 * MB)
-    // with the queue full it also holds what the collector has not come to yet; a container of 512 MB has room for it
+    // with a full queue, it also holds garbage that is not collected yet; a container of 512 MB has room for that
     expect(Math.max(...watched.rss)).toBeLessThan(400 * MB)
   })
 

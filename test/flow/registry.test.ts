@@ -47,7 +47,7 @@ test('a schema that breaks current readers is refused, with the subject named', 
 /** In place of a status: the connection is closed. */
 const CUT = 0
 
-/** A registry before which a proxy stands: it answers some requests itself. */
+/** A registry behind a proxy that answers some requests itself. */
 async function proxied(
   answerOf: (method: string, path: string) => number | undefined,
   port = 0,

@@ -28,7 +28,7 @@ afterAll(async () => {
   await Promise.all([sluice?.close(), receiver?.close()])
 })
 
-/** As somebody would who writes to the topic by hand, or with a key or a version that the others have not. */
+/** Writes a record as someone would by hand, or with a key or version that the processes do not have. */
 async function write(key: string, value: string | object | null): Promise<void> {
   const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : value
   expect(await producer.produce([{ topic: CONFIG, key, value: text }])).toBe('acked')

@@ -63,7 +63,7 @@ async function aFolder() {
         },
       })
       await until(() => printed.some((line) => line.includes('Press Ctrl-C to stop.')), {
-        // two JVMs and four processes, beside those of other tests
+        // two JVMs and four processes, next to those of other tests
         timeout: 120_000,
         message: () => `ready; it printed:\n${printed.slice(-20).join('\n')}`,
       })
@@ -98,7 +98,7 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   }
   for (let batch = 0; batch < 20; batch++) await send(batch)
   await until(() => receiver.arrivals.length > 1_000)
-  // so that it is the middle, however fast the machine
+  // so that the kill comes in the middle on any machine
   receiver.answerWith('hang')
   for (let batch = 20; batch < 100; batch++) await send(batch)
   expect(accepted).toHaveLength(10_000)
@@ -135,6 +135,6 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   process.kill(running.pid, 'SIGINT') // npm passes on what the terminal has sent already
   expect(await running.exited).toEqual({ code: 0, signal: null })
   expect(anyLives(programs)).toBe(false)
-  // the last one has let go of all that it held, and may not have been removed by the system yet
+  // the last one has ended, but the system may not have removed it yet
   await until(() => !anyLives(watchers), { message: 'no watcher is left' })
 }, 360_000)

@@ -52,7 +52,7 @@ function nested(levels: number): object {
   return levels === 0 ? {} : { in: nested(levels - 1) }
 }
 
-/** What a call's columns hold, those of JSON parsed. Without an id or a time of its own it has the library's. */
+/** The columns of a call's event, with JSON parsed. An id or time that the call lacks comes from the library. */
 export function columns({ type, context, timestamp, ...fields }: Call, library: string): object {
   const own = Object.entries(fields).map(([name, value]) => [
     name,

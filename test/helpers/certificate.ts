@@ -26,7 +26,7 @@ copy_extensions = copy
 commonName = supplied
 `
 
-/** PEM texts; `root` is what has signed it, itself when it is self-signed. */
+/** PEM texts. `root`: the certificate that signed it; itself if it is self-signed. */
 export type Made = { key: string; cert: string; root: string }
 
 /** By the CA of openssl, the one part of it that can date a certificate freely in every version. */

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('../clients', import.meta.url))
 
-/** What a program says that has sent so many calls with one of the project's own client libraries. */
+/** The report of a program that sent calls with one of the client libraries. */
 export type Produced = {
   /** Calls that returned an error. */
   refused: number

@@ -43,7 +43,7 @@ export async function startFront(target: string): Promise<Front> {
   }
 }
 
-/** Kept as it is: the client's headers and bytes go on, and the answer comes back unchanged. */
+/** Passes on the client's headers and bytes, and the answer, unchanged. */
 async function pass(
   { method, url = '/', headers }: IncomingMessage,
   body: Buffer,

@@ -1,6 +1,6 @@
 import { SETTINGS } from '../../config.ts'
 
-/** Secrets that Sluice is given, and what its processes say: none of the ones may be in the others, however it is written. */
+/** Finds secrets that Sluice was given in the output of its processes, in any encoding that it knows. */
 export type Planted = {
   /** Takes the secrets out of the settings of a process. */
   settings(env: Readonly<Record<string, string | undefined>>): void
@@ -9,11 +9,11 @@ export type Planted = {
   heard(text: string): void
   /** Another test file of the same worker begins. */
   forget(): void
-  /** What held one. */
+  /** The outputs that contain a secret. */
   leaks: readonly string[]
 }
 
-/** Of those that name a file the path may be told. */
+/** Names of settings with secrets. `FILE`: those that name a file, whose path is not secret. */
 const SETTING = /TOKEN|KEY|PASSWORD|SECRET/
 const FILE = /^KAFKA_SSL_/
 const FIELDS = new Set(['sharedSecret', 'previousSecret', 'writeKey', 'previousWriteKey', 'token'])

@@ -22,7 +22,7 @@ export type SecuredBroker = {
   close(): Promise<void>
 }
 
-/** A broker with two doors of TLS beside the open one that it speaks with itself by. @param more further properties. */
+/** A broker with two TLS listeners, and an open one for itself. @param more further properties. */
 export async function startSecuredBroker(more: Record<string, string> = {}): Promise<SecuredBroker> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   const write = async (name: string, text: string) => {

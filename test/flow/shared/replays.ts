@@ -83,7 +83,7 @@ const replayed = (prefix: string) =>
     (arrival) => arrival.headers['x-replay'] === 'true' && idOf(arrival).startsWith(prefix),
   )
 
-/** As the deliverer writes what it gives up: an endpoint that answers is not in trouble when the replay comes. */
+/** Dead letters as the deliverer writes them. The webhook itself answers, so it is not in trouble when the replay starts. */
 function deadRecords(ids: readonly string[], fields: Partial<Delivery> = {}) {
   return ids.map((id) => {
     const userId = `user-of-${id}`
@@ -164,7 +164,7 @@ test('a killed replay continues where it stopped, and fresh calls do not wait fo
   await sluice.start('control')
   expect(await ended(id, 40_000)).toMatchObject({ state: 'done', total: ids.length })
   await until(() => new Set(replayed('many').map(idOf)).size === ids.length)
-  // at most what was under way, or done since the last commit, comes twice
+  // only what was in flight, or done since the last commit, may arrive twice
   expect(replayed('many').length).toBeLessThan(ids.length + 100)
 })
 
