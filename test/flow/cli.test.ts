@@ -40,7 +40,7 @@ const hmacSha1 = (body: string, secret: string) => createHmac('sha1', secret).up
 type Ended = { code: number | string; out: string; err: string }
 type More = { env?: Record<string, string>; input?: string }
 
-/** Without the Node of the tests: the program is to find its own. */
+/** Without the tests' Node, so that the program must find its own. */
 const environment = (env: Record<string, string> = {}) => ({
   PATH: '/usr/bin:/bin',
   SLUICE_URL: sluice.control,
@@ -277,8 +277,8 @@ describe('commands for operators', () => {
   })
 
   /**
-   * A destination that only gets what its test sends, not what another's test left under way.
-   * @returns what sends it calls.
+   * A destination that gets only the calls of its own test, not unfinished ones of another.
+   * @returns a function that sends it calls.
    */
   async function alone(id: string, path: string) {
     const writeKey = `${id}-write-key`

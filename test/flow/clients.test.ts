@@ -8,7 +8,7 @@ import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const MB = 1024 * 1024
-/** A million, as was measured, takes two minutes: `CLIENT_CALLS=1000000 npx vitest run --project real test/flow/clients.test.ts`. */
+/** A million takes two minutes: `CLIENT_CALLS=1000000 npx vitest run --project real test/flow/clients.test.ts`. */
 const MANY = Number(process.env.CLIENT_CALLS ?? 100_000)
 const FORWARDED = 20_000
 

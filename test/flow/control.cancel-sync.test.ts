@@ -32,7 +32,7 @@ async function put(id: string, body: string, prefer?: string) {
   return { status: statusCode, location: headers.location ?? '', body: JSON.parse(text) }
 }
 
-/** How many identify calls tell of an audience. */
+/** The number of identify events about an audience. */
 async function told(id: string): Promise<number> {
   const events = await readAll(sluice.connection, EVENTS)
   return events.filter(({ value }) => value.includes(`"${id}"`)).length

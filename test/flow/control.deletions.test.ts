@@ -32,7 +32,7 @@ async function request(body: object): Promise<Record<string, unknown>> {
 const done = (id: unknown, timeout = 30_000) =>
   until(async () => (await sluice.api('get', `deletions/${id}`)).body.state === 'done', { timeout })
 
-/** What arrived of type delete for users whose ids begin so, as `path userId`. */
+/** The deletes that arrived for users whose ids begin like this, as `path userId`. */
 function deletes(prefix: string): string[] {
   return withoutRetries(receiver.arrivals)
     .map(({ path, body }) => ({ path, ...(JSON.parse(body) as { type: string; userId: string }) }))

@@ -38,7 +38,7 @@ const health = async (id: string) =>
   (await sluice.api('get', `destinations/${id}/health`)).body as unknown as Health
 const overview = async () => (await sluice.api('get', 'health')).body as unknown as Overview
 
-/** Counts of all minutes: one may end in the middle of a test. */
+/** The sum over all minutes, because a minute may end in the middle of a test. */
 const sum = ({ minutes }: Health, what: 'delivered' | 'retry' | 'dead' | 'deferred') =>
   minutes.reduce((total, minute) => total + minute[what], 0)
 

@@ -29,7 +29,7 @@ const READ: Record<string, string[]> = {
 }
 const PARTITIONS = 2
 const CALLS = 20
-/** What is shown must be so soon. */
+/** The view must show a change within this time. */
 const SHOWN_MS = 30_000
 
 let sluice: System
@@ -64,7 +64,7 @@ async function lag(query = ''): Promise<Answer> {
 const lagOf = async (group: string, topic: string) => (await lag(`?group=${group}&topic=${topic}`)).items
 const sum = (items: readonly LagItem[]) => items.reduce((all, item) => all + item.lag, 0)
 
-/** Waits for what is shown to be so, and tells what was shown instead. */
+/** Waits until the view matches. Fails with what it showed instead. */
 async function shown(group: string, topic: string, isSo: (items: LagItem[]) => boolean, timeout = SHOWN_MS) {
   let items: LagItem[] = []
   const observe = async () => {
@@ -92,7 +92,7 @@ async function send(): Promise<number> {
   return at
 }
 
-/** Deliveries of a destination that is not there, in each partition of a rung. @returns when they were sent, in ms. */
+/** Writes deliveries of a missing destination to each partition of a rung. @returns when, in ms since 1970. */
 async function wait(rung: string, delayMs: number): Promise<number> {
   const at = Date.now()
   const registry = openRegistry(readConfig(sluice.env, 'control').registry)
@@ -110,7 +110,7 @@ async function wait(rung: string, delayMs: number): Promise<number> {
   return at
 }
 
-/** How many records there have been of a topic. */
+/** The number of records that a topic ever had. */
 async function ended(topic: string): Promise<number> {
   return (await offsets.bounds(topic)).reduce((records, { end }) => records + end, 0)
 }

@@ -40,7 +40,7 @@ const fetchSession = async (process: Control, init: RequestInit) =>
 
 const cookieOf = ({ headers }: Response) => headers.getSetCookie()[0]?.split(';')[0] ?? ''
 
-/** The most bytes that Kafka takes in a record of `config`; empty: its default. */
+/** The maximum size of a record in `config`; empty: Kafka's default. */
 async function limitRecords(bytes: string): Promise<void> {
   const admin = connection.kafka.admin()
   await admin.connect()
@@ -318,7 +318,7 @@ describe('two control processes', () => {
     const add = Array.from({ length: 200 }, (_, user) => `u${user}`)
     const asked = both().map((each) => each.ask('PATCH', '/api/audiences/raced/members', { body: { add } }))
     const answers = await Promise.all(asked)
-    // which is one that was done when another came, or one that was refused
+    // each succeeds, or is refused because another one is running
     expect(answers.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
     const changed = answers.map(({ json }) => Number(json.changed ?? 0))
     expect(changed.reduce((sum, each) => sum + each, 0)).toBe(add.length)

@@ -45,7 +45,7 @@ test('webhooks that never answer do not delay others, even with more deliveries 
   const arrived = healthy.map(deliveredAt)
   const missing = () => calls.flatMap((id) => arrived.filter((has) => !has('/', id))).length
   await until(() => missing() === 0, {
-    // held by the silent ones for 5 s each, the slots would take ten minutes for what is before
+    // if the silent ones held the slots for 5 s each, the calls ahead would take ten minutes
     timeout: 30_000,
     message: () =>
       `the healthy have all of theirs: ${missing()} of ${calls.length * healthy.length} are missing`,

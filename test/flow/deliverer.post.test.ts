@@ -9,7 +9,7 @@ import { aReceiver } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const LIMIT_MS = 400
-// long, so that no busy machine makes a time-out of another outcome
+// long, so that a busy machine does not turn another outcome into a timeout
 const poster = ({ limitMs = 30_000, allow = ['127.0.0.0/8', '::1/128'] } = {}) => aPoster({ limitMs, allow })
 const CLOSING = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'
 const ENDLESS = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4e20\r\n${'x'.repeat(20_000)}`

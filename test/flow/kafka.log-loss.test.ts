@@ -26,7 +26,7 @@ function sharedBroker(creates = 'false'): Promise<OwnBroker> {
   return broker
 }
 
-/** Its one topic of work has one partition, so that what is cut off is the last of all. */
+/** Its only work topic has one partition, so the last records of all are cut off. */
 async function world(
   creates?: string,
 ): Promise<{ broker: OwnBroker; kafka: Connection; producer: Producer }> {
@@ -209,7 +209,7 @@ test.each([
     await admin.deleteTopics({ topics: [kafka.named('work')] })
     await until(async () => !(await admin.listTopics()).includes(kafka.named('work')))
     const fresh = { topics: [{ topic: kafka.named('work'), numPartitions: 1 }], waitForLeaders: true }
-    // what is still being deleted cannot be created yet
+    // a topic that is still being deleted cannot be created yet
     const isThere = async () => (await admin.listTopics()).includes(kafka.named('work'))
     await until(async () => (await isThere()) || (await admin.createTopics(fresh)))
     await write(producer, { from: 100, to: 500 })

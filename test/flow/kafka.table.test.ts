@@ -207,7 +207,7 @@ test('a refused write among others fails alone, and no decision builds on it', a
   const put = (key: string, length: number) =>
     writer.write(() => ({ records: [{ topic: 'settings', key, value: 'x'.repeat(length) }] }))
   const looked = () => writer.write(() => ({ refusal: `large: ${table.get('large')?.length}` }))
-  // of two of them Kafka takes each, and not both in one batch
+  // Kafka accepts each of two of them, but not both in one batch
   const outcomes = await Promise.all([
     looked(),
     put('a', 15_000),

@@ -13,7 +13,7 @@ const onFatal = (error: Error) => {
 }
 const small = { name: 'small', partitions: 1 as const }
 
-/** What a tail has handed over, as `topic/partition@offset=value`. */
+/** The records that a tail has passed on, as `topic/partition@offset=value`. */
 async function follow(kafka: Connection, more: Partial<TailOptions> = {}) {
   const seen: string[] = []
   const records: TailRecord[] = []

@@ -15,7 +15,7 @@ const OUTAGE_MS = 60_000
 /** By then calls have been refused, and sent again, several times. */
 const FLOOD_AFTER_MS = 40_000
 const MB = 1024 * 1024
-/** What ingest holds for Kafka at most. */
+/** The most that ingest holds for Kafka. */
 const QUEUE_BYTES = 32 * MB
 const destinations = ['crm', 'warehouse']
 
@@ -28,10 +28,10 @@ let watched: Watched
 let backAt: number
 /** Highest memory of ingest, under the load of the clients alone. */
 let rssOfClients: number
-/** What filled the queue, and what came when it was full. */
+/** The calls that filled the queue, and those that came when it was full. */
 let flood: Answered[]
 let whenFull: Answered[]
-/** Of the flood, those that were not answered yet when all that came later were. */
+/** Calls of the flood that had no answer yet when all later calls had theirs. */
 let overtaken: Answered[]
 /** What control says is wrong, a while into the outage. */
 let toldWhenAway: unknown
@@ -81,7 +81,7 @@ const sendOne = () => {
   return post(`${sluice.ingest}/v1/track`, { body })
 }
 
-/** Sends for as long as ingest has room; @returns when it has none, without waiting for the answers. */
+/** Sends until ingest has no more room. Does not wait for the answers. */
 async function fillQueue(): Promise<Promise<Answered>[]> {
   const call = { type: 'track', userId: 'u', event: 'Big', properties: { text: 'x'.repeat(30_000) } }
   const body = JSON.stringify({ writeKey: 'bulk-write-key', batch: Array.from({ length: 16 }, () => call) })
@@ -111,7 +111,7 @@ describe('while Kafka is away for a minute under load', () => {
     const late = fleet.answers.filter(({ took }) => took > 9_000).map(({ took }) => took)
     expect(late.length).toBeGreaterThan(100)
     expect(new Set(whenFull.map(({ status }) => status))).toEqual(new Set([503]))
-    // Kafka was still away: those that had begun to wait before came to 503 as well, and later
+    // Kafka was still away: calls that had begun to wait earlier got 503 as well, and later
     expect(new Set(overtaken.map(({ status }) => status))).toEqual(new Set([503]))
   })
 
@@ -135,7 +135,7 @@ describe('while Kafka is away for a minute under load', () => {
     const sent = counts(events.map(({ headers }) => headers.messageId ?? ''))
     expect([...fleet.accepted].filter((id) => !sent.has(id))).toEqual([])
     const deliveries = await readDeliveries(sluice)
-    // what the router had in hand while Kafka was away may be there twice: whether it was written is not known
+    // deliveries that the router was writing when Kafka went away may exist twice, because it cannot know whether they were written
     const inHand = deliveries.filter(({ routedAt }) => routedAt < backAt)
     const exempt = new Set(inHand.map(({ messageId }) => messageId))
     const made = counts(deliveries.map(({ messageId, destinationId }) => `${messageId} ${destinationId}`))
@@ -169,7 +169,7 @@ type Watched = {
   close(): Promise<void>
 }
 
-/** Looks at ingest as an operator's probes do. */
+/** Watches ingest like an operator's probes. */
 function watch({ ingest, env }: Pick<System, 'ingest' | 'env'>): Watched {
   const readiness: number[] = []
   const rss: number[] = []

@@ -17,7 +17,7 @@ export type Planted = {
 const SETTING = /TOKEN|KEY|PASSWORD|SECRET/
 const FILE = /^KAFKA_SSL_/
 const FIELDS = new Set(['sharedSecret', 'previousSecret', 'writeKey', 'previousWriteKey', 'token'])
-/** Shorter ones are in any text. */
+/** Shorter ones occur in any text. */
 const LEAST = 6
 
 export function createPlanted(): Planted {
@@ -54,7 +54,7 @@ export function createPlanted(): Planted {
   }
 }
 
-/** As it is, as the user name of basic auth, and as base64, URLs and JSON have it. */
+/** Plain, as the user name of basic auth, and as in base64, URLs and JSON. */
 const formsOf = (secret: string): string[] => [
   secret,
   base64(secret),
@@ -75,5 +75,5 @@ function secretsOf(name: string, value: string): string[] {
   return password ? [decodeURIComponent(password), base64(`${username}:${password}`)] : []
 }
 
-/** Of this test file: it fails in the end when a secret was heard (no-leaks.ts). */
+/** For this test file, which fails at its end if a secret was printed (no-leaks.ts). */
 export const planted = createPlanted()

@@ -14,7 +14,7 @@ import { DELIVERIES, EVENTS, SEEN } from '../../schemas/topics.ts'
 import { closing, connection, readAll } from './cluster.ts'
 import { aDestination, anEvent } from './events.ts'
 
-/** What befalls a router. */
+/** How a router fails. */
 export type Fate = {
   /** A topic that gets none of its records: their producer reports this only when the process ends. */
   withheld?: string

@@ -9,12 +9,12 @@ const HOST = '127.0.0.1'
 export const USER = { username: 'sluice', password: 'pa$$w0rd' }
 
 export type SecuredBroker = {
-  /** host:port of the door that asks for user and password, and of that which asks for a certificate. */
+  /** host:port of the listener that asks for user and password, and of the one that asks for a certificate. */
   sasl: string
   mutual: string
   /** host:port of the open one. */
   open: string
-  /** Its own certificate, and the one that the second door lets in. */
+  /** Its own certificate, and the one that the second listener accepts. */
   own: Made
   client: Made
   /** Paths of PEM files. `strange`: a root that has signed none of them. */

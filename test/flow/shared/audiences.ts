@@ -205,7 +205,7 @@ test('during an upload a second one gets 409, and an interrupted one changes not
   const path = 'audiences/busy/members'
   const before = await ended(sluice.connection, UPLOADS)
   const first = begun(path)
-  // so much that a part of it is in Kafka before it ends
+  // large enough that a part of it is in Kafka before it ends
   first.write(lines(Array(50_000).fill('a')))
   await until(async () => (await ended(sluice.connection, UPLOADS)) > before)
   expect(await send(path, lines(['c']))).toMatchObject({ status: 409, body: { code: 'sync_running' } })

@@ -19,7 +19,7 @@ const track = (messageId: string, more: object = {}) => ({
   timestamp: '2026-01-02T03:04:05.006Z',
   ...more,
 })
-/** Calls that only this test's destination gets: each has a source of its own. */
+/** Calls that only this test's destination gets, because they have their own source. */
 async function source(id: string): Promise<(calls: object[]) => Promise<void>> {
   await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
   return (calls) => sluice.send(calls, `${id}-write-key`)

@@ -62,7 +62,7 @@ async function offsets() {
   return ends.toSorted((one, other) => one.partition - other.partition)
 }
 
-/** As a replay's consumer commits: what it has settled behind the offset as metadata. */
+/** Commits like a replay's consumer: records settled beyond the offset are in the metadata. */
 async function commit(group: string, { offset, ahead }: { offset: number; ahead: string }): Promise<void> {
   const { kafka, named: inFull } = sluice.connection
   const consumer = kafka.consumer({ groupId: inFull(group) })
@@ -137,7 +137,7 @@ test('past events are sent to a new destination if they match it', async () => {
   await send(track('early-1'), { ...track('early-2'), integrations: { Webhooks: false } })
   await sluice.send([track('early-3')], 'replayed-too-write-key')
   await send({ type: 'identify', userId: 'u1', messageId: 'early-4' })
-  // what is still to be routed would be for it as well
+  // events that are not routed yet would go to it as well
   const isRouted = (id: string) =>
     receiver.arrivals.some((arrival) => arrival.path === '/crm' && idOf(arrival) === id)
   await until(() => ['early-1', 'early-3', 'early-4'].every(isRouted))
