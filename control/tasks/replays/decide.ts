@@ -132,7 +132,7 @@ export function decideReplay({
     faults.push({
       pointer: '/id',
       code: 'id_taken',
-      message: `replay ${id} already exists: it is the one you sent before, or choose another id`,
+      message: `replay ${id} already exists. If you are retrying, your first request succeeded; otherwise choose another id`,
     })
   const selected = deliveryIds && selectDeadLetters(parsed.data, dead)
   if (selected) faults.push(...selected.faults)
@@ -176,7 +176,7 @@ export function selectDeadLetters(
     faults.push({
       pointer: '/deliveryIds',
       code: 'invalid_value',
-      message: 'only dead letters can be selected with it',
+      message: 'needs "what": "dead"',
     })
   // oldest first, so of one delivery the last stays
   const known = new Map(
@@ -228,7 +228,7 @@ export function selectEntries({
   const resent = places[0]?.routed === false
   const faults: Fault[] = []
   if (what === 'deliveries') faults.push(...notWith('entries', { from: others.from, to: others.to }))
-  else faults.push(fault('/entries', 'only deliveries can be selected with it'))
+  else faults.push(fault('/entries', 'needs "what": "deliveries"'))
   for (const [index, { routed }] of places.entries())
     if (routed === resent)
       faults.push(
