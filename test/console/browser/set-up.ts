@@ -142,7 +142,7 @@ export function setUp(on: () => Stage): void {
     const header = page.getByRole('button', { name: 'Add header' }).first()
     for (let count = 0; count < 5; count++) await header.click()
     await header.click()
-    await page.getByText('A URL can have up to five headers').waitFor()
+    await page.getByText('A webhook can have up to five headers').waitFor()
     await shoot(page, 'set-up-limits')
   })
 

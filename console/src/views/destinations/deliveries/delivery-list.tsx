@@ -132,7 +132,7 @@ function Found({ list, isLive, onOpen }: FoundProps) {
         <Text size="sm" c="dimmed">
           {pages.length > 0 && <SearchedSince at={pages.at(-1)?.searchedSince ?? null} />}
           {unknown > 0 &&
-            ` ${pluralize(unknown, 'delivery', 'deliveries')} left out, because their attempts are not known. To see them, choose the state “Unknown”.`}
+            ` Left out: ${pluralize(unknown, 'delivery', 'deliveries')} whose attempts are not known. Choose the state “Unknown” to see them.`}
           {rows.length >= MAX_ROWS && ` Showing the newest ${formatInteger(MAX_ROWS)}.`}
         </Text>
         {(hasNextPage || (error && !data)) && !continues && rows.length < MAX_ROWS && (
