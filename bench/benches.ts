@@ -51,14 +51,14 @@ export const benches: Readonly<Record<string, Bench>> = {
     load: () => import('./deliver/bench.ts'),
   },
   'deliver-memory': {
-    what: 'memory of the processes while some endpoints hang',
+    what: 'memory of the processes while some webhooks hang',
     minutes: 21,
     sizes: ['minutes'],
     load: () => import('./deliver/memory.ts'),
     onlyByName: true,
   },
   drain: {
-    what: 'time to drain a backlog after an outage of endpoints, and of the deliverer',
+    what: 'time to drain a backlog after an outage of webhooks, and of the deliverer',
     minutes: 24,
     sizes: ['minutes', 'count'],
     load: () => import('./system/drain.ts'),
@@ -104,7 +104,7 @@ export const benches: Readonly<Record<string, Bench>> = {
     onlyByName: true,
   },
   outpost: {
-    what: 'the scenario that a peer was measured in: 4 of 20 endpoints hang',
+    what: 'the scenario in which a peer was measured: 4 of 20 webhooks hang',
     minutes: 3,
     sizes: ['minutes'],
     load: () => import('./isolation/outpost.ts'),

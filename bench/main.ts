@@ -26,7 +26,7 @@ ${lines.join('\n')}
 These options run a trial of another size: its section is printed, not written.
   --rounds N   rounds per measurement: ${takers('rounds')}
   --count N    members in control-audiences, users in control-deletions, dead letters in control-replay, backlog of the restart in drain
-  --minutes N  duration; in drain that of the outage, in end-to-end that of the search: ${takers('minutes')}
+  --minutes N  duration of the run (drain: of the outage; end-to-end: of the search): ${takers('minutes')}
 `
 
 /** @throws for an unknown bench or option, an invalid size, or a size that none of the benches accepts. */

@@ -3,7 +3,7 @@ import { CodedError } from '../process/coded-error.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** 0 done, 1 failed, 2 something differs (`diff`) or is wrong (`status`). */
+/** 0: done. 1: failed. 2: something differs (`diff`) or is wrong (`status`). */
 export type ExitCode = 0 | 1 | 2
 
 /** What commands use of the outside world, besides files and HTTP. */

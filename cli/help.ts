@@ -1,11 +1,11 @@
 import { type AddHelpTextContext, type AddHelpTextPosition, Command, type Help } from 'commander'
 import type { Output } from './context.ts'
 
-/** Of a pipe, or a terminal that does not say how wide it is. */
+/** The width for a pipe, or for a terminal that does not tell its width. */
 const DEFAULT_WIDTH = 80
 /** Longer lines are hard to read, however wide the terminal is. */
 const MAX_WIDTH = 100
-/** Descriptions of options that would be narrower go below the option. */
+/** A description with less room than this goes below its option. */
 const MIN_COLUMN = 30
 const INDENT = 6
 
@@ -30,7 +30,7 @@ export class FittedCommand extends Command {
   }
 }
 
-/** For `configureHelp`: commander does not wrap descriptions that have little room. */
+/** For `configureHelp`, because commander does not wrap descriptions that have little room. */
 export const FITTED_HELP = {
   formatItem(this: Help, term: string, termWidth: number, description: string): string {
     const width = this.helpWidth ?? DEFAULT_WIDTH
@@ -43,9 +43,9 @@ export const FITTED_HELP = {
 }
 
 /**
- * Wraps a text whose paragraphs may have line breaks anywhere. Indented lines stay lines of their own: a command
- * (`  $ ...`) continues after a backslash, so that it can be copied; other lines keep their indentation, or that of the
- * second column (`  0  done`).
+ * Fits a text into a width. Line breaks within a paragraph are ignored, but an indented line stays a line. If it is too
+ * long, a command (`  $ ...`) is split with backslashes, so that it can be copied. Any other line continues below its
+ * first word, or below its second column (`  0  done`).
  */
 export function fitted(text: string, width: number): string {
   return text
@@ -67,7 +67,7 @@ function fitLine(line: string, width: number): string {
 
 function fitCommand(line: string, width: number): string {
   const [, command = line, comment] = /^(.*?\S)(?: +(# .*))?$/.exec(line) ?? []
-  // never within an option's value
+  // the value of an option is never split
   const [first = '', ...more] = command.split(/ (?=--|\| )/)
   const lines = [first]
   for (const part of more) {

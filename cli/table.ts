@@ -11,9 +11,7 @@ export function table(heads: readonly string[], rows: readonly (readonly unknown
   )
 }
 
-/**
- * The value on one line, with control characters escaped: untrusted text must not control a terminal. `-` for nothing.
- */
+/** The value on one line, or `-` for nothing. Escapes control characters: untrusted text must not control a terminal. */
 export const plain = (value: unknown): string =>
   value === undefined || value === null || value === ''
     ? '-'

@@ -7,7 +7,7 @@ import { CliError, type Env } from './context.ts'
 export type Target = {
   control: string
   token: string
-  /** Control cannot tell where these are: undefined unless they are set, or it is the local system. */
+  /** Undefined unless they are set or the system is local, because control does not know these addresses. */
   ingest: string | undefined
   brokers: string | undefined
   registry: string | undefined

@@ -9,7 +9,7 @@ import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
 
-/** `settles`: it is the first 2xx of its delivery. */
+/** `settles`: whether it is the first 2xx of its delivery. */
 export type LoggedResult = AttemptResult & { settles: boolean }
 
 export type AttemptLog = {
@@ -25,8 +25,8 @@ export const MAX_ATTEMPTS_BYTES = 2 * MAX_QUEUED_BYTES
 const BATCH = { maxItems: 500, lingerMs: 100 }
 
 /**
- * Topic `attempts`: one record for each POST (docs/reference/codes.md, "Outcomes of a POST"). Nothing depends on them,
- * so they are dropped and counted when Kafka takes no writes.
+ * Writes topic `attempts`: one record for each POST (docs/reference/codes.md, "Outcomes of a POST"). No delivery depends
+ * on these records, so they are dropped and counted while Kafka accepts no writes.
  * @param producer only for this topic, which may block it.
  */
 export function createAttemptLog({

@@ -56,7 +56,7 @@ await run('deliverer', async (context) => {
   log.info('deliverer ready')
 })
 
-/** Topic `attempts` has its own producer, because a topic that takes no writes blocks its producer. */
+/** Topic `attempts` has its own producer, because a topic that accepts no writes blocks its producer. */
 async function openAttempts({ connection, log, closing }: Context, { registry }: CommonParts) {
   const attempts = await openCodec(registry, 'attempt', `${connection.named(ATTEMPTS)}-value`)
   const attemptProducer = closing.adopt(

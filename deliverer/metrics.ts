@@ -37,7 +37,7 @@ export function countAttempt({ outcome, durationMs }: AttemptResult): void {
 
 const unlogged = new Counter({
   name: 'sluice_deliverer_attempts_unlogged_total',
-  help: 'POSTs that are not in topic attempts because Kafka took no writes.',
+  help: 'POSTs that are not in topic attempts because Kafka accepted no writes.',
   registers,
 })
 

@@ -74,7 +74,7 @@ export class Settler {
   }
 
   /**
-   * Settles when topic `attempts` has the record. While the topic takes no writes, the delivery waits on a rung instead
+   * Settles when topic `attempts` has the record. While the topic accepts no writes, the delivery waits on a rung instead
    * of blocking its partition. It is cancelled again when due, so it may be in `attempts` twice.
    */
   async #cancel(record: Taken<Delivery>, settlement: Cancelled): Promise<void> {

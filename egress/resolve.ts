@@ -121,7 +121,7 @@ const MAX_ADDRESSES = 16
 /** The servers say that the name, or a record of this type, does not exist. */
 const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** One family is enough: some name servers fail AAAA queries, or never answer them, beside a good A. */
+/** One family is enough: some name servers fail AAAA queries, or never answer them, although A has a good answer. */
 export function resolvedFrom({ a, aaaa }: Replies): Resolved {
   const records = [...recordsOf(a), ...recordsOf(aaaa)]
   if (records.length === 0) return { code: failure([a, aaaa]), ttlMs: FAILURE_MS }

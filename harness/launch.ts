@@ -55,7 +55,7 @@ export function launch(role: Role, env: Env, onLine: (line: string) => void = ()
     ...tied,
     ...{ role, url, opsUrl },
     async ready(timeout = 90_000) {
-      // fetch, because this polls while the process loads, and a refused request takes several times the CPU with got
+      // fetch, because this polls while the process loads, and with got a refused request takes several times the CPU
       const isReady = async () => {
         const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })
         await response.arrayBuffer()
@@ -70,9 +70,9 @@ export function launch(role: Role, env: Env, onLine: (line: string) => void = ()
   }
 }
 
-/** A port stays free until its process listens, so none is handed out twice. The ports of the last ten calls. */
+/** The ports of the last ten calls. A port stays free until its process listens, so it must not be handed out again. */
 const given: number[] = []
-/** Older ones belong to systems that are gone, and a process has only 100 ports to choose from. */
+/** Older ports belong to systems that have ended, and a process has only 100 ports to choose from. */
 const MAX_GIVEN = 60
 
 /** @returns settings with a free port for each role, and for the second port of ingest and control. */

@@ -91,7 +91,7 @@ export async function startReceiver({
   }
 }
 
-/** Answers each request as its path says. `behave` makes a path answer like another. */
+/** Answers each request as its path says. `behave` makes one path answer like another. */
 function createAnswers() {
   const aliases = new Map([['/switch', '/status/200']])
   const times = new Map<string, number>()

@@ -166,7 +166,7 @@ function createLauncher({ env, observer }: Omit<Parts, 'connection'>) {
       observer?.heard(line)
     })
     all.push(launched)
-    // four processes starting at once, beside five test workers on two cores, took more than 30 s
+    // with five test workers on two cores, four processes took more than 30 s to start at once
     await launched.ready(90_000)
     return launched
   }

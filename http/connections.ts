@@ -17,7 +17,7 @@ type Options = {
   trustProxy: readonly string[]
   /** While more than `all` requests wait for answers, connections on which more than `each` wait are closed. */
   waiting: { each: number; all: number }
-  /** Connections whose client reads nothing of waiting answers for so long, and at most twice as long, are closed. */
+  /** A connection is closed if its client reads none of its waiting answers for this long, and at most for twice as long. */
   unreadMs: number
   /** Called when a connection was closed to stay within a limit. */
   onRefused: () => void
@@ -30,8 +30,8 @@ const LARGE_SHARE = 1 / 8
 
 /**
  * Limits the open connections of a server so that no network can take all of them. When it is full, a new connection
- * from a smaller network replaces one of the network with the most: its oldest without a request in progress. If all
- * have one, it is the oldest, but only of a network with more than an eighth of all connections. Otherwise the new
+ * from a smaller network replaces one of the largest network: the oldest without a request in progress. If all have one,
+ * it replaces the oldest, but only if that network has more than an eighth of all connections. Otherwise the new
  * connection is refused.
  */
 export function shareConnections(
@@ -81,7 +81,7 @@ function createNetworks(trustProxy: readonly string[]) {
   const byNetwork = new Map<string, Set<Socket>>()
   const proxies = blockListOf(trustProxy)
   return {
-    /** Until the connection closes. @returns how many its network has now; 1 for a proxy. */
+    /** Counts a connection until it closes. @returns how many its network has now; 1 for a proxy. */
     add(socket: Socket): number {
       const address = socket.remoteAddress ?? ''
       if (proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return 1
@@ -119,7 +119,7 @@ function isWaitedOn(socket: Socket, response: ServerResponse | undefined): boole
   return response.req.complete && !response.writableFinished
 }
 
-/** Node's socket timeout costs a call 2 us, as it restarts with each read and write, and streams restart it too. */
+/** Instead of Node's socket timeout, which restarts at each read and write (2 us per call), and which streams restart too. */
 function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number): void {
   let before = new Map<Socket, number>()
   const timer = setInterval(() => {
@@ -132,7 +132,7 @@ function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number):
 
 const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength
 
-/** @returns a function that counts a request, and says whether it is one too many. */
+/** @returns a function that counts a request and tells whether it is one too many. */
 function countWaiting({
   each,
   all,

@@ -26,8 +26,8 @@ export async function answerOps(
 const COLLECTIONS: RateLimit = { perSecond: 4, burst: 20 }
 
 /**
- * Anyone may ask for metrics, so a flood gets copies of the latest ones, at most 250 ms old. Scrapers always get new
- * ones. Concurrent requests share one collection.
+ * Anyone may request metrics, so a flood of requests gets copies that are at most 250 ms old. Scrapers always get new
+ * metrics. Concurrent requests share one collection.
  * @param clock milliseconds of a monotonic clock.
  */
 export function limitCollections(collect: () => Promise<string>, clock = () => performance.now()) {

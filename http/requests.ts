@@ -15,8 +15,8 @@ export function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessag
 }
 
 /**
- * Some proxies append `address:port` or `[address]:port` to X-Forwarded-For. With the port, each connection would be
- * another client.
+ * Some proxies append `address:port` or `[address]:port` to X-Forwarded-For. With the port, each connection would count
+ * as another client.
  */
 export function dropForwardedPorts({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const forwarded = headers['x-forwarded-for']

@@ -14,7 +14,8 @@ export const MADE_BYTES = 256 * 1024
 export const MADE_TIMES = 8
 
 /**
- * An answer lists this many rejected calls, or one per this many bytes of the batch. Without it, 61 bytes got 300 KB.
+ * An answer lists REJECTED_LISTED rejected calls, or one per REJECTED_LISTED_EACH bytes of the batch. Without the limit,
+ * 61 bytes got 300 KB.
  */
 export const REJECTED_LISTED = 100
 export const REJECTED_LISTED_EACH = 128
@@ -28,12 +29,12 @@ export const REJECTED_BYTES = 900_000
  */
 export const BODY_CHUNKS = 10_000
 /**
- * Chunks of a body that is discarded: this many, plus one for each this many bytes, so that a batch that is written call
- * by call passes. Without it, 60 KB of an unknown sender took 17 ms.
+ * The chunks that a discarded body may have: DISCARDED_CHUNKS, plus one for each DISCARDED_CHUNK_BYTES, so that a batch
+ * that is written call by call passes. Without the limit, 60 KB of an unknown sender took 17 ms.
  */
 export const DISCARDED_CHUNKS = 250
 export const DISCARDED_CHUNK_BYTES = 128
-/** What a chunk costs, in bytes of cheap JSON. */
+/** The cost of a chunk, in bytes of cheap JSON. */
 export const CHUNK_COST = 64
 
 /** Extra bytes for a gzip body, as gzip makes incompressible data larger. */
@@ -55,7 +56,7 @@ export const QUOTE_BYTES = 24
 /** Limit for a request's URL and headers together. A pixel with 32 KB in base64 fits. */
 export const HEADER_BYTES = 64 * 1024
 
-/** Further fields of a query are ignored. Without this, 46 KB of names took 6 ms, which anyone could send. */
+/** Further fields of a query are ignored. Without the limit, 46 KB of names, which anyone can send, took 6 ms. */
 export const QUERY_FIELDS = 100
 
 /**
@@ -77,9 +78,9 @@ export const SMALL_HOLDER = 1 / 8
 export const FIELD_BYTES = 32
 
 /**
- * Requests that may wait for answers: on each connection, and on all together before connections with more than `each`
- * are closed. Each takes 8 KB of memory, and a client can send 2,500 in 64 KB and read no answer: without this limit,
- * 13 MB on 200 connections took 2 GB.
+ * While more than `all` requests wait for answers, connections on which more than `each` wait are closed. A waiting request
+ * takes 8 KB of memory, and a client can send 2,500 in 64 KB and read no answer: without the limit, 13 MB on 200
+ * connections took 2 GB.
  */
 export const WAITING = { each: 8, all: 12_288 }
 
@@ -90,7 +91,7 @@ export type Timeouts = {
   requestMs: number
   /** Between two requests: above the 60 s of common load balancers, so that they close first. */
   keepAliveMs: number
-  /** For reading nothing of the answers that wait; at most twice as long. */
+  /** A client that reads none of its waiting answers for this long, and at most for twice as long, is disconnected. */
   idleMs: number
   /** For sending the rest of an unwanted body, after the answer. */
   lingerMs: number

@@ -141,7 +141,7 @@ export function createCallCounts(register: Registry): CallCounts {
   })
   const unlogged = new Counter({
     name: 'sluice_ingest_rejected_unlogged_total',
-    help: 'Rejected calls that are not in topic events.rejected because Kafka took no writes.',
+    help: 'Rejected calls that are not in topic events.rejected because Kafka accepted no writes.',
     registers: [register],
   })
   const reject = (labels: Required<Labels>) => add(rejected, labels)

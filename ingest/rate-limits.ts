@@ -11,7 +11,7 @@ export type SourceLimits = {
   wait(limit: SourceLimit): number | undefined
   /**
    * Takes calls from their source's limit.
-   * @returns undefined when they pass, else whole seconds until a request does.
+   * @returns undefined if they pass, otherwise the whole seconds until a request does.
    */
   draw(limit: SourceLimit, calls: number): number | undefined
   spend(limit: SourceLimit, bytes: number): void

@@ -60,7 +60,7 @@ export async function start(options: StartOptions): Promise<Addresses> {
   )
   const addresses = await startProcesses(options, env)
   closing.defer(await publishRunning(settings.dataFolder, addresses))
-  // a hint that cannot be made must not stop the start
+  // a failed hint must not stop the start
   const steps = settings.demo ? undefined : await firstSteps(addresses).catch(() => undefined)
   terminal.line(banner(addresses, steps))
   makeArchives(archives).catch((err) => log.debug({ err }, 'no class archive: the next start is not faster'))
@@ -69,7 +69,7 @@ export async function start(options: StartOptions): Promise<Addresses> {
 
 const RECEIVER_PORT = 9000
 
-/** Undefined once something is set up, and if webhooks may not reach this machine. */
+/** Undefined if something is set up already, or if webhooks may not reach this machine. */
 async function firstSteps({
   control,
   controlToken,

@@ -31,7 +31,7 @@ export function terminalOn(out: Pick<WriteStream, 'write' | 'isTTY'>): Terminal 
   }
 }
 
-/** `receiverPort`: free, for the receiver that the user starts. */
+/** `receiverPort`: a free port for the receiver that the user starts. */
 export type FirstSteps = { receiverPort: number }
 
 /** Printed once all processes are ready. The commands work as they are in any sh. */

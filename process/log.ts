@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino'
 
 export type { Logger }
 
-// its 30 modules are only needed on a terminal
+// its 30 modules are needed only on a terminal
 const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined
 
 /** Copies only the fields that describe the error, because some clients attach options with passwords and tokens. */

@@ -60,7 +60,7 @@ export const syncTask = z.object({
   state: z
     .enum(['accepted', 'done', 'cancelled', 'failed'])
     .describe(
-      '`cancelled`: on request, because the audience or trait was removed, or because it would remove too many (`cause`).',
+      '`cancelled`: by request, because the audience or trait was removed, or because the sync would remove too many (`cause`).',
     ),
   of: z.object({ kind: z.enum(['audience', 'trait']), id: idShape }),
   /**
@@ -79,7 +79,7 @@ export const syncTask = z.object({
     .positive()
     .optional()
     .describe('Lines that could not be used, and were left out because of `skipInvalid`.'),
-  /** Ends without any effect if it would remove more than a tenth of the members or values. */
+  /** True: it ends without effect if it would remove more than a tenth of the members or values. */
   refusesManyRemovals: z.literal(true).optional(),
   counts: counts.optional(),
 })
@@ -100,11 +100,11 @@ export const replayTask = z.object({
     .optional()
     .describe('Only dead letters with an attempt that got this HTTP status or class.'),
   skipReplayed: z.boolean().optional().describe('Skips dead letters that an earlier replay has sent.'),
-  /** Of `deliveries`: whether they are in `deliveries.due`, where a replay put them. Otherwise in `deliveries`. */
+  /** For `deliveries`: whether a replay made them, so that they are in `deliveries.due` and not in `deliveries`. */
   resent: z.boolean().optional(),
-  /** Places of the records that were chosen one by one. Absent: everything in the ranges. */
+  /** The places of records that were chosen one by one. Absent: everything in the ranges. */
   places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
-  /** Of a cancelled replay: the part of the ranges that was read. Absent: it may have read nothing. */
+  /** For a cancelled replay: the part of the ranges that it read. Absent: it may have read nothing. */
   done: ranges.optional(),
   from: z.string().describe('ISO 8601 UTC, inclusive.'),
   to: z.string().describe('ISO 8601 UTC, exclusive.'),

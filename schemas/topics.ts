@@ -24,7 +24,7 @@ export const ATTEMPTS = 'attempts'
 export const SEEN = 'router.seen'
 /** Control's background tasks. */
 export const TASKS = 'tasks'
-/** Who changed what in control, to show it. */
+/** Who changed what in control, for `GET /api/audit`. */
 export const AUDIT = 'audit'
 
 /** `name`: as written in the setting, like `5s`. */

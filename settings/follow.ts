@@ -34,7 +34,7 @@ export type Settings = {
   unreadable: ReadonlyMap<string, Unreadable>
   /** Also finds a source by its previous write key, even after its expiry. */
   sourceByWriteKey(writeKey: string): Source | undefined
-  /** The source whose calls have this write key. @param now ms since 1970. */
+  /** Finds the source with this write key. @param now ms since 1970. */
   senderByWriteKey(writeKey: string, now: number): Source | undefined
   /**
    * Destinations connected to a source, including disabled ones and those whose secrets cannot be read:

@@ -11,7 +11,7 @@ import {
  * Format of settings in topic `config`: JSON. Each secret is sealed with AES-256-GCM as `sealed2:` +
  * base64(12 bytes nonce, 16 bytes tag, ciphertext). The last field, `mac`, is HMAC-SHA256 over the record's
  * key and everything before it. A secret is bound to its record, its place in it and the record's URLs: moved
- * elsewhere, or beside another URL, it does not open. SECURITY.md lists the guarantees.
+ * elsewhere, or with another URL, it does not open. SECURITY.md lists the guarantees.
  */
 const SEALED = 'sealed2:'
 /**
@@ -42,7 +42,7 @@ export function deriveKey(configKey: Buffer, purpose: Purpose): Buffer {
   return Buffer.from(hkdfSync('sha256', configKey, '', `sluice config ${purpose}`, 32))
 }
 
-/** Where a secret is: the record's key `kind/id`, the path within it, and the URLs beside it. */
+/** Where a secret is: the record's key `kind/id`, the path within it, and the record's URLs. */
 type Place = { owner: string; path: string; urls: readonly string[] }
 
 const placeText = ({ owner, path, urls }: Place) => Buffer.from(JSON.stringify([owner, path, urls]))
@@ -144,7 +144,7 @@ function urlsOf(record: object): string[] {
   return record.webhooks.map(({ url }) => String(url))
 }
 
-/** Secret fields of a record, beside the header values of webhooks. */
+/** The secret fields of a record, other than the header values of webhooks. */
 export const SECRET_FIELDS = ['writeKey', 'previousWriteKey', 'sharedSecret', 'previousSecret'] as const
 
 /** Applies `change` to each secret of a copy of the record. `path` is a JSON pointer. */

@@ -93,13 +93,13 @@ export const sourceShape = z.strictObject({
   previousWriteKey: writeKey
     .optional()
     .describe(
-      'The write key before the last replacement. Its calls are accepted as well, until its expiry. A replacement that leaves out this field, its expiry and `writeKey` keeps it until then.',
+      'The write key before the last replacement. Until its expiry, calls with it are accepted as well. A PUT that leaves out this field, its expiry and `writeKey` keeps it until then.',
     ),
   previousWriteKeyExpiresAt: z.iso
     .datetime({ offset: true })
     .optional()
     .describe(
-      'Until then the previous write key works as well. To replace a write key without losing calls, send this with a new `writeKey` and without `previousWriteKey`: the current key becomes the previous one. A time in the past ends it now.',
+      'When the previous write key ends. To replace a write key without losing calls, send this with a new `writeKey` and without `previousWriteKey`: the current key becomes the previous one. A time in the past ends it now.',
     ),
   enabled: z.boolean().default(true).describe('If false, its calls get 403 `source_disabled`.'),
   // no defaults: the previous version can read records without these fields

@@ -43,7 +43,7 @@ export type Account = {
   /** Records that power cuts removed from Kafka, and how many of these Sluice reported. */
   cut: Readonly<Record<CutTopic, number>>
   reported: Readonly<Record<CutTopic, number>>
-  /** Records that are not reported, but were written again: Kafka had not acknowledged them. */
+  /** Records that were not reported because Kafka had not acknowledged them, and that were written again. */
   rewritten: number
   /** POSTs answered below 500 beyond the first of their delivery. */
   again: number

@@ -192,7 +192,7 @@ async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Targets)
 
 /** Resolves when every call is accepted and all processes are ready. */
 async function recover({ sluice, endpoints }: Targets, fleet: Fleet): Promise<void> {
-  say('no more faults; all endpoints but one answer')
+  say('no more faults; all webhooks but one answer')
   for (const [index, endpoint] of endpoints.entries())
     if (index !== FIXED.never) await endpoint.behave('answers')
   await fleet.drain()

@@ -35,7 +35,7 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ['records that Kafka lost with the power', ofTopics(sums.cut)],
     ['... reported in `log-faults`', ofTopics(sums.reported)],
     [
-      '... not reported, as Kafka had not acknowledged them and they were written again',
+      '... not reported, because Kafka had not acknowledged them and they were written again',
       count(sums.rewritten),
     ],
     ...KINDS.map((what) => [
@@ -48,7 +48,7 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
   return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients each make a call a second and send it until it is accepted. One of each process, a broker and
 a registry run on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} There are nine destinations: one always answers, two change, one has two URLs that change, one never
 accepts anything, one has settings that change, and three share a host, where one always answers. At the end all answer except the one that never accepts anything. Then every call is accounted
-for, by what the endpoints have answered and by the topics.
+for, by what the webhooks answered and by the topics.
 
 ${markdownTable(['', ''], rows)}`
 }
@@ -64,7 +64,7 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   unsettled: 'deliveries that are neither delivered, nor given up, nor cancelled, beyond what is reported',
   unreported: 'records of events and deliveries that are gone, neither reported nor written again',
   strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
-  unseen: 'deliveries recorded as delivered that their endpoint never got',
+  unseen: 'deliveries recorded as delivered that their webhook never got',
 }
 
 const KINDS = ['accepted', 'unrouted', 'unsettled', 'unreported', 'strangeIds', 'unseen'] as const

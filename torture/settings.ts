@@ -5,7 +5,7 @@ import type { Sluice } from './sluice.ts'
 export const CHANGING = 'changing'
 
 type Change = Extract<Fault, { kind: 'settings' }>['change']
-/** As control describes it. */
+/** The form of control's API. */
 type Current = { id: string; version: number; webhooks: { url: string }[] }
 
 /** Skips a change that control refuses or cannot make now. Without the destination, every change creates it. */

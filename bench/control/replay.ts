@@ -119,9 +119,9 @@ function report(parts: readonly Part[], { letters, read, replayed, live, perSeco
     index === 1 ? `<= ${RATIO_OF_P99}` : '',
   ])
   const count = (number: number) => number.toLocaleString('en-US')
-  return `${count(live)} track calls of 1 KB a second, at a fixed rate, through ingest, router and deliverer to ${ENDPOINTS} healthy endpoints as in
+  return `${count(live)} track calls of 1 KB a second, at a fixed rate, through ingest, router and deliverer to ${ENDPOINTS} healthy webhooks as in
 \`isolation\`. Meanwhile a replay delivers ${count(letters)} dead letters of one of their destinations again, ${count(perSecond)} a second (the
-default is 500). Figures are those of the fresh calls, one in ${ENDPOINTS} of which goes where the replay goes: from when a call was
+default is 500). Figures are those of the fresh calls; one in ${ENDPOINTS} goes to the destination of the replay. Latency is from when a call was
 due to its arrival. All processes, Kafka, load and receiver share two cores; where the machine was hardly idle, it was
 the limit. ${count(read)} were read when the replay should have been over; ${count(replayed)} were delivered again.
 

@@ -15,7 +15,7 @@ const HEALTHY_MS = 10_000
 /** Bytes that the router uses to remember ids. @param metrics the text of /metrics. */
 const idsIn = (metrics: string) => Number(/^sluice_router_ids_bytes (\S+)$/m.exec(metrics)?.[1])
 
-/** @returns the section of RESULTS.md: memory of the processes while some endpoints hang. */
+/** @returns the section of RESULTS.md: memory of the processes while some webhooks hang. */
 export async function bench({ minutes = 20, minuteMs = MINUTE_MS } = {}): Promise<string> {
   await using stack = await startStack()
   await using pipeline = await startPipeline(stack, ENDPOINTS)
@@ -39,9 +39,9 @@ export async function bench({ minutes = 20, minuteMs = MINUTE_MS } = {}): Promis
     samples.push({ deliverer, router, ingest, ids: idsIn(await pipeline.router.metrics()) })
     process.stderr.write(`minute ${minute}: ${Math.round(deliverer / MB)} MB\n`)
   }
-  const explained = `${PER_SECOND.toLocaleString('en-US')} calls of 1 KB a second through ingest, router and deliverer to ${ENDPOINTS} endpoints, of which ${SILENT} never answer from the first minute on: as in
-\`isolation\`. The highest resident memory of each minute; what healthy endpoints get beside it. The router
-remembers ids for an hour (\`DEDUP_WINDOW\`): they grow for the whole run.`
+  const explained = `${PER_SECOND.toLocaleString('en-US')} calls of 1 KB a second through ingest, router and deliverer to ${ENDPOINTS} webhooks as in
+\`isolation\`. From the first minute on, ${SILENT} of them never answer. The table has the highest resident memory of each minute, and
+what healthy webhooks get. The router remembers ids for an hour (\`DEDUP_WINDOW\`), so their memory grows during the whole run.`
   return `${explained}\n\n${report(samples, await outcome())}`
 }
 

@@ -34,7 +34,7 @@ const attacks: readonly Attack[] = [
   },
 ]
 
-/** Measures honest calls alone and beside each attack, alternating. @returns the section of RESULTS.md. */
+/** Measures honest calls alone and under each attack, alternating. @returns the section of RESULTS.md. */
 export async function bench({ rounds = 3, measureMs = 10_000 } = {}): Promise<string> {
   await using started = await startBench()
   const { sluice } = started
@@ -56,7 +56,7 @@ export async function bench({ rounds = 3, measureMs = 10_000 } = {}): Promise<st
       ...[attack.name, answered, spread(p99s(alone), 1), spread(p99s(beside), 1), ratio.toFixed(2)],
       ...[coreShare(alone), coreShare(beside)],
     ])
-    goals.push({ what: `p99 beside "${attack.name}", as a ratio`, is: ratio, atMost: 2 })
+    goals.push({ what: `p99 under attack "${attack.name}", as a ratio`, is: ratio, atMost: 2 })
   }
   return [
     `${HONEST.perSecond} single calls a second on ${HONEST.connections} connections, and next to them ${ATTACKS_A_SECOND} requests a second from one client at another address,
@@ -68,8 +68,8 @@ lowest and the highest.`,
 }
 
 const HEAD = [
-  ...['attack', 'answers', 'p99, ms, alone', 'p99, ms, beside it', 'ratio'],
-  ...['core, %, alone', 'core, %, beside it'],
+  ...['attack', 'answers', 'p99, ms, alone', 'p99, ms, under attack', 'ratio'],
+  ...['core, %, alone', 'core, %, under attack'],
 ]
 
 const p99s = (figures: readonly Figures[]) => figures.map(({ p99Ms }) => p99Ms)

@@ -7,7 +7,7 @@ import { isolationTable, type Round } from './table.ts'
 const PER_SECOND = 1_000
 /** Leaves the slow start of the processes out of the figures. */
 const HEALTHY_MS = 15_000
-/** First the time before any breaker can open (an endpoint must hang for 5 s), then the rest. */
+/** First the time before any breaker can open (a webhook must hang for 5 s), then the rest. */
 const WINDOWS_MS = [6_000, 24_000]
 
 /** Extra rounds for the goal's case and its baseline, as p99 varies by half on such a busy machine. */
@@ -24,7 +24,7 @@ const cases = [
 ] as const satisfies (Pick<Scenario, 'name' | 'bad' | 'behaviour'> & { isOften?: true })[]
 
 /**
- * @returns the section of RESULTS.md: healthy endpoints beside endpoints in trouble, on separate hosts and on one host.
+ * @returns the section of RESULTS.md: healthy webhooks next to webhooks in trouble, on separate hosts and on one host.
  */
 export async function bench(sizes: { rounds?: number } = {}): Promise<string> {
   return `${await onOwnHosts(sizes)}\n\n### On one host\n\n${await onOneHost(sizes)}`
@@ -58,15 +58,15 @@ async function onOwnHosts({
 type Rounds = { rounds: number; moreRounds: number }
 
 const explained = ({ rounds, moreRounds }: Rounds, [before = 0, after = 0]: readonly number[]) =>
-  `${ENDPOINTS} endpoints, each with its own origin, destination and source; ${PER_SECOND.toLocaleString('en-US')} track calls of 1 KB a second in turn, at a fixed
-rate (open loop), through ingest, router and deliverer as \`npm start\` runs them, with the real ladder. All endpoints are
+  `${ENDPOINTS} webhooks, each with its own origin, destination and source; ${PER_SECOND.toLocaleString('en-US')} track calls of 1 KB a second in turn, at a fixed
+rate (open loop), through ingest, router and deliverer as \`npm start\` runs them, with the real ladder. All webhooks are
 healthy at first, then some turn bad. "First" is the first ${before / 1_000} s, in which breakers cannot have opened; "then" is the ${after / 1_000} s
-after them. Figures are those of the healthy endpoints only. "In time": of the calls due in a part, those that had arrived
+after them. Figures are those of the healthy webhooks only. "In time": of the calls due in a part, those that had arrived
 by its end, or ${GRACE_US / 1_000} ms later for those due at the very end. Latency is from when a call was due to its arrival; calls that
 have not arrived count with their wait so far.
 
 All processes, Kafka, load and receiver share two cores. Each case runs on fresh processes and topics, one after the
 other, ${rounds} rounds ("none" and "20 % never answering": ${rounds + moreRounds}): median, with the lowest and the highest. Ratios are to "none" of
-the same round. Where the machine was hardly idle, it was the limit, and the figures mean nothing. First attempts to bad
-endpoints are counted by these; endpoints that refuse connections cannot count, so that figure is the deliverer's and
-includes retries and probes.`
+the same round. Where the machine was hardly idle, it was the limit, and the figures mean nothing. Bad
+webhooks count their first attempts themselves. Those that refuse connections cannot, so their figure is the deliverer's
+and includes retries and probes.`

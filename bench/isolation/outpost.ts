@@ -22,8 +22,8 @@ export async function bench({ minutes = 1 } = {}): Promise<string> {
   )}`
 }
 
-const EXPLAINED = `${ENDPOINTS} endpoints, ${PER_SECOND.toLocaleString('en-US')} calls a second for a minute at a fixed rate, ${SILENT} endpoints never answering from the first call on, on
-processes that just started. Figures are those of the ${ENDPOINTS - SILENT} healthy ones (of all ${ENDPOINTS} where none is in trouble), measured as in
+const EXPLAINED = `${ENDPOINTS} webhooks get ${PER_SECOND.toLocaleString('en-US')} calls a second for a minute, at a fixed rate. From the first call on, ${SILENT} of them never answer. The
+processes have just started. Figures are those of the ${ENDPOINTS - SILENT} healthy ones (of all ${ENDPOINTS} where none is in trouble), measured as in
 \`isolation\`; "in time": of all calls due in the minute, those that had arrived at its end, or ${GRACE_US / 1_000} ms later. The peer was
 measured in the same way, with the load, its stores and the receiver on two cores.`
 

@@ -36,7 +36,7 @@ const [SAME, APART] = [
   [0, 1],
 ] as const
 
-/** One healthy webhook beside one in trouble. */
+/** One healthy webhook next to one in trouble. */
 function pair(name: string, behaviour: Behaviour, badPerSecond: number): Case {
   const both = { bad: 1, behaviour, badPerSecond, perSecond: 20, windowUs: WINDOW_US, skipUs: 0 }
   return {
@@ -76,7 +76,7 @@ const cases: readonly Case[] = [
 
 type Pair = { is: WindowReport; control: WindowReport }
 
-/** @returns the section of RESULTS.md: healthy webhooks beside webhooks in trouble on the same host. */
+/** @returns the section of RESULTS.md: healthy webhooks next to webhooks in trouble on the same host. */
 export async function bench({ rounds = 3 } = {}): Promise<string> {
   await using stack = await startStack()
   await warmUp(stack)
@@ -117,7 +117,7 @@ async function runOnce(
   await endpoints.misbehave({ bad, behaviour })
   await sleepUntil(endUs + GRACE_US)
   const [all, then] = (await endpoints.report()).windows
-  if (!all || !then) throw new Error('the endpoints reported too few windows')
+  if (!all || !then) throw new Error('the receiver reported too few windows')
   return { ...all, p99Ms: then.p99Ms }
 }
 
@@ -166,7 +166,7 @@ export function table(results: readonly (readonly Pair[])[]): string {
 }
 
 const explained = (rounds: number) =>
-  `Healthy webhooks beside webhooks in trouble. In the first four cases, one healthy webhook gets 20 calls a second. Another webhook of the same origin, with its own path, destination
+  `Healthy webhooks next to webhooks in trouble. In the first four cases, one healthy webhook gets 20 calls a second. Another webhook of the same origin, with its own path, destination
 and source, is in trouble. In the control, the webhook in trouble is on another host. The share counts the healthy webhook's events that arrive within 1 s of when they were due.
 
 In the last case, ${MANY.toLocaleString('en-US')} webhooks of one host, each with its own destination, get ${many.badPerSecond} calls a second together and hang. ${HEALTHY} webhooks on healthy hosts get ${many.perSecond} a second together. The control is

@@ -29,12 +29,12 @@ export function isolationTable(names: readonly string[], rounds: readonly Round[
 const GOAL_CASE = '20 % never answering'
 
 const HEAD = [
-  ...['endpoints in trouble', 'in time, first', 'ratio', 'in time, then', 'ratio'],
+  ...['webhooks in trouble', 'in time, first', 'ratio', 'in time, then', 'ratio'],
   ...['p50 ms, then', 'p99 ms, first', 'p99 ms, then', 'ratio'],
 ]
 const GOALS = ['goal at 20 %', '', '>= 0.65', '', '>= 0.95', '', '', '', '<= 1.20']
 const COSTS_HEAD = [
-  'endpoints in trouble',
+  'webhooks in trouble',
   'first attempts that went to them',
   'records to rungs',
   "deliverer's us of CPU per call",
@@ -84,7 +84,7 @@ function costs(index: number, rounds: readonly Round[]): string[] {
 }
 
 /**
- * POSTs to bad endpoints. The receiver does not see refused ones, so the deliverer's count is added, with retries and
+ * POSTs to bad webhooks. The receiver does not see refused ones, so the deliverer's count is added, with retries and
  * probes.
  */
 function burnt({ firsts, refused }: ScenarioResult): number {

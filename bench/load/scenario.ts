@@ -12,19 +12,19 @@ const CONNECTIONS = 64
 /** Enough time for the load generator to start. */
 const START_US = 1e6
 
-/** Calls at a fixed rate. All endpoints are healthy at first; then some turn bad until the last window ends. */
+/** Calls at a fixed rate. All webhooks are healthy at first; then some turn bad until the last window ends. */
 export type Scenario = Trouble & {
   name: string
   perSecond: number
   healthyMs: number
-  /** Lengths of consecutive windows, from when endpoints turn bad. */
+  /** Lengths of consecutive windows, from when webhooks turn bad. */
   windowsMs: readonly number[]
 }
 
-/** Figures of a scenario since some endpoints turned bad. */
+/** Figures of a scenario since some webhooks turned bad. */
 export type ScenarioResult = EndpointsReport & {
   load: LoadReport
-  /** The deliverer's CPU in us per call due, including calls for bad endpoints. */
+  /** The deliverer's CPU in us per call due, including calls for bad webhooks. */
   delivererUs: number
   /** Share of the machine's cores. Near 0 the machine was overloaded, and the figures mean nothing. */
   idleShare: number

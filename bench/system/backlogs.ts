@@ -37,7 +37,7 @@ export type Outage = Drain & {
   toRungs: number
 }
 
-/** Some endpoints hang for a while, then recover. */
+/** Some webhooks hang for a while, then recover. */
 export async function drainOutage(
   stack: Stack,
   { outageMs, perSecond }: { outageMs: number; perSecond: number },

@@ -10,7 +10,7 @@ const MINUTES = 10
 const GOAL = 4
 const GOAL_P99 = 2
 
-/** @returns the section of RESULTS.md: time to drain a backlog after an outage of endpoints, and of the deliverer. */
+/** @returns the section of RESULTS.md: time to drain a backlog after an outage of webhooks, and of the deliverer. */
 export async function bench({
   minutes = MINUTES,
   count = MINUTES * 60 * PER_SECOND,
@@ -35,9 +35,9 @@ function report({ outage, restart, minutes, perSecond }: Drained): string {
         ...['', 'calls that waited', 'worked off within, s', 'rate, 1/s', 'arrivals, 1/s', 'ratio', 'goal'],
         ...["deliverer's CPU, of a core", 'its RSS, MB', 'machine idle'],
       ],
-      [drained('endpoints were away', outage), drained('the deliverer was away', restart)],
+      [drained('webhooks were away', outage), drained('the deliverer was away', restart)],
     ),
-    `Fresh calls to the other endpoints while the backlog is drained, in parts of ${minutes * 6} s:`,
+    `Fresh calls to the other webhooks while the backlog is drained, in parts of ${minutes * 6} s:`,
     markdownTable(
       ['', 'in time', 'p50 ms', 'p99 ms', 'ratio', 'goal'],
       [
@@ -46,10 +46,10 @@ function report({ outage, restart, minutes, perSecond }: Drained): string {
       ],
     ),
     `${outage.toRungs.toLocaleString('en-US')} records were written to rungs in all. When the deliverer was away, fresh calls wait in order behind the backlog of
-their partition, so none is faster until it is worked off, whether the goal is reached or not.`,
+their partition, so none is faster until the backlog is worked off, whether the goal is reached or not.`,
     verdict([
       {
-        what: 'the drain rate after endpoints were away, relative to arrivals,',
+        what: 'the drain rate after webhooks were away, relative to arrivals,',
         is: times(outage),
         atLeast: GOAL,
       },
@@ -58,7 +58,7 @@ their partition, so none is faster until it is worked off, whether the goal is r
         is: times(restart),
         atLeast: GOAL,
       },
-      { what: "fresh calls' p99, relative to that before,", is: p99Ratio, atMost: GOAL_P99 },
+      { what: 'the p99 of fresh calls, relative to before the outage,', is: p99Ratio, atMost: GOAL_P99 },
     ]),
   ].join('\n\n')
 }
@@ -99,9 +99,9 @@ function fresh(name: string, reports: Outage['meanwhile'], ...rest: string[]): s
 }
 
 const explained = (minutes: number, perSecond: number) =>
-  `${perSecond.toLocaleString('en-US')} track calls of 1 KB a second, at a fixed rate, through ingest, router and deliverer to ${ENDPOINTS} endpoints as in
-\`isolation\`, once with each of two backlogs. **Endpoints were away:** ${AWAY} of them do not answer for ${minutes} minutes, their calls
+  `${perSecond.toLocaleString('en-US')} track calls of 1 KB a second, at a fixed rate, through ingest, router and deliverer to ${ENDPOINTS} webhooks as in
+\`isolation\`, once with each of two backlogs. **Webhooks were away:** ${AWAY} of them do not answer for ${minutes} minutes, their calls
 are deferred on rungs, then they answer again; the clock starts there. **The deliverer was away:** it is killed, the
 backlog is written to \`deliveries\`, and it is started; the clock starts when it is ready. A backlog is worked off when no
-more is outstanding than arrives within a second. The rate includes the fresh calls to the same endpoints. All processes,
+more is outstanding than arrives within a second. The rate includes the fresh calls to the same webhooks. All processes,
 Kafka, load and receiver share two cores.`

@@ -137,7 +137,7 @@ const explained = (perSecond: number, rounds: number) =>
   `${perSecond.toLocaleString('en-US')} single track calls of 1 KB a second, at a fixed rate (open loop): from when a call was due at its client to its
 arrival at the receiver, through ingest, three topics, router and deliverer. "Straight" is the same client posting to the
 same receiver. Sluice's four processes, as \`npm start\` runs them, Kafka, registry, load and receiver share two cores; ${ENDPOINTS}
-endpoints, one destination per call. Median of ${rounds} alternating rounds on fresh processes and topics, with the lowest and the
+webhooks, one destination per call. Median of ${rounds} alternating rounds on fresh processes and topics, with the lowest and the
 highest.`
 
 const searchExplained = (forMs: number) =>

@@ -17,7 +17,7 @@ export type Run = WindowReport & {
   idleShare: number
 }
 
-/** All four processes, on separate topics, with healthy endpoints. */
+/** All four processes, on separate topics, with healthy webhooks. */
 export async function runThrough(stack: Stack, rate: Rate): Promise<Run> {
   await using closing = new AsyncDisposableStack()
   const pipeline = closing.use(await startPipeline(stack, ENDPOINTS))
@@ -47,7 +47,7 @@ export async function runThrough(stack: Stack, rate: Rate): Promise<Run> {
   return run
 }
 
-/** The same calls at the same rate, sent straight to one endpoint. */
+/** The same calls at the same rate, sent straight to one webhook. */
 export async function runStraight({ perSecond, warmMs, forMs }: Rate, endpoints: Endpoints) {
   const fromUs = nowUs() + 1e6
   const window = { fromUs: fromUs + warmMs * 1_000, toUs: fromUs + (warmMs + forMs) * 1_000 }

@@ -92,7 +92,7 @@ export function refused(answer: ApiResponse): CliError {
   return new CliError('refused', `Refused: ${message} (${status} ${code})${faults.join('')}`)
 }
 
-/** Ingest answers every path that it does not have by naming those for calls. */
+/** For an unknown path, ingest answers with the paths for calls. */
 const isIngest = (answer: ApiResponse) => answer.status === 404 && problemOf(answer).message.includes('/v1/')
 
 const IS_INGEST = `This is the address of ingest, which only receives calls. Set SLUICE_URL (or --url) to the address of control,

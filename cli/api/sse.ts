@@ -3,9 +3,7 @@ import { createParser } from 'eventsource-parser'
 /** A server-sent event; `data` is unparsed. */
 export type ServerEvent = { event: string; id: string | undefined; data: string }
 
-/**
- * Parses a stream of server-sent events in pieces of any size; each call returns the events that the piece completes.
- */
+/** Parses a stream of server-sent events in pieces of any size. Each call returns the events that the piece completes. */
 export function sseParser(): (piece: string) => ServerEvent[] {
   let events: ServerEvent[] = []
   const parser = createParser({

@@ -22,16 +22,16 @@ export type SystemProblem = z.infer<typeof problemShape>
 
 const what = { path: 'status' }
 
-/** What is wrong with the system right now. @throws CliError */
+/** Asks control for the current problems of the system. @throws CliError */
 export const readStatus = (api: Api) => request(api, what, shape)
 
-/** `isKept`: lists of settings have its previous version. Otherwise they leave it out. */
+/** `isKept`: control still uses its previous version. Otherwise lists of settings leave it out. */
 export type UnreadableSetting = { kind: string; id: string; isKept: boolean; message: string }
 
-/** The settings that control cannot read. @throws CliError */
+/** Asks control for the settings that it cannot read. @throws CliError */
 export async function unreadableSettings(api: Api): Promise<UnreadableSetting[]> {
   const response = await api(what)
-  // a control of an earlier version
+  // an earlier version of control does not have this path
   if (response.status === 404) return []
   if (response.status >= 300) throw refused(response)
   return parseBody(response, what, shape).problems.flatMap(({ setting, message }) =>

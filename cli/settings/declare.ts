@@ -44,7 +44,7 @@ export function declare(
   }
 }
 
-/** The faults at places where none of the known ones is. */
+/** The faults at places that have no known fault. */
 function withoutPlacesOf(known: readonly PlacedFault[], faults: readonly PlacedFault[]): PlacedFault[] {
   const places = new Set(known.map(({ place }) => JSON.stringify(place)))
   return faults.filter(({ place }) => !places.has(JSON.stringify(place)))
@@ -64,7 +64,7 @@ type Found = {
   records: Declared[]
   collections: Collection[]
   faults: PlacedFault[]
-  /** Of single fields of records. */
+  /** The faults of single fields of records. */
   shapeFaults: PlacedFault[]
 }
 

@@ -28,7 +28,7 @@ export type Plan = {
 export type Planned = Plan & {
   /** Secrets that are assumed to be unchanged, because the API does not compare them for a read-only token. */
   hidden: readonly Hidden[]
-  /** Settings whose record control cannot read, whether or not the files have them. */
+  /** The settings that control cannot read, whether or not the files have them. */
   unreadable: readonly UnreadableSetting[]
 }
 
@@ -39,7 +39,7 @@ export type PlanOptions = {
   now: string
   isDone?: (ref: Ref) => boolean
   dryRuns?: DryRuns | undefined
-  /** Names of records that are written even if nothing differs, because control has only their previous version. */
+  /** Names of records to write even if nothing differs, because control has only their previous version. */
   unreadable?: ReadonlySet<string>
 }
 

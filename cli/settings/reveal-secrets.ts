@@ -100,7 +100,7 @@ const webhooksOf = ({ webhooks }: Members): Members[] =>
   Array.isArray(webhooks) ? webhooks.map((webhook) => (isObject(webhook) ? webhook : {})) : []
 
 /**
- * Which secrets are assumed to be unchanged if the API cannot be asked: all, unless the file starts a rotation (it
+ * The secrets that are assumed to be unchanged if the API cannot compare them: all, unless the file starts a rotation (it
  * changes `previousSecretExpiresAt`).
  */
 export function assumedSame(before: object, declared: Members): (at: string) => boolean {

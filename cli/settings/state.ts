@@ -30,7 +30,7 @@ export type State = {
 }
 
 export type ReadOptions = {
-  /** There may be hundreds of thousands of suppressions. Default: true. */
+  /** Default: true. There may be hundreds of thousands of suppressions. */
   withSuppressions?: boolean
 }
 
@@ -43,7 +43,7 @@ export async function readState(api: Api, { withSuppressions = true }: ReadOptio
     all(api, 'traits', storedComputation),
     withSuppressions ? all(api, 'suppressions', storedSuppression) : new Map<string, Suppression>(),
   ])
-  // those of a removed source stay until there is a source with its id again: no file can contain them
+  // a suppression of a removed source waits for a new source with that id; files can neither contain nor remove it
   for (const [id, { sourceId }] of suppressions)
     if (sourceId !== EVERY_SOURCE && !sources.has(sourceId)) suppressions.delete(id)
   return { sources, destinations, audiences, traits, suppressions }

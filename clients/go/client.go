@@ -123,47 +123,47 @@ func (c *Client) Alias(m *Alias) error { return c.put(callAt(m)) }
 // Enqueue queues a message of any type, or a pointer to one, like [Client.Identify].
 func (c *Client) Enqueue(m Message) error { return c.put(callOf(m)) }
 
-// EnqueueFunc is Enqueue with a function that is called once: with a nil error when the service has accepted the call, or else with the
-// [Error] of its [Failure]. If EnqueueFunc itself returns an error, done is not called. The next batch waits for done; the same rules
-// apply to it as to OnFailure. A failed call is passed to both.
+// EnqueueFunc is like [Client.Enqueue], and calls done once when the call has ended: with a nil error if the service accepted it, or else
+// with the [Error] of its [Failure]. If EnqueueFunc itself returns an error, it does not call done. The next batch waits for done, which
+// has the same limits as OnFailure. A failed call is passed to both.
 func (c *Client) EnqueueFunc(m Message, done func(QueuedMessage, error)) error {
 	message := callOf(m)
 	message.done = done
 	return c.put(message)
 }
 
-// EnqueueContext is Enqueue that waits for room, like [Client.IdentifyContext].
+// EnqueueContext is like [Client.Enqueue], but waits for room as [Client.IdentifyContext] does.
 func (c *Client) EnqueueContext(ctx context.Context, m Message) error {
 	return c.putContext(ctx, callOf(m))
 }
 
-// IdentifyContext is Identify, but if the queue is full it waits for room. If ctx is done first, it fails with an error that matches
-// both [ErrQueueFull] and ctx.Err(). If there is room, it ignores ctx. Waiters get room in no particular order.
+// IdentifyContext is like [Client.Identify], but if the queue is full, it waits for room. If ctx is done first, it fails with an error that
+// matches both [ErrQueueFull] and ctx.Err(). If there is room, it ignores ctx. Waiters get room in no particular order.
 func (c *Client) IdentifyContext(ctx context.Context, m *Identify) error {
 	return c.putContext(ctx, callAt(m))
 }
 
-// TrackContext is Track that waits for room, like [Client.IdentifyContext].
+// TrackContext is like [Client.Track], but waits for room as [Client.IdentifyContext] does.
 func (c *Client) TrackContext(ctx context.Context, m *Track) error {
 	return c.putContext(ctx, callAt(m))
 }
 
-// PageContext is Page that waits for room, like [Client.IdentifyContext].
+// PageContext is like [Client.Page], but waits for room as [Client.IdentifyContext] does.
 func (c *Client) PageContext(ctx context.Context, m *Page) error {
 	return c.putContext(ctx, callAt(m))
 }
 
-// ScreenContext is Screen that waits for room, like [Client.IdentifyContext].
+// ScreenContext is like [Client.Screen], but waits for room as [Client.IdentifyContext] does.
 func (c *Client) ScreenContext(ctx context.Context, m *Screen) error {
 	return c.putContext(ctx, callAt(m))
 }
 
-// GroupContext is Group that waits for room, like [Client.IdentifyContext].
+// GroupContext is like [Client.Group], but waits for room as [Client.IdentifyContext] does.
 func (c *Client) GroupContext(ctx context.Context, m *Group) error {
 	return c.putContext(ctx, callAt(m))
 }
 
-// AliasContext is Alias that waits for room, like [Client.IdentifyContext].
+// AliasContext is like [Client.Alias], but waits for room as [Client.IdentifyContext] does.
 func (c *Client) AliasContext(ctx context.Context, m *Alias) error {
 	return c.putContext(ctx, callAt(m))
 }

@@ -35,7 +35,7 @@ func (c *Client) Close() error {
 	return c.CloseContext(ctx)
 }
 
-// CloseContext is Close with the deadline of ctx instead of CloseTimeout. Concurrent calls wait for the result of the first, or fail
+// CloseContext is like [Client.Close], with the deadline of ctx instead of CloseTimeout. Concurrent calls wait for the result of the first, or fail
 // with [ErrClosed] when their own ctx is done.
 func (c *Client) CloseContext(ctx context.Context) error {
 	if err := c.open(); err != nil {

@@ -130,7 +130,7 @@ func TestCloseFailsWhenTheServiceRefusesWhatWaits(t *testing.T) {
 	}
 }
 
-// reportedInFull checks the failures of two batches, of which the second had no attempt.
+// reportedInFull checks the failures of two batches; the second one was not attempted.
 func reportedInFull(t *testing.T, f *failures, first, second string) {
 	t.Helper()
 	for _, want := range []string{first, second} {

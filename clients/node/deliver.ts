@@ -80,7 +80,7 @@ async function timed({ post, debug }: Pick<Tools, 'post' | 'debug'>, body: Packe
   return posted
 }
 
-/** Gives the ms since now, by whichever clock shows more: one stops while the machine sleeps, the other can be set back. */
+/** Gives the ms since now, by the clock that shows more: one stops while the machine sleeps, the other can be set back. */
 function stopwatch(): () => number {
   const [steady, wall] = [performance.now(), Date.now()]
   return () => Math.max(performance.now() - steady, Date.now() - wall)

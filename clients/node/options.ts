@@ -47,9 +47,9 @@ export type Options = {
   /** On SIGTERM, closes the client and then ends the process, unless the program has its own listener. Default false. */
   closeOnSigterm?: boolean | null | undefined
   /**
-   * Receives every queued call that could not be delivered. A failed call that neither it, nor a listener of 'error', nor a callback
-   * receives becomes a process warning. flush() and close() wait for a promise that it returns, and the calls count towards `maxQueue`
-   * until it settles. Do not await flush(), close() or room() in it.
+   * Receives every queued call that could not be delivered. If neither it nor a listener of 'error' nor a callback gets a failed call, a
+   * process warning reports it. flush() and close() wait for a promise that it returns, and the calls count towards `maxQueue` until it
+   * settles. Do not await flush(), close() or room() in it.
    */
   onFailure?: OnFailure | null | undefined
 }

@@ -9,8 +9,8 @@ export type Bounds = { maxQueue: number; maxQueueBytes: number; flushAt: number 
 const GONE: Encoded = { type: 'track', json: '', bytes: 0 }
 
 /**
- * Calls in order, bounded by number and bytes. Calls being sent still count, and so do settled calls until `onFailure` and callbacks
- * have finished with them.
+ * Calls in order, bounded by number and bytes. Calls being sent still count, and so do settled calls until `onFailure` and their
+ * callbacks have finished.
  */
 export class Queue {
   readonly #bounds: Bounds

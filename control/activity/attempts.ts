@@ -194,7 +194,9 @@ export const attemptShape = z
     urlHash: z
       .number()
       .nullable()
-      .describe('FNV-1a hash of the URL at that time: equal to that of its URL now unless it was changed.'),
+      .describe(
+        "FNV-1a hash of the URL at that time. It equals the hash of the webhook's URL now, unless the URL was changed.",
+      ),
   })
   .meta({ id: 'Attempt' })
 

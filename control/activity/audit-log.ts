@@ -35,7 +35,7 @@ const entryShape = z
     session: z.string().nullable().describe('Id of the session, if `by` is `cookie`.'),
     what: z.string().describe('The kind of setting or task, or `test`, `session` or `search`.'),
     outcome: z.string().describe('`unavailable`: Kafka did not confirm, so the change may have been made.'),
-    id: z.string().nullable().describe('Of the setting or task.'),
+    id: z.string().nullable().describe('Id of the setting or task.'),
     version: z.number().nullable(),
     changes: z
       .record(z.string(), z.unknown())

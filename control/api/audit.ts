@@ -34,7 +34,7 @@ export function audit(
 export const auditSearch = (log: Pick<Logger, 'info'>, caller: Caller): void =>
   audit(log, caller, { what: 'search', outcome: 'searched' })
 
-/** After that the line is only in the log. The change itself had to be confirmed within 10 s. */
+/** After this time, the line is only in the log. The change itself is confirmed within 10 s or fails. */
 const DEADLINE_MS = 60_000
 
 /**

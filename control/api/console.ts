@@ -14,7 +14,7 @@ export type ConsoleParts = {
   built?: string
 }
 
-/** The settings that texts of the console name. `...KeptMs`: how long Kafka keeps them; null if forever or unknown. */
+/** The settings that the console's texts mention. `...KeptMs`: how long Kafka keeps records; null if forever or unknown. */
 export type ConsoleLimits = {
   responseTimeoutMs: number
   retryWindowMs: number

@@ -26,7 +26,7 @@ export type ResponseSpec = {
   headers?: readonly ResponseHeader[]
 }
 
-/** Input beside the path. Handlers validate with the same schemas. */
+/** Input other than the path. Handlers validate with the same schemas. */
 type RequestSpec = {
   headers?: Readonly<Record<string, { schema: z.ZodType; required: boolean; description: string }>>
   /** By content type. `limit` in bytes; default 1 MB. */

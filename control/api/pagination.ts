@@ -60,7 +60,7 @@ export function pageOfTasks<T extends Created>(
   return { items: items.map(({ task }) => task), next }
 }
 
-/** The latest possible time (ECMA-262, "Time Values"): the time left until then sorts newest first. */
+/** The latest possible time (ECMA-262, "Time Values"). Sorting by the time left until then puts the newest first. */
 const LAST = 8.64e15
 const timePlace = ({ createdAt, id }: Created) =>
   `${String(LAST - Date.parse(createdAt)).padStart(16, '0')}-${id}`

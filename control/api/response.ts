@@ -11,8 +11,8 @@ export type ApiResponse = { status: number; headers?: Record<string, string>; bo
 export type FixedResponse = (request: { headers: IncomingHttpHeaders }) => ApiResponse
 
 /**
- * A response that is the same for everyone. All requests share its bytes, so clients that do not read them cost no
- * memory. 304 if the client has it.
+ * A response that is the same for everyone. All requests share its bytes, so clients that do not read it cost no memory.
+ * The answer is 304 if the client has it already.
  */
 export function fixedResponse(bytes: Buffer, headers: Record<string, string>): FixedResponse {
   const tag = `"${createHash('sha256').update(bytes).digest('base64url')}"`

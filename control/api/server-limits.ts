@@ -20,7 +20,7 @@ export type ServerLimits = {
   uploadMs: number
   checkMs: number
   closingMs: number
-  /** For reading nothing of the answers that wait; at most twice as long. */
+  /** A client that reads none of its waiting answers for this long, and at most for twice as long, is disconnected. */
   unreadMs: number
   /** Requests without a valid token, per network. Beyond them, answers are delayed. */
   strangers: RateLimit
@@ -42,7 +42,7 @@ export const SERVER_LIMITS: ServerLimits = {
   closingMs: 5_000,
   // an answer counts as read when Node has passed on all of it: 2 MB at 35 KB/s
   unreadMs: 60_000,
-  // a page of the console loads 60 files; without a token, a request takes at most 0.5 ms
+  // a page of the console loads 60 files; a request without a token takes at most 0.5 ms
   strangers: { perSecond: 100, burst: 1_000 },
   strangerDelayMs: 2_000,
 }

@@ -150,7 +150,8 @@ function replacement<G extends object, T extends Stamp>(
 ): Operation {
   return operation({
     summary: `Replace ${a(resource.kind)}`,
-    description: '`"***"` keeps the current secret; in a header, that of the webhook with the same URL.',
+    description:
+      '`"***"` keeps the current secret. In a header, it keeps the value of the webhook with the same URL.',
     query: dryRunShape,
     headers: ifMatch(true),
     body: json(resource.replace),

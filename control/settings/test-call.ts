@@ -40,7 +40,7 @@ export const callShape = z
   .meta({
     id: 'TestCall',
     description:
-      'A call as a client sends it. `messageId`, `integrations` and the times other than `timestamp` are ignored: a test has its own id and goes to this destination only.',
+      'A call as a client sends it. `messageId`, `integrations` and all times except `timestamp` are ignored: a test has its own id and goes only to this destination.',
   })
 
 export type TestCall = z.infer<typeof callShape>
@@ -86,7 +86,7 @@ function toPosting(unnamed: Unnamed, { destinationId, uuid }: PostingOf): Postin
   return { deliveryId: deliveryId(destinationId, event), messageId, body: render(event), replay: false }
 }
 
-/** As ingest makes it: ids as strings, and a page's `traits`, which the Go library sends, as its properties. */
+/** The call as ingest reads it: ids are strings, and a page's `traits` (sent by the Go library) are its properties. */
 function eventOf(call: TestCall, now: number): Unnamed {
   const isPage = call.type === 'page' && isMissing(call.properties)
   return {

@@ -31,12 +31,12 @@ export const resultShape = z
     responseHeaders: headersShape.nullable().describe('Null without a response.'),
     sent: z
       .boolean()
-      .describe('Whether the request left Sluice: not if its address, certificate or connection failed.'),
+      .describe(
+        'Whether the request left Sluice. False if the address or certificate was refused, or no connection was made.',
+      ),
     request: z
       .strictObject({ headers: headersShape, body: z.string() })
-      .describe(
-        'All headers in their order, and the body to the byte. Values of configured headers are `***`.',
-      ),
+      .describe('All headers in the order sent, and the exact body. Values of configured headers are `***`.'),
   })
   .meta({ id: 'TestResult' })
 
@@ -149,8 +149,8 @@ function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Posted> {
 }
 
 /**
- * All headers as they are sent, including the three that the HTTP client adds: a test compares them with those that
- * arrive. Configured values are secrets.
+ * All headers as they are sent, including the three that the HTTP client adds (a test compares them with what arrives).
+ * Configured values are masked, because they may be secret.
  */
 function requestHeaders(
   { url, headers, body }: Request,
@@ -168,7 +168,7 @@ function requestHeaders(
   }
 }
 
-/** A header that came several times is joined, as HTTP allows. */
+/** Joins the values of a repeated header, as HTTP allows. */
 function shownHeaders(headers: ResponseHead['headers'], destination: Destination): Record<string, string> {
   const given = Object.entries(headers).filter(([, value]) => value !== undefined)
   return Object.fromEntries(

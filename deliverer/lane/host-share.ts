@@ -155,8 +155,9 @@ export function enterShare(queue: WebhookQueue, isProbe: boolean, now: number): 
 }
 
 /**
- * Keeps the longest silent one first: with a thousand webhooks, to look for it took a third of a lane's CPU time. One with
- * an older POST in flight, such as a probe, may have been heard from before those ahead of it.
+ * Keeps the set in order, with the longest silent webhook first. Searching for it took a third of a lane's CPU time with a
+ * thousand webhooks. A webhook that already has a POST in flight, such as a probe, may be silent for longer than those
+ * before it.
  */
 function addAwaiting(queue: WebhookQueue): void {
   const { awaiting, outOfOrder } = queue.share
@@ -166,7 +167,7 @@ function addAwaiting(queue: WebhookQueue): void {
 
 type Ending = { ended: Ended; hasOthers: boolean }
 
-/** Call it after `onEnded`. */
+/** Updates the share when a POST has ended. Call it after `onEnded`. */
 
 export function endInShare(queue: WebhookQueue, { ended, hasOthers }: Ending): void {
   const { share } = queue
@@ -184,7 +185,7 @@ export function leaveShare(queue: WebhookQueue, { as, isIdle }: { as: EnteredAs;
   if (isIdle) forget(queue)
 }
 
-/** It is now the last in the order. */
+/** Moves the webhook to the end of the order. */
 function wasHeard(queue: WebhookQueue): void {
   const { awaiting, outOfOrder } = queue.share
   outOfOrder.delete(queue)

@@ -13,8 +13,7 @@ export type Refusal = { code: DeferCode; waitMs: number }
 export type SlotLease = {
   connected(): void
   /**
-   * The POST has ended. Called at most once. `sent`: the request was sent, so a failure is the webhook's, not its
-   * host's.
+   * The POST has ended. Called at most once. `sent`: the request was sent, so the webhook caused a failure, not its host.
    */
   ended(ended: Ended, sent: boolean): void
   release(): void
@@ -75,9 +74,9 @@ export type HostShare = {
   /** Waiting POSTs and their bytes, without those that came for a webhook that had just answered. */
   waiting: number
   waitingBytes: number
-  /** Webhooks with POSTs in flight that have been silent since `heardAt`, without failing ones, by `heardAt`. */
+  /** Webhooks with POSTs in flight that are not failing, in the order of `heardAt`: they have been silent since then. */
   readonly awaiting: Set<WebhookQueue>
-  /** Those of them that may stand too late in that order. */
+  /** Those of `awaiting` that may be too far back in that order. */
   readonly outOfOrder: Set<WebhookQueue>
   /** Those of them that may post because they have answered before. */
   readonly trusted: Set<WebhookQueue>

@@ -133,8 +133,8 @@ const isProbing = ({ jobs }: WebhookQueue) => jobs.first()?.isProbe === true
 const isSlow = ({ webhook }: WebhookQueue) => webhook.answerMs > SLOW_MS
 
 /**
- * POSTs are in flight, and the webhook has been silent for a second; if it is slow, for a second longer than its answers
- * take.
+ * Whether POSTs are in flight and the webhook has been silent for a second. A slow webhook may also take the time of its
+ * usual answers.
  */
 export const isSilent = (queue: WebhookQueue, now: number) =>
   queue.inFlight > 0 && now - queue.heardAt > SILENT_MS + (isSlow(queue) ? queue.webhook.answerMs : 0)
@@ -173,7 +173,7 @@ export function capAfterUse(cap: number, { inFlight, most }: { inFlight: number;
 export const capAfterTimeout = (cap: number) => Math.max(MIN_CAP, cap * (1 - SHRINKS_BY))
 
 /**
- * Unused cap is given up, so a webhook that dies holds no more slots than it needed lately.
- * @param peak of the window.
+ * Gives up unused cap, so that a webhook that dies holds no more slots than it needed just before.
+ * @param peak the most POSTs in flight during the window.
  */
 export const capAfterWindow = (cap: number, peak: number) => Math.max(MIN_CAP, Math.min(cap, peak * 2))

@@ -32,7 +32,7 @@ export async function imageOf(directory: string, topics: readonly string[]): Pro
   }
 }
 
-/** Copies the files of a partition while its broker runs. The broker renames or deletes some of them meanwhile. */
+/** Copies the files of a partition while its broker runs, and may rename or delete some of them. */
 async function copyLive(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true })
   for (const name of await readdir(from))

@@ -11,7 +11,7 @@ export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
-  /** What it cost to receive `body`, in bytes of cheap JSON. Default: its length. */
+  /** The cost of receiving `body`, in bytes of cheap JSON. Default: its length. */
   wireCost?: number
   isPixel?: boolean
 }
@@ -64,7 +64,7 @@ export function countCalls({ type, parsed }: Authenticated): number {
 
 /**
  * The write key outside the body: the user name of basic auth, or `writeKey` in the query, if not empty. `Bearer` is
- * ignored, as OAuth clients send a token beside the write key.
+ * ignored, as OAuth clients send a token in addition to the write key.
  */
 export function keyOutside(authorization: string | undefined, query: unknown): string | undefined {
   return basicUser(authorization) ?? keyInside(query)

@@ -77,7 +77,7 @@ function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rul
   return result
 }
 
-/** What the event stores of the batch's copied fields and of numbers that grow when they are printed (`1e20`). */
+/** The bytes that the event stores of the batch's copied fields, and of numbers that grow when printed (`1e20`). */
 const printedBytes = ({ properties, traits, context, integrations }: Event): number =>
   bytesOf(properties) + bytesOf(traits) + bytesOf(context) + bytesOf(integrations)
 

@@ -19,7 +19,7 @@ import {
 /** Why a body could not be read. `gone`: the client has closed its connection. */
 export type Unread = { ok: false; code: Code | 'gone' }
 export type Body = { ok: true; bytes: Buffer } | Unread
-/** `cost` of receiving it, in bytes of cheap JSON: mostly of its chunks, if they are small. */
+/** `cost`: of receiving it, in bytes of cheap JSON. If its chunks are small, they are most of the cost. */
 export type Received = Body & { cost: number }
 
 export type BodyLimit = { bytes: number; code: 'call_too_large' | 'batch_too_large' }
@@ -148,7 +148,7 @@ export function readChunks(
   request.on('close', () => stop('gone'))
 }
 
-/** Takes the chunks of one body that is discarded, until they are too many for their size. */
+/** Counts the chunks of a body that is discarded, until there are too many for its size. */
 export function discard(): (chunk: Buffer) => 'too_many_chunks' | undefined {
   let allowed = DISCARDED_CHUNKS
   return (chunk) => {

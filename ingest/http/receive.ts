@@ -64,7 +64,7 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
       if (isAnonymous && wire.cost > 0 && wire.code !== 'unavailable') countUnpacked(target, ip, wire.cost)
       return wire.code
     }
-    // other bodies of its network may have arrived since
+    // other bodies of the network may have arrived in the meantime
     const late = isAnonymous ? precheck(target, ip) : undefined
     if (late) return { answer: Promise.resolve(late) }
     const body = unpack(wire.bytes, { encoding: headers['content-encoding'], limit, lease })

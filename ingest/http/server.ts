@@ -95,7 +95,7 @@ export const parseQuery = (text: string): ParsedUrlQuery =>
 const PLUS = 0x2b
 const SPACE = 0x20
 
-/** @param text of a URL, in which Node gives one character per byte. */
+/** @param text from a URL; Node has one character for each byte. */
 function withSpaces(text: string): string {
   if (!text.includes('+')) return text
   const bytes = Buffer.from(text, 'latin1')

@@ -74,21 +74,21 @@ export async function openOffsets(connection: Connection): Promise<Offsets> {
   }
 }
 
-/** Looks up the coordinator of a group once, and again when it has moved. */
+/** Looks up the coordinator of a group once, and again after it has moved. */
 function createCoordinators(cluster: Cluster) {
-  /** By group: the id of its coordinator. */
+  /** The id of the coordinator, by group. */
   const known = new Map<string, number>()
 
   async function coordinatorOf(groupId: string): Promise<Broker> {
     const nodeId = known.get(groupId)
-    // connects again after an outage
+    // this connects again after an outage
     if (nodeId !== undefined) return cluster.findBroker({ nodeId })
     const broker = await cluster.findGroupCoordinator({ groupId })
     known.set(groupId, broker.nodeId)
     return broker
   }
 
-  /** A coordinator that has moved, or is loading, refuses; the second look finds the present one. */
+  /** Looks up the coordinator again if the broker refuses because the coordinator has moved or is loading. */
   const again = <T>(groupIds: readonly string[], question: () => Promise<T>) =>
     pRetry(question, {
       retries: 5,
@@ -117,7 +117,7 @@ function createCoordinators(cluster: Cluster) {
   }
 }
 
-/** Where the records of partitions begin, end, and are at a time. Topics are named as on the broker. */
+/** Asks for the offsets of partitions: the first, the end, and the one at a time. Topics are named as on the broker. */
 function createPlaces(cluster: Cluster) {
   async function partitions(topics: readonly string[]) {
     await cluster.addMultipleTargetTopics(topics)
@@ -130,7 +130,7 @@ function createPlaces(cluster: Cluster) {
     }))
   }
 
-  /** A broker that has just been told of a new topic may not know it yet. */
+  /** A broker may not know a topic that was just created. */
   const again = <T>(question: () => Promise<T>) =>
     pRetry(question, {
       retries: 5,
@@ -184,7 +184,7 @@ const pairs = (ends: readonly PartitionOffset[] = [], others: readonly Partition
     other: Number(others.find((other) => other.partition === partition)?.offset ?? -1),
   }))
 
-/** Calls of the same turn about different topics are passed to `ask` together. */
+/** Passes all calls of a turn that are about different topics to `ask` together. */
 function inOneRequest<Q, A>(
   ask: (questions: ReadonlyMap<string, Q>) => Promise<ReadonlyMap<string, A>>,
 ): (topic: string, question: Q) => Promise<A> {
@@ -202,7 +202,7 @@ function inOneRequest<Q, A>(
   }
 
   return async (topic, question) => {
-    // a request can ask only once about a topic
+    // a request can name a topic only once
     if (!next || next.questions.has(topic)) next = begin()
     next.questions.set(topic, question)
     const answers = await next.answers
@@ -222,8 +222,8 @@ function partitionsOf(assignment: Buffer, plain: Connection['plain']): string[] 
 
 /**
  * @param times ascending.
- * @param ask never decreases over time, as offsets do.
- * @returns what `ask` answers for each time. Times between two equal answers are not asked about.
+ * @param ask answers with an offset, which never decreases with time.
+ * @returns the answer for each time. Does not ask about times between two equal answers.
  */
 export async function alongTimes<T>(
   times: readonly number[],

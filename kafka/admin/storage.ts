@@ -21,7 +21,7 @@ export type Storage = {
 
 const GB = 1024 ** 3
 const MAX_RESERVE = 2 * GB
-/** With less than this many times the reserve, room is low, as alert `SluiceStorageLow` has it. */
+/** Below this multiple of the reserve, space is low. The alert `SluiceStorageLow` uses the same. */
 export const LOW_FACTOR = 3
 /** A shortage ends when the free room is this many times the reserve. */
 const RECOVERY_FACTOR = 1.25

@@ -77,7 +77,7 @@ export function onlyCopy(of: { brokers: number; replication: number }): string |
   return `REPLICATION is 1 on a cluster of ${of.brokers} brokers: a new topic loses its records with its broker`
 }
 
-/** Retries outages for about half a minute. Refused access is not retried: it needs other settings. */
+/** Retries outages for about half a minute. Does not retry if access is refused, because that needs other settings. */
 const whileAway = {
   retries: 8,
   minTimeout: 250,

@@ -1,17 +1,17 @@
 /**
- * Upstream: no issue; the cluster is a private property of src/index.js, and src/admin/index.js asks for the offsets of
- * one topic at a time, and for the coordinator of a group before each question about it.
- * Without it: an idle control, which follows the lag of five groups, asked for offsets and coordinators 19 times a
- * second, instead of four times.
- * Until: kafkajs's admin client answers for several topics at once; test/kafka/offsets.test.ts.
+ * Upstream: no issue. The cluster is a private property of src/index.js. src/admin/index.js requests the offsets of one
+ * topic at a time, and looks up a group's coordinator before each request about it.
+ * Without it: an idle control, which follows the lag of five groups, requests offsets and coordinators 19 times a
+ * second instead of four times.
+ * Until: kafkajs's admin client takes several topics in one request; test/kafka/offsets.test.ts.
  */
 import type { Connection } from '../client.ts'
 
-/** The connections of one client to all brokers. Names of topics and groups are as on the broker. */
+/** A client's connections to all brokers. Topics and groups are named as on the broker. */
 export type Cluster = {
   connect(): Promise<void>
   disconnect(): Promise<void>
-  /** @param of no topics: all. */
+  /** @param of an empty list means all topics. */
   metadata(of: { topics: string[] }): Promise<{
     brokers: readonly { nodeId: number }[]
     topicMetadata: readonly { topic: string }[]
@@ -22,7 +22,7 @@ export type Cluster = {
   refreshMetadata(): Promise<void>
   refreshMetadataIfNecessary(): Promise<void>
   findTopicPartitionMetadata(topic: string): { partitionId: number }[]
-  /** One request to each leader. @param of each topic once. */
+  /** Sends one request to each leader. @param of names each topic at most once. */
   fetchTopicsOffset(of: OffsetQuestion[]): Promise<OffsetAnswer[]>
   findGroupCoordinator(of: { groupId: string }): Promise<Broker>
 }
@@ -44,7 +44,7 @@ export type Broker = {
     groupId: string
     topics: { topic: string; partitions: { partition: number }[] }[]
   }): Promise<{ responses: CommittedOffsets[] }>
-  /** Must coordinate all of them. */
+  /** Only for groups that this broker coordinates. */
   describeGroups(of: { groupIds: string[] }): Promise<{
     groups: { groupId: string; members: { memberAssignment: Buffer }[] }[]
   }>
@@ -55,7 +55,7 @@ type CommittedOffsets = {
   partitions: { partition: number; offset: string; metadata: string | null }[]
 }
 
-/** Connected; the caller disconnects it. */
+/** Returns a connected cluster. The caller disconnects it. */
 export async function openCluster({ kafka }: Pick<Connection, 'kafka'>): Promise<Cluster> {
   const create = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster',

@@ -2,7 +2,7 @@
  * Upstream: tulios/kafkajs#1779 (open); `joinAndSync` and `fetch` in src/consumer/consumerGroup.js.
  * Without it: when a join fails for a temporary reason, such as a coordinator that is still loading, kafkajs fetches as
  * if it had joined. Only members send heartbeats, so nothing makes it join again, and the broker refuses its commits:
- * its partitions stall. If no coordinator is found for long enough, the consumer ends for good. See
+ * its partitions stall. If it finds no coordinator for long enough, the consumer ends for good. See
  * docs/decisions/002-client-guards.md.
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */

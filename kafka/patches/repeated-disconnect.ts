@@ -1,5 +1,5 @@
 /**
- * Upstream: not reported; `disconnect` in src/network/connection.js.
+ * Upstream: no issue; `disconnect` in src/network/connection.js.
  * Without it: while a topic is missing, a consumer restarts again and again, and disconnects the same closed
  * connections each time. Each disconnect adds a listener to the closed socket. That leaks memory, and Node warns
  * (MaxListenersExceededWarning).
@@ -15,7 +15,7 @@ export function forgetClosedSockets(): void {
   const { disconnect } = connection
   connection.disconnect = async function () {
     const result = await disconnect.call(this)
-    // `unref` of a closed socket waits for it to connect, which never happens
+    // `unref` of a closed socket waits for a connection that never comes
     if (this.socket?.destroyed) this.socket.removeAllListeners('connect')
     return result
   }

@@ -48,7 +48,7 @@ export function createFairQueue<T extends { bytes: number }, B extends { count: 
       if (flow.credit > 0) return flow
       flow.credit += QUANTUM_BYTES
       flows.delete(name)
-      flows.set(name, flow) // now last; this loop comes to it again
+      flows.set(name, flow) // now last, so this loop reaches it again
     }
     return undefined
   }

@@ -223,7 +223,7 @@ function measureFirst({ count, record }: RecordList): MeasuredList {
   return { count, record: (place) => (place === 0 ? first : record(place)), bytes, largest: size }
 }
 
-/** @returns bytes of its key and value. */
+/** @returns the bytes of its key and value. */
 export function sizeOf({ key, value }: Pick<OutRecord, 'key' | 'value'>): number {
   return Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value))
 }

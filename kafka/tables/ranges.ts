@@ -42,7 +42,7 @@ export type RangeGroup = {
   begin(): Promise<void>
   /** Whether all ranges are committed, or the rest no longer exists. */
   isThrough(): Promise<boolean>
-  /** The part of each range that is committed; none of those without a commit. */
+  /** The committed part of each range. A range without a commit has none. */
   through(): Promise<Range[]>
   /** Whether the topic reaches as far as the ranges. A recreated topic may not. */
   isThere(): Promise<boolean>

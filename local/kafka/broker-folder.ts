@@ -118,7 +118,7 @@ export function brokerProperties({ nodeId, port, voters, dataFolder, more }: Bro
     // after kill -9 a broker cannot register until its old session expires; the default is 9 s
     'broker.session.timeout.ms': 2_000,
     'broker.heartbeat.interval.ms': 500,
-    // a record twice a second that tells other nodes that this one is alive; a fifth of the CPU of an idle broker
+    // otherwise a lone broker writes a record twice a second to show that it is alive: a fifth of its idle CPU
     ...(copies === 1 && { 'metadata.max.idle.interval.ms': 0 }),
     // a group of one starts at once
     'group.initial.rebalance.delay.ms': 0,

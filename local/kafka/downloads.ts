@@ -22,7 +22,7 @@ const KAFKA = '4.3.1'
 const LOG4J = '2.25.4'
 const REGISTRY = '3.0.9' // the last version for Java 17; 3.3 needs 21
 
-/** Gets a text with what is being downloaded and how much of it, at each change; the last one says 100 %. */
+/** Gets a text at each change that says what is being downloaded, and how much of it is done. The last one says 100 %. */
 export type Progress = (text: string, isLast?: boolean) => void
 
 const PARTS = {
@@ -34,7 +34,7 @@ type Part = keyof typeof PARTS
 export type Downloads = {
   /** The folder with Kafka's jars. */
   kafkaJars(): Promise<string>
-  /** The jar that runs the registry, with its dependencies beside it. */
+  /** The jar that runs the registry, with its dependencies in the same folder. */
   registryApp(): Promise<string>
 }
 
@@ -71,7 +71,7 @@ export const registryApp = async (cache: string, progress: Progress): Promise<st
 type Counted = { name: string; megabytes: number }
 
 /**
- * One percentage for all parts, which only grows. The sizes are estimates, so 99 % is the most until each part is
+ * Reports one percentage for all parts, which only grows. The sizes are estimates, so it stays at 99 % until each part is
  * complete (`Infinity`). Other parts are ignored.
  */
 export function percentage<T extends Counted>(

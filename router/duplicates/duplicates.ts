@@ -137,7 +137,7 @@ export type LoadOptions = {
   /** Milliseconds since 1970. */
   now: number
   /**
-   * Kafka has lost the events from this offset of `events` on. They may be sent again, so their ids are not recalled.
+   * Kafka has lost the events from this offset of `events` on. Clients may send them again, so their ids are not recalled.
    */
   lostFrom?: number | undefined
   onUnreadable(offset: number): void

@@ -20,7 +20,7 @@ export type Written = 'acked' | 'unwritten' | 'unknown'
 const WAIT_MS = 2_000
 
 export type SeenWriterParts = {
-  /** Only for topic `router.seen`: a topic that takes no writes blocks its producer. */
+  /** Only for topic `router.seen`: a topic that accepts no writes blocks its producer. */
   producer: Pick<Producer, 'produce'>
   onUnwritten: (ids: number) => void
 }

@@ -84,15 +84,15 @@ const noExpiry = ({ previous, expiry }: Names): Fault => ({
 const noPrevious = ({ current, previous, expiry }: Names): Fault => ({
   pointer: `/${previous}`,
   code: 'required',
-  message: `add the value that expires then, or a new ${current}, which turns the current one into the previous; or leave ${expiry} out`,
+  message: `add the value that expires then, or a new ${current}, which makes the current one the previous; or leave ${expiry} out`,
 })
 const outdated = ({ previous, expiry }: Names): Fault => ({
   pointer: `/${previous}`,
   code: 'outdated_secret',
-  message: `this is already the previous value, so the current one would be lost at once: leave it out, and the current one becomes the previous; to drop the current one, leave ${expiry} out as well`,
+  message: `this is already the previous value, so the current one would be lost at once. Leave it out to make the current one the previous. To drop the current one, leave ${expiry} out as well`,
 })
 const past = ({ previous, expiry }: Names): Fault => ({
   pointer: `/${expiry}`,
   code: 'already_past',
-  message: `the current value would be lost at once: give a time in the future; to drop the current one, leave ${expiry} and ${previous} out`,
+  message: `the current value would be lost at once: give a time in the future. To drop the current one, leave ${expiry} and ${previous} out`,
 })

@@ -72,7 +72,7 @@ function keysFor(given: Keys, { old, now }: { old: Source | undefined; now: stri
   return { ...given, previousWriteKey: kept, previousWriteKeyExpiresAt: until }
 }
 
-/** A previous key counts even after its expiry: if another source got it, old clients would send as that source. */
+/** A previous key is taken even after its expiry: if another source got it, old clients would send as that source. */
 function takenFaults(
   name: 'writeKey' | 'previousWriteKey',
   body: Members,
@@ -88,7 +88,7 @@ function takenFaults(
 
 function sameKeyFaults({ writeKey, previousWriteKey }: Members, old: Source | undefined): Fault[] {
   if (previousWriteKey === undefined || previousWriteKey !== (writeKey ?? old?.writeKey)) return []
-  const message = 'is the current write key too: leave it out, or send a new writeKey'
+  const message = 'is also the current write key: leave it out, or send a new writeKey'
   return [{ pointer: '/previousWriteKey', code: 'duplicate_value', message }]
 }
 

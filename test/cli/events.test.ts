@@ -91,7 +91,7 @@ test('a rejected call has its reason, on one line', async () => {
   ])
 })
 
-test('the search goes back until the call is found, and says how far it is', async () => {
+test('the search goes back until the call is found, and says how far it got', async () => {
   const { out, err, queries } = await find('events find --message-id m1', [
     [],
     [],
@@ -99,8 +99,8 @@ test('the search goes back until the call is found, and says how far it is', asy
     [{ rejected }],
   ])
   expect(queries.map(({ cursor }) => cursor?.offset)).toEqual([undefined, 1, 2])
-  expect(err).toEqual([1, 2].map((hours) => `Searched back to ${at(now - hours * 3_600_000)}, going on.`))
-  expect(out.at(-1)).toBe(`Older calls may follow: --until ${at(event.receivedAt)} continues there.`)
+  expect(err).toEqual([1, 2].map((hours) => `Searched back to ${at(now - hours * 3_600_000)}, continuing.`))
+  expect(out.at(-1)).toBe(`There may be older calls. Continue with --until ${at(event.receivedAt)}`)
 })
 
 test('the calls of a user are found to the end, or to the limit', async () => {
@@ -114,7 +114,7 @@ test('the calls of a user are found to the end, or to the limit', async () => {
   expect([one.code, one.err, one.queries.length, one.queries[0]?.limit]).toEqual([0, [], 1, 1])
 })
 
-test('without a hit it says what cannot be found, and what Kafka has lost', async () => {
+test('without a hit it says what a search cannot find, and what Kafka has lost', async () => {
   const fault = {
     ...{ at: at(now), topic: 'events', partition: 0, cause: 'truncated', from: 300, lost: 200 },
     ...{ unread: 20, readTo: null, seenBy: ['router'] },
@@ -123,13 +123,13 @@ test('without a hit it says what cannot be found, and what Kafka has lost', asyn
   expect([code, out]).toEqual([
     0,
     [
-      expect.stringMatching(/^No such call\. Not stored are .* 401 or 429/),
+      expect.stringMatching(/^No such call\. Sluice does not store .* 401 or 429/),
       `Kafka lost 200 records of events (truncated, ${at(now)}).`,
     ],
   ])
 })
 
-test('it needs an id', async () => {
+test('without an id it is refused', async () => {
   const { code, err, queries } = await find('events find --source shop', [[]])
   expect([code, err, queries]).toEqual([
     1,

@@ -317,7 +317,7 @@ describe('any settings', () => {
           for (const each of collections) expect(memory.settings[each].size).toBe(wanted[each].length)
       },
     )
-    // one that is refused by nobody, makes one and removes one: of any thirty maybe none does
+    // this example succeeds, and creates and removes a record: thirty random ones might not
     const source = (id: string) => ({ id, name: id, writeKey: `write-key-${id}`, enabled: true })
     const others = { destinations: [], audiences: [], traits: [], suppressions: [] }
     const of = (id: string) => ({ sources: [source(id)], ...others })

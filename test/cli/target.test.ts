@@ -115,7 +115,7 @@ describe('the address of another process', () => {
     },
   )
 
-  test('is recognized by send as not that of ingest', async () => {
+  test('is refused by send, which says how to set that of ingest', async () => {
     const url = await listening(control())
     const context = aContext()
     expect(await run(['send', 'track', '--write-key', 'k', '--ingest-url', url], context)).toBe(1)

@@ -38,7 +38,7 @@ test('a preview says what would change, and what must be confirmed', () => {
   expect(summaryOf('audiences', preview)).toBe('Adds 2, removes 998, 3 lines cannot be used')
   expect(requiredBy(preview).map((each) => consentTo(each, preview))).toEqual([
     'Leave out the 3 lines that cannot be used',
-    'Remove 998 of 1,000: this is more than a tenth',
+    'Remove 998 of 1,000, which is more than a tenth',
   ])
   expect(summaryOf('traits', { ...preview, invalid: 0 })).toBe('Sets 2, removes 998')
   expect(requiredBy({ ...preview, invalid: 0, confirm: null })).toEqual([])

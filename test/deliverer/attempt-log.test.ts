@@ -24,7 +24,7 @@ const aPosted = (outcome: Outcome, response: string | null = null): LoggedResult
 })
 const delivered = aPosted({ outcome: 'delivered', status: 200 })
 
-/** An attempt log whose writes end as told; the records of each are looked at together. */
+/** An attempt log whose writes end with this outcome. `writes` has the records of each write. */
 function aLog(outcome: Produced = 'acked') {
   let queuedBytes = 0
   const writes: (readonly OutRecord[])[] = []

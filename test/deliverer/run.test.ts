@@ -22,7 +22,7 @@ const full: Refusal = { code: 'queue_full', waitMs: 0 }
 const [one, two] = ['http://one.example', 'http://two.example']
 const both = aDestination({ webhooks: [one, two].map((url) => ({ url: `${url}/`, headers: {} })) })
 
-/** A deliverer whose lane begins, keeps or refuses as told, and whose POSTs end when the test says so. */
+/** A deliverer whose lane begins, keeps or refuses POSTs as the test says, and whose POSTs end when the test says so. */
 function aWorld(first = both) {
   let destination: Destination | undefined = first
   let unreadable = false
@@ -122,7 +122,7 @@ function aWorld(first = both) {
     press: (by: Pressure) => {
       pressure = by
     },
-    /** Gives so many their turn. */
+    /** Begins this many of the waiting POSTs. */
     begin(count = kept.length) {
       for (const job of kept.splice(0, count))
         if (job.isNeeded()) job.begin(lease)
@@ -156,12 +156,12 @@ function aWorld(first = both) {
     heard,
     faults,
     lookUps: () => lookUps,
-    /** What becomes of so many records: those that are put off are written a little later. */
+    /** How this many records ended. Waits, because deferred ones are written a little later. */
     fates: async (count: number) => {
       await until(() => fates.length >= count, { message: () => `${count} records have met their fate` })
       return fates.join()
     },
-    /** What became of the record, once all that is under way has come to rest. */
+    /** How the record ended, once all pending work is done. */
     fate: async () => {
       for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
       return fates.join()

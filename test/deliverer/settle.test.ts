@@ -17,7 +17,7 @@ const retry: Settlement = { kind: 'retry', rung, dueAt: 5_000, delivery: after }
 const deferral: Settlement = { kind: 'defer', rung, dueAt: 5_000, delivery: aDelivery({ deferrals: 1 }) }
 const dead: Settlement = { kind: 'dead', reason: 'refused', delivery: after }
 
-/** A settler whose writes end as told, one after the other; what is not told is `acked`. */
+/** A settler whose writes end with these outcomes, in order; later ones with `acked`. */
 function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
   let stalledMs = 0
   const written: (OutRecord & { at: number })[] = []
@@ -107,7 +107,7 @@ describe('a finished delivery', () => {
   })
 })
 
-describe('a cancelled delivery, while topic attempts takes no writes,', () => {
+describe('a cancelled delivery, while topic attempts accepts no writes,', () => {
   const cancelled: Settlement = { kind: 'cancelled', code: 'destination_disabled' }
 
   test.each<Produced>(['unknown', 'full'])(

@@ -6,7 +6,7 @@ const [here, there] = ['https://here.example', 'https://there.example']
 
 const laterTurn = () => new Promise(setImmediate)
 
-/** Connections of which a test sees the order in which they were opened (`here#0`) and closed. */
+/** Connections whose names show the order in which they were opened (`here#0`). `closed` has the order of closing. */
 function aWorld() {
   let now = 0
   let opened = 0
@@ -25,9 +25,9 @@ function aWorld() {
     Array.from({ length: count }, () => connections.take(origin, origin))
   return {
     ...connections,
-    /** Takes so many, whose names are of interest. */
+    /** Takes connections. @returns their names. */
     names: (origin: string, count = 1) => take(origin, count).map((client) => names.get(client)),
-    /** Takes so many, to be released or dropped. */
+    /** Takes connections, to release or drop them later. */
     many: take,
     keep(origin: string, clients: readonly Pooled[]) {
       for (const client of clients) connections.release(origin, client)

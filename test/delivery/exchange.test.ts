@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Exchange } from '../../delivery/exchange.ts'
 
-/** What is kept of a body that comes in these pieces; without `whole` its connection ends before it does. */
+/** The stored part of a body that arrives in these chunks. If `whole` is false, the connection ends before the body does. */
 async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise<string | null | undefined> {
   let kept: string | null | undefined
   const exchange = new Exchange({

@@ -154,7 +154,7 @@ describe('Retry-After', () => {
     return result.kind === 'retry' ? result.rung.name : result
   }
 
-  /** What comes of the second attempt so long after the first. */
+  /** What follows a second attempt this long after the first. */
   const afterMinutes = (minutes: number, outcome: Outcome) =>
     next(
       aDelivery({ attempt: 1, firstAttemptAt: now - minutes * MINUTE }),

@@ -16,7 +16,7 @@ const text = await readFile(file, 'utf8')
 
 const one = z.looseObject({
   command: z.string(),
-  /** Null: as it is outside, if it is there. */
+  /** Null: the value of the outer environment, if it is set. */
   environment: z.record(z.string(), z.string().nullable()),
   read_only: z.literal(true),
   cap_drop: z.tuple([z.literal('ALL')]),
@@ -119,7 +119,7 @@ test('every setting is said or handed on, but those of addresses, ports, files, 
 })
 
 describe('with --profile watch', () => {
-  /** Where a service finds what is beside the file. */
+  /** Where a service finds files of the compose file's folder. */
   const mounts = ({ volumes }: z.infer<typeof watching>) =>
     volumes.flatMap((volume) => {
       const [source = '', target = ''] = volume.split(':')

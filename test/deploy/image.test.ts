@@ -23,7 +23,7 @@ const copies = (stage: string) =>
     return { sources: paths.slice(0, -1), target: paths.at(-1) ?? '' }
   })
 
-/** What the programs import and read, found by following imports; those of types alone are gone when they run. */
+/** What the programs import and read, found by following imports. Imports of types alone do not exist at run time. */
 async function reached(files: readonly string[]) {
   const own = new Set(files)
   const packages = new Set<string>()

@@ -72,7 +72,7 @@ export const scaling = object.extend({
 export type Manifest = z.infer<typeof object>
 export type Deployment = z.infer<typeof deployment>
 
-/** The objects that a folder of `ops/kubernetes` comes to, as `kubectl apply -k` would send them. */
+/** The objects of a folder of `ops/kubernetes`, as `kubectl apply -k` would send them. */
 export function rendered(path: string): Manifest[] {
   const text = execFileSync('kubectl', ['kustomize', path], { cwd: folder, encoding: 'utf8' })
   return objectsOf(text)

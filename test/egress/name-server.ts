@@ -54,7 +54,7 @@ function answer(message: Buffer, reply: Exclude<DnsReply, 'silence'>): Buffer {
   return Buffer.concat([header, question, ...addresses.map((address) => record(address, ttl))])
 }
 
-/** The name is a pointer to that of the question. */
+/** An answer record, whose name is a pointer to the name in the question. */
 function record(address: string, ttl: number): Buffer {
   const data = address.includes(':')
     ? Buffer.from(

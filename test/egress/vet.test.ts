@@ -160,7 +160,7 @@ describe('EGRESS_DENY', () => {
   })
 })
 
-/** Ranges of which no webhook may reach anything: first address and prefix length (IANA's special-purpose registry). */
+/** Ranges that no webhook may reach: first address and prefix length (IANA's special-purpose registry). */
 const PRIVATE: [number, number][] = [
   [0x00000000, 8],
   [0x0a000000, 8],
@@ -207,7 +207,7 @@ test('every address of a private range is refused, in every form that contains i
   )
 })
 
-/** Blocks of IPv4 of which registries have given out everything, so public wherever one looks. */
+/** IPv4 blocks that registries have assigned completely, so every address in them is public. */
 const anyPublic = fc
   .tuple(fc.constantFrom(1, 8, 23, 52, 93, 142, 151, 185, 212), fc.nat(0xffffff))
   .map(([first, rest]) => first * 2 ** 24 + rest)

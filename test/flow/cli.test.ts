@@ -40,7 +40,7 @@ const hmacSha1 = (body: string, secret: string) => createHmac('sha1', secret).up
 type Ended = { code: number | string; out: string; err: string }
 type More = { env?: Record<string, string>; input?: string }
 
-/** Without the Node of the tests: the program is to find its own. */
+/** Without the tests' Node, so that the program must find its own. */
 const environment = (env: Record<string, string> = {}) => ({
   PATH: '/usr/bin:/bin',
   SLUICE_URL: sluice.control,
@@ -277,8 +277,8 @@ describe('commands for operators', () => {
   })
 
   /**
-   * A destination that only gets what its test sends, not what another's test left under way.
-   * @returns what sends it calls.
+   * A destination that gets only the calls of its own test, not unfinished ones of another.
+   * @returns a function that sends it calls.
    */
   async function alone(id: string, path: string) {
     const writeKey = `${id}-write-key`
@@ -307,7 +307,7 @@ describe('commands for operators', () => {
     expect(items).toMatchObject([
       { destinationId: 'down', attempts: [{ code: 'http_5xx' }, { code: 'http_5xx' }] },
     ])
-    // the log of attempts is read beside what was given up
+    // control reads attempts and dead letters separately
     await until(async () => {
       const { body } = await sluice.api('get', 'attempts?messageId=dead-1&destinationId=down&outcome=retry')
       return (body.items as unknown[]).length === 2
@@ -372,7 +372,7 @@ describe('commands for operators', () => {
     expect(await done(['events', 'find', '--user', 'nobody', '--source', 'shop'])).toMatch(/^No such call\./)
   })
 
-  test('watching prints calls, and when it is ready on standard error', async () => {
+  test('watching prints calls, and says on standard error when it is ready', async () => {
     const child = spawn(PROGRAM, ['tail', 'shop'], { env: environment() })
     onTestFinished(() => void child.kill())
     let [out, err] = ['', '']
@@ -432,7 +432,7 @@ describe('commands for operators', () => {
       `user_id,plan\n${Array.from({ length: 20 }, (_, user) => `m${user},pro\n`).join('')}`,
     )
     const dry = await upload('--dry-run')
-    expect(dry).toMatchObject({ code: 0, out: 'Adds or changes 20, removes 0 of 0, leaves 0 as they are.\n' })
+    expect(dry).toMatchObject({ code: 0, out: 'Adds or changes 20, removes 0 of 0, leaves 0 unchanged.\n' })
     expect(await upload()).toMatchObject({ code: 0, out: `${dry.out}Done.\n` })
 
     await writeFile(file, 'user_id,plan\nm0,pro\nm1\n')

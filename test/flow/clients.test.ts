@@ -8,7 +8,7 @@ import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const MB = 1024 * 1024
-/** A million, as was measured, takes two minutes: `CLIENT_CALLS=1000000 npx vitest run --project real test/flow/clients.test.ts`. */
+/** A million takes two minutes: `CLIENT_CALLS=1000000 npx vitest run --project real test/flow/clients.test.ts`. */
 const MANY = Number(process.env.CLIENT_CALLS ?? 100_000)
 const FORWARDED = 20_000
 
@@ -46,7 +46,7 @@ async function count(topic: string): Promise<number> {
   return records
 }
 
-/** How often each id is there. */
+/** Counts the distinct ids, and how often the most frequent one occurs. */
 function counted(ids: Iterable<string>): { ids: number; most: number } {
   const times = new Map<string, number>()
   for (const id of ids) times.set(id, (times.get(id) ?? 0) + 1)
@@ -70,7 +70,7 @@ describe.each(['node', 'go'] as const)('the %s library', (name) => {
     })
     const { ids: found, most } = counted(ids)
     expect(found).toBe(MANY)
-    // a library sends again what is not answered in time, as on a machine that stands still
+    // a library sends again what is not answered in time, for example on a machine that pauses
     expect(isSentAgain || most === 1).toBe(true)
   }, 300_000)
 

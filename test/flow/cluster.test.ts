@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.close())
 
-/** What a process says at its start, with REPLICATION as it is unless told. Its topics are gone again. */
+/** @returns what a process that creates topics logs about REPLICATION, which is not set. Removes the topics again. */
 async function saidOf(brokers: string): Promise<string[]> {
   const env = {
     KAFKA_BROKERS: brokers,
@@ -66,7 +66,7 @@ test('under load, the leading of three brokers is paused and later killed: accep
     const before = load.calls.length
     const later = () => load.calls.slice(before + 20, before + 40)
     const accepted = () => later().filter(({ acceptedAt }) => acceptedAt !== undefined)
-    // 3 to 20 s beside three busy loops: the other brokers must notice first, and choose leaders
+    // takes 3 to 20 s next to three busy loops: the other brokers must notice first, and choose leaders
     await until(() => later().length === 20 && later().every(isDelivered), {
       timeout: 90_000,
       message: () =>

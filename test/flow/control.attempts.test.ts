@@ -126,7 +126,7 @@ test('the newest attempts of all partitions are held, and the answer says how fa
   for (const last of [1, 2, 3, 4])
     await until(async () => (await attempts(`deliveryId=many-${late - last}`)).items.length === 1)
   const { oldest } = await attempts('destinationId=paged')
-  // those of the first test, and the foreign one's neighbour, are of another time
+  // the attempts of the first test, and those around the foreign record, have other times
   expect(Date.parse(String(oldest))).toBeGreaterThanOrEqual(time(1_000))
   expect((await attempts('destinationId=paged')).items).toEqual([])
   await sluice.stop('control')

@@ -249,7 +249,7 @@ test('four searches run at once, further ones are told to retry', async () => {
     })
     return { sent: once(asking, 'finish'), answered }
   }
-  // it finds all of them at once, however slowly they are asked
+  // control is frozen while the requests are sent, so it gets all of them at once
   const goOn = sluice.freeze('control')
   const asked = Array.from({ length: 12 }, ask)
   await Promise.all(asked.map(({ sent }) => sent)).finally(goOn)

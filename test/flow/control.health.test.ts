@@ -38,7 +38,7 @@ const health = async (id: string) =>
   (await sluice.api('get', `destinations/${id}/health`)).body as unknown as Health
 const overview = async () => (await sluice.api('get', 'health')).body as unknown as Overview
 
-/** Counts of all minutes: one may end in the middle of a test. */
+/** The sum over all minutes, because a minute may end in the middle of a test. */
 const sum = ({ minutes }: Health, what: 'delivered' | 'retry' | 'dead' | 'deferred') =>
   minutes.reduce((total, minute) => total + minute[what], 0)
 
@@ -74,7 +74,7 @@ test('deliveries, retries and dead letters are counted live, and an open breaker
   expect(good.endpoints).toMatchObject([
     { breaker: 'closed', lastError: null, lastDeliveredAt: expect.any(String) },
   ])
-  // told to within an eighth
+  // accurate to an eighth
   expect(good.now.p50).toBeLessThan((performance.now() - began) * 1.125 + 1)
   expect(sum(bad, 'retry')).toBeGreaterThanOrEqual(5)
   expect(bad.endpoints).toMatchObject([
@@ -113,7 +113,7 @@ test('accepted calls are counted per minute', async () => {
   })
 })
 
-test('when the endpoint answers again its breaker closes, and the last error stays visible', async () => {
+test('when the webhook answers again its breaker closes, and the last error stays visible', async () => {
   receiver.answerWith(200)
   const bad = await until(async () => {
     const found = await health('bad')

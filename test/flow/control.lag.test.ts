@@ -29,7 +29,7 @@ const READ: Record<string, string[]> = {
 }
 const PARTITIONS = 2
 const CALLS = 20
-/** What is shown must be so soon. */
+/** The view must show a change within this time. */
 const SHOWN_MS = 30_000
 
 let sluice: System
@@ -64,7 +64,7 @@ async function lag(query = ''): Promise<Answer> {
 const lagOf = async (group: string, topic: string) => (await lag(`?group=${group}&topic=${topic}`)).items
 const sum = (items: readonly LagItem[]) => items.reduce((all, item) => all + item.lag, 0)
 
-/** Waits for what is shown to be so, and tells what was shown instead. */
+/** Waits until the view matches. Fails with what it showed instead. */
 async function shown(group: string, topic: string, isSo: (items: LagItem[]) => boolean, timeout = SHOWN_MS) {
   let items: LagItem[] = []
   const observe = async () => {
@@ -79,7 +79,7 @@ const all = (status: LagItem['status']) => (items: LagItem[]) =>
   items.every((item) => item.status === status && item.lag > 0)
 
 let calls = 0
-/** Of so many users that there is something for each partition. @returns when they were sent, in ms. */
+/** Sends calls of so many users that each partition gets some. @returns when, in ms since 1970. */
 async function send(): Promise<number> {
   const at = Date.now()
   const batch = Array.from({ length: CALLS }, () => ({
@@ -92,7 +92,7 @@ async function send(): Promise<number> {
   return at
 }
 
-/** Deliveries of a destination that is not there, in each partition of a rung. @returns when they were sent, in ms. */
+/** Writes deliveries of a missing destination to each partition of a rung. @returns when, in ms since 1970. */
 async function wait(rung: string, delayMs: number): Promise<number> {
   const at = Date.now()
   const registry = openRegistry(readConfig(sluice.env, 'control').registry)
@@ -110,14 +110,14 @@ async function wait(rung: string, delayMs: number): Promise<number> {
   return at
 }
 
-/** How many records there have been of a topic. */
+/** The number of records that a topic ever had. */
 async function ended(topic: string): Promise<number> {
   return (await offsets.bounds(topic)).reduce((records, { end }) => records + end, 0)
 }
 
 /**
- * Follows when a group comes to be behind.
- * @returns between which looks it came: when the last was at which no partition was behind, and the first at which each was, in ms.
+ * Observes when a group falls behind.
+ * @returns `before`: the last observation at which no partition was behind. `after`: the first at which each was. In ms since 1970.
  */
 async function watching(group: string, topic: string): Promise<() => Promise<Between>> {
   const begun = Date.now()
@@ -141,11 +141,11 @@ type Problem = { code: string; group: string | null; since: string }
 
 const problems = async () => (await sluice.api('get', 'status')).body.problems as Problem[]
 
-/** Waits for a problem of this group. `at`: when it was told, in ms since 1970. */
+/** Waits for a problem of this group. `at`: when it was reported, in ms since 1970. */
 async function whenTold(group: string): Promise<{ problem: Problem; at: number }> {
   const problem = await until(async () => (await problems()).find((one) => one.group === group), {
     timeout: SHOWN_MS,
-    message: `${group} is told`,
+    message: `a problem of ${group} is reported`,
   })
   return { problem, at: Date.now() }
 }
@@ -159,7 +159,7 @@ async function sluiceStatus() {
   return { code: await run(['status'], context), out: context.out.text() }
 }
 
-/** When the records came of which nobody has taken care since, in ms, and between which looks that was seen, by topic. */
+/** When records were sent that no process has settled, in ms since 1970; and when their lag was observed, by topic. */
 const sent = { events: 0, deliveries: 0, soon: 0 }
 const seen: Partial<Record<keyof typeof sent, Between>> = {}
 
@@ -220,7 +220,7 @@ test('shows a dead and a stuck consumer as stalled within 30 s', async () => {
   await Promise.all([shown('deliverer', DELIVERIES, all('stop')), shown('router', EVENTS, all('stop'))])
 }, 120_000)
 
-test('a frozen router is told as a problem within 30 s, with the stuck events, since when, and what to do', async () => {
+test('a frozen router is reported as a problem within 30 s, with the stuck events, since when, and what to do', async () => {
   const { problem, at } = await toldOfRouter
   expect(at - sent.events).toBeLessThan(SHOWN_MS)
   expect(problem).toMatchObject({
@@ -277,7 +277,7 @@ test.each([
     const { before = 0, after = 0 } = seen[came] ?? {}
     expect(after).toBeGreaterThan(sent[came] + delayS * 1_000)
     const secondsSince = (time: number) => (Date.parse(at) - time) / 1_000
-    // it is told in tenths
+    // the figure has one decimal
     for (const { lagSeconds } of items) {
       expect(lagSeconds).toBeGreaterThan(secondsSince(after) - 0.1)
       expect(lagSeconds).toBeLessThan(secondsSince(before) + 0.1)

@@ -14,7 +14,7 @@ const config = fileURLToPath(new URL('../schemathesis/schemathesis.toml', import
 // a tool that a machine may lack; .ci/run installs it, so there nothing is skipped
 const hasSchemathesis = spawnSync('python3', ['-c', 'import schemathesis']).status === 0
 
-/** What the bodies that are tried refer to by this id. Nobody listens at the webhook. */
+/** The settings that the tried bodies refer to by this id. Nothing listens at the webhook. */
 async function make({ ask }: Control): Promise<void> {
   const [id, name, sourceId] = ['0', 'Zero', '0']
   const webhooks = [{ url: 'http://127.0.0.1:9/', headers: { 'X-Team': 'crm' } }]
@@ -43,7 +43,7 @@ test.skipIf(!hasSchemathesis)(
     const document = `${await control.ready()}/api/openapi.json`
     await make(control)
     const args = ['-m', 'schemathesis.cli', '--config-file', config, 'run', document, '--no-color']
-    // it keeps things beside itself
+    // it writes files into its working directory
     const cwd = await mkdtemp(join(tmpdir(), 'sluice-schemathesis-'))
     onTestFinished(() => rm(cwd, { recursive: true, force: true }))
     const headers = ['--header', `Authorization: Bearer ${ADMIN}`]

@@ -23,7 +23,7 @@ const audience = (id: string, createdAt = now): Computation => ({
 })
 const users = (count: number, from = 0) => Array.from({ length: count }, (_, user) => `u${from + user}`)
 
-/** The audiences `vip` and `new`, what is uploaded for them, and what is told of them. */
+/** The audiences `vip` and `new`, with functions to upload members and to read the events about them. */
 async function audiences() {
   const kafka = await connection([{ name: UPLOADS }, { name: MEMBERS }, { name: EVENTS }])
   const producer = closing(await createProducer(kafka))
@@ -36,7 +36,7 @@ async function audiences() {
   const parts: SyncParts = {
     readerOf,
     producer,
-    // what is told is read here, not by a router
+    // the test reads the events, not a router
     encode: (event) => Buffer.from(JSON.stringify(event)),
     semaphore: createSemaphore(3),
     keys: keysOf(Buffer.alloc(32)),
@@ -95,7 +95,7 @@ test('an upload with fewer lines in Kafka than accepted does not end as done', a
   const { uploaded, perform } = await audiences()
   const sync = await uploaded('vip', users(10))
   await expect(perform({ ...sync, lines: 11 })).rejects.toMatchObject({ code: 'upload_lost' })
-  // one that Kafka was told twice is whole
+  // an upload whose lines are in Kafka twice is complete
   expect(await perform({ ...sync, lines: 9 })).toMatchObject({ state: 'done' })
 })
 
@@ -112,7 +112,7 @@ test.each<[string, Computation | undefined]>([
   ['removed', undefined],
   ['made anew under the same id', audience('vip', '2026-01-02T03:04:06.000Z')],
 ])(
-  'one that is %s meanwhile is told of no further, and what is kept of its users can be forgotten',
+  'one that is %s meanwhile sends no more events, and its stored members can be removed',
   async (_, next) => {
     const { kafka, known, uploaded, told, perform } = await audiences()
     const sync = await uploaded('vip', users(20_000))

@@ -63,7 +63,7 @@ async function destination(urls: string[], more: object = {}): Promise<string> {
   return `destinations/${id}/test`
 }
 
-/** What the answer says of each URL. */
+/** The answer's result for each webhook. */
 async function sent(path: string, body: object = {}): Promise<Result[]> {
   const { status, body: answer } = await sluice.api('post', path, body)
   expect(status).toBe(200)
@@ -307,7 +307,7 @@ describe('compared with real deliveries', () => {
   )
 
   test('no test send is in Kafka', async () => {
-    // what a test had written would be there before what came after it
+    // a record that the test had written would precede this one
     const ofReal = await until(async () => {
       const attempts = await readAttempts(sluice)
       return attempts.length >= sixTypes.length && attempts

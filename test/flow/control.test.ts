@@ -40,7 +40,7 @@ const fetchSession = async (process: Control, init: RequestInit) =>
 
 const cookieOf = ({ headers }: Response) => headers.getSetCookie()[0]?.split(';')[0] ?? ''
 
-/** The most bytes that Kafka takes in a record of `config`; empty: its default. */
+/** The maximum size of a record in `config`; empty: Kafka's default. */
 async function limitRecords(bytes: string): Promise<void> {
   const admin = connection.kafka.admin()
   await admin.connect()
@@ -276,7 +276,7 @@ describe('two control processes', () => {
       await control.ask('POST', '/api/sources', { body: { id, name: id } })
       const answers = await Promise.all(
         both().map((each, index) =>
-          // who begins is another one each time
+          // a different request comes first each time
           index === round % 4
             ? each.ask('PUT', path, { body: { name: 'Kept' }, ifMatch: 1 })
             : each.ask('DELETE', path, { ifMatch: 1 }),
@@ -284,7 +284,7 @@ describe('two control processes', () => {
       )
       const statuses = answers.map(({ status }) => status)
       const isKept = statuses.includes(200)
-      // of two that remove at once either may be told that it has; who is too late gets 404 or 412
+      // of two concurrent removals either may succeed; the later one gets 404 or 412
       expect(statuses.includes(204)).toBe(!isKept)
       expect(statuses.filter((status) => ![200, 204, 404, 412].includes(status))).toEqual([])
       for (const each of [control, second])
@@ -318,7 +318,7 @@ describe('two control processes', () => {
     const add = Array.from({ length: 200 }, (_, user) => `u${user}`)
     const asked = both().map((each) => each.ask('PATCH', '/api/audiences/raced/members', { body: { add } }))
     const answers = await Promise.all(asked)
-    // which is one that was done when another came, or one that was refused
+    // each succeeds, or is refused because another one is running
     expect(answers.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
     const changed = answers.map(({ json }) => Number(json.changed ?? 0))
     expect(changed.reduce((sum, each) => sum + each, 0)).toBe(add.length)

@@ -85,7 +85,7 @@ test('removing an audience stops its notifications and leaves nothing of its use
     const sync = `/api/syncs/${(await uploading).json.id}`
     const state = async () => (await control.ask('GET', sync)).json.state
     states.push(await until(async () => (await state()) !== 'running' && state(), { timeout: 30_000 }))
-    // the forgetting comes after it
+    // the members are removed afterwards
     await until(async () => (await kept(id)) === 0, { timeout: 30_000 })
   }
   expect(states).toContain('cancelled')
@@ -128,7 +128,7 @@ test('while Kafka is down uploads and member changes answer 503 in time, and wor
   const writer = writable.getWriter()
   const before = await ended(connection(), UPLOADS)
   const begun = put('late', readable)
-  // so much that a part of it is in Kafka before it ends
+  // large enough that a part of it is in Kafka before it ends
   await writer.write(Buffer.from(users(50_000)))
   await until(async () => (await ended(connection(), UPLOADS)) > before)
   expect((await put('late', 'u\n')).json.code).toBe('sync_running')

@@ -24,7 +24,7 @@ test.skipIf(!faketime)(
     const sluice = closing(
       await startSystem({ RETRY_LADDER: '1s,1s,1s,2s,2s' }, ['ingest', 'router', 'control']),
     )
-    // of this one alone
+    // counts only this one
     Object.assign(sluice.env, clock.env)
     await sluice.start('deliverer')
     await sluice.destination('down', [`${receiver.url}/switch`])
@@ -41,9 +41,11 @@ test.skipIf(!faketime)(
     await until(stalled, { message: 'the broker refuses its records' })
     const { connection } = sluice
     expect([await ended(connection, rungTopic('1s')), await ended(connection, DEAD)]).toEqual([0, 0])
-    // others go on although it has failures that it cannot write
+    // other deliveries continue, although this process cannot write its failures
     await sluice.send([{ type: 'identify', userId: 'later' }])
-    await until(() => at('/up').some(({ body }) => body.includes('"later"')), { message: 'another goes on' })
+    await until(() => at('/up').some(({ body }) => body.includes('"later"')), {
+      message: 'another delivery arrives',
+    })
 
     receiver.answerWith(200)
     await clock.set(0)

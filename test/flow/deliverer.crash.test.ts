@@ -10,16 +10,16 @@ import { type Arrival, type Receiver, startReceiver } from '../helpers/receiver.
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** Three commit intervals: what was settled longer ago has been committed, on a slow machine too. */
+/** Three commit intervals: even on a slow machine, records settled earlier than this are committed. */
 const COMMITTED_AFTER_MS = 1_500
 const CALLS_A_SECOND = 100
 const LADDER = '100ms,200ms,400ms'
-/** More than are made within that time, so that most of what is delivered between two faults is older. */
+/** More calls than are made within that time, so that most deliveries between two faults are older. */
 const CALLS_BETWEEN = 180
-/** By destination: an answer after 100 ms, so that much is in flight at any moment; and now and then a 503. */
+/** By destination: one answers after 100 ms, so that many POSTs are always in flight; the other now and then with 503. */
 const paths = { patient: '/slow/100', moody: '/tenth' }
 
-/** From before the signal until what was lost is there again. */
+/** `at`: before the signal. `back`: when everything runs again. */
 type Crash = { what: string; at: number; back: number }
 
 let broker: OwnBroker
@@ -66,7 +66,7 @@ async function again(role: 'router' | 'deliverer'): Promise<void> {
   await sluice.start(role)
 }
 
-/** @param whose each may make something come once more. */
+/** @param whose the crash of each of these may repeat deliveries. */
 async function crash<T>(whose: readonly string[], happens: () => Promise<T>): Promise<T> {
   const at = Date.now()
   const result = await happens()
@@ -76,7 +76,7 @@ async function crash<T>(whose: readonly string[], happens: () => Promise<T>): Pr
   return result
 }
 
-/** So many calls are accepted, and what was accepted has arrived. */
+/** Waits until this many calls are accepted and have arrived. */
 async function flows(calls = CALLS_BETWEEN): Promise<void> {
   const goal = fleet.accepted.size + calls
   await until(() => fleet.accepted.size >= goal, { timeout: 30_000, message: 'calls are accepted' })
@@ -97,13 +97,13 @@ const isDelivered = (messageId: string) => Object.values(paths).every((path) => 
 const idOf = ({ headers }: Arrival) => String(headers['x-delivery-id'])
 const attemptOf = ({ headers }: Arrival) => Number(headers['x-attempt'])
 
-/** How many crashes of these found something that was done at one of these times not yet committed. */
+/** The number of these crashes that could repeat work done at one of these times, because it was not committed yet. */
 const crashesNear = (times: readonly number[], whose: RegExp, slack = COMMITTED_AFTER_MS) =>
   crashes.filter(
     ({ what, at, back }) => whose.test(what) && times.some((time) => at - slack <= time && time <= back),
   ).length
 
-/** What was deferred is on a rung between two times that it is the same attempt: a crash may find it in three places. */
+/** A deferred delivery is on a rung in between, and its attempt number stays: a crash may repeat it in three places. */
 async function deferredIds(): Promise<Set<unknown>> {
   const rungs = await Promise.all(LADDER.split(',').map((delay) => readDeliveries(sluice, rungTopic(delay))))
   return new Set(rungs.flat().flatMap(({ deferrals, deliveryId }) => (deferrals > 0 ? deliveryId : [])))
@@ -137,7 +137,7 @@ test('the same is true of repeated retries, or of their previous attempt', async
   const unexplained = [...Map.groupBy(receiver.arrivals, idOf)].flatMap(([id, arrivals]) => {
     const times = arrivals.map(({ at }) => at)
     const attempts = arrivals.map(attemptOf)
-    // first attempts that were not deferred have the test before this one
+    // the previous test covers first attempts that were not deferred
     const judged = attempts.filter((attempt) => attempt > 1 || deferred.has(id))
     const isRepeated = new Set(judged).size < judged.length
     return isRepeated && crashesNear(times, /./, 2 * COMMITTED_AFTER_MS) === 0
@@ -160,10 +160,10 @@ test("first attempts that came once began in the order of their user's calls", a
   const attempts = await readAttempts(sluice)
   const begun = new Map<string, number>()
   const firsts = attempts.filter(({ attempt }) => attempt === 1)
-  // one that was begun twice need not have come twice
+  // a delivery that was begun twice may have arrived only once
   for (const [deliveryId, [first, ...again]] of Map.groupBy(firsts, ({ deliveryId }) => deliveryId))
     if (first && again.length === 0) begun.set(deliveryId, first.startedAt)
-  // a deferred one begins after those behind it
+  // a deferred one begins after later ones
   for (const { deliveryId, outcome } of attempts) if (outcome === 'deferred') begun.delete(deliveryId)
   const once = [...Map.groupBy(receiver.arrivals, idOf)].flatMap(([id, arrivals]) => {
     const [{ path, headers }] = arrivals as [Arrival]

@@ -8,7 +8,7 @@ import { until } from '../helpers/until.ts'
 
 const SLOTS = 16
 const TIMEOUT_MS = 5_000
-/** For each silent endpoint: together more than a partition may have unsettled, in front of what the others get. */
+/** Calls for each silent webhook: together more than a partition may have unsettled, ahead of the others' calls. */
 const FLOOD = 1_000
 const calls = ['h0', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'h7', 'h8', 'h9']
 
@@ -38,20 +38,20 @@ afterAll(async () => {
   await Promise.all([...(silent ?? []), ...(healthy ?? [])].map((receiver) => receiver.close()))
 })
 
-test('endpoints that never answer do not delay others, even with more deliveries than slots', async () => {
+test('webhooks that never answer do not delay others, even with more deliveries than slots', async () => {
   for (let from = 0; from < FLOOD; from += 500)
     await sluice.send(tracks('flood', from, 500), 'flood-write-key')
   for (const id of calls) await sluice.send([track(id)], 'calls-write-key')
   const arrived = healthy.map(deliveredAt)
   const missing = () => calls.flatMap((id) => arrived.filter((has) => !has('/', id))).length
   await until(() => missing() === 0, {
-    // held by the silent ones for 5 s each, the slots would take ten minutes for what is before
+    // if the silent ones held the slots for 5 s each, the calls ahead would take ten minutes
     timeout: 30_000,
     message: () =>
       `the healthy have all of theirs: ${missing()} of ${calls.length * healthy.length} are missing`,
   })
 
-  // and nobody has given up on the others' account
+  // and the silent ones were not given up for the sake of the others
   const tried = silent.map(
     ({ arrivals }) => new Set(arrivals.map(({ headers }) => headers['x-delivery-id'])).size,
   )

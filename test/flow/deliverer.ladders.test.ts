@@ -41,13 +41,13 @@ test('records on a rung that only another deliverer defines are read from all pa
   const came = () => receiver.arrivals.map(({ headers }) => headers['x-message-id']).toSorted()
   const all = (rung: string) => Array.from({ length: PARTITIONS }, (_, partition) => `${rung}/${partition}`)
 
-  // the rung is made by the second, which the first has begun without
+  // the second creates the rung, after the first has started without it
   const other = await sluice.another('deliverer', { RETRY_LADDER: '300ms' })
   await fill('300ms')
   await until(() => came().length === PARTITIONS, { timeout: 40_000, message: () => `there came ${came()}` })
   expect(came()).toEqual(all('300ms'))
 
-  // and what the first still writes to its own is read by both, and when the second has ended
+  // both read what the first still writes to its own rung, also after the second has ended
   await fill('100ms')
   await until(() => came().length === 2 * PARTITIONS, { message: () => `there came ${came()}` })
   expect(await other.stop()).toBe(0)

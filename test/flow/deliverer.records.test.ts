@@ -16,7 +16,7 @@ import { until } from '../helpers/until.ts'
 
 /** Long enough to change settings while a delivery waits on it, on a slow machine too. */
 const RUNG = '5s'
-/** So long that what is moved from it was not waited for. */
+/** So long that a record that leaves it cannot have waited for its end. */
 const LONG_RUNG = '1h'
 
 let receiver: Receiver
@@ -133,7 +133,7 @@ describe('a delivery that waits on a rung', () => {
 
   test('is posted to a corrected URL and to an unchanged one, but not to a removed one', async () => {
     await waiting('corrected', ['/status/500', '/status/501', '/status/502'])
-    // slow, as an answer ends the round for those that are not posted yet
+    // slow, because an answer ends the attempt for webhooks that are not posted yet
     const webhooks = ['/status/500', '/slow/300'].map((path) => ({ url: receiver.url + path }))
     await change('corrected', { webhooks })
     await until(() => has('/slow/300', 'corrected'))

@@ -8,11 +8,11 @@ import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const BACKLOG = 1_000
-/** After those, and when the endpoints are back: milliseconds between two calls. */
+/** Milliseconds between two calls after the backlog, also once the webhooks are back. */
 const EVERY = 50
-/** How many such calls are made before that. */
+/** The number of such calls before the webhooks are back. */
 const MEANWHILE = 60
-/** How each endpoint fails until it is back. */
+/** How each webhook fails until it is back. */
 const failures = { unavailable: 503, silent: 'hang' } as const
 const names = ['unavailable', 'silent'] as const
 
@@ -22,7 +22,7 @@ type Sent = { id: string; acceptedAt: number }
 
 const endpoints = new Map<Name, Endpoint>()
 let sluice: System
-/** What was accepted while all endpoints failed, and what later. */
+/** Calls accepted while all webhooks failed, and later ones. */
 const backlog: Sent[] = []
 const fresh: Sent[] = []
 
@@ -70,8 +70,8 @@ async function send(count: number, to: Sent[]): Promise<void> {
 const isDelivered = ({ id }: Sent) => [...endpoints.values()].every(({ has }) => has('/switch', id))
 
 /**
- * An endpoint's recovery, from the first call that it takes to the last one that has piled up: how long those took, and those
- * that came meanwhile.
+ * The recovery of a webhook, from the first call that it accepts to the last one of its backlog. @returns how long the calls of the
+ * backlog took, and those that were accepted meanwhile.
  */
 function recovery(name: Name) {
   const answered = (endpoints.get(name)?.receiver.arrivals ?? []).filter(({ status }) => status === 200)
@@ -86,7 +86,7 @@ function recovery(name: Name) {
 const share = (of: readonly number[], part: number) =>
   of.toSorted((a, b) => a - b)[Math.floor((of.length - 1) * part)] ?? Number.NaN
 
-describe.each(names)('after an endpoint that was %s recovers', (name) => {
+describe.each(names)('after a webhook that was %s recovers', (name) => {
   test('its backlog drains at least four times as fast as calls arrive', () => {
     const { backlogTook, cameTook } = recovery(name)
     expect(backlogTook.length).toBeGreaterThan(4 * cameTook.length)
@@ -94,7 +94,7 @@ describe.each(names)('after an endpoint that was %s recovers', (name) => {
 
   test('fresh calls do not wait for it', () => {
     const { cameTook, backlogTook } = recovery(name)
-    // those in the middle: a machine that stands still for a moment holds up some of them
+    // compares medians, because a machine that pauses for a moment delays some calls
     expect(share(cameTook, 0.5)).toBeLessThan(share(backlogTook, 0.5) / 4)
   })
 })

@@ -24,7 +24,7 @@ const duckdb = has('duckdb', '--version')
 const javac = has('javac', '--version')
 
 const OLD = '2026-01-02T03:04:05.006Z'
-/** As a client sends it again that has seen no answer. */
+/** Sends it again, like a client that saw no answer. */
 const bought = {
   type: 'track',
   userId: 'u1',
@@ -63,7 +63,7 @@ beforeAll(async () => {
 })
 afterAll(() => sluice?.close())
 
-/** What another program could write to our topic by mistake: no record, an unknown schema, and no value. */
+/** Values that another program could write to the topic by mistake: garbage, an unknown schema, and null. */
 async function putJunk(): Promise<void> {
   const producer = await createProducer(sluice.connection)
   const values = ['junk', Buffer.from([0, 0x7f, 0, 0, 1, 2]), null]
@@ -72,10 +72,10 @@ async function putJunk(): Promise<void> {
   await producer.close()
 }
 
-/** What a reader says of each of these, in the order in which they came. */
+/** What a reader prints about each of these, in order. */
 const PASSED_OVER = /^\S*events, partition \d+, offset \d+: cannot be decoded, skipped: .+$/gm
 
-/** A reader that runs until it is ended. */
+/** A reader that runs until it is stopped. */
 function read(command: string, args: string[]): Reader {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const errors: string[] = []
@@ -105,7 +105,7 @@ type Reader = {
   child: ChildProcess
   errors(): string
   records(): Record<string, unknown>[]
-  /** As Ctrl-C does; @returns the exit code. */
+  /** Stops it like Ctrl-C. @returns the exit code. */
   stop(): Promise<number | null>
 }
 
@@ -124,7 +124,7 @@ const isEvent = (record: Record<string, unknown>) => 'integrations' in record
 /** Each once, the delete among them. */
 const EVENTS_IN_ALL = 5
 
-/** Waits until it has committed all of the topic: what it says in the end it has done. */
+/** Waits until it has committed the whole topic. */
 const upToDate = (group: string, topic: string, reader: Reader) =>
   until(async () => (await lag(sluice.connection, { group, topic })) === 0, {
     timeout: 40_000,

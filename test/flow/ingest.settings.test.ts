@@ -53,7 +53,7 @@ async function shop(settings: object): Promise<void> {
   expect(await control.ask('PUT', '/api/sources/shop', put)).toMatchObject({ status: 200 })
 }
 
-/** What control has answered, ingest follows. */
+/** Waits until ingest has followed what control answered. */
 const soon = (message: string, condition: () => Promise<boolean>) => until(condition, { message })
 
 /** The keys of the records in a topic: source and user in `events`, the source in `events.rejected`. */
@@ -62,7 +62,7 @@ const keysIn = async (topic: string) => (await readAll(system.connection, topic)
 describe('a rate limit', () => {
   test('takes effect when it is set; a client that waits as told passes; it ends when it is removed', async () => {
     expect((await batch(...Array(100).fill('early'))).status).toBe(200)
-    // a batch leaves a debt of some seconds: what a slow machine takes for the next call does not pay it
+    // a batch leaves a debt of some seconds, longer than a slow machine takes for the next call
     await shop({ rateLimit: { perSecond: 1, burst: 1 } })
     onTestFinished(() => shop({}))
     await soon('the limit holds', async () => (await batch(...Array(10).fill('limited'))).status === 429)

@@ -38,7 +38,7 @@ async function append(kafka: Connection, values: readonly string[], topic = 'wor
   expect(await producer.produce(records)).toBe('acked')
 }
 
-/** Consumes topic `work` with a group; `values` are what has come. */
+/** Consumes topic `work` with a group. `values`: the values received so far. */
 async function consuming(kafka: Connection): Promise<{ consumer: Consumer; values: string[] }> {
   const values: string[] = []
   const producer = closing(await createProducer(kafka))
@@ -133,7 +133,7 @@ test("a batch damaged on the broker's disk is parked unchanged; tables, tails an
   await reader.read({ partition: 0, from: 2, to: 3 }, (value) => void read.push(String(value)))
   expect(read).toEqual(['a', 'e'])
 
-  // it goes on
+  // both continue
   await append(kafka, ['f'])
   await until(() => values.includes('f') && seen.includes('f'))
 })

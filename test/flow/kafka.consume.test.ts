@@ -92,7 +92,7 @@ test('a held partition does not hold the others, and continues when its time has
   const producer = closing(await createProducer(kafka))
   await fill(producer, 0, 400)
   const seen: Record[] = []
-  /** Each time that it was held, until when; and when it came again after that. */
+  /** Each time that the record was held: until when, and when it came again. */
   const held: number[] = []
   const cameAgain: number[] = []
   let isHeld = true
@@ -258,7 +258,7 @@ test('a second member joining under load loses nothing, and repeats nothing sett
   closing(await start(kafka, producer, handle, small))
   let sent = 0
   const load = setInterval(() => {
-    // always more than they hold, never so much that the rest takes long
+    // always more than they hold, but not so many that the rest takes long
     if (sent - handled.size > 400) return
     void fill(producer, sent, sent + 20)
     sent += 20
@@ -397,7 +397,7 @@ test.each([
   expect(taken.size).toBe(20)
 })
 
-/** A member of the group as a killed process leaves it there: its session is longer than a test may take. */
+/** A member as a killed process leaves it in the group. Its session is longer than the test. */
 async function aKilledMember(kafka: Connection, clientId: string): Promise<void> {
   const sockets: Socket[] = []
   let killed = false

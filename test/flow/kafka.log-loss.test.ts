@@ -15,7 +15,7 @@ const onFatal = (error: Error) => {
 }
 const faults = { name: LOG_FAULTS, partitions: 1 as const }
 
-/** Used by all tests, which have topics of their own: by whether it creates topics by itself. */
+/** The brokers that all tests share, each with topics of its own. The key says whether the broker creates topics by itself. */
 const brokers = new Map<string, Promise<OwnBroker>>()
 afterAll(() => Promise.all(Array.from(brokers.values(), async (broker) => (await broker).close())))
 
@@ -26,7 +26,7 @@ function sharedBroker(creates = 'false'): Promise<OwnBroker> {
   return broker
 }
 
-/** Its one topic of work has one partition, so that what is cut off is the last of all. */
+/** Its only work topic has one partition, so the last records of all are cut off. */
 async function world(
   creates?: string,
 ): Promise<{ broker: OwnBroker; kafka: Connection; producer: Producer }> {
@@ -49,7 +49,7 @@ async function write(
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
 
-/** Settles each record at once. @returns what has come, as often as it has. */
+/** Settles each record at once. @returns a consumer; `came` has the received values, including repeated ones. */
 async function worker(kafka: Connection, producer: Producer): Promise<Consumer & { came: number[] }> {
   const came: number[] = []
   const consumer = await consume<Buffer>({
@@ -146,7 +146,7 @@ test('lost unread records are reported, even if nothing is written any more', as
     maxBytesPerPartition: 1,
     handle: ({ value, settle }) => {
       came.push(Number(value))
-      // what comes later is settled at once
+      // later records are settled at once
       if (came.length <= 300) settles.push(settle)
       else settle()
       return undefined
@@ -177,7 +177,7 @@ test('records removed before they were read are counted, and the rest is read', 
   await before.close()
   await write(producer, { from: 100, to: 500 })
   const admin = await adminOf(kafka)
-  // it looks for the leaders in what it has been told before
+  // the admin client finds leaders only in metadata that it has fetched before
   await admin.fetchTopicMetadata({ topics: [kafka.named('work')] })
   await admin.deleteTopicRecords({
     topic: kafka.named('work'),
@@ -209,7 +209,7 @@ test.each([
     await admin.deleteTopics({ topics: [kafka.named('work')] })
     await until(async () => !(await admin.listTopics()).includes(kafka.named('work')))
     const fresh = { topics: [{ topic: kafka.named('work'), numPartitions: 1 }], waitForLeaders: true }
-    // what is still being deleted cannot be created yet
+    // a topic that is still being deleted cannot be created yet
     const isThere = async () => (await admin.listTopics()).includes(kafka.named('work'))
     await until(async () => (await isThere()) || (await admin.createTopics(fresh)))
     await write(producer, { from: 100, to: 500 })

@@ -132,7 +132,7 @@ describe('a broker that goes away', () => {
     }
     expect(await produce('first', 1)).toBe('acked')
     await broker.now.kill()
-    // 600 are more than one send takes: a part of them waits still
+    // 600 are more than fit in one send, so some still wait
     const outcomes = [produce('under way', 1, 300), produce('both', 600, 300), produce('behind', 1, 300)]
     const patient = produce('patient', 1)
     expect(await Promise.all(outcomes)).toEqual(['unknown', 'unknown', 'unknown'])

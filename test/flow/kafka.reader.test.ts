@@ -55,7 +55,7 @@ test('records removed before they are read are skipped, and not reported as lost
   const reader = await open(kafka)
   const admin = kafka.kafka.admin()
   await admin.connect()
-  // it looks for the leaders in what it has been told before
+  // the admin client finds leaders only in metadata that it has fetched before
   await admin.fetchTopicMetadata({ topics: [kafka.named('work')] })
   const partitions = [{ partition: 1, offset: '97' }]
   await admin.deleteTopicRecords({ topic: kafka.named('work'), partitions })

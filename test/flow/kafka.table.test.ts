@@ -85,7 +85,7 @@ test("an acknowledged write is in the writer's table, and a refusal writes nothi
 /** Delays each transaction by more than the random pause between two tries. */
 const SLOW_MS = 300
 
-/** A connection whose transactions send as they are told. */
+/** A connection whose transactions send through this function. */
 function sending(from: Connection, sendBatch: (send: () => Sent) => Sent): Connection {
   const kafka: typeof from.kafka = Object.create(from.kafka)
   kafka.producer = (config) => {
@@ -140,7 +140,7 @@ test('waiting writes are written together, each decided on the result of those b
     )
   const [first] = instances
   expect(first && (await Promise.all(sixty(first))).every(({ ok }) => ok)).toBe(true)
-  // beside them one marker of each transaction is in the topic
+  // each transaction also adds one marker to the topic
   expect((await endOf(kafka)) - 60).toBeLessThan(30)
   expect((await Promise.all(instances.flatMap(sixty))).every(({ ok }) => ok)).toBe(true)
   await until(() => instances.every(({ count }) => count() === 180))
@@ -207,7 +207,7 @@ test('a refused write among others fails alone, and no decision builds on it', a
   const put = (key: string, length: number) =>
     writer.write(() => ({ records: [{ topic: 'settings', key, value: 'x'.repeat(length) }] }))
   const looked = () => writer.write(() => ({ refusal: `large: ${table.get('large')?.length}` }))
-  // of two of them Kafka takes each, and not both in one batch
+  // Kafka accepts each of two of them, but not both in one batch
   const outcomes = await Promise.all([
     looked(),
     put('a', 15_000),

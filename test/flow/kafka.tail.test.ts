@@ -13,7 +13,7 @@ const onFatal = (error: Error) => {
 }
 const small = { name: 'small', partitions: 1 as const }
 
-/** What a tail has handed over, as `topic/partition@offset=value`. */
+/** The records that a tail has passed on, as `topic/partition@offset=value`. */
 async function follow(kafka: Connection, more: Partial<TailOptions> = {}) {
   const seen: string[] = []
   const records: TailRecord[] = []
@@ -179,7 +179,7 @@ test('its group commits nothing, and is deleted with it', async () => {
   expect(new Set(committed?.partitions.map(({ offset }) => offset))).toEqual(new Set(['-1']))
   await admin.disconnect()
   await tail.close()
-  // who closes waits two seconds for it at most
+  // closing waits for it for at most two seconds
   await until(async () => (await groups(kafka)).length === 0)
 })
 

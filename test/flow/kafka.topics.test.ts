@@ -18,7 +18,7 @@ const table = topics({ ladder, dedupWindowMs: HOUR, windowMs: 4 * HOUR }).filter
   ({ name }) => name !== PARKED,
 )
 
-/** Kafka takes what is not named back to its own default; and follows a moment after it has answered. */
+/** Resets settings that are not named to Kafka's defaults. Kafka applies the change a moment after its answer. */
 async function set(kafka: Connection, topic: string, name: string, value: string): Promise<void> {
   const admin = kafka.kafka.admin()
   await admin.connect()
@@ -54,7 +54,7 @@ describe('with a clock that is days behind', () => {
       expect(await readAll(kafka, topic)).toEqual([])
       vi.useRealTimers()
       expect(await patient).toBe('acked')
-      // what was not waited for is written as well
+      // records that nothing waited for are written as well
       await vi.waitFor(async () => expect(await readAll(kafka, topic)).toHaveLength(2), 10_000)
     },
   )

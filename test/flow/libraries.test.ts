@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(async () => void (await ingest?.stop()))
 
-/** Sends through a front; @returns what went by there, and what the library takes for lost. */
+/** Sends through a proxy. @returns what it passed on, and what the library reports as lost. */
 async function send(library: Library, sent: readonly Call[], sourceId: string, ...refusals: number[]) {
   const front = closing(await startFront(ingest.url))
   front.refuseNext(
@@ -44,7 +44,7 @@ async function send(library: Library, sent: readonly Call[], sourceId: string, .
 
 const statuses = (seen: readonly Seen[]) => [...new Set(seen.map(({ status }) => status))]
 
-/** What a topic has of a source, its JSON columns parsed. */
+/** A source's records in a topic, with JSON columns parsed. */
 async function read(sourceId: string, topic = EVENTS): Promise<Record<string, unknown>[]> {
   const json = new Set(['properties', 'traits', 'context', 'integrations'])
   const parsed = ([name, value]: [string, unknown]) =>

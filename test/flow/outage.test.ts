@@ -15,7 +15,7 @@ const OUTAGE_MS = 60_000
 /** By then calls have been refused, and sent again, several times. */
 const FLOOD_AFTER_MS = 40_000
 const MB = 1024 * 1024
-/** What ingest holds for Kafka at most. */
+/** The most that ingest holds for Kafka. */
 const QUEUE_BYTES = 32 * MB
 const destinations = ['crm', 'warehouse']
 
@@ -28,10 +28,10 @@ let watched: Watched
 let backAt: number
 /** Highest memory of ingest, under the load of the clients alone. */
 let rssOfClients: number
-/** What filled the queue, and what came when it was full. */
+/** The calls that filled the queue, and those that came when it was full. */
 let flood: Answered[]
 let whenFull: Answered[]
-/** Of the flood, those that were not answered yet when all that came later were. */
+/** Calls of the flood that had no answer yet when all later calls had theirs. */
 let overtaken: Answered[]
 /** What control says is wrong, a while into the outage. */
 let toldWhenAway: unknown
@@ -81,7 +81,7 @@ const sendOne = () => {
   return post(`${sluice.ingest}/v1/track`, { body })
 }
 
-/** Sends for as long as ingest has room; @returns when it has none, without waiting for the answers. */
+/** Sends until ingest has no more room. Does not wait for the answers. */
 async function fillQueue(): Promise<Promise<Answered>[]> {
   const call = { type: 'track', userId: 'u', event: 'Big', properties: { text: 'x'.repeat(30_000) } }
   const body = JSON.stringify({ writeKey: 'bulk-write-key', batch: Array.from({ length: 16 }, () => call) })
@@ -91,7 +91,7 @@ async function fillQueue(): Promise<Promise<Answered>[]> {
   return answers
 }
 
-/** How often each value is there. */
+/** How often each value occurs. */
 function counts(values: Iterable<string>): Map<string, number> {
   const found = new Map<string, number>()
   for (const value of values) found.set(value, (found.get(value) ?? 0) + 1)
@@ -103,7 +103,7 @@ describe('while Kafka is away for a minute under load', () => {
     const failed = [...fleet.answers, ...flood, ...whenFull].filter(({ status }) => status !== 200)
     const kinds = failed.map(({ status, code, retryAfter }) => `${status} ${code} ${retryAfter}`)
     expect([...new Set(kinds)]).toEqual(['503 unavailable 2000'])
-    // the only calls without an answer are those whose client did not wait for it: who waits 15 s has one
+    // only clients that give up early get no answer: within 15 s each call has one
     expect([...new Set(fleet.unanswered)]).toEqual(['timeout after 3000 ms'])
   })
 
@@ -111,7 +111,7 @@ describe('while Kafka is away for a minute under load', () => {
     const late = fleet.answers.filter(({ took }) => took > 9_000).map(({ took }) => took)
     expect(late.length).toBeGreaterThan(100)
     expect(new Set(whenFull.map(({ status }) => status))).toEqual(new Set([503]))
-    // Kafka was still away: those that had begun to wait before came to 503 as well, and later
+    // Kafka was still away: calls that had begun to wait earlier got 503 as well, and later
     expect(new Set(overtaken.map(({ status }) => status))).toEqual(new Set([503]))
   })
 
@@ -126,7 +126,7 @@ describe('while Kafka is away for a minute under load', () => {
 
   test('the memory of ingest stays bounded', () => {
     expect(rssOfClients).toBeLessThan(256 * MB)
-    // with the queue full it also holds what the collector has not come to yet; a container of 512 MB has room for it
+    // with a full queue, it also holds garbage that is not collected yet; a container of 512 MB has room for that
     expect(Math.max(...watched.rss)).toBeLessThan(400 * MB)
   })
 
@@ -135,7 +135,7 @@ describe('while Kafka is away for a minute under load', () => {
     const sent = counts(events.map(({ headers }) => headers.messageId ?? ''))
     expect([...fleet.accepted].filter((id) => !sent.has(id))).toEqual([])
     const deliveries = await readDeliveries(sluice)
-    // what the router had in hand while Kafka was away may be there twice: whether it was written is not known
+    // deliveries that the router was writing when Kafka went away may exist twice, because it cannot know whether they were written
     const inHand = deliveries.filter(({ routedAt }) => routedAt < backAt)
     const exempt = new Set(inHand.map(({ messageId }) => messageId))
     const made = counts(deliveries.map(({ messageId, destinationId }) => `${messageId} ${destinationId}`))
@@ -169,7 +169,7 @@ type Watched = {
   close(): Promise<void>
 }
 
-/** Looks at ingest as an operator's probes do. */
+/** Watches ingest like an operator's probes. */
 function watch({ ingest, env }: Pick<System, 'ingest' | 'env'>): Watched {
   const readiness: number[] = []
   const rss: number[] = []

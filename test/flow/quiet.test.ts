@@ -62,7 +62,7 @@ describe('the log of the processes', () => {
       await arrives(`after-${name}`)
       const isBack = (role: Role) => since(role).some(({ msg }) => msg === 'Kafka can be reached again')
       await until(() => ROLES.every(isBack), { message: 'each process says that Kafka is back' })
-      // what is still amiss then is said ten seconds later
+      // trouble that remains is logged ten seconds later
       const lastAt = () => Math.max(...ROLES.flatMap((role) => since(role).map(({ time }) => Number(time))))
       await until(() => Date.now() - lastAt() > 16_000, { timeout: 60_000, message: 'nobody says anything' })
       for (const role of ROLES)

@@ -44,10 +44,10 @@ test('a schema that breaks current readers is refused, with the subject named', 
   await expect(openCodec(registry(), 'event', subject)).rejects.toThrow(subject)
 })
 
-/** In place of a status: the connection is closed. */
+/** Instead of a status: closes the connection. */
 const CUT = 0
 
-/** A registry before which a proxy stands: it answers some requests itself. */
+/** A registry behind a proxy that answers some requests itself. */
 async function proxied(
   answerOf: (method: string, path: string) => number | undefined,
   port = 0,
@@ -151,7 +151,7 @@ describe('a shared registry', () => {
   })
 })
 
-/** Takes connections and never answers, until it is closed. */
+/** Accepts connections and never answers, until it is closed. */
 async function silentServer(port = 0): Promise<{ port: number; close(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
@@ -202,7 +202,7 @@ test('a registry that never answers holds only the partition that needs it, for 
   await until(() => taken.length === 3)
   const began = performance.now()
   expect(taken.toSorted()).toEqual(['in 1', 'in 2', 'in 3'])
-  // each takes less than one question to the registry does
+  // each takes less than one request to the registry
   const late: number[] = []
   for (let sent = 0; sent < 10; sent++) {
     const at = performance.now()

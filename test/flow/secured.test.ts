@@ -16,7 +16,7 @@ import { type SecuredBroker, startSecuredBroker, USER } from '../helpers/secured
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** Fails what writes a file, starts a program or a thread, as a read-only file system and a container without rights would. */
+/** Fails everything that writes a file or starts a program or thread, like a read-only file system and a container without rights. */
 const READ_ONLY = '--permission --allow-fs-read=* --allow-addons'
 
 const withoutPassword = { KAFKA_SASL_MECHANISM: '', KAFKA_SASL_USERNAME: '', KAFKA_SASL_PASSWORD: '' }
@@ -54,7 +54,7 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
   const configWith = (changed: Record<string, string>): Config =>
     readConfig({ ...sluice.env, ...changed }, 'router')
 
-  /** As each process does at its start. */
+  /** Starts like each process does. */
   async function starting(changed: Record<string, string>): Promise<void> {
     const config = configWith(changed)
     await prepareKafka(
@@ -64,7 +64,7 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
     )
   }
 
-  /** What a process says, and how it ends. */
+  /** The output of a process, and its end. */
   async function ended(changed: Record<string, string>): Promise<{ code: number | null; printed: string }> {
     const printed: string[] = []
     planted.settings(changed)

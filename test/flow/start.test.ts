@@ -63,7 +63,7 @@ async function aFolder() {
         },
       })
       await until(() => printed.some((line) => line.includes('Press Ctrl-C to stop.')), {
-        // two JVMs and four processes, beside those of other tests
+        // two JVMs and four processes, next to those of other tests
         timeout: 120_000,
         message: () => `ready; it printed:\n${printed.slice(-20).join('\n')}`,
       })
@@ -77,7 +77,7 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   const receiver = await aReceiver()
   const { start, ingest, control } = await aFolder()
   const first = await start()
-  // nothing to look at on a first start: what a broker does not know yet is tried again
+  // a first start has no warnings: Sluice retries what a broker does not know yet
   expect(first.printed.filter((line) => /\b(warn|error|fatal)\b/i.test(line))).toEqual([])
   const api = got.extend({ prefixUrl: control, headers: { authorization: `Bearer ${first.token}` } })
   await api.post('sources', { json: shop })
@@ -98,7 +98,7 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   }
   for (let batch = 0; batch < 20; batch++) await send(batch)
   await until(() => receiver.arrivals.length > 1_000)
-  // so that it is the middle, however fast the machine
+  // so that the kill comes in the middle on any machine
   receiver.answerWith('hang')
   for (let batch = 20; batch < 100; batch++) await send(batch)
   expect(accepted).toHaveLength(10_000)
@@ -108,7 +108,7 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   const before = arrived().size
   expect(before).toBeLessThan(10_000)
 
-  // the settings are found again, and so is what was under way
+  // the settings are still there, and so is the work in progress
   const { running, token, printed } = await start()
   expect(token).toBe(first.token)
   // something is set up now
@@ -122,7 +122,7 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
     message: () => `all arrived: ${arrived().size}`,
   })
   const again = receiver.arrivals.length - 10_000
-  // what is sent again is what was in flight, or settled since the last commit, and carries the same id
+  // only what was in flight, or settled since the last commit, is sent again, with the same id
   expect(again).toBeLessThan(10_000)
   expect(new Set(receiver.arrivals.map(({ headers }) => headers['x-delivery-id'])).size).toBe(10_000)
 
@@ -135,6 +135,6 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   process.kill(running.pid, 'SIGINT') // npm passes on what the terminal has sent already
   expect(await running.exited).toEqual({ code: 0, signal: null })
   expect(anyLives(programs)).toBe(false)
-  // the last one has let go of all that it held, and may not have been removed by the system yet
+  // the last one has ended, but the system may not have removed it yet
   await until(() => !anyLives(watchers), { message: 'no watcher is left' })
 }, 360_000)

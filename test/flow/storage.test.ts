@@ -59,7 +59,7 @@ async function toldBy({ env, api }: System) {
 test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they are accepted again, and each accepted one arrives', async () => {
   const { sluice, call, answers, allArrived } = await aSystem({ STORAGE_LIMIT: '40MB' })
   await answers(200)
-  // what fills it, and can go again at once
+  // fills the disk, and can be removed at once
   const { kafka, named } = sluice.connection
   const admin = kafka.admin()
   await admin.connect()

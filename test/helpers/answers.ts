@@ -22,8 +22,8 @@ const ANSWER_ID_AT = SIZE
 const ERROR_AT = SIZE + 8
 
 /**
- * The same broker behind a door that can put errors into its answers: each of `errors` is the answer to one request of its kind,
- * in their order, from when they are pushed.
+ * The same broker behind a proxy that can answer with errors. Each item that is pushed to `errors` answers one request of its kind, in
+ * order.
  * @param broker `host:port`.
  */
 export async function withAnswers(
@@ -79,7 +79,7 @@ export async function withAnswers(
   return { connection: { ...from, kafka }, errors }
 }
 
-/** Hands over whole frames, each with its size before it. */
+/** Passes on whole frames, each after its size. */
 function frames(onFrame: (frame: Buffer) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0)
   return (chunk) => {

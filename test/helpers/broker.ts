@@ -9,9 +9,8 @@ export { endsOf, goneBetween, imageOf, type OffsetRange } from '../../harness/ka
 let shared: Promise<OwnBroker> | undefined
 
 /**
- * The broker of this test worker, to kill and restart. Whoever borrows it closes it before the next one does. It has the
- * topics of those before; in between it stands still (SIGSTOP), because starting a broker costs 2 s of CPU, and an idle one
- * goes on to use some.
+ * The broker of this test worker, to kill and restart. Close it before the next test borrows it. It still has the topics of
+ * earlier tests. Between tests it is stopped (SIGSTOP): starting a broker costs 2 s of CPU, and an idle one uses CPU too.
  */
 export async function borrowBroker(): Promise<OwnBroker> {
   shared ??= startOwnBroker()
@@ -31,7 +30,7 @@ export async function borrowBroker(): Promise<OwnBroker> {
   }
 }
 
-/** @returns whether the broker is there: a test may have killed it last. */
+/** @returns whether the broker runs: the last test may have killed it. */
 function signal({ now }: OwnBroker, name: NodeJS.Signals): boolean {
   try {
     process.kill(now.pid, name)

@@ -8,10 +8,10 @@ export type Call = {
   [field: string]: unknown
 }
 
-/** The moment of each call here that has one. */
+/** The time of each of these calls that has one. */
 const past = '2026-01-02T03:04:05.678+00:00'
 
-/** What every client library can send. */
+/** Calls that every client library can send. */
 export const calls: readonly Call[] = [
   { type: 'identify', userId: 'u', traits: { plan: 'pro', address: { city: 'Köln' } }, timestamp: past },
   {
@@ -32,7 +32,7 @@ export const calls: readonly Call[] = [
   ...Array.from({ length: 50 }, (_, n): Call => ({ type: 'track', userId: `u${n}`, event: 'Many' })),
 ]
 
-/** What only some can. */
+/** Calls that only some libraries can send. */
 export const dated: Call = { type: 'page', userId: 'u', category: 'Shop', timestamp: new Date(past) }
 export const numbered: readonly Call[] = [
   { type: 'identify', userId: 42 },
@@ -41,7 +41,7 @@ export const numbered: readonly Call[] = [
   { type: 'page', userId: 45, category: 'Shop', timestamp: '2026-01-02T03:04:05.678' },
 ]
 
-/** One call of three is rejected by ingest, and by no library. */
+/** Of three calls, ingest rejects one. The libraries reject none. */
 export const oneTooDeep: readonly Call[] = [
   { type: 'track', userId: 'u1', event: 'Good' },
   { type: 'track', userId: 'u2', event: 'Deep', properties: { deep: nested(70) } },
@@ -52,7 +52,7 @@ function nested(levels: number): object {
   return levels === 0 ? {} : { in: nested(levels - 1) }
 }
 
-/** What a call's columns hold, those of JSON parsed. Without an id or a time of its own it has the library's. */
+/** The columns of a call's event, with JSON parsed. An id or time that the call lacks comes from the library. */
 export function columns({ type, context, timestamp, ...fields }: Call, library: string): object {
   const own = Object.entries(fields).map(([name, value]) => [
     name,

@@ -9,7 +9,7 @@ import { closing } from './cluster.ts'
 // a tool that a machine may lack; .ci/run installs it
 export const hasOpenssl = spawnSync('openssl', ['version']).status === 0
 
-/** `names`: as in subjectAltName. `days`: from when to when it is valid, counted from today. */
+/** `names`: as in subjectAltName. `days`: the validity, from and to, in days from today. */
 export type Certificate = { names: string; days: [from: number, to: number]; selfSigned: boolean }
 
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
@@ -26,10 +26,10 @@ copy_extensions = copy
 commonName = supplied
 `
 
-/** PEM texts; `root` is what has signed it, itself when it is self-signed. */
+/** PEM texts. `root`: the certificate that signed it; itself if it is self-signed. */
 export type Made = { key: string; cert: string; root: string }
 
-/** By the CA of openssl, the one part of it that can date a certificate freely in every version. */
+/** Uses openssl's CA, the only part of it that can set any dates in every version. */
 export async function aCertificate({ names, days, selfSigned }: Certificate): Promise<Made> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   try {
@@ -88,7 +88,7 @@ async function made({ names, days, selfSigned }: Certificate, folder: string): P
 const asn1 = (days: number) =>
   new Date(Date.now() + days * 24 * 3_600_000).toISOString().replace(/\.\d+|[-:T]/g, '')
 
-/** An HTTPS receiver that is closed at the end of the test. `requests` counts what came through to it. */
+/** An HTTPS receiver that is closed at the end of the test. `requests` counts those that reached it. */
 export async function tlsReceiver(options: ServerOptions) {
   const receiver = closing(await startReceiver({ tls: options }))
   return { url: `${receiver.url}/`, requests: () => receiver.arrivals.length }

@@ -9,13 +9,13 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('../clients', import.meta.url))
 
-/** What a program says that has sent so many calls with one of the project's own client libraries. */
+/** The report of a program that sent calls with one of the client libraries. */
 export type Produced = {
   /** Calls that returned an error. */
   refused: number
-  /** Calls that were taken and then reported as not delivered. */
+  /** Calls that were accepted and then reported as not delivered. */
   lost: number
-  /** Bytes; -1 where the system does not tell. */
+  /** Bytes; -1 if the system does not report them. */
   maxRss: number
 }
 
@@ -30,19 +30,19 @@ export type Calls = {
   writeKey: string
   count: number
   maxQueue: number
-  /** The second half of the calls is made when this is. */
+  /** The second half of the calls is made when this resolves. */
   secondHalf?: Promise<void>
-  /** Called when the library says that a batch is sent again: whether it was taken before is not known. */
+  /** Called when the library sends a batch again. The first try may have been accepted. */
   onAgain: () => void
 }
 
 export const nodeLibrary: ClientLibrary = {
   name: 'node',
-  // as fast as it can V8 lets garbage lie: with a small heap what is held of a million calls would end the process
+  // at full speed, V8 postpones collecting garbage; with a small heap, holding a million calls would end the process
   produce: (calls) => produced(process.execPath, ['--max-old-space-size=96', 'produce.ts'], calls),
 }
 
-/** Built first, so that the time of a test is not the compiler's. */
+/** Builds the program first, so that the time of a test does not include the compiler's. */
 export async function buildGoLibrary(): Promise<ClientLibrary & { close(): Promise<void> }> {
   const built = await mkdtemp(join(tmpdir(), 'sluice-go-'))
   const program = join(built, 'produce')

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A span as OTLP's JSON has it, with the service that it is of. */
+/** A span as in OTLP's JSON, with its service. */
 export type Span = {
   service: string
   traceId: string
@@ -18,9 +18,9 @@ export type Span = {
 export type Collector = {
   url: string
   spans: Span[]
-  /** Bodies as they came. */
+  /** Bodies as received. */
   bodies: string[]
-  /** From now on no request is answered. */
+  /** Stops answering requests. */
   hang(): void
   close(): Promise<void>
 }

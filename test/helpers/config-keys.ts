@@ -15,7 +15,7 @@ const controlKeys = (keys: readonly Buffer[], takesUnsigned: boolean) =>
     takesUnsigned,
   )
 
-/** A record as an earlier version wrote it: not signed, each secret bound to the record alone, under CONFIG_KEY itself. */
+/** A record as an earlier version wrote it: unsigned, with each secret encrypted under CONFIG_KEY itself and bound only to the record. */
 export function recordBefore(owner: string, record: object, key: Buffer): string {
   const sealed = mapSecrets(record, (secret) => {
     const nonce = randomBytes(12)

@@ -18,7 +18,7 @@ export type Described = {
 
 const TOOL = 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand'
 
-/** What `kafka-consumer-groups.sh --describe` says of these groups. */
+/** The output of `kafka-consumer-groups.sh --describe` for these groups. */
 export async function describeGroups(
   { named, plain }: Pick<Connection, 'named' | 'plain'>,
   groups: readonly string[],

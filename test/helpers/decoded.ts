@@ -16,7 +16,7 @@ export type Decoded = {
   value: Record<string, unknown>
 }
 
-/** What is in a topic now, decoded as any other consumer would: by the ids in the records, with the registry's schemas. */
+/** The current records of a topic, decoded like any other consumer does: with the registry's schemas, by the ids in the records. */
 export async function readDecoded(connection: Connection, topic: string): Promise<Decoded[]> {
   const registry = new SchemaRegistry({ host: inject('registryUrl') })
   const records = await readAll(connection, topic)
@@ -25,7 +25,7 @@ export async function readDecoded(connection: Connection, topic: string): Promis
   )
 }
 
-/** All deliveries that were made, or went to another topic, as the deliverer reads them: many of them in little time. */
+/** All deliveries that were made, or that went to another topic, decoded with the deliverer's codec, because there may be many. */
 export async function readDeliveries(
   { connection, env }: Pick<System, 'connection' | 'env'>,
   topic = DELIVERIES,
@@ -41,7 +41,7 @@ export async function readDeliveries(
   return deliveries
 }
 
-/** What is in the attempt log now, of all destinations or one. */
+/** The current records of topic `attempts`, of all destinations or one. */
 export async function readAttempts(
   { connection, env }: Pick<System, 'connection' | 'env'>,
   destination?: string,

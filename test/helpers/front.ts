@@ -3,20 +3,20 @@ import { createServer, type IncomingMessage, type OutgoingHttpHeaders, request }
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 
-/** A request that went by, with the calls in its batch and what it was answered. */
+/** A request that was passed on, with the calls in its batch and the answer. */
 export type Seen = { calls: { messageId?: unknown }[]; status: number; encoding: string | undefined }
 
 export type Front = {
   url: string
   seen: readonly Seen[]
-  /** The next requests get these answers, one each, in place of the target's. */
+  /** Answers the next requests with these, one each, instead of the target's answers. */
   refuseNext(...answers: Answer[]): void
   close(): Promise<void>
 }
 
 export type Answer = { status: number; headers: OutgoingHttpHeaders; body: string | Buffer }
 
-/** Stands before an HTTP server as a load balancer does: passes requests on as they are, and tells what went by. */
+/** Stands before an HTTP server like a load balancer: passes requests on unchanged, and records them. */
 export async function startFront(target: string): Promise<Front> {
   const seen: Seen[] = []
   const refusals: Answer[] = []
@@ -25,7 +25,7 @@ export async function startFront(target: string): Promise<Front> {
     const encoding = incoming.headers['content-encoding']
     const refusal = refusals.shift()
     const answer = refusal ?? (await pass(incoming, body, target))
-    // before the client can go on
+    // before the client can continue
     seen.push({ calls: callsIn(body, encoding), status: answer.status, encoding })
     response.writeHead(answer.status, answer.headers).end(answer.body)
   })
@@ -43,7 +43,7 @@ export async function startFront(target: string): Promise<Front> {
   }
 }
 
-/** Kept as it is: the client's headers and bytes go on, and the answer comes back unchanged. */
+/** Passes on the client's headers and bytes, and the answer, unchanged. */
 async function pass(
   { method, url = '/', headers }: IncomingMessage,
   body: Buffer,

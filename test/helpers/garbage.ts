@@ -3,5 +3,5 @@ import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
 
-/** What nothing refers to is gone when it returns, unless the turn that made it has not ended. */
+/** Collects everything that nothing refers to, except what the current turn has made. */
 export const collectGarbage: () => void = runInNewContext('gc')

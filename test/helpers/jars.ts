@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { cached, cacheFolder, runMaven } from '../../local/kafka/downloads.ts'
 
-/** @returns the folder with the jars that a pom names, and what they need; fetched once for each text of it. */
+/** @returns the folder with the jars that a pom names and their dependencies. Fetches them once per text of the pom. */
 export async function exampleJars(pom: string): Promise<string> {
   const version = createHash('sha256')
     .update(await readFile(pom))

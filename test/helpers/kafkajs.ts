@@ -23,7 +23,7 @@ export function aMember({ groupId = 'work', topics = [] as string[], cluster = {
   })
 }
 
-/** From where a generation fetches: the beginning. */
+/** A generation fetches from the beginning. */
 export const offsets = () => ({
   committedOffsets: () => ({ work: { 0: '0', 1: '0' } }),
   nextOffset: () => '0',
@@ -42,14 +42,14 @@ export function aFetchingMember(groupId: string, fetch: (options: object) => Pro
   })
 }
 
-/** What a connection sends its requests from; each runs out after 10 s. */
+/** A connection's request queue. Requests time out after 10 s. */
 export const aQueue = ({ maxInFlightRequests = 5 } = {}) =>
   new RequestQueue({
     ...{ maxInFlightRequests, requestTimeout: 10_000, enforceRequestTimeout: true },
     ...{ clientId: 'test', broker: 'b:1', logger: quiet },
   })
 
-/** One that such a queue takes. */
+/** A request for such a queue. */
 export const aRequest = (correlationId = 1) => {
   const entry = { correlationId, apiName: 'Metadata', resolve: vi.fn(), reject: vi.fn() }
   return { entry, expectResponse: true, sendRequest: vi.fn() }

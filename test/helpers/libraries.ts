@@ -6,11 +6,11 @@ import type { Call } from './calls.ts'
 
 /** A client library as an application uses it. */
 export type Library = {
-  /** As it names itself in `context.library`. */
+  /** Its name in `context.library`. */
   name: string
-  /** Why it cannot be used on this machine. */
+  /** The reason if it cannot be used on this machine. */
   missing: string | undefined
-  /** Resolves when the library is done with every call; @returns how many it has given up. */
+  /** Resolves when the library has finished every call. @returns how many it gave up. */
   send(calls: readonly Call[], to: { url: string; writeKey: string }): Promise<number>
 }
 
@@ -21,7 +21,7 @@ function unless(says: string, command: string, ...args: string[]): string | unde
   return spawnSync(command, args, { cwd: folder, timeout: 20_000 }).status === 0 ? undefined : says
 }
 
-/** A program in `test/foreign` that reads calls from its input and prints how many it has given up. */
+/** A program in `test/foreign` that reads calls from its input and prints how many it gave up. */
 async function outside(command: string, args: string[], calls: readonly Call[]): Promise<number> {
   const running = run(command, args, { cwd: folder, timeout: 50_000 })
   running.child.stdin?.end(JSON.stringify(calls))
@@ -38,7 +38,7 @@ export const node: Library = {
       givenUp += 1
     })
     for (const { type, ...call } of calls) {
-      // its types want to know which call it is; the library itself checks what each needs
+      // its types need the kind of call; the library itself checks the fields
       const send = analytics[type] as (call: object) => void
       send(structuredClone(call)) // it writes its own name into the context that it is given
     }

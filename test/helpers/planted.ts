@@ -1,6 +1,6 @@
 import { SETTINGS } from '../../config.ts'
 
-/** Secrets that Sluice is given, and what its processes say: none of the ones may be in the others, however it is written. */
+/** Finds secrets that Sluice was given in the output of its processes, in any encoding that it knows. */
 export type Planted = {
   /** Takes the secrets out of the settings of a process. */
   settings(env: Readonly<Record<string, string | undefined>>): void
@@ -9,15 +9,15 @@ export type Planted = {
   heard(text: string): void
   /** Another test file of the same worker begins. */
   forget(): void
-  /** What held one. */
+  /** The outputs that contain a secret. */
   leaks: readonly string[]
 }
 
-/** Of those that name a file the path may be told. */
+/** Names of settings with secrets. `FILE`: those that name a file, whose path is not secret. */
 const SETTING = /TOKEN|KEY|PASSWORD|SECRET/
 const FILE = /^KAFKA_SSL_/
 const FIELDS = new Set(['sharedSecret', 'previousSecret', 'writeKey', 'previousWriteKey', 'token'])
-/** Shorter ones are in any text. */
+/** Shorter ones occur in any text. */
 const LEAST = 6
 
 export function createPlanted(): Planted {
@@ -54,7 +54,7 @@ export function createPlanted(): Planted {
   }
 }
 
-/** As it is, as the user name of basic auth, and as base64, URLs and JSON have it. */
+/** Plain, as the user name of basic auth, and as in base64, URLs and JSON. */
 const formsOf = (secret: string): string[] => [
   secret,
   base64(secret),
@@ -75,5 +75,5 @@ function secretsOf(name: string, value: string): string[] {
   return password ? [decodeURIComponent(password), base64(`${username}:${password}`)] : []
 }
 
-/** Of this test file: it fails in the end when a secret was heard (no-leaks.ts). */
+/** For this test file, which fails at its end if a secret was printed (no-leaks.ts). */
 export const planted = createPlanted()

@@ -22,7 +22,7 @@ export async function raw(onConnection: (socket: Socket) => void): Promise<strin
 export const afterRequest = (answer: (socket: Socket) => void) =>
   raw((socket) => socket.once('data', () => answer(socket)))
 
-/** Goes on for as long as the connection is open. @param everyMs 0: as fast as it is read; the text is long then, so as not to keep this process busy. */
+/** Sends until the connection closes. @param everyMs 0: as fast as it is read. Use a long text then, or this process gets busy. */
 export function keepWriting(socket: Socket, text: string, everyMs: number): void {
   if (everyMs > 0) {
     const drops = setInterval(() => socket.write(text), everyMs)

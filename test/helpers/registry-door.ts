@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 
 export type RegistryDoor = { url: string; close(): void }
 
-/** Https and basic auth before a registry that has neither. */
+/** A proxy with HTTPS and basic auth before a registry that has neither. */
 export async function openRegistryDoor(
   registryUrl: string,
   { key, cert, username, password }: { key: string; cert: string; username: string; password: string },

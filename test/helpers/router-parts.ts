@@ -14,9 +14,9 @@ import { DELIVERIES, EVENTS, SEEN } from '../../schemas/topics.ts'
 import { closing, connection, readAll } from './cluster.ts'
 import { aDestination, anEvent } from './events.ts'
 
-/** What befalls a router. */
+/** How a router fails. */
 export type Fate = {
-  /** A topic to which nothing of it comes: what its producer says then at the end of the process. */
+  /** A topic that gets none of its records: their producer reports this only when the process ends. */
   withheld?: string
   settlesNothing?: boolean
   /** `router.seen` is not read before. */
@@ -133,7 +133,7 @@ async function aRouter(
     watch: duplicates.watch,
   })
   let ended: Promise<void> | undefined
-  // what is in flight is not waited for: nobody will know of it
+  // does not wait for work in flight: a crash loses it
   routing.crash = () => {
     ended ??= consumer.close(0)
     return ended

@@ -9,12 +9,12 @@ const HOST = '127.0.0.1'
 export const USER = { username: 'sluice', password: 'pa$$w0rd' }
 
 export type SecuredBroker = {
-  /** host:port of the door that asks for user and password, and of that which asks for a certificate. */
+  /** host:port of the listener that asks for user and password, and of the one that asks for a certificate. */
   sasl: string
   mutual: string
   /** host:port of the open one. */
   open: string
-  /** Its own certificate, and the one that the second door lets in. */
+  /** Its own certificate, and the one that the second listener accepts. */
   own: Made
   client: Made
   /** Paths of PEM files. `strange`: a root that has signed none of them. */
@@ -22,7 +22,7 @@ export type SecuredBroker = {
   close(): Promise<void>
 }
 
-/** A broker with two doors of TLS beside the open one that it speaks with itself by. @param more further properties. */
+/** A broker with two TLS listeners, and an open one for itself. @param more further properties. */
 export async function startSecuredBroker(more: Record<string, string> = {}): Promise<SecuredBroker> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   const write = async (name: string, text: string) => {

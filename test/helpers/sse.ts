@@ -7,7 +7,7 @@ export type Stream = {
   status: number
   headers: Headers
   told: Told[]
-  /** Everything, as it came. */
+  /** Everything, as received. */
   text(): string
   /** The data of one kind. */
   of(event: string): Record<string, unknown>[]

@@ -80,7 +80,7 @@ async function decoded(decode: ReturnType<typeof batchesDecoder>, ...batches: Bu
 const ours = () => batchesDecoder(originalBatchesDecoder)
 const offsets = (messages: readonly { offset: string }[]) => messages.map(({ offset }) => Number(offset))
 
-/** The fault of a message that stands for a batch. */
+/** The fault of a message that represents a whole batch. */
 const faultIn = (messages: readonly object[], index = 0) => batchFaultOf(messages[index] as Message)
 
 /** Fetched until it counts as damaged. */

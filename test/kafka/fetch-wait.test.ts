@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import '../../kafka/client.ts' // has fetches wait as they are told
+import '../../kafka/client.ts' // applies the patch
 import { setFetchWait } from '../../kafka/patches/fetch-wait.ts'
 import { aFetchingMember } from '../helpers/kafkajs.ts'
 

@@ -84,7 +84,7 @@ test('topics are those with the prefix', async () => {
   expect(await (await openOffsets(connection)).topics()).toEqual(['a', 'b'])
 })
 
-test('ends and beginnings of all topics that are asked about at once take one request each', async () => {
+test('the first and the end offsets of all topics that are asked for at once take one request each', async () => {
   const { connection, requests } = aCluster()
   const offsets = await openOffsets(connection)
   expect(await Promise.all(['a', 'b'].map(offsets.bounds))).toEqual([
@@ -94,7 +94,7 @@ test('ends and beginnings of all topics that are asked about at once take one re
   expect(requests).toEqual(['offsets of a,b', 'offsets of a,b'])
 })
 
-test('offsets at a time are asked about together as well; after the last record, it is the end', async () => {
+test('offsets at a time are asked for together too; after the last record, the offset is the end', async () => {
   const { connection, requests } = aCluster()
   const offsets = await openOffsets(connection)
   expect(await Promise.all([offsets.at('a', 106_500), offsets.at('b', 120_000)])).toEqual([
@@ -123,7 +123,7 @@ test('a broker that does not know a new topic yet is asked again', async () => {
   expect(requests).toContain('leaders')
 })
 
-test('other refusals reject all that asked, and the next question is asked for itself', async () => {
+test('other refusals reject every caller, and the next request is sent by itself', async () => {
   const { connection, refusals } = aCluster()
   refusals.push('TOPIC_AUTHORIZATION_FAILED')
   const offsets = await openOffsets(connection)
@@ -165,6 +165,6 @@ test.each([
   expect(asked).toBe(count)
 })
 
-test('no times are asked about when there are none', async () => {
+test('without times, nothing is asked', async () => {
   expect(await alongTimes([], () => Promise.reject(new Error('asked')))).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { expect, test, vi } from 'vitest'
-import '../../kafka/client.ts' // has the client's members replacePredecessors those of killed processes
+import '../../kafka/client.ts' // applies the patch
 import { replacePredecessors, staleMembers } from '../../kafka/patches/stale-members.ts'
 
 const require = createRequire(import.meta.url)

@@ -56,7 +56,7 @@ test.each([
   expect(onlyCopy(cluster) !== undefined).toBe(isTold)
 })
 
-test('if no broker lists its topics, that is an outage and is retried, although kafkajs throws a TypeError', async () => {
+test('no answer about topics is an outage and is retried, although kafkajs throws a TypeError', async () => {
   // as kafkajs does when its only broker is lost during the request
   const listTopics = () => Promise.reject(new TypeError("Cannot destructure property 'topicMetadata'"))
   await expect(topicNames({ listTopics })).rejects.toThrow(new Error('no broker describes its topics'))

@@ -15,7 +15,7 @@ export const isWatcher = (pid: number): boolean => commandOf(pid).includes('read
 /** On a machine's first start, `npm start` also runs this for a while. */
 export const makesArchive = (pid: number): boolean => commandOf(pid).includes('-Xshare:dump')
 
-/** The command line; empty for a process that is gone. */
+/** The command line; empty for a process that has ended. */
 export function commandOf(pid: number): string {
   try {
     return ps('-o', 'args=', '-p', String(pid))

@@ -71,7 +71,7 @@ test('the banner has every address and the token, but no password', () => {
   expect(text).not.toContain('secret')
 })
 
-test('the banner of an empty system has commands to try it, with their own receiver; later it has none', () => {
+test('the banner of an empty system has commands to try, including a receiver; later it has none', () => {
   const addresses = addressesOf(environmentFor({}))
   const text = banner(addresses, { receiverPort: 9001 })
   for (const part of ['.listen(9001)', '"url": "http://127.0.0.1:9001/"', ':1/v1/track', ':2/api/sources'])

@@ -8,7 +8,7 @@ import { settings } from './collected.ts'
 
 type Collect = (spans: number, response: ServerResponse) => void
 
-/** A tracer with a queue of 10 whose collector does as told. */
+/** A tracer with a queue of 10, whose collector behaves as the test says. */
 async function aTracerTo(collect: Collect | 'nobody', env: Record<string, string> = {}) {
   const warnings: string[] = []
   const server = createServer(async (request, response) => {
@@ -50,7 +50,7 @@ test('a collector that never answers delays only the shutdown, by at most two se
   const collect = () => {
     asked += 1
   }
-  // whatever waits for an answer waits for so long
+  // everything that waits for an answer waits this long
   const timeouts = { OTEL_EXPORTER_OTLP_TIMEOUT: '60000', OTEL_BSP_EXPORT_TIMEOUT: '60000' }
   const { tracer } = await aTracerTo(collect, timeouts)
   expect(work(tracer, 5_000)).toBeLessThan(10_000)

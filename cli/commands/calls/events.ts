@@ -68,17 +68,17 @@ Examples:
     .command('find')
     .summary('find calls and the state of their deliveries')
     .description(
-      `Finds accepted and rejected calls, newest first. For each one it prints its destinations: the state of the delivery, how many \
-attempts were made, the last result and when it was, and when the next attempt follows. The search goes back from now, and \
-stops at the end of the topics (7 days) or at --limit. With --message-id or --delivery it stops at the first hit. A search for \
+      `Finds accepted and rejected calls, newest first. For each call it lists the destinations, with the state of the delivery, the \
+number of attempts, the last result and its time, and the time of the next attempt. The search goes back from now. It stops \
+after 7 days, the oldest calls that are stored, or at --limit. With --message-id or --delivery it stops at the first hit. A search for \
 a user is faster with --source.`,
     )
     .option('--message-id <id>', 'the messageId of the call')
     .option('--user <id>', 'the userId of the call')
     .option('--anonymous <id>', 'the anonymousId of the call')
     .option('--delivery <id>', 'the X-Delivery-Id of a POST')
-    .option('--source <id>', 'only of this source')
-    .option('--destination <id>', 'only the delivery to this destination')
+    .option('--source <id>', 'only calls of this source')
+    .option('--destination <id>', 'only deliveries to this destination')
     .option('--since <time>', 'received since: 2h (ago), or 2026-01-02T03:04:05Z')
     .option('--until <time>', 'received before')
     .option('--limit <count>', 'how many at most', positiveInteger, 20)
@@ -113,7 +113,7 @@ async function find({ options, control, out, err, now }: Invocation<Options>): P
     const isOver = page.next === null || items.length >= options.limit
     const isFound = items.length > 0 && (query.messageId ?? query.deliveryId) !== undefined
     if (isOver || isFound || out.closed.aborted) break
-    err.line(`Searched back to ${plain(page.searchedSince)}, going on.`)
+    err.line(`Searched back to ${plain(page.searchedSince)}, continuing.`)
   }
   const { next = null, searchedSince = null, faults = [] } = page ?? {}
   if (options.json) out.line(JSON.stringify({ items, next, searchedSince, faults }))
@@ -166,11 +166,11 @@ function ending({ items, next, searchedSince, faults }: Page): string[] {
   if (items.length === 0)
     lines.push(
       next === null
-        ? 'No such call. Not stored are calls that were answered with 401 or 429, calls of suppressed users, and calls older than 7 days.'
+        ? 'No such call. Sluice does not store calls that were answered with 401 or 429, or calls of suppressed users, and keeps the others for 7 days.'
         : `No such call since ${plain(searchedSince)}.`,
     )
-  else if (next !== null) lines.push(`Older calls may follow: --until ${plain(oldest)} continues there.`)
-  // what is lost of `events` explains only what is not found
+  else if (next !== null) lines.push(`There may be older calls. Continue with --until ${plain(oldest)}`)
+  // records lost from `events` matter only if no call was found
   const relevant = faults.filter(({ topic }) => items.length === 0 || topic !== 'events')
   for (const { at, topic, cause, lost } of relevant)
     lines.push(`Kafka lost ${lost} records of ${plain(topic)} (${plain(cause)}, ${plain(at)}).`)

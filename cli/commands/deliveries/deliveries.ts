@@ -69,7 +69,7 @@ export function addDeliveries({ program, ...cli }: Cli): void {
     .option('--destination <id>', 'only to this destination')
     .option('--source <id>', 'only of this source')
     .option('--state <state>', 'waiting, delivered, rejected, retrying, deferred, dead, cancelled or unknown')
-    .option('--status <status>', 'an attempt got this HTTP status (404) or class (5xx)')
+    .option('--status <status>', 'only with an attempt that got this HTTP status (404) or class (5xx)')
     .option('--event <name>', 'only of events with this name')
     .option('--user <id>', 'only of this user (userId, or anonymousId of events without one)')
     .option('--message <id>', 'only with this messageId')
@@ -98,7 +98,7 @@ Examples:
     )
 }
 
-/** Each takes about 3 s. */
+/** Each request takes about 3 s. */
 const MAX_REQUESTS = 10
 
 async function list(invocation: Invocation<Options>): Promise<ExitCode> {
@@ -125,7 +125,9 @@ async function list(invocation: Invocation<Options>): Promise<ExitCode> {
   ])
   const lines = [
     ...(items.length > 0 ? table(heads, rows) : ['No such delivery.']),
-    ...(unknown > 0 ? [`Left out ${unknown} whose attempts are not known: --state unknown lists them.`] : []),
+    ...(unknown > 0
+      ? [`Left out ${unknown} whose attempts are not known. To list them, use --state unknown.`]
+      : []),
     ...(next === null ? [] : [`Searched back to ${plain(searchedSince)}. Continue with --cursor ${next}`]),
   ]
   return print(invocation, { items, next, searchedSince, unknown }, lines)

@@ -92,7 +92,11 @@ function addStart(replay: Command, cli: Omit<Cli, 'program'>): void {
       '--status <status>',
       'only dead letters with an attempt that got this HTTP status (404) or class (5xx)',
     )
-    .option('--entry <id>', 'send this delivery again: an id of sluice deliveries (repeatable)', collect)
+    .option(
+      '--entry <id>',
+      'send this delivery again: an id that sluice deliveries prints (repeatable)',
+      collect,
+    )
     .option('--skip-replayed', 'skip dead letters that an earlier replay has sent')
     .option('--per-second <count>', 'deliveries per second at most', positiveInteger)
     .option('--id <id>', 'id of the replay (default: a new one); started twice with one id, it runs once')

@@ -32,7 +32,7 @@ off. Nothing is stored or retried. With --json, it also prints the headers and t
 the answer. The exit code is 1 if any webhook did not accept it.`,
     )
     .option('--type <type>', `${EVENT_TYPES.join(', ')} (default: track)`)
-    .option('--call <file>', 'sends the call in this JSON file instead of a sample; - is the standard input')
+    .option('--call <file>', 'send the call in this JSON file instead of a sample; - reads standard input')
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',

@@ -58,7 +58,7 @@ async function withFiles<O extends Drafting>(
   }
 }
 
-/** The error with these local faults, and with those that only control can find, if it answers. */
+/** Reports these local faults, and those that only control can find, if it answers. */
 async function allOf(
   local: readonly PlacedFault[],
   { now, control }: Invocation<Drafting>,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { Option } from 'commander'
 import { z } from 'zod'
 import { request } from '../../api/client.ts'
 import { CliError, type ExitCode } from '../../context.ts'
@@ -20,16 +21,15 @@ export function addReplaceWriteKey({ program, ...cli }: Cli): void {
     .argument('<source>', 'id of the source')
     .summary('give a source a new write key, without losing calls')
     .description(
-      `Makes a new write key and prints it. The current key works as well until the overlap ends; then calls with it are rejected. \
-It ends by itself.`,
+      `Makes a new write key and prints it. Until the overlap ends, the current key works as well. Then it ends by itself, and calls \
+with it are rejected.`,
     )
-    .option(
-      '--overlap <time>',
-      'how long the current key still works: 2h, 7d; 0 ends it now',
-      duration,
-      DAY_MS,
+    .addOption(
+      new Option('--overlap <time>', 'how long the current key still works: 2h, 7d; 0 ends it now')
+        .argParser(duration)
+        .default(DAY_MS, '24h'),
     )
-    .option('--force', 'also if the key before the current one still works; it ends at once')
+    .option('--force', 'replace it even if the key before the current one still works; that key ends at once')
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
@@ -50,7 +50,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   const { version, ...source } = await request(api, { path }, shape)
   const { previousWriteKey: _, previousWriteKeyExpiresAt: before, ...rest } = source
   if (before !== undefined && Date.parse(before) > now() && !options.force) {
-    const message = `The key before the current one still works, until ${before}, and would end at once. Wait until then, or use --force.`
+    const message = `The key before the current one works until ${before}, and a replacement would end it at once. Wait until then, or use --force.`
     throw new CliError('refused', message)
   }
   const writeKey = randomBytes(24).toString('base64url')

@@ -21,8 +21,8 @@ other programs started from the shell do not see them.`,
   REGISTRY  schema registry
   TOKEN     control token
 
-For another system than the npm start of this checkout, INGEST, BROKERS and REGISTRY are known only if SLUICE_INGEST_URL,
-KAFKA_BROKERS and SCHEMA_REGISTRY_URL are set.
+For any system but the npm start of this checkout, set SLUICE_INGEST_URL, KAFKA_BROKERS and SCHEMA_REGISTRY_URL to get INGEST,
+BROKERS and REGISTRY.
 
 Examples:
   $ eval "$(sluice env)"
@@ -48,6 +48,6 @@ async function act({ options, target, out, err }: Invocation<Options>): Promise<
 
 const NAMES = ['control', 'ingest', 'brokers', 'registry', 'token'] as const
 
-/** As one word of a shell. */
+/** Quotes a text as one word of a shell. */
 const quoted = (text: string): string =>
   /^[\w.:/@%,+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

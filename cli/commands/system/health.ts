@@ -43,7 +43,7 @@ export function addHealth({ program, ...cli }: Cli): void {
     .summary('show the state of destinations and webhooks')
     .argument('[destination]', 'show the webhooks of this destination')
     .description(
-      `Shows for each destination its state (that of its worst webhook), how many attempts of the last minute were delivered, rejected \
+      `Shows for each destination the state of its worst webhook, how many attempts of the last minute were delivered, rejected \
 (3xx or 4xx) or failed, and how many deliveries died. For one destination it shows each webhook with its state, circuit breaker \
 and last error.`,
     )

@@ -8,13 +8,13 @@ type Options = { json?: true }
 export function addStatus({ program, ...cli }: Cli): void {
   program
     .command('status')
-    .summary('tell whether anything is wrong')
+    .summary('show whether anything is wrong')
     .description(
-      `Says whether Sluice works right now, and if not: what is wrong, since when, and what to do. It covers consumer groups that \
+      `Shows whether anything is wrong with the system right now: what, since when, and what to do. It covers consumer groups that \
 have stopped or make no progress, Kafka, its disk space and topics, lost records, and settings that cannot be read. A group in \
 trouble shows after 20 to 30 s (longer if RESPONSE_TIMEOUT is above 10 s). For webhooks in trouble, see sluice health.
 
-The exit code is 0 if nothing is wrong, 2 if something is, and 1 if control cannot be asked.`,
+The exit code is 0 if nothing is wrong, 2 if something is, and 1 on an error, such as no answer from control.`,
     )
     .option('--json', 'print one JSON document')
     .addHelpText(

@@ -20,10 +20,10 @@ const shape = z.looseObject({
 export function addDeletions({ program, ...cli }: Cli): void {
   program
     .command('deletions')
-    .argument('[id]', 'show only this one')
+    .argument('[id]', 'show only this deletion')
     .summary('list deletions of users and their progress')
     .description(
-      `Lists deletions, newest first: how many users, how many delete events, and whether all of them are on their way (done). \
+      `Lists deletions, newest first: how many users and delete events each has, and whether all events are written (done). \
 Finished deletions are kept for 30 days and do not contain user ids.`,
     )
     .option('--limit <count>', 'how many at most', positiveInteger, 20)

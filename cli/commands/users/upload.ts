@@ -49,21 +49,21 @@ export function addUpload({ program, ...cli }: Cli): void {
     .addArgument(new Argument('<kind>', 'what to upload to').choices(Object.keys(KINDS)))
     .argument('<id>', 'id of the audience or trait')
     .argument('<file>', 'the file; - reads standard input')
-    .summary('upload the members of an audience, or values of a trait')
+    .summary('upload the members of an audience, or the values of a trait')
     .description(
-      `Shows what the upload would change, then sends it. It is refused if a line cannot be used, or if it would remove more than a tenth \
-of the members or values, unless you allow that.`,
+      `Shows what the upload would change, then sends it. Unless you allow it, an upload is refused if a line cannot be used, or if it \
+would remove more than a tenth of the members or values.`,
     )
     .addOption(
       new Option(
         '--format <format>',
-        'default: by the name of the file (.csv, .ndjson, .jsonl), else lines',
+        'default: by the file name (.csv, .ndjson, .jsonl), otherwise lines',
       ).choices(Object.keys(TYPES)),
     )
-    .option('--dry-run', 'only show what it would change')
+    .option('--dry-run', 'show what the upload would change, and send nothing')
     .option('--skip-invalid', 'leave out lines that cannot be used')
-    .option('--allow-removals', 'even if it removes more than a tenth')
-    .option('--allow-empty', 'even if it lists no users, which removes all members')
+    .option('--allow-removals', 'allow the upload to remove more than a tenth')
+    .option('--allow-empty', 'allow an upload without users, which removes all members')
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
@@ -101,7 +101,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
 function described({ changed, removed, unchanged, suppressed, current, ...found }: Preview): string[] {
   const [adds, removes, stays, before] = [changed, removed, unchanged, current].map(written)
   return [
-    `Adds or changes ${adds}, removes ${removes} of ${before}, leaves ${stays} as they are.`,
+    `Adds or changes ${adds}, removes ${removes} of ${before}, leaves ${stays} unchanged.`,
     ...(suppressed > 0 ? [`Sends nothing for ${written(suppressed)} suppressed users.`] : []),
     ...(found.invalid > 0 ? [`${written(found.invalid)} lines cannot be used:`] : []),
     ...found.invalidLines.map(({ line, message, code }) => `  line ${line} ${plain(message)} (${code})`),

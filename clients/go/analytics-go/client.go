@@ -39,8 +39,8 @@ type Client interface {
 	// Close sends all queued messages and ends the client. A second Close returns [ErrClosed].
 	io.Closer
 
-	// Enqueue queues a message, or a pointer to one. It returns an error if the message is not queued: it is invalid or too large, the
-	// queue is full, or the client is closed.
+	// Enqueue queues a message, or a pointer to one. It returns an error if it does not queue the message, because the message is
+	// invalid or too large, the queue is full, or the client is closed.
 	Enqueue(Message) error
 }
 
@@ -56,10 +56,10 @@ type Callback interface {
 
 // Logger receives a client's log lines. It must be safe for concurrent use.
 type Logger interface {
-	// Logf receives what the client does.
+	// Logf logs what the client does.
 	Logf(format string, args ...interface{})
 
-	// Errorf receives what fails.
+	// Errorf logs failures.
 	Errorf(format string, args ...interface{})
 }
 
@@ -76,7 +76,7 @@ func (l stdLogger) Errorf(format string, args ...interface{}) {
 	l.logger.Printf("ERROR: "+format, args...)
 }
 
-// Config has the options of a client. A field without a value has its default.
+// Config has the options of a client. A field that is not set has its default.
 type Config struct {
 	// Endpoint is the address of the service; batches go to its path /v1/batch.
 	Endpoint string

@@ -11,15 +11,15 @@
 //	...
 //	err = client.Close() // sends all queued messages
 //
-// The calls have the same content. What differs is how they are sent, which is described in the module's root package: one batch at a
-// time and in order, with more retries, and with ids that let the service drop duplicates. In detail:
+// The calls have the same content, but they are sent as the module's root package describes: one batch at a time and in order, with more
+// retries, and with ids that let the service drop duplicates. The differences:
 //
 //   - [DefaultEndpoint] is a local Sluice.
 //   - BatchSize starts a batch but does not limit it; 1 still means a request per message.
 //   - Enqueue also returns an error if the message is too large ([ErrMessageTooBig]) or the queue is full ([ErrTooManyRequests]).
 //     Compare with errors.Is. The callback is called for queued messages only.
-//   - A batch is attempted up to 26 times within 45 minutes. Of the 4xx, only 429 is retried, and for a short time 401 of a new source
-//     and 403 of a disabled one.
+//   - A batch is attempted up to 26 times within 45 minutes. Of the 4xx answers, 429 is retried, and for a short time 401 (a new source)
+//     and 403 (a disabled one).
 //   - Close retries for up to 30 seconds and returns an error if messages could not be sent.
 //   - Timestamps are sent in UTC with milliseconds.
 package analytics

@@ -13,7 +13,7 @@ export type DeadFilter = {
   event?: string
   user?: string
   status?: string
-  /** `false`: only those that are still to be replayed. */
+  /** `false`: only those that no replay has sent. */
   replayed?: 'false'
 }
 
@@ -38,7 +38,7 @@ export const useDeadLetters = (filter: DeadFilter) =>
     refetchOnWindowFocus: hasOnePage,
   })
 
-/** How many match and are still to be replayed, by destination, at this moment. @throws ApiError */
+/** Counts, by destination, the matches that no replay has sent so far. @throws ApiError */
 export async function countToReplay(filter: DeadFilter, now: number) {
   const query = { ...toQuery(filter, now), replayed: 'false', limit: 1 } as const
   const { matching, partial: isPartial } = await resultOf(api.GET('/api/dead', { params: { query } }))

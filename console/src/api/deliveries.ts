@@ -42,15 +42,15 @@ export const stopDeliveries = (list: DeliveryList) =>
 export const refreshDeliveries = (of: string) =>
   queryClient.resetQueries({ queryKey: ['deliveries', of], exact: false })
 
-/** `isGap`: more were made between two requests than one returns. */
+/** `isGap`: some are missing, because more were made between two requests than a request returns. */
 export type Latest = { items: readonly Delivery[]; isGap: boolean }
 
 const LIVE_MS = 3_000
-/** How far back states are refreshed. */
+/** Deliveries of this time get their states refreshed. */
 const RECENT_MS = 60_000
 const NONE: Latest = { items: [], isGap: false }
 
-/** The deliveries of the last minute, asked for every three seconds, and those that earlier requests found. */
+/** Asks for the deliveries of the last minute every three seconds, and keeps those that earlier requests found. */
 export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Latest {
   const queryKey = [...keyOf(list), 'latest']
   const { data = NONE } = useQuery({
@@ -92,7 +92,7 @@ export function mergeDeliveries(before: readonly Delivery[], latest: readonly De
 const isOpen = (state: Delivery['state'] | undefined) =>
   state === 'waiting' || state === 'retrying' || state === 'deferred'
 
-/** Refreshes until the delivery is over. */
+/** Refreshes until the delivery has ended. */
 export const useDelivery = (id: string) =>
   useQuery({
     queryKey: ['delivery', id],
@@ -100,12 +100,12 @@ export const useDelivery = (id: string) =>
     refetchInterval: ({ state: { data } }) => (isOpen(data?.state) ? LIVE_MS : false),
   })
 
-/** The API takes as many in one replay. */
+/** The most that the API takes in one replay. */
 const MAX_COLLECTED = 1_000
-/** Each takes about three seconds at most. */
+/** A request takes up to about three seconds. */
 const MAX_REQUESTS = 20
 
-/** `searchedSince`: how far back, if there may be older ones. @throws ApiError */
+/** `searchedSince`: how far back the search went, if there may be older ones. @throws ApiError */
 export async function collectDeliveries(
   list: DeliveryList,
 ): Promise<{ entries: Delivery[]; isComplete: boolean; searchedSince: string | null }> {

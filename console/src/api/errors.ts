@@ -53,7 +53,7 @@ const isProblem = (body: unknown): body is Problem =>
   typeof body === 'object' && body !== null && 'code' in body && 'message' in body && 'errors' in body
 
 /**
- * The error without the faults whose value has changed since it was sent: the user has corrected them, or is about to.
+ * Leaves out the faults whose value has changed since it was sent: the user has corrected them, or is about to.
  * @returns undefined if no fault is left.
  */
 export function uncorrected(error: unknown, sent: unknown, current: unknown): unknown {
@@ -67,7 +67,7 @@ export function uncorrected(error: unknown, sent: unknown, current: unknown): un
     : new ApiError({ code: error.code, message: error.message, errors }, error.status)
 }
 
-/** A mutation whose error leaves out what the user has corrected since. @param current what would be sent now. */
+/** Leaves out of a mutation's error what the user has corrected since. @param current what would be sent now. */
 export const withoutCorrected = <M extends { error: unknown; variables: unknown }>(
   mutation: M,
   current: unknown,

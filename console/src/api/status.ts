@@ -5,10 +5,10 @@ import { queryClient } from './query-client.ts'
 export type SystemProblem = Schemas['SystemProblem']
 
 const REFETCH_MS = 5_000
-/** A control process that hangs gives no answer at all. */
+/** A control process that hangs never answers. */
 const TIMEOUT_MS = 8_000
 
-/** The problems of the system. Fails after a few seconds if control does not answer. */
+/** The current problems of the system. Fails within 20 s if control does not answer. */
 export const useStatus = () =>
   useQuery({
     queryKey: ['status'],
@@ -17,7 +17,7 @@ export const useStatus = () =>
         api.GET('/api/status', { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) }),
       ),
     refetchInterval: REFETCH_MS,
-    // the next request is soon anyway
+    // the next request follows in a few seconds anyway
     retry: 1,
   })
 

@@ -11,11 +11,11 @@ import { pageLabel, problemTitle } from '../wording/problems.ts'
 
 const MAX_SHOWN = 3
 
-/** What is wrong with the system right now, on every page. Shows nothing while all is well. */
+/** Shows the current problems of the system on every page, and nothing while all is well. */
 export function StatusBanner() {
   const { data, error, dataUpdatedAt } = useStatus()
   const [isWhole, { open }] = useDisclosure()
-  // while control does not answer, what it said before is unknown too
+  // while control does not answer, its last answer may no longer be true
   if (error) return <Unknown error={error} at={dataUpdatedAt} />
   const problems = data?.problems ?? []
   if (problems.length === 0) return null
@@ -37,7 +37,7 @@ export function StatusBanner() {
 const keyOf = ({ code, group, setting, since }: SystemProblem) =>
   [code, group, setting?.kind, setting?.id, since].join(' ')
 
-/** Control, or the way to it, is in trouble. A session that is over has its own dialog. */
+/** Control, or the connection to it, is in trouble. A session that has ended has its own dialog. */
 function Unknown({ error, at }: { error: Error; at: number }) {
   if (error instanceof ApiError && error.status === 401) return null
   return (

@@ -1,6 +1,6 @@
 import { exactDuration } from './format.ts'
 
-/** What the operator has set, as control writes it into the page. `...KeptMs`: null if forever or unknown. */
+/** The operator's settings, as control writes them into the page. `...KeptMs`: null if forever or unknown. */
 export type Limits = {
   responseTimeoutMs: number
   retryWindowMs: number
@@ -14,7 +14,7 @@ type LimitTexts = Record<
   string
 >
 
-/** Parts of sentences with the limits, or without figures if they are unknown, as in development. */
+/** Parts of sentences that name the limits. In development the limits are unknown, and the texts name no figures. */
 export function limitTexts(limits: Limits | undefined): LimitTexts {
   if (!limits)
     return {

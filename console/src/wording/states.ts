@@ -2,8 +2,8 @@ import type { MantineColor } from '@mantine/core'
 import { LIMITS } from './limits.ts'
 
 /**
- * How a state is shown everywhere in the console. Green: it has ended well, or works. Blue: it is under way. Yellow: it
- * may still go wrong. Red: it went wrong. Gray: it is off or unknown.
+ * How each state looks, everywhere in the console. Green: it ended well, or works. Blue: it is in progress. Yellow: it may
+ * still go wrong. Red: it went wrong. Gray: it is off or unknown.
  */
 export type Label = { label: string; color: MantineColor; explanation: string }
 

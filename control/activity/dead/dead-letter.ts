@@ -14,7 +14,7 @@ import {
 import type { Place } from '../recent-records.ts'
 import { type Subject, subjectOf } from '../subject.ts'
 
-/** `time`: when the delivery was given up. `writtenAt`: the record's time. `statuses`: different ones, of all attempts. */
+/** `time`: when the delivery was given up. `writtenAt`: the record's time. `statuses`: each HTTP status of an attempt, once. */
 export type DeadLetter = Place &
   Subject & {
     deliveryId: string
@@ -53,10 +53,10 @@ export function letterOf(delivery: Delivery, { partition, offset, timestamp, key
 const beginningOf = (text: string) =>
   text.length > MAX_TEXT ? Buffer.from(text.slice(0, MAX_TEXT)).toString() : text
 
-/** What a search and a replay have in common. */
+/** The conditions that a search and a replay share. */
 export type DeadConditions = Pick<DeadQuery, 'destinationId' | 'reason' | 'event' | 'user' | 'status'>
 
-/** Longer texts are equal if their beginnings are. */
+/** Longer texts match if the stored part of them is equal. */
 export function matchesConditions({
   status,
   event,
@@ -98,7 +98,7 @@ export const deadQueryShape = z.strictObject({
   replayed: z
     .enum(['true', 'false'])
     .optional()
-    .describe('Whether a replay has sent it since. `false`: those that are still to be replayed.'),
+    .describe('Whether a replay has sent it since. `false`: only those that no replay has sent.'),
 })
 
 export type DeadQuery = z.infer<typeof deadQueryShape>

@@ -2,8 +2,8 @@ import type { Replay } from '../../../schemas/task.ts'
 import { type DeadLetter, matchesConditions } from './dead-letter.ts'
 
 /**
- * Whether a replay sends this record, unless an earlier replay has (`skipReplayed`). Of a cancelled one, whether it has
- * sent it.
+ * Tells which dead letters a replay selects. With `skipReplayed`, the replay does not send those that an earlier one has
+ * sent. A cancelled replay selects only what it read before it stopped.
  */
 export function selectedBy(replay: Replay): (letter: DeadLetter) => boolean {
   const { places, from, to, ranges, done, destinationId, reason, event, user, status } = replay
@@ -28,10 +28,9 @@ export function selectedBy(replay: Replay): (letter: DeadLetter) => boolean {
 export type ReplayOf = (letter: DeadLetter) => Replay | undefined
 
 /**
- * Finds the latest replay that sent a dead letter, by the tasks: they are kept longer than dead letters, and all
- * processes know the same ones. One that failed does not count, and neither does the part that a cancelled one has not
- * reached.
- * @param before counts only replays that were created before this one.
+ * Finds the latest replay that sent a dead letter. It looks at the tasks, which are kept longer than dead letters and are
+ * the same in every process. A failed replay does not count, nor does the part that a cancelled one did not reach.
+ * @param before only replays that were created before this one count.
  */
 export function replayIndex(replays: Iterable<Replay>, before?: Replay): ReplayOf {
   const sent = [...replays]
@@ -47,7 +46,7 @@ export function replayIndex(replays: Iterable<Replay>, before?: Replay): ReplayO
     for (const { replay, selects } of byDestination.get(letter.destinationId) ?? [])
       if (selects(letter)) {
         found = replay
-        // otherwise an earlier one may have sent it, so that this one skipped it
+        // with `skipReplayed`, an earlier replay may be the one that sent it
         if (!replay.skipReplayed) break
       }
     return found

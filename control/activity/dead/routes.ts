@@ -41,7 +41,7 @@ export const deadLetterShape = z
     replayed: z
       .strictObject({ id: z.string(), at: timeShape })
       .nullable()
-      .describe('The latest replay that sent it; null: it is still to be replayed.'),
+      .describe('The latest replay that sent it; null: no replay has sent it.'),
     attempts: z.array(pastShape),
     body: z.string().nullable().describe('What every attempt posted; null if it has expired from the topic.'),
     afterwards: afterwardsShape
@@ -63,7 +63,7 @@ const answerShape = pageOf(deadLetterShape).extend({
   matching: z
     .array(z.strictObject({ destinationId: z.string(), count: z.number() }))
     .describe(
-      'How many deliveries match the filter, by destination, on all pages. A delivery that was given up twice counts once.',
+      'How many deliveries match the filter, by destination, over all pages. A delivery that died twice counts once.',
     ),
   partial: z.boolean().describe('Whether the topic has more dead letters than are counted.'),
   oldest: timeShape,

@@ -20,7 +20,7 @@ export const entryIdShape = z
   .string()
   .regex(/^[dr]\d{1,9}-\d{1,15}$/, 'use the id of a delivery in GET /api/deliveries')
 
-/** @returns undefined if the text is no such id. */
+/** @returns undefined if the text is not such an id. */
 export function entryOf(id: string): Entry | undefined {
   if (!entryIdShape.safeParse(id).success) return undefined
   const [partition = 0, offset = 0] = id.slice(1).split('-').map(Number)
@@ -45,8 +45,8 @@ export const deliveriesQueryShape = z.strictObject({
 export type DeliveriesQuery = z.infer<typeof deliveriesQueryShape>
 
 /**
- * The records that list a delivery: one of the router, or of a replay before its first attempt. Retries and deferrals
- * are written to `deliveries.due` too.
+ * Whether a record is the first of a delivery: written by the router, or by a replay before the first attempt. Retries
+ * and deferrals are in `deliveries.due` too, and are not listed.
  */
 export const isFirstRecord = ({ attempt, deferrals, replay }: Delivery, routed: boolean): boolean =>
   routed || (replay && attempt === 0 && deferrals === 0)

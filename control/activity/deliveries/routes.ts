@@ -30,9 +30,7 @@ export type DeliveryRouteParts = Pick<AttemptRouteParts, 'attempts'> &
 
 const listedFields = {
   id: z.string().describe('Names this entry in `GET /api/deliveries/{id}` and in replays.'),
-  deliveryId: z
-    .string()
-    .describe('As in `X-Delivery-Id`. A replay keeps it, and is listed as another entry.'),
+  deliveryId: z.string().describe('As in `X-Delivery-Id`. A replay keeps it, but has an entry of its own.'),
   messageId: z.string().describe('Id of the call, as in `X-Message-Id`.'),
   sourceId: z.string(),
   destinationId: z.string(),
@@ -46,12 +44,12 @@ const listedFields = {
     .describe(
       '`waiting`: not attempted yet. `deferred`: waits without an attempt. `rejected`: the receiver answered 3xx or 4xx. `unknown`: its attempts are no longer known, or were not found in time.',
     ),
-  attemptCount: z.number().describe('Known POSTs, over all webhooks.'),
+  attemptCount: z.number().describe('Known POSTs to all webhooks.'),
   lastStatus: z.number().nullable().describe('HTTP status of the last attempt, if there was a response.'),
-  lastCode: z.string().nullable().describe('Why the last attempt was not delivered.'),
+  lastCode: z.string().nullable().describe('Why the last attempt failed.'),
   lastAttemptAt: timeShape,
   nextAttemptAt: timeShape.describe(
-    'By the retry ladder. Null: no attempt will follow, or only the deliverer knows when a deferral ends.',
+    'By the retry ladder. Null: no attempt follows, or the delivery is deferred and only the deliverer knows until when.',
   ),
 }
 
@@ -68,7 +66,7 @@ export const deliveryShape = z
         z.strictObject({ urlIndex: z.number(), url: z.string(), headers: z.record(z.string(), z.string()) }),
       )
       .describe(
-        'The request to each webhook, by the settings as they are now. Configured header values and signatures are `***`. Empty if the destination was deleted.',
+        'The request to each webhook, with the settings as they are now. Configured header values and signatures are `***`. Empty if the destination was deleted.',
       ),
   })
   .meta({ id: 'DeliveryDetails' })
@@ -79,7 +77,7 @@ const answerShape = pageOf(listedShape).extend({
   ),
   unknown: z
     .number()
-    .describe('Deliveries that `state` or `status` left out because their attempts are not known.'),
+    .describe('How many deliveries `state` or `status` left out because their attempts are not known.'),
   faults: faultShape.array().describe('Records that Kafka lost or removed. As in `GET /api/lag`.'),
 })
 
@@ -106,7 +104,7 @@ export function deliveryRoutes(api: FastifyInstance, parts: DeliveryRouteParts):
     GET: operation({
       summary: 'Show a delivery',
       description:
-        'Its request, attempts and next attempt. `id` is that of an item of `GET /api/deliveries`.',
+        'Its request, attempts and next attempt. Take the `id` from an item of `GET /api/deliveries`.',
       responses: { 200: { description: 'The delivery.', body: deliveryShape } },
       errorCodes: ['not_found'],
       handle: ({ params: { id }, who }) => answered(sources, () => show(id, who ?? 'view', parts), onFailed),
@@ -120,7 +118,7 @@ async function list(query: DeliveriesQuery, parts: DeliveryRouteParts): Promise<
   const filter = statusFilter(query)
   let unknown = 0
 
-  /** Remembers the states, so that they are looked up once. */
+  /** Remembers the states, so that each is looked up once. */
   async function lookUp(listed: readonly Listed[]): Promise<[Listed, Status][]> {
     const statuses = [...(await statusesOf(listed, held))]
     for (const [each, status] of statuses) if (filter?.(status) ?? true) known.set(each, status)

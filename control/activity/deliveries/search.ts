@@ -14,12 +14,12 @@ export type Select = (listed: readonly Listed[]) => Promise<ReadonlySet<Listed>>
 export type DeliverySearch = {
   /**
    * Newest first. Undefined: too many searches are in progress. Rejects if Kafka does not answer.
-   * @param select chooses by more than the record. It gets the newest first, in batches.
+   * @param select filters matches by facts that are not in their record. It gets them in batches, newest first.
    */
   search(query: DeliveriesQuery, select: Select | undefined): Promise<Searched<Listed>> | undefined
   /** Undefined if there is no such delivery, or no longer. Rejects if Kafka does not answer. */
   read(entry: Entry): Promise<{ listed: Listed; delivery: Delivery } | undefined>
-  /** Those that the deliverer has not come to, by what it has committed. Rejects if Kafka does not answer. */
+  /** Those beyond the deliverer's committed offsets: it has not reached them. Rejects if Kafka does not answer. */
   unsettled(listed: readonly Listed[]): Promise<ReadonlySet<Listed>>
 }
 
@@ -62,7 +62,7 @@ export function createDeliverySearch({
       const { routed, partition, offset } = entry
       const reader = routed ? deliveries : due
       const bounds = (await reader.bounds()).get(partition)
-      // the reader would wait for a record that is not there
+      // the reader would wait for a record that does not exist
       if (!bounds || offset < bounds.low || offset >= bounds.high) return undefined
       let found: ReturnType<typeof codec.decode> | undefined
       let keyText = ''
@@ -90,7 +90,7 @@ export function createDeliverySearch({
   }
 }
 
-/** A partition without a commit: the deliverer has not come to any record of it. */
+/** Without a commit, the deliverer has reached no record of the partition. */
 function isCommitted(
   id: string,
   { first, retries }: { first: readonly Committed[]; retries: readonly Committed[] },

@@ -8,7 +8,7 @@ import { matchesStatus } from '../query-fields.ts'
 import type { DeliveriesQuery, Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
 
-/** `attempts`: those that are known, oldest first. `nextAttemptAt`: ms since 1970. */
+/** `attempts`: the known ones, oldest first. `nextAttemptAt`: ms since 1970. */
 export type Status = {
   state: DeliveryState
   attempts: readonly Attempt[]
@@ -18,10 +18,10 @@ export type Status = {
 
 type Known = ReturnType<History['of']> & Pick<History, 'knownSince'>
 
-/** Clocks differ: an attempt may seem to start before its delivery was made. */
+/** Because clocks differ, an attempt may seem to start before its delivery was made. */
 const CLOCK_TOLERANCE_MS = 2_000
 
-/** A replay starts anew: what happened before it belongs to the delivery that it repeats. */
+/** A replay starts over: what happened before it belongs to the original entry. */
 export function statusOf(
   { routedAt, replay }: Pick<Listed, 'routedAt' | 'replay'>,
   known: Known,
@@ -34,7 +34,7 @@ export function statusOf(
   return { state: state ?? 'unknown', attempts, nextAttemptAt, dead }
 }
 
-/** Undefined: the filter has no condition on the status. */
+/** Undefined if the query filters by neither state nor HTTP status. */
 export function statusFilter({
   state,
   status,
@@ -54,7 +54,7 @@ export type StatusParts = Parameters<typeof historyOf>[1] & {
 
 /**
  * Looks for attempts in memory first, then in their topic.
- * @param withAllAttempts also of deliveries whose state is known without them.
+ * @param withAllAttempts looks for all attempts, even if the state is known without them.
  */
 export async function statusesOf(
   listed: readonly Listed[],
@@ -88,7 +88,7 @@ export async function statusesOf(
   return withWaiting(all(traced), deliveries)
 }
 
-/** Deliveries without an attempt may be as old as the deliverer's backlog. */
+/** A delivery without an attempt may be old and still waiting, if the deliverer has a backlog. */
 async function withWaiting(
   statuses: Map<Listed, Status>,
   { unsettled }: Pick<DeliverySearch, 'unsettled'>,

@@ -13,7 +13,7 @@ const IDS = ['messageId', 'userId', 'anonymousId'] as const
 /** Characters that no writer of JSON escapes; others may be escaped. */
 const PLAIN = /^[\w.:@ -]+$/
 
-/** @returns bytes that a record must contain if it contains these texts, as they are or in JSON. */
+/** @returns bytes that a record contains if it contains these texts, as they are or in JSON. */
 export const needlesFor = (texts: readonly string[]): Buffer[] =>
   texts.filter((text) => PLAIN.test(text)).map((text) => Buffer.from(text))
 

@@ -32,7 +32,7 @@ export type Search<T> = {
   isOver(): boolean
   /** Serializes reads: a reader reads one range of a partition at a time, and other searches run too. */
   semaphore: Semaphore
-  /** A second look at matches, which may need more than their record. Gets them newest first, in batches. */
+  /** Filters matches by facts that are not in their record. Gets them in batches, newest first. */
   select?: ((matches: readonly T[]) => Promise<ReadonlySet<T>>) | undefined
 }
 
@@ -129,7 +129,7 @@ async function windowBefore<T>(
   }
 }
 
-/** `stoppedAt`: the time was over, so matches before it have not been looked at. */
+/** `stoppedAt`: the time was up here, so older matches have not been filtered. */
 type Read<T> = { found: Item<T>[]; stoppedAt?: Place }
 
 /** @returns newest first, at most one more than the limit. */
@@ -157,7 +157,7 @@ async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Read
   )
 }
 
-/** Matches that one `select` gets: many, because one read may serve them all. */
+/** The matches that one `select` gets: many, because one read may serve them all. */
 const BATCH = 2_000
 
 async function selectFrom<T>(

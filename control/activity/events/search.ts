@@ -30,7 +30,7 @@ export type SearchParts = {
 }
 
 export type Asked<T> = Pick<Search<T>, 'parts' | 'limit' | 'cursor' | 'since' | 'until' | 'select'> & {
-  /** Few records match, and the others need not be decoded. */
+  /** Few records match, and the others are not decoded, so it may read more of them. */
   isNarrow: boolean
 }
 

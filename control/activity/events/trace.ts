@@ -32,10 +32,10 @@ const MAX_RECORDS = 20_000
 const EARLIER_MS = 2_000
 const LATER_MS = 20_000
 
-/** The next attempt is looked for at the first of `times`, then at the others. `known`: attempts found so far. */
+/** Where to look for the next attempt: at the first of `times`, then at the others. `known`: attempts found so far. */
 type Lead = { of: Incomplete; known: number; times: readonly number[] }
 
-/** Looks for all deliveries at once, because neighbours in a list share their reads. */
+/** Traces all deliveries at once, because neighbours in a list can share a read. */
 export function createTrace(parts: TraceParts): Trace {
   const { openOffsets, reader, ladder, maxMs = MAX_MS } = parts
   const partitionFor = ({ of }: Lead) => partitionOf(Buffer.from(of.destinationId), reader.partitions)
@@ -77,7 +77,7 @@ type Reading = Pick<TraceParts, 'reader' | 'codec'> & {
   isOver: () => boolean
 }
 
-/** Reads once for all leads if there are few records between them, or else for each half. */
+/** Reads once for all leads if few records lie between them. Otherwise it does the same for each half. */
 async function readSpan(leads: readonly Lead[], reading: Reading): Promise<void> {
   const [first, last] = [leads[0], leads.at(-1)]
   if (!first || !last || reading.isOver()) return

@@ -4,10 +4,10 @@ import type { DeadLetter } from '../dead/dead-letter.ts'
 import { type Counted, NO_SERIES, Series, timed } from './series.ts'
 
 export type Figures = {
-  /** @param isPast it is from before this process started, and read after newer ones. */
+  /** @param isPast it is from before this process started, and is read after newer ones. */
   attempt(attempt: Logged, isPast?: boolean): void
   deadLetter(letter: Pick<DeadLetter, 'destinationId' | 'time' | 'reason'>): void
-  /** Of all destinations together, deleted ones included. */
+  /** The figures of all destinations together, including deleted ones. */
   all: Series
   of(destinationId: string): Series
 }
@@ -21,8 +21,8 @@ type Logged = Pick<
 const MAX_DESTINATIONS = 1_000
 
 /**
- * Counts attempts and dead letters into buckets of time by the times they hold, so every control process that has
- * read the same records has the same figures.
+ * Counts attempts and dead letters in buckets of time. The bucket follows from the times in the record, so every control
+ * process that has read the same records has the same figures.
  */
 export function createFigures(now: () => number): Figures {
   const held = new LRUCache<string, Series>({ max: MAX_DESTINATIONS })
@@ -69,7 +69,7 @@ function countedOf(
 ): Counted | undefined {
   // a cancelled delivery is not the destination's fault, and nothing was posted
   if (outcome === 'cancelled') return undefined
-  // records of version 0.1 do not say whether another webhook had delivered before
+  // records of version 0.1 do not say whether another webhook had already delivered
   const isDelivery = outcome === 'delivered' && settles !== false
   return {
     post: outcome,

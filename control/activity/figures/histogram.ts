@@ -10,10 +10,10 @@ export type Quantiles = { p50: number | null; p99: number | null }
 export const bucketOf = (ms: number): number =>
   Math.min(BUCKETS - 1, Math.floor(Math.log(Math.max(0, ms) + 1) / LOG_RATIO))
 
-/** Space is added in steps, for so many buckets. */
+/** The array grows by this many buckets at a time. */
 const STEP = 4
 
-/** Times in bounded memory. Only the buckets between the smallest and the largest value take space. */
+/** Counts times in bounded memory. Only the buckets between the smallest and the largest value take space. */
 export class Histogram {
   /** The first bucket that has space. */
   #from: number
@@ -50,8 +50,8 @@ export class Histogram {
   }
 
   /**
-   * Of several histograms together, in ms; null without values. Accurate to an eighth, and never beyond a measured
-   * value.
+   * The quantiles of several histograms together, in ms; null without values. Accurate to an eighth, and never outside
+   * the measured range.
    */
   static quantiles(all: readonly (Histogram | undefined)[]): Quantiles {
     const sums = zeros(BUCKETS)
@@ -77,7 +77,7 @@ export class Histogram {
   }
 }
 
-/** Exactly as long as needed, unlike an array that has grown. */
+/** An array of exactly this length: one that grows by itself reserves more. */
 const zeros = (length: number): number[] => new Array<number>(length).fill(0)
 
 const middleOf = (bucket: number) => RATIO ** (bucket + 0.5) - 1

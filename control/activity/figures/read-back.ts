@@ -21,9 +21,9 @@ export type ReadBackOptions = {
   onRecord: (value: Buffer | null) => void
   onFailed: (error: unknown) => void
   now: () => number
-  /** Records to read at most. */
+  /** The maximum number of records to read. */
   most?: number
-  /** Records of a partition between two pauses, and of all partitions for which a step is enough. */
+  /** Records to read from a partition before each pause. A step with fewer records in all takes in the next step. */
   chunk?: number
   retryMs?: number
 }
@@ -32,26 +32,26 @@ const STEP_MS = 5 * MINUTE_MS
 const LONGEST_MS = WINDOWS['24h'].bucketMs * WINDOWS['24h'].buckets
 const MOST = 10_000_000
 const CHUNK = 5_000
-/** Reads for a quarter of the time, so that the process can do its other work. */
+/** Pauses three times as long as it reads, so that the process can do its other work. */
 const REST = 3
 const RETRY_MS = 5_000
 
 /**
- * Reads the attempts from before the start, newest first, a few minutes at a time, until a day is known. A record is
- * written after its POST, so all POSTs that began since some time are among the records written since then.
+ * Reads the attempts from before the start, newest first, a few minutes at a time, until the last day is complete. A record
+ * is written after its POST, so the records written since a time include all POSTs that began since then.
  */
 export function readBack(options: ReadBackOptions): ReadBack {
   const { begun, open, onRecord, onFailed, now, most = MOST, chunk = CHUNK, retryMs = RETRY_MS } = options
   const closing = new AbortController()
   const startedAt = now()
-  /** Of each partition, the records before `to` are still to be read. */
+  /** What is left to read of each partition: the records from `low` to before `to`. */
   const left = begun
     .filter(({ low, from }) => from > low)
     .map(({ partition, low, from }) => ({ partition, low, to: from }))
   const steps = stepsBefore(startedAt)
   let since: number | null = left.length === 0 ? null : startedAt
   let records = 0
-  /** What is being read, and since when everything is known once it has been. */
+  /** The part that is being read. `since`: the value of `since()` once it has been read. */
   let current: { since: number | null; ranges: Range[] } | undefined
 
   const isOver = () => since === null || records >= most || closing.signal.aborted
@@ -69,7 +69,7 @@ export function readBack(options: ReadBackOptions): ReadBack {
     }
   }
 
-  /** One step, or more if they have few records. */
+  /** Takes one step, or several that have few records. */
   async function next(offsets: Pick<Offsets, 'at'>): Promise<{ since: number | null; ranges: Range[] }> {
     let time = steps.shift() ?? 0
     let ranges = await rangesSince(time, offsets)
@@ -88,7 +88,7 @@ export function readBack(options: ReadBackOptions): ReadBack {
     })
   }
 
-  /** If it fails, the next call continues behind the last record that was counted. */
+  /** If it fails, the next call continues after the last record that was counted. */
   async function readSome(ranges: readonly Range[], read: Reader['read']): Promise<void> {
     const beganAt = performance.now()
     const reading = ranges.map(async (range) => {
@@ -100,7 +100,7 @@ export function readBack(options: ReadBackOptions): ReadBack {
       })
       range.from = to
     })
-    // none may still be reading when the next call begins
+    // all reads must have ended before the next call begins
     for (const ended of await Promise.allSettled(reading)) if (ended.status === 'rejected') throw ended.reason
     await sleep((performance.now() - beganAt) * REST, undefined, closing).catch(() => undefined)
   }
@@ -133,7 +133,7 @@ export function readBack(options: ReadBackOptions): ReadBack {
 
 const countOf = (ranges: readonly Range[]) => ranges.reduce((sum, { from, to }) => sum + to - from, 0)
 
-/** The topic may have been emptied or created again since the ranges were chosen. */
+/** Drops what the topic no longer has: it may have been emptied or created again since the ranges were chosen. */
 async function dropRemoved(ranges: readonly Range[], offsets: Pick<Offsets, 'bounds'>): Promise<void> {
   const bounds = new Map((await offsets.bounds(ATTEMPTS)).map((each) => [each.partition, each]))
   for (const range of ranges) {

@@ -13,7 +13,7 @@ import { bucketStarts, type Counts, type Series, WINDOWS, type Window } from './
 export type FigureRouteParts = AttemptRouteParts &
   DeadRouteParts & {
     figures: Pick<Figures, 'all' | 'of'> & {
-      /** Since when they are complete, in ms since 1970; null: for all of the longest window. */
+      /** Since when the figures are complete, in ms since 1970; null: for the whole of the longest window. */
       since(): number | null
     }
     ingestRate: Pick<IngestRate, 'loaded' | 'isLoaded' | 'calls'>
@@ -56,7 +56,7 @@ const windowFields = {
   from: timeShape.describe('Start of the first bucket.'),
   until: timeShape.describe('The time of this answer, within the last bucket.'),
   since: timeShape.describe(
-    'Figures of deliveries are complete since then; null: for the whole window. Buckets that start earlier have none.',
+    'Since when the figures of deliveries are complete; null: for the whole window. Buckets that start earlier have none.',
   ),
 }
 
@@ -99,7 +99,7 @@ export function figureRoutes(api: FastifyInstance, parts: FigureRouteParts): voi
 
   addPath(api, '/activity', {
     GET: operation({
-      summary: 'Show what came in and what became of it, over the last hour or day',
+      summary: 'Show calls, deliveries and latency of the last hour or day',
       description:
         'Calls, deliveries and failed attempts by bucket, with their sums, and the same for each destination. Computed at most every 2 s. 503 if Kafka did not answer for 30 s.',
       query: queryShape,
@@ -113,7 +113,7 @@ export function figureRoutes(api: FastifyInstance, parts: FigureRouteParts): voi
   })
   addPath(api, '/destinations/:id/activity', {
     GET: operation({
-      summary: 'Show what became of the deliveries of a destination, over the last hour or day',
+      summary: 'Show deliveries and latency of a destination, over the last hour or day',
       description:
         'Deliveries and failed attempts by bucket, with their sums. 503 if Kafka did not answer for 30 s.',
       query: queryShape,

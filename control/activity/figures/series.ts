@@ -2,7 +2,7 @@ import { bucketOf, Histogram, type Quantiles } from './histogram.ts'
 
 export const MINUTE_MS = 60_000
 
-/** The windows that figures can be shown for. Each ends with the current bucket, which is not over. */
+/** The windows of figures. Each ends with the current bucket, which is still being filled. */
 export const WINDOWS = {
   '1h': { bucketMs: MINUTE_MS, buckets: 60 },
   '24h': { bucketMs: 30 * MINUTE_MS, buckets: 48 },
@@ -12,7 +12,7 @@ export type Window = keyof typeof WINDOWS
 const POSTS = ['delivered', 'rejected', 'retry', 'refused', 'deferred'] as const
 const DELIVERIES = ['delivered', 'rejected', 'dead'] as const
 
-/** POSTs by outcome, beside those that were not sent (`deferred`). */
+/** POSTs by outcome. `deferred` ones were not sent. */
 export type Posts = Record<(typeof POSTS)[number], number>
 
 /** Deliveries by how they ended. A rejected one is a dead letter too, but does not count as `dead`. */
@@ -48,7 +48,7 @@ class Bucket {
   }
 }
 
-/** The latest buckets of one length: a ring, so that counting costs the same however much is held. */
+/** The latest buckets of one length. It is a ring, so the cost of counting does not depend on the number of buckets. */
 class Ring {
   readonly #bucketMs: number
   readonly #buckets: (Bucket | undefined)[]
@@ -58,7 +58,7 @@ class Ring {
     this.#buckets = new Array(buckets).fill(undefined)
   }
 
-  /** To count in. Undefined if the time is before the window. */
+  /** The bucket to count in. Undefined if the time is before the window. */
   open(at: number, now: number): Bucket | undefined {
     const index = Math.floor(at / this.#bucketMs)
     const size = this.#buckets.length
@@ -70,7 +70,7 @@ class Ring {
     return made
   }
 
-  /** Oldest first, the current one last; those that start before `since` are undefined. */
+  /** Oldest first, so the current one is last. Those that start before `since` are undefined. */
   all(now: number, since = 0): (Bucket | undefined)[] {
     const size = this.#buckets.length
     const first = Math.floor(now / this.#bucketMs) - size + 1
@@ -90,9 +90,9 @@ export type Counted = {
   at: number
   post?: keyof Posts | undefined
   delivery?: keyof Deliveries | undefined
-  /** Of the POST, unless it was deferred. */
+  /** The duration of the POST, unless it was deferred. */
   responseTime?: Timed | undefined
-  /** Of the delivery, if it is known when its call was accepted. */
+  /** The latency of the delivery, if the time of its call's acceptance is known. */
   latency?: Timed | undefined
 }
 
@@ -115,7 +115,7 @@ function added(histogram: Histogram | undefined, { ms, bucket }: Timed): Histogr
   return histogram
 }
 
-/** What was sent to one destination, or to all of them, over the last hour and the last day. Times are ms since 1970. */
+/** The figures of one destination, or of all, over the last hour and the last day. Times are ms since 1970. */
 export class Series {
   readonly #hour = new Ring(WINDOWS['1h'])
   readonly #day = new Ring(WINDOWS['24h'])
@@ -132,7 +132,7 @@ export class Series {
       .map((bucket) => sumOf([bucket]))
   }
 
-  /** One for each of `bucketStarts`. `failed`: attempts that were not delivered. Cheaper than `buckets`. */
+  /** One for each of `bucketStarts`. `failed`: POSTs that were not delivered. Cheaper than `buckets`. */
   counts(window: Window, now: number): { delivered: number; failed: number }[] {
     return this.#ring(window)
       .all(now)
@@ -178,5 +178,5 @@ function sumOf(buckets: readonly (Bucket | undefined)[], shares: readonly number
   }
 }
 
-/** Of a destination that nothing was sent to. */
+/** For a destination without attempts. */
 export const NO_SERIES = new Series()

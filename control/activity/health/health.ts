@@ -49,7 +49,7 @@ export type Health = {
   ): Minute & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
 }
 
-/** `webhook`: its key; undefined for what was read before the settings, which define the webhooks. */
+/** `webhook`: its key; undefined if the attempt was read before the settings, which define the webhooks. */
 type Last = { webhook: string | undefined; error: Attempt | null; deliveredAt: number | null }
 /** By position of the webhook. */
 type LastByIndex = Map<number, Last>
@@ -98,7 +98,7 @@ export function createHealth({
       const attempt = notInFuture(logged, now())
       const last = heldOf(attempt.destinationId)
       const current = hasBegun ? currentOf(attempt) : undefined
-      // it began before the last change: unless the webhook was known then, it may be of another
+      // the POST began before the last change of the settings: if the webhook is not known from before, it may be another
       if (current && attempt.startedAt < current.changedAt && !lastOf(last.get(current.urlIndex), current))
         return
       note(attempt, last, current)
@@ -167,8 +167,8 @@ function statusOf(
 }
 
 /**
- * The webhook that a position has now, and when the settings changed last. Attempts name only the position: before the
- * change, another webhook may have had it.
+ * The webhook at a position now, and when the settings last changed. Before the change, another webhook may have had this
+ * position, and attempts are assigned by position.
  */
 type Current = { urlIndex: number; webhook: string; changedAt: number }
 
@@ -187,7 +187,7 @@ function note(attempt: Attempt, last: LastByIndex, current: Current | undefined)
     last.set(urlIndex, { webhook, error: attempt, deliveredAt })
 }
 
-/** What is known of the webhook that a position has now. */
+/** What is known of the webhook that is at a position now. */
 function lastOf(last: Last | undefined, { webhook, changedAt }: Current): Last | undefined {
   if (!last || last.webhook === webhook) return last
   if (last.webhook !== undefined) return undefined

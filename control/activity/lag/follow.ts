@@ -21,7 +21,7 @@ export type Lag = Loading & {
   latest(): Report | undefined
   /** Since the last observation, or since the start. */
   silentMs(): number
-  /** How far back the observations reach that decide a group's status. */
+  /** A group's status depends on the observations of this time. */
   windowMs: number
   /** Oldest first. */
   hour(): readonly Moment[]

@@ -11,9 +11,9 @@ export type SystemFacts = {
   now: number
   /** The last observation of the consumer groups; undefined if it is too old. */
   report: Report | undefined
-  /** How far back the observations reach that decide a group's status. */
+  /** A group's status depends on the observations of this time. */
   windowMs: number
-  /** Since Kafka last answered about the groups. */
+  /** How long ago Kafka last answered about the groups. */
   silentMs: number
   /** How long control's settings have been behind topic config; 0 if they are current. */
   settingsBehindMs: number
@@ -23,12 +23,12 @@ export type SystemFacts = {
   unreadable: Iterable<Unreadable>
 }
 
-/** An outage counts after this time if neither lag nor settings can be read, or after `STALE_MS` if only lag cannot. */
+/** Kafka counts as away after this time if control reads neither lag nor settings, or after `STALE_MS` if only lag is missing. */
 const OUTAGE_MS = 10_000
-/** After this time a loss is history, which the Lag view shows for a week. */
+/** A loss is no longer a problem after this time. The Lag page shows it for a week. */
 const LOST_MS = 3_600_000
 
-/** What is wrong with the system right now, worst first. */
+/** The current problems of the system, worst first. */
 export function problemsOf(facts: SystemFacts): Problem[] {
   const { settingsBehindMs, silentMs, now } = facts
   const isAway = silentMs >= (settingsBehindMs >= OUTAGE_MS ? OUTAGE_MS : STALE_MS)
@@ -53,7 +53,7 @@ const kafkaUnreachable = (since: number): Problem => ({
   subject: 'kafka',
   message: 'Kafka does not answer control. Whether events are forwarded is unknown.',
   action:
-    "Check that the brokers run, and the network between them and Sluice. Control's log has the error. When Kafka is back, Sluice continues by itself.",
+    "Check the brokers, and the network between them and Sluice. Control's log has the error. When Kafka is back, Sluice continues by itself.",
   since,
   page: '/lag',
   runbook: 'sluicelagunknown',
@@ -64,7 +64,8 @@ const settingsOutdated = (since: number): Problem => ({
   code: 'settings_outdated',
   severity: 'error',
   subject: 'settings',
-  message: 'Control cannot follow topic config: the settings that it shows may be old, and changes fail.',
+  message:
+    'Control cannot follow topic config. The settings that it shows may be out of date, and changes fail.',
   action: "Read control's log, and check the leader of topic config.",
   since,
   runbook: 'sluicekafkastalled',
@@ -99,7 +100,7 @@ function ofRoom({ of, free, reserve }: Room, since: number, isFull: boolean): Pr
   }
 }
 
-/** With a wrong `CONFIG_KEY`, all settings are unreadable, and there may be very many. */
+/** Limits the list: with a wrong `CONFIG_KEY`, every setting is unreadable. */
 const MAX_SETTINGS = 100
 
 function unreadableSettings(unreadable: readonly Unreadable[], now: number): Problem[] {

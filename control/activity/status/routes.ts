@@ -16,7 +16,7 @@ export type StatusParts = {
   storage: Pick<Storage, 'shortage' | 'rooms'>
   lag: Omit<Lag, 'close' | 'hour'>
   faults: Pick<LogFaults, 'all'>
-  /** How long a request waits for the first observation; by default as long as other views do. */
+  /** How long a request waits for the first observation. Default: as long as in other views. */
   timeoutMs?: number
 }
 
@@ -86,7 +86,7 @@ const statusShape = z.strictObject({
   at: timeShape,
 })
 
-/** Problems are looked for even if no one asks, to know since when they last. */
+/** Looks for problems even if no one asks, to know when each began. */
 const LOOK_MS = 1_000
 
 export function statusRoutes(api: FastifyInstance, parts: StatusParts): void {
@@ -95,7 +95,7 @@ export function statusRoutes(api: FastifyInstance, parts: StatusParts): void {
   api.addHook('onClose', async () => clearInterval(looking))
   addPath(api, '/status', {
     GET: operation({
-      summary: 'Tell what is wrong with the system right now',
+      summary: 'Show what is wrong with the system right now',
       description:
         'Consumer groups, Kafka, its space, its topics and the settings, as control sees them from outside. Answers also while Kafka is away.',
       responses: { 200: { description: 'The problems; normally none.', body: statusShape } },

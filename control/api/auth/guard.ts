@@ -66,7 +66,7 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
 
 const CHECK_MS = 500
 
-/** Without this, a stream would outlast its session, which ends by sign-out or after 12 hours. */
+/** Ends a stream when its session ends: at sign-out, or after 12 hours. */
 function endWithSession(stream: Readable, isValid: () => boolean): void {
   const checking = setInterval(() => {
     if (!isValid()) stream.destroy()

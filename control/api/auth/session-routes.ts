@@ -57,7 +57,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
   }
 
   /**
-   * Ends the session itself, so that copies of the cookie stop working too. A request may have a token beside the
+   * Ends the session itself, so that copies of the cookie stop working too. A request may have a token as well as the
    * cookie.
    */
   async function signOut({ caller, headers, protocol }: ApiRequest): Promise<ApiResponse> {

@@ -28,11 +28,11 @@ export function valueIn(record: Buffer, since: string): string | undefined {
 
 export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'partitions' | 'bounds' | 'read'>> }
 
-/** What receivers were last sent, beside the upload. Both hold a user in the same partition. */
+/** The upload, and what receivers were last sent. Both hold a user in the same partition. */
 export type Comparison = {
-  /** Those that may have changes. */
+  /** Partitions that may have changes. */
   partitions: readonly number[]
-  /** Those in which nothing changes. */
+  /** Partitions without changes. */
   unchanged: readonly number[]
   /** Loads one of them into memory. @throws TaskFailed `upload_lost` */
   read(partition: number): Promise<PartitionComparison>

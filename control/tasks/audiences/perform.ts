@@ -67,7 +67,7 @@ export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts
 
 type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
 
-/** A first sync removes nothing, so it need not be compared twice. */
+/** A first sync removes nothing, so there is nothing to count first. */
 async function removesTooMany(
   comparison: Comparison,
   { sync, computation, settings, semaphore }: Performing,

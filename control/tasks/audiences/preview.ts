@@ -10,7 +10,7 @@ import { type Comparison, diff, openComparison } from './comparison.ts'
 import { LINE_CODES, type OnInvalid } from './upload-lines.ts'
 import { type Changes, type UploadParts, UploadUnavailable, upload } from './upload-records.ts'
 
-/** What a sync would do. `current`: members or values before it. */
+/** What a sync would do. `current`: the number of members or values before it. */
 export type ChangeCounts = z.infer<typeof counts> & { current: number }
 
 type Counting = { others: Sync['others']; suppressed: Users | undefined; semaphore: Semaphore }
@@ -40,7 +40,7 @@ export async function countChanges(
   return total
 }
 
-/** More than a tenth: then the upload is more often a mistake than meant. */
+/** Whether it would remove more than a tenth, which is usually a mistake. */
 export const removesMany = ({ removed, current }: Pick<ChangeCounts, 'removed' | 'current'>): boolean =>
   removed * 10 > current
 
@@ -55,7 +55,7 @@ export function manyRemovalsMessage(
   return `The upload would remove ${some} of ${all} ${what}, which is more than a tenth: send ?allowRemovals=true if that is what you want`
 }
 
-/** A file in the wrong format has as many faults as lines. */
+/** A file in the wrong format has a fault on every line. */
 const MAX_LISTED = 20
 
 const invalidLineShape = z.strictObject({
@@ -70,11 +70,11 @@ export const previewShape = z
     ...counts.shape,
     current: z.number().int().nonnegative().describe('Members or values before the upload.'),
     invalid: z.number().int().nonnegative().describe('Lines that cannot be used.'),
-    invalidLines: z.array(invalidLineShape).describe(`The first ${MAX_LISTED} of them.`),
+    invalidLines: z.array(invalidLineShape).describe(`The first ${MAX_LISTED} of these lines.`),
     confirm: z
       .enum(['allowEmpty', 'allowRemovals'])
       .nullable()
-      .describe('The parameter that is missing, so that the upload would be refused.'),
+      .describe('The parameter that the upload needs; without it, the upload is refused.'),
   })
   .meta({ id: 'UploadPreview' })
 
@@ -109,8 +109,8 @@ type PreviewRequest = Pick<Sync, 'of' | 'others'> & {
 }
 
 /**
- * Streams the upload into Kafka like a real one, because it may not fit in memory, but makes no task of it. So it has no
- * effect, and expires.
+ * Streams the upload into Kafka like a real one, because it may not fit in memory, but creates no task. So the upload has
+ * no effect, and Kafka deletes it after a day.
  * @throws UploadFault, UploadUnavailable
  */
 export async function preview(

@@ -55,7 +55,7 @@ type SyncRequest = Pick<Sync, 'of' | 'others'> & {
   changes: Changes
   /** Lines that are left out. */
   invalid: InvalidLines
-  /** Only says what the upload would do. */
+  /** Only reports what the upload would do. */
   dryRun: boolean
   mayBeEmpty: boolean
   mayRemoveMany: boolean
@@ -65,7 +65,7 @@ type SyncRequest = Pick<Sync, 'of' | 'others'> & {
 }
 
 const EVERY_MS = 20
-/** Partitions in memory. Syncs take more of them. */
+/** Partitions that a preview has in memory. A sync has more. */
 const PREVIEWED_AT_ONCE = 1
 
 /**

@@ -10,9 +10,9 @@ import {
 } from './upload-lines.ts'
 
 /**
- * CSV by RFC 4180, read strictly: a file that means something else than it seems would remove members. Our own reader
- * instead of a library: it shares decoding, line numbers and bounds with the other formats (`linesOf`), goes on at the
- * next line after a fault, and control, which holds all keys, gets no further dependency.
+ * CSV by RFC 4180, read strictly, because a misread file could remove members. This is our own reader, not a library: it
+ * shares decoding, line numbers and limits with the other formats (`linesOf`), continues at the next line after a fault,
+ * and adds no dependency to control, which holds all keys.
  */
 
 /** `number`: the line on which the record begins, from 1. */
@@ -26,7 +26,7 @@ export function createRecordReader(): {
   end(): CsvRecord | undefined
 } {
   let fields: string[] = []
-  /** Text of the quoted field that has not ended yet. */
+  /** The text of a quoted field that has not ended yet. */
   let open: string | undefined
   let begunAt = 0
   let length = 0
@@ -65,7 +65,7 @@ export function createRecordReader(): {
   }
 }
 
-/** `end`: where the comma after the field is, or the end of the line. `open`: it goes on in the next line. */
+/** `end`: the position of the comma after the field, or of the line's end. `open`: the field continues on the next line. */
 type Field = { value: string; end: number; open?: undefined } | { open: string } | { fault: string }
 
 function readField(line: string, from: number, open: string | undefined): Field {
@@ -129,7 +129,7 @@ export async function* csvChanges(
 
 type Header = { width: number; userId: number; value: number }
 
-/** @throws UploadFault `invalid_line`: without a header nothing can be read. */
+/** @throws UploadFault `invalid_line`: without a header, no line can be read. */
 function headerOf(record: CsvRecord, kind: keyof typeof COLUMNS): Header {
   const names = 'fields' in record ? record.fields.map(plainName) : []
   const places = COLUMNS[kind].map((name) => {
@@ -159,7 +159,7 @@ function change(record: CsvRecord, kind: keyof typeof COLUMNS, header: Header): 
 
 const JSON_SCALAR = /^(-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?|true|false)$/
 
-/** Numbers as JSON writes them, `true` and `false` are such values; everything else is text. Empty: no value. */
+/** JSON numbers, `true` and `false` keep their type; everything else is text. Empty: no value. */
 function csvValue(text: string, number: number): string | null {
   if (text === '') return null
   return parsedValue(JSON_SCALAR.test(text) ? text : JSON.stringify(text), number)

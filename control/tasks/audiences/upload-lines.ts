@@ -81,7 +81,7 @@ export async function* changesIn(
     })
 }
 
-/** After other faults, the rest of the text cannot be read either. */
+/** Faults of a single line. After any other fault, the rest of the text cannot be read either. */
 const OF_ONE_LINE: ReadonlySet<string> = new Set(['invalid_line', 'inexact_number'] satisfies LineCode[])
 
 /** @returns undefined if the line is left out. */
@@ -156,7 +156,7 @@ function membersOf(parsedLine: unknown, number: number): { userId?: unknown; val
   throw invalid(number, 'is not a JSON object with a "userId"')
 }
 
-/** Spaces around an id are a mistake of the file: they would make another user. */
+/** Removes spaces around the id: they are a mistake in the file, and would make another user. */
 export function userIdOf(id: unknown, number: number): string {
   const checked = userIdShape.safeParse(typeof id === 'string' ? id.trim() : id)
   if (!checked.success) throw invalid(number, 'has no "userId" of 1 to 32,768 Unicode characters')

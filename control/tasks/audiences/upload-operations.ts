@@ -25,9 +25,7 @@ export type ComputationRouteParts = SyncRouteParts & {
 const flag = (description: string) => z.enum(['true', 'false']).optional().describe(description)
 
 const valuesQueryShape = z.strictObject({
-  dryRun: flag(
-    '`true`: compares the upload and responds with what it would do, but changes and sends nothing.',
-  ),
+  dryRun: flag('`true`: responds with what the upload would do, but changes and sends nothing.'),
   allowRemovals: flag('`true`: accepts an upload that removes more than a tenth of the members or values.'),
   skipInvalid: flag('`true`: leaves out lines that cannot be used, instead of refusing the upload.'),
 })
@@ -40,7 +38,7 @@ const responses = {
   200: { description: 'The result of the sync.', body: syncShape },
   202: {
     description:
-      'The upload is accepted, and the sync goes on: because of `Prefer: respond-async`, or because this process is shutting down.',
+      'The upload is accepted, and the sync continues, because of `Prefer: respond-async` or because this process is shutting down.',
     body: syncShape.pick({ id: true, state: true }),
     headers: ['location'],
   },
@@ -117,7 +115,7 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
 
 type Putting = {
   kind: Sync['of']['kind']
-  /** Reads a line of anything but CSV. */
+  /** Reads a line of any format but CSV. */
   readLine: ReadLine
   mayBeEmpty: boolean
   query: z.output<typeof valuesQueryShape>

@@ -106,7 +106,7 @@ function idTaken(id: string, deletions: DeletionRequest['deletions']): Fault[] {
     {
       pointer: '/id',
       code: 'id_taken',
-      message: `deletion ${id} already exists: it is the one you sent before, or choose another id`,
+      message: `deletion ${id} already exists. If you are retrying, your first request succeeded; otherwise choose another id`,
     },
   ]
 }

@@ -24,7 +24,7 @@ const userShape = z
     userId: z.string(),
     suppressions: z
       .array(suppressionResource.responseShape)
-      .describe('Suppressions of the user for all sources, or for one that exists.'),
+      .describe('Suppressions of the user, for all sources or for one that exists.'),
     deletions: z
       .array(deletionResponseShape)
       .describe(
@@ -55,7 +55,7 @@ export function userRoutes(api: FastifyInstance, { settings, tasks, log }: UserR
   })
 }
 
-/** Ids are made from source and user, so the cost does not depend on the number of suppressions. */
+/** Looks up ids, which are made from source and user, so the cost does not depend on the number of suppressions. */
 const suppressionsOf = (
   userId: string,
   { sources, suppressions }: UserRouteParts['settings'],

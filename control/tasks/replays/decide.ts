@@ -33,7 +33,7 @@ export const replayShape = z
       .enum(['dead', 'events', 'deliveries'])
       .default('dead')
       .describe(
-        '`dead`: deliveries that were given up. `events`: everything received, as if the destination had existed then. `deliveries`: the entries named in `entries`, whatever their state.',
+        '`dead`: dead letters. `events`: all events of that time, as if the destination had already existed. `deliveries`: the deliveries in `entries`, whatever their state.',
       ),
     reason: deadReasonShape.optional().describe('Only dead letters with this reason.'),
     event: nameField.optional().describe('Only dead letters of events with this name.'),
@@ -53,7 +53,7 @@ export const replayShape = z
       .max(1_000)
       .optional()
       .describe(
-        'With `deliveries`: the `id`s of `GET /api/deliveries`. Those of entries that a replay made need a request of their own.',
+        'With `deliveries`: ids from `GET /api/deliveries`. Entries that a replay made (`r...`) and others (`d...`) need separate requests.',
       ),
     deliveryIds: z
       .array(idField)
@@ -61,7 +61,7 @@ export const replayShape = z
       .max(1_000)
       .optional()
       .describe(
-        'Only these dead letters; if one was given up several times, the last. Cannot be combined with from, to and conditions such as reason.',
+        'Only these dead letters. If a delivery died several times, its last one. Cannot be combined with from, to and conditions such as reason.',
       ),
     from: z.iso
       .datetime({ offset: true })

@@ -152,7 +152,7 @@ function blockingCause({ destinationId: id }: Replay, { settings }: ReplayParts)
   return { code: 'destination_disabled', message: `Destination ${id} was disabled` }
 }
 
-/** How far a cancelled replay got: later ones may skip what it has sent. */
+/** How far a cancelled replay got, so that later ones can skip what it has sent. */
 async function storeDone(replay: Replay, done: Range[], { tasks, known }: ReplayParts): Promise<void> {
   const written = await tasks.write(() => {
     const ended = known.replays.get(replay.id)

@@ -34,7 +34,7 @@ export type Replaying<T> = {
 
 /** Pauses between bursts, because each resume costs a fetch. */
 const REST_MS = 50
-/** Nothing of the partition is left to read. */
+/** The partition has nothing left to read. */
 const BEYOND_MS = 60_000
 
 /**
@@ -52,7 +52,7 @@ export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
       markRead(record, replaying)
       return undefined
     }
-    // monotonic: if the wall clock were set back by an hour, the replay would stop for an hour
+    // monotonic, because a wall clock that is set back an hour would stop the replay for an hour
     const now = performance.now()
     if (!rate.allows(now)) return { holdUntil: Date.now() + REST_MS }
     rate.take(now)
@@ -89,8 +89,8 @@ type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'off
 const MAX_REMEMBERED = 200_000
 
 /**
- * The same delivery, without attempts (docs/guides/replay.md). Skips what the replay does not select. A delivery that
- * is there more than once, because it was replayed in between, is made once.
+ * The same delivery, without attempts (docs/guides/replay.md). Skips what the replay does not select. If a delivery
+ * died several times, it is sent once.
  */
 export function makeOfDelivery(replay: Replay, { settings, replays }: Facts & Pick<Tasks, 'replays'>) {
   const isSelected = selectedBy(replay)

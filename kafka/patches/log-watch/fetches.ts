@@ -44,7 +44,7 @@ export type FetchWatch = {
   movedSince(move: number, batch: Batch): boolean
 }
 
-/** By cluster object, of which each consumer has its own. */
+/** By cluster object: each consumer has its own. */
 const watches = new WeakMap<Cluster, FetchWatch>()
 const watchOf = new WeakMap<Broker, FetchWatch>()
 const fetched = new WeakMap<Batch, { watch: FetchWatch; move: number }>()

@@ -100,7 +100,7 @@ export function listDeliveries(on: () => Stage): void {
     })
     await page.goto('/destinations/stock/deliveries?state=cancelled')
     await page.getByText('No matching deliveries').waitFor()
-    await page.getByText('2 deliveries with unknown attempts left out').waitFor()
+    await page.getByText('Left out: 2 deliveries whose attempts are not known').waitFor()
     expect(searched).toEqual(['', '1.0.0'])
   })
 

@@ -224,7 +224,7 @@ export function monitor(on: () => Stage): void {
     await page.getByRole('checkbox', { name: 'Select gone-0' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Replay all matching' }).click()
     await dialog.getByText('old: it is off').waitFor()
-    // not that of the destination that is off
+    // without the one of the destination that is off
     await dialog.getByText('Replays 2 dead letters to crm, search').waitFor()
     await expectAccessible(page, { where: '[role=dialog]' })
     await dialog.getByRole('button', { name: 'Replay' }).click()
@@ -293,7 +293,7 @@ export function monitor(on: () => Stage): void {
     await expectAccessible(page)
   })
 
-  test('what is wrong is told on every page: what, since when, what to do, and where to look', async () => {
+  test('every page says what is wrong, since when, what to do, and where to look', async () => {
     const problem = (fields: object) => ({
       code: 'group_stalled',
       severity: 'error',

@@ -39,7 +39,7 @@ export function managePeople(on: () => Stage): void {
     await shoot(page, 'delete-user')
     await dialog.getByRole('button', { name: 'Delete ann' }).click()
     await dialog.waitFor({ state: 'detached' })
-    await page.getByText('Calls from all sources are dropped since').waitFor()
+    await page.getByText('Calls from all sources have been dropped since').waitFor()
     await page.getByRole('table').getByText('Done', { exact: true }).first().waitFor()
     await until(() => arrived().some(({ body }) => JSON.parse(body).type === 'delete'))
     await page.getByRole('button', { name: 'Find user' }).click()
@@ -51,7 +51,7 @@ export function managePeople(on: () => Stage): void {
     await page.getByRole('button', { name: 'Suppress user' }).click()
     await dialog.getByRole('combobox', { name: 'Calls from' }).selectOption('people')
     await dialog.getByRole('button', { name: 'Suppress user' }).click()
-    await page.getByText('Calls from People are dropped since').waitFor()
+    await page.getByText('Calls from People have been dropped since').waitFor()
 
     await page.goto('/audit?what=deletion')
     await page.getByText('users: 1').waitFor()
@@ -89,7 +89,7 @@ export function managePeople(on: () => Stage): void {
   test('with the view token a user can be found, but not deleted or suppressed', async () => {
     const { page } = await on().come({ as: 'view' })
     await page.goto('/users?userId=ann')
-    await page.getByText('Calls from People are dropped since').waitFor()
+    await page.getByText('Calls from People have been dropped since').waitFor()
     const actions = page.getByRole('main').getByRole('button', { name: /delete|suppress/i })
     expect(await actions.count()).toBe(0)
   })

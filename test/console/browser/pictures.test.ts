@@ -56,7 +56,7 @@ test('screenshots for README', async () => {
   await page.getByRole('textbox', { name: 'Value of header 1 of URL 1' }).fill('crm')
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('CRM')
   await picture(page, 'set-up')
-  expect(await page.getByText('Each event is sent to all URLs at the same time').count()).toBe(1)
+  expect(await page.getByText('Each event is sent to all webhooks at the same time').count()).toBe(1)
 })
 
 async function picture(page: Page, name: string): Promise<void> {

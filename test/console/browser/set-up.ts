@@ -135,14 +135,14 @@ export function setUp(on: () => Stage): void {
     for (let count = 1; count < 5; count++) await add.click()
     expect(await page.getByRole('textbox', { name: /^URL \d$/ }).count()).toBe(5)
     await add.click()
-    await page.getByText('A destination can have up to five URLs').waitFor()
+    await page.getByText('A destination can have up to five webhooks').waitFor()
     await page.getByRole('button', { name: 'Remove URL 5' }).click()
-    expect(await page.getByText('A destination can have up to five URLs').count()).toBe(0)
+    expect(await page.getByText('A destination can have up to five webhooks').count()).toBe(0)
 
     const header = page.getByRole('button', { name: 'Add header' }).first()
     for (let count = 0; count < 5; count++) await header.click()
     await header.click()
-    await page.getByText('A URL can have up to five headers').waitFor()
+    await page.getByText('A webhook can have up to five headers').waitFor()
     await shoot(page, 'set-up-limits')
   })
 

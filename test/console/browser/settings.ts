@@ -30,7 +30,7 @@ const VIEWS = [
   '/nothing',
 ]
 
-/** Views of which no other test takes a screenshot. */
+/** Views without a screenshot in another test. */
 const DARK_SCREENSHOTS = [
   '/',
   '/destinations/mail/health',

@@ -90,7 +90,7 @@ test('records that are no entries are skipped', async () => {
   expect((await read()).ids).toEqual(['b', 'a'])
 })
 
-test('while Kafka does not answer, the request is told so', async () => {
+test('while Kafka does not answer, the request gets an error that says so', async () => {
   const { ask } = api({}, { readerOf: () => Promise.reject(new Error('no broker')) })
   expect(await ask({ url: '/api/audit' })).toMatchObject({ status: 503, json: { code: 'unavailable' } })
 })

@@ -265,7 +265,7 @@ describe('after a change of the settings', () => {
     expect(shown()).toMatchObject({ state: 'healthy', webhooks: [{ lastError: null, state: 'healthy' }] })
   })
 
-  test('a control that starts only then knows nothing of attempts before the change', () => {
+  test('a control process that starts afterwards ignores attempts from before the change', () => {
     const { health, shown } = changed({}, { isRestarted: true })
     expect(shown()).toMatchObject({ state: 'idle', webhooks: [{ state: 'idle', lastError: null }] })
     health.attempt(failed({ startedAt: now - 500, status: 500 }))

@@ -26,7 +26,7 @@ const id = fc.oneof(absent, fc.constant(''), fc.string({ maxLength: 5 }), fc.max
 const text = fc.oneof(absent, fc.constant(''), fc.string({ unit: 'binary', maxLength: 5 }))
 const object = fc.oneof(
   absent,
-  // ingest keeps a key named like this, and nobody sends it
+  // ingest keeps a key with this name, but no client sends one
   fc.dictionary(
     fc.string({ maxLength: 5 }).filter((key) => key !== '__proto__'),
     fc.jsonValue({ maxDepth: 2 }),

@@ -280,7 +280,7 @@ describe('CSV', () => {
     })
   })
 
-  test('holds no record without end', async () => {
+  test('does not hold an endless record', async () => {
     const text = `userId\n"${'x\n'.repeat(30_000)}`
     await expect(readCsv(text, 'audience', () => undefined)).rejects.toMatchObject({
       code: 'line_too_long',
@@ -289,7 +289,7 @@ describe('CSV', () => {
   })
 })
 
-test('lines that cannot be used are left out if someone asks for it', async () => {
+test('lines that cannot be used are left out on request', async () => {
   const faults: number[] = []
   const text = chunked('"u1"\nu2\n" "\n  \n" u4 "\n', 3)
   const found = []

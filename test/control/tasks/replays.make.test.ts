@@ -71,7 +71,7 @@ test.each([
   expect(make({ ...same, ...more }, { dead: { body } })).toBeUndefined()
 })
 
-test('one that an earlier replay has sent is passed over on request', () => {
+test('one that an earlier replay has sent is skipped on request', () => {
   const earlier: Replay = { ...replay, id: 'r0', state: 'done', reason: 'refused' }
   const replays = new Map([earlier, replay].map((each) => [each.id, each]))
   const next = maker({ skipReplayed: true }, replays)

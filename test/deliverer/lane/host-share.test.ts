@@ -54,7 +54,7 @@ function aGateway(hanging: number) {
   return { world, gateway, sent: [] as Sent[] }
 }
 
-/** Lets time pass while this many events a second come for the thousand that hang, in no regular order. */
+/** Lets time pass while the thousand hanging webhooks get this many events a second, in irregular order. */
 function among(
   world: ReturnType<typeof simulate>,
   { ms, perSecond }: { ms: number; perSecond: number },

@@ -2,21 +2,21 @@ import { createLane, type Lane } from '../../../deliverer/lane/lane.ts'
 import type { DeferCode, Job } from '../../../deliverer/lane/state.ts'
 import { createWebhooks } from '../../../delivery/webhooks.ts'
 
-/** What a receiver does with a POST that comes to it now. */
+/** What a receiver does with a POST that arrives now. */
 export type Behaviour = { answersAfter: number } | { failsAfter: number } | 'hangs' | 'refuses'
 
 export type Sent = {
   origin: string
   at: number
   begunAt?: number
-  /** What became of it: how its POST ended, or why there was none. */
+  /** How its POST ended, or why there was none. */
   end?: 'answered' | 'failed' | 'timed_out' | 'dropped' | DeferCode
 }
 
 const LIMIT_MS = 5_000
 const TICK_MS = 50
 
-/** A lane on a clock that the test moves, and receivers that do as they are told. */
+/** A lane on a clock that the test moves, with receivers that behave as the test says. */
 export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
   let clock = 0
   const coming = new Map<number, (() => void)[]>()
@@ -96,7 +96,7 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
       return one
     },
     pass,
-    /** The process stands still for so long: its timers and its receivers' answers come when it goes on. */
+    /** Stops the process for this long. Its timers fire and its receivers' answers arrive when it continues. */
     stop(ms: number): void {
       const held = [...coming].map(([time, acts]) => [time + ms, acts] as const)
       coming.clear()

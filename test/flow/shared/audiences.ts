@@ -36,7 +36,7 @@ async function send(
     body,
     headers: { ...headers(), 'content-type': type ?? 'text/plain', ...more },
     throwHttpErrors: false,
-    // one whose control is killed is broken, however soon there is another
+    // a request breaks when its control is killed, even if another one starts at once
     retry: { limit: 0 },
   })
   return { status: response.statusCode, body: JSON.parse(response.body) }
@@ -52,7 +52,7 @@ function told(key: string): string[] {
   })
 }
 
-/** Of what was told of a key since the last time, when it is as much as was expected. */
+/** Waits for `count` new events about a key, and returns those since the last call. */
 function listener(key: string) {
   let heard = 0
   return async (count: number) => {
@@ -175,7 +175,7 @@ test('a dry run says what an upload would change, and changes nothing', async ()
   expect((await hear(903)).slice(-2)).toEqual(['new-1 true', 'new-2 true'])
 })
 
-test('CSV sets the values of a trait, of the types that they look like', async () => {
+test('CSV sets the values of a trait, with the types that they look like', async () => {
   const hear = listener(await made('trait', 'typed'))
   const put = (body: string, query = '') => send('traits/typed/values', body, { type: 'text/csv', query })
   await put('value,userId\n42,a\ntrue,b\n007,c\n"one\n""two""",d\n-1.50e1,e\n')
@@ -184,7 +184,7 @@ test('CSV sets the values of a trait, of the types that they look like', async (
   expect(removing.body).toMatchObject({ removed: 1, current: 5, confirm: 'allowRemovals' })
 })
 
-/** An upload that goes on until it is told how to end. */
+/** An upload that continues until the test says how it ends. */
 function begun(path: string) {
   const upload = httpRequest(`${sluice.control}/api/${path}`, {
     method: 'PUT',
@@ -205,7 +205,7 @@ test('during an upload a second one gets 409, and an interrupted one changes not
   const path = 'audiences/busy/members'
   const before = await ended(sluice.connection, UPLOADS)
   const first = begun(path)
-  // so much that a part of it is in Kafka before it ends
+  // large enough that a part of it is in Kafka before it ends
   first.write(lines(Array(50_000).fill('a')))
   await until(async () => (await ended(sluice.connection, UPLOADS)) > before)
   expect(await send(path, lines(['c']))).toMatchObject({ status: 409, body: { code: 'sync_running' } })
@@ -246,7 +246,7 @@ test('a killed sync continues, notifies about each member once, and the next upl
   const members = Array.from({ length: MANY }, (_, user) => `m${user}`)
   const before = await ended(sluice.connection, EVENTS)
   const upload = send('audiences/many/members', lines(members)).catch(() => 'broken')
-  // not what has arrived: by then all may have been told
+  // not arrivals: by the first one, all events may have been written
   await until(async () => (await ended(sluice.connection, EVENTS)) > before)
   await sluice.crash('control')
   await sluice.start('control')
@@ -263,7 +263,7 @@ test('a killed sync continues, notifies about each member once, and the next upl
   expect(new Set(told(key)).size).toBe(MANY)
   expect(postedAgain(receiver.arrivals)).toEqual([])
   expect(told(key)).toHaveLength(MANY)
-  // who is routed twice would look like one who is posted twice
+  // a member that is routed twice would look like one that is posted twice
   const routed = (await readAll(sluice.connection, DELIVERIES)).filter(({ key }) => /^crm\/m\d+$/.test(key))
   expect(routed).toHaveLength(MANY)
 }, 600_000)

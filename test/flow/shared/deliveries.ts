@@ -65,7 +65,7 @@ describe('the deliveries of a destination', () => {
       track('listed-2', 'u/2', 'Paid'),
       { type: 'page', messageId: 'listed-3', userId: 'u1', name: 'Home' },
     ]
-    // one after the other, for an order that can be told
+    // one after the other, so that the order is known
     for (const call of calls) {
       await sluice.send([call], 'listed-write-key')
       await until(async () => (await all(`${of}&messageId=${call.messageId}&state=delivered`)).length === 1)

@@ -17,7 +17,7 @@ const users = Array.from({ length: 40 }, (_, index) => `u${index}`)
 const track = (messageId: string, userId = 'u1') => ({ type: 'track', userId, event: 'Paid', messageId })
 const ids = ({ arrivals }: Receiver) => arrivals.map(({ headers }) => String(headers['x-message-id']))
 
-/** A source and a receiver that gets all of it; `settled` sends a last event of each user and waits for them. */
+/** A source and a receiver of all its events. `settled` sends a last event of each user and waits for it. */
 async function shop(id: string, settings: object = {}) {
   const receiver = await aReceiver()
   await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key`, ...settings })
@@ -28,7 +28,7 @@ async function shop(id: string, settings: object = {}) {
     receiver,
     send,
     /**
-     * A user's events keep their order: what was sent before is routed, or dropped, when the last one arrives. It may arrive before
+     * A user's events are routed in order, so when the last one arrives, the earlier ones are routed or dropped. It may arrive before
      * them, on another connection.
      */
     async settled(of: string[]): Promise<string[]> {
@@ -49,7 +49,7 @@ async function metric(name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
-/** When nothing is left to route and all of it is committed. */
+/** Whether everything is routed and committed. */
 async function committed(): Promise<boolean> {
   const { kafka, named } = sluice.connection
   const admin = kafka.admin()

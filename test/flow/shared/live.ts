@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => receiver?.close())
 
-/** Resolves when the last calls have been told. */
+/** Resolves when the latest calls have been shown. */
 async function watch(source = 'live'): Promise<Stream> {
   const stream = await listen(`${sluice.control}/api/sources/${source}/live`, VIEW)
   expect(stream.status).toBe(200)
@@ -69,7 +69,7 @@ test('a new watcher gets the latest calls with their results, then each new call
     data: { messageId: 'before', type: 'track', userId: 'u1', event: 'Paid', receivedAt: expect.any(String) },
   })
   await send([track('after', { properties: { total: 1.5 } }), { type: 'track', event: 'Nobody' }])
-  // calls are read beside attempts
+  // calls and attempts are read separately
   await until(() => stream.of('attempt').length === 4 && stream.of('rejected').length === 1, {
     message: () => stream.text(),
   })
@@ -130,7 +130,7 @@ test('a part of very many calls is shown, with the number left out', async () =>
 })
 
 test('twenty watchers are admitted, and others when they have left', async () => {
-  // that the one of the test before has gone is seen a moment later
+  // control notices a moment later that the watcher of the previous test has left
   await until(async () => (await metric('sluice_control_live_watchers')) === '0')
   const url = `${sluice.control}/api/sources/live/live`
   const tokens = [...Array(15).fill(VIEW), ...Array(5).fill(String(sluice.env.CONTROL_TOKEN))]

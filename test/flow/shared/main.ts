@@ -19,13 +19,13 @@ const track = (messageId: string, more: object = {}) => ({
   timestamp: '2026-01-02T03:04:05.006Z',
   ...more,
 })
-/** Calls that only this test's destination gets: each has a source of its own. */
+/** Calls that only this test's destination gets, because they have their own source. */
 async function source(id: string): Promise<(calls: object[]) => Promise<void>> {
   await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
   return (calls) => sluice.send(calls, `${id}-write-key`)
 }
 
-/** Answers 503, the second time when it is told to: by then settings are changed, and the rungs behind it leave 2 s to follow them. */
+/** Answers 503; the second time when the test says so. By then settings have changed, and the next rungs leave 2 s to follow them. */
 async function aRefuser() {
   const answer = 'HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
   let attempts = 0
@@ -123,7 +123,7 @@ describe('a delivery', () => {
     )
     await send([track('m1'), track('m2')])
     await until(() => receiver.arrivals.length === 6)
-    // a third round of another delivery: by then a retry of the first would have come
+    // waits for the third attempt of another delivery: by then, a retry of the first would have arrived
     await sluice.destination('several-after', [`${receiver.url}/flaky/2`], { sourceIds: ['several'] })
     await send([track('m3')])
     await until(() => receiver.arrivals.filter(({ path }) => path === '/flaky/2').length === 3)

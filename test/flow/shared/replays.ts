@@ -62,7 +62,7 @@ async function offsets() {
   return ends.toSorted((one, other) => one.partition - other.partition)
 }
 
-/** As a replay's consumer commits: what it has settled behind the offset as metadata. */
+/** Commits like a replay's consumer: records settled beyond the offset are in the metadata. */
 async function commit(group: string, { offset, ahead }: { offset: number; ahead: string }): Promise<void> {
   const { kafka, named: inFull } = sluice.connection
   const consumer = kafka.consumer({ groupId: inFull(group) })
@@ -83,7 +83,7 @@ const replayed = (prefix: string) =>
     (arrival) => arrival.headers['x-replay'] === 'true' && idOf(arrival).startsWith(prefix),
   )
 
-/** As the deliverer writes what it gives up: an endpoint that answers is not in trouble when the replay comes. */
+/** Dead letters as the deliverer writes them. The webhook itself answers, so it is not in trouble when the replay starts. */
 function deadRecords(ids: readonly string[], fields: Partial<Delivery> = {}) {
   return ids.map((id) => {
     const userId = `user-of-${id}`
@@ -137,7 +137,7 @@ test('past events are sent to a new destination if they match it', async () => {
   await send(track('early-1'), { ...track('early-2'), integrations: { Webhooks: false } })
   await sluice.send([track('early-3')], 'replayed-too-write-key')
   await send({ type: 'identify', userId: 'u1', messageId: 'early-4' })
-  // what is still to be routed would be for it as well
+  // events that are not routed yet would go to it as well
   const isRouted = (id: string) =>
     receiver.arrivals.some((arrival) => arrival.path === '/crm' && idOf(arrival) === id)
   await until(() => ['early-1', 'early-3', 'early-4'].every(isRouted))
@@ -164,7 +164,7 @@ test('a killed replay continues where it stopped, and fresh calls do not wait fo
   await sluice.start('control')
   expect(await ended(id, 40_000)).toMatchObject({ state: 'done', total: ids.length })
   await until(() => new Set(replayed('many').map(idOf)).size === ids.length)
-  // at most what was under way, or done since the last commit, comes twice
+  // only what was in flight, or done since the last commit, may arrive twice
   expect(replayed('many').length).toBeLessThan(ids.length + 100)
 })
 

@@ -82,7 +82,7 @@ async function sent(ingest: FakeIngest, bytes: Buffer, cuts: readonly number[]):
   return { answers: parseAnswers(text), ...(fault && { fault }) }
 }
 
-/** Who says `Connection: close` and writes on after its request is told so by a reset, and may lose the answer to it. */
+/** A client that sends `Connection: close` and keeps writing after its request gets a reset, and may lose its answer. */
 function expectDeserved({ code = '' }: NodeJS.ErrnoException, bytes: Buffer): void {
   expect(['EPIPE', 'ECONNRESET']).toContain(code)
   expect(bytes.toString('latin1')).toMatch(/^connection: close/im)

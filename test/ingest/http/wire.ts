@@ -18,7 +18,7 @@ export async function open(ingest: FakeIngest = fakeIngest()): Promise<Socket> {
   return socket
 }
 
-/** All that comes until the other side ends; fails when the connection is reset. */
+/** Reads until the other side ends. Fails if the connection is reset. */
 export async function readAll(socket: Socket): Promise<string> {
   let text = ''
   for await (const chunk of socket) text += chunk
@@ -58,7 +58,7 @@ export async function answerOf(socket: Socket): Promise<WireAnswer> {
 export const head = (fields: string, path = '/v1/track') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic('shop-key')}\r\n${fields}\r\n\r\n`
 
-/** A body in pieces of so many bytes, as `Transfer-Encoding: chunked` has them. */
+/** Encodes a body as `Transfer-Encoding: chunked`, in chunks of this many bytes. */
 export function chunked(body: Buffer, bytes = 1000): Buffer {
   const pieces: Buffer[] = []
   for (let at = 0; at < body.length; at += bytes) {

@@ -13,7 +13,7 @@ export const CardGrid = ({ children }: { children: ReactNode }) => (
   <SimpleGrid cols={{ base: 2, sm: 4 }}>{children}</SimpleGrid>
 )
 
-/** The sums of what the charts show. */
+/** Shows the sums of the charts. */
 export function DeliveryCards({ total, window }: { total: Figures; window: Window }) {
   const { inText } = WINDOWS[window]
   return (
@@ -142,7 +142,7 @@ function QuantileChart({ title, lead, of, window, buckets }: QuantileChartProps)
 
 type TimeChartProps = ChartsProps<Bucket> & {
   title: string
-  /** What is measured, if the title does not say it. */
+  /** Says what is measured, if the title does not. */
   lead?: string
   lines: readonly Line[]
   format: (value: number) => string

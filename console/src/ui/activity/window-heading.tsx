@@ -10,7 +10,7 @@ type HeadingProps = {
   activity: Pick<Activity, 'from' | 'since'> | undefined
 }
 
-/** Names the window of the figures below, and chooses it. */
+/** Names the window of the figures below, and lets the user choose it. */
 export function WindowHeading({ window, onChange, activity }: HeadingProps) {
   const { from = null, since = null } = activity ?? {}
   return (
@@ -28,7 +28,7 @@ export function WindowHeading({ window, onChange, activity }: HeadingProps) {
             )
           ) : (
             <>
-              deliveries since <Timestamp at={since} short />: older attempts are still being read
+              deliveries since <Timestamp at={since} short />; older ones are still being read
             </>
           )}
         </Text>

@@ -1,11 +1,11 @@
 import { urlHash as hashOf } from '../../../../delivery/url-hash.ts'
 
-/** The URLs of a destination's webhooks, in order. `since`: ISO 8601, when they may have changed last. */
+/** The URLs of a destination's webhooks, in order. `since`: the latest time at which they may have changed, ISO 8601. */
 export type Urls = { urls: readonly string[]; since: string }
 
 type Attempted = { urlIndex: number | null; startedAt: string | null; urlHash?: number | null }
 
-/** The URL of an attempt, which stores only the position of its webhook and a hash of its URL. */
+/** Finds the URL of an attempt, whose record has only the position of the webhook and a hash of the URL. */
 export function urlOf({ urlIndex, startedAt, urlHash }: Attempted, known?: Urls): string {
   if (urlIndex === null) return ''
   const number = `URL ${urlIndex + 1}`
@@ -13,7 +13,7 @@ export function urlOf({ urlIndex, startedAt, urlHash }: Attempted, known?: Urls)
   const url = known.urls[urlIndex]
   if (urlHash != null) {
     if (url !== undefined && hashOf(url) === urlHash) return url
-    // it may have another position now
+    // the webhook may have another position now
     return known.urls.find((one) => hashOf(one) === urlHash) ?? `${number}, since changed`
   }
   // a record of an earlier version, which has no hash

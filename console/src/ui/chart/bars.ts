@@ -6,10 +6,10 @@ export type Bar = { x: number; y: number; width: number; height: number }
 
 type Counts = readonly (number | null)[]
 
-/** The least height of a bar, so that one failure among thousands of deliveries can be seen. */
+/** The minimum height of a bar, so that one failure among thousands of deliveries is visible. */
 const LEAST = 2
 
-/** Bars for two counts per bucket, one on top of the other, as high as the largest sum. Zero and null have none. */
+/** Two stacked bars per bucket, scaled to the largest sum. Zero and null have no bar. */
 export function barsOf(lower: Counts, upper: Counts): { lower: Bar[]; upper: Bar[] } {
   const width = WIDTH / Math.max(1, lower.length)
   const sums = lower.map((count, place) => (count ?? 0) + (upper[place] ?? 0))

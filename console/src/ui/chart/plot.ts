@@ -5,7 +5,7 @@ import { formatInteger } from '../../wording/format.ts'
 export type Line = {
   label: string
   color: MantineColor
-  /** Tells it from another line of the same color. */
+  /** Distinguishes it from another line of the same color. */
   isDashed?: boolean
   values: readonly (number | null)[]
 }

@@ -49,7 +49,7 @@ export function Confirm(props: ConfirmProps) {
   )
 }
 
-/** A dialog that is removed while it is open cannot return the focus itself. */
+/** Returns the focus if the dialog is removed while it is open: then it cannot do so itself. */
 function useReturnedFocus(): void {
   const [opener] = useState(() => document.activeElement)
   useEffect(

@@ -10,7 +10,7 @@ export function useDraft<Draft>(start: () => Draft): readonly [Draft, Change<Dra
   return [draft, (changed) => setDraft((before) => ({ ...before, ...changed }))]
 }
 
-/** What each part of a form gets. */
+/** The properties of each part of a form. */
 export type FieldsProps<Draft> = { draft: Draft; change: Change<Draft>; error: unknown }
 
 type NameProps = { value: string; change: Change<{ name: string }>; error: unknown; description?: string }

@@ -27,7 +27,7 @@ export const OUTCOMES: Readonly<Record<string, string>> = {
   unavailable: 'not confirmed',
 }
 
-/** A later version of Sluice may have other kinds. */
+/** A later version of Sluice may have more kinds. */
 export const whatLabel = (what: string): string => KINDS[what] ?? what
 
 /** Such as `name: "CRM" → "CRM 2"`. */

@@ -20,7 +20,7 @@ export const LABELS: Record<Kind, Labels> = {
     example: 'High Value Users',
     upload: 'Upload members',
     format:
-      'The complete list of members: one user ID per line, or CSV with a column userId. Users who are not listed have left.',
+      'The complete list of members: one user ID per line, or CSV with a column userId. Users who are not in it count as having left.',
   },
   traits: {
     title: 'Traits',

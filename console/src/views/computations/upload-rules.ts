@@ -4,7 +4,7 @@ import { formatInteger, pluralize } from '../../wording/format.ts'
 type Preview = components['schemas']['UploadPreview']
 type Kind = 'audiences' | 'traits'
 
-/** A parameter that allows an upload which would otherwise be refused. */
+/** A parameter that allows an upload that would otherwise be refused. */
 export type Allowance = 'allowEmpty' | 'allowRemovals' | 'skipInvalid'
 
 export type Format = 'lines' | 'ndjson' | 'csv'
@@ -48,9 +48,9 @@ export function consentTo(allowance: Allowance, { removed, current, invalid }: P
     case 'skipInvalid':
       return `Leave out the ${pluralize(invalid, 'line')} that cannot be used`
     case 'allowEmpty':
-      return 'The audience is empty now: tell receivers that everyone has left'
+      return 'The audience is now empty: tell receivers that everyone has left'
     case 'allowRemovals':
-      return `Remove ${formatInteger(removed)} of ${formatInteger(current)}: this is more than a tenth`
+      return `Remove ${formatInteger(removed)} of ${formatInteger(current)}, which is more than a tenth`
   }
 }
 

@@ -76,7 +76,7 @@ export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
                 prepare={() => ({
                   requests: requestsForLetters([letter]),
                   describe: () => 'this dead letter',
-                  note: replayed ? 'It was replayed before, and is then sent twice.' : undefined,
+                  note: replayed ? 'It was replayed before, so this sends it again.' : undefined,
                 })}
               />
             )}

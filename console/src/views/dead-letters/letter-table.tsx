@@ -99,7 +99,7 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
   )
 }
 
-/** Skips dead letters that were replayed before, and counts those that are left. @throws ApiError */
+/** Skips dead letters that were replayed before, and counts the rest. @throws ApiError */
 async function prepareAll(
   filter: DeadFilter,
   { letters, destinations }: { letters: readonly DeadLetter[] } & Pick<Totals, 'destinations'>,
@@ -122,7 +122,7 @@ function replayedNote(letters: readonly DeadLetter[]): string | undefined {
   const count = letters.filter(({ replayed }) => replayed !== null).length
   return count === 0
     ? undefined
-    : `${formatInteger(count)} of them were replayed before, and are then sent twice.`
+    : `${formatInteger(count)} of them were replayed before, so this sends them again.`
 }
 
 type OlderProps = {

@@ -107,7 +107,7 @@ function TestPanel({ destination }: { destination: Destination }) {
   return (
     <Panel
       title="Test send"
-      lead="Sends a sample, a recent event or your own call to each URL, signed like a real delivery."
+      lead="Sends a sample, a recent event or your own call to each webhook, signed like a real delivery."
     >
       <TestSend destination={destination} />
     </Panel>

@@ -42,7 +42,7 @@ function SecretForm({ base, onSaved, form }: Edited<Destination>) {
   const hasSecret = base.sharedSecret !== undefined
   const isRotating = Date.parse(base.previousSecretExpiresAt ?? '') > now
 
-  /** Saves the destination with these secrets in place of all it has. */
+  /** Saves the destination with only these secrets. */
   const save = (secrets: Partial<Destination>) =>
     replace.mutate({ ...withoutSecrets(base), ...secrets }, { onSuccess: onSaved })
 
@@ -120,7 +120,7 @@ type OverlapProps = {
   isNew: boolean
 }
 
-/** How long the current secret stays valid beside the new one, and what that means for the receiver. */
+/** Lets the user choose how long the current secret stays valid, and says what that means for the receiver. */
 function Overlap({ base, hours, setHours, now, isNew }: OverlapProps) {
   return (
     <>
@@ -183,7 +183,7 @@ function Signatures({ title, signatures }: { title: string; signatures: readonly
   )
 }
 
-/** How to switch a receiver without rejecting a request. */
+/** Says how to switch a receiver so that it rejects no request. */
 function Steps({ isStandard, overlaps }: { isStandard: boolean; overlaps: boolean }) {
   if (!overlaps)
     return (

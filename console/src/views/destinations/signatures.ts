@@ -12,8 +12,8 @@ const SHA1 = 'HMAC-SHA1 of the body'
 const STANDARD = 'HMAC-SHA256 of id, time and body'
 
 /**
- * Which header carries which signature, and until when.
- * @param names how the secrets are called. @param now ms since 1970.
+ * The signatures of a request, each with its header and its end.
+ * @param names what to call the secrets. @param now ms since 1970.
  */
 export function signaturesOf(
   { sharedSecret, previousSecretExpiresAt: until, standardWebhooks }: Signed,

@@ -120,7 +120,7 @@ const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
 
 const MAX_SHOWN = 3
 
-/** The last three; the others on request. */
+/** Shows the last three, and the others on request. */
 export function Attempts({
   attempts,
   urls,

@@ -57,7 +57,7 @@ export type HealthRow = {
   state: DestinationState
 }
 
-/** The destinations in trouble first. */
+/** Sorts destinations in trouble to the front. */
 export function healthRows(
   destinations: readonly Destination[],
   { health, activity }: { health: readonly DestinationNow[]; activity: readonly ActivityItem[] },

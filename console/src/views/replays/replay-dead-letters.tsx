@@ -9,7 +9,7 @@ import { pluralize } from '../../wording/format.ts'
 import { RateField } from './rate-field.tsx'
 import { parseRate, type Skipped, startable } from './requests.ts'
 
-/** What a click would send. */
+/** The requests that a click would send, and what to say about them. */
 export type Prepared = {
   requests: readonly NewReplay[]
   /** Names what these requests send, such as "37 dead letters". */

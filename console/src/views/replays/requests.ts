@@ -22,10 +22,10 @@ export function requestsForLetters(
 
 export type MatchingCount = { destinationId: string; count: number }
 
-/** `matching`: dead letters that match the filter and are still to be replayed, among those that are counted. */
+/** `matching`: how many of the counted dead letters match the filter and were not replayed before. */
 export type Totals = {
   matching: readonly MatchingCount[]
-  /** There are more that are not counted. */
+  /** Whether there are dead letters that are not counted. */
   isPartial: boolean
   /** Undefined while they are loading. */
   destinations: readonly Pick<Destination, 'id' | 'enabled'>[] | undefined
@@ -38,7 +38,7 @@ export function requestsForFilter(
   filter: DeadFilter,
   { matching, isPartial, destinations = [], now }: Totals,
 ): NewReplay[] {
-  // the API cannot replay by message id, and skips replayed ones anyway
+  // the API cannot replay by message id, and `skipReplayed` replaces the filter by `replayed`
   const { destinationId, hours, messageId: _, replayed: __, ...conditions } = filter
   const counted = matching.map((each) => each.destinationId)
   // dead letters that are not counted may belong to any destination
@@ -52,7 +52,7 @@ export function requestsForFilter(
   }))
 }
 
-/** "37 dead letters". @param requests those that can be started. */
+/** Such as "37 dead letters". @param requests the ones that can be started. */
 export function describeMatching(
   requests: readonly NewReplay[],
   { matching, isPartial }: Pick<Totals, 'matching' | 'isPartial'>,
@@ -62,10 +62,10 @@ export function describeMatching(
   return `${isPartial ? 'at least ' : ''}${pluralize(count, 'dead letter')}`
 }
 
-/** Still to be sent without a replay. */
+/** States in which Sluice still sends the delivery without a replay. */
 const IN_PROGRESS: ReadonlySet<Delivery['state']> = new Set(['waiting', 'retrying', 'deferred'])
 
-/** The newest entry of each delivery, without those that are still to be sent anyway. */
+/** The newest entry of each delivery, without deliveries that are still in progress. */
 export function resendable(entries: readonly Delivery[]): Delivery[] {
   const seen = new Set<string>()
   return entries.filter(({ destinationId, deliveryId, state }) => {
@@ -76,7 +76,7 @@ export function resendable(entries: readonly Delivery[]): Delivery[] {
   })
 }
 
-/** Dead ones are sent from the dead letters, so that these count as replayed. */
+/** Replays dead deliveries as dead letters, so that these count as replayed. */
 export function requestsForDeliveries(entries: readonly Delivery[]): NewReplay[] {
   const isDead = ({ state }: Delivery) => state === 'dead' || state === 'rejected'
   const others = entries.filter((each) => !isDead(each))

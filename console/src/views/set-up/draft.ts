@@ -14,7 +14,7 @@ export type Draft = {
   scheme: Scheme
 }
 
-/** How requests are signed if there is a secret: also by Standard Webhooks, or only with HMAC-SHA1. */
+/** How requests are signed if there is a secret: with Standard Webhooks too, or only with HMAC-SHA1. */
 export type Scheme = 'standard' | 'sha1'
 
 export const emptyDraft = (): Draft => ({

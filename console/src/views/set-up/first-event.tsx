@@ -43,7 +43,7 @@ export function FirstEvent({ source, destination }: { source: Source; destinatio
       )}
       <Connect
         source={source}
-        lead={`Paste a snippet into a terminal or a program. ${delivered ? 'You find this again at the source.' : 'The status above changes when the event arrives.'}`}
+        lead={`Paste a snippet into a terminal or a program. ${delivered ? 'You can find this again on the page of the source.' : 'The status above changes when the event arrives.'}`}
       />
     </Stack>
   )

@@ -99,10 +99,10 @@ function draftError({ webhooks }: Draft): ApiError | undefined {
   return faults.length > 0 ? validationError(faults) : undefined
 }
 
-/** `isLocal`: the form found it itself. `sent`: what the API refused. */
+/** `isLocal`: the form found the fault itself. `sent`: what the API refused. */
 type Failure = { error: unknown; isLocal: boolean; sent: unknown }
 
-/** What of the failure the user has not corrected yet. */
+/** The part of the failure that the user has not corrected yet. */
 function remaining({ error, isLocal, sent }: Failure, draft: Draft): unknown {
   if (!isLocal) return uncorrected(error, sent, toDestination(draft))
   const faults = error instanceof ApiError ? remainingFaults(error.faults, draft.webhooks) : []

@@ -18,9 +18,9 @@ export function WebhooksStep({ setUp: { draft, change, goTo, toSecret, error } }
           Where to send events
         </Text>
         <Text size="sm" c="dimmed">
-          Enter up to five URLs. Each event is sent to all URLs at the same time. One success completes the
-          delivery: URLs that failed are not retried. Each URL can have up to five headers, for example an
-          access token.
+          Enter up to five webhooks: each is a URL with up to five headers, for example for an access token.
+          Each event is sent to all webhooks at the same time. One success completes the delivery: webhooks
+          that failed are not retried.
         </Text>
       </div>
       <WebhooksEditor webhooks={webhooks} onChange={(webhooks) => change({ webhooks })} error={error} />

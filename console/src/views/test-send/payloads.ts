@@ -3,7 +3,7 @@ import type { TestSend } from '../../api/destinations.ts'
 import type { FoundEvent } from '../../api/events.ts'
 import { localTime } from '../../wording/format.ts'
 
-/** `text`: a call as indented JSON. Undefined: a deletion, which is no call. `omitted`: fields that are too long to show. */
+/** `text`: a call as indented JSON; undefined for a deletion, which is not a call. `omitted`: fields that are too long to show. */
 export type Payload = { id: string; label: string; text: string | undefined; omitted: readonly string[] }
 
 const TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
@@ -24,7 +24,7 @@ export const SAMPLES: readonly [Payload, ...Payload[]] = [
 /** Fields that a test ignores: it has its own id, and goes to this destination only. */
 const IGNORED = ['messageId', 'integrations', 'receivedAt', 'sentAt', 'originalTimestamp', 'omitted']
 
-/** The calls that a test can send. Deletions are no calls. */
+/** The calls that a test can send. Deletions are not calls. */
 export const recentPayloads = (events: readonly FoundEvent[]): Payload[] =>
   events
     .filter(({ type }) => TYPES.some((one) => one === type))
@@ -42,7 +42,7 @@ export const recentPayloads = (events: readonly FoundEvent[]): Payload[] =>
       }
     })
 
-/** The body of the request that sends the payload with its edited text. */
+/** The body of the request for a test with the edited text of this payload. */
 export function toBody(
   { text: original }: Payload,
   text: string,

@@ -31,10 +31,10 @@ export function Results({ results }: { results: readonly TestResult[] }) {
           )}
           <SimpleGrid cols={{ base: 1, lg: 2 }} mt="xs">
             <Message
-              title={result.sent ? 'Sent' : 'Not sent. It would have been:'}
+              title={result.sent ? 'Sent' : 'Not sent. The request would have been:'}
               text={requestText(result)}
               what={`request to URL ${index + 1}`}
-              hint="Values of your own headers are hidden."
+              hint="The values of your own headers are hidden."
             />
             <Message
               title="Received"

@@ -26,8 +26,8 @@ export function TestSend({ destination }: { destination: Destination }) {
           Send test
         </Button>
         <Text size="xs" c="dimmed" flex={1} miw={200}>
-          Goes to {webhooks.length === 1 ? 'the URL' : `all ${webhooks.length} URLs`}, even if the destination
-          is off. Tests are not retried.
+          Goes to {webhooks.length === 1 ? 'the webhook' : `all ${webhooks.length} webhooks`}, even if the
+          destination is off. Tests are not retried.
         </Text>
       </Group>
       <ErrorAlert error={error} title="The test may not have been sent" />
@@ -60,7 +60,7 @@ function PayloadFields({ payload, text, choose, edit, payloads, error }: Payload
       ) : (
         <Textarea
           label="Call"
-          description="As a client sends it. Sluice renders it like any event and gives it a test id."
+          description="The call as a client sends it. Sluice renders it like any event, and gives it a test id."
           value={text}
           onChange={(event) => edit(event.currentTarget.value)}
           error={error}

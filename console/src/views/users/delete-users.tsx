@@ -9,7 +9,7 @@ import { pluralize } from '../../wording/format.ts'
 type DeleteProps = {
   opened: boolean
   onClose: () => void
-  /** Undefined: the ids are typed in. */
+  /** Undefined: the user types the ids. */
   userId?: string
 }
 

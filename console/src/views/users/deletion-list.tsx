@@ -26,7 +26,7 @@ export function DeletionList() {
   return (
     <Panel
       title="Deletions"
-      lead="The latest requests, kept for 30 days. They do not contain the IDs of users once they are done."
+      lead="The latest requests, kept for 30 days. A finished request no longer contains user IDs."
     >
       <Loaded query={query}>
         {(deletions) =>

@@ -58,7 +58,7 @@ function Suppressed({ suppression: { id, sourceId, updatedAt } }: { suppression:
     <Group gap="sm">
       <StateBadge label="Suppressed" color="orange" />
       <Text size="sm" className="in-flow">
-        Calls from {isEverywhere ? 'all sources' : <SourceName id={sourceId} />} are dropped since{' '}
+        Calls from {isEverywhere ? 'all sources' : <SourceName id={sourceId} />} have been dropped since{' '}
         <Timestamp at={updatedAt} />
       </Text>
       <ForAdmin>

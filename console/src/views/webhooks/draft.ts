@@ -88,7 +88,7 @@ export const draftFaults = (drafts: readonly WebhookDraft[]): Fault[] => [
   ...valueFaults(drafts),
 ]
 
-/** Those of the faults that the drafts still have. */
+/** The faults that the drafts still have. */
 export const remainingFaults = (faults: readonly Fault[], drafts: readonly WebhookDraft[]): Fault[] =>
   draftFaults(drafts).filter((fault) =>
     faults.some(({ pointer, code }) => pointer === fault.pointer && code === fault.code),

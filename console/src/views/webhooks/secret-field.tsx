@@ -14,7 +14,7 @@ export function SecretField({
   onChange,
   error,
 }: {
-  /** Whether Standard Webhooks signs with it. */
+  /** Whether Standard Webhooks signs with this secret. */
   isStandard: boolean
   label: string
   value: string

@@ -55,7 +55,7 @@ export function WebhookFields({ webhook, index, isOnly, onChange, error }: Field
           </Button>
         </div>
         {isTooMany && (
-          <Alert color="yellow" role="alert" title="A URL can have up to five headers">
+          <Alert color="yellow" role="alert" title="A webhook can have up to five headers">
             Remove one to add another. You can combine related values in one header, or put fixed values into
             the query of the URL.
           </Alert>

@@ -40,9 +40,9 @@ export function WebhooksEditor({ webhooks, onChange, error }: EditorProps) {
         </Button>
       </div>
       {isTooMany && (
-        <Alert color="yellow" role="alert" title="A destination can have up to five URLs">
-          Each event is sent to all URLs at the same time. One success completes the delivery: URLs that
-          failed are not retried. If another system must receive every event, set up another Webhooks
+        <Alert color="yellow" role="alert" title="A destination can have up to five webhooks">
+          Each event is sent to all webhooks at the same time. One success completes the delivery: webhooks
+          that failed are not retried. If another system must receive every event, set up another Webhooks
           destination for the same sources.
         </Alert>
       )}

@@ -1,4 +1,4 @@
-// makes so many calls, flushes them only if asked to, and does nothing more
+// makes `count` calls, flushes them only if asked to, and does nothing else
 import { Analytics } from '../../../../clients/node/index.ts'
 
 const [endpoint = '', count = '', flush = ''] = process.argv.slice(2)

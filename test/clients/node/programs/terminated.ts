@@ -1,6 +1,6 @@
-// two clients with a call each, and something to do until SIGTERM comes. With `on` or `once` it has also a listener that ends with
-// code 7, with `signal-exit` one that does as that package's, with `readme` only that of the README. With `throws` its onFailure does.
-// The second client is of another copy of the library, where one is named
+// Two clients with a call each, and a timer that keeps the process alive until SIGTERM. `on` and `once` add a listener that exits with
+// code 7, `signal-exit` adds one like that package's, and `readme` has only the one of the README. With `throws`, onFailure throws.
+// If another copy of the library is named, the second client uses it.
 import { Analytics } from '../../../../clients/node/index.ts'
 
 const [endpoint = '', other = '', copy] = process.argv.slice(2)

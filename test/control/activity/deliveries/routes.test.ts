@@ -166,7 +166,7 @@ test('attempts that are no longer in memory are looked for in their topic, all a
   expect(json).toMatchObject({ items: [{ deliveryId: 'b' }], unknown: 1 })
 })
 
-test('an old delivery that the deliverer has not come to is waiting', async () => {
+test('an old delivery that the deliverer has not reached is waiting', async () => {
   const deliveries = ['a', 'b'].map((id) => made({ deliveryId: id, routedAt: second(-3_600) }))
   const listed: Listed[] = []
   const { ask } = listing(

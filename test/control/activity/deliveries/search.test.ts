@@ -90,7 +90,7 @@ test('for a user of a destination, only the partition of the key is read', async
   expect(new Set(await search({ user: 'u1' }))).toEqual(new Set(['a', 'c']))
 })
 
-test('one is read by its place, and nothing is waited for that is not there', async () => {
+test('one is read by its place, and a missing one is not waited for', async () => {
   const delivery = made('a')
   const { read } = searching([delivery])
   const place = { routed: true, partition: partitionFor(delivery), offset: 0 }
@@ -100,7 +100,7 @@ test('one is read by its place, and nothing is waited for that is not there', as
   expect(await read({ ...place, routed: false })).toBeUndefined()
 })
 
-test('the deliverer has not come to what is behind its commit', async () => {
+test('the deliverer has not reached records beyond its commit', async () => {
   const { unsettled } = searching([])
   const of = (id: string) => ({
     ...listedOf(made('a'), 'crm/u1', { routed: true, partition: 0, offset: 0 }),

@@ -104,7 +104,7 @@ test('whatever the writers’ clocks, every match is found once, in pages of any
   )
 })
 
-test('what a second look selects is found once, however often the time is over', async () => {
+test('matches that need a second look are found once, however often the time runs out', async () => {
   await fc.assert(
     fc.asyncProperty(
       topics,
@@ -121,7 +121,7 @@ test('what a second look selects is found once, however often the time is over',
   )
 })
 
-test('a second look at many matches stops when the time is over, and continues there', async () => {
+test('a second look at many matches stops when the time runs out, and continues there', async () => {
   const rows = Array.from({ length: 6_800 }, (_, at) => ({ timestamp: 990_000 + at, is: `0/0/${at}` }))
   const looks: number[] = []
   const select = async (all: readonly string[]) => {

@@ -143,7 +143,7 @@ test.each<[string, Partial<AppParts>]>([
   expect(await ask({ url: '/api/activity' })).toMatchObject({ status: 503, json: { code: 'unavailable' } })
 })
 
-test('many who look cost as much as one: figures are computed at most every two seconds', async () => {
+test('many requests cost as much as one: figures are computed at most every two seconds', async () => {
   const calls = vi.fn(ingestRate.calls)
   const { get } = world({ ingestRate: { ...ingestRate, calls } })
   await Promise.all(Array.from({ length: 20 }, () => get('activity')))

@@ -140,7 +140,7 @@ describe('figures', () => {
     expect(hour(figures.all)).toMatchObject({ deliveries: { delivered: 1 }, latency: { p50: null } })
   })
 
-  test('count failed attempts and dead letters by what became of the delivery; cancellations are not attempts', () => {
+  test('count failed attempts, and dead letters by how the delivery ended; cancellations are not attempts', () => {
     const figures = createFigures(() => now)
     for (const outcome of ['retry', 'rejected', 'refused', 'deferred', 'cancelled'] as const)
       figures.attempt(posted({ outcome, status: null, settles: false }))

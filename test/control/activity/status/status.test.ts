@@ -120,7 +120,7 @@ describe('Kafka', () => {
     expect(behind(10_000)).toMatchObject([{ code: 'settings_outdated', since: NOW - 10_000 }])
   })
 
-  test('without topic events stops the router, which the problem says', () => {
+  test('without topic events is a problem, which says that the router stops', () => {
     const missing = ['attempts', 'events', 'config', 'deliveries']
     expect(found({ report: { at: NOW, items: [], ends: [], missing } })).toMatchObject([
       {

@@ -65,7 +65,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetails }) {
           <Attempts attempts={attempts} urls={urls} />
         ) : (
           <Text size="sm" c="dimmed">
-            No attempt is known.
+            No attempts are known.
           </Text>
         )}
       </Section>

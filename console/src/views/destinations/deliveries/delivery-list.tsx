@@ -65,9 +65,10 @@ async function prepareResend(list: List): Promise<Prepared> {
   const sent = resendable(entries)
   const skipped = entries.length - sent.length
   const notes = [
-    skipped > 0 && `${formatInteger(skipped)} that are still being sent, or listed twice, are skipped.`,
+    skipped > 0 &&
+      `${formatInteger(skipped)} others are skipped, because they are still being sent or are listed twice.`,
     !isComplete &&
-      `These are the newest, back to ${searchedSince === null ? 'the oldest' : localTime(searchedSince)}. Older ones may match too: narrow the filter, or replay dead letters, which has no such limit.`,
+      `These are the newest, back to ${searchedSince === null ? 'the oldest' : localTime(searchedSince)}. Older ones may match too. To include them, narrow the filter, or replay dead letters, which has no such limit.`,
   ]
   return {
     requests: requestsForDeliveries(sent),
@@ -114,7 +115,7 @@ function Found({ list, isLive, onOpen }: FoundProps) {
         <Text size="sm" c="dimmed">
           {pages.length > 0 && <SearchedSince at={pages.at(-1)?.searchedSince ?? null} />}
           {unknown > 0 &&
-            ` ${pluralize(unknown, 'delivery', 'deliveries')} with unknown attempts left out: choose the state “Unknown” to see them.`}
+            ` Left out: ${pluralize(unknown, 'delivery', 'deliveries')} whose attempts are not known. Choose the state “Unknown” to see them.`}
           {rows.length >= MAX_ROWS && ` Showing the newest ${formatInteger(MAX_ROWS)}.`}
         </Text>
         {hasMore && (isFound || !isSearching) && rows.length < MAX_ROWS && (
@@ -142,8 +143,7 @@ function NoneFound({ filter, hasMore }: { filter: DeliveryFilter; hasMore: boole
     )
   return (
     <Empty icon="destinations" title="No deliveries yet">
-      Deliveries appear here as soon as a connected source sends an event. Older ones than three days are no
-      longer listed.
+      Deliveries appear here as soon as a connected source sends an event, and are listed for three days.
     </Empty>
   )
 }

@@ -26,7 +26,7 @@ export function DestinationHealth({ destination }: { destination: Destination })
       {({ minutes, endpoints }) => (
         <Stack>
           <NoTraffic destination={destination} minutes={minutes} />
-          <Panel title="Webhooks" lead="The state of each URL and its last error.">
+          <Panel title="Webhooks" lead="The state of each webhook and its last error.">
             <WebhookList destination={destination} endpoints={endpoints} />
           </Panel>
           <Traffic id={destination.id} />
