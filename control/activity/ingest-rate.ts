@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { alongTimes, type Offsets } from '../../kafka/admin/offsets.ts'
+import { alongTimes } from '../../kafka/admin/along-times.ts'
+import type { Offsets } from '../../kafka/admin/offsets.ts'
 import { poll } from '../../kafka/admin/poll.ts'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
 import { addPath, operation } from '../api/operation.ts'

@@ -168,7 +168,6 @@ function addAwaiting(queue: WebhookQueue): void {
 type Ending = { ended: Ended; hasOthers: boolean }
 
 /** Updates the share when a POST has ended. Call it after `onEnded`. */
-
 export function endInShare(queue: WebhookQueue, { ended, hasOthers }: Ending): void {
   const { share } = queue
   if (!share.awaiting.has(queue)) return

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
 import type { Connection } from '../../kafka/client.ts'
 
+/** `writtenAt`: ms since 1970, by the clock of the writer. */
 export type ReadRecord = {
   key: string
   value: Buffer
   partition: number
   offset: number
+  writtenAt: number
   headers: Record<string, string>
 }
 
@@ -52,15 +54,17 @@ type Message = {
   key: Buffer | null
   value: Buffer | null
   offset: string
+  timestamp: string
   headers?: Readonly<Record<string, unknown>>
 }
 
-function recordOf({ key, value, headers, offset }: Message, partition: number): ReadRecord {
+function recordOf({ key, value, headers, offset, timestamp }: Message, partition: number): ReadRecord {
   return {
     key: String(key),
     value: value ?? Buffer.alloc(0),
     partition,
     offset: Number(offset),
+    writtenAt: Number(timestamp),
     headers: Object.fromEntries(Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)])),
   }
 }

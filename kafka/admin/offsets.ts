@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import pRetry from 'p-retry'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
 import { partitionKey } from '../log-faults.ts'
-import { type Broker, type Cluster, openCluster } from '../patches/cluster.ts'
+import { type Broker, type Cluster, describe, openCluster } from '../patches/cluster.ts'
 import { isCoordinatedElsewhere } from '../patches/coordinator-moves.ts'
 import { AssignerProtocol } from '../patches/kafkajs.ts'
 
@@ -36,9 +35,7 @@ export async function openOffsets(connection: Connection): Promise<Offsets> {
   const places = createPlaces(cluster)
   return {
     async topics() {
-      const found: Awaited<ReturnType<Cluster['metadata']>> | null = await cluster.metadata({ topics: [] })
-      if (!found) throw new Error('no broker describes its topics')
-      const names = found.topicMetadata.map(({ topic }) => topic)
+      const names = (await describe(cluster)).topicMetadata.map(({ topic }) => topic)
       return names.filter((name) => name.startsWith(named(''))).map(plain)
     },
 
@@ -218,38 +215,4 @@ function partitionsOf(assignment: Buffer, plain: Connection['plain']): string[] 
   return Object.entries(decoded?.assignment ?? {}).flatMap(([topic, partitions]) =>
     partitions.map((partition) => partitionKey(plain(topic), partition)),
   )
-}
-
-/**
- * @param times ascending.
- * @param ask answers with an offset, which never decreases with time.
- * @returns the answer for each time. Does not ask about times between two equal answers.
- */
-export async function alongTimes<T>(
-  times: readonly number[],
-  ask: (time: number) => Promise<T>,
-): Promise<{ time: number; answer: T }[]> {
-  const answers = new Map<number, T>()
-  const answerAt = async (index: number): Promise<T> => {
-    const answer = answers.get(index) ?? (await ask(times[index] ?? 0))
-    answers.set(index, answer)
-    return answer
-  }
-
-  async function between(first: number, last: number): Promise<void> {
-    // one at a time, because it is not urgent
-    const [low, high] = [await answerAt(first), await answerAt(last)]
-    const middle = (first + last) >> 1
-    if (isDeepStrictEqual(low, high)) for (let index = first; index < last; index++) answers.set(index, low)
-    else if (middle > first) {
-      await between(first, middle)
-      await between(middle, last)
-    }
-  }
-
-  if (times.length > 0) await between(0, times.length - 1)
-  return times.flatMap((time, index) => {
-    const answer = answers.get(index)
-    return answer === undefined ? [] : [{ time, answer }]
-  })
 }

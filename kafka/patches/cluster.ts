@@ -11,11 +11,8 @@ import type { Connection } from '../client.ts'
 export type Cluster = {
   connect(): Promise<void>
   disconnect(): Promise<void>
-  /** @param of an empty list means all topics. */
-  metadata(of: { topics: string[] }): Promise<{
-    brokers: readonly { nodeId: number }[]
-    topicMetadata: readonly { topic: string }[]
-  }>
+  /** @param of no topics: all. @returns null if no broker answers; see `describe`. */
+  metadata(of: { topics: string[] }): Promise<Description | null>
   findBroker(of: { nodeId: number }): Promise<Broker>
   /** Learns the leaders of these topics, if they are not known yet. */
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>
@@ -25,6 +22,11 @@ export type Cluster = {
   /** Sends one request to each leader. @param of names each topic at most once. */
   fetchTopicsOffset(of: OffsetQuestion[]): Promise<OffsetAnswer[]>
   findGroupCoordinator(of: { groupId: string }): Promise<Broker>
+}
+
+type Description = {
+  brokers: readonly { nodeId: number }[]
+  topicMetadata: readonly { topic: string }[]
 }
 
 type OffsetQuestion = {
@@ -66,4 +68,11 @@ export async function openCluster({ kafka }: Pick<Connection, 'kafka'>): Promise
   if (!cluster) throw new Error('kafkajs has no private method that creates a cluster')
   await cluster.connect()
   return cluster
+}
+
+/** @throws if no broker answers. */
+export async function describe(cluster: Pick<Cluster, 'metadata'>): Promise<Description> {
+  const found = await cluster.metadata({ topics: [] })
+  if (!found) throw new Error('no broker describes its topics')
+  return found
 }

@@ -5,7 +5,7 @@
  * Until: kafkajs's admin client has `describeLogDirs`; test/kafka/storage.test.ts, "a broker's answer".
  */
 import type { Connection } from '../client.ts'
-import { openCluster } from './cluster.ts'
+import { describe, openCluster } from './cluster.ts'
 import { internal } from './internals.ts'
 
 /** A data directory of a broker, in bytes: its disk, and the size of each topic in it. */
@@ -46,7 +46,7 @@ export async function openLogDirs(connection: Connection): Promise<LogDirReader>
   const cluster = await openCluster(connection)
   return {
     async read() {
-      const { brokers } = await cluster.metadata({ topics: [] })
+      const { brokers } = await describe(cluster)
       const answers = await Promise.all(
         brokers.map(async ({ nodeId }) => {
           const broker = await cluster.findBroker({ nodeId })

@@ -10,7 +10,7 @@ export type Table = {
   /** Resolves when everything that was in the topic at the start has been read. */
   loaded: Promise<void>
   isLoaded(): boolean
-  /** Whether it is at most about a second behind. False while its consumer is not in its group. */
+  /** Whether it is at most two seconds behind. False while its consumer is not in its group. */
   isFresh(): boolean
   get(key: string): Buffer | undefined
   entries(): IterableIterator<[string, Buffer]>
@@ -38,7 +38,7 @@ export type TableOptions = {
 }
 
 const LOAD_MS = 60_000
-/** An idle fetch takes 500 ms. The rest is for slow brokers and pauses of this process. */
+/** An idle fetch takes `IDLE_WAIT_MS`. The rest is for slow brokers and pauses of this process. */
 const FRESH_MS = 1_750
 
 /** Follows a compacted topic of one partition from its beginning. */

@@ -46,7 +46,7 @@ export type TailOptions = {
 
 /** A fetch of a few records costs as much as one of hundreds. */
 const BUSY = { minBytes: 64 * 1024, maxWaitTime: 100 }
-/** Nobody waits for a tail that leaves its group. */
+/** Half as many idle fetches. A record still arrives at once, and nobody waits for a tail that leaves its group. */
 const QUIET = { minBytes: 1, maxWaitTime: 2 * IDLE_WAIT_MS }
 
 /** Follows topics from near their end. */

@@ -358,17 +358,27 @@ describe('commands for operators', () => {
   })
 
   test('a call is found with the state of its delivery to each destination', async () => {
+    await sluice.destination('found', webhook('/found'))
     await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'paid-1042' }])
     const find = ['events', 'find', '--message-id', 'paid-1042']
-    const found = () => done([...find, '--json']).then((text) => JSON.parse(text))
-    const delivered = await until(async () => {
-      const [item] = (await found()).items
-      return item?.destinations.find(({ state }: { state: string | null }) => state === 'delivered')
+    type Found = {
+      destinationId: string
+      deliveryId: string
+      state: string
+      attempts: { startedAt: string }[]
+    }
+    const { deliveryId, attempts } = await until(async () => {
+      const destinations: Found[] = JSON.parse(await done([...find, '--json'])).items[0]?.destinations ?? []
+      return destinations.find(
+        ({ destinationId, state }) => destinationId === 'found' && state === 'delivered',
+      )
     })
     const lines = (await done(find)).split('\n')
     expect(lines[0]).toMatch(/^\S+Z {2}track {2}Paid {2}user u1 {2}source shop {2}message paid-1042$/)
-    const row = lines.find((line) => line.startsWith(`  ${delivered.destinationId} `))
-    expect(row).toMatch(new RegExp(`delivered +\\d+ +\\S+ .* ${delivered.deliveryId}$`))
+    const row = lines.find((line) => line.startsWith('  found '))
+    expect(row?.trim().split(/ +/)).toEqual([
+      ...['found', 'delivered', '1', '200', attempts[0]?.startedAt, '-', deliveryId],
+    ])
     expect(await done(['events', 'find', '--user', 'nobody', '--source', 'shop'])).toMatch(/^No such call\./)
   })
 

@@ -169,7 +169,7 @@ test('a registry that never answers holds only the partition that needs it, for 
   const { port } = await silentServer()
   const silent = openRegistry(
     { url: `http://127.0.0.1:${port}`, auth: undefined },
-    { requestMs: 300, waitMs: 3_000 },
+    { requestMs: 2_000, waitMs: 6_000 },
   )
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
@@ -200,21 +200,15 @@ test('a registry that never answers holds only the partition that needs it, for 
   })
   closing(consumer)
   await until(() => taken.length === 3)
-  const began = performance.now()
   expect(taken.toSorted()).toEqual(['in 1', 'in 2', 'in 3'])
-  // each takes less than one request to the registry
-  const late: number[] = []
-  for (let sent = 0; sent < 10; sent++) {
-    const at = performance.now()
+  // if each waited for a question to the registry, all together would take longer than the held partition
+  for (let sent = 0; sent < 5; sent++) {
     await producer.produce([record((sent % 3) + 1, known, `later ${sent}`)])
     await until(() => taken.includes(`later ${sent}`))
-    late.push(performance.now() - at)
   }
   expect(taken).not.toContain('behind it')
-  expect(late.toSorted((a, b) => a - b)[5]).toBeLessThan(300)
 
   await until(() => taken.includes('behind it'))
-  expect(performance.now() - began).toBeLessThan(10_000)
   const [parked, ...more] = await readAll(kafka, 'parked')
   expect(more).toEqual([])
   expect(parked?.headers['parked-reason']).toContain('registry_unreachable: ')

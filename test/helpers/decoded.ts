@@ -6,7 +6,7 @@ import type { Attempt } from '../../schemas/attempt.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { ATTEMPTS, DELIVERIES } from '../../schemas/topics.ts'
-import { readAll } from './cluster.ts'
+import { type ReadRecord, readAll } from './cluster.ts'
 import type { System } from './system.ts'
 
 export type Decoded = {
@@ -25,18 +25,20 @@ export async function readDecoded(connection: Connection, topic: string): Promis
   )
 }
 
+type ReadDelivery = Delivery & Pick<ReadRecord, 'writtenAt'>
+
 /** All deliveries that were made, or that went to another topic, decoded with the deliverer's codec, because there may be many. */
 export async function readDeliveries(
   { connection, env }: Pick<System, 'connection' | 'env'>,
   topic = DELIVERIES,
-): Promise<Delivery[]> {
+): Promise<ReadDelivery[]> {
   const registry = openRegistry(readConfig(env, 'deliverer').registry)
   const codec = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
-  const deliveries: Delivery[] = []
-  for (const { value } of await readAll(connection, topic)) {
+  const deliveries: ReadDelivery[] = []
+  for (const { value, writtenAt } of await readAll(connection, topic)) {
     const decoded = await codec.decode(value)
     if (!decoded.ok) throw new Error('a delivery cannot be decoded')
-    deliveries.push(decoded.value)
+    deliveries.push({ ...decoded.value, writtenAt })
   }
   return deliveries
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { alongTimes, openOffsets } from '../../kafka/admin/offsets.ts'
+import { openOffsets } from '../../kafka/admin/offsets.ts'
 import type { Connection } from '../../kafka/client.ts'
 
 const PREFIX = 'test.'
@@ -148,23 +148,4 @@ test('the coordinator of a group is looked up once, and again after it has moved
   refusals.push('NOT_COORDINATOR_FOR_GROUP')
   expect(await ask()).toEqual(expected)
   expect(requests.slice(5)).toEqual([read, look, read])
-})
-
-test.each([
-  ['is the same at all times', [4, 4, 4, 4, 4, 4, 4, 4, 4], 2],
-  ['grows all the time', [1, 2, 3, 4, 5, 6, 7, 8, 9], 9],
-  ['grew once', [1, 1, 1, 1, 1, 1, 1, 1, 9], 5],
-])('what %s is asked for as rarely as possible', async (_, values, count) => {
-  const times = values.map((_, index) => 10 * index)
-  let asked = 0
-  const found = await alongTimes(times, async (time) => {
-    asked += 1
-    return values[time / 10]
-  })
-  expect(found).toEqual(times.map((time, index) => ({ time, answer: values[index] })))
-  expect(asked).toBe(count)
-})
-
-test('without times, nothing is asked', async () => {
-  expect(await alongTimes([], () => Promise.reject(new Error('asked')))).toEqual([])
 })

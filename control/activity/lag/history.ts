@@ -1,4 +1,5 @@
-import { alongTimes, type Offsets } from '../../../kafka/admin/offsets.ts'
+import { alongTimes } from '../../../kafka/admin/along-times.ts'
+import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { partitionKey } from '../../../kafka/log-faults.ts'
 import type { GroupTopic, PartitionOffsets, Snapshot } from './observe.ts'
 import { type LagItem, type Observation, statusOf } from './status.ts'

@@ -46,7 +46,10 @@ export type WatchOptions = {
   fromBeginning?: boolean
 }
 
-/** Only a recheck notices a topic that was recreated within one leader epoch. */
+/**
+ * Only a recheck notices a topic that was recreated within one leader epoch. Until then its records may be skipped, but
+ * the recheck starts again at its beginning. Each recheck costs one request per consumer.
+ */
 const RECHECK_MS = 2_000
 /** How much is read again if epochs do not show where the log was cut. The clocks of writers differ. */
 const REPEAT_MS = 60_000

@@ -247,7 +247,7 @@ export function manageSettings(on: () => Stage): void {
       await move(page, path)
       await settle(page)
       found.push(...(await violationsIn(page, { where: 'main', runOnly: ['color-contrast'] })))
-      await until(isNarrow, { timeout: 3_000 }).catch(async () =>
+      await until(isNarrow).catch(async () =>
         found.push(`${path} is wider than a phone: ${await page.evaluate<string>(WIDEST)}`),
       )
       if (DARK_SCREENSHOTS.includes(path)) await shoot(page, `dark${path.replaceAll(/\W+/g, '-')}`)

@@ -36,7 +36,7 @@ export function smallThings(on: () => Stage): void {
     const isGone = async (fault: string, correct: () => Promise<void>) => {
       await page.getByText(fault).waitFor()
       await correct()
-      await page.getByText(fault).waitFor({ state: 'detached', timeout: 2_000 })
+      await page.getByText(fault).waitFor({ state: 'detached' })
       expect(await page.getByText('Some fields need attention').count()).toBe(0)
     }
     await page.goto('/catalog/webhooks')
@@ -88,7 +88,7 @@ export function smallThings(on: () => Stage): void {
     await page.goto('/catalog/webhooks/backwards')
     await page.getByRole('button', { name: 'Next: turn on' }).click()
     for (const step of ['Test', 'Secret', 'URLs', 'Sources']) {
-      await page.getByRole('button', { name: 'Back', exact: true }).click({ timeout: 3_000 })
+      await page.getByRole('button', { name: 'Back', exact: true }).click()
       await page.getByRole('group', { name: `Step: ${step}` }).waitFor()
     }
   })
@@ -101,7 +101,7 @@ export function smallThings(on: () => Stage): void {
     const { page } = await on().come()
     await page.goto('/deliveries?messageId=small-1')
     const article = page.getByRole('article')
-    await article.getByText(`${good.url}/two`).waitFor({ timeout: 3_000 })
+    await article.getByText(`${good.url}/two`).waitFor()
     const webhooks = [{ url: `${good.url}/one` }, { url: `${good.url}/other` }]
     await sluice.api(
       'put',
@@ -110,7 +110,7 @@ export function smallThings(on: () => Stage): void {
       { 'if-match': `"${Number(version) + 1}"` },
     )
     await page.reload()
-    await article.getByText(`${good.url}/one`).waitFor({ timeout: 3_000 })
+    await article.getByText(`${good.url}/one`).waitFor()
     await article.getByText('URL 2, since changed').waitFor()
     await shoot(page, 'attempts-before-change')
   })
@@ -191,7 +191,7 @@ export function smallThings(on: () => Stage): void {
       .closest('.mantine-ScrollArea-root'), '::before').content`)
     expect(await hint()).toBe('none')
     await page.setViewportSize({ width: 375, height: 800 })
-    await until(async () => (await hint()).includes('Scroll'), { timeout: 3_000 })
+    await until(async () => (await hint()).includes('Scroll'))
     await shoot(page, 'phone-table')
   })
 
@@ -209,9 +209,9 @@ export function smallThings(on: () => Stage): void {
       await page.getByRole('dialog').waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'detached' })
-      await until(() => opener.evaluate(isFocused), {
-        timeout: 2_000,
-      }).catch(async () => lost.push(`${path} ${name}: ${await page.evaluate<string>(FOCUSED)}`))
+      await until(() => opener.evaluate(isFocused)).catch(async () =>
+        lost.push(`${path} ${name}: ${await page.evaluate<string>(FOCUSED)}`),
+      )
     }
     await check('/sources', 'button', 'New source')
     await check('/audiences', 'button', 'New audience')
@@ -229,7 +229,7 @@ export function smallThings(on: () => Stage): void {
     await page.keyboard.press('Escape')
     await page
       .getByRole('button', { name: 'Open the menu' })
-      .waitFor({ timeout: 2_000 })
+      .waitFor()
       .catch(() => lost.push('the menu stays open'))
     if ((await page.evaluate<string>(FOCUSED)) !== 'Open the menu') lost.push('the menu')
     expect(lost).toEqual([])

@@ -21,7 +21,7 @@ afterEach(() => void vi.useRealTimers())
 type Bucket = { figures: Record<string, number> | null }
 
 function world({ since = null, ...parts }: { since?: number | null } & Partial<AppParts> = {}) {
-  vi.useFakeTimers({ now, toFake: ['Date'] })
+  vi.useFakeTimers({ now, toFake: ['Date', 'performance'] })
   const figures = createFigures(Date.now)
   const destinations = [crm, { ...crm, id: 'erp' }]
   const { ask } = api({ destinations }, { ingestRate, figures: { ...figures, since: () => since }, ...parts })
