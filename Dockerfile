@@ -1,7 +1,9 @@
 # One image for all four processes; `command` selects ingest/main.ts, router/main.ts, deliverer/main.ts or control/main.ts.
 # The base is pinned by version and digest. To change it: docker buildx imagetools inspect node:<version>-slim
 
-FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS console
+# Needs BuildKit (Docker Engine 23, Podman 4). Stages with commands run on the building machine's platform, so an image for another
+# one is built without emulation.
+FROM --platform=$BUILDPLATFORM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS console
 WORKDIR /sluice
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -15,10 +17,12 @@ COPY console console
 RUN npm run console
 
 # without the npm package of Node (the base image has Node) and without development dependencies
-FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS packages
+FROM --platform=$BUILDPLATFORM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS packages
+ARG TARGETARCH
 WORKDIR /sluice
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts
+# native code is in packages of its own, which npm chooses by platform; npm calls amd64 x64
+RUN if [ "$TARGETARCH" = amd64 ]; then cpu=x64; else cpu=$TARGETARCH; fi; npm ci --omit=dev --ignore-scripts --os=linux --cpu="$cpu"
 
 FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 ARG VERSION=unknown
@@ -47,9 +51,11 @@ COPY --from=console /sluice/console/dist console/dist
 # the command line, for `kubectl exec` and `docker compose exec`: cli/sluice lag
 COPY local/data-folder.ts local/errors.ts local/lock.ts local/running.ts local/
 COPY cli cli
+# the command line talks to the control of its own container, whose token is in the environment
+ENV SLUICE_URL=http://127.0.0.1:8081
 # The image's user `node` as a number, because Kubernetes' runAsNonRoot cannot check a name. No process writes files, so the file
 # system can be read-only.
 USER 1000:1000
-# Node runs as PID 1: it handles SIGTERM itself and has no child processes to reap. There is no HEALTHCHECK, because the port of the
-# probes depends on the process, which only compose and Kubernetes know.
+# Node handles SIGTERM itself, so it may be PID 1. Use an init (docker run --init) if you run other programs in the container. There
+# is no HEALTHCHECK, because the port of the probes depends on the process, which only compose and Kubernetes know.
 ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "--no-allocation-site-pretenuring"]

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/setup/longest-first.ts'
+import { hasJava, needingJava } from './test/setup/needs-java.ts'
 
 const real = [
   'test/flow/**/*.test.ts',
@@ -37,7 +38,10 @@ export default defineConfig({
           name: 'real',
           include: real,
           // it makes the pictures of the README (`npm run pictures`) and tests nothing
-          exclude: process.env.PICTURES ? [] : ['test/console/browser/pictures.test.ts'],
+          exclude: [
+            ...(process.env.PICTURES ? [] : ['test/console/browser/pictures.test.ts']),
+            ...(hasJava(process.env) ? [] : needingJava()),
+          ],
           globalSetup: ['test/setup/kafka.ts'],
           setupFiles: ['test/setup/no-leaks.ts'],
           isolate: false,

@@ -43,7 +43,7 @@ func TestARequestIsWhatTheServiceExpects(t *testing.T) {
 	if r.Method != "POST" || r.URL.Path != "/v1/batch" || !ok || key != "shop-write-key" || password != "" {
 		t.Fatalf("%s %s by %q %q", r.Method, r.URL.Path, key, password)
 	}
-	if r.Header.Get("Content-Type") != "application/json" || r.UserAgent() != "sluice-go/0.1.0" || r.ContentLength != int64(len(r.wire)) {
+	if r.Header.Get("Content-Type") != "application/json" || r.UserAgent() != "sluice-go/"+Version || r.ContentLength != int64(len(r.wire)) {
 		t.Fatalf("headers: %v", r.Header)
 	}
 	var body struct {
@@ -56,7 +56,7 @@ func TestARequestIsWhatTheServiceExpects(t *testing.T) {
 	if len(body.Batch) != 1 || string(body.Batch[0]) != want || time.Since(body.SentAt) > time.Minute {
 		t.Fatalf("got %s", r.body)
 	}
-	if library := map[string]any{"library": map[string]any{"name": "sluice-go", "version": "0.1.0"}}; !reflect.DeepEqual(body.Context, library) {
+	if library := map[string]any{"library": map[string]any{"name": "sluice-go", "version": Version}}; !reflect.DeepEqual(body.Context, library) {
 		t.Fatalf("got %v", body.Context)
 	}
 }

@@ -49,7 +49,7 @@ func TestABodyIsJSONWithTheLibraryInItsContext(t *testing.T) {
 	b := q.take()
 	size := b.bytes()
 	b.seal(time.Date(2026, 1, 2, 4, 4, 5, 678e6, time.FixedZone("", 3600)))
-	want := `{"batch":[{"a":1},{"b":2}],"sentAt":"2026-01-02T03:04:05.678Z","context":{"library":{"name":"sluice-go","version":"0.1.0"}}}`
+	want := `{"batch":[{"a":1},{"b":2}],"sentAt":"2026-01-02T03:04:05.678Z","context":{"library":{"name":"sluice-go","version":"` + Version + `"}}}`
 	if string(b.body) != want {
 		t.Fatalf("got  %s\nwant %s", b.body, want)
 	}

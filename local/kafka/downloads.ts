@@ -65,6 +65,17 @@ export async function createDownloads(
 export const kafkaJars = async (cache: string, progress: Progress): Promise<string> =>
   (await createDownloads(cache, ['kafka'], progress)).kafkaJars()
 
+/** Kafka's tools, a jar (0.7 MB) that a broker does not need; downloaded once. @param kafka the folder of Kafka's jars */
+export async function toolsJar(cache: string, kafka: string): Promise<string> {
+  const name = `kafka-tools-${basename(kafka).replace('kafka-', '')}`
+  const artifact = `-Dartifact=org.apache.kafka:${name.replace(/-(?=\d)/, ':')}`
+  const onProgress = () => undefined
+  const folder = await cached(join(cache, name), (cwd) =>
+    runMaven({ goal: 'copy', args: [artifact], cwd, folder: cwd, onProgress }),
+  )
+  return join(folder, `${name}.jar`)
+}
+
 export const registryApp = async (cache: string, progress: Progress): Promise<string> =>
   (await createDownloads(cache, ['registry'], progress)).registryApp()
 

@@ -5,7 +5,7 @@ import { LocalError } from '../errors.ts'
 const OLDEST = 17
 
 export const WAYS_OUT = `Do one of these:
-  - install Java >= ${OLDEST} and Maven, for example on Debian: apt-get install openjdk-17-jre-headless maven
+  - install Java >= ${OLDEST} and Maven, for example on Debian: apt-get install default-jre-headless maven
   - set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to an existing broker and registry
   - run everything in containers: docker compose up`
 

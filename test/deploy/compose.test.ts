@@ -18,6 +18,7 @@ const one = z.looseObject({
   command: z.string(),
   /** Null: the value of the outer environment, if it is set. */
   environment: z.record(z.string(), z.string().nullable()),
+  init: z.literal(true),
   read_only: z.literal(true),
   cap_drop: z.tuple([z.literal('ALL')]),
   security_opt: z.tuple([z.literal('no-new-privileges:true')]),
@@ -116,6 +117,29 @@ test('every setting is said or handed on, but those of addresses, ports, files, 
     'ROUTER_PORT',
     'SCHEMA_REGISTRY_CA',
   ])
+})
+
+test('brokers are checked without a Java machine, by a script that is mounted, and send several heartbeats in a session', () => {
+  const broker = z.looseObject({
+    healthcheck: z.looseObject({ test: z.tuple([z.literal('CMD-SHELL'), z.string()]) }),
+    volumes: z.array(z.string()),
+    environment: z.looseObject({
+      KAFKA_NODE_ID: z.number(),
+      KAFKA_BROKER_SESSION_TIMEOUT_MS: z.coerce.number(),
+      KAFKA_BROKER_HEARTBEAT_INTERVAL_MS: z.coerce.number(),
+    }),
+  })
+  for (const name of ['kafka-1', 'kafka-2', 'kafka-3']) {
+    const { healthcheck, volumes, environment } = broker.parse(services[name])
+    const [source = '', target = ''] = volumes.at(-1)?.split(':') ?? []
+    expect(healthcheck.test[1]).toBe(`bash ${target} "$$KAFKA_NODE_ID"`)
+    expect(existsSync(new URL(source, file))).toBe(true)
+    expect(name).toBe(`kafka-${environment.KAFKA_NODE_ID}`)
+    // with fewer, Kafka takes a busy broker out of the cluster
+    const heartbeats =
+      environment.KAFKA_BROKER_SESSION_TIMEOUT_MS / environment.KAFKA_BROKER_HEARTBEAT_INTERVAL_MS
+    expect(heartbeats).toBeGreaterThanOrEqual(4)
+  }
 })
 
 describe('with --profile watch', () => {

@@ -5,6 +5,7 @@ import { dirname, join, matchesGlob } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
+import { configOf } from './settings.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string) => readFile(join(root, file), 'utf8')
@@ -43,7 +44,9 @@ async function reached(files: readonly string[]) {
 }
 
 test('the image has the Node and the flags of npm start', () => {
-  const bases = [...dockerfile.matchAll(/^FROM node:([\d.]+)-/gm)].map(([, version]) => version)
+  const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?node:([\d.]+)-/gm)].map(
+    ([, version]) => version,
+  )
   expect(bases).toHaveLength([...dockerfile.matchAll(/^FROM /gm)].length)
   expect(new Set(bases)).toEqual(new Set([devDependencies.node]))
   expect(dockerfile.match(/^ENTRYPOINT .*/m)?.[0].match(/--[^"]+/g)).toEqual(NODE_FLAGS)
@@ -51,7 +54,7 @@ test('the image has the Node and the flags of npm start', () => {
 
 test('images of others are named by version and digest', async () => {
   const named = [
-    ...dockerfile.matchAll(/^FROM (\S+)/gm),
+    ...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm),
     ...(await read('docker-compose.yml')).matchAll(/ image: (\S+)/g),
   ]
   const images = named.map(([, image]) => image).filter((image) => image !== 'sluice')
@@ -92,6 +95,28 @@ test('it has all that its programs import, and no package that is for tests alon
   expect(packages.filter((name) => !(name in dependencies))).toEqual([])
 })
 
+test("secrets in compose's .env do not get into the build", async () => {
+  expect((await read('.dockerignore')).split('\n')).toEqual(expect.arrayContaining(['.env', '.env.*']))
+})
+
+test('the command line in the image finds control where it listens', () => {
+  const env = {
+    KAFKA_BROKERS: 'kafka:9092',
+    SCHEMA_REGISTRY_URL: 'http://registry',
+    CONFIG_KEY: '',
+    CONTROL_TOKEN: '',
+  }
+  const { port } = configOf('control', env)
+  expect(last).toMatch(new RegExp(`^ENV SLUICE_URL=http://127.0.0.1:${port}$`, 'm'))
+})
+
+test('no stage runs a command on the target platform, so that no emulation is needed for another one', () => {
+  const stages = dockerfile.split(/^(?=FROM )/m).filter((stage) => stage.startsWith('FROM '))
+  expect(stages.length).toBe(3)
+  for (const stage of stages)
+    if (/^RUN /m.test(stage)) expect(stage).toMatch(/^FROM --platform=\$BUILDPLATFORM /)
+})
+
 test('it runs as nobody who could write, and its programs listen for signals themselves', () => {
   expect(last).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)
   // in the form that needs no shell, which would keep signals from it
@@ -99,5 +124,7 @@ test('it runs as nobody who could write, and its programs listen for signals the
 })
 
 test.skipIf(!hasHadolint)('the linter of Dockerfiles has nothing against ours', () => {
-  expect(spawnSync('hadolint', ['Dockerfile'], { cwd: root, encoding: 'utf8' }).stdout).toBe('')
+  expect(
+    spawnSync('hadolint', ['Dockerfile', '.devcontainer/Dockerfile'], { cwd: root, encoding: 'utf8' }).stdout,
+  ).toBe('')
 })

@@ -8,10 +8,12 @@ import type { Role } from '../../settings/config-key.ts'
 import {
   type Deployment,
   deployment,
+  hasHelm,
   hasKubectl,
   type Manifest,
   objectsOf,
   rendered,
+  renderedChart,
   scaling,
   selecting,
 } from './manifests.ts'
@@ -19,6 +21,9 @@ import { configOf, opsPort, ROLES } from './settings.ts'
 
 const hasSchemas = spawnSync('python3', ['-c', 'import kubernetes_validate']).status === 0
 const validator = fileURLToPath(new URL('./validate_kubernetes.py', import.meta.url))
+const monitors = fileURLToPath(new URL('./monitors', import.meta.url))
+// Go, or the modules that it would have to fetch, may be missing; .ci/run builds it beforehand
+const canCheckMonitors = spawnSync('go', ['build', '-o', '/dev/null', '.'], { cwd: monitors }).status === 0
 const example = new URL('../../ops/kubernetes/overlays/example/', import.meta.url)
 const secrets = objectsOf(readFileSync(new URL('secrets.example.yaml', example), 'utf8'))
 
@@ -44,146 +49,173 @@ function environmentOf(objects: readonly Manifest[], { spec }: Deployment): Reco
   )
 }
 
-describe.skipIf(!hasKubectl)('the example overlay', () => {
-  const objects = hasKubectl ? rendered('overlays/example') : []
-  const deployments = ROLES.map((role) => deploymentOf(objects, role))
-  const of = (...kinds: string[]) => objects.filter(({ kind }) => kinds.includes(kind))
+const exampleValues = fileURLToPath(new URL('../../ops/helm/values.example.yaml', import.meta.url))
+const deployed = [
+  {
+    what: 'the example overlay',
+    can: hasKubectl,
+    render: () => rendered('overlays/example'),
+    renderLeast: () => rendered('base'),
+  },
+  {
+    what: 'the chart with its example values',
+    can: hasHelm,
+    render: () => renderedChart('--values', exampleValues),
+    renderLeast: () => renderedChart('--set', 'kafka.brokers=kafka:9092,schemaRegistry.url=http://registry'),
+  },
+]
 
-  test('is all in one namespace', () => {
-    const inside = objects.filter(({ kind }) => kind !== 'Namespace')
-    expect(new Set(inside.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['sluice']))
-    expect(secrets.map(({ metadata }) => metadata.namespace)).toEqual(['sluice', 'sluice'])
-  })
+for (const { what, can, render, renderLeast } of deployed)
+  describe.skipIf(!can)(what, () => {
+    const objects = can ? render() : []
+    const deployments = ROLES.map((role) => deploymentOf(objects, role))
+    const of = (...kinds: string[]) => objects.filter(({ kind }) => kinds.includes(kind))
 
-  test.skipIf(!hasSchemas)(
-    "is what Kubernetes' schemas allow, with no field that they do not know",
-    { timeout: 60_000 },
-    () => {
-      const input = JSON.stringify([...objects, ...rendered('base'), ...secrets])
-      expect(execFileSync('python3', [validator], { input, encoding: 'utf8' })).toBe('')
-    },
-  )
+    test('is all in one namespace', () => {
+      const inside = objects.filter(({ kind }) => kind !== 'Namespace')
+      expect(new Set(inside.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['sluice']))
+      expect(secrets.map(({ metadata }) => metadata.namespace)).toEqual(['sluice', 'sluice'])
+    })
 
-  test.each(ROLES)('gives %s settings that there are, and that it starts with', (role) => {
-    const env = environmentOf(objects, deploymentOf(objects, role))
-    expect(Object.keys(env).filter((name) => !SETTINGS.includes(name))).toEqual([])
-    expect(() => configOf(role, env)).not.toThrow()
-  })
-
-  test.each(ROLES)('runs %s, and asks it where it answers', (role) => {
-    const found = deploymentOf(objects, role)
-    const [container] = found.spec.template.spec.containers
-    const config = configOf(role, environmentOf(objects, found))
-    expect(container.args).toEqual([`${role}/main.ts`])
-    expect(container.ports.find(({ name }) => name === 'ops')?.containerPort).toBe(opsPort(config))
-    expect(container.ports.map(({ containerPort }) => containerPort)).toContain(config.port)
-    const asked = [container.startupProbe, container.livenessProbe, container.readinessProbe].map(
-      ({ httpGet }) => httpGet,
-    )
-    expect(asked.map(({ path }) => path)).toEqual(['/livez', '/livez', '/readyz'])
-    expect(new Set(asked.map(({ port }) => port))).toEqual(new Set(['ops']))
-  })
-
-  test.each(ROLES)('gives %s the time that it takes to end', (role) => {
-    const { containers, terminationGracePeriodSeconds } = deploymentOf(objects, role).spec.template.spec
-    const before = containers[0].lifecycle?.preStop.sleep.seconds ?? 0
-    expect(terminationGracePeriodSeconds).toBeGreaterThan(before + SHUTDOWN_MS / 1000)
-  })
-
-  test('has what is mounted, and where the settings name it', () => {
-    for (const { spec, metadata } of deployments) {
-      const { containers, volumes } = spec.template.spec
-      const [{ volumeMounts }] = containers
-      expect(
-        volumeMounts.map(({ name }) => name),
-        metadata.name,
-      ).toEqual(volumes.map(({ name }) => name))
-    }
-    const { ssl } = configOf('router', environmentOf(objects, deploymentOf(objects, 'router'))).kafka
-    const [mounted] = deploymentOf(objects, 'router').spec.template.spec.containers[0].volumeMounts
-    expect(ssl).toMatchObject({ caFile: `${mounted?.mountPath}/ca.crt` })
-  })
-
-  test('selects pods that there are', () => {
-    const pods = deployments.map(({ spec }) => spec.template.metadata.labels)
-    const found = of('Service', 'PodDisruptionBudget', 'NetworkPolicy', 'PodMonitor', 'Deployment').map(
-      (each) => {
-        const { spec, metadata } = selecting.parse(each)
-        const wanted = [
-          ...Object.entries(spec.matchLabels).map(([key, value]) => ({ key, values: [value] })),
-          ...spec.matchExpressions,
-        ]
-        const matching = pods.filter((pod) =>
-          wanted.every(({ key, values }) => values.includes(pod[key] ?? '')),
-        )
-        return [`${each.kind} ${metadata.name}`, matching.map((pod) => pod['app.kubernetes.io/component'])]
+    test.skipIf(!hasSchemas)(
+      "is what Kubernetes' schemas allow, with no field that they do not know",
+      { timeout: 60_000 },
+      () => {
+        const input = JSON.stringify([...objects, ...renderLeast(), ...secrets])
+        expect(execFileSync('python3', [validator], { input, encoding: 'utf8' })).toBe('')
       },
     )
-    const each = ROLES.flatMap((role) => [
-      [`Deployment sluice-${role}`, [role]],
-      [`PodDisruptionBudget sluice-${role}`, [role]],
-    ])
-    expect(Object.fromEntries(found)).toEqual({
-      ...Object.fromEntries(each),
-      'Service sluice-ingest': ['ingest'],
-      'Service sluice-control': ['control'],
-      'NetworkPolicy sluice': ROLES,
-      'NetworkPolicy sluice-ingest': ['ingest'],
-      'NetworkPolicy sluice-control': ['control'],
-      'NetworkPolicy sluice-webhooks': ['deliverer', 'control'],
-      'PodMonitor sluice': ROLES,
+
+    test.skipIf(!canCheckMonitors)(
+      "is what the Prometheus operator's types allow, with no field that they do not know",
+      { timeout: 120_000 },
+      () => {
+        const input = JSON.stringify(objects)
+        expect(of('PodMonitor')).toHaveLength(1)
+        expect(execFileSync('go', ['run', '.'], { cwd: monitors, input, encoding: 'utf8' })).toBe('')
+      },
+    )
+
+    test.each(ROLES)('gives %s settings that there are, and that it starts with', (role) => {
+      const env = environmentOf(objects, deploymentOf(objects, role))
+      expect(Object.keys(env).filter((name) => !SETTINGS.includes(name))).toEqual([])
+      expect(() => configOf(role, env)).not.toThrow()
+    })
+
+    test.each(ROLES)('runs %s, and asks it where it answers', (role) => {
+      const found = deploymentOf(objects, role)
+      const [container] = found.spec.template.spec.containers
+      const config = configOf(role, environmentOf(objects, found))
+      expect(container.args).toEqual([`${role}/main.ts`])
+      expect(container.ports.find(({ name }) => name === 'ops')?.containerPort).toBe(opsPort(config))
+      expect(container.ports.map(({ containerPort }) => containerPort)).toContain(config.port)
+      const asked = [container.startupProbe, container.livenessProbe, container.readinessProbe].map(
+        ({ httpGet }) => httpGet,
+      )
+      expect(asked.map(({ path }) => path)).toEqual(['/livez', '/livez', '/readyz'])
+      expect(new Set(asked.map(({ port }) => port))).toEqual(new Set(['ops']))
+    })
+
+    test.each(ROLES)('gives %s the time that it takes to end', (role) => {
+      const { containers, terminationGracePeriodSeconds } = deploymentOf(objects, role).spec.template.spec
+      const before = containers[0].lifecycle?.preStop.sleep.seconds ?? 0
+      expect(terminationGracePeriodSeconds).toBeGreaterThan(before + SHUTDOWN_MS / 1000)
+    })
+
+    test('has what is mounted, and where the settings name it', () => {
+      for (const { spec, metadata } of deployments) {
+        const { containers, volumes } = spec.template.spec
+        const [{ volumeMounts }] = containers
+        expect(
+          volumeMounts.map(({ name }) => name),
+          metadata.name,
+        ).toEqual(volumes.map(({ name }) => name))
+      }
+      const { ssl } = configOf('router', environmentOf(objects, deploymentOf(objects, 'router'))).kafka
+      const [mounted] = deploymentOf(objects, 'router').spec.template.spec.containers[0].volumeMounts
+      expect(ssl).toMatchObject({ caFile: `${mounted?.mountPath}/ca.crt` })
+    })
+
+    test('selects pods that there are', () => {
+      const pods = deployments.map(({ spec }) => spec.template.metadata.labels)
+      const found = of('Service', 'PodDisruptionBudget', 'NetworkPolicy', 'PodMonitor', 'Deployment').map(
+        (each) => {
+          const { spec, metadata } = selecting.parse(each)
+          const wanted = [
+            ...Object.entries(spec.matchLabels).map(([key, value]) => ({ key, values: [value] })),
+            ...spec.matchExpressions,
+          ]
+          const matching = pods.filter((pod) =>
+            wanted.every(({ key, values }) => values.includes(pod[key] ?? '')),
+          )
+          return [`${each.kind} ${metadata.name}`, matching.map((pod) => pod['app.kubernetes.io/component'])]
+        },
+      )
+      const each = ROLES.flatMap((role) => [
+        [`Deployment sluice-${role}`, [role]],
+        [`PodDisruptionBudget sluice-${role}`, [role]],
+      ])
+      expect(Object.fromEntries(found)).toEqual({
+        ...Object.fromEntries(each),
+        'Service sluice-ingest': ['ingest'],
+        'Service sluice-control': ['control'],
+        'NetworkPolicy sluice': ROLES,
+        'NetworkPolicy sluice-ingest': ['ingest'],
+        'NetworkPolicy sluice-control': ['control'],
+        'NetworkPolicy sluice-webhooks': ['deliverer', 'control'],
+        'PodMonitor sluice': ROLES,
+      })
+    })
+
+    test('names ports that pods have', () => {
+      const names = new Set(
+        deployments.flatMap(({ spec }) => spec.template.spec.containers[0].ports.map(({ name }) => name)),
+      )
+      const named = JSON.stringify(of('Service', 'NetworkPolicy', 'PodMonitor')).matchAll(
+        /"(?:targetPort|port)":"(\w+)"/g,
+      )
+      const used = [...named].map(([, name = '']) => name)
+      expect(used.length).toBeGreaterThan(4)
+      expect(used.filter((name) => !names.has(name))).toEqual([])
+    })
+
+    test('scales what has no number of its own', () => {
+      const scaled = of('HorizontalPodAutoscaler', 'ScaledObject').map(
+        (each) => scaling.parse(each).spec.scaleTargetRef.name,
+      )
+      expect(scaled.toSorted()).toEqual(['sluice-deliverer', 'sluice-ingest', 'sluice-router'])
+      const fixed = deployments
+        .filter(({ spec }) => spec.replicas !== undefined)
+        .map(({ metadata }) => metadata.name)
+      expect(fixed).toEqual(['sluice-control'])
+    })
+
+    test('scales by lag no further than there are partitions, and not by what waits on rungs', () => {
+      const { partitions } = configOf('router', environmentOf(objects, deploymentOf(objects, 'router'))).kafka
+      for (const { spec, metadata } of of('ScaledObject')) {
+        expect(spec, metadata.name).toMatchObject({ maxReplicaCount: partitions })
+        const query = JSON.stringify(spec).match(/consumergroup=~\\"(.+?)\\"/)?.[1] ?? ''
+        const groups = new RegExp(`^(${query.replaceAll('\\\\\\\\', '\\')})$`)
+        const expected = metadata.name === 'sluice-router' ? ['router'] : ['deliverer', 'deliverer.due']
+        const read = ['router', 'deliverer', 'deliverer.due', 'deliverer.rungs', 'control.tasks', 'replay.1']
+        expect(read.filter((group) => groups.test(group))).toEqual(expected)
+      }
+    })
+
+    test('gives nobody more than the restricted standard lets pods have', () => {
+      for (const { spec } of deployments)
+        expect(spec.template.spec).toMatchObject({
+          automountServiceAccountToken: false,
+          securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+          containers: [
+            {
+              securityContext: {
+                allowPrivilegeEscalation: false,
+                readOnlyRootFilesystem: true,
+                capabilities: { drop: ['ALL'] },
+              },
+            },
+          ],
+        })
     })
   })
-
-  test('names ports that pods have', () => {
-    const names = new Set(
-      deployments.flatMap(({ spec }) => spec.template.spec.containers[0].ports.map(({ name }) => name)),
-    )
-    const named = JSON.stringify(of('Service', 'NetworkPolicy', 'PodMonitor')).matchAll(
-      /"(?:targetPort|port)":"(\w+)"/g,
-    )
-    const used = [...named].map(([, name = '']) => name)
-    expect(used.length).toBeGreaterThan(4)
-    expect(used.filter((name) => !names.has(name))).toEqual([])
-  })
-
-  test('scales what has no number of its own', () => {
-    const scaled = of('HorizontalPodAutoscaler', 'ScaledObject').map(
-      (each) => scaling.parse(each).spec.scaleTargetRef.name,
-    )
-    expect(scaled.toSorted()).toEqual(['sluice-deliverer', 'sluice-ingest', 'sluice-router'])
-    const fixed = deployments
-      .filter(({ spec }) => spec.replicas !== undefined)
-      .map(({ metadata }) => metadata.name)
-    expect(fixed).toEqual(['sluice-control'])
-  })
-
-  test('scales by lag no further than there are partitions, and not by what waits on rungs', () => {
-    const { partitions } = configOf('router', environmentOf(objects, deploymentOf(objects, 'router'))).kafka
-    for (const { spec, metadata } of of('ScaledObject')) {
-      expect(spec, metadata.name).toMatchObject({ maxReplicaCount: partitions })
-      const query = JSON.stringify(spec).match(/consumergroup=~\\"(.+?)\\"/)?.[1] ?? ''
-      const groups = new RegExp(`^(${query.replaceAll('\\\\\\\\', '\\')})$`)
-      const expected = metadata.name === 'sluice-router' ? ['router'] : ['deliverer', 'deliverer.due']
-      const read = ['router', 'deliverer', 'deliverer.due', 'deliverer.rungs', 'control.tasks', 'replay.1']
-      expect(read.filter((group) => groups.test(group))).toEqual(expected)
-    }
-  })
-
-  test('gives nobody more than the restricted standard lets pods have', () => {
-    for (const { spec } of deployments)
-      expect(spec.template.spec).toMatchObject({
-        automountServiceAccountToken: false,
-        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
-        containers: [
-          {
-            securityContext: {
-              allowPrivilegeEscalation: false,
-              readOnlyRootFilesystem: true,
-              capabilities: { drop: ['ALL'] },
-            },
-          },
-        ],
-      })
-  })
-})

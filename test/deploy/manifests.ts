@@ -7,6 +7,7 @@ const folder = fileURLToPath(new URL('../../ops/kubernetes', import.meta.url))
 
 // tools that a machine may lack; .ci/run installs them (requirements.txt)
 export const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0
+export const hasHelm = spawnSync('helm', ['version', '--short']).status === 0
 
 const labels = z.record(z.string(), z.string())
 const object = z.looseObject({
@@ -77,6 +78,22 @@ export function rendered(path: string): Manifest[] {
   const text = execFileSync('kubectl', ['kustomize', path], { cwd: folder, encoding: 'utf8' })
   return objectsOf(text)
 }
+
+const CHART = fileURLToPath(new URL('../../ops/helm/sluice', import.meta.url))
+
+/** What `helm` prints for the chart. @throws with what it says against the values */
+export function helm(command: 'lint' | 'template', ...args: string[]): string {
+  const release =
+    command === 'template' ? ['sluice', '--namespace', 'sluice', '--kube-version', '1.37.0'] : []
+  const { status, stdout, stderr } = spawnSync('helm', [command, ...release, CHART, ...args], {
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(stdout + stderr)
+  return stdout
+}
+
+/** The objects that the chart comes to with these flags, such as `--values FILE`. */
+export const renderedChart = (...args: string[]): Manifest[] => objectsOf(helm('template', ...args))
 
 export const objectsOf = (text: string): Manifest[] =>
   parseAllDocuments(text).map((document) => object.parse(document.toJS()))

@@ -1,13 +1,16 @@
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { watchBrokers } from '../../harness/kafka/partitions.ts'
+import { withAdmin } from '../../harness/kafka/topics.ts'
 import { startOpenLoad } from '../../harness/open-load.ts'
 import { connect } from '../../kafka/client.ts'
 import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { startOwnCluster } from '../helpers/broker.ts'
-import { closing } from '../helpers/cluster.ts'
+import { closing, connectTo } from '../helpers/cluster.ts'
 import { deliveredAt } from '../helpers/delivered.ts'
 import { aReceiver, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
@@ -39,6 +42,37 @@ async function saidOf(brokers: string): Promise<string[]> {
   await admin.disconnect()
   return said.filter((line) => line.includes('REPLICATION'))
 }
+
+const runFile = promisify(execFile)
+
+/** What ops/kafka/healthy.sh says of a broker, by its position; undefined if it is healthy. */
+async function unhealthy(index: number): Promise<string | undefined> {
+  const [host = '', port = ''] = cluster.brokers.split(',')[index]?.split(':') ?? []
+  return runFile('ops/kafka/healthy.sh', [`${index + 1}`, host, port]).then(
+    () => undefined,
+    ({ stdout }: { stdout: string }) => stdout.trim(),
+  )
+}
+
+test('a broker is healthy if it takes part in the cluster and all partitions have leaders', async () => {
+  const areHealthy = async () => (await Promise.all([0, 1, 2].map(unhealthy))).every((reason) => !reason)
+  await until(areHealthy)
+  const [host = '', port = ''] = cluster.brokers.split(',')[1]?.split(':') ?? []
+  await expect(runFile('ops/kafka/healthy.sh', ['7', host, port])).rejects.toMatchObject({
+    stdout: 'broker 7 has not joined the cluster, or is fenced\n',
+  })
+  const { kafka } = connectTo(cluster.brokers)
+  const topic = 'only-on-the-third'
+  const replicaAssignment = [{ partition: 0, replicas: [3] }]
+  await withAdmin({ kafka }, (admin) => admin.createTopics({ topics: [{ topic, replicaAssignment }] }))
+  await until(areHealthy)
+  await cluster.nodes[2]?.kill()
+  await until(async () => (await unhealthy(0)) === '1 partitions have no leader')
+  expect(await unhealthy(2)).toMatch(/does not accept connections$/)
+  await cluster.restart(2)
+  await until(areHealthy)
+  await withAdmin({ kafka }, (admin) => admin.deleteTopics({ topics: [topic] }))
+}, 120_000)
 
 test('three brokers with a REPLICATION of 1 cause one warning at the start; one broker causes none', async () => {
   expect(await saidOf(cluster.brokers)).toEqual([

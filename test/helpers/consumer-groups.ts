@@ -2,9 +2,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { cacheFolder, kafkaJars } from '../../local/kafka/downloads.ts'
+import { cacheFolder, kafkaJars, toolsJar } from '../../local/kafka/downloads.ts'
 import { findJava } from '../../local/kafka/java.ts'
-import { toolsJar } from './jars.ts'
 
 /** A line of Kafka's own tool; a dash is null. Names are without prefix. */
 export type Described = {

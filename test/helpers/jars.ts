@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { cached, cacheFolder, runMaven } from '../../local/kafka/downloads.ts'
 
 /** @returns the folder with the jars that a pom names and their dependencies. Fetches them once per text of the pom. */
@@ -18,20 +18,4 @@ export async function exampleJars(pom: string): Promise<string> {
       onProgress: () => undefined,
     }),
   )
-}
-
-/** Kafka's tools, a jar (0.7 MB) that a broker does not need; downloaded once. */
-export async function toolsJar(cache: string, kafka: string): Promise<string> {
-  const version = basename(kafka).replace('kafka-', '')
-  const artifact = `-Dartifact=org.apache.kafka:kafka-tools:${version}`
-  const folder = await cached(join(cache, `kafka-tools-${version}`), (cwd) =>
-    runMaven({
-      goal: 'copy',
-      args: [artifact],
-      cwd,
-      folder: cwd,
-      onProgress: () => undefined,
-    }),
-  )
-  return join(folder, `kafka-tools-${version}.jar`)
 }

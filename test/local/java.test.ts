@@ -5,7 +5,7 @@ import { kafkaJars } from '../../local/kafka/downloads.ts'
 import { findJava, majorVersion } from '../../local/kafka/java.ts'
 import { temporaryFolder } from './folders.ts'
 
-const waysOut = ['openjdk-17-jre-headless maven', 'KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'docker compose up']
+const waysOut = ['default-jre-headless maven', 'KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'docker compose up']
 
 test('without Java, the error lists every alternative', async () => {
   const missing = await findJava({ PATH: await temporaryFolder() }).catch((error) => error)

@@ -1,10 +1,7 @@
 import { GenericContainer, getContainerRuntimeClient, Network, Wait } from 'testcontainers'
 import { freePort } from '../../local/ports.ts'
 
-/*
- * The same broker and registry from containers, for machines with an engine and without Java. Written against the images'
- * documentation and never run: no container engine was to be had where this was made.
- */
+// the same broker and registry from containers, for machines with an engine and without Java; `ops/image/try.sh` runs tests on them
 const INSIDE = 'kafka:19092'
 
 /** Undefined when no container engine answers. */

@@ -13,6 +13,7 @@ import { findJava } from '../../local/kafka/java.ts'
 import { ensureTestJournal } from '../../local/kafka/registry.ts'
 import { terminalOn } from '../../local/terminal.ts'
 import { ROLES } from '../../settings/config-key.ts'
+import { needingJava } from './needs-java.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -58,7 +59,11 @@ async function findKafka(env: NodeJS.ProcessEnv): Promise<TestKafka> {
     if (!(fault instanceof LocalError)) throw fault
     const { startContainers } = await import('./containers.ts') // half a second to load
     const containers = await startContainers(ensureTestJournal)
-    if (containers) return containers
+    if (containers) {
+      const missing = `Java is missing, so tests that start brokers of their own are skipped:\n  ${needingJava().join('\n  ')}\n`
+      process.stderr.write(missing)
+      return containers
+    }
     throw new LocalError(fault.code, `${fault.message}\nNo container engine answers either.`, {
       cause: fault,
     })

@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { batchSize, bodyOf } from '../../../clients/node/batch.ts'
+import { LIBRARY } from '../../../clients/node/library.ts'
 
 const sentAt = '2026-01-02T03:04:05.678Z'
 
 test('a body is the calls, the time and the library, in this order', () => {
   expect(bodyOf([{ json: '{"a":1}' }, { json: '{"b":2}' }], sentAt)).toBe(
-    `{"batch":[{"a":1},{"b":2}],"sentAt":"${sentAt}","context":{"library":{"name":"sluice-node","version":"0.1.0"}}}`,
+    `{"batch":[{"a":1},{"b":2}],"sentAt":"${sentAt}","context":{"library":{"name":"sluice-node","version":"${LIBRARY.version}"}}}`,
   )
 })
 

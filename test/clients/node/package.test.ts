@@ -1,4 +1,5 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,35 +18,36 @@ const patience = { timeout: 180_000 }
 
 let folder = ''
 let app = ''
+let tarball = ''
 
-/** Packs a copy of the library, so that nothing is built in this project. @returns the tarball's folder. */
-async function pack(): Promise<string> {
+/** Packs a copy of the library, so that nothing is built in this project. */
+async function pack(): Promise<void> {
   const copy = join(folder, 'project/clients/node')
   const isSource = (path: string) => !/\/dist$|\.tgz$/.test(path)
   await cp(source, copy, { recursive: true, filter: isSource })
   await copyFile(join(project, 'tsconfig.json'), join(folder, 'project/tsconfig.json'))
   await symlink(join(project, 'node_modules'), join(folder, 'project/node_modules'))
   await exec('npm', ['pack'], { cwd: copy })
-  return copy
+  const [name = ''] = (await readdir(copy)).filter((each) => each.endsWith('.tgz'))
+  tarball = join(copy, name)
 }
 
 /** An application that has the packed package installed, outside of this project. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-client-'))
   app = join(folder, 'app')
-  const packed = await pack()
+  await pack()
   await mkdir(app)
-  const [tarball = ''] = (await readdir(packed)).filter((name) => name.endsWith('.tgz'))
   await writeFile(join(app, 'package.json'), '{ "private": true, "type": "module" }')
   const quiet = ['--prefer-offline', '--no-audit', '--no-fund']
-  await exec('npm', ['install', ...quiet, join(packed, tarball)], { cwd: app })
+  await exec('npm', ['install', ...quiet, tarball], { cwd: app })
 }, 180_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('the package has its code, its types, its README, its example and the licence, and nothing else', async () => {
+test('the package has its code, its types, its README, its changelog, its examples and the licence, and nothing else', async () => {
   const names = await readdir(join(app, 'node_modules/sluice-analytics'))
-  expect(names.sort()).toEqual(['LICENSE', 'README.md', 'dist', 'examples', 'package.json'])
+  expect(names.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'examples', 'package.json'])
   const licences = [join(app, 'node_modules/sluice-analytics/LICENSE'), join(project, 'LICENSE')]
   const [packed, ours] = await Promise.all(licences.map((path) => readFile(path, 'utf8')))
   expect(packed).toBe(ours)
@@ -53,6 +55,19 @@ test('the package has its code, its types, its README, its example and the licen
   expect(built.filter((name) => !/\.(js|d\.ts)$/.test(name))).toEqual([])
   expect(built).toEqual(expect.arrayContaining(['index.js', 'index.d.ts']))
 })
+
+test(
+  'publint and arethetypeswrong find nothing wrong with it, except that it is ESM only',
+  patience,
+  async () => {
+    const tool = (name: string) => join(project, 'node_modules/.bin', name)
+    const { stdout } = await exec(tool('publint'), [tarball, '--strict'])
+    expect(stdout).toMatch(/All good!\n$/)
+    // a program in CommonJS loads it with `require` from Node 22.12 on, and with `import()` before
+    const { stdout: types } = await exec(tool('attw'), [tarball, '--ignore-rules', 'cjs-resolves-to-esm'])
+    expect(types).toContain('(ignoring rules: ')
+  },
+)
 
 test('its README links to nothing that it does not have', async () => {
   const inside = join(app, 'node_modules/sluice-analytics')
@@ -83,6 +98,26 @@ test('the first example sends its calls, says so, and ends', patience, async () 
     { type: 'identify', userId: 'u1', traits: { email: 'ada@example.com' } },
     { type: 'track', userId: 'u1', event: 'Signed Up', properties: { plan: 'pro' } },
   ])
+})
+
+test('the example of a server sends what it has queued when it gets SIGTERM', patience, async () => {
+  const service = await startService()
+  await copyFile(join(app, 'node_modules/sluice-analytics/examples/server.mjs'), join(app, 'server.mjs'))
+  const env = { ...process.env, WRITE_KEY: 'its-write-key', ENDPOINT: service.endpoint, PORT: '0' }
+  const server = spawn(process.execPath, ['server.mjs'], { cwd: app, env })
+  const said = { out: '', error: '' }
+  server.stdout.on('data', (data) => {
+    said.out += data
+  })
+  server.stderr.on('data', (data) => {
+    said.error += data
+  })
+  await expect.poll(() => said.out).toMatch(/^listening on \d+\n$/)
+  await (await fetch(`http://localhost:${said.out.match(/\d+/)}/pricing`)).text()
+  server.kill('SIGTERM')
+  const [code] = await once(server, 'exit')
+  expect([code, said.error]).toEqual([0, ''])
+  expect(service.calls()).toMatchObject([{ type: 'page', anonymousId: 'visitor-1', name: '/pricing' }])
 })
 
 describe('below Node 22, it refuses to be imported, with a code and both versions', () => {

@@ -1,6 +1,7 @@
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { LIBRARY } from '../../../clients/node/library.ts'
 import { until } from '../../helpers/until.ts'
 import { clientOf, gate, numbersOf, startService, track, warnings } from './service.ts'
 
@@ -23,13 +24,13 @@ describe('a batch', () => {
       headers: {
         authorization: `Basic ${Buffer.from('shop-write-key:').toString('base64')}`,
         'content-type': 'application/json',
-        'user-agent': 'sluice-node/0.1.0',
+        'user-agent': `sluice-node/${LIBRARY.version}`,
       },
     })
     const { batch, ...rest } = JSON.parse(arrival?.text ?? '')
     expect(rest).toEqual({
       sentAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      context: { library: { name: 'sluice-node', version: '0.1.0' } },
+      context: { library: LIBRARY },
     })
     const types = ['identify', 'track', 'page', 'screen', 'group', 'alias']
     expect(batch.map(({ type }: { type: string }) => type)).toEqual(types)

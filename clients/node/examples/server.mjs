@@ -1,0 +1,29 @@
+// A server that sends all queued calls before it ends, on SIGTERM and on Ctrl-C.
+import { createServer } from 'node:http'
+import { Analytics } from 'sluice-analytics'
+
+const analytics = new Analytics({
+  writeKey: process.env.WRITE_KEY ?? 'shop-write-key',
+  endpoint: process.env.ENDPOINT ?? 'http://localhost:8080/v1/batch',
+  closeTimeout: 15_000, // less than the 30 s that Kubernetes leaves between SIGTERM and SIGKILL
+  onFailure: ({ error, messages }) =>
+    console.error(`${messages.length} calls will not arrive: ${error.message}`),
+})
+
+const server = createServer((request, response) => {
+  analytics.page({ anonymousId: 'visitor-1', name: request.url })
+  response.end('hello\n')
+})
+server.listen(Number(process.env.PORT ?? 3000), 'localhost', () => {
+  console.log(`listening on ${server.address().port}`)
+})
+
+async function end() {
+  server.close() // open requests end first, because they still make calls
+  await new Promise((resolve) => server.once('close', resolve))
+  await analytics.close().catch((error) => {
+    console.error(error.message)
+    process.exitCode = 1
+  })
+}
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, end)

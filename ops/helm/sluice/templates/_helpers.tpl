@@ -1,0 +1,58 @@
+{{/* The name of the release, or with "sluice" appended. At most 50 characters, so that names of processes fit. */}}
+{{- define "sluice.name" -}}
+{{- if contains "sluice" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-sluice" .Release.Name | trunc 50 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{/* Labels that select pods; never change after an installation. */}}
+{{- define "sluice.selector" -}}
+app.kubernetes.io/name: sluice
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "sluice.labels" -}}
+{{ include "sluice.selector" . }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* The ports of each process: `http` for clients or operators, `ops` for probes and metrics. */}}
+{{- define "sluice.processes" -}}
+ingest: { http: 8080, ops: 8084 }
+router: { ops: 8082 }
+deliverer: { ops: 8083 }
+control: { http: 8081, ops: 8086 }
+{{- end }}
+
+{{/* The settings of all processes, without secrets. */}}
+{{- define "sluice.settings" -}}
+{{- $kafka := .Values.kafka -}}
+KAFKA_BROKERS: {{ required "kafka.brokers is required: host:port, separated by commas" $kafka.brokers | quote }}
+{{- with .Values.schemaRegistry.url }}
+SCHEMA_REGISTRY_URL: {{ . | quote }}
+{{- end }}
+{{- if .Values.schemaRegistry.useKafkaCa }}
+SCHEMA_REGISTRY_CA: /etc/sluice/kafka/{{ $kafka.tls.caKey }}
+{{- end }}
+{{- if $kafka.tls.enabled }}
+KAFKA_SSL: "true"
+{{- with $kafka.tls.caConfigMap }}
+KAFKA_SSL_CA: /etc/sluice/kafka/{{ $kafka.tls.caKey }}
+{{- end }}
+{{- with $kafka.tls.clientSecret }}
+KAFKA_SSL_CERT: /etc/sluice/client/tls.crt
+KAFKA_SSL_KEY: /etc/sluice/client/tls.key
+{{- end }}
+{{- end }}
+{{- with $kafka.sasl.mechanism }}
+KAFKA_SASL_MECHANISM: {{ . | quote }}
+{{- end }}
+{{- with .Values.topics.prefix }}
+TOPIC_PREFIX: {{ . | quote }}
+{{- end }}
+PARTITIONS: {{ .Values.topics.partitions | quote }}
+REPLICATION: {{ .Values.topics.replication | quote }}
+{{- range $name, $value := .Values.settings }}
+{{ $name }}: {{ $value | quote }}
+{{- end }}
+{{- end }}

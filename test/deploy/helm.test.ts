@@ -1,0 +1,177 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { z } from 'zod'
+import { type Deployment, deployment, hasHelm, helm, renderedChart } from './manifests.ts'
+import { configOf, ROLES } from './settings.ts'
+
+const CHART = 'ops/helm/sluice'
+const LEAST = ['kafka.brokers=kafka:9092', 'schemaRegistry.url=http://registry']
+const set = (...values: string[]) => ['--set', [...LEAST, ...values].join(',')]
+const deployments = (...values: string[]): Deployment[] =>
+  renderedChart(...set(...values)).flatMap((each) =>
+    each.kind === 'Deployment' ? deployment.parse(each) : [],
+  )
+const of = (kind: string, ...values: string[]) =>
+  renderedChart(...set(...values)).filter((each) => each.kind === kind)
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+
+describe.skipIf(!hasHelm)('the chart', () => {
+  test("has nothing that helm's linter complains about", () => {
+    expect(helm('lint', ...set())).toContain('0 chart(s) failed')
+  })
+
+  test('has the version of Sluice', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    expect(parse(readFileSync(`${CHART}/Chart.yaml`, 'utf8'))).toMatchObject({ version, appVersion: version })
+  })
+
+  test('starts two of each process with the defaults, and nothing that needs an operator', () => {
+    expect(deployments().map(({ spec }) => spec.replicas)).toEqual([2, 2, 2, 2])
+    const kinds = new Set(renderedChart(...set()).map(({ kind }) => kind))
+    expect([...kinds].toSorted()).toEqual([
+      'ConfigMap',
+      'Deployment',
+      'PodDisruptionBudget',
+      'Service',
+      'ServiceAccount',
+    ])
+  })
+
+  test('says that brokers are missing', () => {
+    expect(() => helm('template')).toThrow(/kafka.brokers is required: host:port/)
+  })
+
+  test.each([
+    ['a misspelt name', 'kafka.borkers=kafka:9092', /borkers/],
+    ['a misspelt name of a process', 'ingest.replica=3', /replica/],
+    ['brokers without a port', 'kafka.brokers=kafka', /brokers/],
+    ['an unknown mechanism', 'kafka.sasl.mechanism=gssapi', /mechanism/],
+    ['a number as text', 'topics.partitions=many', /partitions/],
+    ['a digest that is none', 'image.digest=latest', /digest/],
+    ['a secret among the settings', 'settings.CONFIG_KEY=abc', /CONFIG_KEY|settings/],
+    ['a setting that is no variable', 'settings.logLevel=debug', /logLevel|settings/],
+    ['a port that is none', 'networkPolicy.kafkaPorts[0]=http', /kafkaPorts/],
+  ])('refuses %s', (_, value, fault) => {
+    expect(() => helm('template', ...set(value))).toThrow(fault)
+  })
+
+  test('gives processes the settings of its values', () => {
+    const values = [
+      'kafka.tls.enabled=true',
+      'kafka.tls.caConfigMap=ca',
+      'kafka.tls.clientSecret=client',
+      'topics.prefix=a.',
+      'settings.LOG_LEVEL=warn',
+    ]
+    const [settings] = of('ConfigMap', ...values)
+    const env = z.record(z.string(), z.string()).parse(settings?.data)
+    for (const role of ROLES)
+      expect(configOf(role, { ...env, CONFIG_KEY: '', CONTROL_TOKEN: '' })).toMatchObject({
+        kafka: { topicPrefix: 'a.', partitions: 12, replication: 3 },
+        logLevel: 'warn',
+      })
+    expect(env).toMatchObject({
+      KAFKA_SSL_CA: '/etc/sluice/kafka/ca.crt',
+      KAFKA_SSL_CERT: '/etc/sluice/client/tls.crt',
+    })
+    const mounts = deployments(...values).map(({ spec }) =>
+      spec.template.spec.containers[0].volumeMounts.map(({ mountPath }) => mountPath),
+    )
+    expect(mounts).toEqual(ROLES.map(() => ['/etc/sluice/kafka', '/etc/sluice/client']))
+  })
+
+  test('replaces the pods if settings change', () => {
+    const checksums = (...values: string[]) =>
+      deployments(...values).map(
+        ({ spec }) =>
+          z.looseObject({ annotations: z.record(z.string(), z.string()) }).parse(spec.template.metadata)
+            .annotations['checksum/settings'],
+      )
+    expect(checksums('settings.LOG_LEVEL=warn')).not.toEqual(checksums())
+    expect(checksums()).toEqual(checksums())
+  })
+
+  test('names the image by version, or by digest', () => {
+    const images = (...values: string[]) =>
+      new Set(deployments(...values).map(({ spec }) => spec.template.spec.containers[0].image))
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    expect(images()).toEqual(new Set([`sluice:${version}`]))
+    const digest = `sha256:${'0'.repeat(64)}`
+    expect(images('image.repository=example.com/a', 'image.tag=1.2.3', `image.digest=${digest}`)).toEqual(
+      new Set([`example.com/a:1.2.3@${digest}`]),
+    )
+  })
+
+  test('gives a process the secret of its own', () => {
+    const secrets = deployments('router.existingSecret=only-router').map(({ spec }) =>
+      spec.template.spec.containers[0].envFrom.flatMap((from) =>
+        'secretRef' in from ? from.secretRef.name : [],
+      ),
+    )
+    expect(secrets.toSorted()).toEqual([
+      ['only-router'],
+      ['sluice'],
+      ['sluice'],
+      ['sluice', 'sluice-control'],
+    ])
+  })
+
+  test('has the board of ops/grafana', () => {
+    const board = of('ConfigMap', 'monitoring.dashboard.enabled=true').find(
+      ({ metadata }) => metadata.name === 'sluice-dashboard',
+    )
+    expect(board?.data).toEqual({ 'sluice.json': readFileSync('ops/grafana/sluice.json', 'utf8') })
+    expect(board?.metadata.labels).toMatchObject({ grafana_dashboard: '1' })
+  })
+
+  describe('with alerts', () => {
+    const rule = z.looseObject({ alert: z.string(), annotations: z.record(z.string(), z.string()) })
+    const groups = z.array(z.looseObject({ name: z.string(), rules: z.array(rule) }))
+    const rules = () => {
+      const [found] = of(
+        'PrometheusRule',
+        'monitoring.prometheusRule.enabled=true',
+        'monitoring.prometheusRule.runbookUrl=https://docs.example.com/runbook',
+      )
+      return groups.parse(z.looseObject({ groups: z.unknown() }).parse(found?.spec).groups)
+    }
+
+    test('has those of ops/prometheus, with the address of the runbook', () => {
+      const ours = groups.parse(parse(readFileSync('ops/prometheus/sluice.rules.yml', 'utf8')).groups)
+      const changed = ours.map((group) => ({
+        ...group,
+        rules: group.rules.map(({ annotations: { runbook, ...annotations }, ...rest }) => ({
+          ...rest,
+          annotations: {
+            ...annotations,
+            runbook_url: `https://docs.example.com/runbook#${runbook?.split('#')[1]}`,
+          },
+        })),
+      }))
+      expect(rules()).toEqual(changed)
+    })
+
+    test.skipIf(!hasPromtool)('has rules that Prometheus accepts', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+      onTestFinished(() => rmSync(folder, { recursive: true }))
+      writeFileSync(join(folder, 'rules.yml'), stringify({ groups: rules() }))
+      expect(spawnSync('promtool', ['check', 'rules', join(folder, 'rules.yml')]).status).toBe(0)
+    })
+  })
+
+  test('is packaged with its files, not with links to them', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    expect(spawnSync('helm', ['package', CHART, '--destination', folder]).status).toBe(0)
+    const archive = join(folder, `sluice-${version}.tgz`)
+    const packed = (file: string) =>
+      execFileSync('tar', ['-xzOf', archive, `sluice/${file}`], { encoding: 'utf8' })
+    expect(packed('files/sluice.json')).toBe(readFileSync('ops/grafana/sluice.json', 'utf8'))
+    expect(packed('values.schema.json')).toBe(readFileSync(`${CHART}/values.schema.json`, 'utf8'))
+  })
+})
