@@ -42,6 +42,7 @@ COPY kafka kafka
 COPY egress egress
 COPY http http
 COPY settings settings
+COPY rules rules
 COPY delivery delivery
 COPY ingest ingest
 COPY router router

@@ -10,6 +10,7 @@ import { addReplay } from './commands/deliveries/replay.ts'
 import { addTest } from './commands/deliveries/test.ts'
 import { addApply, addDiff } from './commands/settings/apply.ts'
 import { addExport, addKeys, addSchema } from './commands/settings/export.ts'
+import { addPreview } from './commands/settings/preview.ts'
 import { addReplaceWriteKey } from './commands/settings/replace-write-key.ts'
 import { addEnv } from './commands/system/env.ts'
 import { addHealth } from './commands/system/health.ts'
@@ -48,6 +49,7 @@ const COMMANDS = [
   addSend,
   addTail,
   addTest,
+  addPreview,
   addEvents,
   addStatus,
   addHealth,

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
-import { type AttemptResult, DEAD_REASONS } from '../delivery/ladder.ts'
+import { type AttemptResult, GIVEN_UP_REASONS } from '../delivery/ladder.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
 import { registry } from '../process/metrics.ts'
 import type { Settlement } from './decide.ts'
@@ -51,7 +51,7 @@ const dead = new Counter({
 })
 
 // a rate needs a first value
-for (const reason of DEAD_REASONS) dead.inc({ reason }, 0)
+for (const reason of GIVEN_UP_REASONS) dead.inc({ reason }, 0)
 
 export function countSettled(result: Settlement): void {
   if (result.kind === 'done' && !result.missed) done.inc()

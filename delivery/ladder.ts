@@ -111,5 +111,8 @@ function afterAttempt(
 }
 
 /** Why a delivery is dead: header `reason` and field `deadReason` in `deliveries.dead`. Replays select by it. */
-export const DEAD_REASONS = ['window_expired', 'attempts_exhausted', 'rejected', 'refused'] as const
-export type DeadReason = (typeof DEAD_REASONS)[number]
+export const GIVEN_UP_REASONS = ['window_expired', 'attempts_exhausted', 'rejected', 'refused'] as const
+export type DeadReason = (typeof GIVEN_UP_REASONS)[number]
+
+/** Also those that the router or a replay writes without an attempt. */
+export const DEAD_REASONS = [...GIVEN_UP_REASONS, 'rules_failed'] as const

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Outline } from '../settings/lookup.ts'
+import { candidates, groupOf } from './compiled-rules.ts'
 import { render } from './render.ts'
 
 /** The key in the Integrations object for all webhook destinations (docs/reference/ingest.md, "Integrations"). */
@@ -10,10 +11,18 @@ const WEBHOOKS = 'Webhooks'
 export const UNMATCHED = ['integrations', 'disabled', 'type'] as const
 export type Unmatched = (typeof UNMATCHED)[number]
 
-/** @returns the destinations that get this event: enabled, accepting its type, and not turned off by the call. */
-export function matching(event: Event, connected: readonly Outline[]): Outline[] {
-  if (connected.length === 0 || !allowsWebhooks(event.integrations)) return []
-  return connected.filter((destination) => mismatch(event, destination) === undefined)
+/** `plain`: the destinations that get this event. `ruled`: those that get it if their rules let it pass. */
+export type Matching = { plain: readonly Outline[]; ruled: readonly Outline[] }
+
+const NONE: readonly Outline[] = []
+
+/** @returns destinations that are enabled, accept the type of this event, and are not turned off by the call. */
+export function matching(event: Event, connected: readonly Outline[]): Matching {
+  if (connected.length === 0 || !allowsWebhooks(event.integrations)) return { plain: NONE, ruled: NONE }
+  const group = groupOf(connected)
+  const matches = (destination: Outline) => mismatch(event, destination) === undefined
+  const ruled = group.ruled.length === 0 ? NONE : candidates(event, group).filter(matches)
+  return { plain: group.plain.filter(matches), ruled }
 }
 
 export const unmatched = (event: Event, destination: Outline): Unmatched | undefined =>
@@ -53,7 +62,7 @@ export const UNATTEMPTED = {
   deadAt: null,
 } satisfies Partial<Delivery>
 
-/** @param now ms since 1970. */
+/** For destinations without rules. @param now ms since 1970. */
 export const deliveryOf = (event: Event, destinationId: string, now: number): Delivery => ({
   ...idsOf(event, destinationId),
   type: event.type,

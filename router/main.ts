@@ -8,7 +8,15 @@ import { openCodec } from '../schemas/registry.ts'
 import { EVENTS, SEEN } from '../schemas/topics.ts'
 import { ofEvent } from '../trace/trace.ts'
 import { createDuplicates, type Duplicates } from './duplicates/duplicates.ts'
-import { duplicate, idsUnwritten, routed, watchDuplicates, watchSettings, windowLoaded } from './metrics.ts'
+import {
+  duplicate,
+  idsUnwritten,
+  routed,
+  ruleWatcher,
+  watchDuplicates,
+  watchSettings,
+  windowLoaded,
+} from './metrics.ts'
 import { createRouter } from './run.ts'
 
 const MAX_SEEN_BYTES = 16 * 1024 * 1024
@@ -51,7 +59,7 @@ async function openDuplicates({ config, log, connection, onFatal, closing }: Con
 }
 
 async function startConsumer(
-  { connection, tracer, onFatal, closing }: Context,
+  { connection, tracer, log, onFatal, closing }: Context,
   { registry, deliveries, settings, producer }: CommonParts,
   duplicates: Duplicates,
 ) {
@@ -67,6 +75,7 @@ async function startConsumer(
         producer,
         duplicates,
         onRouted: routed,
+        onRuled: ruleWatcher(log),
         onDuplicate: duplicate,
       }),
       producer,

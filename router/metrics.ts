@@ -1,8 +1,11 @@
 import { Counter, Gauge } from 'prom-client'
+import type { Ruled } from '../delivery/apply-rules.ts'
+import { createLogLimit, type Logger } from '../process/log.ts'
 import { registry } from '../process/metrics.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Settings } from '../settings/follow.ts'
 import type { Duplicates } from './duplicates/duplicates.ts'
+import type { RouterParts } from './run.ts'
 
 const registers = [registry]
 
@@ -27,6 +30,27 @@ new Counter({
   collect() {
     this.inc(made)
     made = 0
+  },
+})
+
+/** Counts since the last scrape, like those above. */
+const ruledBy = new Map<Ruled['outcome'], number>([
+  ['sent', 0],
+  ['filtered', 0],
+  ['sampled_out', 0],
+  ['failed', 0],
+])
+
+new Counter({
+  name: 'sluice_router_rules_total',
+  help: 'Events that the rules of a destination decided on, by outcome: sent, filtered, sampled_out or failed (a dead letter). Destinations that only get events of other names are not counted.',
+  labelNames: ['outcome'],
+  registers,
+  collect() {
+    for (const [outcome, count] of ruledBy) {
+      this.inc({ outcome }, count)
+      ruledBy.set(outcome, 0)
+    }
   },
 })
 
@@ -58,6 +82,19 @@ export const windowLoaded = (outcome: 'loaded' | 'late') => windows.inc({ outcom
 export function routed({ type }: Event, count: number): void {
   routedOf.set(type, (routedOf.get(type) ?? 0) + 1)
   made += count
+}
+
+const REPEAT_MS = 60_000
+
+/** Counts what rules decide, and logs failures: each destination's once a minute. */
+export function ruleWatcher(log: Pick<Logger, 'warn'>): RouterParts['onRuled'] {
+  const mayLog = createLogLimit(REPEAT_MS)
+  return ({ id }, ruled) => {
+    ruledBy.set(ruled.outcome, (ruledBy.get(ruled.outcome) ?? 0) + 1)
+    if (ruled.outcome !== 'failed' || !mayLog(id)) return
+    const { code, message } = ruled
+    log.warn({ destinationId: id, code, message }, 'the rules of a destination fail: see its dead letters')
+  }
 }
 
 export function watchSettings({ destinations }: Pick<Settings, 'destinations'>): void {

@@ -1,21 +1,17 @@
-import { deliveryKey, deliveryOf, idsOf, matching } from '../delivery/routing.ts'
+import { matching } from '../delivery/routing.ts'
 import type { Ends, Handler, Message, Taken } from '../kafka/consume/record.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
-import type { Producer, RecordList } from '../kafka/produce/produce.ts'
-import type { VariantCodec } from '../schemas/codec.ts'
-import type { Delivery } from '../schemas/delivery.ts'
+import type { Producer } from '../kafka/produce/produce.ts'
 import type { Event } from '../schemas/event.ts'
-import { DELIVERIES } from '../schemas/topics.ts'
 import type { Settings } from '../settings/follow.ts'
-import type { Outline } from '../settings/lookup.ts'
+import { type DeliveryWriterParts, writeDeliveries } from './deliveries.ts'
 import type { Duplicates } from './duplicates/duplicates.ts'
 import type { Written } from './duplicates/seen-topic.ts'
 import { type Entry, hashOf } from './duplicates/window.ts'
 
-export type RouterParts = {
+export type RouterParts = DeliveryWriterParts & {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh' | 'sources'>
-  codec: Pick<VariantCodec<Delivery>, 'encode' | 'encodeVariants'>
-  producer: Pick<Producer, 'produce' | 'produceList' | 'queuedBytes'>
+  producer: DeliveryWriterParts['producer'] & Pick<Producer, 'queuedBytes'>
   duplicates: Pick<Duplicates, 'of'>
   onRouted: (event: Event, deliveries: number) => void
   onDuplicate: (event: Event) => void
@@ -47,11 +43,11 @@ export function createRouter(parts: RouterParts): Handler<Event> {
       record.settle()
       return
     }
-    const destinations = matching(event, settings.destinationsOf(event.sourceId))
-    record.trace?.note({ 'sluice.outcome': 'routed', 'sluice.deliveries': destinations.length })
-    onRouted(event, destinations.length)
+    const matched = matching(event, settings.destinationsOf(event.sourceId))
+    const { count, writing } = writeDeliveries(record, matched, parts)
+    record.trace?.note({ 'sluice.outcome': 'routed', 'sluice.deliveries': count })
+    onRouted(event, count)
     const { settle, release, park } = record
-    const writing = writeDeliveries(record, destinations, parts)
     void settleWhenWritten(writing, entry ? window.write(entry) : notSeen, { settle, release, park, message })
     return
   }
@@ -64,42 +60,6 @@ function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'off
 
 /** For sources that keep their duplicates. */
 const notSeen = async (): Promise<Written> => 'unwritten'
-
-/**
- * Writes a delivery for each destination. They share the encoded body while they wait: 32 KB for 10,000 destinations
- * would take 320 MB.
- */
-function writeDeliveries(
-  { value: event, trace }: Pick<Taken<Event>, 'value' | 'trace'>,
-  destinations: readonly Outline[],
-  { producer, codec }: RouterParts,
-): Promise<Produced> {
-  const [first] = destinations
-  const options = { trace, flow: event.sourceId }
-  if (!first) return producer.produce([], options)
-  const delivery = deliveryOf(event, first.id, Date.now())
-  if (destinations.length > 1)
-    return producer.produceList(listOf(event, { destinations, delivery, codec }), options)
-  const record = { topic: DELIVERIES, key: deliveryKey(first.id, event), value: codec.encode(delivery) }
-  return producer.produce([record], options)
-}
-
-type SharedBody = { destinations: readonly Outline[]; delivery: Delivery; codec: RouterParts['codec'] }
-
-/** @param delivery for the first destination. The others differ only in their ids. */
-function listOf(event: Event, { destinations, delivery, codec }: SharedBody): RecordList {
-  const { userId, anonymousId, messageId, sourceId } = event
-  const ids = { userId, anonymousId, messageId, sourceId }
-  const { encoded, another } = codec.encodeVariants(delivery, 'type')
-  return {
-    count: destinations.length,
-    record(place) {
-      const { id } = destinations[place] as Outline
-      const value = place === 0 ? encoded : another(idsOf(ids, id))
-      return { topic: DELIVERIES, key: deliveryKey(id, ids), value }
-    },
-  }
-}
 
 /**
  * `unknown` comes only at shutdown: the next owner routes the event again. Does not hold the event, as thousands wait

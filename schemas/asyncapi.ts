@@ -46,7 +46,11 @@ const PUBLIC_TOPICS: readonly PublicTopic[] = [
     title: 'Dead letters',
     summary: 'One record for each delivery that Sluice gave up.',
     key: 'destinationId/userId; without a userId destinationId/anonymousId.',
-    headers: { reason: 'The same as deadReason in the value.' },
+    headers: {
+      reason: 'The same as deadReason in the value.',
+      code: 'With the reason rules_failed: what failed, such as too_large.',
+      event: 'With the reason rules_failed: partition/offset of the event in topic events.',
+    },
   },
 ]
 

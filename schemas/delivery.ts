@@ -52,7 +52,7 @@ export type Delivery = {
   acceptedAt: null | number
   /** Every POST so far. */
   history: PastAttempt[]
-  /** Set in deliveries.dead: window_expired, attempts_exhausted, rejected or refused. */
+  /** Set in deliveries.dead: window_expired, attempts_exhausted, rejected, refused or rules_failed. */
   deadReason: null | string
   /** Set in deliveries.dead: when it was given up. */
   deadAt: null | number

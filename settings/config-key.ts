@@ -3,13 +3,19 @@ import { type ConfigKeys, deriveKey, type Purpose } from './seal.ts'
 export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 export type Role = (typeof ROLES)[number]
 
-/** What each role needs of CONFIG_KEY: neither ingest nor the router can open the secrets of destinations. */
+/**
+ * What each role needs of CONFIG_KEY: ingest can open no secret of destinations, and the router only their hash keys.
+ * New purposes come last.
+ */
 const NEEDS = {
   ingest: ['records', 'sources'],
-  router: ['records'],
+  router: ['records', 'hashKeys'],
   deliverer: ['records', 'destinations'],
-  control: ['records', 'sources', 'destinations', 'sessions'],
+  control: ['records', 'sources', 'destinations', 'sessions', 'hashKeys'],
 } as const satisfies Record<Role, readonly Purpose[]>
+
+/** How many keys `sluice keys` printed before hash keys existed. Without the rest, a role opens fewer settings. */
+const BEFORE = { ingest: 2, router: 1, deliverer: 2 } as const
 
 /** Roles that work without CONFIG_KEY itself. */
 export const DERIVED_ROLES = ['ingest', 'router', 'deliverer'] as const
@@ -28,7 +34,9 @@ export function parseConfigKey(text: string): ConfigKey | undefined {
     return whole.length === BYTES ? { whole } : undefined
   }
   const derived = parts.map((part) => Buffer.from(part, 'base64url'))
-  const fits = derived.length === NEEDS[role].length && derived.every((key) => key.length === BYTES)
+  const { length } = derived
+  const fits =
+    length <= NEEDS[role].length && length >= BEFORE[role] && derived.every((key) => key.length === BYTES)
   return fits ? { role, derived } : undefined
 }
 
@@ -42,8 +50,8 @@ export function derivedKeys(role: (typeof DERIVED_ROLES)[number], configKey: Buf
 export function keysFor(role: Role, keys: readonly ConfigKey[], takesUnsigned: boolean): ConfigKeys {
   const needs: readonly Purpose[] = NEEDS[role]
   const of = (purpose: Purpose) =>
-    keys.map((key) =>
-      'whole' in key ? deriveKey(key.whole, purpose) : (key.derived[needs.indexOf(purpose)] as Buffer),
+    keys.flatMap((key) =>
+      'whole' in key ? deriveKey(key.whole, purpose) : (key.derived[needs.indexOf(purpose)] ?? []),
     )
   const { records = [], ...secrets } = Object.fromEntries(needs.map((purpose) => [purpose, of(purpose)]))
   const before = keys.flatMap((key) => ('whole' in key ? key.whole : []))

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { pointer } from '../process/json-pointer.ts'
 import type { FaultCode } from './error-codes.ts'
 
 /** One thing wrong with a request. `pointer`: RFC 6901, into the body or the query; `''` is the whole. */
@@ -73,11 +74,6 @@ function messageOf(issue: Issue): string {
   if (issue.code === 'too_big') return `at most ${issue.maximum}${UNITS[issue.origin] ?? ''}`
   if (issue.code !== 'too_small') return issue.message
   return `${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}${UNITS[issue.origin] ?? ''}`
-}
-
-/** A JSON pointer (RFC 6901); the empty path is the whole document. */
-export function pointer(path: readonly PropertyKey[]): string {
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 export type Members = Record<string, unknown>

@@ -41,6 +41,8 @@ export type Settings = {
    * routing needs no secrets.
    */
   destinationsOf(sourceId: string): readonly Outline[]
+  /** Whether a destination's record cannot be read and has other rules than those in force. */
+  hasUnreadRules(destinationId: string): boolean
   /** Users whose calls from this source are dropped. */
   suppressedUsers(sourceId: string): Users | undefined
   /**

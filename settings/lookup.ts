@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Computation, Destination, Kind, Source, Suppression } from './settings.ts'
 import { createSuppressed } from './suppression-list.ts'
 
@@ -7,22 +8,34 @@ export type Setting =
   | { kind: 'suppression'; value: Suppression }
   | { kind: 'audience' | 'trait'; value: Computation }
 
-export type Outline = Pick<Destination, 'id' | 'enabled' | 'sourceIds' | 'eventTypes'>
+/**
+ * What routing needs of a destination. `hasUnreadRules`: its record cannot be read and has other rules than these, so
+ * no event may be sent: the rules might redact it.
+ */
+export type Outline = Pick<
+  Destination,
+  'id' | 'enabled' | 'sourceIds' | 'eventTypes' | 'rules' | 'hashKey'
+> & { hasUnreadRules?: true }
 
 export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
   const outlines = new Map<string, Outline>()
+  /** Destinations whose previous version is used, but not its rules. */
+  const guarded = new Set<string>()
   const audiences = new Map<string, Computation>()
   const traits = new Map<string, Computation>()
   const suppressed = createSuppressed()
   const byKind = { source: sources, destination: destinations, audience: audiences, trait: traits }
-  const { changed, ...lookups } = createDerived({ sources, destinations, outlines })
+  const { changed, ...lookups } = createDerived({ sources, destinations, outlines, guarded })
 
   function set(key: string, setting: Setting | undefined): void {
     const { kind, id } = partsOf(key)
     changed(kind)
-    if (kind === 'destination') outlines.delete(id)
+    if (kind === 'destination') {
+      outlines.delete(id)
+      guarded.delete(id)
+    }
     if (setting) put(id, setting)
     else if (kind === 'suppression') suppressed.set(id, undefined)
     else byKind[kind]?.delete(id)
@@ -41,10 +54,15 @@ export function createIndex() {
     const { kind, id } = partsOf(key)
     changed(kind)
     if (kind === 'suppression') suppressed.setUnread(id)
-    if (kind !== 'destination' || destinations.has(id)) return
-    if (outline) outlines.set(id, outline)
+    if (kind !== 'destination') return
+    const good = destinations.get(id)
+    if (good) {
+      if (outline?.hasUnreadRules && !isDeepStrictEqual(outline.rules, good.rules)) guarded.add(id)
+    } else if (outline) outlines.set(id, outline)
     else outlines.delete(id)
   }
+
+  const hasUnreadRules = (id: string) => guarded.has(id) || outlines.get(id)?.hasUnreadRules === true
 
   function get(key: string): Setting | undefined {
     const { kind, id } = partsOf(key)
@@ -55,17 +73,18 @@ export function createIndex() {
 
   const { suppressions, suppressedUsers } = suppressed
   const stores = { sources, destinations, audiences, traits, suppressions }
-  return { ...stores, ...lookups, suppressedUsers, set, setUnread, get }
+  return { ...stores, ...lookups, suppressedUsers, hasUnreadRules, set, setUnread, get }
 }
 
 type Stores = {
   sources: ReadonlyMap<string, Source>
   destinations: ReadonlyMap<string, Destination>
   outlines: ReadonlyMap<string, Outline>
+  guarded: ReadonlySet<string>
 }
 
 /** Derived maps are rebuilt on first use after a change, so a startup with many settings stays linear. */
-function createDerived({ sources, destinations, outlines }: Stores) {
+function createDerived({ sources, destinations, outlines, guarded }: Stores) {
   let byWriteKey: Map<string, Source> | undefined
   let bySource: Map<string, Outline[]> | undefined
 
@@ -75,6 +94,9 @@ function createDerived({ sources, destinations, outlines }: Stores) {
     )
     return byWriteKey.get(writeKey)
   }
+
+  const guard = (destination: Destination): Outline =>
+    guarded.has(destination.id) ? { ...destination, hasUnreadRules: true } : destination
 
   return {
     sourceByWriteKey,
@@ -87,7 +109,7 @@ function createDerived({ sources, destinations, outlines }: Stores) {
       if (kind === 'destination') bySource = undefined
     },
     destinationsOf(sourceId: string): readonly Outline[] {
-      bySource ??= grouped([...destinations.values(), ...outlines.values()])
+      bySource ??= grouped([...[...destinations.values()].map(guard), ...outlines.values()])
       return bySource.get(sourceId) ?? []
     },
   }

@@ -1,4 +1,5 @@
-import { type Fault, isObject, type Members, pointer } from './faults.ts'
+import { pointer } from '../process/json-pointer.ts'
+import { type Fault, isObject, type Members } from './faults.ts'
 import { mapSecrets, SECRET_FIELDS } from './seal.ts'
 
 /** The role of a caller: `admin` may do everything, `view` may only read. */
@@ -9,14 +10,28 @@ export const MASK = '***'
 
 /**
  * A record that may leave the process: secrets are masked, except write keys for an admin. The view token
- * gets only scheme and host of webhook URLs.
+ * gets only scheme and host of webhook URLs, and no texts of a shape, which may hold the key of a service.
  */
 export function mask<T extends object>(record: T, who: Who): T {
-  const masked: T & { webhooks?: unknown } = mapSecrets(record, () => MASK)
+  const masked: T & { webhooks?: unknown; rules?: unknown } = mapSecrets(record, () => MASK)
   if (who === 'admin') return { ...masked, ...writeKeysOf(record) }
   if (Array.isArray(masked.webhooks))
     for (const webhook of masked.webhooks) webhook.url = maskUrl(webhook.url)
-  return masked
+  return withoutShape(masked)
+}
+
+function withoutShape<T extends { rules?: unknown }>(record: T): T {
+  const { rules } = record
+  if (!isObject(rules) || rules.shape === undefined) return record
+  return { ...record, rules: { ...rules, shape: maskTexts(rules.shape) } }
+}
+
+/** Masks every text in a JSON value, but no names. */
+export function maskTexts(value: unknown): unknown {
+  if (typeof value === 'string') return MASK
+  if (Array.isArray(value)) return value.map(maskTexts)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, maskTexts(inner)]))
 }
 
 const writeKeysOf = (record: object) =>

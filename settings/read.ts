@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { rulesShape } from '../rules/rules.ts'
 import type { Outline, Setting } from './lookup.ts'
 import { type ConfigKeys, openRecord, verify } from './seal.ts'
 import {
@@ -86,9 +87,15 @@ const outlineShape = z.object({
   enabled: z.boolean(),
   sourceIds: z.array(z.string()),
   eventTypes: z.array(z.enum(EVENT_TYPES)).exactOptional(),
-} satisfies Record<Exclude<keyof Outline, 'id'>, z.ZodType>)
+  rules: z.unknown().optional(),
+} satisfies Record<Exclude<keyof Outline, 'id' | 'hashKey' | 'hasUnreadRules'>, z.ZodType>)
 
 function outlineOf(key: string, record: object): Outline | undefined {
   const { data } = outlineShape.safeParse(record)
-  return data && { id: key.slice('destination/'.length), ...data }
+  if (!data) return undefined
+  const { rules: given, ...outline } = data
+  const id = key.slice('destination/'.length)
+  if (given === undefined) return { id, ...outline }
+  const { data: rules } = rulesShape.safeParse(given)
+  return { id, ...outline, ...(rules && { rules }), hasUnreadRules: true }
 }

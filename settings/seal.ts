@@ -26,13 +26,13 @@ const MAC = /^(.*),"mac":"([\w-]{43})"\}$/s
 export type Keys = readonly Buffer[]
 
 /** Keys derived from CONFIG_KEY; each process has only those of its role. */
-export const PURPOSES = ['records', 'sources', 'destinations', 'sessions'] as const
+export const PURPOSES = ['records', 'sources', 'destinations', 'hashKeys', 'sessions'] as const
 export type Purpose = (typeof PURPOSES)[number]
 
 /**
- * `records` authenticates records, `sources` and `destinations` open their secrets, `sessions` signs
- * control's sessions. A process has only the keys that it needs. `takesUnsigned`: accept
- * records of an earlier version; `before` (CONFIG_KEY itself) opens their secrets.
+ * `records` authenticates records, `sources` and `destinations` open their secrets, `hashKeys` opens the
+ * hash keys of destinations, `sessions` signs control's sessions. A process has only the keys that it needs.
+ * `takesUnsigned`: accept records of an earlier version; `before` (CONFIG_KEY itself) opens their secrets.
  */
 export type ConfigKeys = { records: Keys; before: Keys; takesUnsigned: boolean } & Partial<
   Record<Exclude<Purpose, 'records'>, Keys>
@@ -67,17 +67,21 @@ function open(bytes: Buffer, keys: Keys, bound: Buffer): string | undefined {
   return undefined
 }
 
-/** Keys for the secrets of a record; undefined if this process has none. */
-function keysOf(owner: string, keys: ConfigKeys): Keys | undefined {
-  return owner.startsWith('source/') ? keys.sources : keys.destinations
+/** Keys for the secret at `path` of a record; undefined if this role needs none. */
+function keysOf({ owner, path }: Pick<Place, 'owner' | 'path'>, keys: ConfigKeys): Keys | undefined {
+  if (owner.startsWith('source/')) return keys.sources
+  return path === HASH_KEY ? keys.hashKeys : keys.destinations
 }
+
+/** Apart from the other secrets of destinations, because the router needs it. */
+const HASH_KEY = '/hashKey'
 
 /** A record as the topic holds it. @param owner its key `kind/id`. */
 export function sealRecord(owner: string, record: object, keys: ConfigKeys): string {
-  const [secretKey] = keysOf(owner, keys) ?? []
   const [recordKey] = keys.records
   const urls = urlsOf(record)
   const sealed = mapSecrets(record, (secret, path) => {
+    const [secretKey] = keysOf({ owner, path }, keys) ?? []
     if (!secretKey) throw new Error('no key to seal with')
     return seal(secret, secretKey, { owner, path, urls })
   })
@@ -116,10 +120,10 @@ export function openRecord(
   { record, isSigned }: { record: object; isSigned: boolean },
   keys: ConfigKeys,
 ): object | undefined {
-  const recordKeys = keysOf(owner, keys)
   const urls = urlsOf(record)
   let isOpen = true
   const opened = mapSecrets(record, (sealed, path) => {
+    const recordKeys = keysOf({ owner, path }, keys)
     if (!recordKeys) return NOT_OURS
     const before = isSigned ? [] : keys.before
     const text = openSecret(sealed, { recordKeys, before, place: { owner, path, urls } })
@@ -145,7 +149,13 @@ function urlsOf(record: object): string[] {
 }
 
 /** The secret fields of a record, other than the header values of webhooks. */
-export const SECRET_FIELDS = ['writeKey', 'previousWriteKey', 'sharedSecret', 'previousSecret'] as const
+export const SECRET_FIELDS = [
+  'writeKey',
+  'previousWriteKey',
+  'sharedSecret',
+  'previousSecret',
+  'hashKey',
+] as const
 
 /** Applies `change` to each secret of a copy of the record. `path` is a JSON pointer. */
 export function mapSecrets<T extends object>(record: T, change: (secret: string, path: string) => string): T {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { rulesShape } from '../rules/rules.ts'
 
 export const CONFIG = 'config'
 
@@ -190,6 +191,20 @@ export const destinationShape = z.strictObject({
     .boolean()
     .optional()
     .describe('Also sends the Standard Webhooks headers, if there is a secret.'),
+  // no defaults: the previous version can read records without these fields
+  rules: rulesShape
+    .optional()
+    .describe(
+      'Which of its events the destination gets, and what their bodies hold: filter, sample, redact, shape. See docs/guides/rules.md.',
+    ),
+  hashKey: z
+    .string()
+    .min(1, 'must not be empty')
+    .max(512)
+    .optional()
+    .describe(
+      'Secret key of `redact` with `as: hash`; it also hashes the user in record keys. Generated if absent and the rules redact; a replacement without one keeps the current key while there are rules. In new settings, it has at least 16 characters.',
+    ),
 })
 
 /** Source of a suppression that applies to all sources. */

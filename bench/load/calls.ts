@@ -1,3 +1,4 @@
+import type { Event } from '../../schemas/event.ts'
 import type { LoadOptions } from './start.ts'
 
 const USERS = 1_000
@@ -40,6 +41,32 @@ function call(user: number) {
 
 /** One call from each of many users. */
 export const calls = () => Array.from({ length: USERS }, (_, user) => call(user))
+
+/** The calls as ingest stores them. */
+export const events = (): Event[] => calls().map(eventOf)
+
+function eventOf(call: ReturnType<typeof calls>[number]): Event {
+  return {
+    messageId: '',
+    sourceId: 'bench',
+    type: 'track',
+    userId: call.userId,
+    anonymousId: call.anonymousId,
+    event: call.event,
+    name: null,
+    category: null,
+    groupId: null,
+    previousId: null,
+    properties: JSON.stringify(call.properties),
+    traits: null,
+    context: JSON.stringify(call.context),
+    integrations: null,
+    timestamp: Date.parse(call.timestamp),
+    receivedAt: 0,
+    sentAt: Date.parse(call.sentAt),
+    originalTimestamp: Date.parse(call.timestamp),
+  }
+}
 
 /** The calls as request bodies. `batch`: calls in each, 1 for single calls. */
 export function bodies(batch: number): string[] {

@@ -9,9 +9,10 @@ import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { EVENTS } from '../../schemas/topics.ts'
 import { type Counter, cells, type Figures, runAlone } from '../figures/alternate.ts'
 import { countIn, median, spread, verdict } from '../figures/summary.ts'
-import { calls } from '../load/calls.ts'
+import { events } from '../load/calls.ts'
 import { type Forked, forkScript } from '../stack/forked.ts'
 import { pin } from '../stack/machine.ts'
+import { rulesSection } from './rules.ts'
 
 const MEASURE_MS = 3_000
 const WARM_MS = 6_000
@@ -47,7 +48,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   const all: Round[] = []
   for (let round = 0; round < rounds; round++)
     all.push({ bare: await turns.bare(), sluice: await turns.sluice() })
-  return report(all)
+  return `${report(all)}\n\n${rulesSection()}`
 }
 
 const bareCounter = (bare: Forked): Counter => since(() => bare.ask<number>('count'))
@@ -90,12 +91,12 @@ ${verdict([{ what: 'the ratio', is: median(ratios), atLeast: 0.3 }])}`
 const AT_ONCE = 5_000
 
 /** Writes events of one source as ingest does, each with its own id. */
-async function fillEvents({ connection, config }: PreparedSystem, events: number): Promise<void> {
+async function fillEvents({ connection, config }: PreparedSystem, count: number): Promise<void> {
   const producer = await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY })
   const codec = await openCodec(openRegistry(config.registry), 'event', `${connection.named(EVENTS)}-value`)
-  const made = calls().map(eventOf)
-  for (let from = 0; from < events; from += AT_ONCE) {
-    const records = Array.from({ length: Math.min(AT_ONCE, events - from) }, (_, index) => {
+  const made = events()
+  for (let from = 0; from < count; from += AT_ONCE) {
+    const records = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, index) => {
       const event = made[(from + index) % made.length] as Event
       return {
         topic: EVENTS,
@@ -112,27 +113,4 @@ async function fillEvents({ connection, config }: PreparedSystem, events: number
     await producer.produce(records)
   }
   await producer.close()
-}
-
-function eventOf(call: ReturnType<typeof calls>[number]): Event {
-  return {
-    messageId: '',
-    sourceId: 'bench',
-    type: 'track',
-    userId: call.userId,
-    anonymousId: call.anonymousId,
-    event: call.event,
-    name: null,
-    category: null,
-    groupId: null,
-    previousId: null,
-    properties: JSON.stringify(call.properties),
-    traits: null,
-    context: JSON.stringify(call.context),
-    integrations: null,
-    timestamp: Date.parse(call.timestamp),
-    receivedAt: 0,
-    sentAt: Date.parse(call.sentAt),
-    originalTimestamp: Date.parse(call.timestamp),
-  }
 }

@@ -1,5 +1,7 @@
-import { isObject, type Members, pointer } from '../../settings/faults.ts'
-import { MASK, maskUrl } from '../../settings/mask.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { pointer } from '../../process/json-pointer.ts'
+import { isObject, type Members } from '../../settings/faults.ts'
+import { MASK, maskTexts, maskUrl } from '../../settings/mask.ts'
 import { SECRET_FIELDS } from '../../settings/seal.ts'
 import type { Declared } from './declare.ts'
 import type { DryRunResult, DryRuns } from './dry-run.ts'
@@ -76,6 +78,11 @@ export function reveal<T extends { id: string }>(
   }
 
   for (const name of SECRET_FIELDS) put({ owner: record, given: declared, path: [name] })
+  const rules = withShape(record.rules, declared.rules)
+  if (rules) {
+    Object.assign(record, { rules })
+    same.push('/rules/shape')
+  }
   const given = webhooksOf(declared)
   webhooksOf(record).forEach((webhook, index) => {
     const { headers } = webhook
@@ -94,6 +101,14 @@ export function reveal<T extends { id: string }>(
       })
   })
   return { record, same }
+}
+
+/** A view token sees no texts of a shape. @returns the rules with the declared shape, if it may be the masked one. */
+function withShape(rules: unknown, declared: unknown): Members | undefined {
+  if (!isObject(rules) || !isObject(declared)) return undefined
+  const { shape } = declared
+  const isMasked = !isDeepStrictEqual(rules.shape, shape) && isDeepStrictEqual(rules.shape, maskTexts(shape))
+  return isMasked ? { ...rules, shape } : undefined
 }
 
 const webhooksOf = ({ webhooks }: Members): Members[] =>

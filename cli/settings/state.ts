@@ -95,7 +95,7 @@ export const rules: Readonly<Record<Collection, Rules>> = {
   suppressions: rulesOf(suppressions, (state) => state.suppressions),
 }
 
-const made = { idSuffix: '', writeKey: '(made)' }
+const made = { idSuffix: '', writeKey: '(made)', hashKey: '(made)' }
 /** Only the server knows which addresses are not allowed; it checks them itself. */
 const unreachable = new Map<string, string>()
 

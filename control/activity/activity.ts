@@ -23,6 +23,7 @@ import { followIngestRate, type IngestRate } from './ingest-rate.ts'
 import { followFaults } from './lag/log-faults.ts'
 import { createLive, type Live, openFeed } from './live/live.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
+import { createLatestEvents } from './preview/preview.ts'
 import type { ActivityParts } from './routes.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal' | 'onAway'> & {
@@ -36,6 +37,7 @@ type Opened = Pick<
   | 'deliveries'
   | 'live'
   | 'events'
+  | 'latestEvents'
   | 'trace'
   | 'health'
   | 'figures'
@@ -56,20 +58,21 @@ export async function openActivity(parts: Parts): Promise<Opened> {
     attempt: attempt.codec,
     delivery: delivery.codec,
   }
-  const [attempts, dead, faults, { events, deliveries, trace, close: closeReading }] = await Promise.all([
-    followAttempts({
-      ...attempt,
-      connection,
-      onRead(read) {
-        figures.attempt(read)
-        health.attempt(read)
-      },
-      onFatal,
-    }),
-    followDead({ ...delivery, connection, onRead: figures.deadLetter, onFatal }),
-    followFaults({ connection, onFatal, now: Date.now }),
-    openReading({ connection, ladder: config.delivery, codecs, onFatal }),
-  ])
+  const [attempts, dead, faults, { events, latestEvents, deliveries, trace, close: closeReading }] =
+    await Promise.all([
+      followAttempts({
+        ...attempt,
+        connection,
+        onRead(read) {
+          figures.attempt(read)
+          health.attempt(read)
+        },
+        onFatal,
+      }),
+      followDead({ ...delivery, connection, onRead: figures.deadLetter, onFatal }),
+      followFaults({ connection, onFatal, now: Date.now }),
+      openReading({ connection, ladder: config.delivery, codecs, onFatal }),
+    ])
   closing.adopt(attempts, close)
   closing.adopt(dead, close)
   closing.adopt(faults, close)
@@ -92,6 +95,7 @@ export async function openActivity(parts: Parts): Promise<Opened> {
     faults,
     live,
     events,
+    latestEvents,
     deliveries,
     trace,
     health,
@@ -144,6 +148,7 @@ async function openReading({ connection, ladder, codecs, onFatal }: Reading) {
   const open = () => openOffsets(connection)
   const searching = createSearching(open)
   return {
+    latestEvents: createLatestEvents(searching, { reader: events, codec: codecs.event }),
     events: createEventSearch({
       searching,
       events: { reader: events, codec: codecs.event },

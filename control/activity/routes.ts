@@ -9,6 +9,7 @@ import { type HealthRouteParts, healthRoutes } from './health/routes.ts'
 import { type IngestRouteParts, ingestRoutes } from './ingest-rate.ts'
 import { type LagRouteParts, lagRoutes } from './lag/routes.ts'
 import { type LiveRouteParts, liveRoutes } from './live/routes.ts'
+import { type PreviewRouteParts, previewRoute } from './preview/routes.ts'
 import { type StatusParts, statusRoutes } from './status/routes.ts'
 
 export type ActivityParts = AttemptRouteParts &
@@ -20,6 +21,7 @@ export type ActivityParts = AttemptRouteParts &
   IngestRouteParts &
   LiveRouteParts &
   LagRouteParts &
+  PreviewRouteParts &
   StatusParts &
   AuditRouteParts
 
@@ -33,6 +35,7 @@ export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void
   ingestRoutes(api, parts)
   liveRoutes(api, parts)
   lagRoutes(api, parts)
+  previewRoute(api, parts)
   statusRoutes(api, parts)
   auditRoutes(api, parts)
 }

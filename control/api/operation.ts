@@ -99,8 +99,8 @@ export function send(reply: FastifyReply, { status, headers = {}, body }: ApiRes
   return reply.code(status).headers(headers).send(body)
 }
 
-/** Other methods get 405 with the supported ones. */
-export function addPath(
+/** Without the other methods: a path with a parameter may take them. */
+export function addOperations(
   app: FastifyInstance,
   url: string,
   operations: Readonly<Record<string, Operation>>,
@@ -113,6 +113,15 @@ export function addPath(
       ...(operation.body?.limit && { bodyLimit: operation.body.limit }),
       handler: async (request, reply) => send(reply, await operation.run(request)),
     })
+}
+
+/** Other methods get 405 with the supported ones. */
+export function addPath(
+  app: FastifyInstance,
+  url: string,
+  operations: Readonly<Record<string, Operation>>,
+): void {
+  addOperations(app, url, operations)
   // HEAD comes with GET
   const allowed = Object.keys(operations).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   const refused = problem(

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, pointer } from '../../settings/faults.ts'
+import { pointer } from '../../process/json-pointer.ts'
+import { isObject } from '../../settings/faults.ts'
 import { maskUrl } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
 import type { Changes } from '../api/audit.ts'
@@ -9,8 +10,8 @@ const STAMPS = ['id', 'version', 'updatedAt']
 const SECRET = '\0secret '
 
 /**
- * The difference between two versions of a record; either may be undefined. Leaves out secrets, user ids, and
- * everything after the host of a URL.
+ * The difference between two versions of a record; either may be undefined. Leaves out secrets, user ids,
+ * everything after the host of a URL, and values in rules, which may be ids of users or keys of services.
  */
 export function changesOf(old: object | undefined, record: object | undefined): Changes {
   const [before, after] = [fieldsOf(old), fieldsOf(record)]
@@ -29,7 +30,10 @@ function change(from: unknown, to: unknown): Changes[string] {
 
 const HIDDEN = Symbol('hidden')
 
+const RULE_VALUE = /^\/rules\/(shape|filter\/(?!(.*\/)?(path|exists)$))/
+
 function shown(name: string, value: unknown): unknown {
+  if (value !== undefined && RULE_VALUE.test(name)) return HIDDEN
   if (typeof value !== 'string') return value
   if (value.startsWith(SECRET) || name === '/userId') return HIDDEN
   // URLs may hold tokens

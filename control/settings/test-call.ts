@@ -68,22 +68,29 @@ function missingField(call: TestCall): { field: keyof TestCall; message: string 
 /** `uuid`: random, so that receivers never see an id twice. `now`: ms since 1970. */
 export type PostingOf = { destinationId: string; uuid: string; now: number }
 
-/** What a delivery of this call posts. */
-export const postingOf = (call: TestCall, of: PostingOf): Posting => toPosting(eventOf(call, of.now), of)
+/** What a delivery of this call posts to a destination without rules. */
+export const postingOf = (call: TestCall, of: PostingOf): Posting =>
+  postingWith(render, testEvent(call, of), of.destinationId)
 
-/** What a delivery of the sample call of this type posts. */
-export function sample(type: EventType, of: PostingOf): Posting {
-  if (type !== 'delete') return postingOf(SAMPLE_CALLS[type], of)
+/** What a delivery of the sample call of this type posts to a destination without rules. */
+export const sample = (type: EventType, of: PostingOf): Posting =>
+  postingWith(render, sampleEvent(type, of), of.destinationId)
+
+export const testEvent = (call: TestCall, { uuid, now }: PostingOf): Event => named(eventOf(call, now), uuid)
+
+export function sampleEvent(type: EventType, of: PostingOf): Event {
+  if (type !== 'delete') return testEvent(SAMPLE_CALLS[type], of)
   const times = { timestamp: of.now, receivedAt: of.now }
-  return toPosting({ ...EMPTY_EVENT, ...times, type, userId: SAMPLE_CALLS.track.userId }, of)
+  return named({ ...EMPTY_EVENT, ...times, type, userId: SAMPLE_CALLS.track.userId }, of.uuid)
 }
 
 type Unnamed = Omit<Event, 'sourceId' | 'messageId'>
 
-function toPosting(unnamed: Unnamed, { destinationId, uuid }: PostingOf): Posting {
-  const event: Event = { ...unnamed, sourceId: '', messageId: `test-${uuid}` }
+const named = (event: Unnamed, uuid: string): Event => ({ ...event, sourceId: '', messageId: `test-${uuid}` })
+
+export function postingWith(body: (event: Event) => string, event: Event, destinationId: string): Posting {
   const { messageId } = event
-  return { deliveryId: deliveryId(destinationId, event), messageId, body: render(event), replay: false }
+  return { deliveryId: deliveryId(destinationId, event), messageId, body: body(event), replay: false }
 }
 
 /** The call as ingest reads it: ids are strings, and a page's `traits` (sent by the Go library) are its properties. */

@@ -14,7 +14,8 @@ import { attemptShape } from '../activity/attempts.ts'
 import { audit } from '../api/audit.ts'
 import { type ApiRequest, addPath, json, operation } from '../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../api/response.ts'
-import { callShape, postingOf, sample } from './test-call.ts'
+import { callShape, sampleEvent, testEvent } from './test-call.ts'
+import { ruledPosting, testedRulesShape } from './test-rules.ts'
 
 /** Per process. Tests are for debugging, not for load. */
 export const MAX_AT_ONCE = 10
@@ -58,7 +59,14 @@ const bodyShape = z
   })
   .prefault({})
   .meta({ id: 'TestSend' })
-const answerShape = z.strictObject({ results: z.array(resultShape) })
+const answerShape = z.strictObject({
+  results: z.array(resultShape),
+  rules: testedRulesShape
+    .nullable()
+    .describe(
+      'What the rules of the destination decide on this call; null: it has none. A test redacts and shapes, but sends what filter and sample keep away. If the rules fail, `results` is empty.',
+    ),
+})
 
 const tooMany = problem(
   { code: 'too_many_tests', message: `${MAX_AT_ONCE} test sends are in progress: try again in a moment` },
@@ -78,12 +86,12 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
     const { call, type = call?.type ?? 'track' } = parsed.data
     const now = Date.now()
     const of = { destinationId: id, uuid: randomUUID(), now }
-    const posting = call ? postingOf(call, of) : sample(type, of)
-    const results = await testSends.begin({ destination, posting, now })
+    const { posting, rules } = ruledPosting(call ? testEvent(call, of) : sampleEvent(type, of), destination)
+    const results = posting ? await testSends.begin({ destination, posting, now }) : []
     if (!results) return tooMany
     const outcomes = results.map(({ outcome, code }) => code ?? outcome)
     audit(log, caller, { what: 'test', outcome: 'sent', id, type, outcomes })
-    return { status: 200, body: { results } }
+    return { status: 200, body: { results, rules } }
   }
 
   addPath(api, '/destinations/:id/test', {

@@ -54,7 +54,8 @@ const deciding: Pick<FencedWriter, 'write'> = {
 }
 
 function make(): Generated {
-  return { idSuffix: randomBytes(5).toString('hex'), writeKey: randomBytes(24).toString('base64url') }
+  const key = (bytes: number) => randomBytes(bytes).toString('base64url')
+  return { idSuffix: randomBytes(5).toString('hex'), writeKey: key(24), hashKey: key(32) }
 }
 
 /** A setting as a record of topic `config`: signed JSON with sealed secrets; `null` removes it. */

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { truncateAddress } from '../../rules/truncate-address.ts'
 import type { Source } from '../../settings/settings.ts'
 import type { JsonObject } from './json.ts'
 
@@ -42,11 +43,7 @@ export function withAddress(
   }
 }
 
-/** Clears the last 8 of 32 bits, or the last 80 of 128. Null for an invalid address. */
+/** Null for an invalid address. */
 function truncated(address: unknown): string | null {
-  if (typeof address !== 'string' || !ipaddr.isValid(address)) return null
-  const parsed = ipaddr.process(address)
-  const keptBytes = parsed.kind() === 'ipv4' ? 3 : 6
-  const bytes = parsed.toByteArray().map((byte, index) => (index < keptBytes ? byte : 0))
-  return ipaddr.fromByteArray(bytes).toString()
+  return typeof address === 'string' && ipaddr.isValid(address) ? truncateAddress(address) : null
 }

@@ -1,8 +1,12 @@
 import type { z } from 'zod'
-import { type Fault, isObject, type Members, pointer } from '../faults.ts'
+import { pointer } from '../../process/json-pointer.ts'
+import { rulesFaults } from '../../rules/faults.ts'
+import { type Rules, rulesShape } from '../../rules/rules.ts'
+import { type Fault, isObject, type Members } from '../faults.ts'
 import { type Destination, destinationShape, MAX_WEBHOOKS, storedDestination } from '../settings.ts'
 import {
   createFields,
+  type Generated,
   namedId,
   type Replaceable,
   replaceFields,
@@ -22,7 +26,12 @@ export const destinations: Replaceable<GivenDestination, Destination> = {
   all: (facts) => facts.destinations,
   urls: urlsOf,
   newId: namedId,
-  build: (given, { stamp, old }) => ({ ...given, ...rotated(given, old), ...stamp }),
+  build: ({ hashKey, ...given }, { stamp, made, old }) => ({
+    ...given,
+    ...rotated(given, old),
+    ...hashKeyOf({ ...given, hashKey }, { made, old }),
+    ...stamp,
+  }),
 
   conflicts: { create: ['id_taken'], replace: [], remove: [] },
 
@@ -41,6 +50,18 @@ function rotated(given: object, old: Destination | undefined): Pick<Destination,
   return previousSecret === undefined ? {} : { previousSecret }
 }
 
+type Keyed = { rules?: Rules | undefined; hashKey?: string | undefined }
+
+/** A new key would give every user another pseudonym, so a replacement keeps the old one. */
+function hashKeyOf(
+  { rules, hashKey }: Keyed,
+  { made, old }: { made: Pick<Generated, 'hashKey'>; old: Keyed | undefined },
+): Pick<Keyed, 'hashKey'> {
+  const kept = hashKey ?? (rules && old?.hashKey)
+  if (kept !== undefined) return { hashKey: kept }
+  return rules?.redact ? { hashKey: made.hashKey } : {}
+}
+
 type By = { old: Destination | undefined; now: string }
 
 /**
@@ -52,7 +73,24 @@ export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...secretFaults(body, old),
   ...duplicateStatusFaults(body.retryOn),
   ...headerLengthFaults(body.webhooks),
+  ...hashKeyFaults(body.hashKey, old),
+  ...ruleFaults(body.rules),
 ]
+
+/** What is wrong with rules beyond their shape. */
+function ruleFaults(rules: unknown): Fault[] {
+  const { data } = rulesShape.safeParse(rules)
+  return data ? rulesFaults(data, ['rules']) : []
+}
+
+const MIN_HASH_KEY = 16
+
+/** A short key can be guessed from the hash of a known value. */
+function hashKeyFaults(hashKey: unknown, old: Destination | undefined): Fault[] {
+  if (typeof hashKey !== 'string' || hashKey.length >= MIN_HASH_KEY || hashKey === old?.hashKey) return []
+  const message = `at least ${MIN_HASH_KEY} characters, or leave it out to get a random key`
+  return [{ pointer: '/hashKey', code: 'too_short', message }]
+}
 
 /**
  * For all header values of a webhook together: every POST sends them, and every response is searched for

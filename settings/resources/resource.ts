@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { pointer } from '../../process/json-pointer.ts'
 import type { Code } from '../error-codes.ts'
-import { type Fault, type Members, pointer } from '../faults.ts'
+import type { Fault, Members } from '../faults.ts'
 import type { Settings } from '../follow.ts'
 import { idShape, type Kind } from '../settings.ts'
 
@@ -16,7 +17,7 @@ export type Stamp = { id: string; version: number; updatedAt: string }
 export type Unreachable = ReadonlyMap<string, string>
 
 /** Random values, generated before the decision, for records that bring none of their own. */
-export type Generated = { idSuffix: string; writeKey: string }
+export type Generated = { idSuffix: string; writeKey: string; hashKey: string }
 
 /**
  * A kind of setting as the API offers it under `/api/<path>`: `G` is what a client sends, `T` the record. To

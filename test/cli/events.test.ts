@@ -22,10 +22,11 @@ type Parts = Parameters<typeof control>[1]
 /** `sluice <args>` when the search finds these pages, one per request. */
 async function find(args: string, found: FoundCall[][], parts: Parts = {}) {
   const queries: EventsQuery[] = []
-  const ids = ['crm', 'erp', 'off', 'pages', 'slow', 'gone']
+  const ids = ['crm', 'erp', 'off', 'pages', 'left', 'slow', 'gone']
   const destinations = ids.map((id) => ({
     ...{ ...crm, id, enabled: id !== 'off' },
     ...(id === 'pages' && { eventTypes: ['page' as const] }),
+    ...(id === 'left' && { rules: { filter: { all: [{ path: 'event', eq: 'Left' }] } } }),
   }))
   const memory = control(
     { sources: [shop], destinations },
@@ -77,6 +78,7 @@ test('a call has a line for each destination, with the state of its delivery and
     ['erp', 'retrying', '1', 'http_5xx', last, at(now + 10_000), id('erp')],
     ['off', 'not routed: disabled', '0', '-', '-', '-', id('off')],
     ['pages', 'not routed: type', '0', '-', '-', '-', id('pages')],
+    ['left', 'not routed: filtered by /filter/all/0', '0', '-', '-', '-', id('left')],
     ['slow', 'deferred', '0', 'breaker_open', last, '-', id('slow')],
     ['gone', 'rejected', '1', 'http_410', last, '-', id('gone')],
   ])

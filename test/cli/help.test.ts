@@ -25,6 +25,7 @@ const COMMANDS = [
   'send',
   'tail',
   'test',
+  'preview',
   'events',
   'health',
   'deliveries',

@@ -29,6 +29,7 @@ const event = (
       deliveryId: 'd1',
       routed: true,
       reason: null,
+      condition: null,
       state,
       attempts: [],
       nextAttemptAt: null,

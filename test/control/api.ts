@@ -45,6 +45,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     ...lagHeld(),
     live: createLive({ openFeed: () => expect.fail('nobody was to watch'), onSkipped: () => {}, log }),
     events: { search: () => expect.fail('nothing was to be searched') },
+    latestEvents: { latest: () => expect.fail('nothing was to be searched') },
     deliveries: {
       search: () => expect.fail('nothing was to be searched'),
       read: () => expect.fail('nothing was to be read'),

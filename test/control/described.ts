@@ -54,10 +54,11 @@ function responseTo(
   { method, path, status }: Answered & { path: string },
   { paths, components }: Document,
 ): Response | undefined {
-  const found = Object.entries(paths).find(([template]) =>
+  const found = Object.entries(paths).filter(([template]) =>
     new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   )
-  const operation = found?.[1][method === 'HEAD' ? 'get' : method.toLowerCase()]
+  // a path without a parameter may leave methods to one with a parameter
+  const [operation] = found.flatMap(([, of]) => of[method === 'HEAD' ? 'get' : method.toLowerCase()] ?? [])
   if (operation) return operation.responses[status]
   // authentication comes before path and method
   if ([401, 403, 429, 503].includes(status)) return paths['/api/sources']?.post?.responses[status]

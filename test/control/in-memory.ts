@@ -17,7 +17,7 @@ import type { Unreadable } from '../../settings/state.ts'
 import { keysOf } from '../helpers/config-keys.ts'
 
 export const keys = keysOf(Buffer.alloc(32, 7))
-export const made = { idSuffix: 'a1b2c3d4e5', writeKey: 'made-write-key' }
+export const made = { idSuffix: 'a1b2c3d4e5', writeKey: 'made-write-key', hashKey: 'made-hash-key' }
 export const unreachable = new Map<string, string>()
 export const now = '2026-01-02T03:04:05.678Z'
 

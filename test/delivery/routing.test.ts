@@ -27,10 +27,8 @@ describe('the destinations of an event', () => {
     const off = aDestination({ id: 'off', enabled: false })
     const pages = aDestination({ id: 'pages', eventTypes: ['page'] })
     const tracks = aDestination({ id: 'tracks', eventTypes: ['page', 'track'] })
-    expect(matching(anEvent({ type: 'track' }), [all, off, pages, tracks]).map(({ id }) => id)).toEqual([
-      'all',
-      'tracks',
-    ])
+    const { plain, ruled } = matching(anEvent({ type: 'track' }), [all, off, pages, tracks])
+    expect([plain.map(({ id }) => id), ruled]).toEqual([['all', 'tracks'], []])
   })
 })
 

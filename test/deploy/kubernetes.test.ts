@@ -68,7 +68,7 @@ const deployed = [
 for (const { what, can, render, renderLeast } of deployed)
   describe.skipIf(!can)(what, () => {
     const objects = can ? render() : []
-    const deployments = ROLES.map((role) => deploymentOf(objects, role))
+    const deployments = can ? ROLES.map((role) => deploymentOf(objects, role)) : []
     const of = (...kinds: string[]) => objects.filter(({ kind }) => kinds.includes(kind))
 
     test('is all in one namespace', () => {

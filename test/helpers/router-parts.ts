@@ -119,6 +119,7 @@ async function aRouter(
     producer,
     duplicates,
     onRouted: () => undefined,
+    onRuled: () => undefined,
     onDuplicate: ({ messageId }) => void routing.duplicates.push(messageId),
   })
   const deaf: Handler<Event> = (record, message) => handle({ ...record, settle: () => undefined }, message)

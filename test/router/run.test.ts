@@ -55,6 +55,7 @@ function aRouter(parts: Partial<RouterParts> = {}) {
       of: () => ({ admit: (entry) => entries.push(entry) > 0, write: () => async () => 'acked' }),
     },
     onRouted: () => undefined,
+    onRuled: () => undefined,
     onDuplicate: () => undefined,
     ...parts,
   })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { faultsOf, pointer } from '../../settings/faults.ts'
+import { pointer } from '../../process/json-pointer.ts'
+import { faultsOf } from '../../settings/faults.ts'
 import { destinationShape, sourceShape } from '../../settings/settings.ts'
 
 const good = { name: 'CRM', webhooks: [{ url: 'https://crm.example' }] }

@@ -165,12 +165,18 @@ describe('keys derived for one role', () => {
       expect(holds(role, deriveKey(configKey, 'sessions'))).toBe(false)
       expect(holds(role, deriveKey(configKey, 'destinations'))).toBe(role === 'deliverer')
       expect(holds(role, deriveKey(configKey, 'sources'))).toBe(role === 'ingest')
+      expect(holds(role, deriveKey(configKey, 'hashKeys'))).toBe(role === 'router')
     }
   })
 
   test('and a whole CONFIG_KEY give a role only what it needs', () => {
     const whole = keysFor('router', [{ whole: configKey }], false)
-    expect(whole).toEqual({ records: [deriveKey(configKey, 'records')], before: [], takesUnsigned: false })
+    expect(whole).toEqual({
+      records: [deriveKey(configKey, 'records')],
+      hashKeys: [deriveKey(configKey, 'hashKeys')],
+      before: [],
+      takesUnsigned: false,
+    })
     expect(whole).toEqual(ofRole('router'))
   })
 
@@ -178,7 +184,7 @@ describe('keys derived for one role', () => {
     'ingest',
     'ingest.',
     `ingest.${'A'.repeat(43)}`,
-    `router.${'A'.repeat(43)}.${'A'.repeat(43)}`,
+    `router.${'A'.repeat(43)}.${'A'.repeat(43)}.${'A'.repeat(43)}`,
     `control.${'A'.repeat(43)}`,
     `router.${'A'.repeat(42)}`,
     '',

@@ -22,6 +22,8 @@ const deliveryShape = z.looseObject({
   destinationId: z.string(),
   deliveryId: z.string(),
   reason: text,
+  // servers before 0.2 do not say it
+  condition: text.optional(),
   state: text,
   attempts: z.array(
     z.looseObject({ startedAt: text, outcome: z.string(), status: z.number().nullable(), code: text }),
@@ -152,8 +154,8 @@ function cells(delivery: Delivery): unknown[] {
 }
 
 /** The states of the API, refined as in the console. */
-function stateOf({ state, reason, dead, nextAttemptAt }: Delivery): string {
-  if (state === null) return `not routed: ${reason}`
+function stateOf({ state, reason, condition, dead, nextAttemptAt }: Delivery): string {
+  if (state === null) return `not routed: ${reason}${condition ? ` by ${condition}` : ''}`
   if (state === 'retrying' && nextAttemptAt === null) return 'deferred'
   if (state !== 'dead') return state
   if (dead?.reason === 'rejected') return 'rejected'

@@ -46,7 +46,7 @@ export function addDead({ program, ...cli }: Cli): void {
       'Prints how many deliveries of each destination are dead, by reason, and lists the newest dead letters.',
     )
     .option('--destination <id>', 'only of this destination')
-    .option('--reason <reason>', 'window_expired, attempts_exhausted, rejected or refused')
+    .option('--reason <reason>', 'window_expired, attempts_exhausted, rejected, refused or rules_failed')
     .option('--message <id>', 'only with this messageId')
     .option('--delivery <id>', 'only with this X-Delivery-Id')
     .option('--event <name>', 'only of events with this name')

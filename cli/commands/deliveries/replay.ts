@@ -84,7 +84,7 @@ function addStart(replay: Command, cli: Omit<Cli, 'program'>): void {
     .option('--to <time>', 'before (default: now)')
     .option(
       '--reason <reason>',
-      'only dead letters with this reason: window_expired, attempts_exhausted, rejected or refused',
+      'only dead letters with this reason: window_expired, attempts_exhausted, rejected, refused or rules_failed',
     )
     .option('--event <name>', 'only dead letters of events with this name')
     .option('--user <id>', 'only dead letters of this user')

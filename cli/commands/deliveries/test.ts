@@ -3,7 +3,7 @@ import { EVENT_TYPES } from '../../../settings/settings.ts'
 import { request } from '../../api/client.ts'
 import { CliError, type ExitCode } from '../../context.ts'
 import { readFiles } from '../../settings/files.ts'
-import { table } from '../../table.ts'
+import { plain, table } from '../../table.ts'
 import { action, type Cli, type Invocation, print } from '../command.ts'
 
 type Options = { type?: string; call?: string; json?: true }
@@ -19,6 +19,9 @@ const results = z.object({
       response: z.string().nullable(),
     }),
   ),
+  rules: z
+    .looseObject({ outcome: z.string(), condition: z.string().nullable(), message: z.string().nullable() })
+    .nullish(),
 })
 
 export function addTest({ program, ...cli }: Cli): void {
@@ -28,7 +31,7 @@ export function addTest({ program, ...cli }: Cli): void {
     .summary('send a sample event to a destination now')
     .description(
       `Sends a sample event or a given call to each webhook of a destination, exactly as a delivery does, even if the destination is \
-off. Nothing is stored or retried. With --json, it also prints the headers and the body that were sent, and the headers of \
+off. Its rules redact and shape the event, but filter and sample do not apply. Nothing is stored or retried. With --json, it also prints the headers and the body that were sent, and the headers of \
 the answer. The exit code is 1 if any webhook did not accept it.`,
     )
     .option('--type <type>', `${EVENT_TYPES.join(', ')} (default: track)`)
@@ -46,7 +49,7 @@ Examples:
 }
 
 async function act(invocation: Invocation<Options>): Promise<ExitCode> {
-  const { args, options, control } = invocation
+  const { args, options, control, err } = invocation
   const path = `destinations/${encodeURIComponent(args[0] ?? '')}/test`
   const json = {
     ...(options.type !== undefined && { type: options.type }),
@@ -62,8 +65,17 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
     durationMs,
     response,
   ])
+  const { rules } = answer
   print(invocation, answer, table(heads, rows))
-  return answer.results.every(({ outcome }) => outcome === 'delivered') ? 0 : 1
+  if (rules && rules.outcome !== 'sent') err.line(plain(aboutRules(rules)))
+  const isSent = rules?.outcome !== 'failed'
+  return isSent && answer.results.every(({ outcome }) => outcome === 'delivered') ? 0 : 1
+}
+
+function aboutRules({ outcome, condition, message }: NonNullable<z.infer<typeof results>['rules']>): string {
+  if (outcome === 'failed') return `Not sent: ${message}.`
+  const why = outcome === 'filtered' ? `filter out (${condition})` : 'leave out of the sample'
+  return `The test was sent, but the rules of the destination ${why} such an event.`
 }
 
 /** @throws CliError cannot_read, usage */

@@ -94,8 +94,8 @@ export function addKeys({ program, ...cli }: Cli): void {
     .summary('derive restricted keys for ingest, router and deliverer from CONFIG_KEY')
     .description(
       `Reads CONFIG_KEY from the environment and prints the values to set as CONFIG_KEY for ingest, router and deliverer instead. With \
-its derived key, ingest can decrypt only write keys of sources, the deliverer only secrets of destinations, and the router no \
-secret at all. control needs CONFIG_KEY itself. Sends nothing to any system.`,
+its derived key, ingest can decrypt only write keys of sources, the deliverer only secrets of destinations, and the router only \
+their hash keys. control needs CONFIG_KEY itself. Sends nothing to any system.`,
     )
     .addHelpText(
       'after',

@@ -4,7 +4,7 @@ import { api, resultOf, type Schemas } from './client.ts'
 
 export type DeadLetter = Schemas['DeadLetter']
 export type DeadCount = { destinationId: string; reason: string; count: number }
-export type Reason = 'window_expired' | 'attempts_exhausted' | 'rejected' | 'refused'
+export type Reason = 'window_expired' | 'attempts_exhausted' | 'rejected' | 'refused' | 'rules_failed'
 export type DeadFilter = {
   destinationId?: string
   reason?: Reason

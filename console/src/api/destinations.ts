@@ -4,6 +4,7 @@ import { listRefetchInterval, queryClient } from './query-client.ts'
 
 export type Destination = Schemas['Destination']
 export type NewDestination = Schemas['NewDestination']
+export type TestedRules = Schemas['TestedRules']
 export type TestResult = Schemas['TestResult']
 export type TestSend = Schemas['TestSend']
 export type EventType = NonNullable<Destination['eventTypes']>[number]

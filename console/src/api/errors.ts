@@ -38,9 +38,22 @@ export const isConflict = (error: unknown): boolean =>
 export const validationError = (errors: readonly Fault[]) =>
   new ApiError({ code: 'validation_failed', message: 'Some fields need attention', errors }, 400)
 
+/** Those of the faults that a form still has, so that no new one appears while the user types. */
+export const remainingFaults = (found: readonly Fault[], current: readonly Fault[]): Fault[] =>
+  current.filter((fault) =>
+    found.some(({ pointer, code }) => pointer === fault.pointer && code === fault.code),
+  )
+
 /** The fault of one field. @param pointer a JSON pointer, such as `/webhooks/0/url`. */
 export const fieldError = (error: unknown, pointer: string): string | undefined =>
   error instanceof ApiError ? error.faults.find((fault) => fault.pointer === pointer)?.message : undefined
+
+/** The faults of a field with parts. @param pointer a JSON pointer, such as `/rules/filter/all/0`. */
+export const faultsWithin = (error: unknown, pointer: string): readonly Fault[] =>
+  error instanceof ApiError ? error.faults.filter((fault) => isWithin(fault.pointer, pointer)) : []
+
+export const isWithin = (pointer: string, parent: string): boolean =>
+  pointer === parent || pointer.startsWith(`${parent}/`)
 
 /** @param body of an unsuccessful answer, which may come from a proxy. */
 export function toApiError(body: unknown, status: number): ApiError {
@@ -74,7 +87,7 @@ export const withoutCorrected = <M extends { error: unknown; variables: unknown 
 ): M => ({ ...mutation, error: uncorrected(mutation.error, mutation.variables, current) })
 
 /** @param pointer a JSON pointer (RFC 6901). */
-const valueAt = (document: unknown, pointer: string): unknown =>
+export const valueAt = (document: unknown, pointer: string): unknown =>
   pointer
     .split('/')
     .slice(1)

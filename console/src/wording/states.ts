@@ -131,6 +131,11 @@ const DEAD_REASONS: Record<string, Omit<Label, 'color'>> = {
     label: 'Refused',
     explanation: 'The certificate, address or URL is not acceptable, so a retry would not help.',
   },
+  rules_failed: {
+    label: 'Rules failed',
+    explanation:
+      'The rules of the destination could not be applied to this event. Correct them, then replay: a replay uses the current rules.',
+  },
 }
 
 /** The latest attempt to replay a dead letter, by its outcome. */
@@ -138,6 +143,14 @@ const REPLAY_OUTCOMES: Record<string, Omit<Label, 'explanation'>> = {
   delivered: { label: 'Replayed: delivered', color: 'green' },
   rejected: { label: 'Replayed: rejected', color: 'red' },
 }
+
+/** What the rules of a destination do with an event. */
+export const RULES_OUTCOMES = {
+  sent: { label: 'Sent', color: 'green' },
+  filtered: { label: 'Filtered', color: 'gray' },
+  sampled_out: { label: 'Not in the sample', color: 'gray' },
+  failed: { label: 'Failed', color: 'red' },
+} as const
 
 export const outcomeLabel = (outcome: string): Label =>
   ATTEMPT_OUTCOMES[outcome] ?? { label: outcome, color: 'gray', explanation: '' }

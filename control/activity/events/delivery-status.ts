@@ -1,3 +1,4 @@
+import { decidingOf } from '../../../delivery/compiled-rules.ts'
 import { type Ladder, next } from '../../../delivery/ladder.ts'
 import { deliveryId, UNATTEMPTED, UNMATCHED, unmatched } from '../../../delivery/routing.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
@@ -26,8 +27,11 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number]
 /** Not over, as far as known: Kafka may have lost the delivery's record. */
 export const OPEN: ReadonlySet<DeliveryState | null> = new Set(['waiting', 'retrying', 'deferred', 'unknown'])
 
-/** `source`: not connected to the event's source. `removed`: the destination no longer exists. */
-export const REASONS = [...UNMATCHED, 'source', 'removed'] as const
+/**
+ * `source`: not connected to the event's source. `removed`: the destination no longer exists. `filtered`, `sampled_out`:
+ * by its rules.
+ */
+export const REASONS = [...UNMATCHED, 'source', 'removed', 'filtered', 'sampled_out'] as const
 export type Reason = (typeof REASONS)[number]
 
 /** Times are ms since 1970. */
@@ -37,6 +41,8 @@ export type DeliveryStatus = {
   /** By the current settings. */
   routed: boolean
   reason: Reason | null
+  /** With the reason `filtered`: JSON pointer into the rules. */
+  condition: string | null
   /** Null: not routed and never attempted. */
   state: DeliveryState | null
   attempts: readonly Attempt[]
@@ -57,22 +63,33 @@ export type Known = {
 /** Applies the rules of the router and the deliverer. */
 export function deliveryStatus(event: Event, known: Known, ladder: Ladder): DeliveryStatus {
   const { destinationId, destination, attempts, dead } = known
-  const reason = reasonAgainst(event, destination)
+  const { reason, condition = null } = keptFrom(event, destination)
   return {
     destinationId,
     deliveryId: deliveryId(destinationId, event),
     routed: reason === null,
     reason,
+    condition,
     attempts,
     dead: dead ?? null,
     ...stateOf(event.receivedAt, { ...known, isRouted: reason === null }, ladder),
   }
 }
 
-function reasonAgainst(event: Event, destination: Destination | undefined): Reason | null {
-  if (!destination) return 'removed'
-  if (!destination.sourceIds.includes(event.sourceId)) return 'source'
-  return unmatched(event, destination) ?? null
+type Kept = { reason: Reason | null; condition?: string }
+
+function keptFrom(event: Event, destination: Destination | undefined): Kept {
+  if (!destination) return { reason: 'removed' }
+  if (!destination.sourceIds.includes(event.sourceId)) return { reason: 'source' }
+  const mismatch = unmatched(event, destination)
+  return mismatch ? { reason: mismatch } : keptByRules(event, destination)
+}
+
+/** Rules that fail make a dead letter, so the event is routed. */
+function keptByRules(event: Event, destination: Destination): Kept {
+  const result = decidingOf(destination)?.run(event)
+  if (result?.outcome === 'filtered') return { reason: 'filtered', condition: result.condition }
+  return { reason: result?.outcome === 'sampled_out' ? 'sampled_out' : null }
 }
 
 /** Whether there may be unknown attempts. */

@@ -23,8 +23,12 @@ const deliveryStatusShape = z.strictObject({
     .enum(REASONS)
     .nullable()
     .describe(
-      'Why the event is not routed. `integrations`: the call turned the destination off; `disabled`: the destination is off; `type`: it does not take this type; `source`: it is not connected to the source; `removed`: it no longer exists.',
+      'Why the event is not routed. `integrations`: the call turned the destination off; `disabled`: the destination is off; `type`: it does not take this type; `source`: it is not connected to the source; `removed`: it no longer exists; `filtered` and `sampled_out`: its rules keep the event away.',
     ),
+  condition: z
+    .string()
+    .nullable()
+    .describe('With `filtered`: JSON pointer into the rules, to the condition that decided. Otherwise null.'),
   state: z
     .enum(STATES)
     .nullable()

@@ -9,22 +9,27 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { type Cause, type Replay, taskKey, topicOf } from '../../../schemas/task.ts'
+import { EVENTS } from '../../../schemas/topics.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Tracer } from '../../../trace/trace.ts'
 import { ofDelivery } from '../../../trace/trace.ts'
+import type { Readers } from '../audiences/perform.ts'
 import { type IsOwned, TaskFailed } from '../scheduler.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
-import { type Counts, makeOfDelivery, makeOfEvent, type Replaying, replayHandler } from './records.ts'
+import { type EventAt, type Facts, makeOfDelivery, makeOfEvent } from './make.ts'
+import { type Counts, type Replaying, replayHandler } from './records.ts'
 
 export type ReplayParts = {
   connection: Connection
-  settings: Pick<Settings, 'destinations' | 'unreadable' | 'suppressedUsers'>
+  settings: Facts['settings'] & Pick<Settings, 'unreadable'>
   producer: Producer
   delivery: Codec<Delivery>
   event: Codec<Event>
   known: Pick<Tasks, 'pending' | 'replays'>
   tasks: Pick<FencedWriter, 'write'>
   tracer: Pick<Tracer, 'processLinked'> | undefined
+  /** Readers of topics, opened when they are first needed. */
+  readerOf: Readers['readerOf']
   onFatal: (error: Error) => void
 }
 
@@ -109,10 +114,34 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
         codec: delivery,
         handle: replayHandler({
           ...replaying,
-          make: makeOfDelivery(replay, { ...parts, replays: parts.known.replays }),
+          make: makeOfDelivery(replay, {
+            ...parts,
+            replays: parts.known.replays,
+            eventAt: eventReader(parts),
+          }),
         }),
       })
 }
+
+const RETRY_MS = 1_000
+
+/** Waits while Kafka does not answer. */
+const eventReader =
+  ({ readerOf, event }: ReplayParts): EventAt =>
+  async ({ partition, offset }) => {
+    for (;;)
+      try {
+        const reader = await readerOf(EVENTS)
+        let found: ReturnType<Codec<Event>['decode']> | undefined
+        await reader.read({ partition, from: offset, to: offset + 1 }, (value) => {
+          found = event.decode(value)
+        })
+        const decoded = await found
+        return decoded?.ok ? decoded.value : undefined
+      } catch {
+        await sleep(RETRY_MS)
+      }
+  }
 
 /** Starts a trace that is linked to the one that received the event or gave up the delivery. */
 function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replaying<unknown>['traced'] {

@@ -3,6 +3,7 @@ import { chromiumPath } from './chromium.ts'
 import { listDeliveries } from './deliveries.ts'
 import { monitor } from './monitor.ts'
 import { managePeople } from './people.ts'
+import { writeRules } from './rules.ts'
 import { setUp } from './set-up.ts'
 import { manageSettings } from './settings.ts'
 import { smallThings } from './small-things.ts'
@@ -22,6 +23,7 @@ describe.skipIf(!chromiumPath)('the console in a browser', () => {
   describe('testing and rotating', () => testAndRotate(() => stage))
   describe('small things', () => smallThings(() => stage))
   describe('the deliveries of a destination', () => listDeliveries(() => stage))
+  describe('the rules of a destination', () => writeRules(() => stage))
   describe('users, uploads and write keys', () => managePeople(() => stage))
   // it ends the session of all others
   describe('managing settings', () => manageSettings(() => stage))

@@ -15,7 +15,7 @@ const VIEWS = [
   '/sources/shop',
   '/destinations',
   '/destinations/long',
-  ...['health', 'deliveries', 'settings', 'test', 'secret', 'replay'].map(
+  ...['health', 'deliveries', 'settings', 'rules', 'test', 'secret', 'replay'].map(
     (tab) => `/destinations/mail/${tab}`,
   ),
   '/deliveries',

@@ -72,12 +72,17 @@ test('has exactly the paths that exist', async () => {
 test('has exactly the methods that a path supports', async () => {
   const { app, ask } = api()
   const document = await served()
-  for (const [path, methods] of Object.entries(document.paths)) {
+  // /destinations/preview leaves methods to /destinations/{id}
+  const methodsAt = (path: string) =>
+    Object.entries(document.paths).flatMap(([template, methods]) =>
+      new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path) ? Object.keys(methods) : [],
+    )
+  for (const path of Object.keys(document.paths)) {
     const taken: string[] = []
     for (const method of app.supportedMethods)
       if ((await ask({ method, url: at(path) })).status !== 405) taken.push(method.toLowerCase())
     // HEAD comes with GET
-    expect(taken.filter((method) => method !== 'head').sort(), path).toEqual(Object.keys(methods).sort())
+    expect(taken.filter((method) => method !== 'head').sort(), path).toEqual(methodsAt(path).sort())
   }
 })
 

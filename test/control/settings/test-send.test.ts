@@ -4,7 +4,7 @@ import { createTestSends } from '../../../control/settings/test-send.ts'
 import type { Outcome } from '../../../delivery/outcome.ts'
 import type { Poster } from '../../../delivery/post.ts'
 import type { Request } from '../../../delivery/request.ts'
-import { EVENT_TYPES } from '../../../settings/settings.ts'
+import { type Destination, EVENT_TYPES } from '../../../settings/settings.ts'
 import { until } from '../../helpers/until.ts'
 import { api, VIEW } from '../api.ts'
 import { crm } from '../in-memory.ts'
@@ -325,5 +325,49 @@ describe('the sample of a type', () => {
     expect(new Set(ids).size).toBe(2)
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/)
     expect(of('track').replay).toBe(false)
+  })
+})
+
+describe('a test send to a destination with rules', () => {
+  const ruled = (rules: NonNullable<Destination['rules']>) => ({
+    ...crm,
+    rules,
+    hashKey: 'a-hash-key-of-this-test',
+  })
+  const bodyOf = ({ body }: Request) => JSON.parse(body)
+
+  test('redacts and shapes the sample', async () => {
+    const rules = {
+      redact: [{ path: 'userId', as: 'drop' as const }],
+      shape: { user: '{{userId | default: "none"}}' },
+    }
+    const { ask, requests } = aTestedApi(ruled(rules))
+    const { json } = await ask(asked)
+    expect(json.rules).toEqual({ outcome: 'sent', condition: null, message: null })
+    expect(requests.map(bodyOf)).toEqual([{ user: 'none' }])
+  })
+
+  test('sends what filter and sample keep away, and says so', async () => {
+    const filter = { path: 'event', eq: 'Paid' }
+    const { ask, requests } = aTestedApi(ruled({ filter, shape: { event: '{{event}}' } }))
+    expect((await ask(asked)).json).toMatchObject({
+      rules: { outcome: 'filtered', condition: '/filter' },
+      results: [{ outcome: 'delivered' }],
+    })
+    expect(requests.map(bodyOf)).toEqual([{ event: 'Test Event' }])
+    const sampled = aTestedApi(ruled({ sample: { rate: 0 } }))
+    expect((await sampled.ask(asked)).json.rules.outcome).toBe('sampled_out')
+  })
+
+  test('sends nothing if the rules fail', async () => {
+    const shape = Array.from({ length: 20 }, () => '{{properties.text}}')
+    const call = { type: 'track', userId: 'u1', event: 'Paid', properties: { text: 'x'.repeat(20_000) } }
+    const { ask, requests } = aTestedApi(ruled({ shape }))
+    const { json } = await ask({ ...asked, body: { call } })
+    expect(json).toMatchObject({
+      results: [],
+      rules: { outcome: 'failed', message: expect.stringContaining('256 KB') },
+    })
+    expect(requests).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { makeOfDelivery, makeOfEvent, replayHandler } from '../../../control/tasks/replays/records.ts'
+import { type Facts, makeOfDelivery, makeOfEvent } from '../../../control/tasks/replays/make.ts'
+import { replayHandler } from '../../../control/tasks/replays/records.ts'
 import type { Taken } from '../../../kafka/consume/record.ts'
 import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
@@ -27,12 +28,24 @@ const within = Date.parse(replay.from)
 
 type Given = { offset?: number; partition?: number; timestamp?: number; dead?: Partial<Delivery> }
 
+const settingsOf = (some: Partial<Facts['settings']> = {}): Facts['settings'] => ({
+  destinations: new Map(),
+  suppressions: new Map(),
+  suppressedUsers: () => undefined,
+  hasUnreadRules: () => false,
+  ...some,
+})
+
 /** What one replay makes of the records, in order. */
 function maker(more: Partial<Replay> = {}, replays: ReadonlyMap<string, Replay> = new Map()) {
-  const settings = { destinations: new Map(), suppressedUsers: () => new Set(['hidden']) }
-  const make = makeOfDelivery({ ...replay, ...more }, { settings, replays })
-  return ({ dead, ...where }: Given = {}) =>
-    make({ key: 'crm/u1', partition: 1, offset: 10, timestamp: within, value: aDeadOne(dead), ...where })
+  const settings = settingsOf({ suppressedUsers: () => new Set(['hidden']) })
+  const eventAt = async () => undefined
+  const make = makeOfDelivery({ ...replay, ...more }, { settings, replays, eventAt })
+  return ({ dead, ...where }: Given = {}) => {
+    const record = { key: 'crm/u1', partition: 1, offset: 10, timestamp: within, value: aDeadOne(dead) }
+    const made = make({ ...record, ...where })
+    return made && 'later' in made ? expect.fail('it was to be made at once') : made
+  }
 }
 
 const make = (more: Partial<Replay>, record?: Given) => maker(more)(record)
@@ -46,10 +59,10 @@ test('a dead letter in the time range with the reason becomes a delivery without
 
 test('a replayed delivery has no time of acceptance: how long it waited for the replay is no latency', () => {
   expect(make({}, { dead: { acceptedAt: within } })?.delivery.acceptedAt).toBeNull()
-  const settings = { destinations: new Map([['crm', aDestination()]]), suppressedUsers: () => undefined }
+  const settings = settingsOf({ destinations: new Map([['crm', aDestination()]]) })
   const record = { key: 'u1', partition: 1, offset: 10, timestamp: within, value: anEvent() }
   const made = makeOfEvent({ ...replay, what: 'events' }, { settings })(record)
-  expect(made?.delivery).toMatchObject({ replay: true, acceptedAt: null })
+  expect(made).toMatchObject({ delivery: { replay: true, acceptedAt: null } })
 })
 
 test.each([

@@ -7,6 +7,8 @@ const NAMES: Record<string, string> = {
   sharedSecret: 'secret',
   previousSecret: 'secret',
   previousSecretExpiresAt: 'secret',
+  rules: 'rules',
+  hashKey: 'hash key',
   retryOn: 'retried statuses',
   standardWebhooks: 'Standard Webhooks',
   writeKey: 'write key',

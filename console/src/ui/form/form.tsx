@@ -31,7 +31,9 @@ export function Form(props: FormProps) {
     action()
   }
   return (
-    <form onSubmit={submit} onChangeCapture={onChange} onClickCapture={onTouch}>
+    // not onClickCapture: it would render the form before the click changes a checkbox, and that change would be lost
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a key that presses a button or a checkbox is a click, too
+    <form onSubmit={submit} onChangeCapture={onChange} onClick={onTouch}>
       <Stack maw={820}>
         {children}
         {isConflict(error) ? (

@@ -1,3 +1,5 @@
+import { Box } from '@mantine/core'
+
 const STROKES = {
   overview: 'M3 12l3-5 4 7 3-9 3 7h2',
   catalog: 'M3 3h6v6H3zM12 3h6v6h-6zM3 12h6v6H3zM15 12v6M12 15h6',
@@ -43,6 +45,13 @@ export function Icon({ of, size = 18 }: { of: IconName; size?: number }) {
     </svg>
   )
 }
+
+/** Beside what opens and closes. */
+export const Chevron = ({ isOpened }: { isOpened: boolean }) => (
+  <Box pt={4} c="dimmed" style={{ transform: isOpened ? 'rotate(180deg)' : 'none', display: 'flex' }}>
+    <Icon of="down" size={16} />
+  </Box>
+)
 
 export function Logo({ size = 28 }: { size?: number }) {
   return (

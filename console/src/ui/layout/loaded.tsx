@@ -33,15 +33,17 @@ export function Loaded<T>({ query, children }: { query: Query<T>; children: (dat
         )}
       </Stack>
     )
-  return (
-    <Stack role="status" aria-label="Loading">
-      <Group>
-        <Skeleton height={20} width="30%" />
-      </Group>
-      <Skeleton height={90} />
-    </Stack>
-  )
+  return <LoadingView />
 }
+
+export const LoadingView = () => (
+  <Stack role="status" aria-label="Loading">
+    <Group>
+      <Skeleton height={20} width="30%" />
+    </Group>
+    <Skeleton height={90} />
+  </Stack>
+)
 
 /** The cached data belongs to a record that no longer exists. */
 const isDeleted = (error: Error | null) => error instanceof ApiError && error.status === 404

@@ -2,7 +2,13 @@ import { useSearchParams } from 'wouter'
 import type { DeadFilter, Reason } from '../../api/dead-letters.ts'
 import { LAST_PERIODS } from '../../wording/format.ts'
 
-export const REASONS: readonly Reason[] = ['attempts_exhausted', 'window_expired', 'rejected', 'refused']
+export const REASONS: readonly Reason[] = [
+  'attempts_exhausted',
+  'window_expired',
+  'rejected',
+  'refused',
+  'rules_failed',
+]
 
 const TEXTS = ['destinationId', 'messageId', 'event', 'user', 'status'] as const
 

@@ -1,10 +1,11 @@
 import { Stack, Tabs } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { useLocation } from 'wouter'
 import { type Destination, useDeleteDestination, useDestination } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
 import { DeletePanel } from '../../ui/form/delete-panel.tsx'
 import { Editing } from '../../ui/form/editing.tsx'
-import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Loaded, LoadingView } from '../../ui/layout/loaded.tsx'
 import { Page, Panel } from '../../ui/layout/page.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
 import { ReplayEvents } from '../replays/replay-events.tsx'
@@ -15,7 +16,10 @@ import { OnOff } from './on-off.tsx'
 import { SecretRotation } from './secret-rotation.tsx'
 import { SettingsForm } from './settings-form.tsx'
 
-const TABS = ['health', 'deliveries', 'settings', 'test', 'secret', 'replay']
+/** Loaded when it is opened: the form is large, and few destinations need rules. */
+const DestinationRules = lazy(() => import('../rules/rules.tsx'))
+
+const TABS = ['health', 'deliveries', 'settings', 'rules', 'test', 'secret', 'replay']
 /** For the view token. */
 const VIEW_TABS = ['health', 'deliveries']
 
@@ -42,6 +46,7 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
               {mayWrite && (
                 <>
                   <Tabs.Tab value="settings">Settings</Tabs.Tab>
+                  <Tabs.Tab value="rules">Rules</Tabs.Tab>
                   <Tabs.Tab value="test">Test</Tabs.Tab>
                   <Tabs.Tab value="secret">Secret</Tabs.Tab>
                   <Tabs.Tab value="replay">Replay</Tabs.Tab>
@@ -56,6 +61,11 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
             </Tabs.Panel>
             <Tabs.Panel value="settings">
               <DestinationSettings destination={destination} />
+            </Tabs.Panel>
+            <Tabs.Panel value="rules">
+              <Suspense fallback={<LoadingView />}>
+                <DestinationRules destination={destination} />
+              </Suspense>
             </Tabs.Panel>
             <Tabs.Panel value="test">
               <TestPanel destination={destination} />

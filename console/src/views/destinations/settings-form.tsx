@@ -6,7 +6,13 @@ import {
   type EventType,
   useReplaceDestination,
 } from '../../api/destinations.ts'
-import { type Fault, fieldError, validationError, withoutCorrected } from '../../api/errors.ts'
+import {
+  type Fault,
+  fieldError,
+  remainingFaults,
+  validationError,
+  withoutCorrected,
+} from '../../api/errors.ts'
 import { useSources } from '../../api/sources.ts'
 import { type FieldsProps, NameField, useDraft } from '../../ui/form/draft.tsx'
 import type { Edited } from '../../ui/form/editing.tsx'
@@ -14,14 +20,7 @@ import { Form } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { ChooseSources } from '../sources/choose-sources.tsx'
-import {
-  draftFaults,
-  isWebhookPointer,
-  remainingFaults,
-  toDrafts,
-  toWebhooks,
-  type WebhookDraft,
-} from '../webhooks/draft.ts'
+import { draftFaults, isWebhookPointer, toDrafts, toWebhooks, type WebhookDraft } from '../webhooks/draft.ts'
 import { WebhooksEditor } from '../webhooks/webhooks-editor.tsx'
 
 type Draft = {
@@ -62,7 +61,7 @@ export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
   const [faults, setFaults] = useState<readonly Fault[]>([])
   const replace = useReplaceDestination()
   const saving = withoutCorrected(replace, toReplacement(base, draft))
-  const remaining = remainingFaults(faults, draft.webhooks)
+  const remaining = remainingFaults(faults, draftFaults(draft.webhooks))
   const localError = remaining.length > 0 ? validationError(remaining) : undefined
   const fields = { draft, change, error: localError ?? saving.error }
 

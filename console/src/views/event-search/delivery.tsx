@@ -7,6 +7,7 @@ import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
 import type { Urls } from '../../ui/attempts/attempt-url.ts'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { RelativeTime, useNow } from '../../ui/values/time.tsx'
+import { decidingWords } from '../../wording/conditions.ts'
 import { pluralize } from '../../wording/format.ts'
 import { LIMITS } from '../../wording/limits.ts'
 import { DELIVERY_STATES, deadReasonLabel, deliveryStateOf, withStatus } from '../../wording/states.ts'
@@ -37,7 +38,7 @@ export function DeliveryCard({ delivery, messageId }: { delivery: EventDelivery;
           X-Delivery-Id: {deliveryId}
         </Text>
       )}
-      <Explanation delivery={delivery} messageId={messageId} />
+      <Explanation delivery={delivery} messageId={messageId} rules={destination?.rules} />
       <Attempts attempts={attempts} urls={destination && urlsOf(destination)} />
     </Box>
   )
@@ -62,11 +63,13 @@ function NextAttempt({ at }: { at: string }) {
 }
 
 function Explanation({
-  delivery: { routed, reason, state, nextAttemptAt, dead, attempts },
+  delivery: { routed, reason, condition, state, nextAttemptAt, dead, attempts },
   messageId,
+  rules,
 }: {
   delivery: EventDelivery
   messageId: string | null
+  rules: Destination['rules']
 }) {
   return (
     <>
@@ -76,8 +79,8 @@ function Explanation({
         </Text>
       )}
       {!routed && reason !== null && (
-        <Text size="sm" mt={4}>
-          {NOT_ROUTED[reason]}
+        <Text size="sm" mt={4} className="in-flow">
+          {[NOT_ROUTED[reason], condition === null ? undefined : decidingWords(rules, condition)].join(' ')}
         </Text>
       )}
       {state === 'unknown' && (
@@ -116,6 +119,8 @@ const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
   type: 'The destination does not accept events of this type. See its settings.',
   source: 'The destination is not connected to this source. See its settings.',
   removed: 'The destination was deleted.',
+  filtered: 'The rules of the destination filter the event out.',
+  sampled_out: 'The event is not in the sample that the rules of the destination send.',
 }
 
 const MAX_SHOWN = 3

@@ -2,7 +2,7 @@ import { Anchor, Box, Collapse, Group, Stack, Text, UnstyledButton } from '@mant
 import { memo, useId } from 'react'
 import { Link } from 'wouter'
 import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
-import { Icon } from '../../ui/layout/icon.tsx'
+import { Chevron } from '../../ui/layout/icon.tsx'
 import { Json } from '../../ui/values/code.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
@@ -32,9 +32,7 @@ export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowPro
             </Text>
             <RowHeader row={row} />
           </Group>
-          <Box pt={4} c="dimmed" style={{ transform: isOpened ? 'rotate(180deg)' : 'none', display: 'flex' }}>
-            <Icon of="down" size={16} />
-          </Box>
+          <Chevron isOpened={isOpened} />
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpened} id={id}>

@@ -133,6 +133,7 @@ function ReplayDialog({ kind, requests, skipped, what, note, error = null, ...on
       error={error}
     >
       {requests.length > 0 && <Summary requests={requests} verb={verb} what={what} />}
+      <RulesNote requests={requests} />
       {requests.length === 0 && skipped.length === 0 && !error && (
         <Text size="sm">There is nothing to send.</Text>
       )}
@@ -154,6 +155,18 @@ function Summary({ requests, verb, what }: Pick<DialogProps, 'requests' | 'what'
     <Text size="sm">
       {verb} {what} to {names.slice(0, MAX_NAMES).join(', ')}
       {more > 0 && ` and ${pluralize(more, 'other')}`}, with the original X-Delivery-Id and X-Replay: true.
+    </Text>
+  )
+}
+
+/** Which rules apply, if any of the destinations has some. */
+function RulesNote({ requests }: Pick<DialogProps, 'requests'>) {
+  const ruled = (useDestinations().data ?? []).filter(({ rules }) => rules !== undefined)
+  if (!requests.some(({ destinationId }) => ruled.some(({ id }) => id === destinationId))) return null
+  return (
+    <Text size="sm" c="dimmed">
+      Bodies are sent as they were stored, even if the rules have changed since. If the rules had failed, the
+      current rules apply.
     </Text>
   )
 }

@@ -43,7 +43,7 @@ export function ReplayEvents({ destination: { id, name } }: { destination: Desti
     <Stack>
       <Panel
         title="Replay events"
-        lead={`Sends past events from the connected sources to ${name}, using its current settings. Use it to fill a new destination, or after the destination was off. Events that were already delivered are sent again with the same X-Delivery-Id.`}
+        lead={`Sends past events from the connected sources to ${name}, using its current settings and rules. Use it to fill a new destination, or after the destination was off. Events that were already delivered are sent again with the same X-Delivery-Id.`}
       >
         <Stack>
           <Group align="flex-start">

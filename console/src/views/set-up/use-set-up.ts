@@ -5,11 +5,11 @@ import {
   useDestination,
   useReplaceDestination,
 } from '../../api/destinations.ts'
-import { ApiError, uncorrected, validationError } from '../../api/errors.ts'
+import { ApiError, remainingFaults, uncorrected, validationError } from '../../api/errors.ts'
 import { useDraft } from '../../ui/form/draft.tsx'
 import { useUnsaved } from '../../ui/form/unsaved.ts'
 import { nextStep, STEPS } from '../destinations/set-up-progress.ts'
-import { draftFaults, isWebhookPointer, remainingFaults } from '../webhooks/draft.ts'
+import { draftFaults, isWebhookPointer } from '../webhooks/draft.ts'
 import { type Draft, draftFromDestination, emptyDraft, isEqual, toDestination } from './draft.ts'
 
 export type SetUp = ReturnType<typeof useSetUp>
@@ -105,7 +105,7 @@ type Failure = { error: unknown; isLocal: boolean; sent: unknown }
 /** The part of the failure that the user has not corrected yet. */
 function remaining({ error, isLocal, sent }: Failure, draft: Draft): unknown {
   if (!isLocal) return uncorrected(error, sent, toDestination(draft))
-  const faults = error instanceof ApiError ? remainingFaults(error.faults, draft.webhooks) : []
+  const faults = error instanceof ApiError ? remainingFaults(error.faults, draftFaults(draft.webhooks)) : []
   return faults.length > 0 ? validationError(faults) : undefined
 }
 

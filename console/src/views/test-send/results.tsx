@@ -1,8 +1,9 @@
-import { Box, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core'
-import type { TestResult } from '../../api/destinations.ts'
+import { Alert, Box, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import type { Destination, TestedRules, TestResult } from '../../api/destinations.ts'
 import { Outcome } from '../../ui/attempts/attempt-table.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 import { Url, withWholePorts } from '../../ui/values/url.tsx'
+import { decidingWords } from '../../wording/conditions.ts'
 import { formatDuration } from '../../wording/format.ts'
 import { requestText, responseText } from './http-text.ts'
 
@@ -46,6 +47,28 @@ export function Results({ results }: { results: readonly TestResult[] }) {
         </li>
       ))}
     </Stack>
+  )
+}
+
+type RulesNoteProps = { tested: TestedRules | null; rules: Destination['rules'] }
+
+/** That the rules of the destination would keep a real event away. */
+export function RulesNote({ tested, rules }: RulesNoteProps) {
+  if (!tested || tested.outcome === 'sent') return null
+  const { outcome, condition, message } = tested
+  if (outcome === 'failed')
+    return (
+      <Alert color="red" title="The rules failed, so nothing was sent">
+        A real event would become a dead letter: {message}.
+      </Alert>
+    )
+  return (
+    <Alert color="yellow" mb="sm" title="The rules keep such an event away" className="in-flow">
+      Only tests send it.{' '}
+      {outcome === 'filtered'
+        ? condition !== null && decidingWords(rules, condition)
+        : 'It is not in the sample.'}
+    </Alert>
   )
 }
 

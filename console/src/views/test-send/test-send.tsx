@@ -1,11 +1,12 @@
-import { Button, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
+import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { type Destination, type TestSend as TestBody, useTestSend } from '../../api/destinations.ts'
 import { uncorrected } from '../../api/errors.ts'
 import { useRecentCalls } from '../../api/events.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { JsonArea } from '../../ui/form/json-area.tsx'
 import { type Payload, recentPayloads, SAMPLES, toBody } from './payloads.ts'
-import { Results } from './results.tsx'
+import { Results, RulesNote } from './results.tsx'
 import { Verification } from './verification.tsx'
 
 /** Sends a sample, a recent event or an edited call, and shows what was sent and received. */
@@ -31,7 +32,14 @@ export function TestSend({ destination }: { destination: Destination }) {
         </Text>
       </Group>
       <ErrorAlert error={error} title="The test may not have been sent" />
-      <div role="status">{test.data && <Results results={test.data.results} />}</div>
+      <div role="status">
+        {test.data && (
+          <>
+            <RulesNote tested={test.data.rules} rules={destination.rules} />
+            <Results results={test.data.results} />
+          </>
+        )}
+      </div>
       <Verification destination={destination} />
     </Stack>
   )
@@ -58,15 +66,13 @@ function PayloadFields({ payload, text, choose, edit, payloads, error }: Payload
           A deletion asks to delete the user “test-user”. It has nothing to edit.
         </Text>
       ) : (
-        <Textarea
+        <JsonArea
           label="Call"
           description="The call as a client sends it. Sluice renders it like any event, and gives it a test id."
           value={text}
           onChange={(event) => edit(event.currentTarget.value)}
           error={error}
           rows={14}
-          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
-          spellCheck={false}
         />
       )}
     </>

@@ -88,12 +88,6 @@ export const draftFaults = (drafts: readonly WebhookDraft[]): Fault[] => [
   ...valueFaults(drafts),
 ]
 
-/** The faults that the drafts still have. */
-export const remainingFaults = (faults: readonly Fault[], drafts: readonly WebhookDraft[]): Fault[] =>
-  draftFaults(drafts).filter((fault) =>
-    faults.some(({ pointer, code }) => pointer === fault.pointer && code === fault.code),
-  )
-
 const LOST = 'Enter the value again. The stored one belongs to another URL or name.'
 
 const isLost = (header: HeaderDraft, url: string): boolean =>

@@ -1,6 +1,6 @@
-import { Alert, Button, Fieldset, Group, Stack, TextInput } from '@mantine/core'
+import { Alert, Fieldset, Group, Stack, TextInput } from '@mantine/core'
 import { fieldError } from '../../api/errors.ts'
-import { Icon } from '../../ui/layout/icon.tsx'
+import { AddButton, RemoveButton, useLimitedList } from '../../ui/form/limited-list.tsx'
 import {
   type HeaderDraft,
   headerPointer,
@@ -10,7 +10,6 @@ import {
   newHeader,
   type WebhookDraft,
 } from './draft.ts'
-import { useLimitedList } from './limited-list.ts'
 
 type FieldsProps = {
   webhook: WebhookDraft
@@ -23,7 +22,7 @@ type FieldsProps = {
 
 export function WebhookFields({ webhook, index, isOnly, onChange, error }: FieldsProps) {
   const { headers } = webhook
-  const { addButton, isTooMany, add, change } = useLimitedList({
+  const list = useLimitedList({
     ...{ items: headers, most: MAX_HEADERS, make: newHeader },
     onChange: (headers: readonly HeaderDraft[]) => onChange({ ...webhook, headers }),
   })
@@ -38,23 +37,13 @@ export function WebhookFields({ webhook, index, isOnly, onChange, error }: Field
             header={header}
             url={webhook.url}
             position={{ webhook: index, at }}
-            onChange={(changed) => change(header.key, changed)}
+            onChange={(changed) => list.change(header.key, changed)}
             error={error}
           />
         ))}
         {fault && <Alert color="red">{fault}</Alert>}
-        <div>
-          <Button
-            ref={addButton}
-            variant="subtle"
-            size="compact-sm"
-            leftSection={<Icon of="plus" size={14} />}
-            onClick={add}
-          >
-            Add header
-          </Button>
-        </div>
-        {isTooMany && (
+        <AddButton list={list}>Add header</AddButton>
+        {list.isTooMany && (
           <Alert color="yellow" role="alert" title="A webhook can have up to five headers">
             Remove one to add another. You can combine related values in one header, or put fixed values into
             the query of the URL.
@@ -81,14 +70,6 @@ function UrlField({ webhook, index, isOnly, onChange, error }: FieldsProps) {
       />
       {!isOnly && <RemoveButton label={`Remove URL ${index + 1}`} onClick={() => onChange(undefined)} />}
     </Group>
-  )
-}
-
-function RemoveButton({ label, onClick }: { label: string; onClick: () => void }) {
-  return (
-    <Button variant="subtle" color="gray" px="xs" onClick={onClick} aria-label={label}>
-      <Icon of="cross" size={16} />
-    </Button>
   )
 }
 

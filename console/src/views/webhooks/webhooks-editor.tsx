@@ -1,8 +1,8 @@
 import { Alert, Button, Stack } from '@mantine/core'
 import { fieldError } from '../../api/errors.ts'
+import { useLimitedList } from '../../ui/form/limited-list.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { MAX_URLS, newWebhook, type WebhookDraft } from './draft.ts'
-import { useLimitedList } from './limited-list.ts'
 import { WebhookFields } from './webhook-fields.tsx'
 
 type EditorProps = {

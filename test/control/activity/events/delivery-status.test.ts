@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { letterOf } from '../../../../control/activity/dead/dead-letter.ts'
 import { deliveryStatus, type Known } from '../../../../control/activity/events/delivery-status.ts'
 import type { Attempt } from '../../../../schemas/attempt.ts'
+import type { Destination } from '../../../../settings/settings.ts'
 import { aDestination, anEvent } from '../../../helpers/events.ts'
 import { anAttempt } from '../../attempts-in-memory.ts'
 import { aDeadOne } from '../../dead-in-memory.ts'
@@ -158,5 +159,26 @@ describe('delivery state', () => {
   test('past the window there is no next attempt', () => {
     const { state } = statusOf({ attempts: [failed(1, 2_000), failed(2, 3_600_000)] })
     expect(state).toBe('dead')
+  })
+})
+
+describe('an event that the rules of a destination keep away', () => {
+  const ruled = (rules: NonNullable<Destination['rules']>) => ({
+    destination: aDestination({ rules, hashKey: 'a-hash-key-of-this-test' }),
+  })
+
+  test('names the condition', () => {
+    const known = ruled({ filter: { any: [{ path: 'event', eq: 'Paid' }] } })
+    expect(statusOf(known, anEvent({ event: 'Left' }))).toMatchObject({
+      routed: false,
+      reason: 'filtered',
+      condition: expect.stringMatching(/^\/filter/),
+      state: null,
+    })
+    expect(statusOf(known, anEvent({ event: 'Paid' }))).toMatchObject({ routed: true, condition: null })
+  })
+
+  test('or the sample', () => {
+    expect(statusOf(ruled({ sample: { rate: 0 } }))).toMatchObject({ reason: 'sampled_out', condition: null })
   })
 })

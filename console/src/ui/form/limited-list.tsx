@@ -1,4 +1,6 @@
+import { Button } from '@mantine/core'
 import { type RefObject, useRef, useState } from 'react'
+import { Icon } from '../layout/icon.tsx'
 
 type Options<T> = {
   items: readonly T[]
@@ -38,3 +40,26 @@ export function useLimitedList<T extends { key: number }>(options: Options<T>): 
     },
   }
 }
+
+type AddProps = { list: { add(): void; addButton: RefObject<HTMLButtonElement | null> }; children: string }
+
+export const AddButton = ({ list: { add, addButton }, children }: AddProps) => (
+  <div>
+    <Button
+      ref={addButton}
+      variant="subtle"
+      size="compact-sm"
+      leftSection={<Icon of="plus" size={14} />}
+      onClick={add}
+    >
+      {children}
+    </Button>
+  </div>
+)
+
+/** @param label names the row for screen readers, such as "Remove URL 2". */
+export const RemoveButton = ({ label, onClick }: { label: string; onClick: () => void }) => (
+  <Button variant="subtle" color="gray" px="xs" onClick={onClick} aria-label={label}>
+    <Icon of="cross" size={16} />
+  </Button>
+)

@@ -1,0 +1,11 @@
+import { Textarea, type TextareaProps } from '@mantine/core'
+
+/** A field for JSON, or for other text that machines read. */
+export const JsonArea = (props: TextareaProps) => (
+  <Textarea
+    styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+    spellCheck={false}
+    autoComplete="off"
+    {...props}
+  />
+)

@@ -1,0 +1,81 @@
+import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { FilteredList } from '../../ui/layout/filtered-list.tsx'
+
+type EventNamesProps = {
+  names: readonly string[]
+  /** Names of recent events, to choose from. */
+  seen: readonly string[]
+  onChange: (names: readonly string[]) => void
+  error: string | undefined
+}
+
+/** One click on a recent name, or a typed name. */
+export function EventNames({ names, seen, onChange, error }: EventNamesProps) {
+  // a name stays in its place after it is deselected
+  const [typed, setTyped] = useState(names)
+  const offered = [...new Set([...typed, ...seen, ...names])]
+  function add(name: string) {
+    setTyped([...typed, name])
+    if (!names.includes(name)) onChange([...names, name])
+  }
+  return (
+    <Stack gap={6}>
+      <Checkbox.Group
+        label="Event names"
+        description="Select none to send all. Only track calls have an event name."
+        value={[...names]}
+        onChange={onChange}
+        error={error}
+      >
+        <Stack gap={6} mt={6}>
+          <FilteredList all={offered} what="event names" textOf={String}>
+            {(shown) =>
+              shown.map((name) => <Checkbox key={name} value={name} label={name} className="in-flow" />)
+            }
+          </FilteredList>
+        </Stack>
+      </Checkbox.Group>
+      <AddName onAdd={add} />
+      {offered.length === 0 && (
+        <Text size="xs" c="dimmed">
+          Names of recent events appear here.
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function AddName({ onAdd }: { onAdd: (name: string) => void }) {
+  const [text, setText] = useState('')
+  // without trimming: an event's name may begin or end with a space
+  function add() {
+    if (text.trim() !== '') onAdd(text)
+    setText('')
+  }
+  return (
+    <Group gap="xs" align="flex-end" wrap="nowrap">
+      <TextInput
+        flex={1}
+        miw={0}
+        maw={320}
+        aria-label="Another event name"
+        placeholder="Order Paid"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        // a name that was typed but not added would be lost on saving
+        onBlur={add}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return
+          event.preventDefault()
+          add()
+        }}
+        autoComplete="off"
+        spellCheck={false}
+      />
+      <Button variant="default" onClick={add} disabled={text.trim() === ''}>
+        Add
+      </Button>
+    </Group>
+  )
+}

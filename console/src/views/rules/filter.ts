@@ -1,0 +1,163 @@
+import { EVENT_TYPES, type EventType } from '../../api/destinations.ts'
+import { isOperator, type Operator } from '../../wording/conditions.ts'
+import { isOneLine, isOperand, toLines, toOperand, toOperands, toText } from './operand.ts'
+
+/** The operators of the form. `exists` has no value there, so that its opposite has a name. */
+export type FormOperator = Operator | 'missing'
+
+/** A condition as typed. `value`: one operand, for `in` and `nin` one in each line, empty for `exists`. */
+export type ConditionDraft = { key: number; path: string; operator: FormOperator; value: string }
+
+/**
+ * A filter as typed: events with one of these names, of one of these types, that meet `all` or `any` of the conditions.
+ * An empty list accepts all.
+ */
+export type FilterDraft = {
+  eventNames: readonly string[]
+  types: readonly EventType[]
+  match: 'all' | 'any'
+  conditions: readonly ConditionDraft[]
+}
+
+/** Names and types count, too, so the API may accept fewer. */
+export const MAX_CONDITIONS = 100
+
+export const NO_FILTER: FilterDraft = { eventNames: [], types: [], match: 'all', conditions: [] }
+
+let lastKey = 0
+export const newCondition = (): ConditionDraft => ({ key: ++lastKey, path: '', operator: 'eq', value: '' })
+
+export const isListOperator = (operator: FormOperator): boolean => operator === 'in' || operator === 'nin'
+export const hasValue = (operator: FormOperator): boolean => operator !== 'exists' && operator !== 'missing'
+/** Operators that compare texts, so that digits are text without quotes too. */
+export const isTextOperator = (operator: FormOperator): boolean =>
+  ['startsWith', 'endsWith', 'contains', 'matches'].includes(operator)
+
+type Leaf = { path: string; [operator: string]: unknown }
+export type Condition = Leaf | { all: Condition[] } | { any: Condition[] }
+
+/** What a condition of the filter comes from: the field of that name, or the draft with that key. */
+type Origin = 'eventNames' | 'types' | number
+type Placed = { origin: Origin; condition: Condition }
+
+/** The filter, undefined if all events pass, and the JSON pointer in it of each field that has a value. */
+export function toFilter(draft: FilterDraft): {
+  filter: Condition | undefined
+  pointers: ReadonlyMap<Origin, string>
+} {
+  const [fixed, typed] = [fixedConditions(draft), typedConditions(draft)]
+  if (draft.match === 'all' || typed.length < 2) return group('all', [...fixed, ...typed])
+  const any = group('any', typed)
+  if (fixed.length === 0) return any
+  const { filter, pointers } = group('all', fixed, any.filter)
+  const inner = [...any.pointers].map(([origin, at]) => [origin, `/all/${fixed.length}${at}`] as const)
+  return { filter, pointers: new Map([...pointers, ...inner]) }
+}
+
+function group(name: 'all' | 'any', placed: readonly Placed[], last?: Condition) {
+  const conditions = [...placed.map(({ condition }) => condition), ...(last ? [last] : [])]
+  const isBare = conditions.length < 2
+  const pointers = placed.map(({ origin }, at) => [origin, isBare ? '' : `/${name}/${at}`] as const)
+  const all: Condition = name === 'all' ? { all: conditions } : { any: conditions }
+  return { filter: isBare ? conditions[0] : all, pointers: new Map<Origin, string>(pointers) }
+}
+
+function fixedConditions({ eventNames, types }: FilterDraft): Placed[] {
+  const names: Placed = { origin: 'eventNames', condition: { path: 'event', in: [...eventNames] } }
+  const ofTypes: Placed = { origin: 'types', condition: { path: 'type', in: [...types] } }
+  return [...(eventNames.length > 0 ? [names] : []), ...(types.length > 0 ? [ofTypes] : [])]
+}
+
+const typedConditions = ({ conditions }: FilterDraft): Placed[] =>
+  conditions
+    .filter((draft) => missingIn(draft) === undefined)
+    .map((draft) => ({ origin: draft.key, condition: toCondition(draft) }))
+
+/** What is not typed yet. Until it is, the condition is not part of the filter. */
+export function missingIn({ path, operator, value }: ConditionDraft): 'path' | 'value' | undefined {
+  if (path.trim() === '') return 'path'
+  const isEmpty = isTextOperator(operator) ? value === '' : value.trim() === ''
+  return isEmpty && hasValue(operator) ? 'value' : undefined
+}
+
+function toCondition({ path, operator, value }: ConditionDraft): Leaf {
+  const at = { path: path.trim() }
+  if (!hasValue(operator)) return { ...at, exists: operator === 'exists' }
+  if (isListOperator(operator)) return { ...at, [operator]: toOperands(value) }
+  return { ...at, [operator]: isTextOperator(operator) ? value : toOperand(value) }
+}
+
+/** @returns undefined if the form cannot show this filter. */
+export function toFilterDraft(filter: unknown): FilterDraft | undefined {
+  if (filter === undefined) return NO_FILTER
+  const members = membersOf(filter, 'all') ?? [filter]
+  const names = members.find((each) => eventNamesOf(each))
+  const ofTypes = members.find((each) => typesOf(each))
+  const [first, ...others] = members.filter((each) => each !== names && each !== ofTypes)
+  const anyOf = others.length === 0 ? membersOf(first, 'any') : undefined
+  const leaves = anyOf ?? (first === undefined ? [] : [first, ...others])
+  const conditions = leaves.flatMap((each) => toConditionDraft(each) ?? [])
+  if (conditions.length < leaves.length) return undefined
+  const fixed = { eventNames: eventNamesOf(names) ?? [], types: typesOf(ofTypes) ?? [] }
+  return { ...fixed, match: anyOf ? 'any' : 'all', conditions }
+}
+
+/** The conditions of a group that has at least one. */
+function membersOf(condition: unknown, name: 'all' | 'any'): unknown[] | undefined {
+  const [member, ...others] = Object.entries(condition ?? {})
+  if (!member || others.length > 0 || member[0] !== name) return undefined
+  const [, conditions] = member
+  return Array.isArray(conditions) && conditions.length > 0 ? conditions : undefined
+}
+
+/** The only operator of a leaf and its value. */
+function testOf(condition: unknown): { path: string; operator: Operator; value: unknown } | undefined {
+  const members = new Map<string, unknown>(Object.entries(condition ?? {}))
+  const path = members.get('path')
+  const [test, ...others] = [...members].filter(([name]) => name !== 'path')
+  if (typeof path !== 'string' || path === '' || path !== path.trim()) return undefined
+  if (!test || others.length > 0) return undefined
+  const [operator, value] = test
+  return isOperator(operator) ? { path, operator, value } : undefined
+}
+
+function listAt(condition: unknown, at: string): readonly unknown[] | undefined {
+  const { path, operator, value } = testOf(condition) ?? {}
+  const isList = path === at && operator === 'in' && Array.isArray(value) && value.length > 0
+  return isList ? value : undefined
+}
+
+function eventNamesOf(condition: unknown): string[] | undefined {
+  const listed = listAt(condition, 'event')
+  const names = listed?.filter((name) => typeof name === 'string')
+  return names?.length === listed?.length ? names : undefined
+}
+
+function typesOf(condition: unknown): EventType[] | undefined {
+  const listed = listAt(condition, 'type')
+  const types = EVENT_TYPES.filter((type) => listed?.includes(type))
+  return listed && types.length === listed.length ? types : undefined
+}
+
+function toConditionDraft(condition: unknown): ConditionDraft | undefined {
+  const { path, operator, value } = testOf(condition) ?? {}
+  if (path === undefined || operator === undefined) return undefined
+  const draft = { key: ++lastKey, path }
+  if (operator === 'exists')
+    return typeof value === 'boolean'
+      ? { ...draft, operator: value ? 'exists' : 'missing', value: '' }
+      : undefined
+  const text = textOf(operator, value)
+  return text === undefined ? undefined : { ...draft, operator, value: text }
+}
+
+function textOf(operator: Operator, value: unknown): string | undefined {
+  if (isListOperator(operator)) {
+    const listed: readonly unknown[] = Array.isArray(value) ? value : [undefined]
+    const operands = listed.filter(isOperand)
+    return operands.length === listed.length && operands.length > 0 ? toLines(operands) : undefined
+  }
+  if (isTextOperator(operator))
+    return typeof value === 'string' && value !== '' && isOneLine(value) ? value : undefined
+  return isOperand(value) ? toText(value) : undefined
+}

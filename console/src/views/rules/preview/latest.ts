@@ -1,0 +1,48 @@
+export type Answer<Output> = { value: Output } | { error: unknown }
+
+type Options<Input, Output> = {
+  request: (input: Input) => Promise<Output>
+  onAnswer: (answer: Answer<Output>, input: Input) => void
+}
+
+/** `ask` replaces the input that waits, if any. After `close`, nothing is requested or answered. */
+export type Latest<Input> = { ask(input: Input): void; close(): void }
+
+/**
+ * Runs one request at a time, always for the newest input. An answer that arrives while a newer input waits is outdated
+ * and dropped.
+ */
+export function latestOnly<Input, Output>({ request, onAnswer }: Options<Input, Output>): Latest<Input> {
+  let waiting: Input | undefined
+  let isRunning = false
+  let isClosed = false
+
+  async function run(): Promise<void> {
+    isRunning = true
+    while (waiting !== undefined && !isClosed) {
+      const input = waiting
+      waiting = undefined
+      const answer = await answerOf(request(input))
+      if (waiting === undefined && !isClosed) onAnswer(answer, input)
+    }
+    isRunning = false
+  }
+
+  return {
+    ask(input) {
+      waiting = input
+      if (!isRunning) void run()
+    },
+    close() {
+      isClosed = true
+    },
+  }
+}
+
+async function answerOf<Output>(request: Promise<Output>): Promise<Answer<Output>> {
+  try {
+    return { value: await request }
+  } catch (error) {
+    return { error }
+  }
+}

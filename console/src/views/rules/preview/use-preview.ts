@@ -1,0 +1,65 @@
+import { useEffect, useRef, useState } from 'react'
+import type { Destination } from '../../../api/destinations.ts'
+import { fetchPreview, type Preview } from '../../../api/rules.ts'
+import { type Latest, latestOnly } from './latest.ts'
+
+/** ms after the last change. */
+const DEBOUNCE = 400
+
+/**
+ * `rules`: those that the preview tried. `error`: of the latest request, if it failed; `asked`: the rules of that
+ * request.
+ */
+type Shown = { key: string; rules: unknown; preview: Preview | undefined; error: unknown; asked: unknown }
+
+const NOTHING: Shown = { key: '', rules: undefined, preview: undefined, error: undefined, asked: undefined }
+
+/** `isCurrent`: it shows the rules as they are typed. */
+export type PreviewState = Omit<Shown, 'key'> & { isCurrent: boolean; refresh: () => void }
+
+type Asked = { rules: unknown; isAsked: boolean }
+
+/** Tries the rules while they are typed. */
+export function usePreview(destination: Destination, { rules = {}, isAsked }: Asked): PreviewState {
+  const { id, sourceIds, eventTypes } = destination
+  const [shown, setShown] = useState(NOTHING)
+  const latest = useRef<Latest<string>>(undefined)
+  const key = JSON.stringify({ id, sourceIds, ...(eventTypes && { eventTypes }), rules })
+
+  /** More may have been typed since the request. */
+  const current = useRef(key)
+  useEffect(() => {
+    current.current = key
+  }, [key])
+
+  useEffect(() => {
+    const opened = latestOnly<string, Preview>({
+      request: (key) => fetchPreview(JSON.parse(key)),
+      onAnswer(answer, key) {
+        if (key !== current.current) return
+        const asked: unknown = JSON.parse(key).rules
+        setShown((before) =>
+          'value' in answer
+            ? { key, asked, rules: asked, preview: answer.value, error: undefined }
+            : { ...before, key, asked, error: answer.error },
+        )
+      },
+    })
+    latest.current = opened
+    return () => {
+      opened.close()
+      latest.current = undefined
+    }
+  }, [])
+
+  const isFirst = useRef(true)
+  useEffect(() => {
+    if (!isAsked) return
+    const ask = () => latest.current?.ask(key)
+    const timer = setTimeout(ask, isFirst.current ? 0 : DEBOUNCE)
+    isFirst.current = false
+    return () => clearTimeout(timer)
+  }, [key, isAsked])
+
+  return { ...shown, isCurrent: shown.key === key, refresh: () => latest.current?.ask(key) }
+}

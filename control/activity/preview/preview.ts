@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { allowsWebhooks } from '../../../delivery/routing.ts'
+import type { CompiledRules } from '../../../rules/compile.ts'
+import { rulesShape } from '../../../rules/rules.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import type { Event } from '../../../schemas/event.ts'
+import { EVENTS } from '../../../schemas/topics.ts'
+import { EVENT_TYPES, idShape } from '../../../settings/settings.ts'
+import { isoTime, timeShape } from '../../api/response.ts'
+import type { Searching, SearchParts } from '../events/search.ts'
+import { decoded } from '../events/search.ts'
+import type { Part, Searched } from '../events/search-backwards.ts'
+import { sourceOf } from '../live/recent-calls.ts'
+
+const MAX_EVENTS = 200
+
+export const previewShape = z
+  .strictObject({
+    rules: rulesShape,
+    sourceIds: z.array(idShape).min(1, 'at least one source').max(1_000),
+    last: z
+      .number()
+      .int()
+      .min(1)
+      .max(MAX_EVENTS)
+      .default(50)
+      .describe('How many events at most. The newest that the search finds in time.'),
+    eventTypes: z
+      .array(z.enum(EVENT_TYPES))
+      .min(1, 'at least one type; leave it out for all')
+      .optional()
+      .describe('Default: all types.'),
+    destinationId: idShape
+      .optional()
+      .describe('Hashes with the key of this destination. Default: a random key.'),
+  })
+  .meta({ id: 'RulesPreviewRequest' })
+
+export type PreviewRequest = z.infer<typeof previewShape>
+
+export const OUTCOMES = ['sent', 'filtered', 'sampled_out', 'failed'] as const
+
+const text = z.string().nullable()
+
+const previewItem = z
+  .strictObject({
+    messageId: z.string(),
+    sourceId: z.string(),
+    type: z.enum(EVENT_TYPES),
+    event: text.describe('Name of a track event. Null for other types.'),
+    receivedAt: timeShape,
+    outcome: z.enum(OUTCOMES),
+    condition: text.describe(
+      'With `filtered`: JSON pointer into the rules, to the condition that decided. Otherwise null.',
+    ),
+    message: text.describe(
+      'With `failed`: what failed. With `sent`: why the body is left out. Otherwise null.',
+    ),
+    body: text.describe(
+      'With `sent`: the body that every attempt would post. Null if the bodies before it have 4 MB together.',
+    ),
+  })
+  .meta({ id: 'RulesPreviewItem' })
+
+export const previewAnswer = z
+  .strictObject({
+    items: z.array(previewItem).describe('Newest first.'),
+    searchedSince: timeShape.describe(
+      'Everything received since then has been searched; null: everything. With fewer events than `last`, the search found no more in time.',
+    ),
+  })
+  .meta({ id: 'RulesPreview' })
+
+/** Of all bodies in one answer, in characters. */
+const MAX_BODIES = 4 * 1024 * 1024
+const LEFT_OUT = 'The body is left out, because the bodies before it have 4 MB together.'
+
+/** Runs rules over events. The same rules decide in the router. */
+export function previewOf(
+  { items, searchedSince }: Searched<Event>,
+  rules: CompiledRules,
+): z.infer<typeof previewAnswer> {
+  let left = MAX_BODIES
+  return {
+    items: items.map((event) => {
+      const { messageId, sourceId, type, receivedAt } = event
+      const result = rules.run(event)
+      const about = { messageId, sourceId, type, event: event.event, receivedAt: isoTime(receivedAt) }
+      const { outcome } = result
+      const none = { outcome, condition: null, message: null, body: null }
+      if (outcome === 'filtered') return { ...about, ...none, condition: result.condition }
+      if (outcome === 'failed') return { ...about, ...none, message: result.message }
+      if (outcome === 'sampled_out') return { ...about, ...none }
+      left -= result.body.length
+      return { ...about, ...none, ...(left >= 0 ? { body: result.body } : { message: LEFT_OUT }) }
+    }),
+    searchedSince: searchedSince === null ? null : isoTime(searchedSince),
+  }
+}
+
+export type EventsBySource = {
+  /** The newest events of these sources and types that are meant for webhooks. Undefined: too many searches are in progress. */
+  latest(
+    asked: Pick<PreviewRequest, 'sourceIds' | 'eventTypes' | 'last'>,
+  ): Promise<Searched<Event>> | undefined
+}
+
+export function createLatestEvents(searching: Searching, events: SearchParts['events']): EventsBySource {
+  return {
+    latest: ({ sourceIds, eventTypes, last }) =>
+      searching({
+        parts: [partFor({ sourceIds, eventTypes }, events)],
+        limit: last,
+        cursor: undefined,
+        since: undefined,
+        until: undefined,
+        // other sources' events are told by their key
+        isNarrow: false,
+      }),
+  }
+}
+
+function partFor(
+  { sourceIds, eventTypes }: Pick<PreviewRequest, 'sourceIds' | 'eventTypes'>,
+  { reader, codec }: { reader: SearchParts['events']['reader']; codec: Pick<Codec<Event>, 'decode'> },
+): Part<Event> {
+  const sources = new Set(sourceIds)
+  const matches = ({ type, integrations }: Event) =>
+    (eventTypes?.includes(type) ?? true) && allowsWebhooks(integrations)
+  return {
+    topic: EVENTS,
+    isSearched: () => true,
+    read: reader.read,
+    find(value, key) {
+      if (!value || !key || !sources.has(sourceOf(key))) return undefined
+      return decoded(codec, value, (event) => (matches(event) ? event : undefined))
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import type { FastifyInstance } from 'fastify'
+import { hashKeyOf } from '../../../delivery/compiled-rules.ts'
+import { render } from '../../../delivery/render.ts'
+import { pointer } from '../../../process/json-pointer.ts'
+import type { Logger } from '../../../process/log.ts'
+import { compileRules } from '../../../rules/compile.ts'
+import { rulesFaults } from '../../../rules/faults.ts'
+import { type Fault, faultsOf } from '../../../settings/faults.ts'
+import { type Facts, unknownSource } from '../../../settings/resources/resource.ts'
+import { type ApiRequest, addOperations, json, operation } from '../../api/operation.ts'
+import { type ApiResponse, invalid } from '../../api/response.ts'
+import { answered, tooManySearches } from '../following.ts'
+import {
+  type EventsBySource,
+  type PreviewRequest,
+  previewAnswer,
+  previewOf,
+  previewShape,
+} from './preview.ts'
+
+export type PreviewRouteParts = {
+  latestEvents: EventsBySource
+  settings: Pick<Facts, 'sources' | 'destinations' | 'unreadable'>
+  log: Pick<Logger, 'warn' | 'info'>
+}
+
+export function previewRoute(api: FastifyInstance, parts: PreviewRouteParts): void {
+  // GET, PUT and DELETE belong to the destination with the id `preview`
+  addOperations(api, '/destinations/preview', {
+    POST: operation({
+      summary: 'Try rules on the last events',
+      description:
+        'Runs rules over the newest events of some sources, and answers for each what the router would do. Nothing is sent or stored. The search reads topics on demand, for at most 3 s.',
+      body: json(previewShape),
+      responses: { 200: { description: 'The events, newest first.', body: previewAnswer } },
+      errorCodes: ['too_many_searches'],
+      handle: (request) => preview(request, parts),
+    }),
+  })
+}
+
+async function preview({ body }: ApiRequest, parts: PreviewRouteParts): Promise<ApiResponse> {
+  const { settings, latestEvents, log } = parts
+  const parsed = previewShape.safeParse(body, { reportInput: true })
+  if (!parsed.success) return invalid(faultsOf(parsed.error))
+  const asked = parsed.data
+  const faults = faultsIn(asked, settings)
+  if (faults.length > 0) return invalid(faults)
+  const { rules, destinationId } = asked
+  const hashKey = destinationId === undefined ? undefined : settings.destinations.get(destinationId)?.hashKey
+  const searching = latestEvents.latest(asked)
+  if (!searching) return tooManySearches
+  return answered(
+    [],
+    async () => ({
+      status: 200,
+      body: previewOf(await searching, compileRules(rules, hashKeyOf(hashKey), render)),
+    }),
+    (err) => log.warn({ err }, 'events could not be searched'),
+  )
+}
+
+function faultsIn(
+  { rules, sourceIds, destinationId }: PreviewRequest,
+  settings: PreviewRouteParts['settings'],
+): Fault[] {
+  const unknown = sourceIds.flatMap((id, index) =>
+    unknownSource(id, { facts: settings, path: ['sourceIds', index] }),
+  )
+  const faults = [...rulesFaults(rules, ['rules']), ...unknown]
+  if (destinationId === undefined || settings.destinations.has(destinationId)) return faults
+  const message = `there is no destination ${destinationId}: leave it out for a random key`
+  return [...faults, { pointer: pointer(['destinationId']), code: 'unknown_destination', message }]
+}

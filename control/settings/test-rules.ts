@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { compiledOf, hashKeyOf } from '../../delivery/compiled-rules.ts'
+import { render } from '../../delivery/render.ts'
+import type { Posting } from '../../delivery/request.ts'
+import { compileRules, type RulesResult } from '../../rules/compile.ts'
+import type { Event } from '../../schemas/event.ts'
+import type { Destination } from '../../settings/settings.ts'
+import { postingWith } from './test-call.ts'
+
+export const testedRulesShape = z
+  .strictObject({
+    outcome: z.enum(['sent', 'filtered', 'sampled_out', 'failed']),
+    condition: z
+      .string()
+      .nullable()
+      .describe('With `filtered`: JSON pointer into the rules, to the condition that decided.'),
+    message: z.string().nullable().describe('With `failed`: what failed.'),
+  })
+  .meta({ id: 'TestedRules' })
+
+type Tested = { posting: Posting | undefined; rules: z.infer<typeof testedRulesShape> | null }
+
+/** A test is for the receiver, so it sends even what filter and sample keep away. */
+export function ruledPosting(event: Event, destination: Destination): Tested {
+  const { id } = destination
+  const compiled = compiledOf(destination)
+  if (!compiled) return { posting: postingWith(render, event, id), rules: null }
+  const result = compiled.run(event)
+  const { outcome } = result
+  const rules = { outcome, condition: null, message: null }
+  if (outcome === 'sent') return { posting: postingWith(() => result.body, event, id), rules }
+  if (outcome === 'failed') return { posting: undefined, rules: { ...rules, message: result.message } }
+  const sent = withoutFilter(event, destination)
+  const body = sent?.outcome === 'sent' ? sent.body : undefined
+  return {
+    posting: body === undefined ? undefined : postingWith(() => body, event, id),
+    rules: { ...rules, ...(outcome === 'filtered' && { condition: result.condition }) },
+  }
+}
+
+function withoutFilter(event: Event, { rules, hashKey }: Destination): RulesResult | undefined {
+  if (!rules) return undefined
+  const { filter: _, sample: __, ...rest } = rules
+  return compileRules(rest, hashKeyOf(hashKey), render).run(event)
+}

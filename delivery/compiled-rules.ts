@@ -1,0 +1,99 @@
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { type CompiledRules, compileRules } from '../rules/compile.ts'
+import { hashOf } from '../rules/redact.ts'
+import type { Event } from '../schemas/event.ts'
+import type { Outline } from '../settings/lookup.ts'
+import { render } from './render.ts'
+
+type Compiled = { rules: CompiledRules; key: KeyObject }
+
+// a changed destination is another object
+const known = new WeakMap<Outline, Compiled>()
+
+/** Compiles the rules of a destination once. Undefined: it has none. */
+export const compiledOf = (destination: Outline): CompiledRules | undefined => compiled(destination)?.rules
+
+const deciding = new WeakMap<Outline, CompiledRules>()
+
+/** Filter and sample only: to tell for many events which of them a destination gets. Undefined: it has neither. */
+export function decidingOf(destination: Outline): CompiledRules | undefined {
+  const { rules: { filter, sample } = {}, hashKey } = destination
+  if (!filter && !sample) return undefined
+  const before = deciding.get(destination)
+  if (before) return before
+  const made = compileRules(
+    { ...(filter && { filter }), ...(sample && { sample }) },
+    hashKeyOf(hashKey),
+    render,
+  )
+  deciding.set(destination, made)
+  return made
+}
+
+/** Hashes an id as the rules do for `as: hash`. */
+export function hashedBy(destination: Outline, text: string): string {
+  const found = compiled(destination)
+  return found ? hashOf(found.key, text) : ''
+}
+
+function compiled(destination: Outline): Compiled | undefined {
+  const { rules, hashKey } = destination
+  if (!rules) return undefined
+  const before = known.get(destination)
+  if (before) return before
+  const bytes = hashKeyOf(hashKey)
+  const made = { rules: compileRules(rules, bytes, render), key: createSecretKey(bytes) }
+  known.set(destination, made)
+  return made
+}
+
+/** Control gives a key to every destination that redacts. Without one, a random key still hides the values. */
+export const hashKeyOf = (hashKey: string | undefined): Buffer =>
+  hashKey === undefined ? randomBytes(32) : Buffer.from(hashKey)
+
+/** The enabled destinations of a source. `plain`: without rules. `byName`: those that only get events with this name. */
+type Group = {
+  plain: readonly Outline[]
+  ruled: readonly Outline[]
+  unnamed: readonly Outline[]
+  byName: ReadonlyMap<string, readonly Outline[]>
+}
+
+// the settings return the same list until one of its destinations changes
+const groups = new WeakMap<readonly Outline[], Group>()
+
+export function groupOf(connected: readonly Outline[]): Group {
+  const before = groups.get(connected)
+  if (before) return before
+  const group = grouped(connected.filter(({ enabled }) => enabled))
+  groups.set(connected, group)
+  return group
+}
+
+function grouped(enabled: readonly Outline[]): Group {
+  const plain = enabled.filter((each) => !isRuled(each))
+  const ruled = enabled.filter(isRuled)
+  const unnamed: Outline[] = []
+  const byName = new Map<string, Outline[]>()
+  for (const destination of ruled) {
+    const names = destination.hasUnreadRules ? undefined : compiledOf(destination)?.eventNames
+    if (!names) unnamed.push(destination)
+    for (const name of names ?? []) {
+      const named = byName.get(name)
+      if (named) named.push(destination)
+      else byName.set(name, [destination])
+    }
+  }
+  return { plain, ruled, unnamed, byName }
+}
+
+export const isRuled = ({ rules, hasUnreadRules }: Outline) => rules !== undefined || hasUnreadRules === true
+
+/** Those whose rules may let the event pass. A source may have a thousand destinations with one event name each. */
+export function candidates({ type, event }: Event, { ruled, unnamed, byName }: Group): readonly Outline[] {
+  // rules let every deletion pass
+  if (byName.size === 0 || type === 'delete') return ruled
+  const named = type === 'track' ? byName.get(event ?? '') : undefined
+  if (!named) return unnamed
+  return unnamed.length === 0 ? named : [...unnamed, ...named]
+}

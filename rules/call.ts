@@ -1,0 +1,134 @@
+import type { Event } from '../schemas/event.ts'
+import { EACH, isJsonRoot, type JsonRoot, type Key, type Path, type Root } from './path.ts'
+
+export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
+export type Columns = Partial<Record<JsonRoot, Json | undefined>>
+
+/** An event as rules see it, and what they may still spend on it. JSON columns are parsed when a rule first asks. */
+export type Call = {
+  event: Event
+  /** Parsed columns. Never changed in place: rules of several destinations share them. */
+  columns: Columns
+  budget: Budget
+}
+
+/** `work`: about characters read. `output`: characters of the body. Below zero, the event fails. */
+export type Budget = { work: number; output: number }
+
+/** At most about 0.1 s: 32 KB against a pattern of 128 instructions take half of it. */
+const MAX_WORK = 4_000_000
+export const MAX_BODY_BYTES = 256 * 1024
+
+/** The router runs the rules of all destinations on an event before the next event. */
+let latest: Pick<Call, 'event' | 'columns'> | undefined
+
+export function callOf(event: Event): Call {
+  if (latest?.event !== event) latest = { event, columns: {} }
+  return { event, columns: latest.columns, budget: { work: MAX_WORK, output: MAX_BODY_BYTES } }
+}
+
+/** @returns whether there was enough left. */
+export function spend(budget: Budget, work: number): boolean {
+  budget.work -= work
+  return budget.work >= 0
+}
+
+/** A column as the call has it, without what the body adds (`shown`). */
+export function column({ event, columns }: Call, root: JsonRoot): Json | undefined {
+  if (root in columns) return columns[root]
+  const text = event[root]
+  const value = text === null ? undefined : (JSON.parse(text) as Json)
+  columns[root] = root === 'context' ? withoutIntegrations(value) : value
+  return columns[root]
+}
+
+/** The body leaves them out, too. */
+function withoutIntegrations(context: Json | undefined): Json | undefined {
+  if (!isObject(context) || !Object.hasOwn(context, 'integrations')) return context
+  const { integrations: _, ...rest } = context
+  return rest
+}
+
+/** Texts of the call that the body shows as properties, unless the call has properties of these names. */
+const SHOWN_AS_PROPERTIES = { page: ['name', 'category'], screen: ['category'] } as const
+
+export const shownAsProperties = (type: Event['type']): readonly ('name' | 'category')[] =>
+  type === 'page' || type === 'screen' ? SHOWN_AS_PROPERTIES[type] : []
+
+/** A column as the body shows it. */
+function shown(call: Call, root: JsonRoot): Json | undefined {
+  const value = column(call, root)
+  const { event } = call
+  const texts = root === 'properties' ? shownAsProperties(event.type) : []
+  if (texts.every((name) => event[name] === null)) return value
+  const properties = isObject(value) ? value : {}
+  const added = texts.filter((name) => event[name] !== null && !Object.hasOwn(properties, name))
+  return { ...properties, ...Object.fromEntries(added.map((name) => [name, event[name]])) }
+}
+
+/** A column as JSON, without parsing it where the body shows it as it is. */
+export function printColumn(root: JsonRoot): (call: Call) => string | undefined {
+  return (call) => {
+    const { event } = call
+    const text = event[root]
+    const isShown = root === 'properties' && shownAsProperties(event.type).length > 0
+    if (isShown || (root === 'context' && text?.includes('integrations"')))
+      return JSON.stringify(shown(call, root))
+    return text ?? undefined
+  }
+}
+
+/** Reads a value; undefined if it is missing. Null is a value of JSON, but columns of events that are null are missing. */
+export type Read = (call: Call) => Json | undefined
+
+/** For a path without `[*]`. */
+export function readOne({ root, keys }: Path): Read {
+  const read = readRoot(root)
+  if (keys.length === 0) return read
+  return (call) => {
+    let value = read(call)
+    for (const key of keys) {
+      if (value === undefined) return
+      value = step(value, key)
+    }
+    return value
+  }
+}
+
+/** For each value that `[*]` passes, in characters read. */
+const VALUE_WORK = 2
+
+/** For a path with `[*]`: the values that there are; none once the budget is spent. */
+export function readEach({ root, keys }: Path): (call: Call) => Json[] {
+  const read = readRoot(root)
+  return (call) => {
+    const value = read(call)
+    let values = value === undefined ? [] : [value]
+    for (const key of keys) {
+      if (!spend(call.budget, VALUE_WORK * values.length)) return []
+      values = values.flatMap((each) => {
+        if (key === EACH) return Array.isArray(each) ? each : []
+        const next = step(each, key)
+        return next === undefined ? [] : [next]
+      })
+    }
+    return spend(call.budget, VALUE_WORK * values.length) ? values : []
+  }
+}
+
+export const hasEach = ({ keys }: Path): boolean => (keys as readonly Key[]).includes(EACH)
+
+function readRoot(root: Root): Read {
+  if (isJsonRoot(root)) return (call) => shown(call, root)
+  if (root === 'timestamp' || root === 'receivedAt') return ({ event }) => new Date(event[root]).toISOString()
+  return ({ event }) => event[root] ?? undefined
+}
+
+function step(value: Json, key: Key): Json | undefined {
+  if (typeof key === 'string') return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+  return typeof key === 'number' && Array.isArray(value) ? value[key] : undefined
+}
+
+export function isObject(value: Json | undefined): value is { [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,136 @@
+import type { Event } from '../schemas/event.ts'
+import { type Call, callOf, MAX_BODY_BYTES } from './call.ts'
+import { compileFilter, type Decide, eventNamesOf } from './filter.ts'
+import { isWrong, parsePath } from './path.ts'
+import { compileRedact, type RedactCall } from './redact.ts'
+import type { Rules } from './rules.ts'
+import { compileSample } from './sample.ts'
+import { compileShape, type Write } from './shape.ts'
+
+export type CompiledRules = {
+  run: (event: Event) => RulesResult
+  /** Only events with these names can be sent, and deletions. Undefined: others can be, too. */
+  eventNames: ReadonlySet<string> | undefined
+  /** Whether `userId` or `anonymousId` are redacted: then the delivery's key must not hold them. */
+  changesUser: boolean
+}
+
+export type RulesResult =
+  | { outcome: 'sent'; body: string; type: Event['type'] }
+  /** `condition`: a JSON pointer into the rules, of what did not hold. */
+  | { outcome: 'filtered'; condition: string }
+  | { outcome: 'sampled_out' }
+  /** `body`: redacted, without the shape. To keep with the dead letter. */
+  | { outcome: 'failed'; code: FailCode; message: string; body: string }
+
+const FAILURES = {
+  invalid_rules: 'this version cannot run the stored rules: save them again, and the API says what is wrong',
+  internal: 'the rules cannot run on this event, because of an error in Sluice',
+  too_costly:
+    'the rules take too long for this event: use shorter patterns, or fewer filters of placeholders',
+  too_large: 'the body would be larger than 256 KB',
+} as const
+export type FailCode = keyof typeof FAILURES
+
+/**
+ * Deletions pass every filter and sample, and are not shaped: receivers must recognise them. They are redacted.
+ *
+ * @param hashKey of the destination, for `as: hash`.
+ * @param render makes the body of an event that has no shape.
+ * @returns rules that never throw, and decide alike each time. Rules that fit their shape and yet cannot be compiled
+ * fail each event.
+ */
+export function compileRules(rules: Rules, hashKey: Buffer, render: Render): CompiledRules {
+  const redact = compileRedact(rules.redact ?? [], hashKey)
+  const parts = redact && compileParts(rules, { redact, render })
+  const changesUser = (rules.redact ?? []).some(({ path }) => namesUser(path))
+  return {
+    run: (event) =>
+      parts ? guarded(event, parts) : failed('invalid_rules', redactedBody(event, { redact, render })),
+    // events of invalid rules fail: an index must not drop them
+    eventNames: parts && rules.filter && eventNamesOf(rules.filter),
+    changesUser,
+  }
+}
+
+/** An invalid path may have been meant as the user's. */
+function namesUser(text: string): boolean {
+  const path = parsePath(text)
+  return isWrong(path) || path.root === 'userId' || path.root === 'anonymousId'
+}
+
+/** `render` of delivery/render.ts. An argument, because `delivery/` imports this room. */
+export type Render = (event: Event) => string
+
+type Parts = {
+  decide: Decide | undefined
+  isSampled: ((event: Event) => boolean) | undefined
+  redact: RedactCall
+  render: Render
+  write: Write | undefined
+}
+
+function compileParts(
+  { filter, sample, shape }: Rules,
+  bodies: Pick<Parts, 'redact' | 'render'>,
+): Parts | undefined {
+  const decide = filter && compileFilter(filter)
+  const write = shape === undefined ? undefined : compileShape(shape)
+  if ((filter && !decide) || (shape !== undefined && !write)) return
+  return { decide, isSampled: sample && compileSample(sample), write, ...bodies }
+}
+
+/** Rules throw only by a mistake of ours, which must not stop the router. An error's text may quote the event. */
+function guarded(event: Event, parts: Parts): RulesResult {
+  try {
+    return run(event, parts)
+  } catch {
+    return failed('internal', EMPTY_BODY)
+  }
+}
+
+function run(event: Event, { decide, isSampled, redact, render, write }: Parts): RulesResult {
+  const call = callOf(event)
+  const isDeletion = event.type === 'delete'
+  if (!isDeletion) {
+    const condition = decide?.(call)
+    if (call.budget.work < 0) return failed('too_costly', bodyOf(redact(call), render))
+    if (condition !== undefined) return { outcome: 'filtered', condition }
+    if (isSampled?.(event) === false) return { outcome: 'sampled_out' }
+  }
+  const redacted = redact(call)
+  const body = write && !isDeletion ? write(redacted) : render(redacted.event)
+  if (call.budget.work < 0) return failed('too_costly', bodyOf(redacted, render))
+  if (body === undefined || call.budget.output < 0 || isTooLarge(body))
+    return failed('too_large', bodyOf(redacted, render))
+  return { outcome: 'sent', body, type: event.type }
+}
+
+const isTooLarge = (body: string) =>
+  body.length > MAX_BODY_BYTES / 3 && Buffer.byteLength(body) > MAX_BODY_BYTES
+
+const failed = (code: FailCode, body: string): RulesResult => ({
+  outcome: 'failed',
+  code,
+  message: FAILURES[code],
+  body,
+})
+
+/** Without anything of the event: for one that cannot be redacted. */
+const EMPTY_BODY = '{}'
+
+function bodyOf({ event }: Call, render: Render): string {
+  const body = render(event)
+  return isTooLarge(body) ? EMPTY_BODY : body
+}
+
+function redactedBody(
+  event: Event,
+  { redact, render }: { redact: RedactCall | undefined; render: Render },
+): string {
+  try {
+    return redact ? bodyOf(redact(callOf(event)), render) : EMPTY_BODY
+  } catch {
+    return EMPTY_BODY
+  }
+}

@@ -1,0 +1,94 @@
+import { isObject, type Json } from './call.ts'
+
+export type PlaceholderFilter = {
+  /** A missing value is undefined. */
+  apply: (value: Json | undefined, argument: Json | undefined) => Json | undefined
+  /** What is wrong with the argument (undefined: none given). Filters without this take none. */
+  wrong?: (argument: Json | undefined) => string | undefined
+}
+
+/** As a text holds it: missing and null as nothing, objects and lists as JSON. */
+export function textOf(value: Json | undefined): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
+}
+
+/** A filter of texts; other values become text first. */
+const ofText = (apply: (text: string) => Json | undefined): PlaceholderFilter => ({
+  apply: (value) => (value === undefined ? undefined : apply(textOf(value))),
+})
+
+const MAX_KEPT = 100_000
+
+/** What placeholders may apply to a value, by name. All give at most a few times as much as they get. */
+export const PLACEHOLDER_FILTERS: Record<string, PlaceholderFilter> = {
+  default: {
+    apply: (value, argument) => value ?? argument,
+    wrong: (argument) =>
+      argument === undefined ? 'needs a value or a path, such as default: "none"' : undefined,
+  },
+  json: { apply: (value) => (value === undefined ? undefined : JSON.stringify(value)) },
+  string: ofText((text) => text),
+  number: { apply: (value) => (typeof value === 'number' ? value : numberOf(value)) },
+  upper: ofText((text) => text.toUpperCase()),
+  lower: ofText((text) => text.toLowerCase()),
+  trim: ofText((text) => text.trim()),
+  truncate: {
+    apply: (value, length) => (value === undefined ? undefined : cut(textOf(value), Number(length))),
+    wrong: (length) =>
+      Number.isInteger(length) && Number(length) > 0 && Number(length) <= MAX_KEPT
+        ? undefined
+        : 'needs a number of characters, such as truncate: 100',
+  },
+  join: {
+    apply: (value, separator) =>
+      Array.isArray(value) ? value.map(textOf).join(String(separator)) : value && textOf(value),
+    wrong: (separator) =>
+      typeof separator === 'string' && separator.length <= 10
+        ? undefined
+        : 'needs a text of at most 10 characters, such as join: ", "',
+  },
+  size: { apply: sizeOf },
+  unix: {
+    apply: (value) => {
+      const time = timeOf(value)
+      return time === undefined ? undefined : Math.floor(time / 1000)
+    },
+  },
+  date: {
+    apply: (value) => {
+      const time = timeOf(value)
+      return time === undefined ? undefined : new Date(time).toISOString().slice(0, 'yyyy-mm-dd'.length)
+    },
+  },
+  escape: ofText((text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')),
+  urlencode: ofText((text) => encodeURIComponent(text.toWellFormed())),
+}
+
+const NUMBER = /^-?\d{1,30}(\.\d{1,30})?$/
+
+const numberOf = (value: Json | undefined) =>
+  typeof value === 'string' && NUMBER.test(value) ? Number(value) : undefined
+
+/** In whole characters: no half of a surrogate pair. */
+function cut(text: string, length: number): string {
+  return text.length <= length
+    ? text
+    : Array.from(text.slice(0, 2 * length))
+        .slice(0, length)
+        .join('')
+}
+
+function sizeOf(value: Json | undefined): number | undefined {
+  if (typeof value === 'string' || Array.isArray(value)) return value.length
+  return isObject(value) ? Object.keys(value).length : undefined
+}
+
+const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
+
+/** Of a time in ISO 8601 with its zone, or a date; in ms. */
+function timeOf(value: Json | undefined): number | undefined {
+  if (typeof value !== 'string' || !ISO.test(value)) return
+  const time = Date.parse(value)
+  return Number.isNaN(time) ? undefined : time
+}

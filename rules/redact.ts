@@ -1,0 +1,148 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { Event } from '../schemas/event.ts'
+import { type Budget, type Call, column, isObject, type Json, shownAsProperties, spend } from './call.ts'
+import { EACH, isJsonRoot, isWrong, type JsonRoot, type Key, parsePath, type Root } from './path.ts'
+import type { Redact, Redaction } from './rules.ts'
+import { truncateAddress } from './truncate-address.ts'
+
+/** Texts of a call that can be redacted. The others identify the event, or are needed to deliver it. */
+const TEXTS = ['event', 'userId', 'anonymousId', 'previousId', 'groupId', 'name', 'category'] as const
+type Text = (typeof TEXTS)[number]
+
+export const isRedactable = (root: Root): root is Text | JsonRoot =>
+  isJsonRoot(root) || TEXTS.some((name) => name === root)
+
+/** @returns the redacted call. The given one stays as it is. */
+export type RedactCall = (call: Call) => Call
+
+/** Replaces a value that is not null. Undefined drops it. */
+type Replace = (value: Json, budget: Budget) => Json | undefined
+
+/** @returns undefined if one of them cannot be compiled. */
+export function compileRedact(items: readonly Redact[], hashKey: Buffer): RedactCall | undefined {
+  const key = createSecretKey(hashKey)
+  const steps = items.map((item) => compileOne(item, key))
+  const valid = steps.filter((step) => step !== undefined)
+  if (valid.length < steps.length) return
+  return (call) =>
+    printed(
+      valid.reduce((redacted, step) => step(redacted), call),
+      call,
+    )
+}
+
+const JSON_ROOTS = ['properties', 'traits', 'context'] as const
+
+/** Puts the changed columns into the event, once for all entries. */
+function printed(call: Call, before: Call): Call {
+  const changes = JSON_ROOTS.filter((root) => call.columns[root] !== before.columns[root]).map((root) => {
+    const value = call.columns[root]
+    return [root, value === undefined ? null : JSON.stringify(value)]
+  })
+  return { ...call, event: { ...call.event, ...Object.fromEntries(changes) } }
+}
+
+function compileOne({ path: text, as }: Redact, key: KeyObject): RedactCall | undefined {
+  const path = parsePath(text)
+  if (isWrong(path) || !isRedactable(path.root)) return
+  const replace = replacement(as, key)
+  const { root } = path
+  if (!isJsonRoot(root)) return (call) => withText(call, root, replace)
+  if (root !== 'properties') return (call) => withColumn(call, { root, keys: path.keys, replace })
+  return (call) =>
+    shownTexts(call.event, path.keys).reduce(
+      (redacted, name) => withText(redacted, name, replace),
+      withColumn(call, { root, keys: path.keys, replace }),
+    )
+}
+
+/** The body shows some texts of the call as properties: there the path of the property redacts them. */
+function shownTexts({ type }: Event, [first, ...rest]: readonly Key[]): Text[] {
+  if (rest.length > 0) return []
+  return shownAsProperties(type).filter((name) => first === undefined || first === name)
+}
+
+function withText(call: Call, name: Text, replace: Replace): Call {
+  const value = call.event[name]
+  if (value === null) return call
+  const replaced = replace(value, call.budget)
+  return { ...call, event: { ...call.event, [name]: typeof replaced === 'string' ? replaced : null } }
+}
+
+type ColumnChange = { root: JsonRoot; keys: readonly Key[]; replace: Replace }
+
+function withColumn(call: Call, { root, keys, replace }: ColumnChange): Call {
+  const before = column(call, root)
+  // copying takes as long as reading the column, at most
+  if (before === undefined || !spend(call.budget, call.event[root]?.length ?? 0)) return emptied(call, root)
+  const after = changed(before, keys, (value) => (value === null ? null : replace(value, call.budget)))
+  return after === before ? call : { ...call, columns: { ...call.columns, [root]: after } }
+}
+
+const emptied = (call: Call, root: JsonRoot): Call => ({
+  ...call,
+  columns: { ...call.columns, [root]: undefined },
+})
+
+/** Copies what is on the way, and changes nothing in place. In a list, null takes the place of a dropped value. */
+function changed(
+  value: Json,
+  keys: readonly Key[],
+  replace: (value: Json) => Json | undefined,
+): Json | undefined {
+  const [key, ...rest] = keys
+  if (key === undefined) return replace(value)
+  if (Array.isArray(value)) {
+    if (typeof key === 'string') return value
+    return value.map((each, index) =>
+      key === EACH || key === index ? (changed(each, rest, replace) ?? null) : each,
+    )
+  }
+  if (typeof key !== 'string' || !isObject(value)) return value
+  const before = Object.hasOwn(value, key) ? value[key] : undefined
+  if (before === undefined) return value
+  const after = changed(before, rest, replace)
+  if (after !== undefined) return { ...value, [key]: after }
+  const { [key]: _, ...others } = value
+  return others
+}
+
+/** What each replacement takes besides its text, in characters read. For `truncate`, that of an IP address. */
+const WORK = { hash: 400, mask: 20, truncate: 300 }
+
+function replacement(as: Redaction, key: KeyObject): Replace {
+  if (as === 'drop') return () => undefined
+  const replace = { hash: (text: string) => hashOf(key, text), mask, truncate }[as]
+  const work = WORK[as]
+  return (value, budget) => {
+    // an object's names may tell as much as its values
+    if (typeof value === 'object') return
+    const text = String(value)
+    return spend(budget, text.length + work) ? replace(text) : undefined
+  }
+}
+
+/**
+ * HMAC-SHA256, the first 128 bits as 32 hexadecimal digits: equal values of one destination stay equal.
+ *
+ * @param key from `createSecretKey`: with bytes instead, each call takes six times as long.
+ */
+export const hashOf = (key: KeyObject, text: string): string =>
+  createHmac('sha256', key).update(text).digest('hex').slice(0, 32)
+
+const MASKS = [4, 8, 16, 32, 64]
+
+/** Asterisks: 4, 8, 16, 32 or 64, the first number that is not below the length, so that it tells only a range. */
+function mask(text: string): string {
+  return text === '' ? '' : '*'.repeat(MASKS.find((length) => length >= text.length) ?? 64)
+}
+
+const KEPT_CHARACTERS = 4
+
+/** The network of an IP address: /24 or /48. Of other texts the first four characters, and never more than half. */
+function truncate(text: string): string {
+  if (isIP(text) !== 0) return truncateAddress(text)
+  const characters = Array.from(text.slice(0, 4 * KEPT_CHARACTERS)).slice(0, 2 * KEPT_CHARACTERS)
+  return characters.slice(0, Math.min(KEPT_CHARACTERS, Math.floor(characters.length / 2))).join('')
+}

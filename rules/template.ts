@@ -1,0 +1,148 @@
+import {
+  type Call,
+  hasEach,
+  type Json,
+  MAX_BODY_BYTES,
+  printColumn,
+  type Read,
+  readEach,
+  readOne,
+  spend,
+} from './call.ts'
+import { isJsonRoot, isWrong, parsePath } from './path.ts'
+import { PLACEHOLDER_FILTERS, type PlaceholderFilter, textOf } from './placeholder-filters.ts'
+
+/** `print`: the value as JSON, where that is cheaper than printing what `read` gives. */
+export type Placeholder = { read: Read; print?: (call: Call) => string | undefined }
+
+/** Text, and placeholders in it. */
+export type Template = readonly (string | Placeholder)[]
+
+export const MAX_FILTERS = 5
+
+/**
+ * Reads a text of a shape: placeholders such as `{{properties.total | default: 0}}`, with a path or a JSON string
+ * first, and filters behind it.
+ */
+export function parseTemplate(text: string): Template | { wrong: string } {
+  const parts: (string | Placeholder)[] = []
+  let position = 0
+  for (;;) {
+    const begin = text.indexOf('{{', position)
+    if (begin > position || begin < 0) parts.push(text.slice(position, begin < 0 ? undefined : begin))
+    if (begin < 0) return parts.filter((part) => part !== '')
+    const pieces = piecesOf(text, begin + 2)
+    if (!pieces) return { wrong: `the placeholder at character ${begin + 1} has no end: write }}` }
+    const placeholder = compilePlaceholder(pieces.texts)
+    if (isWrong(placeholder))
+      return { wrong: `{{${text.slice(begin + 2, pieces.end).trim()}}}: ${placeholder.wrong}` }
+    parts.push(placeholder)
+    position = pieces.end + 2
+  }
+}
+
+type Pieces = { texts: string[]; end: number }
+
+/** What `|` separates, up to `}}`; both mean nothing within quotes. Undefined if there is no `}}`. */
+function piecesOf(text: string, begin: number): Pieces | undefined {
+  const texts: string[] = []
+  let from = begin
+  let quoted = false
+  for (let at = begin; at < text.length; at++) {
+    const character = text[at]
+    if (character === '"') quoted = !quoted
+    else if (quoted) at += character === '\\' ? 1 : 0
+    else if (character === '|' || text.startsWith('}}', at)) {
+      texts.push(text.slice(from, at).trim())
+      if (character !== '|') return { texts, end: at }
+      from = at + 1
+    }
+  }
+  return
+}
+
+type Compiled = Placeholder | { wrong: string }
+
+function compilePlaceholder([source = '', ...filters]: readonly string[]): Compiled {
+  if (filters.length > MAX_FILTERS) return { wrong: `at most ${MAX_FILTERS} filters` }
+  let placeholder = compileSource(source)
+  if (isWrong(placeholder)) return placeholder
+  for (const text of filters) {
+    const filter = parseFilter(text)
+    if (isWrong(filter)) return filter
+    placeholder = { read: filtered(placeholder.read, filter) }
+  }
+  return placeholder
+}
+
+function compileSource(source: string): Compiled {
+  if (source.startsWith('"')) {
+    const text = jsonOf(source)
+    return typeof text === 'string' ? { read: () => text } : { wrong: `${source} is not a JSON string` }
+  }
+  const path = parsePath(source)
+  if (isWrong(path)) return path
+  if (path.keys.length === 0 && isJsonRoot(path.root))
+    return { read: readOne(path), print: printColumn(path.root) }
+  if (!hasEach(path)) return { read: readOne(path) }
+  const read = readEach(path)
+  return { read: (call) => noneMissing(read(call)) }
+}
+
+const noneMissing = (values: Json[]) => (values.length === 0 ? undefined : values)
+
+/** `argument`: reads a path, or gives a constant. */
+type Filter = { apply: PlaceholderFilter['apply']; argument: Read }
+
+function parseFilter(text: string): Filter | { wrong: string } {
+  const [, name = '', given] = /^(\w+)(?:\s*:\s*(.+))?$/s.exec(text) ?? []
+  const filter = Object.hasOwn(PLACEHOLDER_FILTERS, name) ? PLACEHOLDER_FILTERS[name] : undefined
+  if (!filter) return { wrong: `the filter ${text} is unknown: use one of ${NAMES}` }
+  const path = name === 'default' && given !== undefined ? parsePath(given) : undefined
+  if (path && !isWrong(path) && !hasEach(path)) return { apply: filter.apply, argument: readOne(path) }
+  const argument = given === undefined ? undefined : jsonOf(given)
+  if (given !== undefined && argument === undefined)
+    return { wrong: `${given} is neither JSON nor a path: quote texts with "` }
+  const wrong =
+    filter.wrong?.(argument) ?? (filter.wrong || argument === undefined ? undefined : 'takes nothing')
+  return wrong ? { wrong: `the filter ${name} ${wrong}` } : { apply: filter.apply, argument: () => argument }
+}
+
+const NAMES = Object.keys(PLACEHOLDER_FILTERS).join(', ')
+
+function jsonOf(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+/** A large one takes more, but an event has room for few. */
+const OBJECT_WORK = 10_000
+
+function filtered(read: Read, { apply, argument }: Filter): Read {
+  return (call) => {
+    const value = read(call)
+    const work = typeof value === 'string' ? value.length : typeof value === 'object' ? OBJECT_WORK : 100
+    const result = spend(call.budget, work) ? apply(value, argument(call)) : undefined
+    if (typeof result !== 'string' || result.length <= MAX_BODY_BYTES) return result
+    call.budget.output = -1
+    return
+  }
+}
+
+/** A text with all its placeholders; undefined once there is more than a body may have. */
+export function fill(template: Template, call: Call): string | undefined {
+  let text = ''
+  for (const part of template) {
+    text += typeof part === 'string' ? part : textOf(part.read(call))
+    if (text.length > call.budget.output) return
+  }
+  return text
+}
+
+export function countPlaceholders(text: string): number {
+  const template = parseTemplate(text)
+  return isWrong(template) ? 0 : template.filter((part) => typeof part !== 'string').length
+}

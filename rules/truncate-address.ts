@@ -1,0 +1,13 @@
+import ipaddr from 'ipaddr.js'
+
+/**
+ * Clears the last 8 of 32 bits, or the last 80 of 128. IPv4 in IPv6 counts as IPv4.
+ *
+ * @param address valid for ipaddr.js.
+ */
+export function truncateAddress(address: string): string {
+  const parsed = ipaddr.process(address)
+  const keptBytes = parsed.kind() === 'ipv4' ? 3 : 6
+  const bytes = parsed.toByteArray().map((byte, index) => (index < keptBytes ? byte : 0))
+  return ipaddr.fromByteArray(bytes).toString()
+}

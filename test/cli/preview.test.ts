@@ -1,0 +1,101 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { run } from '../../cli/run.ts'
+import type { PreviewRequest } from '../../control/activity/preview/preview.ts'
+import { shop } from '../control/in-memory.ts'
+import { aDestination, anEvent } from '../helpers/events.ts'
+import { control, operatorOf } from './in-memory.ts'
+
+const rules = { filter: { path: 'event', eq: 'Paid' } }
+const stored = aDestination({ id: 'crm', rules, sourceIds: ['shop'] })
+const receivedAt = Date.parse('2026-01-02T03:04:05.678Z')
+const events = [
+  anEvent({ messageId: 'm1', event: 'Paid', receivedAt }),
+  anEvent({ messageId: 'm2', event: 'Left', receivedAt }),
+]
+
+/** `sluice preview <args>`, with these YAML files instead of their names. */
+async function preview(args: string, files: Record<string, string> = {}, env: Record<string, string> = {}) {
+  const asked: PreviewRequest[] = []
+  const memory = control(
+    { sources: [shop], destinations: [stored, aDestination({ id: 'plain' })] },
+    {
+      latestEvents: {
+        async latest(request) {
+          asked.push(request as PreviewRequest)
+          return { items: events, next: null, searchedSince: receivedAt }
+        },
+      },
+    },
+  )
+  const folder = await mkdtemp(join(tmpdir(), 'preview-'))
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  const context = await operatorOf(memory, env)
+  const words = args
+    .split(' ')
+    .filter(Boolean)
+    .map((word) => (word in files ? join(folder, word) : word))
+  const code = await run(['preview', ...words], context)
+  return { code, asked, out: context.out.text(), err: context.err.text() }
+}
+
+const file = (...destinations: object[]) => JSON.stringify({ destinations })
+const partner = {
+  id: 'partner',
+  name: 'Partner',
+  sourceIds: ['shop'],
+  webhooks: [{ url: 'https://partner.example/hook' }],
+}
+
+test('shows what the stored rules of a destination make of the last events', async () => {
+  const { code, asked, out } = await preview('--destination crm --last 7')
+  expect([code, asked]).toMatchObject([0, [{ last: 7, sourceIds: ['shop'], destinationId: 'crm' }]])
+  expect(out.split('\n')).toEqual([
+    '2026-01-02T03:04:05.678Z  track  Paid  message m1  sent',
+    expect.stringMatching(/^ {2}\{"version":1,"type":"track","userId":"u1","event":"Paid"/),
+    '2026-01-02T03:04:05.678Z  track  Left  message m2  filtered by /filter',
+    '',
+    '2 events: 1 sent, 1 filtered.',
+  ])
+})
+
+test('tries the rules of a file before they are applied, and hides values of variables', async () => {
+  const shape = { key: '${PARTNER_KEY}', event: '{{event}}' }
+  const files = { 'one.yaml': file({ ...partner, rules: { shape } }) }
+  const { code, asked, out } = await preview('one.yaml', files, { PARTNER_KEY: 'a-secret-key' })
+  expect([code, asked[0]?.destinationId]).toEqual([0, undefined])
+  expect(out).toContain('{"key":"***","event":"Paid"}')
+  expect(out).not.toContain('a-secret-key')
+})
+
+test('prints one JSON document', async () => {
+  const { out } = await preview('--destination crm --json')
+  expect(JSON.parse(out).items).toMatchObject([
+    { outcome: 'sent' },
+    { outcome: 'filtered', condition: '/filter' },
+  ])
+})
+
+test.each([
+  ['', {}, 'Say what to try'],
+  ['--destination gone', {}, 'There is no destination gone'],
+  ['--destination plain', {}, 'Destination plain has no rules'],
+  [
+    'two.yaml',
+    { 'two.yaml': file({ ...partner, rules }, { ...partner, id: 'other', rules }) },
+    'partner, other',
+  ],
+  ['none.yaml', { 'none.yaml': file() }, 'They have: none'],
+  ['bad.yaml', { 'bad.yaml': file({ ...partner, colour: 1 }) }, 'unknown_field'],
+  [
+    'wrong.yaml',
+    { 'wrong.yaml': file({ ...partner, rules: { filter: { path: 'x', eq: 1 } } }) },
+    '/rules/filter/path',
+  ],
+])('%s is refused: %s', async (args, files, text) => {
+  const { code, err } = await preview(args, files)
+  expect(code).toBe(1)
+  expect(err).toContain(text)
+})

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { run } from '../../cli/run.ts'
+import type { Poster } from '../../delivery/post.ts'
+import type { Destination } from '../../settings/settings.ts'
+import { aDestination } from '../helpers/events.ts'
+import { control, operatorOf } from './in-memory.ts'
+
+/** A network that accepts everything. */
+const openPoster = (): Poster => ({
+  post(_, listener) {
+    listener.onOutcome({ outcome: 'delivered', status: 200 }, 7, true)
+    listener.onEnd('thanks')
+  },
+  close: async () => undefined,
+})
+
+/** `sluice test crm` for a destination with these rules. */
+async function sent(rules: NonNullable<Destination['rules']>) {
+  const context = await operatorOf(control({ destinations: [aDestination({ rules })] }, { openPoster }))
+  const code = await run(['test', 'crm'], context)
+  return { code, out: context.out.text(), err: context.err.text() }
+}
+
+test('a test of a destination whose rules let the sample pass says nothing about them', async () => {
+  expect(await sent({ filter: { path: 'event', eq: 'Test Event' } })).toMatchObject({ code: 0, err: '' })
+})
+
+test('a test that the rules would keep away is sent, and says so', async () => {
+  const { code, out, err } = await sent({ filter: { path: 'event', eq: 'Paid' } })
+  expect([code, out]).toEqual([0, expect.stringContaining('delivered')])
+  expect(err).toContain('filter out (/filter)')
+  expect((await sent({ sample: { rate: 0 } })).err).toContain('leave out of the sample')
+})
+
+test('a test whose rules fail is not sent, and fails', async () => {
+  const shape = Object.fromEntries(Array.from({ length: 3 }, (_, each) => [`k${each}`, 'x'.repeat(100_000)]))
+  const { code, err } = await sent({ shape })
+  expect([code, err]).toEqual([1, expect.stringContaining('Not sent: the body would be larger than 256 KB')])
+})

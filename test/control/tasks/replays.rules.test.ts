@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest'
+import { type EventAt, type Facts, makeOfDelivery, makeOfEvent } from '../../../control/tasks/replays/make.ts'
+import { type Made, replayHandler, type Unmade } from '../../../control/tasks/replays/records.ts'
+import { suppressedKeys } from '../../../control/tasks/replays/suppressed.ts'
+import { applyRules } from '../../../delivery/apply-rules.ts'
+import type { Taken } from '../../../kafka/consume/record.ts'
+import type { OutRecord } from '../../../kafka/produce/produce.ts'
+import { createTokenBucket } from '../../../process/token-bucket.ts'
+import type { Delivery } from '../../../schemas/delivery.ts'
+import type { Destination } from '../../../settings/settings.ts'
+import { aDestination, anEvent } from '../../helpers/events.ts'
+import { until } from '../../helpers/until.ts'
+import { aDeadOne } from '../dead-in-memory.ts'
+import { aReplay } from '../tasks-in-memory.ts'
+
+type Rules = NonNullable<Destination['rules']>
+
+const event = anEvent({ event: 'Paid', properties: '{"total":1}' })
+const replay = aReplay({
+  ranges: [{ partition: 1, from: 10, to: 20 }],
+  destinationId: 'crm',
+  from: '2020-01-01T00:00:00.000Z',
+  to: '2030-01-01T00:00:00.000Z',
+})
+const timestamp = Date.parse('2026-01-02T00:00:00.000Z')
+
+const settingsOf = (rules: Rules, some: Partial<Facts['settings']> = {}): Facts['settings'] => ({
+  destinations: new Map([['crm', aDestination({ rules, hashKey: 'a-hash-key-of-this-test' })]]),
+  suppressions: new Map(),
+  suppressedUsers: () => undefined,
+  hasUnreadRules: () => false,
+  ...some,
+})
+
+const failed = aDeadOne({ deadReason: 'rules_failed', messageId: 'm1', sourceId: 'shop', type: 'track' })
+const headers = { event: '2/7' }
+
+/** What a replay makes today of the dead letter of rules that failed. */
+async function remade(
+  rules: Rules,
+  {
+    eventAt,
+    some = {},
+    found = headers as object,
+  }: { eventAt?: EventAt; some?: Partial<Facts['settings']>; found?: object } = {},
+) {
+  const asked: unknown[] = []
+  const make = makeOfDelivery(replay, {
+    settings: settingsOf(rules, some),
+    replays: new Map(),
+    eventAt:
+      eventAt ??
+      (async (place) => {
+        asked.push(place)
+        return event
+      }),
+  })
+  const made = make({ key: 'crm/u1', partition: 1, offset: 10, timestamp, value: failed }, found as never)
+  const result = made && 'later' in made ? await made.later() : expect.fail('it needs its event')
+  return { result, asked }
+}
+
+test("where rules failed, a replay runs today's rules on the event", async () => {
+  const { result, asked } = await remade({ shape: { total: '{{properties.total}}' } })
+  expect(asked).toEqual([{ partition: 2, offset: 7 }])
+  expect(result).toMatchObject({
+    key: 'crm/u1',
+    delivery: { body: '{"total":1}', replay: true, acceptedAt: null, deadReason: null },
+  })
+})
+
+test('it is skipped if they keep the event away today, or its user is suppressed', async () => {
+  expect((await remade({ filter: { path: 'event', eq: 'Left' } })).result).toBeUndefined()
+  const some = { suppressedUsers: () => new Set(['u1']) }
+  const make = makeOfDelivery(replay, {
+    settings: settingsOf({}, some),
+    replays: new Map(),
+    eventAt: async () => event,
+  })
+  expect(
+    make({ key: 'crm/', partition: 1, offset: 10, timestamp, value: failed }, headers as never),
+  ).toHaveProperty('later')
+  expect((await remade({}, { some: { suppressedUsers: () => new Set(['other']) } })).result).toBeDefined()
+})
+
+test('it fails visibly if the event is gone, or the rules cannot be read', async () => {
+  const gone = { unmade: 'its event is no longer stored' }
+  expect((await remade({}, { eventAt: async () => undefined })).result).toEqual(gone)
+  expect((await remade({}, { eventAt: async () => anEvent({ messageId: 'another' }) })).result).toEqual(gone)
+  expect((await remade({}, { found: {} })).result).toEqual(gone)
+  const unread = await remade({}, { some: { hasUnreadRules: () => true } })
+  expect(unread.result).toEqual({ unmade: 'the rules of the destination cannot be read' })
+})
+
+test("a backfill makes what today's rules make, and a dead letter where they fail", () => {
+  const make = (rules: Rules, some = {}) =>
+    makeOfEvent(
+      { ...replay, what: 'events' },
+      { settings: settingsOf(rules, some) },
+    )({
+      key: 'shop/u1',
+      partition: 3,
+      offset: 9,
+      timestamp,
+      value: anEvent({ properties: JSON.stringify({ text: 'x'.repeat(20_000) }) }),
+    })
+  expect(make({ filter: { path: 'type', eq: 'page' } })).toBeUndefined()
+  expect(make({ shape: { id: '{{messageId}}' } })).toMatchObject({
+    delivery: { body: '{"id":"m1"}', replay: true },
+  })
+  expect(make({ shape: Array.from({ length: 20 }, () => '{{properties.text}}') })).toMatchObject({
+    delivery: { deadReason: 'rules_failed', replay: true },
+    failed: { code: 'too_large', event: { partition: 3, offset: 9 } },
+  })
+  expect(make({}, { hasUnreadRules: () => true })).toHaveProperty('unmade')
+})
+
+test('a suppressed user is recognised in a key that the rules have hashed', () => {
+  const rules: Rules = { redact: [{ path: 'userId', as: 'drop' }] }
+  const suppression = (userId: string, sourceId: string) => ({
+    id: userId,
+    sourceId,
+    userId,
+    version: 1,
+    updatedAt: '',
+  })
+  const suppressions = new Map([['one', suppression('u1', 'shop')]])
+  const settings = settingsOf(rules, { suppressions })
+  const destination = settings.destinations.get('crm') ?? expect.fail()
+  const userIn = (userId: string) => {
+    const ruled = applyRules(anEvent({ userId }), destination, 0)
+    return 'key' in ruled ? ruled.key.slice('crm/'.length) : ''
+  }
+  const isSuppressed = suppressedKeys('crm', settings)
+  expect(isSuppressed({ type: 'track', sourceId: 'shop' }, userIn('u1'))).toBe(true)
+  expect(isSuppressed({ type: 'delete', sourceId: 'shop' }, userIn('u1'))).toBe(false)
+  expect(isSuppressed({ type: 'track', sourceId: 'app' }, userIn('u1'))).toBe(false)
+  expect(isSuppressed({ type: 'track', sourceId: 'shop' }, userIn('u2'))).toBe(false)
+})
+
+test('a replay writes what it has to make later, parks what it cannot make, and skips the rest', async () => {
+  const ends: string[] = []
+  const produced: OutRecord[] = []
+  const counts = { read: 0, replayed: 0, parked: 0 }
+  const delivery = aDeadOne()
+  const results: (Made | Unmade | undefined)[] = [
+    { key: 'crm/u1', delivery },
+    { key: 'crm/u1', delivery, failed: { code: 'too_large', event: { partition: 1, offset: 2 } } },
+    { unmade: 'its event is no longer stored' },
+    undefined,
+  ]
+  const handle = replayHandler<Delivery>({
+    ranges: [{ partition: 1, from: 10, to: 20 }],
+    rate: createTokenBucket({ perSecond: 100, burst: 100 }),
+    make: ({ offset }) => ({ later: async () => results[offset - 10] }),
+    counts,
+    producer: {
+      produce: async (records) => {
+        produced.push(...records)
+        return 'acked'
+      },
+    },
+    encode: () => Buffer.alloc(0),
+  })
+  const message = { key: null, value: null, timestamp: '0', attributes: 0, offset: '10', headers: {} }
+  for (const offset of [10, 11, 12, 13]) {
+    const taken: Taken<Delivery> = {
+      ...{ topic: 'deliveries.dead', partition: 1, offset, timestamp, key: 'crm/u1', value: delivery },
+      settle: () => void ends.push(`${offset} settled`),
+      owned: () => true,
+      release: () => void ends.push(`${offset} released`),
+      park: (_, reason) => void ends.push(`${offset} ${reason}`),
+    }
+    expect(handle(taken, message)).toBeUndefined()
+  }
+  await until(() => ends.length === 4)
+  expect(produced.map(({ topic }) => topic)).toEqual(['deliveries.due', 'deliveries.dead'])
+  expect(ends.toSorted()).toEqual([
+    '10 settled',
+    '11 settled',
+    '12 it cannot be replayed: its event is no longer stored',
+    '13 settled',
+  ])
+  expect(counts).toMatchObject({ read: 3, replayed: 2 })
+})

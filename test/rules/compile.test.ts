@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest'
+import { render } from '../../delivery/render.ts'
+import { compileRules } from '../../rules/compile.ts'
+import { type Rules, rulesShape } from '../../rules/rules.ts'
+import type { Event } from '../../schemas/event.ts'
+import { anEvent } from '../helpers/events.ts'
+
+const key = Buffer.alloc(32, 7)
+const order = anEvent({
+  event: 'Order Paid',
+  timestamp: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
+  properties:
+    '{"total":12.5,"currency":"EUR","products":[{"sku":"a","price":5},{"sku":"b","price":7.5}],"a b":1}',
+  context: '{"ip":"203.0.113.9","page":{"url":"https://shop.example/x"}}',
+})
+
+const run = (rules: unknown, event: Event = order) =>
+  compileRules(rulesShape.parse(rules), key, render).run(event)
+
+test('without anything in them, rules send the body of every destination', () => {
+  expect(run({})).toEqual({ outcome: 'sent', body: render(order), type: 'track' })
+})
+
+test('an event that does not meet the filter is kept back, by the condition that did not hold', () => {
+  const filter = {
+    all: [
+      { path: 'event', in: ['Order Paid'] },
+      { path: 'properties.total', gte: 20 },
+    ],
+  }
+  expect(run({ filter })).toEqual({ outcome: 'filtered', condition: '/filter/all/1' })
+  expect(run({ filter }, { ...order, event: 'X' })).toEqual({
+    outcome: 'filtered',
+    condition: '/filter/all/0',
+  })
+  expect(
+    run({ filter: { any: [{ not: { path: 'type', eq: 'track' } }, { path: 'userId', eq: 'x' }] } }),
+  ).toEqual({
+    outcome: 'filtered',
+    condition: '/filter/any',
+  })
+  expect(run({ filter: { not: { path: 'type', eq: 'track' } } })).toEqual({
+    outcome: 'filtered',
+    condition: '/filter/not',
+  })
+})
+
+test('redacted values are gone from the body, and the others stay as they are', () => {
+  const redact: Rules['redact'] = [
+    { path: 'userId', as: 'hash' },
+    { path: 'context.ip', as: 'truncate' },
+    { path: 'properties.products[*].sku', as: 'drop' },
+    { path: 'properties.currency', as: 'mask' },
+  ]
+  const result = run({ redact })
+  expect(result).toEqual({
+    outcome: 'sent',
+    type: 'track',
+    body: `{"version":1,"type":"track","userId":"bb36f8a41040fa514e765fba62879cba","event":"Order Paid","properties":{"total":12.5,"currency":"****","products":[{"price":5},{"price":7.5}],"a b":1},"timestamp":"2026-01-02T03:04:05.006Z","context":{"ip":"203.0.113.0","page":{"url":"https://shop.example/x"}}}`,
+  })
+})
+
+test('a shape replaces the body', () => {
+  const shape = {
+    text: 'New order {{properties.total}} from {{userId}}{{properties.none}}',
+    order: '{{properties.total}}',
+    items: '{{properties.products}}',
+    skus: '{{properties.products[*].sku | join: ", "}}',
+    none: '{{properties.none}}',
+    some: '{{properties.none | default: 3}}',
+    quoted: '{{properties["a b"]}}',
+    list: [1, '{{properties.none}}', null, true],
+    time: '{{timestamp | unix}}',
+  }
+  expect(run({ shape })).toEqual({
+    outcome: 'sent',
+    type: 'track',
+    body: JSON.stringify({
+      text: 'New order 12.5 from u1',
+      order: 12.5,
+      items: [
+        { sku: 'a', price: 5 },
+        { sku: 'b', price: 7.5 },
+      ],
+      skus: 'a, b',
+      some: 3,
+      quoted: 1,
+      list: [1, null, true],
+      time: Date.UTC(2026, 0, 2, 3, 4, 5) / 1000,
+    }),
+  })
+})
+
+test('a sample keeps the others back', () => {
+  expect(run({ sample: { rate: 0 } })).toEqual({ outcome: 'sampled_out' })
+  expect(run({ sample: { rate: 1 } })).toMatchObject({ outcome: 'sent' })
+  expect(run({ sample: { rate: 0 }, filter: { path: 'event', eq: 'X' } })).toMatchObject({
+    outcome: 'filtered',
+  })
+})
+
+test('filter and sample see what is redacted, the shape does not', () => {
+  const rules = {
+    filter: { path: 'userId', eq: 'u1' },
+    redact: [{ path: 'userId', as: 'drop' }],
+    shape: { id: '{{userId | default: "none"}}' },
+  }
+  expect(run(rules)).toMatchObject({ body: '{"id":"none"}' })
+})
+
+test('a deletion passes every filter and sample, redacted but not shaped', () => {
+  const deletion = anEvent({ type: 'delete', userId: 'u1' })
+  const rules = {
+    filter: { path: 'event', eq: 'X' },
+    sample: { rate: 0 },
+    redact: [{ path: 'userId', as: 'mask' }],
+    shape: { a: 1 },
+  }
+  expect(run(rules, deletion)).toEqual({
+    outcome: 'sent',
+    type: 'delete',
+    body: '{"type":"delete","userId":"****","timestamp":"2023-11-14T22:13:20.000Z"}',
+  })
+})
+
+test('says whether the user is redacted, and which event names can pass', () => {
+  const compiled = (rules: unknown) => compileRules(rulesShape.parse(rules), key, render)
+  const redact = (path: string) => compiled({ redact: [{ path, as: 'hash' }] }).changesUser
+  expect(['userId', 'anonymousId', 'previousId', 'traits.userId'].map(redact)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ])
+  expect(compiled({}).changesUser).toBe(false)
+  expect(compiled({ filter: { path: 'event', in: ['A', 'B'] } }).eventNames).toEqual(new Set(['A', 'B']))
+  expect(compiled({ filter: { path: 'type', eq: 'page' } }).eventNames).toBeUndefined()
+  expect(compiled({}).eventNames).toBeUndefined()
+})
+
+describe('rules that fail', () => {
+  const costly = anEvent({
+    properties: JSON.stringify({ text: 'ab'.repeat(15_000) }),
+    context: '{"ip":"203.0.113.9"}',
+  })
+  const redact = [{ path: 'context.ip', as: 'drop' }]
+
+  test('too long patterns on too long texts are refused before they run, and the kept body is redacted', () => {
+    const filter = { path: 'properties.text', matches: '(a|b){100}c' }
+    const result = run({ filter: { any: [filter, { path: 'type', eq: 'track' }] }, redact }, costly)
+    expect(result).toMatchObject({ outcome: 'failed', code: 'too_costly', message: expect.any(String) })
+    expect(JSON.stringify(result)).not.toContain('203.0.113')
+    expect(result).toMatchObject({ body: expect.stringContaining('"context":{}') })
+  })
+
+  test('so do too many hashes, and what they had to hide stays hidden', () => {
+    const many = anEvent({ properties: JSON.stringify({ list: Array.from({ length: 15_000 }, () => 7) }) })
+    const result = run({ redact: [{ path: 'properties.list[*]', as: 'hash' }] }, many)
+    expect(result).toMatchObject({ outcome: 'failed', code: 'too_costly' })
+    expect(JSON.stringify(result)).not.toContain('7')
+  })
+
+  test('a redacted body that is too large is not kept', () => {
+    const many = anEvent({ properties: JSON.stringify({ list: Array.from({ length: 9_000 }, () => 7) }) })
+    expect(run({ redact: [{ path: 'properties.list[*]', as: 'hash' }] }, many)).toMatchObject({
+      outcome: 'failed',
+      code: 'too_large',
+      body: '{}',
+    })
+  })
+
+  test.each([
+    [{ filter: { path: 'from a later version', eq: 1 }, redact }],
+    [{ filter: { path: 'event' }, redact }],
+    [{ filter: { path: 'event', matches: '(' }, redact }],
+    [{ filter: { all: [{ any: [{ not: {} }] }] }, redact }],
+    [{ shape: { a: '{{event | from_a_later_version}}' }, redact }],
+  ])('stored rules that no longer compile fail each event: %j', (rules) => {
+    expect(run(rules, costly)).toMatchObject({
+      outcome: 'failed',
+      code: 'invalid_rules',
+      body: expect.stringContaining('"context":{}'),
+    })
+  })
+
+  test('nothing of the event is kept if it cannot be redacted', () => {
+    const compiled = compileRules({ redact: [{ path: 'from a later version', as: 'hash' }] }, key, render)
+    expect(compiled.run(order)).toMatchObject({ outcome: 'failed', code: 'invalid_rules', body: '{}' })
+    expect(compiled.changesUser).toBe(true)
+    expect(compiled.eventNames).toBeUndefined()
+  })
+
+  test('an error of ours fails the event, without a word of it', () => {
+    const broken = anEvent({ properties: 'SECRET is not JSON' })
+    const result = run({ filter: { path: 'properties.a', eq: 1 } }, broken)
+    expect(result).toMatchObject({ outcome: 'failed', code: 'internal', body: '{}' })
+    expect(JSON.stringify(result)).not.toContain('SECRET')
+  })
+})
+
+test('rules of several destinations leave an event alone, and see it alike', () => {
+  const redacting = compileRules({ redact: [{ path: 'properties.total', as: 'drop' }] }, key, render)
+  const plain = compileRules({ shape: { total: '{{properties.total}}' } }, key, render)
+  const before = structuredClone(order)
+  const bodies = [plain, redacting, plain, redacting].map(({ run: runOn }) => runOn(order))
+  expect(bodies[0]).toEqual({ outcome: 'sent', type: 'track', body: '{"total":12.5}' })
+  expect(bodies[2]).toEqual(bodies[0])
+  expect(bodies[3]).toEqual(bodies[1])
+  expect(order).toEqual(before)
+})

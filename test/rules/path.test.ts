@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { EACH, isWrong, MAX_PATH_LENGTH, parsePath } from '../../rules/path.ts'
+
+test.each([
+  ['event', []],
+  ['properties', []],
+  ['properties.total', ['total']],
+  ['context.page.url', ['page', 'url']],
+  ['properties.$os.utm-source.größe', ['$os', 'utm-source', 'größe']],
+  ['properties["a b"]["x.y"]["]"]', ['a b', 'x.y', ']']],
+  ['properties["\\"\\u0041"]', ['"A']],
+  ['properties[""]', ['']],
+  ['properties.items[0].sku', ['items', 0, 'sku']],
+  ['properties.items[*]["a b"]', ['items', EACH, 'a b']],
+  ['traits.__proto__', ['__proto__']],
+])('%s is read as its names and indexes', (text, keys) => {
+  expect(parsePath(text)).toEqual({ root: text.split(/[.[]/)[0], keys })
+})
+
+describe('says where a path is wrong', () => {
+  test.each([
+    ['', 'a path begins with one of type, event, userId'],
+    ['total', 'a path begins with one of'],
+    ['Properties.total', 'a path begins with one of'],
+    ['__proto__', 'a path begins with one of'],
+    ['properties.', 'cannot be read at character 11'],
+    ['properties..a', 'cannot be read at character 11'],
+    ['properties.a b', 'cannot be read at character 13'],
+    ['properties[a]', 'cannot be read at character 11'],
+    ['properties[-1]', 'cannot be read at character 11'],
+    ["properties['a']", 'cannot be read at character 11'],
+    ['properties["a]', 'cannot be read at character 11'],
+    ['properties["\\x"]', 'cannot be read at character 11'],
+    ['properties.*', undefined],
+    ['properties.a|upper', 'cannot be read at character 13'],
+    ['properties.{a}', 'cannot be read at character 11'],
+    ['event.name', 'event has no fields'],
+    [`properties${'.a'.repeat(33)}`, 'a path has at most 32 names and indexes'],
+    [`properties.${'a'.repeat(MAX_PATH_LENGTH)}`, 'a path has at most 512 characters'],
+  ])('%s', (text, wrong) => {
+    const parsed = parsePath(text)
+    expect(isWrong(parsed) ? parsed.wrong : undefined).toEqual(wrong && expect.stringContaining(wrong))
+  })
+})
+
+test('any names in brackets, and indexes, are read back', () => {
+  const key = fc.oneof(fc.string({ unit: 'binary', maxLength: 10 }), fc.nat(999_999), fc.constant(EACH))
+  fc.assert(
+    fc.property(fc.array(key, { maxLength: 5 }), (keys) => {
+      const text = keys.map((each) => (each === EACH ? '[*]' : `[${JSON.stringify(each)}]`)).join('')
+      expect(parsePath(`traits${text}`)).toEqual({ root: 'traits', keys })
+    }),
+  )
+})
+
+test('any text is read or refused', () => {
+  const piece = fc.constantFrom(
+    'properties',
+    '.',
+    '[',
+    ']',
+    '"',
+    '\\',
+    '*',
+    '0',
+    'a',
+    ' ',
+    '{',
+    '|',
+    '\u0000',
+  )
+  fc.assert(
+    fc.property(
+      fc.array(piece).map((pieces) => pieces.join('')),
+      (text) => {
+        expect(parsePath(text)).toBeDefined()
+      },
+    ),
+  )
+})

@@ -1,0 +1,210 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { render } from '../../delivery/render.ts'
+import { compileRules } from '../../rules/compile.ts'
+import { REDACTIONS, type Redaction, type Rules } from '../../rules/rules.ts'
+import type { Event } from '../../schemas/event.ts'
+import { anEvent } from '../helpers/events.ts'
+
+const key = Buffer.from('a key of this destination')
+const hashed = (text: string) => createHmac('sha256', key).update(text).digest('hex').slice(0, 32)
+
+function bodyOf(rules: Rules, event: Event): string {
+  const result = compileRules(rules, key, render).run(event)
+  if (result.outcome !== 'sent') throw new Error(result.outcome)
+  return result.body
+}
+
+/** What becomes of one trait. */
+function redacted(value: unknown, as: Redaction): unknown {
+  const event = anEvent({ type: 'identify', traits: JSON.stringify({ it: value }) })
+  return JSON.parse(bodyOf({ redact: [{ path: 'traits.it', as }] }, event)).traits.it
+}
+
+describe('what becomes of a value', () => {
+  test.each<[Redaction, unknown, unknown]>([
+    ['drop', 'ann@example.com', undefined],
+    ['drop', null, null],
+    ['hash', 'ann@example.com', hashed('ann@example.com')],
+    ['hash', 42, hashed('42')],
+    ['hash', true, hashed('true')],
+    ['hash', null, null],
+    ['hash', ['a'], undefined],
+    ['hash', { a: 1 }, undefined],
+    ['mask', '', ''],
+    ['mask', 'abc', '****'],
+    ['mask', 'abcde', '********'],
+    ['mask', 'ann@example.com', '****************'],
+    ['mask', 'x'.repeat(33), '*'.repeat(64)],
+    ['mask', 'x'.repeat(5_000), '*'.repeat(64)],
+    ['mask', 4711, '****'],
+    ['mask', ['a'], undefined],
+    ['truncate', '203.0.113.9', '203.0.113.0'],
+    ['truncate', '2001:db8:1:2:3:4:5:6', '2001:db8:1::'],
+    ['truncate', '::ffff:203.0.113.9', '203.0.113.0'],
+    ['truncate', 'ann@example.com', 'ann@'],
+    ['truncate', '1980-05-17', '1980'],
+    ['truncate', '94107', '94'],
+    ['truncate', 'a', ''],
+    ['truncate', 12345678, '1234'],
+    ['truncate', '\u{1f600}\u{1f601}\u{1f602}\u{1f603}', '\u{1f600}\u{1f601}'],
+    ['truncate', { a: 1 }, undefined],
+  ])('%s of %j is %j', (as, value, expected) => {
+    expect(redacted(value, as)).toEqual(expected)
+  })
+})
+
+test('equal values have equal hashes within a destination, wherever they are, and others with another key', () => {
+  const event = anEvent({ userId: 'ann', properties: '{"owner":"ann"}' })
+  const redact: Rules['redact'] = [
+    { path: 'userId', as: 'hash' },
+    { path: 'properties.owner', as: 'hash' },
+  ]
+  const { userId, properties } = JSON.parse(bodyOf({ redact }, event))
+  expect(userId).toBe(properties.owner)
+  const other = compileRules({ redact }, Buffer.from('another key'), render).run(event)
+  expect(JSON.stringify(other)).not.toContain(userId)
+})
+
+test('entries apply in their order', () => {
+  const event = anEvent({ properties: '{"a":"ann@example.com"}' })
+  const both = (first: Redaction, second: Redaction) =>
+    JSON.parse(
+      bodyOf(
+        {
+          redact: [
+            { path: 'properties.a', as: first },
+            { path: 'properties.a', as: second },
+          ],
+        },
+        event,
+      ),
+    ).properties.a
+  expect(both('hash', 'truncate')).toBe(hashed('ann@example.com').slice(0, 4))
+  expect(both('truncate', 'hash')).toBe(hashed('ann@'))
+})
+
+test('in a list, null takes the place of a dropped value, so that the others keep theirs', () => {
+  const event = anEvent({ properties: '{"list":["a","b"],"items":[{"x":1,"y":2},{"y":3},4]}' })
+  const redact: Rules['redact'] = [
+    { path: 'properties.list[0]', as: 'drop' },
+    { path: 'properties.items[*].x', as: 'drop' },
+  ]
+  expect(JSON.parse(bodyOf({ redact }, event)).properties).toEqual({
+    list: [null, 'b'],
+    items: [{ y: 2 }, { y: 3 }, 4],
+  })
+})
+
+test('a path that leads nowhere changes nothing, byte for byte', () => {
+  const event = anEvent({ properties: '{"1":3,"a":{"b":[1]},"__proto__":2}', context: '{"ip":"x"}' })
+  const paths = [
+    'properties.a.c',
+    'properties.a[0]',
+    'properties.a.b.c',
+    'properties.a.b[1]',
+    'traits.x',
+    'groupId',
+  ]
+  const redact = paths.map((path) => ({ path, as: 'drop' as const }))
+  expect(bodyOf({ redact }, event)).toBe(bodyOf({}, event))
+})
+
+test('a property named __proto__ is a property', () => {
+  const event = anEvent({ properties: '{"__proto__":{"a":"secret"},"b":{"__proto__":"secret"}}' })
+  const redact: Rules['redact'] = [
+    { path: 'properties.__proto__.a', as: 'mask' },
+    { path: 'properties.b.__proto__', as: 'drop' },
+  ]
+  expect(bodyOf({ redact }, event)).toContain('"properties":{"__proto__":{"a":"********"},"b":{}}')
+})
+
+test('without the user id, the body has the anonymous id: redact both', () => {
+  const event = anEvent({ userId: 'u1', anonymousId: 'a1' })
+  expect(bodyOf({ redact: [{ path: 'userId', as: 'drop' }] }, event)).toContain('"anonymousId":"a1"')
+  const rules: Rules = {
+    redact: [
+      { path: 'userId', as: 'drop' },
+      { path: 'anonymousId', as: 'drop' },
+    ],
+  }
+  expect(bodyOf(rules, event)).not.toMatch(/u1|a1/)
+})
+
+describe('the name and category of a page, which the body shows as properties', () => {
+  const page = anEvent({
+    type: 'page',
+    event: null,
+    name: 'Secret A',
+    category: 'Secret B',
+    properties: '{"name":"Secret C"}',
+  })
+  const shape = { all: '{{name}}{{category}}{{properties | json}}' }
+
+  test.each(['properties.name', 'properties', 'properties["name"]'])(
+    '%s redacts the name, wherever it is',
+    (path) => {
+      const rules: Rules = { redact: [{ path, as: 'drop' }] }
+      expect(bodyOf(rules, page)).not.toMatch(/Secret [AC]/)
+      expect(bodyOf({ ...rules, shape }, page)).not.toMatch(/Secret [AC]/)
+    },
+  )
+
+  test('properties.category redacts the category, and of a screen, too', () => {
+    const rules: Rules = { redact: [{ path: 'properties.category', as: 'mask' }] }
+    expect(JSON.parse(bodyOf(rules, page)).properties.category).toBe('********')
+    expect(JSON.parse(bodyOf(rules, { ...page, type: 'screen' })).properties.category).toBe('********')
+  })
+
+  test('on other calls, a property and a name have nothing in common', () => {
+    const track = anEvent({ name: 'N', properties: '{"name":"P"}' })
+    expect(
+      bodyOf({ redact: [{ path: 'properties.name', as: 'drop' }], shape: { n: '{{name}}' } }, track),
+    ).toBe('{"n":"N"}')
+  })
+})
+
+test('a redacted value never appears, neither in the body nor in a shape of everything, nor if the rules fail', () => {
+  const secret = 'SECRET-4711'
+  const texts = fc.constantFrom('userId', 'anonymousId', 'groupId', 'previousId', 'name', 'category', 'event')
+  const keys = fc.array(fc.constantFrom('.a', '["b c"]', '.__proto__', '[0]', '[*]'), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  const inJson = fc
+    .tuple(fc.constantFrom('properties', 'traits', 'context'), keys)
+    .map(([root, names]) => root + names.join(''))
+  const types = fc.constantFrom('identify', 'track', 'page', 'screen', 'group', 'alias', 'delete')
+  const everything = {
+    all: '{{type}}{{event}}{{userId}}{{anonymousId}}{{previousId}}{{groupId}}{{name}}{{category}}{{properties | json}}{{traits}}{{context}}',
+    properties: '{{properties}}',
+    traits: '{{traits}}',
+    context: '{{context}}',
+  }
+  const tooMuch = { a: '{{properties}}', b: Array.from({ length: 200 }, () => 'x'.repeat(2_000)) }
+  fc.assert(
+    fc.property(fc.oneof(texts, inJson), fc.constantFrom(...REDACTIONS), types, (path, as, type) => {
+      const event = eventWith(path, secret, type)
+      const redact = [{ path, as }]
+      for (const rules of [{ redact }, { redact, shape: everything }, { redact, shape: tooMuch }]) {
+        const result = compileRules(rules, key, render).run(event)
+        expect(JSON.stringify(result)).not.toContain(secret)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+/** An event with the value where the path leads. */
+function eventWith(path: string, value: string, type: Event['type']): Event {
+  const [root = '', ...names] = path.split(/\.|(?=\[)/)
+  if (names.length === 0) return anEvent({ type, [root]: value })
+  const built = names.reduceRight<unknown>((inner, name) => {
+    if (name === '[0]' || name === '[*]') return [inner, 'other']
+    return JSON.parse(
+      `{${name.startsWith('[') ? name.slice(1, -1) : JSON.stringify(name)}:${JSON.stringify(inner)}}`,
+    )
+  }, value)
+  return anEvent({ type, [root]: JSON.stringify(built) })
+}
