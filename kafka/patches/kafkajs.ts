@@ -3,6 +3,7 @@ import type * as KafkaJs from 'kafkajs'
 import './group-messages.ts'
 import './fetch-decoder.ts'
 import { createRequire } from 'node:module'
+import { tolerateLeaderless } from './all-topics.ts'
 import { retryJoins } from './coordinator-loading.ts'
 import { followMoves } from './coordinator-moves.ts'
 import { adjustFetchWaits } from './fetch-wait.ts'
@@ -32,6 +33,7 @@ export const {
 
 measureByMonotonicClock()
 replaceProduceEncoder()
+tolerateLeaderless()
 retryJoins()
 followMoves()
 closeUnanswered()

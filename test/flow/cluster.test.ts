@@ -7,12 +7,12 @@ import { readConfig } from '../../config.ts'
 import { watchBrokers } from '../../harness/kafka/partitions.ts'
 import { withAdmin } from '../../harness/kafka/topics.ts'
 import { startOpenLoad } from '../../harness/open-load.ts'
-import { connect } from '../../kafka/client.ts'
+import { type Connection, connect } from '../../kafka/client.ts'
 import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { startOwnCluster } from '../helpers/broker.ts'
 import { closing, connectTo } from '../helpers/cluster.ts'
 import { deliveredAt } from '../helpers/delivered.ts'
-import { aReceiver, startSystem } from '../helpers/system.ts'
+import { aReceiver, startIngest, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 let cluster: Awaited<ReturnType<typeof startOwnCluster>>
@@ -81,10 +81,24 @@ test('three brokers with a REPLICATION of 1 cause one warning at the start; one 
   expect(await saidOf(inject('kafkaBrokers'))).toEqual([])
 })
 
-test('under load, the leading of three brokers is paused and later killed: accepted calls are delivered without it', async () => {
+/** Another program's topic. Each broker has the only copy of a partition, so one has no leader while a broker is down. */
+const createForeignTopic = (connection: Connection) =>
+  withAdmin(connection, (admin) =>
+    admin.createTopics({
+      topics: [
+        {
+          topic: 'foreign',
+          replicaAssignment: [1, 2, 3].map((broker, partition) => ({ partition, replicas: [broker] })),
+        },
+      ],
+    }),
+  )
+
+test('under load, the leading of three brokers is paused and later killed: accepted calls are delivered without it, and an ingest starts', async () => {
   const settings = { KAFKA_BROKERS: cluster.brokers, REPLICATION: '3', PARTITIONS: '3' }
   const [system, receiver] = await Promise.all([startSystem(settings).then(closing), aReceiver()])
   const brokers = closing(await watchBrokers(system.connection, cluster))
+  await createForeignTopic(system.connection)
   await system.destination('crm', [`${receiver.url}/crm`])
   const delivered = deliveredAt(receiver)
   const isDelivered = ({ messageId }: { messageId: string }) => delivered('/crm', messageId)
@@ -111,6 +125,7 @@ test('under load, the leading of three brokers is paused and later killed: accep
   const silent = await leader()
   process.kill(silent.pid, 'SIGSTOP')
   await goesOn()
+  await (await startIngest(system)).kill()
   process.kill(silent.pid, 'SIGCONT')
   await brokers.inSync()
 
