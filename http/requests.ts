@@ -14,14 +14,25 @@ export function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessag
   return httpVersion === '1.1' ? hosts === 0 : headers['transfer-encoding'] !== undefined
 }
 
+/** More than any chain of proxies has. */
+const FORWARDED = 32
+
 /**
  * Some proxies append `address:port` or `[address]:port` to X-Forwarded-For. With the port, each connection would count
- * as another client.
+ * as another client. Keeps the last 32 addresses: with TRUST_PROXY, reading 60 KB of them took 24 ms.
  */
 export function dropForwardedPorts({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const forwarded = headers['x-forwarded-for']
-  if (typeof forwarded === 'string' && forwarded.includes(':'))
-    headers['x-forwarded-for'] = forwarded.split(',').map(withoutPort).join(',')
+  if (typeof forwarded !== 'string') return
+  const last = lastAddresses(forwarded)
+  headers['x-forwarded-for'] = last.includes(':') ? last.split(',').map(withoutPort).join(',') : last
+}
+
+function lastAddresses(text: string): string {
+  let from = text.length
+  for (let count = 0; count < FORWARDED && from >= 0; count++)
+    from = from === 0 ? -1 : text.lastIndexOf(',', from - 1)
+  return text.slice(from + 1)
 }
 
 const withoutPort = (text: string): string => {

@@ -96,7 +96,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const { decision, limit } = decideRequest(received, ip, parts)
       if (decision.sourceId) trace?.note({ 'sluice.source.id': decision.sourceId })
       const { events, rejected } = recordsOf(decision, encoders)
-      if (limit?.bytesPerSecond !== undefined) sourceLimits.spend(limit, bytesOf(events) + bytesOf(rejected))
+      // members that are not stored take as long to parse
+      const bytes = () => Math.max(bytesOf(events) + bytesOf(rejected), received.body.length)
+      if (limit?.bytesPerSecond !== undefined) sourceLimits.spend(limit, bytes())
       const producing = write(events, produce, trace)
       const logging = logRejected(rejected, trace)
       const writing = { type: received.type, summary: summaryOf(decision), producing, logging }

@@ -132,7 +132,9 @@ export const sourceShape = z.strictObject({
         .min(1_024)
         .max(1e9)
         .optional()
-        .describe('Bytes/s that its calls take in Kafka; a burst may be ten times as large.'),
+        .describe(
+          'Bytes/s that its calls take in Kafka, or their bodies if larger; a burst may be ten times as large.',
+        ),
     })
     .optional()
     .describe('Token buckets, for each ingest process: calls/s, burst of calls, and bytes/s.'),

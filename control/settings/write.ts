@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
-import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import type { Decision, FencedWriter } from '../../kafka/produce/transactions.ts'
 import type { Logger } from '../../process/log.ts'
 import type { Settings } from '../../settings/follow.ts'
 import { readSetting } from '../../settings/read.ts'
@@ -86,22 +86,24 @@ export async function resealSettings({ settings, writer, keys, log }: Resealing)
   const old = [...table.entries()].filter(([key, value]) => isOld(key, value, keys))
   let count = 0
   for (let first = 0; first < old.length; first += AT_ONCE) {
-    const written = await writer.write(() => {
-      // one written in the meantime is newer
-      const records = old
-        .slice(first, first + AT_ONCE)
-        .filter(([key, value]) => table.get(key) === value)
-        .flatMap(([key, value]) => resealed(key, value, keys))
-      count += records.length
-      return records.length > 0 ? { records } : { refusal: 'none of them is old any more' }
-    })
-    if ('unavailable' in written)
+    const some = old.slice(first, first + AT_ONCE)
+    // separate decisions, because the writer divides them into requests that Kafka accepts
+    const written = await Promise.all(some.map(([key, value]) => writer.write(() => reseal(key, value))))
+    const failed = written.find((each) => 'unavailable' in each)
+    if (failed)
       return log.warn(
-        { err: written.unavailable },
+        { err: failed.unavailable },
         'old settings were not signed again; the next start of control tries again',
       )
+    count += written.filter(({ ok }) => ok).length
   }
   if (count > 0) log.info({ settings: count }, 'old settings are signed and sealed again')
+
+  function reseal(key: string, value: Buffer): Decision<string> {
+    // one written in the meantime is newer. Compares bytes, because a retry finds a copy of the buffer
+    const records = table.get(key)?.equals(value) ? resealed(key, value, keys) : []
+    return records.length > 0 ? { records } : { refusal: 'it is not old any more, or cannot be read' }
+  }
 }
 
 function isOld(key: string, value: Buffer, keys: ConfigKeys): boolean {

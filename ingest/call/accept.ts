@@ -3,6 +3,7 @@ import type { Code } from '../answer.ts'
 import { CALL_BYTES, CALL_LEVELS } from '../limits.ts'
 import { type AddressRule, withAddress } from './address.ts'
 import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
+import { type Merged, memberOf, merge, printMerged } from './merged.ts'
 import { eventTimes, parseTime } from './time.ts'
 
 export type Shared = OfBatch & {
@@ -97,14 +98,22 @@ function toEvent({ call, type, ids, columns, facts }: Valid): Event {
     category: textOf(call.category),
     properties: print(properties),
     traits: print(traits),
-    context: print(withAddress(columns.context, facts.ip, facts.addressRule)),
-    integrations: print(columns.integrations),
+    context: printMerged(addressed(columns.context, facts)),
+    integrations: printMerged(columns.integrations),
     ...eventTimes({
       receivedAt: facts.receivedAt,
       sentAt: parseTime(call.sentAt) ?? facts.shared?.sentAt ?? null,
       originalTimestamp: parseTime(call.timestamp ?? call.originalTimestamp),
     }),
   }
+}
+
+/** The address depends on two members, so the others are not copied. */
+function addressed(context: Merged, { ip, addressRule }: Facts): Merged {
+  const { shared, own } = context
+  const seen = shared || own ? { direct: memberOf(context, 'direct'), ip: memberOf(context, 'ip') } : null
+  const result = withAddress(seen, ip, addressRule)
+  return result === seen ? context : { shared, own: { ...own, ip: result?.ip } }
 }
 
 /** The Go library sends a page's properties as `traits`. */
@@ -123,8 +132,8 @@ const print = (value: JsonObject | null): string | null => (value === null ? nul
 export type Columns = {
   properties: JsonObject | null
   traits: JsonObject | null
-  context: JsonObject | null
-  integrations: JsonObject | null
+  context: Merged
+  integrations: Merged
 }
 
 export type OfBatch = { context: unknown; integrations: unknown }
@@ -135,31 +144,22 @@ export type OfBatch = { context: unknown; integrations: unknown }
  */
 export function readColumns(call: JsonObject, shared: OfBatch): Columns | Code {
   const { properties = null, traits = null } = call
-  const context = merge(shared.context, call.context ?? null)
   if (properties !== null && !isObject(properties)) return 'properties_not_object'
   if (traits !== null && !isObject(traits)) return 'traits_not_object'
-  if (context !== null && !isObject(context)) return 'context_not_object'
-  const integrations = merge(
-    shared.integrations,
-    withAll(call.integrations ?? contextIntegrations(call.context)),
-  )
-  if (integrations !== null && !isObject(integrations)) return 'integrations_not_object'
-  if (integrations && !allIsBoolean(integrations)) return 'integrations_all_not_boolean'
+  const context = merge(shared.context, call.context ?? null)
+  if (!context) return 'context_not_object'
+  const own = withAll(call.integrations ?? contextIntegrations(call.context))
+  const integrations = merge(shared.integrations, own)
+  if (!integrations) return 'integrations_not_object'
+  if (!allIsBoolean(integrations)) return 'integrations_all_not_boolean'
   return { properties, traits, context, integrations }
 }
 
 export const contextIntegrations = (context: unknown): unknown =>
   isObject(context) ? (context.integrations ?? null) : null
 
-/** Merges the first level; the call's keys win. The caller refuses values that are not objects. */
-function merge(shared: unknown, value: unknown): unknown {
-  if (shared === null) return value
-  if (value === null) return shared
-  return isObject(shared) && isObject(value) ? { ...shared, ...value } : value
-}
-
-function allIsBoolean({ All, all }: JsonObject): boolean {
-  const value = All ?? all ?? true
+function allIsBoolean(integrations: Merged): boolean {
+  const value = memberOf(integrations, 'All') ?? memberOf(integrations, 'all') ?? true
   return typeof value === 'boolean'
 }
 

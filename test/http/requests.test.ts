@@ -45,3 +45,15 @@ test('without the header nothing is added', () => {
   dropForwardedPorts({ headers })
   expect(headers).toEqual({})
 })
+
+test('of a long X-Forwarded-For only the last 32 addresses are read', () => {
+  const forwarded = (count: number) =>
+    Array.from({ length: count }, (_, index) => `10.0.${index >> 8}.${index % 256}`)
+  for (const count of [1, 31, 32, 33, 10_000]) {
+    const headers = { 'x-forwarded-for': forwarded(count).join(', ') }
+    dropForwardedPorts({ headers })
+    expect(headers['x-forwarded-for'].split(',').map((text) => text.trim())).toEqual(
+      forwarded(count).slice(-32),
+    )
+  }
+})

@@ -116,6 +116,26 @@ describe('the shared fields of a batch', () => {
     expect(taken({ ...own, batch: [call(fields)] }).events[0]).toMatchObject(expected)
   })
 
+  test.each<[string, object]>([
+    ['accepted', { context: { a: 1 }, integrations: { b: true } }],
+    ['accepted without their own', {}],
+    ['rejected for their properties', { context: { a: 1 }, integrations: { b: true }, properties: 5 }],
+    ['rejected for their integrations', { context: { a: 1 }, integrations: { All: 5 } }],
+  ])('are read equally often for few and for many calls that are %s', (_what, fields) => {
+    const readsFor = (count: number) => {
+      let reads = 0
+      function ownKeys(target: object): (string | symbol)[] {
+        reads += 1
+        return Reflect.ownKeys(target)
+      }
+      const counted = () => new Proxy({ x: 1 }, { ownKeys })
+      const body = { context: counted(), integrations: counted(), batch: Array(count).fill(call(fields)) }
+      acceptBatch({ value: body, bytes: 1_000 }, { ...facts, addressRule: { fill: true, as: 'full' } })
+      return reads
+    }
+    expect(readsFor(50)).toBe(readsFor(2))
+  })
+
   test('that are not objects reject the calls without their own', () => {
     expect(taken({ context: 'x', batch: [call(), call({ context: {} })] })).toMatchObject({
       events: [{ context: '{}' }],

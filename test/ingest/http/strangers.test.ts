@@ -405,6 +405,16 @@ describe('a source with a byte rate', () => {
     expect([first.statusCode, second.statusCode]).toEqual([200, 429])
   })
 
+  test('pays for the bytes of its bodies if little of them is stored', async () => {
+    const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]
+    const ingest = fakeIngest({ sources, clock: () => 0 })
+    const ignored = Array(10_000).fill({})
+    const body = { batch: [{ type: 'track', ...call }], ignored }
+    const [first, second] = [await post(ingest, '/v1/batch', body), await post(ingest, '/v1/batch', body)]
+    expect(ingest.produced.flat().reduce((sum, record) => sum + sizeOf(record), 0)).toBeLessThan(1_000)
+    expect([first.statusCode, second.statusCode]).toEqual([200, 429])
+  })
+
   test('pays for the stored copies of its rejected calls too', async () => {
     const time = { ms: 0 }
     const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]

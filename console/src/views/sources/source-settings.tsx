@@ -128,7 +128,8 @@ const RATE_LIMITS = [
   {
     field: 'bytesPerSecond',
     label: 'Max. bytes/s',
-    description: 'Size in Kafka. Leave empty for no limit. Requires a limit on calls.',
+    description:
+      'Size in Kafka, or of the request body if that is larger. Leave empty for no limit. Requires a limit on calls.',
   },
 ] as const
 
