@@ -1,8 +1,8 @@
 # One image for all four processes; `command` selects ingest/main.ts, router/main.ts, deliverer/main.ts or control/main.ts.
 # The base is pinned by version and digest. To change it: docker buildx imagetools inspect node:<version>-slim
 
-# Needs BuildKit (Docker Engine 23, Podman 4). Stages with commands run on the building machine's platform, so an image for another
-# one is built without emulation.
+# Needs BuildKit (Docker Engine 23, Podman 4). Stages that run commands use the build machine's platform, so images for other
+# platforms build without emulation.
 FROM --platform=$BUILDPLATFORM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS console
 WORKDIR /sluice
 COPY package.json package-lock.json .npmrc ./
@@ -21,7 +21,7 @@ FROM --platform=$BUILDPLATFORM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb274
 ARG TARGETARCH
 WORKDIR /sluice
 COPY package.json package-lock.json .npmrc ./
-# native code is in packages of its own, which npm chooses by platform; npm calls amd64 x64
+# native code is in separate packages, which npm selects by platform; npm calls amd64 x64
 RUN if [ "$TARGETARCH" = amd64 ]; then cpu=x64; else cpu=$TARGETARCH; fi; npm ci --omit=dev --ignore-scripts --os=linux --cpu="$cpu"
 
 FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
@@ -52,11 +52,11 @@ COPY --from=console /sluice/console/dist console/dist
 # the command line, for `kubectl exec` and `docker compose exec`: cli/sluice lag
 COPY local/data-folder.ts local/errors.ts local/lock.ts local/running.ts local/
 COPY cli cli
-# the command line talks to the control of its own container, whose token is in the environment
+# the CLI talks to control in the same container, whose token is in the environment
 ENV SLUICE_URL=http://127.0.0.1:8081
 # The image's user `node` as a number, because Kubernetes' runAsNonRoot cannot check a name. No process writes files, so the file
 # system can be read-only.
 USER 1000:1000
-# Node handles SIGTERM itself, so it may be PID 1. Use an init (docker run --init) if you run other programs in the container. There
-# is no HEALTHCHECK, because the port of the probes depends on the process, which only compose and Kubernetes know.
+# Node handles SIGTERM itself, so it can be PID 1. Use an init (docker run --init) if you run other programs in the container.
+# There is no HEALTHCHECK, because the port of the probes depends on the process: compose and Kubernetes set it.
 ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "--no-allocation-site-pretenuring"]

@@ -1,6 +1,6 @@
-# Reads .ci/system-packages; to be sourced. The working directory is the repository's root.
+# Reads .ci/system-packages. Source it from the repository's root.
 
-# Prints Debian packages: `packages missing` those of programs that this machine lacks, `packages all` every one.
+# Prints Debian packages: `packages missing` only those of missing programs, `packages all` every one.
 packages() {
   local find names
   while read -r find names _; do

@@ -6,8 +6,8 @@ import { compiledOf, hashedBy } from './compiled-rules.ts'
 import { deliveryKey, idsOf, UNATTEMPTED } from './routing.ts'
 
 /**
- * What a destination's rules make of an event. `key`: of the record. `failed`: `delivery` is a dead letter, with a
- * redacted body. `unread_rules`: the rules cannot be read, so the dead letter holds nothing of the event.
+ * The result of a destination's rules for an event. `key`: key of the record. `failed`: `delivery` is a dead letter with a
+ * redacted body. `unread_rules`: the rules cannot be read, so the dead letter contains nothing of the event.
  */
 export type Ruled =
   | { outcome: 'sent'; delivery: Delivery; key: string }
@@ -52,6 +52,6 @@ function unread(event: Event, { id }: Outline, now: number): Ruled {
   return { outcome: 'failed', code: 'unread_rules', message, key: `${id}/`, delivery: dead(delivery, now) }
 }
 
-/** Keeps the order of a user's events without naming the user. */
+/** Keeps a user's events in order without naming the user. */
 const hashedKey = (destination: Outline, { userId, anonymousId }: Event) =>
   `${destination.id}/${hashedBy(destination, userId ?? anonymousId ?? '')}`

@@ -7,15 +7,15 @@ import { render } from './render.ts'
 
 type Compiled = { rules: CompiledRules; key: KeyObject }
 
-// a changed destination is another object
+// a changed destination is a new object
 const known = new WeakMap<Outline, Compiled>()
 
-/** Compiles the rules of a destination once. Undefined: it has none. */
+/** Compiles a destination's rules once. Undefined if it has none. */
 export const compiledOf = (destination: Outline): CompiledRules | undefined => compiled(destination)?.rules
 
 const deciding = new WeakMap<Outline, CompiledRules>()
 
-/** Filter and sample only: to tell for many events which of them a destination gets. Undefined: it has neither. */
+/** Filter and sample only, to decide quickly which of many events a destination gets. Undefined if it has neither. */
 export function decidingOf(destination: Outline): CompiledRules | undefined {
   const { rules: { filter, sample } = {}, hashKey } = destination
   if (!filter && !sample) return undefined
@@ -47,11 +47,11 @@ function compiled(destination: Outline): Compiled | undefined {
   return made
 }
 
-/** Control gives a key to every destination that redacts. Without one, a random key still hides the values. */
+/** Control generates a key for every destination that redacts. If one is missing, a random key still hides the values. */
 export const hashKeyOf = (hashKey: string | undefined): Buffer =>
   hashKey === undefined ? randomBytes(32) : Buffer.from(hashKey)
 
-/** The enabled destinations of a source. `plain`: without rules. `byName`: those that only get events with this name. */
+/** The enabled destinations of a source. `plain`: without rules. `byName`: those that get only events with this name. */
 type Group = {
   plain: readonly Outline[]
   ruled: readonly Outline[]
@@ -89,7 +89,7 @@ function grouped(enabled: readonly Outline[]): Group {
 
 export const isRuled = ({ rules, hasUnreadRules }: Outline) => rules !== undefined || hasUnreadRules === true
 
-/** Those whose rules may let the event pass. A source may have a thousand destinations with one event name each. */
+/** The destinations whose rules may let the event pass. A source can have a thousand with one event name each. */
 export function candidates({ type, event }: Event, { ruled, unnamed, byName }: Group): readonly Outline[] {
   // rules let every deletion pass
   if (byName.size === 0 || type === 'delete') return ruled

@@ -114,5 +114,5 @@ function afterAttempt(
 export const GIVEN_UP_REASONS = ['window_expired', 'attempts_exhausted', 'rejected', 'refused'] as const
 export type DeadReason = (typeof GIVEN_UP_REASONS)[number]
 
-/** Also those that the router or a replay writes without an attempt. */
+/** Includes the reason that the router or a replay writes without an attempt. */
 export const DEAD_REASONS = [...GIVEN_UP_REASONS, 'rules_failed'] as const

@@ -11,7 +11,7 @@ const WEBHOOKS = 'Webhooks'
 export const UNMATCHED = ['integrations', 'disabled', 'type'] as const
 export type Unmatched = (typeof UNMATCHED)[number]
 
-/** `plain`: the destinations that get this event. `ruled`: those that get it if their rules let it pass. */
+/** `plain`: destinations that get this event. `ruled`: destinations that get it if their rules let it pass. */
 export type Matching = { plain: readonly Outline[]; ruled: readonly Outline[] }
 
 const NONE: readonly Outline[] = []

@@ -13,18 +13,18 @@ import type { Outline } from '../settings/lookup.ts'
 export type DeliveryWriterParts = {
   codec: Pick<VariantCodec<Delivery>, 'encode' | 'encodeVariants'>
   producer: Pick<Producer, 'produce' | 'produceList'>
-  /** Called once for each destination with rules that an event may pass. */
+  /** Called once for each event and destination whose rules ran. */
   onRuled: (destination: Outline, ruled: Ruled) => void
 }
 
 type Routed = Pick<Taken<Event>, 'value' | 'trace' | 'partition' | 'offset'>
 
-/** `count`: of deliveries, without dead letters. */
+/** `count`: number of deliveries, without dead letters. */
 export type Writing = { count: number; writing: Promise<Produced> }
 
 /**
- * Writes a delivery for each destination. Those without rules share the encoded body while they wait: 32 KB for 10,000
- * destinations would take 320 MB.
+ * Writes a delivery for each destination. Destinations without rules share the encoded body while they wait: 32 KB for
+ * each of 10,000 destinations would take 320 MB.
  */
 export function writeDeliveries(
   record: Routed,
@@ -48,7 +48,7 @@ const ACKED = Promise.resolve('acked' as const)
 
 const optionsOf = ({ value, trace }: Routed): ProduceOptions => ({ trace, flow: value.sourceId })
 
-/** `unknown` first: the event is routed again then. */
+/** `unknown` wins, because the event is then routed again. */
 const worst = (outcomes: readonly Produced[]): Produced =>
   outcomes.includes('unknown') ? 'unknown' : (outcomes.find((outcome) => outcome !== 'acked') ?? 'acked')
 
@@ -89,10 +89,10 @@ function listOf(event: Event, { destinations, delivery, codec }: SharedBody): Re
   }
 }
 
-/** Bodies of one event's destinations that are kept until they are sent. Beyond that, rules run again at the send. */
+/** Limit for the bodies of one event that wait in memory. Beyond it, the rules run again when the record is sent. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024
 
-/** `unchanged`: destinations that get the event as those without rules do. `later`: records that are made when they are sent. */
+/** `unchanged`: destinations that get the same body as those without rules. `later`: records that are built when sent. */
 type Results = { unchanged: readonly Outline[]; count: number; own: readonly OutRecord[]; later: RecordList }
 
 function runRules(
@@ -127,7 +127,7 @@ function runRules(
   }
   const later: RecordList = {
     count: rest.length,
-    // the same rules decide alike
+    // the same rules give the same result
     record: (place) => recordOf(applyRules(event, rest[place] as Outline, now) as Made),
   }
   return { unchanged, count, own, later }

@@ -43,7 +43,7 @@ const ruledBy = new Map<Ruled['outcome'], number>([
 
 new Counter({
   name: 'sluice_router_rules_total',
-  help: 'Events that the rules of a destination decided on, by outcome: sent, filtered, sampled_out or failed (a dead letter). Destinations that only get events of other names are not counted.',
+  help: 'Outcomes of rules, one per event and destination: sent, filtered, sampled_out or failed (a dead letter). Destinations whose filter takes only other event names are not counted.',
   labelNames: ['outcome'],
   registers,
   collect() {
@@ -86,7 +86,7 @@ export function routed({ type }: Event, count: number): void {
 
 const REPEAT_MS = 60_000
 
-/** Counts what rules decide, and logs failures: each destination's once a minute. */
+/** Counts the outcomes of rules, and logs failures at most once a minute per destination. */
 export function ruleWatcher(log: Pick<Logger, 'warn'>): RouterParts['onRuled'] {
   const mayLog = createLogLimit(REPEAT_MS)
   return ({ id }, ruled) => {

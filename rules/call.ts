@@ -4,22 +4,22 @@ import { EACH, isJsonRoot, type JsonRoot, type Key, type Path, type Root } from 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 export type Columns = Partial<Record<JsonRoot, Json | undefined>>
 
-/** An event as rules see it, and what they may still spend on it. JSON columns are parsed when a rule first asks. */
+/** An event as rules see it, with its remaining budget. JSON columns are parsed on first use. */
 export type Call = {
   event: Event
-  /** Parsed columns. Never changed in place: rules of several destinations share them. */
+  /** Parsed columns. Never change them in place: the rules of several destinations share them. */
   columns: Columns
   budget: Budget
 }
 
-/** `work`: about characters read. `output`: characters of the body. Below zero, the event fails. */
+/** What remains. `work`: roughly characters read. `output`: characters of the body. Below 0, the rules fail. */
 export type Budget = { work: number; output: number }
 
-/** At most about 0.1 s: 32 KB against a pattern of 128 instructions take half of it. */
+/** About 0.1 s at most. Patterns alone use it up in half that time. */
 const MAX_WORK = 4_000_000
 export const MAX_BODY_BYTES = 256 * 1024
 
-/** The router runs the rules of all destinations on an event before the next event. */
+/** Shares parsed columns: the router runs the rules of all destinations on an event before it takes the next one. */
 let latest: Pick<Call, 'event' | 'columns'> | undefined
 
 export function callOf(event: Event): Call {
@@ -27,13 +27,13 @@ export function callOf(event: Event): Call {
   return { event, columns: latest.columns, budget: { work: MAX_WORK, output: MAX_BODY_BYTES } }
 }
 
-/** @returns whether there was enough left. */
+/** @returns whether the budget was sufficient. */
 export function spend(budget: Budget, work: number): boolean {
   budget.work -= work
   return budget.work >= 0
 }
 
-/** A column as the call has it, without what the body adds (`shown`). */
+/** A column as the call has it, without the properties that the body adds (`shown`). */
 export function column({ event, columns }: Call, root: JsonRoot): Json | undefined {
   if (root in columns) return columns[root]
   const text = event[root]
@@ -42,14 +42,14 @@ export function column({ event, columns }: Call, root: JsonRoot): Json | undefin
   return columns[root]
 }
 
-/** The body leaves them out, too. */
+/** The body leaves them out as well. */
 function withoutIntegrations(context: Json | undefined): Json | undefined {
   if (!isObject(context) || !Object.hasOwn(context, 'integrations')) return context
   const { integrations: _, ...rest } = context
   return rest
 }
 
-/** Texts of the call that the body shows as properties, unless the call has properties of these names. */
+/** Fields of the call that the body shows as properties, unless the call has properties with these names. */
 const SHOWN_AS_PROPERTIES = { page: ['name', 'category'], screen: ['category'] } as const
 
 export const shownAsProperties = (type: Event['type']): readonly ('name' | 'category')[] =>
@@ -66,7 +66,7 @@ function shown(call: Call, root: JsonRoot): Json | undefined {
   return { ...properties, ...Object.fromEntries(added.map((name) => [name, event[name]])) }
 }
 
-/** A column as JSON, without parsing it where the body shows it as it is. */
+/** A column as JSON. Not parsed if the body shows it unchanged. */
 export function printColumn(root: JsonRoot): (call: Call) => string | undefined {
   return (call) => {
     const { event } = call
@@ -78,7 +78,7 @@ export function printColumn(root: JsonRoot): (call: Call) => string | undefined 
   }
 }
 
-/** Reads a value; undefined if it is missing. Null is a value of JSON, but columns of events that are null are missing. */
+/** Reads a value; undefined if it is missing. Null inside JSON is a value, but a column that is null is missing. */
 export type Read = (call: Call) => Json | undefined
 
 /** For a path without `[*]`. */
@@ -95,10 +95,10 @@ export function readOne({ root, keys }: Path): Read {
   }
 }
 
-/** For each value that `[*]` passes, in characters read. */
+/** The work for each value that `[*]` visits, in characters read. */
 const VALUE_WORK = 2
 
-/** For a path with `[*]`: the values that there are; none once the budget is spent. */
+/** For a path with `[*]`: all values found, or none once the budget is spent. */
 export function readEach({ root, keys }: Path): (call: Call) => Json[] {
   const read = readRoot(root)
   return (call) => {

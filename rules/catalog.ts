@@ -1,10 +1,10 @@
 /**
- * Ready-made shapes, to copy and change. Each fits any event, and texts of users are cut to what the service takes.
- * docs/guides/rules.md shows them; tests hold them against the service's schema or limits.
+ * Ready-made shapes to copy and change. Each works for every event and truncates user input to the service's limits.
+ * docs/guides/rules.md shows them; tests check them against the service's schema or limits.
  */
 export type CatalogEntry = {
   id: string
-  /** The service, as people know it. */
+  /** The service's name. */
   title: string
   /** Where the service documents what it accepts. */
   documentation: string
@@ -80,7 +80,7 @@ const discord: CatalogEntry = {
         ],
       },
     ],
-    // texts of users must not notify anybody
+    // user input must not notify anyone
     allowed_mentions: { parse: [] },
   },
 }

@@ -9,36 +9,36 @@ import { compileShape, type Write } from './shape.ts'
 
 export type CompiledRules = {
   run: (event: Event) => RulesResult
-  /** Only events with these names can be sent, and deletions. Undefined: others can be, too. */
+  /** Only events with these names, and deletions, can pass. Undefined: other events can pass too. */
   eventNames: ReadonlySet<string> | undefined
-  /** Whether `userId` or `anonymousId` are redacted: then the delivery's key must not hold them. */
+  /** Whether `userId` or `anonymousId` is redacted, so the delivery's key must not contain it. */
   changesUser: boolean
 }
 
 export type RulesResult =
   | { outcome: 'sent'; body: string; type: Event['type'] }
-  /** `condition`: a JSON pointer into the rules, of what did not hold. */
+  /** `condition`: JSON pointer into the rules, to what did not hold. */
   | { outcome: 'filtered'; condition: string }
   | { outcome: 'sampled_out' }
-  /** `body`: redacted, without the shape. To keep with the dead letter. */
+  /** `body`: redacted but not shaped, for the dead letter. */
   | { outcome: 'failed'; code: FailCode; message: string; body: string }
 
 const FAILURES = {
-  invalid_rules: 'this version cannot run the stored rules: save them again, and the API says what is wrong',
-  internal: 'the rules cannot run on this event, because of an error in Sluice',
-  too_costly:
-    'the rules take too long for this event: use shorter patterns, or fewer filters of placeholders',
+  invalid_rules:
+    'this version cannot run the stored rules: save them again, and the API will say what is wrong',
+  internal: 'a bug in Sluice stopped the rules on this event',
+  too_costly: 'the rules take too long on this event: use shorter patterns or fewer placeholder filters',
   too_large: 'the body would be larger than 256 KB',
 } as const
 export type FailCode = keyof typeof FAILURES
 
 /**
- * Deletions pass every filter and sample, and are not shaped: receivers must recognise them. They are redacted.
+ * Deletions pass every filter and sample and are not shaped, because receivers must recognize them. They are redacted.
  *
  * @param hashKey of the destination, for `as: hash`.
- * @param render makes the body of an event that has no shape.
- * @returns rules that never throw, and decide alike each time. Rules that fit their shape and yet cannot be compiled
- * fail each event.
+ * @param render makes the body if there is no shape.
+ * @returns rules that never throw and always give the same result for an event. Rules that match `rulesShape` but cannot be
+ * compiled fail every event.
  */
 export function compileRules(rules: Rules, hashKey: Buffer, render: Render): CompiledRules {
   const redact = compileRedact(rules.redact ?? [], hashKey)
@@ -47,19 +47,19 @@ export function compileRules(rules: Rules, hashKey: Buffer, render: Render): Com
   return {
     run: (event) =>
       parts ? guarded(event, parts) : failed('invalid_rules', redactedBody(event, { redact, render })),
-    // events of invalid rules fail: an index must not drop them
+    // with invalid rules every event fails: an index must not drop any
     eventNames: parts && rules.filter && eventNamesOf(rules.filter),
     changesUser,
   }
 }
 
-/** An invalid path may have been meant as the user's. */
+/** An invalid path may have been meant to be the user's. */
 function namesUser(text: string): boolean {
   const path = parsePath(text)
   return isWrong(path) || path.root === 'userId' || path.root === 'anonymousId'
 }
 
-/** `render` of delivery/render.ts. An argument, because `delivery/` imports this room. */
+/** `render` of delivery/render.ts, passed in because `delivery/` imports this room. */
 export type Render = (event: Event) => string
 
 type Parts = {
@@ -80,7 +80,7 @@ function compileParts(
   return { decide, isSampled: sample && compileSample(sample), write, ...bodies }
 }
 
-/** Rules throw only by a mistake of ours, which must not stop the router. An error's text may quote the event. */
+/** Only a bug throws here, and it must not stop the router. Drops the error, because it may quote the event. */
 function guarded(event: Event, parts: Parts): RulesResult {
   try {
     return run(event, parts)
@@ -116,7 +116,7 @@ const failed = (code: FailCode, body: string): RulesResult => ({
   body,
 })
 
-/** Without anything of the event: for one that cannot be redacted. */
+/** Contains nothing of the event: for events that cannot be redacted. */
 const EMPTY_BODY = '{}'
 
 function bodyOf({ event }: Call, render: Render): string {

@@ -21,9 +21,9 @@ export const MAX_RULES_CHARACTERS = 64 * 1024
 type At = readonly PropertyKey[]
 
 /**
- * Everything that is wrong with new rules that fit `rulesShape`. Stored rules are exempt.
+ * Finds everything wrong with new rules that match `rulesShape`. Stored rules are exempt.
  *
- * @param at where the rules are in the request, for the JSON pointers.
+ * @param at path of the rules in the request, for the JSON pointers.
  */
 export function rulesFaults(rules: Rules, at: At): Fault[] {
   const characters = JSON.stringify(rules).length
@@ -73,7 +73,7 @@ function nodeFaults(filter: Filter, at: At, depth: number): Fault[] {
     return [fault(at, 'required', message)]
   }
   if (kinds.length > 1 || (kind !== 'path' && operators.length > 0)) {
-    const message = `give only one of all, any, not, and path with an operator: there are ${[...kinds, ...operators].join(', ')}`
+    const message = `give only one of all, any, not, or a path with an operator: found ${[...kinds, ...operators].join(', ')}`
     return [fault(at, 'invalid_value', message)]
   }
   if (kind === 'path') return conditionFaults(filter, at)
@@ -90,7 +90,7 @@ function conditionFaults(filter: Filter, at: At): Fault[] {
   if (operator === undefined)
     return [...found, fault(at, 'required', `${filter.path}: give an operator, such as eq`)]
   if (operators.length > 1) {
-    const message = `${filter.path}: give one operator, and join conditions by all: there are ${operators.join(', ')}`
+    const message = `${filter.path}: give only one operator, and combine conditions with all: found ${operators.join(', ')}`
     return [...found, fault(at, 'invalid_value', message)]
   }
   return [...found, ...operandFaults(filter[operator], [...at, operator], String(filter.path))]
@@ -117,14 +117,14 @@ function pathFaults(text: string, at: At): Fault[] {
 
 function redactFaults(items: readonly Redact[], at: At): Fault[] {
   if (items.length > MAX_REDACTIONS)
-    return [fault(at, 'too_many', `at most ${MAX_REDACTIONS} entries; there are ${items.length}`)]
+    return [fault(at, 'too_many', `has ${items.length} entries: at most ${MAX_REDACTIONS} are allowed`)]
   return items.flatMap(({ path: text, as }, index) => {
     const place = [...at, index]
     const path = parsePath(text)
     if (isWrong(path)) return pathFaults(text, [...place, 'path'])
     if (!isRedactable(path.root))
       return [
-        fault([...place, 'path'], 'invalid_value', `${text}: cannot be redacted, as deliveries need it`),
+        fault([...place, 'path'], 'invalid_value', `${text}: cannot be redacted, because deliveries need it`),
       ]
     if (isJsonRoot(path.root) && path.keys.length === 0 && as !== 'drop')
       return [fault([...place, 'as'], 'invalid_value', `${text}: an object can only be dropped`)]
@@ -143,7 +143,7 @@ function valueFaults(value: unknown, at: At, depth: number): Fault[] {
     return isWrong(template) ? [fault(at, 'invalid_placeholder', template.wrong)] : []
   }
   if (typeof value === 'number' && !Number.isFinite(value))
-    return [fault(at, 'invalid_value', 'JSON has no such number')]
+    return [fault(at, 'invalid_value', 'JSON cannot represent this number')]
   if (typeof value !== 'object' || value === null) return []
   if (depth > MAX_DEPTH) return [fault(at, 'too_deep', `is nested deeper than ${MAX_DEPTH} levels`)]
   const entries: [PropertyKey, unknown][] = Array.isArray(value)

@@ -3,12 +3,12 @@ import { isWrong, type Path, parsePath } from './path.ts'
 import { compilePattern } from './pattern.ts'
 import { type Filter, OPERATORS, type Operator, type Scalar } from './rules.ts'
 
-/** @returns a JSON pointer into the rules, of the condition that does not hold; undefined if the filter holds. */
+/** @returns undefined if the filter holds, otherwise a JSON pointer into the rules, to the condition that does not. */
 export type Decide = (call: Call) => string | undefined
 
 type Holds = (value: Json, call: Call) => boolean
 
-/** Nested deeper, a stored filter is not compiled; new ones may have less. */
+/** A stored filter that is nested deeper does not compile. The limit for new ones is lower. */
 const MAX_NESTING = 32
 
 /** @returns undefined if the filter cannot be compiled. */
@@ -47,7 +47,7 @@ const anyOf = (filters: readonly Decide[], pointer: string): Decide => {
   }
 }
 
-/** The operators that a condition names; new ones have exactly one. */
+/** The operators of a condition. New conditions have exactly one. */
 export const operatorsOf = (filter: Filter): Operator[] =>
   OPERATORS.filter((name) => filter[name] !== undefined)
 
@@ -138,8 +138,8 @@ function compileMatches(text: string): Holds | undefined {
 }
 
 /**
- * Event names of the only events that can pass, deletions aside; undefined if others can pass, too. For an index: it
- * may name more than pass.
+ * For an index: the event names that can pass, deletions aside. It may include names that do not pass. Undefined if other
+ * events can pass too.
  */
 export function eventNamesOf({
   all,

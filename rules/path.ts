@@ -1,4 +1,4 @@
-/** Fields of a call that paths begin with. Those with `true` hold JSON; the others are texts. */
+/** The fields of a call that a path can begin with. `true`: the field is JSON; otherwise it is a string. */
 const ROOTS = {
   type: false,
   event: false,
@@ -34,11 +34,11 @@ const MAX_KEYS = 32
 export const isJsonRoot = (root: Root): root is JsonRoot => ROOTS[root]
 const isRoot = (name: string): name is Root => Object.hasOwn(ROOTS, name)
 
-/** A name may hold anything but what has a meaning in a path or a placeholder. */
+/** A name may contain anything that has no meaning in a path or placeholder. */
 const NAME = /[^\s.[\]{}|"\p{Cc}]+/uy
 const KEY = /\.([^\s.[\]{}|"\p{Cc}]+)|\[(?:(\d{1,6})|(\*)|("(?:[^"\\]|\\.)*"))\]/uy
 
-/** @returns the path, or what is wrong with it: such as `properties.items[0]["a b"]` or `properties.items[*].name`. */
+/** Parses a path such as `properties.items[0]["a b"]` or `properties.items[*].name`. @returns it, or what is wrong. */
 export function parsePath(text: string): Path | { wrong: string } {
   if (text.length > MAX_PATH_LENGTH) return { wrong: `a path has at most ${MAX_PATH_LENGTH} characters` }
   const name = at(NAME, text, 0)?.[0] ?? ''
@@ -48,7 +48,7 @@ export function parsePath(text: string): Path | { wrong: string } {
     const found = at(KEY, text, position)
     const key = found ? keyOf(found) : undefined
     if (key === undefined)
-      return { wrong: `cannot be read at character ${position + 1}: write .name, [0], [*] or ["a name"]` }
+      return { wrong: `is invalid at character ${position + 1}: write .name, [0], [*] or ["a name"]` }
     keys.push(key)
     position += found?.[0].length ?? 0
   }
@@ -62,13 +62,13 @@ function at(pattern: RegExp, text: string, position: number): RegExpExecArray | 
   return pattern.exec(text)
 }
 
-/** Undefined for a quoted name that is not a JSON string. */
+/** Undefined if a quoted name is not a JSON string. */
 function keyOf([, name, index, each, quoted]: RegExpExecArray): Key | undefined {
   if (name !== undefined) return name
   if (index !== undefined) return Number(index)
   if (each !== undefined) return EACH
   try {
-    return JSON.parse(quoted ?? '') as string // the pattern matches strings only
+    return JSON.parse(quoted ?? '') as string // the pattern matches only strings
   } catch {
     return undefined
   }

@@ -1,18 +1,18 @@
 import { RE2JS } from 're2js'
 
 export const MAX_PATTERN_LENGTH = 1_024
-/** Instructions of a compiled pattern. A match takes at most about 13 ns for each, for each character. */
+/** Instructions of a compiled pattern. Matching takes at most about 13 ns per instruction and character. */
 const MAX_PROGRAM = 1_000
 
 export type Pattern = { test: (text: string) => boolean; instructions: number }
 
 /**
- * Regular expressions of RE2: matching takes time in proportion to the text. Without lookaround and back-references,
- * which RE2 does not have.
+ * Compiles an RE2 expression, which matches in time proportional to the length of the text. RE2 has no lookarounds and no
+ * backreferences.
  */
 export function compilePattern(text: string): Pattern | { wrong: string } {
   if (text.length > MAX_PATTERN_LENGTH) return { wrong: `at most ${MAX_PATTERN_LENGTH} characters` }
-  // a pattern of 30 characters may stand for a million: found out before RE2 compiles it
+  // 30 characters may expand to a million instructions, so this comes before RE2 compiles them
   if (sizeOf(text) > MAX_PROGRAM)
     return { wrong: `is too large when its repetitions are written out: at most ${MAX_PROGRAM} steps` }
   try {
@@ -29,8 +29,8 @@ export function compilePattern(text: string): Pattern | { wrong: string } {
 }
 
 /**
- * For the states that RE2 remembers. Its own limit is 8 MB for each pattern; filling it takes ten times as long as the
- * engine that it falls back to.
+ * For RE2's cache of states. Filling its default of 8 MB per pattern takes ten times as long as the engine that RE2 falls
+ * back to.
  */
 const MAX_MEMORY_BYTES = 256 * 1024
 
@@ -41,11 +41,11 @@ function limitMemory({ re2Input: { dfa } }: RE2JS): void {
   dfa.memBudget = MAX_MEMORY_BYTES
 }
 
-/** What a pattern consists of, as RE2 reads it: a misread bracket would hide a repetition. Flags take nothing. */
+/** Splits a pattern into tokens as RE2 does: a misread bracket would hide a repetition. Flags add no instructions. */
 const TOKEN = new RegExp(
   [
     String.raw`(?<quoted>\\Q[\s\S]*?(?:\\E|$))`,
-    String.raw`\\[pPx]\{[^}]*\}`, // before counts
+    String.raw`\\[pPx]\{[^}]*\}`, // before repetitions, which have braces too
     String.raw`\\[\s\S]`,
     String.raw`\[\^?\]?(?:\[:\^?\w*:\]|\\[\s\S]|[^\]\\])*\]`,
     String.raw`(?<flags>\(\?[\w-]*\))`,
@@ -57,7 +57,7 @@ const TOKEN = new RegExp(
   'gu',
 )
 
-/** About how many instructions a pattern takes: it may be half of them. */
+/** Estimates the instructions of a pattern. It may take twice as many. */
 function sizeOf(pattern: string): number {
   const groups: number[] = []
   let size = 0

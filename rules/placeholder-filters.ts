@@ -3,24 +3,24 @@ import { isObject, type Json } from './call.ts'
 export type PlaceholderFilter = {
   /** A missing value is undefined. */
   apply: (value: Json | undefined, argument: Json | undefined) => Json | undefined
-  /** What is wrong with the argument (undefined: none given). Filters without this take none. */
+  /** What is wrong with the argument; undefined means that none was given. A filter without `wrong` takes no argument. */
   wrong?: (argument: Json | undefined) => string | undefined
 }
 
-/** As a text holds it: missing and null as nothing, objects and lists as JSON. */
+/** A value inside a string: missing values and null are empty, objects and lists are JSON. */
 export function textOf(value: Json | undefined): string {
   if (typeof value === 'string') return value
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
-/** A filter of texts; other values become text first. */
+/** A filter for strings; other values become strings first. */
 const ofText = (apply: (text: string) => Json | undefined): PlaceholderFilter => ({
   apply: (value) => (value === undefined ? undefined : apply(textOf(value))),
 })
 
 const MAX_KEPT = 100_000
 
-/** What placeholders may apply to a value, by name. All give at most a few times as much as they get. */
+/** The filters of placeholders by name. The output of each is at most a few times as long as its input. */
 export const PLACEHOLDER_FILTERS: Record<string, PlaceholderFilter> = {
   default: {
     apply: (value, argument) => value ?? argument,
@@ -46,7 +46,7 @@ export const PLACEHOLDER_FILTERS: Record<string, PlaceholderFilter> = {
     wrong: (separator) =>
       typeof separator === 'string' && separator.length <= 10
         ? undefined
-        : 'needs a text of at most 10 characters, such as join: ", "',
+        : 'needs a string of at most 10 characters, such as join: ", "',
   },
   size: { apply: sizeOf },
   unix: {
@@ -70,7 +70,7 @@ const NUMBER = /^-?\d{1,30}(\.\d{1,30})?$/
 const numberOf = (value: Json | undefined) =>
   typeof value === 'string' && NUMBER.test(value) ? Number(value) : undefined
 
-/** In whole characters: no half of a surrogate pair. */
+/** Never splits a surrogate pair. */
 function cut(text: string, length: number): string {
   return text.length <= length
     ? text
@@ -86,7 +86,7 @@ function sizeOf(value: Json | undefined): number | undefined {
 
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
 
-/** Of a time in ISO 8601 with its zone, or a date; in ms. */
+/** Parses an ISO 8601 time with its zone, or a date. In ms since 1970. */
 function timeOf(value: Json | undefined): number | undefined {
   if (typeof value !== 'string' || !ISO.test(value)) return
   const time = Date.parse(value)

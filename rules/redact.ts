@@ -6,20 +6,20 @@ import { EACH, isJsonRoot, isWrong, type JsonRoot, type Key, parsePath, type Roo
 import type { Redact, Redaction } from './rules.ts'
 import { truncateAddress } from './truncate-address.ts'
 
-/** Texts of a call that can be redacted. The others identify the event, or are needed to deliver it. */
+/** String fields of a call that can be redacted. The others identify the event or are needed to deliver it. */
 const TEXTS = ['event', 'userId', 'anonymousId', 'previousId', 'groupId', 'name', 'category'] as const
 type Text = (typeof TEXTS)[number]
 
 export const isRedactable = (root: Root): root is Text | JsonRoot =>
   isJsonRoot(root) || TEXTS.some((name) => name === root)
 
-/** @returns the redacted call. The given one stays as it is. */
+/** @returns the redacted call. Does not change the given one. */
 export type RedactCall = (call: Call) => Call
 
-/** Replaces a value that is not null. Undefined drops it. */
+/** Replaces a value that is not null. @returns undefined to drop it. */
 type Replace = (value: Json, budget: Budget) => Json | undefined
 
-/** @returns undefined if one of them cannot be compiled. */
+/** @returns undefined if one of the entries cannot be compiled. */
 export function compileRedact(items: readonly Redact[], hashKey: Buffer): RedactCall | undefined {
   const key = createSecretKey(hashKey)
   const steps = items.map((item) => compileOne(item, key))
@@ -34,7 +34,7 @@ export function compileRedact(items: readonly Redact[], hashKey: Buffer): Redact
 
 const JSON_ROOTS = ['properties', 'traits', 'context'] as const
 
-/** Puts the changed columns into the event, once for all entries. */
+/** Writes the changed columns into the event, once after all entries. */
 function printed(call: Call, before: Call): Call {
   const changes = JSON_ROOTS.filter((root) => call.columns[root] !== before.columns[root]).map((root) => {
     const value = call.columns[root]
@@ -57,7 +57,7 @@ function compileOne({ path: text, as }: Redact, key: KeyObject): RedactCall | un
     )
 }
 
-/** The body shows some texts of the call as properties: there the path of the property redacts them. */
+/** The body shows some fields of the call as properties, so the property's path redacts these fields too. */
 function shownTexts({ type }: Event, [first, ...rest]: readonly Key[]): Text[] {
   if (rest.length > 0) return []
   return shownAsProperties(type).filter((name) => first === undefined || first === name)
@@ -74,7 +74,7 @@ type ColumnChange = { root: JsonRoot; keys: readonly Key[]; replace: Replace }
 
 function withColumn(call: Call, { root, keys, replace }: ColumnChange): Call {
   const before = column(call, root)
-  // copying takes as long as reading the column, at most
+  // copying takes at most as long as reading the column
   if (before === undefined || !spend(call.budget, call.event[root]?.length ?? 0)) return emptied(call, root)
   const after = changed(before, keys, (value) => (value === null ? null : replace(value, call.budget)))
   return after === before ? call : { ...call, columns: { ...call.columns, [root]: after } }
@@ -85,7 +85,7 @@ const emptied = (call: Call, root: JsonRoot): Call => ({
   columns: { ...call.columns, [root]: undefined },
 })
 
-/** Copies what is on the way, and changes nothing in place. In a list, null takes the place of a dropped value. */
+/** Copies what it changes, never in place. In a list, null replaces a dropped value. */
 function changed(
   value: Json,
   keys: readonly Key[],
@@ -108,7 +108,7 @@ function changed(
   return others
 }
 
-/** What each replacement takes besides its text, in characters read. For `truncate`, that of an IP address. */
+/** The fixed work of each replacement, in characters read. `truncate`: for an IP address. */
 const WORK = { hash: 400, mask: 20, truncate: 300 }
 
 function replacement(as: Redaction, key: KeyObject): Replace {
@@ -116,7 +116,7 @@ function replacement(as: Redaction, key: KeyObject): Replace {
   const replace = { hash: (text: string) => hashOf(key, text), mask, truncate }[as]
   const work = WORK[as]
   return (value, budget) => {
-    // an object's names may tell as much as its values
+    // an object's keys may reveal as much as its values
     if (typeof value === 'object') return
     const text = String(value)
     return spend(budget, text.length + work) ? replace(text) : undefined
@@ -124,23 +124,23 @@ function replacement(as: Redaction, key: KeyObject): Replace {
 }
 
 /**
- * HMAC-SHA256, the first 128 bits as 32 hexadecimal digits: equal values of one destination stay equal.
+ * The first 128 bits of an HMAC-SHA256 as 32 hexadecimal digits. Within a destination, equal values get equal hashes.
  *
- * @param key from `createSecretKey`: with bytes instead, each call takes six times as long.
+ * @param key from `createSecretKey`: with raw bytes, each call takes six times as long.
  */
 export const hashOf = (key: KeyObject, text: string): string =>
   createHmac('sha256', key).update(text).digest('hex').slice(0, 32)
 
 const MASKS = [4, 8, 16, 32, 64]
 
-/** Asterisks: 4, 8, 16, 32 or 64, the first number that is not below the length, so that it tells only a range. */
+/** 4, 8, 16, 32 or 64 asterisks, so that they reveal only a range for the length. */
 function mask(text: string): string {
   return text === '' ? '' : '*'.repeat(MASKS.find((length) => length >= text.length) ?? 64)
 }
 
 const KEPT_CHARACTERS = 4
 
-/** The network of an IP address: /24 or /48. Of other texts the first four characters, and never more than half. */
+/** The network of an IP address: /24 or /48. Otherwise the first four characters, but at most half. */
 function truncate(text: string): string {
   if (isIP(text) !== 0) return truncateAddress(text)
   const characters = Array.from(text.slice(0, 4 * KEPT_CHARACTERS)).slice(0, 2 * KEPT_CHARACTERS)

@@ -1,16 +1,15 @@
 import { z } from 'zod'
 
 /**
- * What a destination does with an event before it is sent: filter, sample, redact, shape, in this order. The shapes
- * here hold for stored rules for ever; `rulesFaults` (faults.ts) has the limits for new ones. See
- * docs/guides/rules.md.
+ * The rules of a destination: filter, sample, redact and shape apply to each event in this order. Stored rules must match
+ * these shapes forever; `rulesFaults` (faults.ts) has the limits for new rules. See docs/guides/rules.md.
  */
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], {
-  error: 'give a text, a number, true, false or null',
+  error: 'give a string, a number, true, false or null',
 })
 const scalars = z.array(scalar)
-const ordered = z.union([z.number(), z.string()], { error: 'give a number or a text' })
+const ordered = z.union([z.number(), z.string()], { error: 'give a number or a string' })
 
 export const OPERATORS = [
   'eq',
@@ -29,7 +28,7 @@ export const OPERATORS = [
 ] as const
 export type Operator = (typeof OPERATORS)[number]
 
-/** One of `all`, `any`, `not`, or a condition: `path` with one operator. One object, because errors in it are clearer. */
+/** One of `all`, `any`, `not`, or a condition: `path` with one operator. An object gives clearer errors than a union. */
 const filterShape = z
   .strictObject({
     get all() {
@@ -42,22 +41,22 @@ const filterShape = z
       return filterShape.optional().describe('Holds if its filter does not hold.')
     },
     path: z.string().optional().describe('A field of the call, such as `properties.total`.'),
-    eq: scalar.optional().describe('The value is this one, of the same type.'),
-    ne: scalar.optional().describe('There is a value, and it is another one.'),
+    eq: scalar.optional().describe('The value equals this one and has the same type.'),
+    ne: scalar.optional().describe('There is a value, and it differs from this one.'),
     in: scalars.optional().describe('The value is one of these.'),
-    nin: scalars.optional().describe('There is a value, and it is none of these.'),
-    exists: z.boolean().optional().describe('true: there is a value, maybe null. false: there is none.'),
+    nin: scalars.optional().describe('There is a value, and it is not one of these.'),
+    exists: z
+      .boolean()
+      .optional()
+      .describe('true: there is a value, which may be null. false: there is none.'),
     startsWith: z.string().optional(),
     endsWith: z.string().optional(),
     contains: z.string().optional(),
-    gt: ordered.optional().describe('Compares numbers with numbers and texts with texts.'),
+    gt: ordered.optional().describe('Compares numbers with numbers and strings with strings.'),
     gte: ordered.optional(),
     lt: ordered.optional(),
     lte: ordered.optional(),
-    matches: z
-      .string()
-      .optional()
-      .describe('A regular expression of RE2 that is found anywhere in the text.'),
+    matches: z.string().optional().describe('An RE2 expression that matches anywhere in the string.'),
   })
   .meta({ id: 'RulesFilter' })
 
@@ -68,14 +67,16 @@ export const rulesShape = z
   .strictObject({
     filter: filterShape
       .optional()
-      .describe('Only events that meet it are sent: `all`, `any`, `not`, or a `path` with one operator.'),
+      .describe('Sends only events that meet it: `all`, `any`, `not`, or a `path` with one operator.'),
     sample: z
       .strictObject({
-        rate: z.number().min(0).max(1).describe('The share that is sent, from 0 to 1.'),
+        rate: z.number().min(0).max(1).describe('The share of events to send, from 0 to 1.'),
         by: z
           .enum(['user', 'event'])
           .optional()
-          .describe('`user`, the default: all events of a user, or none. `event`: each event by itself.'),
+          .describe(
+            '`user`, the default: sends all events of a user or none. `event`: decides for each event.',
+          ),
       })
       .optional(),
     redact: z
@@ -85,7 +86,7 @@ export const rulesShape = z
           as: z
             .enum(REDACTIONS)
             .describe(
-              '`drop`: removes it. `hash`: keyed HMAC-SHA256, in 32 hexadecimal digits. `mask`: asterisks. `truncate`: the network of an IP address, or the first characters.',
+              '`drop`: removes the value. `hash`: the first half of an HMAC-SHA256, as 32 hexadecimal digits. `mask`: asterisks. `truncate`: the network of an IP address, or the first characters.',
             ),
         }),
       )
@@ -101,7 +102,7 @@ export const rulesShape = z
       .meta({
         type: ['object', 'array'],
         description:
-          'Replaces the body: JSON whose texts may hold placeholders such as `{{properties.total}}`.',
+          'Replaces the body: JSON whose strings can contain placeholders such as `{{properties.total}}`.',
       }),
   })
   .meta({ id: 'Rules' })

@@ -2,14 +2,14 @@ import { type Call, spend } from './call.ts'
 import { isWrong } from './path.ts'
 import { fill, type Placeholder, parseTemplate, type Template } from './template.ts'
 
-/** @returns JSON; undefined if the value is missing. The caller looks at the budget. */
+/** @returns JSON; undefined if the value is missing. The caller checks the budget. */
 export type Write = (call: Call) => string | undefined
 
 const MAX_NESTING = 32
 
 /**
- * Compiles a shape to what writes it: texts between placeholders are printed once. The output equals JSON.stringify's,
- * so that receivers may parse it, print it and check the signature.
+ * Compiles a shape to a function that writes it. Constant parts are stringified once. The output equals that of
+ * `JSON.stringify`, so receivers can parse the body, stringify it again and still verify the signature.
  * @returns undefined if it cannot be compiled.
  */
 export function compileShape(shape: unknown, depth = 1): Write | undefined {
@@ -35,9 +35,9 @@ function compileText(text: string): Write | undefined {
   return typeof first === 'string' ? constant(JSON.stringify(first)) : valueWriter(first)
 }
 
-/** A text that is one placeholder keeps the type of its value. */
+/** A string that is only a placeholder keeps the type of its value. */
 function valueWriter({ read, print }: Placeholder): Write {
-  // undefined prints as undefined
+  // stringify returns undefined for undefined
   const json = print ?? ((call: Call): string | undefined => JSON.stringify(read(call)))
   return (call) => {
     const text = call.budget.output < 0 ? undefined : json(call)
@@ -54,7 +54,7 @@ function textWriter(template: Template): Write {
   }
 }
 
-/** Printing a value takes time even if the output has no room for it. */
+/** Stringifying takes time even if the output has no room for the value. */
 function written(json: string, { budget }: Call): string | undefined {
   budget.output -= json.length
   return spend(budget, json.length) ? json : undefined
@@ -84,7 +84,7 @@ const named = (name: string, write: Write): Write => {
   }
 }
 
-/** Without the missing ones. */
+/** Leaves out missing members. */
 function members(writers: readonly Write[], call: Call): string {
   let text = ''
   for (const write of writers) {

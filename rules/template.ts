@@ -12,17 +12,17 @@ import {
 import { isJsonRoot, isWrong, parsePath } from './path.ts'
 import { PLACEHOLDER_FILTERS, type PlaceholderFilter, textOf } from './placeholder-filters.ts'
 
-/** `print`: the value as JSON, where that is cheaper than printing what `read` gives. */
+/** `print`: the value as JSON, where that is cheaper than stringifying the result of `read`. */
 export type Placeholder = { read: Read; print?: (call: Call) => string | undefined }
 
-/** Text, and placeholders in it. */
+/** A string, split into plain text and placeholders. */
 export type Template = readonly (string | Placeholder)[]
 
 export const MAX_FILTERS = 5
 
 /**
- * Reads a text of a shape: placeholders such as `{{properties.total | default: 0}}`, with a path or a JSON string
- * first, and filters behind it.
+ * Parses a string of a shape. A placeholder, such as `{{properties.total | default: 0}}`, has a path or a JSON string,
+ * followed by filters.
  */
 export function parseTemplate(text: string): Template | { wrong: string } {
   const parts: (string | Placeholder)[] = []
@@ -32,7 +32,7 @@ export function parseTemplate(text: string): Template | { wrong: string } {
     if (begin > position || begin < 0) parts.push(text.slice(position, begin < 0 ? undefined : begin))
     if (begin < 0) return parts.filter((part) => part !== '')
     const pieces = piecesOf(text, begin + 2)
-    if (!pieces) return { wrong: `the placeholder at character ${begin + 1} has no end: write }}` }
+    if (!pieces) return { wrong: `the placeholder at character ${begin + 1} is not closed: add }}` }
     const placeholder = compilePlaceholder(pieces.texts)
     if (isWrong(placeholder))
       return { wrong: `{{${text.slice(begin + 2, pieces.end).trim()}}}: ${placeholder.wrong}` }
@@ -43,7 +43,7 @@ export function parseTemplate(text: string): Template | { wrong: string } {
 
 type Pieces = { texts: string[]; end: number }
 
-/** What `|` separates, up to `}}`; both mean nothing within quotes. Undefined if there is no `}}`. */
+/** Splits at `|`, up to `}}`, except inside quotes. Undefined if there is no `}}`. */
 function piecesOf(text: string, begin: number): Pieces | undefined {
   const texts: string[] = []
   let from = begin
@@ -91,7 +91,7 @@ function compileSource(source: string): Compiled {
 
 const noneMissing = (values: Json[]) => (values.length === 0 ? undefined : values)
 
-/** `argument`: reads a path, or gives a constant. */
+/** `argument`: reads a path or returns a constant. */
 type Filter = { apply: PlaceholderFilter['apply']; argument: Read }
 
 function parseFilter(text: string): Filter | { wrong: string } {
@@ -102,9 +102,9 @@ function parseFilter(text: string): Filter | { wrong: string } {
   if (path && !isWrong(path) && !hasEach(path)) return { apply: filter.apply, argument: readOne(path) }
   const argument = given === undefined ? undefined : jsonOf(given)
   if (given !== undefined && argument === undefined)
-    return { wrong: `${given} is neither JSON nor a path: quote texts with "` }
+    return { wrong: `${given} is neither JSON nor a path: put strings in double quotes` }
   const wrong =
-    filter.wrong?.(argument) ?? (filter.wrong || argument === undefined ? undefined : 'takes nothing')
+    filter.wrong?.(argument) ?? (filter.wrong || argument === undefined ? undefined : 'takes no argument')
   return wrong ? { wrong: `the filter ${name} ${wrong}` } : { apply: filter.apply, argument: () => argument }
 }
 
@@ -118,7 +118,7 @@ function jsonOf(text: string): Json | undefined {
   }
 }
 
-/** A large one takes more, but an event has room for few. */
+/** Stringifying a large object takes longer, but an event has room for only a few. */
 const OBJECT_WORK = 10_000
 
 function filtered(read: Read, { apply, argument }: Filter): Read {
@@ -132,7 +132,7 @@ function filtered(read: Read, { apply, argument }: Filter): Read {
   }
 }
 
-/** A text with all its placeholders; undefined once there is more than a body may have. */
+/** Fills in the placeholders. Undefined if the result is larger than what is left of the body. */
 export function fill(template: Template, call: Call): string | undefined {
   let text = ''
   for (const part of template) {

@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * Clears the last 8 of 32 bits, or the last 80 of 128. IPv4 in IPv6 counts as IPv4.
+ * Clears the last 8 bits of an IPv4 address, or the last 80 of an IPv6 address. IPv4 mapped to IPv6 counts as IPv4.
  *
- * @param address valid for ipaddr.js.
+ * @param address must be valid for ipaddr.js.
  */
 export function truncateAddress(address: string): string {
   const parsed = ipaddr.process(address)

@@ -48,8 +48,8 @@ const PUBLIC_TOPICS: readonly PublicTopic[] = [
     key: 'destinationId/userId; without a userId destinationId/anonymousId.',
     headers: {
       reason: 'The same as deadReason in the value.',
-      code: 'With the reason rules_failed: what failed, such as too_large.',
-      event: 'With the reason rules_failed: partition/offset of the event in topic events.',
+      code: 'With the reason rules_failed: why the rules failed, such as too_large.',
+      event: 'With the reason rules_failed: the partition/offset of the event in topic events.',
     },
   },
 ]

@@ -3,13 +3,13 @@ import type { Codec } from './codec.ts'
 import type { Delivery } from './delivery.ts'
 import { DEAD } from './topics.ts'
 
-/** Where an event is in topic `events`. */
+/** The position of an event in topic `events`. */
 export type EventPlace = { partition: number; offset: number }
 
-/** `code`: what failed. */
+/** `code`: why the rules failed. */
 export type RulesFailed = { delivery: Delivery; key: string; code: string }
 
-/** The dead letter of a delivery that a destination's rules could not make. It names its event, so that a replay can run the rules again. */
+/** A dead letter for an event on which rules failed. It names the event, so a replay can run the rules again. */
 export const rulesFailedRecord = (
   { delivery, key, code }: RulesFailed,
   { partition, offset }: EventPlace,
@@ -21,7 +21,7 @@ export const rulesFailedRecord = (
   headers: { reason: 'rules_failed', code, event: `${partition}/${offset}` },
 })
 
-/** @returns undefined if the headers of a dead letter name no event. */
+/** @returns undefined if the headers name no event. */
 export function eventPlaceIn(headers: Readonly<Record<string, unknown>> | undefined): EventPlace | undefined {
   const [, partition, offset] = /^(\d{1,9})\/(\d{1,15})$/.exec(String(headers?.event)) ?? []
   if (partition === undefined || offset === undefined) return undefined

@@ -4,8 +4,8 @@ export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 export type Role = (typeof ROLES)[number]
 
 /**
- * What each role needs of CONFIG_KEY: ingest can open no secret of destinations, and the router only their hash keys.
- * New purposes come last.
+ * The keys that each role needs: ingest cannot open secrets of destinations, and the router only their hash keys. Add new
+ * purposes at the end.
  */
 const NEEDS = {
   ingest: ['records', 'sources'],
@@ -14,7 +14,7 @@ const NEEDS = {
   control: ['records', 'sources', 'destinations', 'sessions', 'hashKeys'],
 } as const satisfies Record<Role, readonly Purpose[]>
 
-/** How many keys `sluice keys` printed before hash keys existed. Without the rest, a role opens fewer settings. */
+/** How many keys `sluice keys` printed before hash keys existed. With only these, a role can open fewer settings. */
 const BEFORE = { ingest: 2, router: 1, deliverer: 2 } as const
 
 /** Roles that work without CONFIG_KEY itself. */

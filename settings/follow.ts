@@ -41,7 +41,7 @@ export type Settings = {
    * routing needs no secrets.
    */
   destinationsOf(sourceId: string): readonly Outline[]
-  /** Whether a destination's record cannot be read and has other rules than those in force. */
+  /** Whether a destination's record cannot be read and its rules differ from those in force. */
   hasUnreadRules(destinationId: string): boolean
   /** Users whose calls from this source are dropped. */
   suppressedUsers(sourceId: string): Users | undefined

@@ -9,8 +9,8 @@ export type Setting =
   | { kind: 'audience' | 'trait'; value: Computation }
 
 /**
- * What routing needs of a destination. `hasUnreadRules`: its record cannot be read and has other rules than these, so
- * no event may be sent: the rules might redact it.
+ * What routing needs of a destination. `hasUnreadRules`: its record cannot be read and its rules differ from these. Then no
+ * event may be sent, because the new rules might redact it.
  */
 export type Outline = Pick<
   Destination,
@@ -21,7 +21,7 @@ export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
   const outlines = new Map<string, Outline>()
-  /** Destinations whose previous version is used, but not its rules. */
+  /** Destinations that use the previous version of their record, but not its rules. */
   const guarded = new Set<string>()
   const audiences = new Map<string, Computation>()
   const traits = new Map<string, Computation>()

@@ -10,7 +10,7 @@ export const MASK = '***'
 
 /**
  * A record that may leave the process: secrets are masked, except write keys for an admin. The view token
- * gets only scheme and host of webhook URLs, and no texts of a shape, which may hold the key of a service.
+ * gets only scheme and host of webhook URLs, and no strings of a shape, which can contain an API key.
  */
 export function mask<T extends object>(record: T, who: Who): T {
   const masked: T & { webhooks?: unknown; rules?: unknown } = mapSecrets(record, () => MASK)
@@ -26,7 +26,7 @@ function withoutShape<T extends { rules?: unknown }>(record: T): T {
   return { ...record, rules: { ...rules, shape: maskTexts(rules.shape) } }
 }
 
-/** Masks every text in a JSON value, but no names. */
+/** Masks every string in a JSON value, but not the keys. */
 export function maskTexts(value: unknown): unknown {
   if (typeof value === 'string') return MASK
   if (Array.isArray(value)) return value.map(maskTexts)

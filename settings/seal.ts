@@ -67,13 +67,13 @@ function open(bytes: Buffer, keys: Keys, bound: Buffer): string | undefined {
   return undefined
 }
 
-/** Keys for the secret at `path` of a record; undefined if this role needs none. */
+/** Keys for the secret at `path` of a record; undefined if this role has none. */
 function keysOf({ owner, path }: Pick<Place, 'owner' | 'path'>, keys: ConfigKeys): Keys | undefined {
   if (owner.startsWith('source/')) return keys.sources
   return path === HASH_KEY ? keys.hashKeys : keys.destinations
 }
 
-/** Apart from the other secrets of destinations, because the router needs it. */
+/** Has its own key, because the router must read it but no other secret of destinations. */
 const HASH_KEY = '/hashKey'
 
 /** A record as the topic holds it. @param owner its key `kind/id`. */

@@ -103,7 +103,7 @@ export const sourceShape = z.strictObject({
       'When the previous write key ends. To replace a write key without losing calls, send this with a new `writeKey` and without `previousWriteKey`: the current key becomes the previous one. A time in the past ends it now.',
     ),
   enabled: z.boolean().default(true).describe('If false, its calls get 403 `source_disabled`.'),
-  // no defaults: the previous version can read records without these fields
+  // no defaults, so that the previous version can read records without these fields
   kind: z
     .enum(['web', 'mobile', 'server'])
     .optional()
@@ -193,11 +193,11 @@ export const destinationShape = z.strictObject({
     .boolean()
     .optional()
     .describe('Also sends the Standard Webhooks headers, if there is a secret.'),
-  // no defaults: the previous version can read records without these fields
+  // no defaults, so that the previous version can read records without these fields
   rules: rulesShape
     .optional()
     .describe(
-      'Which of its events the destination gets, and what their bodies hold: filter, sample, redact, shape. See docs/guides/rules.md.',
+      'Which events the destination gets, and what their bodies contain: filter, sample, redact, shape. See docs/guides/rules.md.',
     ),
   hashKey: z
     .string()
@@ -205,7 +205,7 @@ export const destinationShape = z.strictObject({
     .max(512)
     .optional()
     .describe(
-      'Secret key of `redact` with `as: hash`; it also hashes the user in record keys. Generated if absent and the rules redact; a replacement without one keeps the current key while there are rules. In new settings, it has at least 16 characters.',
+      'Secret key for `redact` with `as: hash` and for hashed users in record keys. Generated if absent and the rules redact. A replacement without it keeps the current key as long as there are rules. New keys need at least 16 characters.',
     ),
 })
 

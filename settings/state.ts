@@ -7,8 +7,8 @@ import { KINDS, type Kind } from './settings.ts'
 /**
  * A setting whose record cannot be read. `reason` holds no secrets or user ids. `since`: when this process
  * first saw it, in ms since 1970. `isKept`: the process uses the previous version; otherwise it never had
- * one, and works without the setting. Rules of a destination that cannot be read turn its events into dead
- * letters (lookup.ts).
+ * one, and works without the setting. If a destination's rules cannot be read, its events become dead letters
+ * (lookup.ts).
  */
 export type Unreadable = { kind: Kind; id: string; reason: string; since: number; isKept: boolean }
 

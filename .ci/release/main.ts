@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util'
 import { FILES, notesOf, type Plan, planRelease } from './plan.ts'
 
 const USAGE = `npm run release -- VERSION            checks whether VERSION can be released, and prints what would change
-npm run release -- VERSION --apply    also writes the files, commits them and makes the tags; pushes nothing
-npm run release -- VERSION --notes    prints the changes of a released version
+npm run release -- VERSION --apply    also writes and commits the files and creates the tags; pushes nothing
+npm run release -- VERSION --notes    prints the release notes of a version
 `
 
 const say = (text: string) => stdout.write(`${text}\n`)
@@ -40,13 +40,13 @@ function main(): number {
     return 1
   }
   if (values.apply) apply(plan, version)
-  else say('Nothing is changed. Run it again with --apply.')
+  else say('Nothing has changed. To make the release, run this again with --apply.')
   return 0
 }
 
 function printNotes(version: string): number {
   const notes = notesOf(readFileSync('CHANGELOG.md', 'utf8'), version)
-  say(notes ?? `CHANGELOG.md has no section of ${version}.`)
+  say(notes ?? `CHANGELOG.md has no section for ${version}.`)
   return notes === undefined ? 1 : 0
 }
 

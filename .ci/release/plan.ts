@@ -1,4 +1,4 @@
-/** Where the version is written. `first`: only its first so many occurrences count; in the others it may be a dependency's. */
+/** Files that contain the version. `first`: replace only this many occurrences; later ones may be of a dependency. */
 const VERSIONED: readonly { path: string; first?: number }[] = [
   { path: 'package.json', first: 1 },
   { path: 'package-lock.json', first: 2 },
@@ -13,12 +13,12 @@ const VERSIONED: readonly { path: string; first?: number }[] = [
   { path: 'ops/kubernetes/overlays/example/kustomization.yaml' },
 ]
 
-/** The first one must have something to say; the libraries may have no changes. */
+/** The first must have changes; the libraries may have none. */
 const CHANGELOGS = ['CHANGELOG.md', 'clients/node/CHANGELOG.md', 'clients/go/CHANGELOG.md'] as const
 
 const SCHEMAS = ['attempt', 'delivery', 'event', 'rejected'].map((name) => `schemas/${name}.avsc`)
 
-/** The files that a plan needs to know. */
+/** The files that a plan reads. */
 export const FILES: readonly string[] = [...VERSIONED.map(({ path }) => path), ...CHANGELOGS, ...SCHEMAS]
 
 export type Facts = {
@@ -34,15 +34,15 @@ export type Facts = {
 }
 
 export type Plan = {
-  /** Why there can be no such release, one sentence each. */
+  /** Why the release is impossible, one sentence each. */
   faults: string[]
   /** The content of each file to write, by path. */
   writes: Map<string, string>
-  /** For the server and the Node library, and for the Go module, whose folder its tags begin with. */
+  /** One for the server and the Node library, and one for the Go module, which begins with its folder. */
   tags: string[]
 }
 
-/** Decides what a release changes. Nothing may be written if there are faults. */
+/** Decides what a release changes. If there are faults, write nothing. */
 export function planRelease(facts: Facts): Plan {
   const { version, files } = facts
   const current = /^ {2}"version": "(.+)"/m.exec(files.get('package.json') ?? '')?.[1] ?? ''
@@ -60,7 +60,7 @@ export function planRelease(facts: Facts): Plan {
     if (fault) faults.push(`${path}: ${fault}`)
     else writes.set(path, text)
   }
-  // later versions must read what this one writes, and the other way round (test/schemas/released.test.ts)
+  // later versions must read what this one writes, and vice versa (test/schemas/released.test.ts)
   for (const path of SCHEMAS)
     writes.set(path.replace('schemas/', `test/schemas/released/${version}/`), content(path))
   return { faults, writes, tags }
@@ -81,9 +81,8 @@ function faultsOf(
   const released = [current, ...existing.flatMap((tag) => /^v(\d.*)$/.exec(tag)?.[1] ?? [])]
   const later = released.find((each) => numbers && compareVersions(each, version) > 0)
   if (later) faults.push(`${version} is older than ${later}.`)
-  for (const tag of tags) if (existing.includes(tag)) faults.push(`The tag ${tag} exists.`)
-  if (branch !== 'main')
-    faults.push(`Releases are made from main, not from ${branch || 'a detached commit'}.`)
+  for (const tag of tags) if (existing.includes(tag)) faults.push(`The tag ${tag} already exists.`)
+  if (branch !== 'main') faults.push(`Release from main, not from ${branch || 'a detached commit'}.`)
   if (unclean.length > 0) faults.push(`Commit or remove these files first: ${unclean.join(', ')}.`)
   return faults
 }
@@ -93,7 +92,7 @@ function replaceVersion(
   text: string,
   { current, version, first }: { current: string; version: string; first: number | undefined },
 ): string | undefined {
-  // not a part of a longer version
+  // not as part of a longer version
   const pattern = new RegExp(`(?<![\\d.])${RegExp.escape(current)}(?![\\d-]|\\.\\d)`, 'g')
   let count = 0
   const replaced = text.replace(pattern, (match) => {
@@ -105,7 +104,7 @@ function replaceVersion(
 
 const UNRELEASED = '## Unreleased\n'
 
-/** Gives the section of unreleased changes the version and the date, and starts an empty one. */
+/** Moves the unreleased changes to a section with the version and the date. */
 function closeSection(
   text: string,
   { version, now }: Facts,
@@ -120,13 +119,13 @@ function closeSection(
   return { text: `${before}\n${UNRELEASED}\n${heading}${changes}` }
 }
 
-/** The changes of a version, without the heading. Undefined if the changelog does not have it. */
+/** The changes of a version without the heading. Undefined if the changelog has no such section. */
 export function notesOf(changelog: string, version: string): string | undefined {
   const section = changelog.split(/^## /m).find((each) => each.startsWith(`${version} - `))
   return section?.slice(section.indexOf('\n')).trim()
 }
 
-/** Major, minor, patch and the number of the candidate; the release itself comes after all of its candidates. */
+/** Major, minor, patch and candidate number. A release comes after all its candidates. */
 function numbersOf(version: string): [number, number, number, number] | undefined {
   const found = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-rc\.([1-9]\d*))?$/.exec(version)
   if (!found) return undefined

@@ -42,7 +42,7 @@ function call(user: number) {
 /** One call from each of many users. */
 export const calls = () => Array.from({ length: USERS }, (_, user) => call(user))
 
-/** The calls as ingest stores them. */
+/** The calls as events, as ingest stores them. */
 export const events = (): Event[] => calls().map(eventOf)
 
 function eventOf(call: ReturnType<typeof calls>[number]): Event {

@@ -6,12 +6,12 @@ import type { Event } from '../../schemas/event.ts'
 import { median, spread, verdict } from '../figures/summary.ts'
 import { events } from '../load/calls.ts'
 
-/** Before the rounds, for the compiler. */
+/** Warm-up before the rounds, so that V8 has compiled the code. */
 const WARM = 20_000
 const EVENTS = 20_000
 const ROUNDS = 15
 
-/** None of these holds, so that an `any` evaluates all. */
+/** None of these holds, so an `any` evaluates all of them. */
 const names: Filter[] = Array.from({ length: 10 }, (_, index) => ({ path: 'event', eq: `Other ${index}` }))
 const totals: Filter[] = Array.from({ length: 10 }, (_, index) => ({
   path: 'properties.total',
@@ -41,7 +41,7 @@ const cases = {
 
 type Name = keyof typeof cases
 
-/** @returns a table of microseconds of CPU time for each event, with the goals. */
+/** @returns a table of the CPU time per event in microseconds, and the goals. */
 export function rulesSection(): string {
   const all = events()
   const runs = Object.entries(cases).map(([name, rules]) => ({
@@ -55,8 +55,8 @@ export function rulesSection(): string {
   const of = (name: Name) => median(runs.find((each) => each.name === name)?.figures ?? [])
   const perCondition = (one: Name, ten: Name) => (of(ten) - of(one)) / 9
   const rows = runs.map(({ name, figures }) => [name, spread(figures)])
-  return `Rules of one destination on these events, in one process without Kafka. Median of ${ROUNDS} alternating rounds, with the
-lowest and the highest. Conditions on a property include parsing the properties once.
+  return `Rules of one destination on these events, in one process without Kafka: the median of ${ROUNDS} alternating rounds, with
+the lowest and the highest. Conditions on a property include parsing the properties once.
 
 ${markdownTable(['rules', 'us of CPU per event'], rows)}
 

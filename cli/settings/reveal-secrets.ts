@@ -103,7 +103,7 @@ export function reveal<T extends { id: string }>(
   return { record, same }
 }
 
-/** A view token sees no texts of a shape. @returns the rules with the declared shape, if it may be the masked one. */
+/** A view token sees masked shapes. @returns the rules with the declared shape, if masking it gives the same. */
 function withShape(rules: unknown, declared: unknown): Members | undefined {
   if (!isObject(rules) || !isObject(declared)) return undefined
   const { shape } = declared

@@ -99,7 +99,7 @@ export function send(reply: FastifyReply, { status, headers = {}, body }: ApiRes
   return reply.code(status).headers(headers).send(body)
 }
 
-/** Without the other methods: a path with a parameter may take them. */
+/** Leaves other methods unanswered here, because a path with a parameter may serve them. */
 export function addOperations(
   app: FastifyInstance,
   url: string,
@@ -115,7 +115,7 @@ export function addOperations(
     })
 }
 
-/** Other methods get 405 with the supported ones. */
+/** Answers other methods with 405 and the supported methods. */
 export function addPath(
   app: FastifyInstance,
   url: string,

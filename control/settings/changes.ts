@@ -11,7 +11,7 @@ const SECRET = '\0secret '
 
 /**
  * The difference between two versions of a record; either may be undefined. Leaves out secrets, user ids,
- * everything after the host of a URL, and values in rules, which may be ids of users or keys of services.
+ * everything after the host of a URL, and values in rules, which can be user ids or API keys.
  */
 export function changesOf(old: object | undefined, record: object | undefined): Changes {
   const [before, after] = [fieldsOf(old), fieldsOf(record)]

@@ -13,14 +13,14 @@ export const testedRulesShape = z
     condition: z
       .string()
       .nullable()
-      .describe('With `filtered`: JSON pointer into the rules, to the condition that decided.'),
-    message: z.string().nullable().describe('With `failed`: what failed.'),
+      .describe('With `filtered`: JSON pointer into the rules, to the deciding condition.'),
+    message: z.string().nullable().describe('With `failed`: why the rules failed.'),
   })
   .meta({ id: 'TestedRules' })
 
 type Tested = { posting: Posting | undefined; rules: z.infer<typeof testedRulesShape> | null }
 
-/** A test is for the receiver, so it sends even what filter and sample keep away. */
+/** A test is for the receiver, so it ignores filter and sample. */
 export function ruledPosting(event: Event, destination: Destination): Tested {
   const { id } = destination
   const compiled = compiledOf(destination)

@@ -64,7 +64,7 @@ const answerShape = z.strictObject({
   rules: testedRulesShape
     .nullable()
     .describe(
-      'What the rules of the destination decide on this call; null: it has none. A test redacts and shapes, but sends what filter and sample keep away. If the rules fail, `results` is empty.',
+      'What the rules of the destination would do with a real event like this; null if it has no rules. A test redacts and shapes, but ignores filter and sample. If the rules fail, `results` is empty.',
     ),
 })
 

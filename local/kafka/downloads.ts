@@ -65,7 +65,7 @@ export async function createDownloads(
 export const kafkaJars = async (cache: string, progress: Progress): Promise<string> =>
   (await createDownloads(cache, ['kafka'], progress)).kafkaJars()
 
-/** Kafka's tools, a jar (0.7 MB) that a broker does not need; downloaded once. @param kafka the folder of Kafka's jars */
+/** The jar of Kafka's tools (0.7 MB), which brokers do not need. Downloaded once. @param kafka folder of Kafka's jars */
 export async function toolsJar(cache: string, kafka: string): Promise<string> {
   const name = `kafka-tools-${basename(kafka).replace('kafka-', '')}`
   const artifact = `-Dartifact=org.apache.kafka:${name.replace(/-(?=\d)/, ':')}`

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sourced by try.sh. Makes images under the names in Dockerfile and docker-compose.yml, from Debian's, npm's and Maven's packages. They do
-# what Sluice uses of the published images, but they are not those images.
+# Sourced by try.sh. Builds images with the names in Dockerfile and docker-compose.yml from Debian, npm and Maven packages. They
+# have what Sluice uses of the published images, but are not those images.
 
 : "${here:?}" "${repo:?}" "${work:?is set by try.sh}" "${tree:?is set by engine.sh}"
 
@@ -17,7 +17,7 @@ make_base_images() {
   say 'base images of Node, Kafka and the registry'
 }
 
-# An empty folder for a build. $1: its name
+# Makes an empty folder for a build. $1: its name
 context() {
   rm -rf "$work/context/$1"
   mkdir -p "$work/context/$1"
@@ -51,7 +51,7 @@ E
   docker build --quiet --tag local/java "$at" >/dev/null
 }
 
-# $1: the image's name, $2: folders with Kafka's jars and the registry, and the jar of Kafka's tools, one a line
+# $1: the image's name, $2: folders with Kafka's jars and the registry, and the jar of Kafka's tools, one per line
 make_kafka() {
   local at
   at=$(context kafka)
@@ -66,7 +66,7 @@ E
 set -e
 export CLUSTER_ID=${CLUSTER_ID:-c2x1aWNlLXRyeS0tLS0tLQ}
 cd /opt/kafka
-# turns variables into server.properties, and formats the disk
+# writes server.properties from variables and formats the disk
 result=$(java -cp '/opt/kafka/libs/*' kafka.docker.KafkaDockerWrapper setup --default-configs-dir /etc/kafka/docker \
   --mounted-configs-dir /mnt/shared/config --final-configs-dir /opt/kafka/config 2>&1) ||
   grep -qi 'already formatted' <<< "$result" || { echo "$result"; exit 1; }

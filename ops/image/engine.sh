@@ -1,34 +1,34 @@
 #!/usr/bin/env bash
-# Sourced by try.sh. Makes a Docker Engine from Debian's packages, in a folder, a mount namespace and a network namespace of its own: it
-# changes nothing on the machine except one address, one NAT rule and IP forwarding, which `stop_engine` takes back.
+# Sourced by try.sh. Sets up a Docker Engine from Debian packages, in its own folder, mount namespace and network namespace. On the
+# machine it changes only one address, one NAT rule and IP forwarding; `stop_engine` undoes this.
 
 : "${work:?is set by try.sh}" "${repo:?}"
 
 ns=sluice-try
 link=sluice-try0
 net=10.231.7
-release=trixie # its Docker is new enough
+release=trixie # has a recent enough Docker
 tree=$work/debian forwarding=''
 
-# Prints why there can be no engine, and fails; or succeeds.
+# Succeeds if an engine is possible. Otherwise prints why not, and fails.
 why_no_engine() {
   local missing='' program
   [ "$(id -u)" = 0 ] || { echo 'only root can start one'; return 1; }
   for program in debootstrap iptables ip nsenter unshare mvn; do
     command -v "$program" >/dev/null || missing+=" $program"
   done
-  [ -z "$missing" ] || { echo "programs that make one are missing:$missing"; return 1; }
-  unshare --mount --net true 2>/dev/null || { echo 'this machine allows no namespaces'; return 1; }
+  [ -z "$missing" ] || { echo "programs to set one up are missing:$missing"; return 1; }
+  unshare --mount --net true 2>/dev/null || { echo 'this machine does not allow namespaces'; return 1; }
 }
 
-# The archive that this machine's packages come from.
+# The archive of this machine's packages.
 # shellcheck disable=SC2016 # apt expands it
 archive() { apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sort -u | grep -vE 'security|snapshot' | sed -n 1p; }
 
 make_trees() {
   if [ ! -e "$tree" ]; then
     debootstrap --variant=minbase --include=ca-certificates "$release" "$tree.part" "$(archive)" >"$work/debian.log" 2>&1
-    # a company's proxy may have a certificate of its own
+    # a company's proxy may use its own certificate
     cp /etc/ssl/certs/ca-certificates.crt "$tree.part/etc/ssl/certs/"
     mv "$tree.part" "$tree"
     say "Debian $release"
@@ -68,7 +68,7 @@ start_engine() {
   cp "$work"/engine/usr/libexec/docker/cli-plugins/docker-{compose,buildx} "$work/config/cli-plugins/"
   cp "$work/engine/usr/bin/docker" "$work/config/docker"
   PATH=$work/config:$PATH
-  # what a run has left that was killed
+  # cleans up after a killed run
   stop_engine
   make_network
   mkdir -p "$work"/{data,exec}
@@ -111,6 +111,6 @@ stop_engine() {
   ip link del "$link" 2>/dev/null || :
   iptables -t nat -D POSTROUTING -s "$net.0/30" ! -o "$link" -j MASQUERADE 2>/dev/null || :
   [ -z "$forwarding" ] || echo "$forwarding" > /proc/sys/net/ipv4/ip_forward
-  # images and layers stay, so that the next run is faster
+  # keeps images and layers, so the next run is faster
   rm -rf "$work"/{exec,docker.sock}
 }

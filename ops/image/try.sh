@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds the image, runs docker-compose.yml with it, and checks what operators rely on: signed webhooks arrive, `sluice lag` works in
-# the container, the process has no rights, SIGTERM ends it with exit code 0, and tests run on a broker in a container.
+# the container, processes have no privileges, SIGTERM ends them with exit code 0, and tests run on a broker in a container.
 #
-# Uses a Docker Engine of version 25 or later with Compose, if one answers. Otherwise, as root on Debian, it makes an engine of its own
-# and base images from packages (engine.sh, base-images.sh). If neither is possible it says why and exits 0; with --required it
-# exits 1. Prints a line with the seconds of each step.
+# Uses Docker Engine 25 or later with Compose if it is running. Otherwise, as root on Debian, it sets up its own engine and base
+# images from packages (engine.sh, base-images.sh). If neither is possible, it says why and exits 0, or 1 with --required. Prints
+# the duration of each step.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repo=$(cd "$here/../.." && pwd)
@@ -24,7 +24,7 @@ skip() {
   exit 0
 }
 node() { "$repo/node_modules/.bin/node" "$@"; }
-# Runs a command where the published ports are. engine.sh replaces it.
+# Runs a command where published ports are reachable. engine.sh replaces it.
 inside() { "$@"; }
 stop_engine() { :; }
 compose() { docker compose --project-name "$project" --project-directory "$repo" --file "$work/compose.yml" "$@"; }
@@ -53,8 +53,8 @@ if [ "${engine%%.*}" -ge 25 ] 2>/dev/null && docker compose version >/dev/null 2
 else
   # shellcheck source=ops/image/engine.sh
   . "$here/engine.sh"
-  reason=$(why_no_engine) || skip "no Docker Engine of version 25 or later with Compose answers, and $reason"
-  # images made here do not have the digests of the published ones
+  reason=$(why_no_engine) || skip "no Docker Engine 25 or later with Compose is running, and $reason"
+  # images built here do not have the published digests
   sed 's/@sha256:[0-9a-f]*//' "$repo/Dockerfile" > "$work/Dockerfile"
   sed 's/@sha256:[0-9a-f]*//' "$repo/docker-compose.yml" > "$work/compose.yml"
   trap finish EXIT
@@ -71,11 +71,11 @@ say "the image is built: $(docker image inspect sluice --format '{{.Size}}' | aw
 
 CONFIG_KEY=$(head -c 32 /dev/urandom | base64)
 CONTROL_TOKEN=$(head -c 24 /dev/urandom | base64 | tr -d '/+=')
-# the receiver is on this machine, which containers see at the gateway of their network
+# the receiver is on this machine, which containers reach at their network's gateway
 export CONFIG_KEY CONTROL_TOKEN EGRESS_ALLOW=172.16.0.0/12,192.168.0.0/16 PARTITIONS=${PARTITIONS:-12}
 services=$(compose config --format json | node -e '
   const { services } = JSON.parse(require("fs").readFileSync(0)); console.log(Object.values(services).filter((each) => each.healthcheck).length)')
-# what a run has left that was killed
+# cleans up after a killed run
 compose down --volumes >/dev/null 2>&1
 compose up --detach --no-build --quiet-pull >"$work/up.log" 2>&1 || {
   cat "$work/up.log"
@@ -94,7 +94,7 @@ say "all $services services are healthy"
 
 gateway=$(docker network inspect "${project}_default" --format '{{(index .IPAM.Config 0).Gateway}}')
 inside "$repo/node_modules/.bin/node" "$here/deliver.ts" "$gateway"
-say 'calls were accepted, and their signed webhooks have arrived'
+say 'calls are accepted, and their signed webhooks arrive'
 
 compose exec -T control cli/sluice lag >"$work/lag.txt"
 grep -q deliverer "$work/lag.txt"
@@ -105,7 +105,7 @@ for service in ingest router deliverer control; do
   compose exec -T "$service" sh -c '
     ! touch /tmp/file 2>/dev/null && [ "$(id -u)" = 1000 ] &&
     grep -q "NoNewPrivs:.1" /proc/1/status && grep -q "CapBnd:.0000000000000000" /proc/1/status' ||
-    { echo "$service has rights that it does not need"; exit 1; }
+    { echo "$service has privileges that it does not need"; exit 1; }
 done
 say 'user 1000, a read-only file system, no capabilities'
 

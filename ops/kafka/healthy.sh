@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# healthy.sh NODE_ID [HOST] [PORT]: exits 0 if this broker takes part in the cluster and, as far as it knows, every partition has a
-# leader. Otherwise it exits 1 and says why. Kafka's own tools start a Java machine for each check, which takes seconds of CPU.
+# healthy.sh NODE_ID [HOST] [PORT]: exits 0 if this broker has joined the cluster and, as far as it knows, every partition has a
+# leader. Otherwise it exits 1 and says why. Kafka's own tools start a JVM for each check, which takes seconds of CPU.
 #
-# It sends a Metadata request for all topics, version 1, as Kafka's protocol describes it: https://kafka.apache.org/protocol#The_Messages_Metadata
-# Brokers that the controller has fenced are not in the response.
+# Sends a Metadata request, version 1, for all topics: https://kafka.apache.org/protocol#The_Messages_Metadata
+# The response leaves out brokers that the controller has fenced.
 set -euo pipefail
 node=$1 host=${2:-127.0.0.1} port=${3:-9092}
 
@@ -17,7 +17,7 @@ fail() {
 printf '\0\0\0\024\0\003\0\001\0\0\0\001\0\006sluice\377\377\377\377' >&3
 
 numbers() { od -An -v -tu1; }
-# `dd` takes no more than the size from the connection; after that, it does not matter
+# `dd` reads exactly the size; `head` below may read ahead
 read -rd '' -a size < <(dd bs=1 count=4 <&3 2>/dev/null | numbers) || :
 [ ${#size[@]} = 4 ] || fail 'the broker closed the connection'
 read -rd '' -a response < <(head -c $(((size[0] << 24) + (size[1] << 16) + (size[2] << 8) + size[3])) <&3 | numbers) || :
@@ -32,7 +32,7 @@ int32() {
   value=$(((response[at] << 24) + (response[at + 1] << 16) + (response[at + 2] << 8) + response[at + 3]))
   at=$((at + 4))
 }
-# a string's length comes first; null has the length -1
+# a string begins with its length; null has length -1
 skip_string() {
   int16
   [ "$value" = 65535 ] || at=$((at + value))
@@ -59,7 +59,7 @@ topics=$value leaderless=0
 for ((; topics > 0; topics--)); do
   int16 # error
   skip_string
-  at=$((at + 1)) # whether it is an internal topic
+  at=$((at + 1)) # is internal
   int32
   for ((partitions = value; partitions > 0; partitions--)); do
     int16 # error

@@ -52,7 +52,7 @@ function rotated(given: object, old: Destination | undefined): Pick<Destination,
 
 type Keyed = { rules?: Rules | undefined; hashKey?: string | undefined }
 
-/** A new key would give every user another pseudonym, so a replacement keeps the old one. */
+/** A new key would change every user's pseudonym, so a replacement keeps the old one. */
 function hashKeyOf(
   { rules, hashKey }: Keyed,
   { made, old }: { made: Pick<Generated, 'hashKey'>; old: Keyed | undefined },
@@ -77,7 +77,7 @@ export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...ruleFaults(body.rules),
 ]
 
-/** What is wrong with rules beyond their shape. */
+/** What is wrong with rules that match their shape. */
 function ruleFaults(rules: unknown): Fault[] {
   const { data } = rulesShape.safeParse(rules)
   return data ? rulesFaults(data, ['rules']) : []
@@ -85,7 +85,7 @@ function ruleFaults(rules: unknown): Fault[] {
 
 const MIN_HASH_KEY = 16
 
-/** A short key can be guessed from the hash of a known value. */
+/** Anyone can guess a short key from the hash of a known value. */
 function hashKeyFaults(hashKey: unknown, old: Destination | undefined): Fault[] {
   if (typeof hashKey !== 'string' || hashKey.length >= MIN_HASH_KEY || hashKey === old?.hashKey) return []
   const message = `at least ${MIN_HASH_KEY} characters, or leave it out to get a random key`

@@ -8,7 +8,7 @@ import { compareVersions, type Facts, FILES, notesOf, planRelease } from '../../
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-/** The version before, whichever one this repository has. */
+/** The previous version: the current one of this repository. */
 const current = '0.1.0'
 const CHANGES =
   '# Changelog\n\n## Unreleased\n\n### Upgrade\n- Do this.\n\n## 0.0.1 - 2025-01-01\n\n- First.\n'
@@ -32,7 +32,7 @@ describe('a release', () => {
   const { faults, writes, tags } = planRelease(facts)
   const written = (path: string) => writes.get(path) ?? ''
 
-  test('can be made', () => {
+  test('is possible from this repository', () => {
     expect(faults).toEqual([])
   })
 
@@ -45,7 +45,7 @@ describe('a release', () => {
     expect(tags).toEqual(['v1.0.0', 'clients/go/v1.0.0'])
   })
 
-  test('sets the version of every package, and leaves those of dependencies', () => {
+  test('sets the version of every package, but not of dependencies', () => {
     expect(JSON.parse(written('package.json'))).toEqual({
       ...JSON.parse(files.get('package.json') ?? ''),
       version: '1.0.0',
@@ -62,7 +62,7 @@ describe('a release', () => {
     expect(written('clients/go/batch.go')).toContain('const Version = "1.0.0"')
   })
 
-  test('names no other version in the documentation', () => {
+  test('leaves no other version in the documentation', () => {
     for (const [path, text] of writes)
       if (path.endsWith('README.md')) expect(text, path).not.toContain(current)
   })
@@ -74,13 +74,13 @@ describe('a release', () => {
     }
   })
 
-  test('keeps its schemas, because later versions must read its records', () => {
+  test('keeps a copy of its schemas, because later versions must read its records', () => {
     const names = ['attempt', 'delivery', 'event', 'rejected']
     for (const name of names)
       expect(written(`test/schemas/released/1.0.0/${name}.avsc`)).toBe(files.get(`schemas/${name}.avsc`))
   })
 
-  test('has the changes of its section as notes', () => {
+  test('has its changelog section as notes', () => {
     expect(notesOf(written('CHANGELOG.md'), '1.0.0')).toMatch(/^### Upgrade\n/)
     expect(notesOf(written('CHANGELOG.md'), '1.0.1')).toBeUndefined()
     expect(notesOf('## 1.1.0 - 2026-01-01\n\n- One.\n\n## 1.0.0 - 2025-01-01\n\n- Two.\n', '1.1.0')).toBe(
@@ -104,7 +104,7 @@ test.each<[string, Partial<Facts>, RegExp]>([
   ['an older version than the current one', { version: '0.0.9' }, /0.0.9 is older than/],
   ['an older version than a tag', { tags: ['v1.2.0'] }, /1.0.0 is older than 1.2.0/],
   ['a candidate of a released version', { version: '1.0.0-rc.2', tags: ['v1.0.0'] }, /older than 1.0.0/],
-  ['a version that has a tag', { tags: ['clients/go/v1.0.0'] }, /The tag clients\/go\/v1.0.0 exists/],
+  ['a version that has a tag', { tags: ['clients/go/v1.0.0'] }, /The tag clients\/go\/v1.0.0 already exists/],
   ['a major version that Go finds nowhere', { version: '2.0.0' }, /must end in \/v2/],
   ['another branch', { branch: 'next' }, /from main, not from next/],
   ['no branch', { branch: '' }, /from main, not from a detached commit/],
@@ -120,7 +120,7 @@ test.each<[string, Partial<Facts>, RegExp]>([
   expect(planRelease({ ...facts, ...given }).faults).toEqual([expect.stringMatching(fault)])
 })
 
-test('versions have an order, and a release comes after its candidates', () => {
+test('versions are ordered, and a release comes after its candidates', () => {
   const version = fc.tuple(fc.nat(3), fc.nat(3), fc.nat(12), fc.option(fc.integer({ min: 1, max: 12 })))
   const text = ([major, minor, patch, candidate]: [number, number, number, number | null]) =>
     `${major}.${minor}.${patch}${candidate === null ? '' : `-rc.${candidate}`}`
@@ -167,7 +167,7 @@ describe('the command', () => {
     const output = release('1.0.0')
     expect(output).toContain('writes CHANGELOG.md\n')
     expect(output).toContain('tags clients/go/v1.0.0\n')
-    expect(output).toMatch(/Nothing is changed/)
+    expect(output).toMatch(/Nothing has changed/)
     expect([git('status', '--porcelain'), git('tag')]).toEqual(['', ''])
   })
 
@@ -180,7 +180,7 @@ describe('the command', () => {
     expect(() => release('1.0.0')).toThrow(/Command failed/)
   })
 
-  test('refuses an unclean folder', () => {
+  test('refuses uncommitted files', () => {
     writeFileSync(join(folder, 'left.txt'), '')
     expect(() => release('1.0.0', '--apply')).toThrow(
       expect.objectContaining({ status: 1, stdout: expect.stringContaining('left.txt') }),

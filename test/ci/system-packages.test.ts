@@ -18,7 +18,7 @@ function packages(list: string, which: 'missing' | 'all' = 'missing'): string[] 
 
 const ours = readFileSync('.ci/system-packages', 'utf8')
 
-test('only packages of missing programs are installed, whichever way a program is found', () => {
+test('only packages of missing programs are installed, however a program is found', () => {
   const list = `# a comment
 
 bash                  one                 is there
@@ -32,7 +32,7 @@ python:no_such        seven               is not
   expect(packages(list, 'all')).toEqual(['one', 'two', 'three', 'four', 'five', 'six', 'seven'])
 })
 
-test('each line of the list says how to find a program, its packages and what it is for', () => {
+test('each line says how to find a program, its packages and its purpose', () => {
   const lines = ours.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   expect(lines.length).toBeGreaterThan(10)
   for (const line of lines) expect(line).toMatch(/^\S+ +[a-z0-9.+,-]+ +\S.*\S$/)
@@ -52,7 +52,7 @@ test('CI and the development container install from the list', () => {
   })
 })
 
-test('a machine of the documentation has Debian packages that exist in more than one release', () => {
+test('the documentation names Debian packages that exist in more than one release', () => {
   for (const file of ['README.md', 'docs/get-started.md', '.ci/system-packages'])
     expect(readFileSync(file, 'utf8'), file).not.toMatch(/openjdk-\d+/)
 })

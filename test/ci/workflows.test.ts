@@ -30,7 +30,7 @@ test.skipIf(!has('shellcheck'))('shellcheck finds nothing wrong with shell scrip
   expect(stdout).toBe('')
 })
 
-test.each(names)('%s names actions of others by commit, with the version beside it', (name) => {
+test.each(names)('%s pins third-party actions to commits and names the version', (name) => {
   const used = [...text(name).matchAll(/uses: (.*)/g)].map(([, action = '']) => action)
   expect(used.length).toBeGreaterThan(0)
   for (const action of used) expect(action).toMatch(/^(\.\/\S+|[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/)
@@ -39,7 +39,7 @@ test.each(names)('%s names actions of others by commit, with the version beside 
 describe('the release', () => {
   const jobs = jobsOf('release.yml')
 
-  /** Jobs that must have passed before a job starts. */
+  /** Jobs that must pass before a job starts. */
   function needed(job: string): string[] {
     const direct = [jobs[job]?.needs ?? []].flat()
     return [...new Set([...direct, ...direct.flatMap(needed)])]
@@ -50,7 +50,7 @@ describe('the release', () => {
       expect(needed(job), job).toEqual(expect.arrayContaining(['tag', 'ci']))
   })
 
-  test('announces nothing before all of it is published', () => {
+  test('announces nothing before everything is published', () => {
     expect(needed('notes').toSorted()).toEqual(
       Object.keys(jobs)
         .filter((job) => job !== 'notes')
@@ -59,12 +59,12 @@ describe('the release', () => {
   })
 })
 
-test('CI runs .ci/run, and tries the image where an engine must be there', () => {
+test('CI runs .ci/run, and tries the image where it must not be skipped', () => {
   expect(text('ci.yml')).toMatch(/run: docker run .* \.ci\/run$/m)
   expect(text('ci.yml')).toMatch(/run: ops\/image\/try\.sh --required$/m)
 })
 
-test('Dependabot looks into every folder that names packages, and only into folders that do', () => {
+test('Dependabot checks exactly the folders that list packages', () => {
   const updates = z
     .array(
       z.object({

@@ -16,7 +16,7 @@ const events = [
   anEvent({ messageId: 'm2', event: 'Left', receivedAt }),
 ]
 
-/** `sluice preview <args>`, with these YAML files instead of their names. */
+/** Runs `sluice preview <args>`, with these YAML files in place of their names. */
 async function preview(args: string, files: Record<string, string> = {}, env: Record<string, string> = {}) {
   const asked: PreviewRequest[] = []
   const memory = control(
@@ -49,7 +49,7 @@ const partner = {
   webhooks: [{ url: 'https://partner.example/hook' }],
 }
 
-test('shows what the stored rules of a destination make of the last events', async () => {
+test("shows what a destination's stored rules do with recent events", async () => {
   const { code, asked, out } = await preview('--destination crm --last 7')
   expect([code, asked]).toMatchObject([0, [{ last: 7, sourceIds: ['shop'], destinationId: 'crm' }]])
   expect(out.split('\n')).toEqual([
@@ -61,7 +61,7 @@ test('shows what the stored rules of a destination make of the last events', asy
   ])
 })
 
-test('tries the rules of a file before they are applied, and hides values of variables', async () => {
+test('tries the rules in a file before they are applied, and hides the values of variables', async () => {
   const shape = { key: '${PARTNER_KEY}', event: '{{event}}' }
   const files = { 'one.yaml': file({ ...partner, rules: { shape } }) }
   const { code, asked, out } = await preview('one.yaml', files, { PARTNER_KEY: 'a-secret-key' })
@@ -79,7 +79,7 @@ test('prints one JSON document', async () => {
 })
 
 test.each([
-  ['', {}, 'Say what to try'],
+  ['', {}, 'Name files with a destination'],
   ['--destination gone', {}, 'There is no destination gone'],
   ['--destination plain', {}, 'Destination plain has no rules'],
   [
@@ -87,7 +87,7 @@ test.each([
     { 'two.yaml': file({ ...partner, rules }, { ...partner, id: 'other', rules }) },
     'partner, other',
   ],
-  ['none.yaml', { 'none.yaml': file() }, 'They have: none'],
+  ['none.yaml', { 'none.yaml': file() }, 'They contain: none'],
   ['bad.yaml', { 'bad.yaml': file({ ...partner, colour: 1 }) }, 'unknown_field'],
   [
     'wrong.yaml',

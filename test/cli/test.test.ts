@@ -5,7 +5,7 @@ import type { Destination } from '../../settings/settings.ts'
 import { aDestination } from '../helpers/events.ts'
 import { control, operatorOf } from './in-memory.ts'
 
-/** A network that accepts everything. */
+/** A network on which every POST succeeds. */
 const openPoster = (): Poster => ({
   post(_, listener) {
     listener.onOutcome({ outcome: 'delivered', status: 200 }, 7, true)
@@ -21,18 +21,20 @@ async function sent(rules: NonNullable<Destination['rules']>) {
   return { code, out: context.out.text(), err: context.err.text() }
 }
 
-test('a test of a destination whose rules let the sample pass says nothing about them', async () => {
+test('a test says nothing about rules that let the sample pass', async () => {
   expect(await sent({ filter: { path: 'event', eq: 'Test Event' } })).toMatchObject({ code: 0, err: '' })
 })
 
-test('a test that the rules would keep away is sent, and says so', async () => {
+test('a test that the rules would filter out is sent, and says so', async () => {
   const { code, out, err } = await sent({ filter: { path: 'event', eq: 'Paid' } })
   expect([code, out]).toEqual([0, expect.stringContaining('delivered')])
-  expect(err).toContain('filter out (/filter)')
-  expect((await sent({ sample: { rate: 0 } })).err).toContain('leave out of the sample')
+  expect(err).toContain('filter out a real event like this (/filter)')
+  expect((await sent({ sample: { rate: 0 } })).err).toContain(
+    'leave a real event like this out of the sample',
+  )
 })
 
-test('a test whose rules fail is not sent, and fails', async () => {
+test('a test is not sent if the rules fail', async () => {
   const shape = Object.fromEntries(Array.from({ length: 3 }, (_, each) => [`k${each}`, 'x'.repeat(100_000)]))
   const { code, err } = await sent({ shape })
   expect([code, err]).toEqual([1, expect.stringContaining('Not sent: the body would be larger than 256 KB')])

@@ -9,7 +9,7 @@ test('the types of the console match the API (`npm run console-types` updates th
   await expect(apiTypes(document)).toMatchFileSnapshot('../../console/src/api/schema.ts')
 })
 
-test('the console has the current catalog of shapes (`npm run console-types` updates it)', async () => {
+test("the console's catalog of shapes is up to date (`npm run console-types` updates it)", async () => {
   const entries = CATALOG.map(({ id, title, shape }) => ({ id, title, shape }))
   const text = `${JSON.stringify(entries, null, 2)}\n`
   await expect(text).toMatchFileSnapshot('../../console/src/views/rules/catalog.json')

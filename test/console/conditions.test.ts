@@ -35,12 +35,12 @@ test('long texts and lists are shortened', () => {
   expect(conditionWords({ path: 'event', eq: 'x'.repeat(100) })).toBe(`event is “${'x'.repeat(80)}…”`)
 })
 
-test('a condition of a newer control is shown as JSON', () => {
+test('a condition from a newer control appears as JSON', () => {
   expect(conditionWords({ path: 'event', soundsLike: 'Paid' })).toBe('{"path":"event","soundsLike":"Paid"}')
   expect(conditionWords(null)).toBe('null')
 })
 
-test('the condition that decided was not met, or excludes the event', () => {
+test('says whether the deciding condition was not met or excludes the event', () => {
   const rules = { filter: { all: [PAID, { not: { any: [LARGE] } }, { any: [PAID, LARGE] }] } }
   expect(decidingWords(rules, '/filter/all/0')).toBe('It does not meet: event is “Paid”')
   expect(decidingWords(rules, '/filter/all/1/not')).toBe(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Answer, latestOnly } from '../../console/src/views/rules/preview/latest.ts'
 
-/** Requests whose answers the test decides. */
+/** Requests that the test answers. */
 function requests() {
   const running: { input: string; answer: (value: string) => void; fail: (error: unknown) => void }[] = []
   const answers: Answer<string>[] = []
@@ -12,7 +12,7 @@ function requests() {
   return { running, answers, latest, inputs: () => running.map(({ input }) => input) }
 }
 
-/** All promises that are ready have run. */
+/** Lets all ready promises run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 test('one request runs at a time, and only the newest input waits', async () => {
@@ -28,7 +28,7 @@ test('one request runs at a time, and only the newest input waits', async () => 
   expect(answers).toEqual([{ value: 'of c' }])
 })
 
-test('a failed request is an answer, and the next one runs', async () => {
+test('a failed request counts as an answer, and the next one runs', async () => {
   const { running, answers, latest, inputs } = requests()
   latest.ask('a')
   running[0]?.fail('down')
@@ -37,7 +37,7 @@ test('a failed request is an answer, and the next one runs', async () => {
   expect([answers, inputs()]).toEqual([[{ error: 'down' }], ['a', 'b']])
 })
 
-test('after the end nothing is asked or answered', async () => {
+test('after close, nothing is requested or answered', async () => {
   const { running, answers, latest, inputs } = requests()
   latest.ask('a')
   latest.ask('b')

@@ -31,7 +31,7 @@ const operand = fc.oneof(
   fc.constant(null),
 )
 
-test('each value survives its text', () => {
+test('each value becomes text and back', () => {
   fc.assert(
     fc.property(fc.array(operand), (operands) => {
       const jsonOf = JSON.stringify(operands)
@@ -42,11 +42,11 @@ test('each value survives its text', () => {
   )
 })
 
-test('a typed value is a number, true, false or null if it reads like one, and otherwise text', () => {
+test('a typed value is a number, true, false or null if it looks like one, and otherwise a string', () => {
   expect(['10', ' 1.5 ', 'true', 'null', '"10"', 'DE', '{"a":1}', ''].map(toOperand)).toEqual([
     ...[10, 1.5, true, null, '10', 'DE', '{"a":1}', ''],
   ])
-  expect(typeHint('10')).toBe('Compares as a number. For the text, write "10" with quotes.')
+  expect(typeHint('10')).toBe('Compares as a number. For a string, write "10" with quotes.')
   expect(typeHint('DE')).toBeUndefined()
 })
 
@@ -89,7 +89,7 @@ test.each([
   expect(toRules(draftOf(rules)) ?? {}).toEqual(rules)
 })
 
-test('the form gathers event names and types, and writes no group of one', () => {
+test('the form collects event names and types, and never writes a group of one', () => {
   const draft = draftOf({ filter: { all: [TOTAL, NAMES] } })
   expect(draft.filter.eventNames).toEqual(NAMES.in)
   expect(toRules(draft)).toEqual({ filter: { all: [NAMES, TOTAL] } })
@@ -137,7 +137,7 @@ function normal(value: unknown): unknown {
   return not === undefined ? rest : { not: normal(not) }
 }
 
-test('the form changes the order of a filter at most, never its meaning', () => {
+test('the form may change the order in a filter, never its meaning', () => {
   fc.assert(
     fc.property(filter, (filter) => {
       const kept = toRules(draftOf({ filter }))?.filter
@@ -146,7 +146,7 @@ test('the form changes the order of a filter at most, never its meaning', () => 
   )
 })
 
-test('each field finds its faults by the pointer of its condition', () => {
+test('each field shows the faults at the pointer of its condition', () => {
   const started = draftOf({ filter: { all: [NAMES, TYPES] } })
   const conditions = [
     condition({ path: '' }),
@@ -170,7 +170,7 @@ test('each field finds its faults by the pointer of its condition', () => {
       }
 })
 
-test('rows that are not complete are left out, and are faults', () => {
+test('incomplete rows are left out and reported', () => {
   const [empty, ip] = [newRedaction(), { ...newRedaction(), path: 'context.ip' }]
   const rows = [
     condition({ path: ' ', value: '1' }),
@@ -187,7 +187,7 @@ test('rows that are not complete are left out, and are faults', () => {
   ])
 })
 
-test('a share that is no number and a body that is no JSON are faults', () => {
+test('a share that is not a number and a body that is not JSON are faults', () => {
   const draft = { ...draftOf({}), sample: { percent: 'ten', by: 'user' as const }, body: '{' }
   expect(draftFaults(draft).map(({ pointer }) => pointer)).toEqual(['/rules/sample/rate', '/rules/shape'])
   expect(draftFaults({ ...draft, sample: { percent: '', by: 'user' }, body: '"ok"' })).toHaveLength(1)

@@ -7,13 +7,13 @@ import { rulesShape } from '../../rules/rules.ts'
 const RULES = { filter: { path: 'event', in: ['Paid'] }, redact: [{ path: 'context.ip', as: 'drop' }] }
 const json = (text: string): Editor => ({ mode: 'json', text })
 
-test('rules start as a form if it can show them, and otherwise as JSON', () => {
+test('rules open in the form if it can show them, and otherwise as JSON', () => {
   expect(editorOf(RULES).mode).toBe('form')
   expect(editorOf(undefined).mode).toBe('form')
   expect(editorOf({ ...RULES, later: 1 })).toEqual(json(JSON.stringify({ ...RULES, later: 1 }, null, 2)))
 })
 
-test('the form and JSON turn into each other', () => {
+test('the form becomes JSON, and JSON becomes the form', () => {
   const asJson = toJson(editorOf(RULES))
   expect(asJson).toEqual(json(JSON.stringify(RULES, null, 2)))
   expect(contentOf(toForm(asJson) ?? asJson).rules).toEqual(RULES)
@@ -24,12 +24,12 @@ test.each(['{', '5', 'null', '[]', '{"filters": {}}'])('%s does not become a for
   expect(toForm(json(text))).toBeUndefined()
 })
 
-test('an empty text is no rules, and text that is not JSON is a fault', () => {
+test('empty text means no rules, and text that is not JSON is a fault', () => {
   expect(contentOf(json(' '))).toEqual({ rules: undefined, faults: [], unreadable: [] })
   expect(contentOf(json('{')).unreadable).toMatchObject([{ pointer: '/rules', code: 'invalid_format' }])
 })
 
-test('a row that is not complete keeps rules from being saved, but not from being previewed', () => {
+test('an incomplete row prevents saving, but not the preview', () => {
   const editor = editorOf(RULES)
   if (editor.mode !== 'form') throw new Error('expected a form')
   const redact = [...editor.draft.redact, { key: -1, path: '', as: 'hash' as const }]
@@ -67,13 +67,13 @@ test.each([
   expect(summaryOf(given)).toBe(summary)
 })
 
-test('failed events come first, then those that are sent', () => {
+test('failed events come first, then sent ones', () => {
   expect(sortedByOutcome(items('filtered', 'sent', 'sampled_out', 'failed'))).toEqual(
     items('failed', 'sent', 'filtered', 'sampled_out'),
   )
 })
 
-test('event names are offered by how often they occur', () => {
+test('the most frequent event names are offered first', () => {
   const names = ['Viewed', 'Paid', 'Viewed', null].map((event) => ({ event }))
   expect(namesIn(names)).toEqual(['Viewed', 'Paid'])
 })

@@ -57,7 +57,7 @@ function responseTo(
   const found = Object.entries(paths).filter(([template]) =>
     new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   )
-  // a path without a parameter may leave methods to one with a parameter
+  // a path without a parameter may leave some methods to a path with one
   const [operation] = found.flatMap(([, of]) => of[method === 'HEAD' ? 'get' : method.toLowerCase()] ?? [])
   if (operation) return operation.responses[status]
   // authentication comes before path and method

@@ -17,12 +17,12 @@ const idsOf = (destinations: readonly Outline[]) => destinations.map(({ id }) =>
 describe('an event for a destination with rules', () => {
   const event = anEvent({ event: 'Paid', properties: '{"card":"4111"}' })
 
-  test('has the delivery of one without rules if they change nothing', () => {
+  test('has the same delivery as without rules if they change nothing', () => {
     const ruled = applyRules(event, withRules({ filter: { path: 'event', eq: 'Paid' } }), 5)
     expect(ruled).toEqual({ outcome: 'sent', delivery: deliveryOf(event, 'crm', 5), key: 'crm/u1' })
   })
 
-  test('has no delivery if they keep it away', () => {
+  test('has no delivery if they do not let it pass', () => {
     const filtered = applyRules(event, withRules({ filter: { path: 'event', eq: 'Left' } }), 5)
     expect(filtered).toEqual({ outcome: 'filtered', condition: '/filter' })
     expect(applyRules(event, withRules({ sample: { rate: 0 } }), 5)).toEqual({ outcome: 'sampled_out' })
@@ -43,7 +43,7 @@ describe('an event for a destination with rules', () => {
     },
   )
 
-  test('is written under the hashed user that the body has', () => {
+  test('is written under the same hash of the user as in the body', () => {
     const ruled = applyRules(event, withRules({ redact: [{ path: 'userId', as: 'hash' }] }), 5)
     if (ruled.outcome !== 'sent') return expect.fail('it was to be sent')
     expect(ruled.key).toBe(`crm/${JSON.parse(ruled.delivery.body).userId}`)
@@ -62,7 +62,7 @@ describe('an event for a destination with rules', () => {
     expect(JSON.stringify(ruled)).not.toContain('4111')
   })
 
-  test('becomes a dead letter without anything of it if the rules cannot be read', () => {
+  test('becomes a dead letter without its content if the rules cannot be read', () => {
     const unread: Outline = { ...withRules({ filter: { path: 'type', eq: 'track' } }), hasUnreadRules: true }
     const ruled = applyRules(event, unread, 5)
     expect(ruled).toMatchObject({
@@ -74,7 +74,7 @@ describe('an event for a destination with rules', () => {
   })
 })
 
-describe('destinations that only get some events by name', () => {
+describe('destinations that get only events with certain names', () => {
   const named = (id: string, ...names: string[]) =>
     withRules({ filter: { path: 'event', in: names } }, { id })
   const plain = aDestination({ id: 'plain' })
@@ -87,7 +87,7 @@ describe('destinations that only get some events by name', () => {
   ].map((each) => (each.id === 'off' ? { ...each, enabled: false } : each))
   const found = (event: Event) => idsOf(candidates(event, groupOf(all)))
 
-  test('are found by the name, and the others always', () => {
+  test('are found by name; the others are always found', () => {
     expect(found(anEvent({ event: 'Paid' }))).toEqual(['any', 'paid', 'both'])
     expect(found(anEvent({ event: 'Left' }))).toEqual(['any', 'both'])
     expect(found(anEvent({ event: 'Other' }))).toEqual(['any'])
@@ -98,7 +98,7 @@ describe('destinations that only get some events by name', () => {
     expect(found(anEvent({ type: 'delete' }))).toEqual(['paid', 'both', 'any'])
   })
 
-  test('are apart from those without rules, which are routed as ever', () => {
+  test('are separate from those without rules, which are routed as before', () => {
     const { plain: others, ruled } = matching(anEvent({ event: 'Left' }), all)
     expect([idsOf(others), idsOf(ruled)]).toEqual([['plain'], ['any', 'both']])
   })

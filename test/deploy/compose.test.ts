@@ -119,7 +119,7 @@ test('every setting is said or handed on, but those of addresses, ports, files, 
   ])
 })
 
-test('brokers are checked without a Java machine, by a script that is mounted, and send several heartbeats in a session', () => {
+test('a mounted script checks brokers without a JVM, and brokers send several heartbeats per session timeout', () => {
   const broker = z.looseObject({
     healthcheck: z.looseObject({ test: z.tuple([z.literal('CMD-SHELL'), z.string()]) }),
     volumes: z.array(z.string()),
@@ -135,7 +135,7 @@ test('brokers are checked without a Java machine, by a script that is mounted, a
     expect(healthcheck.test[1]).toBe(`bash ${target} "$$KAFKA_NODE_ID"`)
     expect(existsSync(new URL(source, file))).toBe(true)
     expect(name).toBe(`kafka-${environment.KAFKA_NODE_ID}`)
-    // with fewer, Kafka takes a busy broker out of the cluster
+    // otherwise Kafka takes a busy broker out of the cluster
     const heartbeats =
       environment.KAFKA_BROKER_SESSION_TIMEOUT_MS / environment.KAFKA_BROKER_HEARTBEAT_INTERVAL_MS
     expect(heartbeats).toBeGreaterThanOrEqual(4)

@@ -20,7 +20,7 @@ const of = (kind: string, ...values: string[]) =>
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 
 describe.skipIf(!hasHelm)('the chart', () => {
-  test("has nothing that helm's linter complains about", () => {
+  test('passes helm lint', () => {
     expect(helm('lint', ...set())).toContain('0 chart(s) failed')
   })
 
@@ -29,7 +29,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(parse(readFileSync(`${CHART}/Chart.yaml`, 'utf8'))).toMatchObject({ version, appVersion: version })
   })
 
-  test('starts two of each process with the defaults, and nothing that needs an operator', () => {
+  test('by default starts two of each process, and nothing that needs an operator', () => {
     expect(deployments().map(({ spec }) => spec.replicas)).toEqual([2, 2, 2, 2])
     const kinds = new Set(renderedChart(...set()).map(({ kind }) => kind))
     expect([...kinds].toSorted()).toEqual([
@@ -41,7 +41,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ])
   })
 
-  test('says that brokers are missing', () => {
+  test('refuses to render without brokers', () => {
     expect(() => helm('template')).toThrow(/kafka.brokers is required: host:port/)
   })
 
@@ -59,7 +59,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(() => helm('template', ...set(value))).toThrow(fault)
   })
 
-  test('gives processes the settings of its values', () => {
+  test('passes settings from its values to the processes', () => {
     const values = [
       'kafka.tls.enabled=true',
       'kafka.tls.caConfigMap=ca',
@@ -84,7 +84,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(mounts).toEqual(ROLES.map(() => ['/etc/sluice/kafka', '/etc/sluice/client']))
   })
 
-  test('replaces the pods if settings change', () => {
+  test('replaces pods if settings change', () => {
     const checksums = (...values: string[]) =>
       deployments(...values).map(
         ({ spec }) =>
@@ -95,7 +95,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(checksums()).toEqual(checksums())
   })
 
-  test('names the image by version, or by digest', () => {
+  test('names the image by version or digest', () => {
     const images = (...values: string[]) =>
       new Set(deployments(...values).map(({ spec }) => spec.template.spec.containers[0].image))
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -106,7 +106,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     )
   })
 
-  test('gives a process the secret of its own', () => {
+  test('gives a process its own secret', () => {
     const secrets = deployments('router.existingSecret=only-router').map(({ spec }) =>
       spec.template.spec.containers[0].envFrom.flatMap((from) =>
         'secretRef' in from ? from.secretRef.name : [],
@@ -120,7 +120,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ])
   })
 
-  test('has the board of ops/grafana', () => {
+  test('has the same board as ops/grafana', () => {
     const board = of('ConfigMap', 'monitoring.dashboard.enabled=true').find(
       ({ metadata }) => metadata.name === 'sluice-dashboard',
     )
@@ -140,7 +140,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
       return groups.parse(z.looseObject({ groups: z.unknown() }).parse(found?.spec).groups)
     }
 
-    test('has those of ops/prometheus, with the address of the runbook', () => {
+    test("has the alerts of ops/prometheus, with the runbook's address", () => {
       const ours = groups.parse(parse(readFileSync('ops/prometheus/sluice.rules.yml', 'utf8')).groups)
       const changed = ours.map((group) => ({
         ...group,
@@ -163,7 +163,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     })
   })
 
-  test('is packaged with its files, not with links to them', () => {
+  test('is packaged with files, not links', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))

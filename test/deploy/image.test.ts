@@ -95,11 +95,11 @@ test('it has all that its programs import, and no package that is for tests alon
   expect(packages.filter((name) => !(name in dependencies))).toEqual([])
 })
 
-test("secrets in compose's .env do not get into the build", async () => {
+test('the build does not see secrets in .env', async () => {
   expect((await read('.dockerignore')).split('\n')).toEqual(expect.arrayContaining(['.env', '.env.*']))
 })
 
-test('the command line in the image finds control where it listens', () => {
+test('the CLI in the image finds control', () => {
   const env = {
     KAFKA_BROKERS: 'kafka:9092',
     SCHEMA_REGISTRY_URL: 'http://registry',
@@ -110,7 +110,7 @@ test('the command line in the image finds control where it listens', () => {
   expect(last).toMatch(new RegExp(`^ENV SLUICE_URL=http://127.0.0.1:${port}$`, 'm'))
 })
 
-test('no stage runs a command on the target platform, so that no emulation is needed for another one', () => {
+test('no stage runs commands on the target platform, so no build needs emulation', () => {
   const stages = dockerfile.split(/^(?=FROM )/m).filter((stage) => stage.startsWith('FROM '))
   expect(stages.length).toBe(3)
   for (const stage of stages)

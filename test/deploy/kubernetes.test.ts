@@ -22,7 +22,7 @@ import { configOf, opsPort, ROLES } from './settings.ts'
 const hasSchemas = spawnSync('python3', ['-c', 'import kubernetes_validate']).status === 0
 const validator = fileURLToPath(new URL('./validate_kubernetes.py', import.meta.url))
 const monitors = fileURLToPath(new URL('./monitors', import.meta.url))
-// Go, or the modules that it would have to fetch, may be missing; .ci/run builds it beforehand
+// Go or its modules may be missing; .ci/run builds this beforehand
 const canCheckMonitors = spawnSync('go', ['build', '-o', '/dev/null', '.'], { cwd: monitors }).status === 0
 const example = new URL('../../ops/kubernetes/overlays/example/', import.meta.url)
 const secrets = objectsOf(readFileSync(new URL('secrets.example.yaml', example), 'utf8'))
@@ -71,7 +71,7 @@ for (const { what, can, render, renderLeast } of deployed)
     const deployments = can ? ROLES.map((role) => deploymentOf(objects, role)) : []
     const of = (...kinds: string[]) => objects.filter(({ kind }) => kinds.includes(kind))
 
-    test('is all in one namespace', () => {
+    test('is in one namespace', () => {
       const inside = objects.filter(({ kind }) => kind !== 'Namespace')
       expect(new Set(inside.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['sluice']))
       expect(secrets.map(({ metadata }) => metadata.namespace)).toEqual(['sluice', 'sluice'])
@@ -96,13 +96,13 @@ for (const { what, can, render, renderLeast } of deployed)
       },
     )
 
-    test.each(ROLES)('gives %s settings that there are, and that it starts with', (role) => {
+    test.each(ROLES)('gives %s only settings that exist and that it starts with', (role) => {
       const env = environmentOf(objects, deploymentOf(objects, role))
       expect(Object.keys(env).filter((name) => !SETTINGS.includes(name))).toEqual([])
       expect(() => configOf(role, env)).not.toThrow()
     })
 
-    test.each(ROLES)('runs %s, and asks it where it answers', (role) => {
+    test.each(ROLES)('runs %s and probes the ports on which it listens', (role) => {
       const found = deploymentOf(objects, role)
       const [container] = found.spec.template.spec.containers
       const config = configOf(role, environmentOf(objects, found))
@@ -116,13 +116,13 @@ for (const { what, can, render, renderLeast } of deployed)
       expect(new Set(asked.map(({ port }) => port))).toEqual(new Set(['ops']))
     })
 
-    test.each(ROLES)('gives %s the time that it takes to end', (role) => {
+    test.each(ROLES)('gives %s enough time to stop', (role) => {
       const { containers, terminationGracePeriodSeconds } = deploymentOf(objects, role).spec.template.spec
       const before = containers[0].lifecycle?.preStop.sleep.seconds ?? 0
       expect(terminationGracePeriodSeconds).toBeGreaterThan(before + SHUTDOWN_MS / 1000)
     })
 
-    test('has what is mounted, and where the settings name it', () => {
+    test('has everything that is mounted, where the settings expect it', () => {
       for (const { spec, metadata } of deployments) {
         const { containers, volumes } = spec.template.spec
         const [{ volumeMounts }] = containers
@@ -136,7 +136,7 @@ for (const { what, can, render, renderLeast } of deployed)
       expect(ssl).toMatchObject({ caFile: `${mounted?.mountPath}/ca.crt` })
     })
 
-    test('selects pods that there are', () => {
+    test('selects pods that exist', () => {
       const pods = deployments.map(({ spec }) => spec.template.metadata.labels)
       const found = of('Service', 'PodDisruptionBudget', 'NetworkPolicy', 'PodMonitor', 'Deployment').map(
         (each) => {
@@ -179,7 +179,7 @@ for (const { what, can, render, renderLeast } of deployed)
       expect(used.filter((name) => !names.has(name))).toEqual([])
     })
 
-    test('scales what has no number of its own', () => {
+    test('scales only Deployments without fixed replicas', () => {
       const scaled = of('HorizontalPodAutoscaler', 'ScaledObject').map(
         (each) => scaling.parse(each).spec.scaleTargetRef.name,
       )
@@ -190,7 +190,7 @@ for (const { what, can, render, renderLeast } of deployed)
       expect(fixed).toEqual(['sluice-control'])
     })
 
-    test('scales by lag no further than there are partitions, and not by what waits on rungs', () => {
+    test('scales by lag up to the number of partitions, and ignores records on rungs', () => {
       const { partitions } = configOf('router', environmentOf(objects, deploymentOf(objects, 'router'))).kafka
       for (const { spec, metadata } of of('ScaledObject')) {
         expect(spec, metadata.name).toMatchObject({ maxReplicaCount: partitions })
@@ -202,7 +202,7 @@ for (const { what, can, render, renderLeast } of deployed)
       }
     })
 
-    test('gives nobody more than the restricted standard lets pods have', () => {
+    test('keeps to the restricted pod security standard', () => {
       for (const { spec } of deployments)
         expect(spec.template.spec).toMatchObject({
           automountServiceAccountToken: false,

@@ -21,7 +21,7 @@ import { OPERATORS, REDACTIONS, rulesShape } from '../../rules/rules.ts'
 import type { Event } from '../../schemas/event.ts'
 import { anEvent } from '../helpers/events.ts'
 
-/** Runs what docs/guides/rules.md shows. */
+/** Runs the examples in docs/guides/rules.md. */
 const page = readFileSync('docs/guides/rules.md', 'utf8')
 const [reference = '', recipes = ''] = page.split('\n## Recipes\n')
 const [intro = '', ...sections] = recipes.split('\n### ')
@@ -32,7 +32,7 @@ function block(text: string, language: string): string | undefined {
   return new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\n\`\`\``).exec(text)?.[1]
 }
 
-/** The event of a call, with its JSON columns as texts. */
+/** The event of a call, with its JSON columns as strings. */
 function eventOf({ timestamp, ...fields }: Record<string, unknown>): Event {
   const columns = ['properties', 'traits', 'context'].map((name) => [
     name,
@@ -58,7 +58,7 @@ test('there are at least ten recipes', () => {
 describe.each(recipesOf)('$title', ({ rules, body, rows }) => {
   const { run } = compileRules(rules, hashKey, render)
 
-  test('can be saved, and shows what it does', () => {
+  test('can be saved, and shows its effect', () => {
     expect(rulesFaults(rules, [])).toEqual([])
     expect(rows.length + (body === undefined ? 0 : 1)).toBeGreaterThan(0)
   })
@@ -69,7 +69,7 @@ describe.each(recipesOf)('$title', ({ rules, body, rows }) => {
     expect(`${found.outcome.replace('_', ' ')}${condition}`).toBe(result)
   })
 
-  test('gives the body that it shows, if it shows one', () => {
+  test('gives the body that it shows, if any', () => {
     const found = run(eventOf(call))
     if (body !== undefined)
       expect(found.outcome === 'sent' ? found.body : found).toBe(JSON.stringify(JSON.parse(body)))
@@ -107,7 +107,7 @@ test('the page names the limits', () => {
   for (const number of numbers) expect(limits).toMatch(new RegExp(`\\b${number.toLocaleString('en-US')}\\b`))
 })
 
-test('the table of shapes shows what placeholders become', () => {
+test('the table of shapes shows the actual results', () => {
   const rows = [...reference.matchAll(/^\| `"(.+?)"`(?:, \w+)? \| .*?`(.+?)`/gm)].map(
     ([, text = '', result = '']) => ({
       text: JSON.parse(`"${text}"`),

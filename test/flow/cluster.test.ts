@@ -45,7 +45,7 @@ async function saidOf(brokers: string): Promise<string[]> {
 
 const runFile = promisify(execFile)
 
-/** What ops/kafka/healthy.sh says of a broker, by its position; undefined if it is healthy. */
+/** The output of ops/kafka/healthy.sh for the broker at this position; undefined if it is healthy. */
 async function unhealthy(index: number): Promise<string | undefined> {
   const [host = '', port = ''] = cluster.brokers.split(',')[index]?.split(':') ?? []
   return runFile('ops/kafka/healthy.sh', [`${index + 1}`, host, port]).then(
@@ -54,7 +54,7 @@ async function unhealthy(index: number): Promise<string | undefined> {
   )
 }
 
-test('a broker is healthy if it takes part in the cluster and all partitions have leaders', async () => {
+test('a broker is healthy if it has joined the cluster and all partitions have leaders', async () => {
   const areHealthy = async () => (await Promise.all([0, 1, 2].map(unhealthy))).every((reason) => !reason)
   await until(areHealthy)
   const [host = '', port = ''] = cluster.brokers.split(',')[1]?.split(':') ?? []

@@ -20,7 +20,7 @@ const withRules = (id: string, rules: NonNullable<Destination['rules']>) =>
 
 const recordOf = (event: Event) => ({ value: event, partition: 2, offset: 7 })
 
-/** What is written for an event. @param outcomes of the writes, in order; then `acked`. */
+/** What is written for an event. @param outcomes outcomes of the writes, in order; further ones are `acked`. */
 function written(
   event: Event,
   { plain = [], ruled }: { plain?: Destination[]; ruled: Destination[] },
@@ -54,7 +54,7 @@ async function deliveryIn({ value }: OutRecord): Promise<Delivery> {
 
 const event = anEvent({ event: 'Paid', properties: '{"card":"4111","total":1}' })
 
-test('each destination gets what its rules make of the event; those that change nothing share the body of the others', async () => {
+test('each destination gets the result of its rules; destinations whose rules change nothing share one body', async () => {
   const ruled = [
     withRules('passed', { filter: { path: 'event', eq: 'Paid' } }),
     withRules('kept', { filter: { path: 'event', eq: 'Left' } }),
@@ -74,7 +74,7 @@ test('each destination gets what its rules make of the event; those that change 
   expect(shaped?.body).toBe('{"total":1}')
 })
 
-test('an event whose rules fail is written as a dead letter that names the event, and is no delivery', async () => {
+test('if rules fail, a dead letter names the event, and there is no delivery', async () => {
   const shape = Array.from({ length: 20 }, () => '{{properties.text}}')
   const large = anEvent({ properties: JSON.stringify({ text: 'x'.repeat(20_000) }) })
   const { records, decided, count } = written(large, { ruled: [withRules('failing', { shape })] })
@@ -91,7 +91,7 @@ test.each([undefined, '', '1', '1/', '/1', '-1/2', '1/x', '1/2/3', '9999999999/1
   (text) => expect(eventPlaceIn(text === undefined ? undefined : { event: text })).toBeUndefined(),
 )
 
-test('an event that no rules let pass is settled without a delivery', async () => {
+test('an event that passes no rules is settled without a delivery', async () => {
   const { records, writing } = written(event, { ruled: [withRules('out', { sample: { rate: 0 } })] })
   expect(records).toEqual([])
   expect(await writing).toBe('acked')
@@ -108,7 +108,7 @@ test.each<[Produced[], Produced]>([
   expect(await writing).toBe(outcome)
 })
 
-test('bodies beyond 4 MB for one event are made when they are sent, and equal the others', async () => {
+test('bodies beyond 4 MB for one event are built when sent, and equal the others', async () => {
   const shape = Array.from({ length: 8 }, () => '{{properties.text}}')
   const large = anEvent({ properties: JSON.stringify({ text: 'x'.repeat(20_000) }) })
   const each = Array.from({ length: 60 }, (_, nth) => withRules(`d${nth}`, { shape }))
@@ -134,7 +134,7 @@ test('an event with rules is not held in memory while it waits for Kafka', async
     return new WeakRef(record.value)
   }
   const first = write()
-  // rules remember the event that they saw last
+  // rules remember the latest event
   write()
   await until(() => {
     collectGarbage()

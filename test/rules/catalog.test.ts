@@ -138,14 +138,14 @@ describe.each(CATALOG)('the shape for $title', ({ id, shape }) => {
     expect(rulesFaults(rules, [])).toEqual([])
   })
 
-  test.each(events)('makes of event $# what the service takes', (event) => {
+  test.each(events)('turns event $# into what the service accepts', (event) => {
     const result = compileRules(rules, Buffer.alloc(32), render).run(event)
     const body: unknown = JSON.parse(result.outcome === 'sent' ? result.body : '""')
     expect(matches(body), JSON.stringify(matches.errors)).toBe(true)
   })
 })
 
-test('a Teams message stays below the 28 KB that Teams takes, and a name cannot notify a Slack channel', () => {
+test("a Teams message stays below Teams' limit of 28 KB, and a name cannot notify a Slack channel", () => {
   const bodyOf = (id: string, event = anEvent({ event: long, userId: long })) => {
     const rules = rulesShape.parse({ shape: CATALOG.find((entry) => entry.id === id)?.shape })
     const result = compileRules(rules, Buffer.alloc(32), render).run(event)

@@ -17,11 +17,11 @@ const order = anEvent({
 const run = (rules: unknown, event: Event = order) =>
   compileRules(rulesShape.parse(rules), key, render).run(event)
 
-test('without anything in them, rules send the body of every destination', () => {
+test('empty rules send the usual body', () => {
   expect(run({})).toEqual({ outcome: 'sent', body: render(order), type: 'track' })
 })
 
-test('an event that does not meet the filter is kept back, by the condition that did not hold', () => {
+test('an event that does not meet the filter is filtered by the condition that does not hold', () => {
   const filter = {
     all: [
       { path: 'event', in: ['Order Paid'] },
@@ -45,7 +45,7 @@ test('an event that does not meet the filter is kept back, by the condition that
   })
 })
 
-test('redacted values are gone from the body, and the others stay as they are', () => {
+test('redacted values are gone from the body, and the others are unchanged', () => {
   const redact: Rules['redact'] = [
     { path: 'userId', as: 'hash' },
     { path: 'context.ip', as: 'truncate' },
@@ -91,7 +91,7 @@ test('a shape replaces the body', () => {
   })
 })
 
-test('a sample keeps the others back', () => {
+test('events outside the sample are not sent', () => {
   expect(run({ sample: { rate: 0 } })).toEqual({ outcome: 'sampled_out' })
   expect(run({ sample: { rate: 1 } })).toMatchObject({ outcome: 'sent' })
   expect(run({ sample: { rate: 0 }, filter: { path: 'event', eq: 'X' } })).toMatchObject({
@@ -99,7 +99,7 @@ test('a sample keeps the others back', () => {
   })
 })
 
-test('filter and sample see what is redacted, the shape does not', () => {
+test('filter and sample see the original values, the shape does not', () => {
   const rules = {
     filter: { path: 'userId', eq: 'u1' },
     redact: [{ path: 'userId', as: 'drop' }],
@@ -123,7 +123,7 @@ test('a deletion passes every filter and sample, redacted but not shaped', () =>
   })
 })
 
-test('says whether the user is redacted, and which event names can pass', () => {
+test('compiled rules say whether the user is redacted and which event names can pass', () => {
   const compiled = (rules: unknown) => compileRules(rulesShape.parse(rules), key, render)
   const redact = (path: string) => compiled({ redact: [{ path, as: 'hash' }] }).changesUser
   expect(['userId', 'anonymousId', 'previousId', 'traits.userId'].map(redact)).toEqual([
@@ -145,7 +145,7 @@ describe('rules that fail', () => {
   })
   const redact = [{ path: 'context.ip', as: 'drop' }]
 
-  test('too long patterns on too long texts are refused before they run, and the kept body is redacted', () => {
+  test('a pattern that would take too long does not run, and the kept body is redacted', () => {
     const filter = { path: 'properties.text', matches: '(a|b){100}c' }
     const result = run({ filter: { any: [filter, { path: 'type', eq: 'track' }] }, redact }, costly)
     expect(result).toMatchObject({ outcome: 'failed', code: 'too_costly', message: expect.any(String) })
@@ -153,7 +153,7 @@ describe('rules that fail', () => {
     expect(result).toMatchObject({ body: expect.stringContaining('"context":{}') })
   })
 
-  test('so do too many hashes, and what they had to hide stays hidden', () => {
+  test('too many hashes fail too, and what they should hide stays hidden', () => {
     const many = anEvent({ properties: JSON.stringify({ list: Array.from({ length: 15_000 }, () => 7) }) })
     const result = run({ redact: [{ path: 'properties.list[*]', as: 'hash' }] }, many)
     expect(result).toMatchObject({ outcome: 'failed', code: 'too_costly' })
@@ -190,7 +190,7 @@ describe('rules that fail', () => {
     expect(compiled.eventNames).toBeUndefined()
   })
 
-  test('an error of ours fails the event, without a word of it', () => {
+  test('a bug fails the event and reveals nothing of it', () => {
     const broken = anEvent({ properties: 'SECRET is not JSON' })
     const result = run({ filter: { path: 'properties.a', eq: 1 } }, broken)
     expect(result).toMatchObject({ outcome: 'failed', code: 'internal', body: '{}' })
@@ -198,7 +198,7 @@ describe('rules that fail', () => {
   })
 })
 
-test('rules of several destinations leave an event alone, and see it alike', () => {
+test('rules of several destinations do not change the event, and all see the same', () => {
   const redacting = compileRules({ redact: [{ path: 'properties.total', as: 'drop' }] }, key, render)
   const plain = compileRules({ shape: { total: '{{properties.total}}' } }, key, render)
   const before = structuredClone(order)

@@ -19,7 +19,7 @@ const ok = { path: 'event', eq: 'A' }
 const nested = (depth: number): unknown => (depth === 1 ? ok : { not: nested(depth - 1) })
 const list = (depth: number): unknown => (depth === 0 ? 'x' : [list(depth - 1)])
 
-describe('says what is wrong, and where', () => {
+describe('a fault says what is wrong and where', () => {
   test.each([
     // filter
     [{ filter: {} }, '/rules/filter', 'required', 'give one of all, any, not, or a path with an operator'],
@@ -29,12 +29,12 @@ describe('says what is wrong, and where', () => {
       'required',
       'give one of all, any, not, or a path with an operator',
     ],
-    [{ filter: { all: [ok], any: [ok] } }, '/rules/filter', 'invalid_value', 'there are all, any'],
-    [{ filter: { all: [ok], eq: 1 } }, '/rules/filter', 'invalid_value', 'there are all, eq'],
+    [{ filter: { all: [ok], any: [ok] } }, '/rules/filter', 'invalid_value', 'found all, any'],
+    [{ filter: { all: [ok], eq: 1 } }, '/rules/filter', 'invalid_value', 'found all, eq'],
     [{ filter: { all: [] } }, '/rules/filter/all', 'too_few', 'at least one filter'],
     [{ filter: { any: [ok, {}] } }, '/rules/filter/any/1', 'required', 'give one of all'],
     [{ filter: { path: 'event' } }, '/rules/filter', 'required', 'event: give an operator, such as eq'],
-    [{ filter: { ...ok, ne: 'B' } }, '/rules/filter', 'invalid_value', 'event: give one operator'],
+    [{ filter: { ...ok, ne: 'B' } }, '/rules/filter', 'invalid_value', 'event: give only one operator'],
     [
       { filter: { path: 'total', eq: 1 } },
       '/rules/filter/path',
@@ -45,7 +45,7 @@ describe('says what is wrong, and where', () => {
       { filter: { path: 'properties.a b', eq: 1 } },
       '/rules/filter/path',
       'invalid_path',
-      'properties.a b: cannot be read at character 13',
+      'properties.a b: is invalid at character 13',
     ],
     [{ filter: { path: 'event', in: [] } }, '/rules/filter/in', 'too_few', 'event: at least one value'],
     [
@@ -119,7 +119,7 @@ describe('says what is wrong, and where', () => {
       { redact: Array(MAX_REDACTIONS + 1).fill({ path: 'userId', as: 'drop' }) },
       '/rules/redact',
       'too_many',
-      'at most 100 entries',
+      'has 101 entries: at most 100 are allowed',
     ],
     // shape
     [
@@ -132,13 +132,13 @@ describe('says what is wrong, and where', () => {
       { shape: ['{{event'] },
       '/rules/shape/0',
       'invalid_placeholder',
-      'the placeholder at character 1 has no end',
+      'the placeholder at character 1 is not closed',
     ],
     [
       { shape: ['a {{ "b }}'] },
       '/rules/shape/0',
       'invalid_placeholder',
-      'the placeholder at character 3 has no end',
+      'the placeholder at character 3 is not closed',
     ],
     [{ shape: ['{{}}'] }, '/rules/shape/0', 'invalid_placeholder', 'a path begins with'],
     [{ shape: ['{{"a" "b"}}'] }, '/rules/shape/0', 'invalid_placeholder', '"a" "b" is not a JSON string'],
@@ -171,7 +171,7 @@ describe('says what is wrong, and where', () => {
       { shape: ['{{event | upper: 1}}'] },
       '/rules/shape/0',
       'invalid_placeholder',
-      'the filter upper takes nothing',
+      'the filter upper takes no argument',
     ],
     [
       { shape: ['{{event | truncate: "5"}}'] },
@@ -189,7 +189,7 @@ describe('says what is wrong, and where', () => {
       { shape: ['{{event | join}}'] },
       '/rules/shape/0',
       'invalid_placeholder',
-      'the filter join needs a text',
+      'the filter join needs a string',
     ],
     [
       { shape: [`{{event${' | upper'.repeat(6)}}}`] },
@@ -215,7 +215,7 @@ describe('says what is wrong, and where', () => {
   })
 })
 
-test('says everything at once', () => {
+test('all faults are reported at once', () => {
   const faults = faultsOf({
     filter: { all: [{ path: 'x', matches: '(' }, { not: {} }] },
     redact: [{ path: 'y', as: 'drop' }, ok && { path: 'type', as: 'hash' }],
@@ -232,7 +232,7 @@ test('says everything at once', () => {
   ])
 })
 
-test('the limits themselves are allowed', () => {
+test('rules may reach each limit', () => {
   const filter = { any: Array(MAX_CONDITIONS).fill(ok) }
   const redact = Array(MAX_REDACTIONS).fill({ path: 'userId', as: 'drop' })
   const shape = { a: '{{event}}'.repeat(MAX_PLACEHOLDERS), b: list(MAX_DEPTH - 1) }
@@ -314,7 +314,7 @@ const anyRules = fc.record(
   { requiredKeys: [] },
 )
 
-test('hostile rules are refused or run: nothing throws, and what is accepted compiles', () => {
+test('hostile rules are refused or run: nothing throws, and accepted rules compile', () => {
   const seen = { refused: 0, accepted: 0 }
   const event = anEvent({
     event: 'event',
@@ -339,7 +339,7 @@ test('hostile rules are refused or run: nothing throws, and what is accepted com
   expect(seen.accepted).toBeGreaterThan(50)
 })
 
-/** Whether a pointer leads to something in the rules, or to a field that is missing there. */
+/** Whether a pointer leads to a value in the rules, or to a missing field of one. */
 function holdsPointer(rules: unknown, pointer: string): boolean {
   const names = pointer.split('/').slice(1)
   let value = rules

@@ -15,7 +15,7 @@ const order = anEvent({
   context: '{"page":{"url":"https://shop.example/x"},"integrations":{"All":false}}',
 })
 
-/** The JSON pointer of what does not hold; undefined: the filter holds. */
+/** The JSON pointer of what does not hold; undefined if the filter holds. */
 function decide(filter: unknown, event: Event = order): string | undefined {
   const compiled = compileFilter(rulesShape.parse({ filter }).filter ?? {})
   if (!compiled) throw new Error('it does not compile')
@@ -100,7 +100,7 @@ describe('operators', () => {
   })
 })
 
-test('no operator but `exists: false` holds for a missing value; `not` turns that around', () => {
+test('only `exists: false` holds for a missing value; `not` reverses that', () => {
   const operators = [
     { eq: 1 },
     { ne: 1 },
@@ -123,7 +123,7 @@ test('no operator but `exists: false` holds for a missing value; `not` turns tha
   }
 })
 
-test('names the innermost condition of `all` that does not hold, but the whole of `any` and `not`', () => {
+test('names the innermost condition of `all` that does not hold, but the whole `any` or `not`', () => {
   const yes = { path: 'type', eq: 'track' }
   const no = { path: 'type', eq: 'page' }
   expect(decide({ all: [yes, { all: [yes, no] }] })).toBe('/filter/all/1/all/1')
@@ -149,7 +149,7 @@ test('a page shows its name and category as properties, unless it has such prope
   expect(holds({ path: 'properties.category', eq: 'Shop' }, screen)).toBe(true)
 })
 
-test('conditions on the name and the type parse no JSON', () => {
+test('conditions on name and type parse no JSON', () => {
   const event = anEvent({ event: 'X', properties: 'not JSON', context: 'not JSON', traits: 'not JSON' })
   const filter = {
     all: [
@@ -225,7 +225,7 @@ const events = fc
     }),
   )
 
-/** The naive evaluator: interprets the filter on the event as one object. */
+/** A naive evaluator that interprets the filter on the event as one object. */
 function naive(filter: Filter, whole: Record<string, unknown>): boolean {
   if (filter.all) return filter.all.every((each) => naive(each, whole))
   if (filter.any) return filter.any.some((each) => naive(each, whole))
@@ -294,7 +294,7 @@ test('filters agree with the naive evaluator', () => {
   )
 })
 
-test('what does not hold is a part of the filter that does not hold by itself', () => {
+test('the named part of the filter does not hold by itself either', () => {
   fc.assert(
     fc.property(filters, events, (filter, event) => {
       const pointer = decide(filter, event)

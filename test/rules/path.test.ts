@@ -18,23 +18,23 @@ test.each([
   expect(parsePath(text)).toEqual({ root: text.split(/[.[]/)[0], keys })
 })
 
-describe('says where a path is wrong', () => {
+describe('a fault says where a path is wrong', () => {
   test.each([
     ['', 'a path begins with one of type, event, userId'],
     ['total', 'a path begins with one of'],
     ['Properties.total', 'a path begins with one of'],
     ['__proto__', 'a path begins with one of'],
-    ['properties.', 'cannot be read at character 11'],
-    ['properties..a', 'cannot be read at character 11'],
-    ['properties.a b', 'cannot be read at character 13'],
-    ['properties[a]', 'cannot be read at character 11'],
-    ['properties[-1]', 'cannot be read at character 11'],
-    ["properties['a']", 'cannot be read at character 11'],
-    ['properties["a]', 'cannot be read at character 11'],
-    ['properties["\\x"]', 'cannot be read at character 11'],
+    ['properties.', 'is invalid at character 11'],
+    ['properties..a', 'is invalid at character 11'],
+    ['properties.a b', 'is invalid at character 13'],
+    ['properties[a]', 'is invalid at character 11'],
+    ['properties[-1]', 'is invalid at character 11'],
+    ["properties['a']", 'is invalid at character 11'],
+    ['properties["a]', 'is invalid at character 11'],
+    ['properties["\\x"]', 'is invalid at character 11'],
     ['properties.*', undefined],
-    ['properties.a|upper', 'cannot be read at character 13'],
-    ['properties.{a}', 'cannot be read at character 11'],
+    ['properties.a|upper', 'is invalid at character 13'],
+    ['properties.{a}', 'is invalid at character 11'],
     ['event.name', 'event has no fields'],
     [`properties${'.a'.repeat(33)}`, 'a path has at most 32 names and indexes'],
     [`properties.${'a'.repeat(MAX_PATH_LENGTH)}`, 'a path has at most 512 characters'],
@@ -44,7 +44,7 @@ describe('says where a path is wrong', () => {
   })
 })
 
-test('any names in brackets, and indexes, are read back', () => {
+test('every bracketed name and index parses back to itself', () => {
   const key = fc.oneof(fc.string({ unit: 'binary', maxLength: 10 }), fc.nat(999_999), fc.constant(EACH))
   fc.assert(
     fc.property(fc.array(key, { maxLength: 5 }), (keys) => {
@@ -54,7 +54,7 @@ test('any names in brackets, and indexes, are read back', () => {
   )
 })
 
-test('any text is read or refused', () => {
+test('every text parses or is refused', () => {
   const piece = fc.constantFrom(
     'properties',
     '.',

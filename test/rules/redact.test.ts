@@ -16,13 +16,13 @@ function bodyOf(rules: Rules, event: Event): string {
   return result.body
 }
 
-/** What becomes of one trait. */
+/** A trait after redaction. */
 function redacted(value: unknown, as: Redaction): unknown {
   const event = anEvent({ type: 'identify', traits: JSON.stringify({ it: value }) })
   return JSON.parse(bodyOf({ redact: [{ path: 'traits.it', as }] }, event)).traits.it
 }
 
-describe('what becomes of a value', () => {
+describe('a redacted value', () => {
   test.each<[Redaction, unknown, unknown]>([
     ['drop', 'ann@example.com', undefined],
     ['drop', null, null],
@@ -55,7 +55,7 @@ describe('what becomes of a value', () => {
   })
 })
 
-test('equal values have equal hashes within a destination, wherever they are, and others with another key', () => {
+test('equal values have equal hashes within a destination, and different ones with another key', () => {
   const event = anEvent({ userId: 'ann', properties: '{"owner":"ann"}' })
   const redact: Rules['redact'] = [
     { path: 'userId', as: 'hash' },
@@ -67,7 +67,7 @@ test('equal values have equal hashes within a destination, wherever they are, an
   expect(JSON.stringify(other)).not.toContain(userId)
 })
 
-test('entries apply in their order', () => {
+test('entries apply in order', () => {
   const event = anEvent({ properties: '{"a":"ann@example.com"}' })
   const both = (first: Redaction, second: Redaction) =>
     JSON.parse(
@@ -85,7 +85,7 @@ test('entries apply in their order', () => {
   expect(both('truncate', 'hash')).toBe(hashed('ann@'))
 })
 
-test('in a list, null takes the place of a dropped value, so that the others keep theirs', () => {
+test('in a list, null replaces a dropped value, so the others keep their places', () => {
   const event = anEvent({ properties: '{"list":["a","b"],"items":[{"x":1,"y":2},{"y":3},4]}' })
   const redact: Rules['redact'] = [
     { path: 'properties.list[0]', as: 'drop' },
@@ -151,13 +151,13 @@ describe('the name and category of a page, which the body shows as properties', 
     },
   )
 
-  test('properties.category redacts the category, and of a screen, too', () => {
+  test('properties.category redacts the category of a page or screen', () => {
     const rules: Rules = { redact: [{ path: 'properties.category', as: 'mask' }] }
     expect(JSON.parse(bodyOf(rules, page)).properties.category).toBe('********')
     expect(JSON.parse(bodyOf(rules, { ...page, type: 'screen' })).properties.category).toBe('********')
   })
 
-  test('on other calls, a property and a name have nothing in common', () => {
+  test('on other calls, a property and the name are independent', () => {
     const track = anEvent({ name: 'N', properties: '{"name":"P"}' })
     expect(
       bodyOf({ redact: [{ path: 'properties.name', as: 'drop' }], shape: { n: '{{name}}' } }, track),
@@ -165,7 +165,7 @@ describe('the name and category of a page, which the body shows as properties', 
   })
 })
 
-test('a redacted value never appears, neither in the body nor in a shape of everything, nor if the rules fail', () => {
+test('a redacted value never appears: not in the body, not in a shape of everything, not if the rules fail', () => {
   const secret = 'SECRET-4711'
   const texts = fc.constantFrom('userId', 'anonymousId', 'groupId', 'previousId', 'name', 'category', 'event')
   const keys = fc.array(fc.constantFrom('.a', '["b c"]', '.__proto__', '[0]', '[*]'), {
@@ -196,7 +196,7 @@ test('a redacted value never appears, neither in the body nor in a shape of ever
   )
 })
 
-/** An event with the value where the path leads. */
+/** An event with the value at the path. */
 function eventWith(path: string, value: string, type: Event['type']): Event {
   const [root = '', ...names] = path.split(/\.|(?=\[)/)
   if (names.length === 0) return anEvent({ type, [root]: value })

@@ -34,7 +34,7 @@ function shaped(shape: NonNullable<Rules['shape']>, event: Event = order): strin
 
 const readBack = (text: string, event?: Event): unknown => JSON.parse(shaped({ it: text }, event)).it
 
-describe('a text that is one placeholder keeps the type of its value', () => {
+describe('a string that is only a placeholder keeps the type of its value', () => {
   test.each([
     ['{{properties.total}}', 12.5],
     ['{{ properties.paid }}', true],
@@ -56,7 +56,7 @@ describe('a text that is one placeholder keeps the type of its value', () => {
   })
 })
 
-describe('within other text, a value is text', () => {
+describe('inside other text, a value becomes a string', () => {
   test.each([
     ['', ''],
     ['no placeholder, } and { and }}', 'no placeholder, } and { and }}'],
@@ -124,7 +124,7 @@ describe('filters', () => {
   })
 })
 
-test('missing values leave out their key or entry, and constants stay', () => {
+test('missing values leave out their key or entry; constants stay', () => {
   const shape = {
     a: '{{properties.none}}',
     b: [1, '{{properties.none}}', null],
@@ -191,7 +191,7 @@ describe('the body has at most 256 KB', () => {
     expect(shaped(copies(8, '{{properties.wide}}'), event)).toHaveLength(8 * 16_003 + 1)
   })
 
-  test('a doubling of filters is stopped, too', () => {
+  test('repeated doubling by filters is stopped too', () => {
     const quotes = anEvent({ properties: JSON.stringify({ q: '"'.repeat(16_000) }) })
     const text = '{{properties.q | json | json | json | json | json}}'
     expect(shaped({ text }, quotes)).toContain('"too_large"')
@@ -263,7 +263,7 @@ const shapes = fc.letrec<{ shape: unknown }>((tie) => ({
   ),
 })).shape
 
-test('never throws, never exceeds its bounds, and gives JSON that prints as it was sent', () => {
+test('a shape never throws, never exceeds its bounds, and gives JSON that survives parse and stringify', () => {
   const outcomes = new Set<string>()
   fc.assert(
     fc.property(fc.oneof(fc.array(shapes), fc.dictionary(fc.string(), shapes)), events, (shape, event) => {

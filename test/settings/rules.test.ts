@@ -28,14 +28,14 @@ describe('the hash key of a destination', () => {
     )
   }
 
-  test('is made if its rules redact and it has none', () => {
+  test('is generated if the rules redact and there is none', () => {
     expect(created({ rules: { redact } })).toMatchObject({ hashKey: 'made-hash-key' })
     expect(created({ rules: { redact }, hashKey: HASH_KEY })).toMatchObject({ hashKey: HASH_KEY })
     expect(created({ rules: { filter } })).not.toHaveProperty('hashKey')
     expect(created({})).not.toHaveProperty('hashKey')
   })
 
-  test('stays while there are rules, so that pseudonyms stay', () => {
+  test('stays while there are rules, so pseudonyms stay the same', () => {
     expect(replaced({ rules: { redact } })).toMatchObject({ hashKey: HASH_KEY })
     expect(replaced({ rules: { redact }, hashKey: '***' })).toMatchObject({ hashKey: HASH_KEY })
     expect(replaced({ rules: { filter } })).toMatchObject({ hashKey: HASH_KEY })
@@ -45,7 +45,7 @@ describe('the hash key of a destination', () => {
     expect(replaced({})).not.toHaveProperty('hashKey')
   })
 
-  test('cannot be short, as it could be guessed', () => {
+  test('cannot be short, because it could be guessed', () => {
     const short = create(
       destinations,
       { ...at, body: { ...body, rules: { redact }, hashKey: 'short' } },
@@ -77,7 +77,7 @@ describe('the hash key of a destination', () => {
     }
   })
 
-  test('cannot be opened with the key that an earlier version derived for the router, so nothing is sent unredacted', () => {
+  test('cannot be decrypted with a router key from an earlier version, so nothing is sent unredacted', () => {
     const before = parseConfigKey(`router.${deriveKey(CONFIG_KEY, 'records').toString('base64url')}`)
     const old = keysFor('router', before ? [before] : [], false)
     const of = (record: object) => read(Buffer.from(sealRecord('destination/crm', record, keys)), old)
@@ -100,7 +100,7 @@ function recordOf(decided: Decided<object>): object {
     : (decided.record ?? expect.fail('removed'))
 }
 
-test('everything wrong with new rules is reported at once, with its place', () => {
+test('all faults of new rules are reported at once, with their places', () => {
   const rules = {
     filter: {
       all: [
@@ -121,7 +121,7 @@ test('everything wrong with new rules is reported at once, with its place', () =
   ])
 })
 
-test('the view token sees rules, but no texts of a shape: they may hold the key of a service', () => {
+test('the view token sees rules, but no strings of a shape: they can contain an API key', () => {
   const shape = { routing_key: 'a-secret', event_action: 'trigger', list: ['x', 1, { deep: 'y' }] }
   const record = { ...crm, rules: { filter, shape } }
   expect(mask(record, 'view').rules).toEqual({
@@ -131,7 +131,7 @@ test('the view token sees rules, but no texts of a shape: they may hold the key 
   expect(mask(record, 'admin').rules).toEqual({ filter, shape })
 })
 
-test('the audit names the rules that change, but no values in them', () => {
+test('the audit log names the rules that change, but no values in them', () => {
   const before = { rules: { filter: { all: [filter] }, shape: { key: 'secret-1' }, sample: { rate: 0.5 } } }
   const after = {
     rules: {
@@ -153,10 +153,10 @@ test('the audit names the rules that change, but no values in them', () => {
   })
 })
 
-describe('while the record of a destination cannot be read', () => {
+describe("while a destination's record cannot be read", () => {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-  /** What routing sees after these records, of which the last may be unreadable. */
+  /** What routing sees after these records. The last may be unreadable. */
   function routed(...records: object[]) {
     const { index, apply } = createState({ keys, kinds: ['destination'], log: log as never })
     for (const record of records)
@@ -166,14 +166,14 @@ describe('while the record of a destination cannot be read', () => {
   }
   const newer = { fieldOfANewerVersion: true }
 
-  test('its events are not sent if it has rules: they might redact', () => {
+  test('its events are not sent if it has rules, because they might redact', () => {
     const { outline, hasUnreadRules } = routed({ ...aDestination(), rules: { filter }, ...newer })
     expect([outline?.hasUnreadRules, hasUnreadRules]).toEqual([true, true])
     const strange = routed({ ...aDestination(), rules: { ofANewerVersion: true } })
     expect(strange.outline?.hasUnreadRules).toBe(true)
   })
 
-  test('they are not sent by the rules of the previous version, if these have changed', () => {
+  test('they are not sent by the previous rules if the rules have changed', () => {
     const rules = { redact }
     for (const before of [{}, { rules: { filter } }]) {
       const { outline, hasUnreadRules } = routed(
@@ -184,7 +184,7 @@ describe('while the record of a destination cannot be read', () => {
     }
   })
 
-  test('they are sent as before if its rules are the same, or none', () => {
+  test('they are sent as before if the rules are unchanged or there are none', () => {
     const rules = { filter }
     const same = routed({ ...aDestination(), rules }, { ...aDestination(), rules, ...newer })
     expect([same.outline?.rules, same.hasUnreadRules]).toEqual([rules, false])
@@ -195,7 +195,7 @@ describe('while the record of a destination cannot be read', () => {
     })
   })
 
-  test('a readable record ends it', () => {
+  test('a readable record ends this', () => {
     const rules = { redact }
     const end = routed(
       aDestination(),

@@ -1,7 +1,7 @@
 import { GenericContainer, getContainerRuntimeClient, Network, Wait } from 'testcontainers'
 import { freePort } from '../../local/ports.ts'
 
-// the same broker and registry from containers, for machines with an engine and without Java; `ops/image/try.sh` runs tests on them
+// the same broker and registry in containers, for machines with an engine but no Java; `ops/image/try.sh` tests this
 const INSIDE = 'kafka:19092'
 
 /** Undefined when no container engine answers. */

@@ -60,7 +60,7 @@ async function findKafka(env: NodeJS.ProcessEnv): Promise<TestKafka> {
     const { startContainers } = await import('./containers.ts') // half a second to load
     const containers = await startContainers(ensureTestJournal)
     if (containers) {
-      const missing = `Java is missing, so tests that start brokers of their own are skipped:\n  ${needingJava().join('\n  ')}\n`
+      const missing = `Java is missing, so tests that start their own brokers are skipped:\n  ${needingJava().join('\n  ')}\n`
       process.stderr.write(missing)
       return containers
     }

@@ -22,7 +22,7 @@ const deliveryShape = z.looseObject({
   destinationId: z.string(),
   deliveryId: z.string(),
   reason: text,
-  // servers before 0.2 do not say it
+  // servers before 0.2 do not have it
   condition: text.optional(),
   state: text,
   attempts: z.array(

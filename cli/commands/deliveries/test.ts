@@ -31,7 +31,7 @@ export function addTest({ program, ...cli }: Cli): void {
     .summary('send a sample event to a destination now')
     .description(
       `Sends a sample event or a given call to each webhook of a destination, exactly as a delivery does, even if the destination is \
-off. Its rules redact and shape the event, but filter and sample do not apply. Nothing is stored or retried. With --json, it also prints the headers and the body that were sent, and the headers of \
+off. Its rules redact and shape the event; filter and sample do not apply. Nothing is stored or retried. With --json, it also prints the headers and the body that were sent, and the headers of \
 the answer. The exit code is 1 if any webhook did not accept it.`,
     )
     .option('--type <type>', `${EVENT_TYPES.join(', ')} (default: track)`)
@@ -74,8 +74,11 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
 
 function aboutRules({ outcome, condition, message }: NonNullable<z.infer<typeof results>['rules']>): string {
   if (outcome === 'failed') return `Not sent: ${message}.`
-  const why = outcome === 'filtered' ? `filter out (${condition})` : 'leave out of the sample'
-  return `The test was sent, but the rules of the destination ${why} such an event.`
+  const why =
+    outcome === 'filtered'
+      ? `filter out a real event like this (${condition})`
+      : 'leave a real event like this out of the sample'
+  return `The test was sent, but the rules of the destination ${why}.`
 }
 
 /** @throws CliError cannot_read, usage */

@@ -35,14 +35,14 @@ export function addPreview({ program, ...cli }: Cli): void {
   program
     .command('preview')
     .argument('[files...]', 'YAML files, folders of YAML files, or - for standard input, as for apply')
-    .summary("try a destination's rules on the last events")
+    .summary("try a destination's rules on recent events")
     .description(
-      `Runs the rules of a destination over the newest events of its sources and prints for each event whether it would be sent, which \
-condition filters it out, and the body. Takes the destination from the files, or without files its stored rules. Sends and \
+      `Runs the rules of a destination on the newest events of its sources. Prints for each event whether it would be sent, which \
+condition filters it out, and the body. Uses the rules in the files, or the stored rules if there are no files. Sends and \
 stores nothing. Needs the admin token.`,
     )
-    .option('--destination <id>', 'id of the destination; not needed if the files have only one')
-    .option('--last <count>', 'how many events at most, up to 200 (default: 50)', positiveInteger)
+    .option('--destination <id>', 'id of the destination; optional if the files contain only one')
+    .option('--last <count>', 'maximum number of events, up to 200 (default: 50)', positiveInteger)
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
@@ -77,7 +77,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   return 0
 }
 
-/** `filledIn`: the values of variables, which must not be printed. */
+/** `filledIn`: values of variables, which must not be printed. */
 type Found = { declared?: { id: string; body: Members }; filledIn: ReadonlySet<string> }
 
 /** @throws CliError usage, cannot_read, faulty_files */
@@ -85,7 +85,7 @@ async function declaredIn(invocation: Invocation<Options>): Promise<Found> {
   const { args, options, env } = invocation
   if (args.length === 0) {
     if (options.destination === undefined)
-      throw new CliError('usage', 'Say what to try: files with a destination, or --destination.')
+      throw new CliError('usage', 'Name files with a destination, or use --destination.')
     return { filledIn: new Set() }
   }
   const { records, faults, filledIn } = declare(await readFiles(args, invocation), env)
@@ -94,7 +94,7 @@ async function declaredIn(invocation: Invocation<Options>): Promise<Found> {
   const [found, another] = all.filter(({ id }) => id === (options.destination ?? id))
   if (found && !another) return { declared: found, filledIn }
   const ids = all.map(({ id }) => id).join(', ') || 'none'
-  throw new CliError('usage', `Choose one destination of the files with --destination. They have: ${ids}.`)
+  throw new CliError('usage', `Select one destination in the files with --destination. They contain: ${ids}.`)
 }
 
 const destinationShape = z.looseObject({})
@@ -116,7 +116,7 @@ function shown({ items, searchedSince }: Answer): string[] {
       .join('  ')
     return body === null ? [head] : [head, `  ${plain(body)}`]
   })
-  if (items.length === 0) return [`No event since ${plain(searchedSince ?? 'the oldest one stored')}.`]
+  if (items.length === 0) return [`No events since ${plain(searchedSince ?? 'the oldest one stored')}.`]
   const counts = [...Map.groupBy(items, ({ outcome }) => outcome)].map(
     ([outcome, of]) => `${of.length} ${outcome.replace('_', ' ')}`,
   )

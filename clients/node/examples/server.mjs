@@ -1,11 +1,11 @@
-// A server that sends all queued calls before it ends, on SIGTERM and on Ctrl-C.
+// A server that sends all queued calls before it exits, on SIGTERM and Ctrl-C.
 import { createServer } from 'node:http'
 import { Analytics } from 'sluice-analytics'
 
 const analytics = new Analytics({
   writeKey: process.env.WRITE_KEY ?? 'shop-write-key',
   endpoint: process.env.ENDPOINT ?? 'http://localhost:8080/v1/batch',
-  closeTimeout: 15_000, // less than the 30 s that Kubernetes leaves between SIGTERM and SIGKILL
+  closeTimeout: 15_000, // Kubernetes sends SIGKILL 30 s after SIGTERM
   onFailure: ({ error, messages }) =>
     console.error(`${messages.length} calls will not arrive: ${error.message}`),
 })
@@ -19,7 +19,7 @@ server.listen(Number(process.env.PORT ?? 3000), 'localhost', () => {
 })
 
 async function end() {
-  server.close() // open requests end first, because they still make calls
+  server.close() // finish open requests first, because they make calls
   await new Promise((resolve) => server.once('close', resolve))
   await analytics.close().catch((error) => {
     console.error(error.message)

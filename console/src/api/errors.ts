@@ -38,7 +38,7 @@ export const isConflict = (error: unknown): boolean =>
 export const validationError = (errors: readonly Fault[]) =>
   new ApiError({ code: 'validation_failed', message: 'Some fields need attention', errors }, 400)
 
-/** Those of the faults that a form still has, so that no new one appears while the user types. */
+/** The found faults that a form still has, so no new fault appears while the user types. */
 export const remainingFaults = (found: readonly Fault[], current: readonly Fault[]): Fault[] =>
   current.filter((fault) =>
     found.some(({ pointer, code }) => pointer === fault.pointer && code === fault.code),
@@ -48,7 +48,7 @@ export const remainingFaults = (found: readonly Fault[], current: readonly Fault
 export const fieldError = (error: unknown, pointer: string): string | undefined =>
   error instanceof ApiError ? error.faults.find((fault) => fault.pointer === pointer)?.message : undefined
 
-/** The faults of a field with parts. @param pointer a JSON pointer, such as `/rules/filter/all/0`. */
+/** The faults of a field and everything in it. @param pointer a JSON pointer, such as `/rules/filter/all/0`. */
 export const faultsWithin = (error: unknown, pointer: string): readonly Fault[] =>
   error instanceof ApiError ? error.faults.filter((fault) => isWithin(fault.pointer, pointer)) : []
 

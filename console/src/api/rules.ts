@@ -5,15 +5,15 @@ export type Rules = Schemas['Rules']
 export type Preview = Schemas['RulesPreview']
 export type PreviewItem = Preview['items'][number]
 
-/** How many of the last events a preview tries. */
+/** How many recent events a preview tries. */
 export const PREVIEWED = 50
 
 type Previewed = Pick<Destination, 'id' | 'sourceIds' | 'eventTypes'> & {
-  /** As typed: the API checks them. */
+  /** As typed; the API checks them. */
   rules: unknown
 }
 
-/** Tries rules on the last events of a destination's sources. @throws ApiError, with the faults of the rules. */
+/** Tries rules on recent events of a destination's sources. @throws ApiError with the faults of the rules. */
 export const fetchPreview = ({ id, rules, sourceIds, eventTypes }: Previewed): Promise<Preview> =>
   resultOf(
     api.POST('/api/destinations/preview', {

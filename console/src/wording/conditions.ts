@@ -1,6 +1,6 @@
 import { valueAt } from '../api/errors.ts'
 
-/** How each operator of a condition reads between its path and its value. */
+/** The words for each operator, between path and value. */
 export const OPERATORS = {
   eq: 'is',
   ne: 'is not',
@@ -21,11 +21,11 @@ export type Operator = keyof typeof OPERATORS
 
 export const isOperator = (name: string): name is Operator => Object.hasOwn(OPERATORS, name)
 
-/** A longer text or list would hide the rest of the sentence. */
+/** Longer strings or lists would hide the rest of the sentence. */
 const MAX_CHARACTERS = 80
 const MAX_VALUES = 5
 
-/** A condition as a sentence without a period: `event is one of “Paid”, “Refunded” and properties.total is at least 10`. */
+/** A condition in words, without a period: `event is one of “Paid”, “Refunded” and properties.total is at least 10`. */
 export function conditionWords(condition: unknown): string {
   const { all, any, not, ...leaf } = membersOf(condition)
   if (Array.isArray(all)) return groupWords(all, ' and ')
@@ -73,9 +73,9 @@ const shortened = (text: string) =>
   text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS).trimEnd()}…` : text
 
 /**
- * Why a filter kept an event away.
- * @param pointer a JSON pointer into the rules, of what decided: a condition, or the list of an `any`.
- * @returns undefined if the rules have nothing there: they have changed since.
+ * Explains why a filter excludes an event.
+ * @param pointer JSON pointer into the rules, to what decided: a condition, or the list of an `any`.
+ * @returns undefined if nothing is there, because the rules have changed since.
  */
 export function decidingWords(rules: unknown, pointer: string): string | undefined {
   const decided = valueAt(rules, pointer)

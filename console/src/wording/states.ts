@@ -134,7 +134,7 @@ const DEAD_REASONS: Record<string, Omit<Label, 'color'>> = {
   rules_failed: {
     label: 'Rules failed',
     explanation:
-      'The rules of the destination could not be applied to this event. Correct them, then replay: a replay uses the current rules.',
+      'The rules of the destination failed for this event. Correct them, then replay: the replay uses the current rules.',
   },
 }
 
@@ -144,7 +144,7 @@ const REPLAY_OUTCOMES: Record<string, Omit<Label, 'explanation'>> = {
   rejected: { label: 'Replayed: rejected', color: 'red' },
 }
 
-/** What the rules of a destination do with an event. */
+/** Outcomes of a destination's rules. */
 export const RULES_OUTCOMES = {
   sent: { label: 'Sent', color: 'green' },
   filtered: { label: 'Filtered', color: 'gray' },

@@ -29,7 +29,7 @@ export const OPEN: ReadonlySet<DeliveryState | null> = new Set(['waiting', 'retr
 
 /**
  * `source`: not connected to the event's source. `removed`: the destination no longer exists. `filtered`, `sampled_out`:
- * by its rules.
+ * decided by its rules.
  */
 export const REASONS = [...UNMATCHED, 'source', 'removed', 'filtered', 'sampled_out'] as const
 export type Reason = (typeof REASONS)[number]
@@ -41,7 +41,7 @@ export type DeliveryStatus = {
   /** By the current settings. */
   routed: boolean
   reason: Reason | null
-  /** With the reason `filtered`: JSON pointer into the rules. */
+  /** With the reason `filtered`: JSON pointer into the rules, to the deciding condition. */
   condition: string | null
   /** Null: not routed and never attempted. */
   state: DeliveryState | null
@@ -85,7 +85,7 @@ function keptFrom(event: Event, destination: Destination | undefined): Kept {
   return mismatch ? { reason: mismatch } : keptByRules(event, destination)
 }
 
-/** Rules that fail make a dead letter, so the event is routed. */
+/** If rules fail, the event becomes a dead letter, so it counts as routed. */
 function keptByRules(event: Event, destination: Destination): Kept {
   const result = decidingOf(destination)?.run(event)
   if (result?.outcome === 'filtered') return { reason: 'filtered', condition: result.condition }

@@ -23,12 +23,12 @@ const deliveryStatusShape = z.strictObject({
     .enum(REASONS)
     .nullable()
     .describe(
-      'Why the event is not routed. `integrations`: the call turned the destination off; `disabled`: the destination is off; `type`: it does not take this type; `source`: it is not connected to the source; `removed`: it no longer exists; `filtered` and `sampled_out`: its rules keep the event away.',
+      'Why the event is not routed. `integrations`: the call turned the destination off; `disabled`: the destination is off; `type`: it does not take this type; `source`: it is not connected to the source; `removed`: it no longer exists; `filtered` and `sampled_out`: its rules do not let the event pass.',
     ),
   condition: z
     .string()
     .nullable()
-    .describe('With `filtered`: JSON pointer into the rules, to the condition that decided. Otherwise null.'),
+    .describe('With `filtered`: JSON pointer into the rules, to the deciding condition. Otherwise null.'),
   state: z
     .enum(STATES)
     .nullable()

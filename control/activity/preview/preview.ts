@@ -24,7 +24,7 @@ export const previewShape = z
       .min(1)
       .max(MAX_EVENTS)
       .default(50)
-      .describe('How many events at most. The newest that the search finds in time.'),
+      .describe('Maximum number of events: the newest ones that the search finds in time.'),
     eventTypes: z
       .array(z.enum(EVENT_TYPES))
       .min(1, 'at least one type; leave it out for all')
@@ -32,7 +32,7 @@ export const previewShape = z
       .describe('Default: all types.'),
     destinationId: idShape
       .optional()
-      .describe('Hashes with the key of this destination. Default: a random key.'),
+      .describe('The destination whose key `hash` uses. Default: a random key.'),
   })
   .meta({ id: 'RulesPreviewRequest' })
 
@@ -51,13 +51,13 @@ const previewItem = z
     receivedAt: timeShape,
     outcome: z.enum(OUTCOMES),
     condition: text.describe(
-      'With `filtered`: JSON pointer into the rules, to the condition that decided. Otherwise null.',
+      'With `filtered`: JSON pointer into the rules, to the deciding condition. Otherwise null.',
     ),
     message: text.describe(
-      'With `failed`: what failed. With `sent`: why the body is left out. Otherwise null.',
+      'With `failed`: why the rules failed. With `sent`: why the body is left out, if it is. Otherwise null.',
     ),
     body: text.describe(
-      'With `sent`: the body that every attempt would post. Null if the bodies before it have 4 MB together.',
+      'With `sent`: the body that every attempt would post. Null if the answer would exceed 4 MB of bodies.',
     ),
   })
   .meta({ id: 'RulesPreviewItem' })
@@ -66,16 +66,16 @@ export const previewAnswer = z
   .strictObject({
     items: z.array(previewItem).describe('Newest first.'),
     searchedSince: timeShape.describe(
-      'Everything received since then has been searched; null: everything. With fewer events than `last`, the search found no more in time.',
+      'How far back the search went: it covered everything received since then, or everything if null. If there are fewer events than `last`, the search found no more in time.',
     ),
   })
   .meta({ id: 'RulesPreview' })
 
-/** Of all bodies in one answer, in characters. */
+/** Limit for all bodies in one answer, in characters. */
 const MAX_BODIES = 4 * 1024 * 1024
-const LEFT_OUT = 'The body is left out, because the bodies before it have 4 MB together.'
+const LEFT_OUT = 'The body is left out, because the answer would exceed 4 MB of bodies.'
 
-/** Runs rules over events. The same rules decide in the router. */
+/** Runs rules on events, exactly as the router does. */
 export function previewOf(
   { items, searchedSince }: Searched<Event>,
   rules: CompiledRules,
@@ -99,7 +99,7 @@ export function previewOf(
 }
 
 export type EventsBySource = {
-  /** The newest events of these sources and types that are meant for webhooks. Undefined: too many searches are in progress. */
+  /** The newest events of these sources and types that are meant for webhooks. Undefined: too many searches are running. */
   latest(
     asked: Pick<PreviewRequest, 'sourceIds' | 'eventTypes' | 'last'>,
   ): Promise<Searched<Event>> | undefined
@@ -114,7 +114,7 @@ export function createLatestEvents(searching: Searching, events: SearchParts['ev
         cursor: undefined,
         since: undefined,
         until: undefined,
-        // other sources' events are told by their key
+        // the record key already identifies events of other sources
         isNarrow: false,
       }),
   }

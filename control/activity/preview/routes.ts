@@ -28,9 +28,9 @@ export function previewRoute(api: FastifyInstance, parts: PreviewRouteParts): vo
   // GET, PUT and DELETE belong to the destination with the id `preview`
   addOperations(api, '/destinations/preview', {
     POST: operation({
-      summary: 'Try rules on the last events',
+      summary: 'Try rules on recent events',
       description:
-        'Runs rules over the newest events of some sources, and answers for each what the router would do. Nothing is sent or stored. The search reads topics on demand, for at most 3 s.',
+        'Runs rules on the newest events of some sources and says what the router would do with each. Nothing is sent or stored. The search reads topics on demand, for at most 3 s.',
       body: json(previewShape),
       responses: { 200: { description: 'The events, newest first.', body: previewAnswer } },
       errorCodes: ['too_many_searches'],

@@ -22,13 +22,12 @@ type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'off
 /** About 20 MB. */
 const MAX_REMEMBERED = 200_000
 
-/** Reads an event of `events`. Undefined: it is no longer there. */
+/** Reads an event from topic `events`. Undefined if it is no longer there. */
 export type EventAt = (place: EventPlace) => Promise<Event | undefined>
 
 /**
- * The same delivery, without attempts (docs/guides/replay.md). Skips what the replay does not select. A delivery that
- * is there more than once, because it was replayed in between, is made once. Where rules failed, today's rules run on
- * the event.
+ * Makes the same delivery, without attempts (docs/guides/replay.md). Skips what the replay does not select. A delivery that
+ * was replayed before occurs more than once, but is made once. If rules had failed, runs today's rules on the event.
  */
 export function makeOfDelivery(
   replay: Replay,
@@ -68,8 +67,7 @@ export function makeOfDelivery(
 }
 
 /**
- * What the router would make for the destination as it is now; nothing if the destination does not get the
- * event.
+ * Makes what the router would make for the destination as it is now: nothing if the destination does not get the event.
  */
 export const makeOfEvent =
   (replay: Replay, { settings }: Facts) =>
@@ -99,7 +97,7 @@ function madeOf(
   return { delivery: replayed(delivery), key, ...failed }
 }
 
-/** How long a delivery waited for its replay is no latency. */
+/** The wait for a replay does not count as latency. */
 const replayed = (delivery: Delivery): Delivery => ({ ...delivery, replay: true, acceptedAt: null })
 
 /** Times in a topic are not always ascending, so the offset of a time only says where to start. */

@@ -125,7 +125,7 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
 
 const RETRY_MS = 1_000
 
-/** Waits while Kafka does not answer. */
+/** Retries until Kafka answers. */
 const eventReader =
   ({ readerOf, event }: ReplayParts): EventAt =>
   async ({ partition, offset }) => {

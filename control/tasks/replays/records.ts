@@ -10,11 +10,11 @@ import type { Replay } from '../../../schemas/task.ts'
 import { DUE } from '../../../schemas/topics.ts'
 import type { Processed, Trace } from '../../../trace/trace.ts'
 
-/** `failed`: the destination's rules failed, so the delivery is a dead letter. */
+/** `failed`: the rules failed, so the delivery is a dead letter. */
 export type Made = { delivery: Delivery; key: string; failed?: { code: string; event: EventPlace } }
-/** Why a selected record makes no delivery. */
+/** Why a selected record cannot become a delivery. */
 export type Unmade = { unmade: string }
-/** A delivery that needs more than its record. */
+/** A delivery that needs more data than its record. */
 export type Later = { later: () => Promise<Made | Unmade | undefined> }
 
 export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>

@@ -6,20 +6,20 @@ import { EVERY_SOURCE } from '../../../settings/settings.ts'
 type Suppressions = Pick<Settings, 'destinations' | 'suppressedUsers' | 'suppressions'>
 type Subject = { type: string; sourceId: string }
 
-/** Users suppressed since then get nothing but their deletion. */
+/** Users who were suppressed later get only their deletion. */
 export const isSuppressed = (
   { type, sourceId, userId }: Subject & { userId: string | null },
   settings: Pick<Suppressions, 'suppressedUsers'>,
 ) => type !== 'delete' && (settings.suppressedUsers(sourceId)?.has(userId ?? '') ?? false)
 
-/** Hashing 300,000 users takes part of a second. */
+/** Hashing 300,000 users takes a fraction of a second. */
 const KEPT_MS = 10_000
 
 type Hashed = { size: number; hashKey: string; at: number; users: ReadonlySet<string> }
 
 /**
- * Whether the user in a record's key is suppressed. Rules that redact users hash them in keys: suppressed users are
- * hashed the same way, at most every 10 s.
+ * Decides whether the user in a record's key is suppressed. Rules that redact the user put a hash in the key, so suppressed
+ * users are hashed the same way, at most every 10 s.
  */
 export function suppressedKeys(
   destinationId: string,

@@ -20,7 +20,7 @@ let folder = ''
 let app = ''
 let tarball = ''
 
-/** Packs a copy of the library, so that nothing is built in this project. */
+/** Packs a copy of the library, so nothing is built in this folder. */
 async function pack(): Promise<void> {
   const copy = join(folder, 'project/clients/node')
   const isSource = (path: string) => !/\/dist$|\.tgz$/.test(path)
@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('the package has its code, its types, its README, its changelog, its examples and the licence, and nothing else', async () => {
+test('the package contains code, types, README, changelog, examples and license, and nothing else', async () => {
   const names = await readdir(join(app, 'node_modules/sluice-analytics'))
   expect(names.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'examples', 'package.json'])
   const licences = [join(app, 'node_modules/sluice-analytics/LICENSE'), join(project, 'LICENSE')]
@@ -64,7 +64,7 @@ test(
     const { stdout } = await exec(tool('publint'), [tarball, '--strict'])
     // in CI it prints colors
     expect(stripVTControlCharacters(stdout)).toMatch(/All good!\n$/)
-    // a program in CommonJS loads it with `require` from Node 22.12 on, and with `import()` before
+    // CommonJS programs load it with `require` from Node 22.12, and with `import()` before
     const { stdout: types } = await exec(tool('attw'), [tarball, '--ignore-rules', 'cjs-resolves-to-esm'])
     expect(types).toContain('(ignoring rules: ')
   },
@@ -101,7 +101,7 @@ test('the first example sends its calls, says so, and ends', patience, async () 
   ])
 })
 
-test('the example of a server sends what it has queued when it gets SIGTERM', patience, async () => {
+test('the example server sends its queued calls on SIGTERM', patience, async () => {
   const service = await startService()
   await copyFile(join(app, 'node_modules/sluice-analytics/examples/server.mjs'), join(app, 'server.mjs'))
   const env = { ...process.env, WRITE_KEY: 'its-write-key', ENDPOINT: service.endpoint, PORT: '0' }

@@ -45,14 +45,14 @@ export function writeRules(on: () => Stage): void {
   const stored = async () => (await on().sluice.api('get', 'destinations/partner')).body
   const preview = (page: Page) => page.getByRole('region', { name: 'Preview' })
 
-  /** As another user would. */
+  /** Writes rules as another user would. */
   async function save(rules: object | undefined) {
     const { version, rules: _, ...partner } = await stored()
     const match = { 'if-match': `"${version}"` }
     await on().sluice.api('put', 'destinations/partner', { ...partner, ...(rules && { rules }) }, match)
   }
 
-  test('a form writes them, and the preview shows what they do while they are typed', async () => {
+  test('a form writes them, and the preview follows while the user types', async () => {
     const { page } = await on().come()
     await page.goto(PATH)
     await preview(page).getByText('Sends 4 of 4 events.').waitFor()
@@ -67,10 +67,10 @@ export function writeRules(on: () => Stage): void {
     await preview(page).getByText('Sends 1 of 4 events: 3 filtered.').waitFor()
     await page.getByRole('button', { name: 'Add field' }).click()
     await page.getByRole('combobox', { name: 'Path of redaction 1' }).fill('context.')
-    await page.getByText(/^context\.: cannot be read/).waitFor()
-    await preview(page).getByText('The preview continues once the marked fields are corrected.').waitFor()
+    await page.getByText(/^context\.: is invalid/).waitFor()
+    await preview(page).getByText('Correct the marked fields to continue the preview.').waitFor()
     await page.getByRole('combobox', { name: 'Path of redaction 1' }).fill('context.ip')
-    await page.getByRole('combobox', { name: 'Send' }).selectOption('My own JSON')
+    await page.getByRole('combobox', { name: 'Send' }).selectOption('Custom JSON')
     await page.getByRole('textbox', { name: 'Body as JSON' }).fill(JSON.stringify(RULES.shape))
     await preview(page).getByText('"amount": 50').waitFor()
     expect(await preview(page).innerText()).not.toContain('203.0.113.9')
@@ -81,21 +81,21 @@ export function writeRules(on: () => Stage): void {
     expect((await stored()).rules).toEqual(RULES)
   })
 
-  test('the search for an event names the condition that kept it away', async () => {
+  test('the event search names the condition that filtered an event out', async () => {
     await save(RULES)
     const { page } = await on().come()
     await page.goto('/deliveries?messageId=viewed')
-    await page.getByText('The rules of the destination filter the event out.').waitFor()
+    await page.getByText('The destination’s rules filter this event out.').waitFor()
     await page.getByText('It does not meet: event is “Paid”').waitFor()
   })
 
-  test('a test says that the rules keep the call away', async () => {
+  test('a test says that the rules would not send a real event like it', async () => {
     await save(RULES)
     const { page } = await on().come()
     await page.goto('/destinations/partner/test')
     await page.getByRole('button', { name: 'Send test' }).click()
     await page.getByText('status 200').waitFor()
-    await page.getByText(/Only tests send it\. It does not meet: event is “Paid”/).waitFor()
+    await page.getByText(/Only tests ignore filter and sample\. It does not meet: event is “Paid”/).waitFor()
   })
 
   test('a replay says which rules apply', async () => {
@@ -133,13 +133,13 @@ export function writeRules(on: () => Stage): void {
     asked[1]?.answer()
     await until(() => asked.length === 3)
     expect([asked.map(({ value }) => value), most]).toEqual([[10, 20, 40], 1])
-    // the answer for 20 has arrived, and is not shown
+    // the answer for 20 has arrived but is not shown
     await preview(page).getByText('is at least 10').waitFor()
     asked[2]?.answer()
     await preview(page).getByText('It does not meet: properties.total is at least 40').waitFor()
   })
 
-  test('the keyboard is enough: Enter adds a name, and removing a row keeps the focus near', async () => {
+  test('the keyboard suffices: Enter adds a name, and removing a row keeps the focus nearby', async () => {
     await save({ filter: { path: 'userId', exists: true } })
     const { page } = await on().come()
     await page.goto(PATH)
@@ -159,12 +159,12 @@ export function writeRules(on: () => Stage): void {
     expect((await stored()).rules).toEqual({ filter: { path: 'event', in: ['Later'] } })
   })
 
-  test('rules that the form cannot show are JSON, with every fault at its place', async () => {
+  test('rules that the form cannot show are JSON, with every fault in its place', async () => {
     const rules = { filter: { not: { path: 'event', startsWith: 'Test' } } }
     await save(rules)
     const { page } = await on().come()
     await page.goto(PATH)
-    await page.getByText('Sends events if not (event starts with “Test”).').waitFor()
+    await page.getByText('Sends an event if not (event starts with “Test”).').waitFor()
     await page.getByText('JSON', { exact: true }).click()
     const json = page.getByRole('textbox', { name: 'Rules as JSON' })
     expect(JSON.parse(await json.inputValue())).toEqual(rules)
@@ -186,7 +186,7 @@ export function writeRules(on: () => Stage): void {
     expect(await json.inputValue()).toBe('')
   })
 
-  test('they fit a phone, in dark mode', async () => {
+  test('they fit on a phone, in dark mode', async () => {
     await save({
       filter: {
         all: [

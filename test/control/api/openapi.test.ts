@@ -72,7 +72,7 @@ test('has exactly the paths that exist', async () => {
 test('has exactly the methods that a path supports', async () => {
   const { app, ask } = api()
   const document = await served()
-  // /destinations/preview leaves methods to /destinations/{id}
+  // /destinations/preview leaves other methods to /destinations/{id}
   const methodsAt = (path: string) =>
     Object.entries(document.paths).flatMap(([template, methods]) =>
       new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path) ? Object.keys(methods) : [],

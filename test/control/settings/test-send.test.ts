@@ -347,7 +347,7 @@ describe('a test send to a destination with rules', () => {
     expect(requests.map(bodyOf)).toEqual([{ user: 'none' }])
   })
 
-  test('sends what filter and sample keep away, and says so', async () => {
+  test('ignores filter and sample, and says what they would decide', async () => {
     const filter = { path: 'event', eq: 'Paid' }
     const { ask, requests } = aTestedApi(ruled({ filter, shape: { event: '{{event}}' } }))
     expect((await ask(asked)).json).toMatchObject({

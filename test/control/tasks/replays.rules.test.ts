@@ -35,7 +35,7 @@ const settingsOf = (rules: Rules, some: Partial<Facts['settings']> = {}): Facts[
 const failed = aDeadOne({ deadReason: 'rules_failed', messageId: 'm1', sourceId: 'shop', type: 'track' })
 const headers = { event: '2/7' }
 
-/** What a replay makes today of the dead letter of rules that failed. */
+/** What a replay makes today of a dead letter whose rules failed. */
 async function remade(
   rules: Rules,
   {
@@ -60,7 +60,7 @@ async function remade(
   return { result, asked }
 }
 
-test("where rules failed, a replay runs today's rules on the event", async () => {
+test("if rules failed, a replay runs today's rules on the event", async () => {
   const { result, asked } = await remade({ shape: { total: '{{properties.total}}' } })
   expect(asked).toEqual([{ partition: 2, offset: 7 }])
   expect(result).toMatchObject({
@@ -69,7 +69,7 @@ test("where rules failed, a replay runs today's rules on the event", async () =>
   })
 })
 
-test('it is skipped if they keep the event away today, or its user is suppressed', async () => {
+test("it is skipped if today's rules do not let the event pass, or its user is suppressed", async () => {
   expect((await remade({ filter: { path: 'event', eq: 'Left' } })).result).toBeUndefined()
   const some = { suppressedUsers: () => new Set(['u1']) }
   const make = makeOfDelivery(replay, {
@@ -92,7 +92,7 @@ test('it fails visibly if the event is gone, or the rules cannot be read', async
   expect(unread.result).toEqual({ unmade: 'the rules of the destination cannot be read' })
 })
 
-test("a backfill makes what today's rules make, and a dead letter where they fail", () => {
+test("a backfill applies today's rules, and writes a dead letter if they fail", () => {
   const make = (rules: Rules, some = {}) =>
     makeOfEvent(
       { ...replay, what: 'events' },
@@ -115,7 +115,7 @@ test("a backfill makes what today's rules make, and a dead letter where they fai
   expect(make({}, { hasUnreadRules: () => true })).toHaveProperty('unmade')
 })
 
-test('a suppressed user is recognised in a key that the rules have hashed', () => {
+test('a suppressed user is recognized in a hashed key', () => {
   const rules: Rules = { redact: [{ path: 'userId', as: 'drop' }] }
   const suppression = (userId: string, sourceId: string) => ({
     id: userId,
@@ -138,7 +138,7 @@ test('a suppressed user is recognised in a key that the rules have hashed', () =
   expect(isSuppressed({ type: 'track', sourceId: 'shop' }, userIn('u2'))).toBe(false)
 })
 
-test('a replay writes what it has to make later, parks what it cannot make, and skips the rest', async () => {
+test('a replay writes deliveries that it makes later, parks those it cannot make, and skips the rest', async () => {
   const ends: string[] = []
   const produced: OutRecord[] = []
   const counts = { read: 0, replayed: 0, parked: 0 }

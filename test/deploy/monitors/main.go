@@ -1,5 +1,5 @@
-// Reads a JSON list of Kubernetes objects and prints what the Prometheus operator's types have against its own kinds, one line a
-// fault. Strict: a field that a type does not have is a fault, as the API server would drop it.
+// Reads a JSON list of Kubernetes objects and checks the Prometheus operator's kinds against its types. Prints one line per fault.
+// Unknown fields are faults, because the API server would drop them.
 package main
 
 import (

@@ -22,7 +22,7 @@ const track = (messageId: string, more: object = {}) => ({
   ...more,
 })
 
-/** A source of its own, so that other tests' destinations get nothing. */
+/** A separate source, so the destinations of other tests get nothing. */
 async function aSource(id: string): Promise<(...calls: object[]) => Promise<void>> {
   await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
   return (...calls) => sluice.send(calls, `${id}-write-key`)
@@ -63,7 +63,7 @@ describe('a destination with a filter', () => {
     ],
   }
 
-  test('gets the events that meet it, and a search names the condition that kept the others away', async () => {
+  test('gets the events that meet it, and a search names the condition that filters out the others', async () => {
     const receiver = await aReceiver()
     const send = await aSource('filtered')
     await sluice.destination('filtered', [`${receiver.url}/`], { sourceIds: ['filtered'], rules: { filter } })
@@ -82,7 +82,7 @@ describe('a destination with a filter', () => {
     expect(await found('filtered-3')).toMatchObject({ reason: null, condition: null })
   })
 
-  test('shows in a preview what it would get of the last events', async () => {
+  test('shows in a preview which recent events it would get', async () => {
     const asked = { rules: { filter }, sourceIds: ['filtered'], last: 4 }
     const { status, body } = await sluice.api('post', 'destinations/preview', asked)
     expect(status).toBe(200)
@@ -97,7 +97,7 @@ describe('a destination with a filter', () => {
     })
   })
 
-  test('gets of a backfill what it would get today', async () => {
+  test('gets from a backfill what it would get today', async () => {
     const receiver = await aReceiver()
     const rules = { filter: { path: 'properties.total', gt: 10 } }
     const options = { sourceIds: ['filtered'], rules }
@@ -108,7 +108,7 @@ describe('a destination with a filter', () => {
   })
 })
 
-test('a sample by user holds all events of a user, or none', async () => {
+test('a sample by user has all events of a user or none', async () => {
   const receiver = await aReceiver()
   const send = await aSource('sampled')
   const rules = { sample: { rate: 0.5 } }
@@ -154,7 +154,7 @@ describe('a destination that redacts', () => {
     send = await aSource('redacted')
   })
 
-  test('gets hashed and dropped values, and a retry sends the same bytes although the rules have changed', async () => {
+  test('gets hashed and dropped values, and a retry sends the same bytes even if the rules have changed', async () => {
     receiver = await aReceiver()
     receiver.answerWith(503)
     const options = { sourceIds: ['redacted'], rules, hashKey: HASH_KEY }
@@ -177,7 +177,7 @@ describe('a destination that redacts', () => {
     expect(postedAgain(receiver.arrivals)).toEqual([])
   })
 
-  test('finds no redacted value in any topic but events: deliveries, retries, dead letters, attempts', async () => {
+  test('has its redacted values in no topic but events: not in deliveries, retries, dead letters or attempts', async () => {
     const rejecting = await aReceiver()
     const options = { sourceIds: ['redacted'], rules, hashKey: HASH_KEY }
     await sluice.destination('redacted-dead', [`${rejecting.url}/status/400`], options)
@@ -199,18 +199,18 @@ describe('a destination that redacts', () => {
     expect(events.filter(({ value }) => String(value).includes('secret-trait')).length).toBeGreaterThan(0)
   })
 
-  test('is not sent a dead letter of a user who was suppressed since', async () => {
+  test('gets no replay of a dead letter whose user was suppressed later', async () => {
     await sluice.api('post', 'suppressions', { sourceId: 'redacted', userId: secrets[0] })
     expect(await replay({ destinationId: 'redacted-dead' })).toMatchObject({ replayed: 0 })
   })
 
-  test('shows its hash key to nobody', async () => {
+  test('never shows its hash key', async () => {
     const { body } = await sluice.api('get', 'destinations/redacted')
     expect(body.hashKey).toBe('***')
   })
 })
 
-test('a shape replaces the body, and the signature is of what is sent', async () => {
+test('a shape replaces the body, and the signature covers the new body', async () => {
   const receiver = await aReceiver()
   const send = await aSource('shaped')
   const shape = {
@@ -234,7 +234,7 @@ test('a shape replaces the body, and the signature is of what is sent', async ()
   })
 })
 
-test('an event whose rules fail is a dead letter, and a replay runs the rules of that day', async () => {
+test('if rules fail, the event is a dead letter, and a replay runs the current rules', async () => {
   const receiver = await aReceiver()
   const send = await aSource('failing')
   const redact = [{ path: 'properties.card', as: 'drop' }]
@@ -257,7 +257,7 @@ test('an event whose rules fail is a dead letter, and a replay runs the rules of
   expect(receiver.arrivals.map(idOf)).toEqual(['failing-1'])
 })
 
-test('destinations with and without rules share a source: the body of the others stays', async () => {
+test('destinations with and without rules share a source: those without get the usual body', async () => {
   const receiver = await aReceiver()
   const send = await aSource('mixed')
   const sourceIds = ['mixed']

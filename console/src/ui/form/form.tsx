@@ -31,8 +31,8 @@ export function Form(props: FormProps) {
     action()
   }
   return (
-    // not onClickCapture: it would render the form before the click changes a checkbox, and that change would be lost
-    // biome-ignore lint/a11y/useKeyWithClickEvents: a key that presses a button or a checkbox is a click, too
+    // not onClickCapture: it would render the form before the click changes a checkbox and lose that change
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a key that presses a button or checkbox also fires a click
     <form onSubmit={submit} onChangeCapture={onChange} onClick={onTouch}>
       <Stack maw={820}>
         {children}

@@ -11,7 +11,7 @@ type Options<T> = {
 
 export type LimitedList<T> = {
   addButton: RefObject<HTMLButtonElement | null>
-  /** The user has tried to add one too many. */
+  /** The user tried to add more than allowed. */
   isTooMany: boolean
   add(): void
   /** @param item undefined removes it. */

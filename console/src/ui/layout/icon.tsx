@@ -46,7 +46,7 @@ export function Icon({ of, size = 18 }: { of: IconName; size?: number }) {
   )
 }
 
-/** Beside what opens and closes. */
+/** Marks a row that opens and closes. */
 export const Chevron = ({ isOpened }: { isOpened: boolean }) => (
   <Box pt={4} c="dimmed" style={{ transform: isOpened ? 'rotate(180deg)' : 'none', display: 'flex' }}>
     <Icon of="down" size={16} />

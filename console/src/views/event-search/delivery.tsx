@@ -119,8 +119,8 @@ const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
   type: 'The destination does not accept events of this type. See its settings.',
   source: 'The destination is not connected to this source. See its settings.',
   removed: 'The destination was deleted.',
-  filtered: 'The rules of the destination filter the event out.',
-  sampled_out: 'The event is not in the sample that the rules of the destination send.',
+  filtered: 'The destination’s rules filter this event out.',
+  sampled_out: 'The event is not in the sample that the destination’s rules send.',
 }
 
 const MAX_SHOWN = 3

@@ -159,14 +159,14 @@ function Summary({ requests, verb, what }: Pick<DialogProps, 'requests' | 'what'
   )
 }
 
-/** Which rules apply, if any of the destinations has some. */
+/** Says which rules apply, if any of the destinations has rules. */
 function RulesNote({ requests }: Pick<DialogProps, 'requests'>) {
   const ruled = (useDestinations().data ?? []).filter(({ rules }) => rules !== undefined)
   if (!requests.some(({ destinationId }) => ruled.some(({ id }) => id === destinationId))) return null
   return (
     <Text size="sm" c="dimmed">
-      Bodies are sent as they were stored, even if the rules have changed since. If the rules had failed, the
-      current rules apply.
+      Bodies are sent as they were stored, even if the rules have changed since. Dead letters whose rules
+      failed use the current rules.
     </Text>
   )
 }

@@ -5,7 +5,7 @@ import { JsonArea } from '../../ui/form/json-area.tsx'
 import entries from './catalog.json'
 import type { RulesDraft } from './draft.ts'
 
-/** A ready-made body. `text`: its JSON. */
+/** A ready-made body. `text`: the body as JSON. */
 type CatalogBody = { id: string; label: string; text: string }
 
 const CATALOG: readonly CatalogBody[] = entries.map(({ id, title, shape }) => ({
@@ -16,10 +16,10 @@ const CATALOG: readonly CatalogBody[] = entries.map(({ id, title, shape }) => ({
 
 const EVENT = 'event'
 const OWN = 'own'
-/** A start for a body of one's own. */
+/** The starting point for custom JSON. */
 const EXAMPLE = JSON.stringify({ text: '{{event}} of {{userId}}', properties: '{{properties}}' }, null, 2)
 
-/** The body of each request: of the event, from the catalog, or written by the user. */
+/** The body of each request: the event, a body from the catalog, or custom JSON. */
 export function BodyField({ draft: { body }, change, error }: FieldsProps<RulesDraft>) {
   const chosen = body === undefined ? EVENT : (CATALOG.find(({ text }) => text === body)?.id ?? OWN)
   function choose(id: string) {
@@ -36,21 +36,21 @@ export function BodyField({ draft: { body }, change, error }: FieldsProps<RulesD
           data={[
             { value: EVENT, label: 'The event' },
             ...CATALOG.map(({ id, label }) => ({ value: id, label })),
-            { value: OWN, label: 'My own JSON' },
+            { value: OWN, label: 'Custom JSON' },
           ]}
         />
         {body !== undefined && (
           <>
             <JsonArea
               label="Body as JSON"
-              description="{{properties.total}} is replaced by the value in the event. A text that is only a placeholder keeps the value’s type."
+              description="Placeholders such as {{properties.total}} become values of the event. A string that is only a placeholder keeps the value’s type."
               rows={10}
               value={body}
               onChange={(event) => change({ body: event.currentTarget.value })}
               error={faultsWithin(error, '/rules/shape')[0]?.message}
             />
             <Text size="xs" c="dimmed">
-              Filters follow a bar, such as {'{{event | upper}}'} or {'{{userId | default: "nobody"}}'}.
+              Add filters after a |, such as {'{{event | upper}}'} or {'{{userId | default: "nobody"}}'}.
             </Text>
           </>
         )}

@@ -41,7 +41,7 @@ export function ConditionFields({ condition, which, pointer, onChange, error }: 
   )
 }
 
-/** All faults of a condition but those of its path. */
+/** The first fault of a condition that is not in its path. */
 function valueError(error: unknown, pointer: string): string | undefined {
   return faultsWithin(error, pointer).find((fault) => fault.pointer !== `${pointer}/path`)?.message
 }
@@ -71,12 +71,16 @@ function ValueField({ condition, which, onChange, error }: ValueProps) {
   if (isListOperator(operator)) return <Textarea {...field} rows={3} placeholder="One value per line" />
   if (operator === 'matches')
     return (
-      <TextInput {...field} placeholder="^Order" description="A regular expression (RE2), found anywhere." />
+      <TextInput
+        {...field}
+        placeholder="^Order"
+        description="A regular expression (RE2). Matches anywhere in the value."
+      />
     )
   return <TextInput {...field} description={isTyped(operator) ? typeHint(value) : undefined} />
 }
 
-/** Whether the same digits as a number and as text are different. */
+/** Whether the number 10 and the string "10" differ. */
 const isTyped = (operator: FormOperator) => operator === 'eq' || operator === 'ne'
 
 const ORDER = ['input' as const, 'description' as const, 'error' as const]
@@ -112,7 +116,7 @@ export function PathField({ label, path, onChange, onRemove, error }: PathProps)
   )
 }
 
-/** Suggestions for every path of the form. */
+/** Suggestions for all path fields. */
 export const PathSuggestions = () => (
   <datalist id={PATHS_ID}>
     {PATHS.map((path) => (

@@ -11,8 +11,8 @@ export const SAMPLED_BY = ['user', 'event'] as const
 export type SampleDraft = { percent: string; by: (typeof SAMPLED_BY)[number] }
 
 /**
- * Rules as typed. `otherFilter`: a filter that the form cannot show, and keeps. `sample`: undefined sends everything.
- * `body`: JSON with placeholders, undefined for the body of the event.
+ * Rules as typed. `otherFilter`: a filter that the form keeps but cannot show. `sample`: undefined sends everything.
+ * `body`: JSON with placeholders; undefined sends the event.
  */
 export type RulesDraft = {
   filter: FilterDraft
@@ -72,7 +72,7 @@ function toRedactionDrafts(redact: unknown): RedactionDraft[] | undefined {
   return drafts.length === redact.length ? drafts : undefined
 }
 
-/** The rules that the form describes, undefined if there are none. Leaves out rows without a path. */
+/** The rules in the form; undefined if there are none. Leaves out rows without a path. */
 export function toRules(draft: RulesDraft): Record<string, unknown> | undefined {
   const filter = draft.otherFilter ?? toFilter(draft.filter).filter
   const redact = draft.redact.flatMap(({ path, as }) => (path.trim() === '' ? [] : { path: path.trim(), as }))
@@ -95,7 +95,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** The JSON pointer of a row in the destination, for its faults. A row without a path has one of its own. */
+/** The JSON pointer of a row in the destination, to find its faults. A row without a path gets a made-up pointer. */
 export function conditionPointer({ filter }: RulesDraft, origin: number | 'eventNames' | 'types'): string {
   const at = toFilter(filter).pointers.get(origin)
   return at === undefined ? `/rules/new/${origin}` : `/rules/filter${at}`
@@ -106,7 +106,7 @@ export function redactionPointer({ redact }: RulesDraft, key: number): string {
   return at === -1 ? `/rules/new/redaction${key}` : `/rules/redact/${at}`
 }
 
-/** Of all fields that show faults. */
+/** The pointers of all fields that show faults. */
 export const fieldPointers = (draft: RulesDraft): string[] => [
   ...(draft.otherFilter === undefined
     ? (['eventNames', 'types', ...draft.filter.conditions.map(({ key }) => key)] as const)
@@ -117,7 +117,7 @@ export const fieldPointers = (draft: RulesDraft): string[] => [
   ...(draft.body === undefined ? [] : ['/rules/shape']),
 ]
 
-/** What the API could not see in `toRules`: rows that are not complete, and text that is no number or no JSON. */
+/** Faults that the API cannot find, because `toRules` leaves them out: incomplete rows, and text that does not parse. */
 export const draftFaults = (draft: RulesDraft): Fault[] => [
   ...(draft.otherFilter === undefined ? draft.filter.conditions : []).flatMap((condition): Fault[] => {
     const missing = missingIn(condition)
@@ -135,10 +135,10 @@ export const draftFaults = (draft: RulesDraft): Fault[] => [
 
 const MISSING = {
   path: 'Enter a path, such as properties.total, or remove the row.',
-  value: 'Enter a value. For empty text, write "".',
+  value: 'Enter a value. For an empty string, write "".',
 }
 
-/** The faults for which there are no rules to try. */
+/** Faults that prevent a preview, because the text does not parse. */
 export function textFaults({ sample, body }: RulesDraft): Fault[] {
   const isRate = sample === undefined || Number.isFinite(toRate(sample.percent))
   const isJson = body === undefined || parsed(body) !== undefined
@@ -149,4 +149,4 @@ export function textFaults({ sample, body }: RulesDraft): Fault[] {
 }
 
 const NO_NUMBER = 'Enter a number, such as 10.'
-const NO_JSON = 'This is not JSON yet. Texts, also those with placeholders, need double quotes.'
+const NO_JSON = 'This is not JSON yet. Put strings in double quotes, even if they are only a placeholder.'

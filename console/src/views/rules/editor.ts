@@ -1,10 +1,10 @@
 import type { Fault } from '../../api/errors.ts'
 import { draftFaults, type RulesDraft, textFaults, toDraft, toRules } from './draft.ts'
 
-/** The same rules as a form, or as JSON for what the form cannot show. */
+/** Rules in a form, or as JSON if the form cannot show them. */
 export type Editor = { mode: 'form'; draft: RulesDraft } | { mode: 'json'; text: string }
 
-/** Starts with the form if it can show the rules. */
+/** Uses the form if it can show the rules. */
 export const editorOf = (rules: unknown): Editor => toForm(jsonEditor(rules)) ?? jsonEditor(rules)
 
 const jsonEditor = (rules: unknown): Editor => ({
@@ -15,7 +15,7 @@ const jsonEditor = (rules: unknown): Editor => ({
 export const toJson = (editor: Editor): Editor =>
   editor.mode === 'json' ? editor : jsonEditor(toRules(editor.draft))
 
-/** @returns undefined if the text is not JSON, or has rules that the form cannot show. */
+/** @returns undefined if the text is not JSON or the form cannot show the rules. */
 export function toForm(editor: Editor): Editor | undefined {
   if (editor.mode === 'form') return editor
   const rules = rulesIn(editor.text)
@@ -23,7 +23,7 @@ export function toForm(editor: Editor): Editor | undefined {
   return draft && { mode: 'form', draft }
 }
 
-/** Undefined for an empty text: no rules. */
+/** Undefined if the text is empty, which means no rules. */
 function rulesIn(text: string): unknown {
   if (text.trim() === '') return undefined
   try {
@@ -33,7 +33,7 @@ function rulesIn(text: string): unknown {
   }
 }
 
-/** `rules`: undefined for none. `faults`: all that must be corrected; while some are `unreadable`, there are no rules. */
+/** `rules`: undefined for none. `faults`: everything to correct. `unreadable`: faults because of which nothing parses. */
 export type Content = { rules: unknown; faults: readonly Fault[]; unreadable: readonly Fault[] }
 
 export function contentOf(editor: Editor): Content {

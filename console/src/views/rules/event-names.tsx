@@ -10,9 +10,9 @@ type EventNamesProps = {
   error: string | undefined
 }
 
-/** One click on a recent name, or a typed name. */
+/** Selects event names: recent ones with one click, others by typing. */
 export function EventNames({ names, seen, onChange, error }: EventNamesProps) {
-  // a name stays in its place after it is deselected
+  // a deselected name keeps its place
   const [typed, setTyped] = useState(names)
   const offered = [...new Set([...typed, ...seen, ...names])]
   function add(name: string) {
@@ -48,7 +48,7 @@ export function EventNames({ names, seen, onChange, error }: EventNamesProps) {
 
 function AddName({ onAdd }: { onAdd: (name: string) => void }) {
   const [text, setText] = useState('')
-  // without trimming: an event's name may begin or end with a space
+  // not trimmed: an event name can begin or end with a space
   function add() {
     if (text.trim() !== '') onAdd(text)
     setText('')
@@ -63,7 +63,7 @@ function AddName({ onAdd }: { onAdd: (name: string) => void }) {
         placeholder="Order Paid"
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
-        // a name that was typed but not added would be lost on saving
+        // otherwise saving would lose a name that is typed but not added
         onBlur={add}
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return

@@ -51,7 +51,7 @@ function OtherFilter({ filter, onRemove }: { filter: unknown; onRemove: () => vo
   return (
     <Fieldset legend="Filter" variant="filled">
       <Text size="sm" className="in-flow">
-        Sends events if {conditionWords(filter)}.
+        Sends an event if {conditionWords(filter)}.
       </Text>
       <Text size="sm" c="dimmed" my="xs">
         The form cannot change this filter. Edit it as JSON, or remove it to start over.

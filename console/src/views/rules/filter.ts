@@ -2,10 +2,10 @@ import { EVENT_TYPES, type EventType } from '../../api/destinations.ts'
 import { isOperator, type Operator } from '../../wording/conditions.ts'
 import { isOneLine, isOperand, toLines, toOperand, toOperands, toText } from './operand.ts'
 
-/** The operators of the form. `exists` has no value there, so that its opposite has a name. */
+/** The operators in the form. `exists` takes no value there, so its opposite is an operator too. */
 export type FormOperator = Operator | 'missing'
 
-/** A condition as typed. `value`: one operand, for `in` and `nin` one in each line, empty for `exists`. */
+/** A condition as typed. `value`: one operand; one per line for `in` and `nin`; empty for `exists`. */
 export type ConditionDraft = { key: number; path: string; operator: FormOperator; value: string }
 
 /**
@@ -19,7 +19,7 @@ export type FilterDraft = {
   conditions: readonly ConditionDraft[]
 }
 
-/** Names and types count, too, so the API may accept fewer. */
+/** The API also counts event names and types, so it may accept fewer. */
 export const MAX_CONDITIONS = 100
 
 export const NO_FILTER: FilterDraft = { eventNames: [], types: [], match: 'all', conditions: [] }
@@ -29,18 +29,18 @@ export const newCondition = (): ConditionDraft => ({ key: ++lastKey, path: '', o
 
 export const isListOperator = (operator: FormOperator): boolean => operator === 'in' || operator === 'nin'
 export const hasValue = (operator: FormOperator): boolean => operator !== 'exists' && operator !== 'missing'
-/** Operators that compare texts, so that digits are text without quotes too. */
+/** Operators for strings only: digits need no quotes. */
 export const isTextOperator = (operator: FormOperator): boolean =>
   ['startsWith', 'endsWith', 'contains', 'matches'].includes(operator)
 
 type Leaf = { path: string; [operator: string]: unknown }
 export type Condition = Leaf | { all: Condition[] } | { any: Condition[] }
 
-/** What a condition of the filter comes from: the field of that name, or the draft with that key. */
+/** Where a condition comes from: the field with this name, or the draft with this key. */
 type Origin = 'eventNames' | 'types' | number
 type Placed = { origin: Origin; condition: Condition }
 
-/** The filter, undefined if all events pass, and the JSON pointer in it of each field that has a value. */
+/** The filter (undefined if all events pass), and for each field with a value its JSON pointer in the filter. */
 export function toFilter(draft: FilterDraft): {
   filter: Condition | undefined
   pointers: ReadonlyMap<Origin, string>
@@ -73,7 +73,7 @@ const typedConditions = ({ conditions }: FilterDraft): Placed[] =>
     .filter((draft) => missingIn(draft) === undefined)
     .map((draft) => ({ origin: draft.key, condition: toCondition(draft) }))
 
-/** What is not typed yet. Until it is, the condition is not part of the filter. */
+/** What is still missing. Until then, the condition is not part of the filter. */
 export function missingIn({ path, operator, value }: ConditionDraft): 'path' | 'value' | undefined {
   if (path.trim() === '') return 'path'
   const isEmpty = isTextOperator(operator) ? value === '' : value.trim() === ''
@@ -110,7 +110,7 @@ function membersOf(condition: unknown, name: 'all' | 'any'): unknown[] | undefin
   return Array.isArray(conditions) && conditions.length > 0 ? conditions : undefined
 }
 
-/** The only operator of a leaf and its value. */
+/** The path, the only operator and the value of a leaf. */
 function testOf(condition: unknown): { path: string; operator: Operator; value: unknown } | undefined {
   const members = new Map<string, unknown>(Object.entries(condition ?? {}))
   const path = members.get('path')

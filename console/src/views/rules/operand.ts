@@ -2,8 +2,8 @@
 export type Operand = string | number | boolean | null
 
 /**
- * The value that a person types: 10, true and null are what they are in JSON, and anything else is text. Quotes make
- * text of a number.
+ * Reads a typed value: 10, true and null mean the same as in JSON, and anything else is a string. Quotes turn a number into
+ * a string.
  */
 export function toOperand(text: string): Operand {
   const trimmed = text.trim()
@@ -18,7 +18,7 @@ export function toOperand(text: string): Operand {
 export const isOperand = (value: unknown): value is Operand =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value)
 
-/** The text of one line that `toOperand` turns into this value. An empty field has no value, so empty text is `""`. */
+/** A line that `toOperand` turns into this value. An empty field means no value, so the empty string is `""`. */
 export const toText = (operand: Operand): string =>
   typeof operand === 'string' && operand !== '' && toOperand(operand) === operand && isOneLine(operand)
     ? operand
@@ -35,10 +35,10 @@ export const toOperands = (lines: string): Operand[] =>
 
 export const toLines = (operands: readonly Operand[]): string => operands.map(toText).join('\n')
 
-/** How a condition compares with a value that is not text, because types are strict. */
+/** A hint for a value that is not a string, because types are strict. */
 export function typeHint(text: string): string | undefined {
   const operand = toOperand(text)
   if (typeof operand === 'string') return undefined
   const type = operand === null ? 'null' : `a ${typeof operand}`
-  return `Compares as ${type}. For the text, write "${text.trim()}" with quotes.`
+  return `Compares as ${type}. For a string, write "${text.trim()}" with quotes.`
 }

@@ -27,9 +27,9 @@ import { namesIn } from './preview/summary.ts'
 import { type PreviewState, usePreview } from './preview/use-preview.ts'
 import { RedactFields, SampleFields } from './sample-and-redact-fields.tsx'
 
-/** What a destination gets of each event, with a preview beside it. */
+/** Edits the rules of a destination, with a preview beside them. */
 export default function DestinationRules({ destination }: { destination: Destination }) {
-  // saving starts the form over: it stays JSON for people who prefer that
+  // saving resets the editor, so remember the mode
   const [prefersJson, setPrefersJson] = useState(false)
   return (
     <Editing latest={destination}>
@@ -46,7 +46,7 @@ type RulesEditorProps = Edited<Destination> & {
 }
 
 function toReplacement({ rules: _, ...rest }: Destination, rules: unknown): Destination {
-  // the API checks what the user has written as JSON
+  // the API checks JSON that the user wrote
   return rules === undefined ? rest : { ...rest, rules: rules as Rules }
 }
 
@@ -64,7 +64,7 @@ function RulesEditor({ base, onSaved, form, prefersJson, setPrefersJson }: Rules
   const remaining = [...unreadable, ...remainingFaults(found, faults)]
   const localError = remaining.length > 0 ? validationError(remaining) : undefined
   const shown = (pointer: string) => isShown(editor, pointer)
-  // the preview finds the faults that saving would find
+  // the preview finds the same faults as saving
   const error = localError ?? saving.error ?? uncorrected(preview.error, { rules: preview.asked }, { rules })
 
   function submit() {
@@ -85,7 +85,7 @@ function RulesEditor({ base, onSaved, form, prefersJson, setPrefersJson }: Rules
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
       <Panel
         title="Rules"
-        lead="Choose which events this destination gets, and what they contain. Without rules, it gets all events as they are."
+        lead="Choose which events this destination gets and what they contain. Without rules, it gets all events unchanged."
         actions={<Mode editor={editor} onChange={changeMode} />}
       >
         <Form {...form} onSubmit={submit} saving={saving} error={localError} shown={shown}>
@@ -104,15 +104,15 @@ const isShown = (editor: Editor, pointer: string): boolean =>
     ? pointer === '/rules'
     : fieldPointers(editor.draft).some((field) => isWithin(pointer, field))
 
-/** Why there can be no preview. */
+/** Why a preview is impossible. */
 function obstacleOf({ sourceIds }: Destination, unreadable: readonly Fault[]): string | undefined {
-  if (sourceIds.length === 0) return 'Choose a source under Settings to see a preview.'
+  if (sourceIds.length === 0) return 'Select a source under Settings to see a preview.'
   return unreadable.length === 0 ? undefined : MARKED
 }
 
-const MARKED = 'The preview continues once the marked fields are corrected.'
+const MARKED = 'Correct the marked fields to continue the preview.'
 
-/** No alert, because the fields show the faults of what is being typed. */
+/** Replaces the error alert if the fields already show all faults. */
 function faultsNote({ error, isCurrent }: PreviewState, shown: (pointer: string) => boolean) {
   const faults = isCurrent ? faultsWithin(error, '') : []
   return faults.length > 0 && faults.every(({ pointer }) => shown(pointer)) ? MARKED : undefined
@@ -150,7 +150,7 @@ function Fields({ editor, edit, error, seenNames }: EditorFieldsProps) {
         label="Rules as JSON"
         description={
           toForm(editor) || error
-            ? 'filter, sample, redact and shape. Leave it empty for no rules.'
+            ? 'An object with filter, sample, redact and shape. Leave empty for no rules.'
             : 'The form cannot show these rules. Edit them here.'
         }
         rows={24}

@@ -37,14 +37,14 @@ export function SampleFields({ draft: { sample }, change, error }: FieldsProps<R
             autoComplete="off"
           />
           <NativeSelect
-            label="Choose by"
+            label="Sample by"
             value={sample.by}
             onChange={(event) =>
               changeSample({ by: event.currentTarget.value === 'event' ? 'event' : 'user' })
             }
             data={[
-              { value: 'user', label: 'User: all events of a user, or none' },
-              { value: 'event', label: 'Event: each by itself' },
+              { value: 'user', label: 'User: all events of a user or none' },
+              { value: 'event', label: 'Event: each event independently' },
             ]}
           />
         </Group>
@@ -54,9 +54,9 @@ export function SampleFields({ draft: { sample }, change, error }: FieldsProps<R
 }
 
 const METHODS: Record<RedactionDraft['as'], string> = {
-  drop: 'Drop: remove it',
-  hash: 'Hash: same value, same hash',
-  mask: 'Mask: asterisks',
+  drop: 'Drop: remove the value',
+  hash: 'Hash: equal values, equal hashes',
+  mask: 'Mask: show asterisks',
   truncate: 'Truncate: keep the beginning',
 }
 
@@ -69,8 +69,8 @@ export function RedactFields({ draft, change, error }: FieldsProps<RulesDraft>) 
     <Fieldset legend="Redact" variant="filled">
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
-          Removes personal data from what is sent, and from what is stored about the delivery. The event
-          itself is stored as it was received.
+          Hides personal data in what is sent and in what is stored about the delivery. The event itself stays
+          stored as received.
         </Text>
         {draft.redact.map((row, at) => (
           <Redaction
@@ -84,7 +84,7 @@ export function RedactFields({ draft, change, error }: FieldsProps<RulesDraft>) 
         <AddButton list={list}>Add field</AddButton>
         {list.isTooMany && (
           <Alert color="yellow" role="alert" title={`Rules can redact up to ${MAX_REDACTIONS} fields`}>
-            Redact the object that contains them, such as <code>traits</code>.
+            To hide more, drop the object that contains them, such as <code>traits</code>.
           </Alert>
         )}
       </Stack>

@@ -52,7 +52,7 @@ export function Results({ results }: { results: readonly TestResult[] }) {
 
 type RulesNoteProps = { tested: TestedRules | null; rules: Destination['rules'] }
 
-/** That the rules of the destination would keep a real event away. */
+/** Says that the destination's rules would not send a real event like this. */
 export function RulesNote({ tested, rules }: RulesNoteProps) {
   if (!tested || tested.outcome === 'sent') return null
   const { outcome, condition, message } = tested
@@ -63,8 +63,8 @@ export function RulesNote({ tested, rules }: RulesNoteProps) {
       </Alert>
     )
   return (
-    <Alert color="yellow" mb="sm" title="The rules keep such an event away" className="in-flow">
-      Only tests send it.{' '}
+    <Alert color="yellow" mb="sm" title="The rules would not send a real event like this" className="in-flow">
+      Only tests ignore filter and sample.{' '}
       {outcome === 'filtered'
         ? condition !== null && decidingWords(rules, condition)
         : 'It is not in the sample.'}

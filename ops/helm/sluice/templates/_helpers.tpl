@@ -1,9 +1,9 @@
-{{/* The name of the release, or with "sluice" appended. At most 50 characters, so that names of processes fit. */}}
+{{/* The name of the release, or with "sluice" appended. At most 50 characters, so the names of processes fit. */}}
 {{- define "sluice.name" -}}
 {{- if contains "sluice" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-sluice" .Release.Name | trunc 50 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
-{{/* Labels that select pods; never change after an installation. */}}
+{{/* Labels that select pods. They must not change after an installation. */}}
 {{- define "sluice.selector" -}}
 app.kubernetes.io/name: sluice
 app.kubernetes.io/instance: {{ .Release.Name }}

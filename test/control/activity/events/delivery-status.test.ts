@@ -162,7 +162,7 @@ describe('delivery state', () => {
   })
 })
 
-describe('an event that the rules of a destination keep away', () => {
+describe("an event that a destination's rules do not let pass", () => {
   const ruled = (rules: NonNullable<Destination['rules']>) => ({
     destination: aDestination({ rules, hashKey: 'a-hash-key-of-this-test' }),
   })
@@ -178,7 +178,7 @@ describe('an event that the rules of a destination keep away', () => {
     expect(statusOf(known, anEvent({ event: 'Paid' }))).toMatchObject({ routed: true, condition: null })
   })
 
-  test('or the sample', () => {
+  test('or is outside the sample', () => {
     expect(statusOf(ruled({ sample: { rate: 0 } }))).toMatchObject({ reason: 'sampled_out', condition: null })
   })
 })

@@ -35,7 +35,7 @@ function aPreview(events: Event[] = [paid, left], latest?: EventsBySource['lates
 const filter = { path: 'event', eq: 'Paid' }
 
 describe('a preview', () => {
-  test('says for each of the last events what the rules make of it', async () => {
+  test('says what the rules do with each recent event', async () => {
     const { preview, asked } = aPreview()
     const { status, json } = await preview({ rules: { filter }, sourceIds: ['shop'], eventTypes: ['track'] })
     expect([status, json]).toMatchObject([
@@ -52,7 +52,7 @@ describe('a preview', () => {
     expect(asked).toMatchObject([{ last: 50, sourceIds: ['shop'], eventTypes: ['track'] }])
   })
 
-  test('hashes with the key of the destination, or without one with a random key', async () => {
+  test("hashes with the destination's key, or with a random key if none is given", async () => {
     const { preview } = aPreview([paid])
     const rules = { redact: [{ path: 'userId', as: 'hash' }] }
     const userOf = async (more: object) => {
@@ -63,7 +63,7 @@ describe('a preview', () => {
     expect(await userOf({})).not.toBe(await userOf({}))
   })
 
-  test('needs the admin token: it shows bodies, and costs a search', async () => {
+  test('needs the admin token, because it shows bodies and runs a search', async () => {
     const { preview } = aPreview()
     expect(await preview({ rules: {}, sourceIds: ['shop'] }, VIEW)).toMatchObject({ status: 403 })
   })
@@ -94,7 +94,7 @@ describe('a preview', () => {
     expect(await down.preview(request)).toMatchObject({ status: 503 })
   })
 
-  test('leaves the other methods to a destination with the id preview', async () => {
+  test('leaves other methods to a destination with the id preview', async () => {
     const preview = aDestination({ id: 'preview' })
     const { ask } = api({ destinations: [preview] })
     expect(await ask({ url: '/api/destinations/preview' })).toMatchObject({

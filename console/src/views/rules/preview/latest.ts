@@ -5,12 +5,11 @@ type Options<Input, Output> = {
   onAnswer: (answer: Answer<Output>, input: Input) => void
 }
 
-/** `ask` replaces the input that waits, if any. After `close`, nothing is requested or answered. */
+/** `ask` replaces the waiting input, if any. `close` stops requests and answers. */
 export type Latest<Input> = { ask(input: Input): void; close(): void }
 
 /**
- * Runs one request at a time, always for the newest input. An answer that arrives while a newer input waits is outdated
- * and dropped.
+ * Runs one request at a time, always for the newest input. Drops an answer if a newer input is waiting.
  */
 export function latestOnly<Input, Output>({ request, onAnswer }: Options<Input, Output>): Latest<Input> {
   let waiting: Input | undefined

@@ -10,7 +10,7 @@ import { RULES_OUTCOMES } from '../../../wording/states.ts'
 
 type RowProps = { item: PreviewItem; rules: unknown; isOpened: boolean; onToggle: () => void }
 
-/** An event and its outcome. One that is sent opens to show its body. */
+/** An event and its outcome. A sent event opens to show its body. */
 export function PreviewRow({ item, rules, isOpened, onToggle }: RowProps) {
   const id = useId()
   if (item.body === null)

@@ -11,7 +11,7 @@ import type { PreviewState } from './use-preview.ts'
 
 type PreviewProps = {
   state: PreviewState
-  /** Why there is no preview of what is typed. */
+  /** Why the typed rules have no preview. */
   obstacle: string | undefined
 }
 
@@ -21,7 +21,7 @@ export function PreviewPanel({ state, obstacle }: PreviewProps) {
   return (
     <Panel
       title="Preview"
-      lead={`What the rules do to the last ${PREVIEWED} events, as you type. Nothing is sent.`}
+      lead={`What the rules do with the last ${PREVIEWED} events. Updates as you type. Nothing is sent.`}
       actions={
         <Button variant="default" size="compact-sm" onClick={refresh} disabled={obstacle !== undefined}>
           Refresh
@@ -54,7 +54,7 @@ type ItemsProps = { preview: Preview; rules: unknown; isBusy: boolean }
 
 const MAX_SHOWN = 10
 
-/** The first body is open, so that it can be seen while the rules are typed. */
+/** The first body is open, so it is visible while the user types. */
 function Items({ preview: { items }, rules, isBusy }: ItemsProps) {
   const [toggled, setToggled] = useState<string>()
   const [showsAll, { open: showAll }] = useDisclosure()

@@ -23,11 +23,11 @@ export function summaryOf(items: readonly Pick<PreviewItem, 'outcome'>[]): strin
 
 const ORDER: readonly Outcome[] = ['failed', 'sent', 'filtered', 'sampled_out']
 
-/** What needs attention first, then what is sent. Alike items stay in their order. */
+/** Failed events first, then sent ones. Items with the same outcome keep their order. */
 export const sortedByOutcome = <Item extends Pick<PreviewItem, 'outcome'>>(items: readonly Item[]): Item[] =>
   items.toSorted((a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome))
 
-/** Names of the events, the most frequent first. */
+/** The event names, most frequent first. */
 export function namesIn(items: readonly Pick<PreviewItem, 'event'>[]): string[] {
   const counts = new Map<string, number>()
   for (const { event } of items) if (event !== null) counts.set(event, (counts.get(event) ?? 0) + 1)

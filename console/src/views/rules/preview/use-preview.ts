@@ -3,30 +3,29 @@ import type { Destination } from '../../../api/destinations.ts'
 import { fetchPreview, type Preview } from '../../../api/rules.ts'
 import { type Latest, latestOnly } from './latest.ts'
 
-/** ms after the last change. */
+/** In ms, after the last change. */
 const DEBOUNCE = 400
 
 /**
- * `rules`: those that the preview tried. `error`: of the latest request, if it failed; `asked`: the rules of that
- * request.
+ * `rules`: the rules of this preview. `error`: why the latest request failed. `asked`: the rules of the latest request.
  */
 type Shown = { key: string; rules: unknown; preview: Preview | undefined; error: unknown; asked: unknown }
 
 const NOTHING: Shown = { key: '', rules: undefined, preview: undefined, error: undefined, asked: undefined }
 
-/** `isCurrent`: it shows the rules as they are typed. */
+/** `isCurrent`: the preview is for the rules as they are typed now. */
 export type PreviewState = Omit<Shown, 'key'> & { isCurrent: boolean; refresh: () => void }
 
 type Asked = { rules: unknown; isAsked: boolean }
 
-/** Tries the rules while they are typed. */
+/** Tries the rules while the user types. */
 export function usePreview(destination: Destination, { rules = {}, isAsked }: Asked): PreviewState {
   const { id, sourceIds, eventTypes } = destination
   const [shown, setShown] = useState(NOTHING)
   const latest = useRef<Latest<string>>(undefined)
   const key = JSON.stringify({ id, sourceIds, ...(eventTypes && { eventTypes }), rules })
 
-  /** More may have been typed since the request. */
+  /** The user may have typed more since the request. */
   const current = useRef(key)
   useEffect(() => {
     current.current = key
