@@ -59,7 +59,7 @@ type Group = {
   byName: ReadonlyMap<string, readonly Outline[]>
 }
 
-// the settings return the same list until one of its destinations changes
+// the settings return the same list until any destination changes
 const groups = new WeakMap<readonly Outline[], Group>()
 
 export function groupOf(connected: readonly Outline[]): Group {
@@ -93,7 +93,7 @@ export const isRuled = ({ rules, hasUnreadRules }: Outline) => rules !== undefin
 export function candidates({ type, event }: Event, { ruled, unnamed, byName }: Group): readonly Outline[] {
   // rules let every deletion pass
   if (byName.size === 0 || type === 'delete') return ruled
-  const named = type === 'track' ? byName.get(event ?? '') : undefined
+  const named = event === null ? undefined : byName.get(event)
   if (!named) return unnamed
   return unnamed.length === 0 ? named : [...unnamed, ...named]
 }

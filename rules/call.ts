@@ -55,12 +55,13 @@ const SHOWN_AS_PROPERTIES = { page: ['name', 'category'], screen: ['category'] }
 export const shownAsProperties = (type: Event['type']): readonly ('name' | 'category')[] =>
   type === 'page' || type === 'screen' ? SHOWN_AS_PROPERTIES[type] : []
 
-/** A column as the body shows it. */
+/** A column as the body shows it; undefined once the budget is spent. */
 function shown(call: Call, root: JsonRoot): Json | undefined {
   const value = column(call, root)
   const { event } = call
   const texts = root === 'properties' ? shownAsProperties(event.type) : []
   if (texts.every((name) => event[name] === null)) return value
+  if (!spend(call.budget, event[root]?.length ?? 0)) return undefined
   const properties = isObject(value) ? value : {}
   const added = texts.filter((name) => event[name] !== null && !Object.hasOwn(properties, name))
   return { ...properties, ...Object.fromEntries(added.map((name) => [name, event[name]])) }
@@ -83,11 +84,13 @@ export type Read = (call: Call) => Json | undefined
 
 /** For a path without `[*]`. */
 export function readOne({ root, keys }: Path): Read {
-  const read = readRoot(root)
-  if (keys.length === 0) return read
+  const [first, ...rest] = keys
+  if (first === undefined) return readRoot(root)
+  const read = root === 'properties' ? readProperty(first) : readRoot(root)
+  const names = root === 'properties' ? rest : keys
   return (call) => {
     let value = read(call)
-    for (const key of keys) {
+    for (const key of names) {
       if (value === undefined) return
       value = step(value, key)
     }
@@ -122,6 +125,17 @@ function readRoot(root: Root): Read {
   if (isJsonRoot(root)) return (call) => shown(call, root)
   if (root === 'timestamp' || root === 'receivedAt') return ({ event }) => new Date(event[root]).toISOString()
   return ({ event }) => event[root] ?? undefined
+}
+
+/** Does not copy all properties for the texts that the body shows as properties. */
+function readProperty(name: Key): Read {
+  return (call) => {
+    const properties = column(call, 'properties')
+    const own = properties === undefined ? undefined : step(properties, name)
+    if (own !== undefined) return own
+    const text = shownAsProperties(call.event.type).find((each) => each === name)
+    return text && (call.event[text] ?? undefined)
+  }
 }
 
 function step(value: Json, key: Key): Json | undefined {

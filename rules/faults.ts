@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { pointer } from '../process/json-pointer.ts'
 import type { FaultCode } from '../settings/error-codes.ts'
 import type { Fault } from '../settings/faults.ts'
@@ -5,7 +6,7 @@ import { operatorsOf } from './filter.ts'
 import { isJsonRoot, isWrong, parsePath } from './path.ts'
 import { compilePattern } from './pattern.ts'
 import { isRedactable } from './redact.ts'
-import type { Filter, Redact, Rules } from './rules.ts'
+import { type Filter, type Redact, rulesShape } from './rules.ts'
 import { countPlaceholders, parseTemplate } from './template.ts'
 
 export const MAX_CONDITIONS = 100
@@ -20,18 +21,27 @@ export const MAX_RULES_CHARACTERS = 64 * 1024
 
 type At = readonly PropertyKey[]
 
+/** A part that does not fit its shape must not hide what is wrong with the others. */
+const fittingParts = z.object({
+  filter: rulesShape.shape.filter.catch(undefined),
+  redact: rulesShape.shape.redact.catch(undefined),
+  shape: rulesShape.shape.shape.catch(undefined),
+})
+
 /**
- * Finds everything wrong with new rules that match `rulesShape`. Stored rules are exempt.
+ * Finds everything wrong with new rules that `rulesShape` does not find. Stored rules are exempt.
  *
  * @param at path of the rules in the request, for the JSON pointers.
  */
-export function rulesFaults(rules: Rules, at: At): Fault[] {
+export function rulesFaults(rules: unknown, at: At): Fault[] {
+  const { data } = fittingParts.safeParse(rules)
+  if (!data) return []
   const characters = JSON.stringify(rules).length
   if (characters > MAX_RULES_CHARACTERS) {
     const message = `the rules have ${characters.toLocaleString('en-US')} characters as JSON: at most 65,536 are allowed`
     return [fault(at, 'too_large', message)]
   }
-  const { filter, redact = [], shape } = rules
+  const { filter, redact = [], shape } = data
   return [
     ...(filter ? filterFaults(filter, [...at, 'filter']) : []),
     ...redactFaults(redact, [...at, 'redact']),
@@ -112,7 +122,8 @@ function operandFaults(operand: unknown, at: At, path: string): Fault[] {
 
 function pathFaults(text: string, at: At): Fault[] {
   const path = parsePath(text)
-  return isWrong(path) ? [fault(at, 'invalid_path', `${text.slice(0, MAX_TEXT)}: ${path.wrong}`)] : []
+  if (!isWrong(path)) return []
+  return [fault(at, 'invalid_path', text === '' ? path.wrong : `${text.slice(0, MAX_TEXT)}: ${path.wrong}`)]
 }
 
 function redactFaults(items: readonly Redact[], at: At): Fault[] {

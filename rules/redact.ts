@@ -25,14 +25,23 @@ export function compileRedact(items: readonly Redact[], hashKey: Buffer): Redact
   const steps = items.map((item) => compileOne(item, key))
   const valid = steps.filter((step) => step !== undefined)
   if (valid.length < steps.length) return
-  return (call) =>
-    printed(
+  const roots = JSON_ROOTS.filter((root) => items.some(({ path }) => rootOf(path) === root))
+  return (call) => {
+    // parsed before the first change: a column that is dropped would otherwise look unchanged
+    for (const root of roots) column(call, root)
+    return printed(
       valid.reduce((redacted, step) => step(redacted), call),
       call,
     )
+  }
 }
 
 const JSON_ROOTS = ['properties', 'traits', 'context'] as const
+
+function rootOf(text: string): Root | undefined {
+  const path = parsePath(text)
+  return isWrong(path) ? undefined : path.root
+}
 
 /** Writes the changed columns into the event, once after all entries. */
 function printed(call: Call, before: Call): Call {
@@ -142,7 +151,8 @@ const KEPT_CHARACTERS = 4
 
 /** The network of an IP address: /24 or /48. Otherwise the first four characters, but at most half. */
 function truncate(text: string): string {
-  if (isIP(text) !== 0) return truncateAddress(text)
+  // ipaddr.js takes fewer zones (%eth-0) than isIP
+  if (isIP(text) !== 0) return truncateAddress(text.replace(/%.*/, ''))
   const characters = Array.from(text.slice(0, 4 * KEPT_CHARACTERS)).slice(0, 2 * KEPT_CHARACTERS)
   return characters.slice(0, Math.min(KEPT_CHARACTERS, Math.floor(characters.length / 2))).join('')
 }

@@ -205,7 +205,7 @@ export const destinationShape = z.strictObject({
     .max(512)
     .optional()
     .describe(
-      'Secret key for `redact` with `as: hash` and for hashed users in record keys. Generated if absent and the rules redact. A replacement without it keeps the current key as long as there are rules. New keys need at least 16 characters.',
+      'Secret key for `redact` with `as: hash` and for hashed users in record keys. Generated if absent and the rules redact. A replacement without it keeps the current key. New keys need at least 16 characters.',
     ),
 })
 

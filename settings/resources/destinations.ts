@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { pointer } from '../../process/json-pointer.ts'
 import { rulesFaults } from '../../rules/faults.ts'
-import { type Rules, rulesShape } from '../../rules/rules.ts'
+import type { Rules } from '../../rules/rules.ts'
 import { type Fault, isObject, type Members } from '../faults.ts'
 import { type Destination, destinationShape, MAX_WEBHOOKS, storedDestination } from '../settings.ts'
 import {
@@ -52,12 +52,15 @@ function rotated(given: object, old: Destination | undefined): Pick<Destination,
 
 type Keyed = { rules?: Rules | undefined; hashKey?: string | undefined }
 
-/** A new key would change every user's pseudonym, so a replacement keeps the old one. */
+/**
+ * A new key would change every user's pseudonym and hide suppressed users in the keys of older dead letters. So a
+ * replacement keeps the old one, even without rules.
+ */
 function hashKeyOf(
   { rules, hashKey }: Keyed,
   { made, old }: { made: Pick<Generated, 'hashKey'>; old: Keyed | undefined },
 ): Pick<Keyed, 'hashKey'> {
-  const kept = hashKey ?? (rules && old?.hashKey)
+  const kept = hashKey ?? old?.hashKey
   if (kept !== undefined) return { hashKey: kept }
   return rules?.redact ? { hashKey: made.hashKey } : {}
 }
@@ -74,14 +77,8 @@ export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...duplicateStatusFaults(body.retryOn),
   ...headerLengthFaults(body.webhooks),
   ...hashKeyFaults(body.hashKey, old),
-  ...ruleFaults(body.rules),
+  ...rulesFaults(body.rules, ['rules']),
 ]
-
-/** What is wrong with rules that match their shape. */
-function ruleFaults(rules: unknown): Fault[] {
-  const { data } = rulesShape.safeParse(rules)
-  return data ? rulesFaults(data, ['rules']) : []
-}
 
 const MIN_HASH_KEY = 16
 

@@ -94,6 +94,12 @@ describe('destinations that get only events with certain names', () => {
     expect(found(anEvent({ type: 'page', event: null }))).toEqual(['any'])
   })
 
+  test('get calls of other types that have an event name, as their filter decides', () => {
+    const page = anEvent({ type: 'page', event: 'Left' })
+    expect(found(page)).toEqual(['any', 'both'])
+    expect(applyRules(page, named('both', 'Paid', 'Left'), 5)).toHaveProperty('outcome', 'sent')
+  })
+
   test('get every deletion', () => {
     expect(found(anEvent({ type: 'delete' }))).toEqual(['paid', 'both', 'any'])
   })

@@ -208,3 +208,26 @@ test('rules of several destinations do not change the event, and all see the sam
   expect(bodies[3]).toEqual(bodies[1])
   expect(order).toEqual(before)
 })
+
+describe('a page of 32 KB, whose body shows its name as a property', () => {
+  const properties = JSON.stringify(Object.fromEntries(Array.from({ length: 2_700 }, (_, n) => [`k${n}`, n])))
+  const page = anEvent({ type: 'page', event: null, name: 'Home', properties })
+  const outcomeOf = (text: string, count: number) => {
+    const shape = Array.from({ length: count }, () => text)
+    return compileRules({ shape }, key, render).run(page)
+  }
+
+  test('costs no copy of its properties for each placeholder', () => {
+    expect(
+      outcomeOf('{{properties.a | default: properties.b | default: properties.name}}', 200),
+    ).toMatchObject({
+      outcome: 'sent',
+      body: JSON.stringify(Array.from({ length: 200 }, () => 'Home')),
+    })
+  })
+
+  test('fails if all its properties are copied too often', () => {
+    expect(outcomeOf('{{properties | size}}', 50)).toMatchObject({ outcome: 'sent' })
+    expect(outcomeOf('{{properties | size}}', 200)).toMatchObject({ outcome: 'failed', code: 'too_costly' })
+  })
+})

@@ -43,6 +43,7 @@ describe('a redacted value', () => {
     ['truncate', '203.0.113.9', '203.0.113.0'],
     ['truncate', '2001:db8:1:2:3:4:5:6', '2001:db8:1::'],
     ['truncate', '::ffff:203.0.113.9', '203.0.113.0'],
+    ['truncate', 'fe80::1%eth-0', 'fe80::'],
     ['truncate', 'ann@example.com', 'ann@'],
     ['truncate', '1980-05-17', '1980'],
     ['truncate', '94107', '94'],
@@ -193,6 +194,37 @@ test('a redacted value never appears: not in the body, not in a shape of everyth
       }
     }),
     { numRuns: 1_000 },
+  )
+})
+
+const COLUMNS = ['properties', 'traits', 'context'] as const
+
+test('several entries redact as each alone does: columns as a whole, too, and if the rules cost too much', () => {
+  const entries = fc.array(
+    fc.record({
+      root: fc.constantFrom(...COLUMNS),
+      keys: fc.constantFrom('', '.a'),
+      as: fc.constantFrom(...REDACTIONS),
+    }),
+    { minLength: 1, maxLength: 6 },
+  )
+  const shape = { p: '{{properties}}', t: '{{traits | json}}', c: '{{context}}' }
+  const costly = { path: 'event', matches: '(a?){300}b' }
+  fc.assert(
+    fc.property(entries, fc.constantFrom('track', 'identify', 'page', 'group'), (given, type) => {
+      const redact = given.map(({ root, keys, as }) => ({ path: root + keys, as: keys === '' ? 'drop' : as }))
+      const event = anEvent({
+        type,
+        event: 'a'.repeat(10_000),
+        properties: '{"a":"SECRET properties"}',
+        traits: '{"a":"SECRET traits"}',
+        context: '{"a":"SECRET context"}',
+      })
+      for (const rules of [{ redact }, { redact, shape }, { redact, filter: costly }]) {
+        const result = JSON.stringify(compileRules(rules, key, render).run(event))
+        for (const { root } of given) expect(result).not.toContain(`SECRET ${root}`)
+      }
+    }),
   )
 })
 

@@ -35,14 +35,14 @@ describe('the hash key of a destination', () => {
     expect(created({})).not.toHaveProperty('hashKey')
   })
 
-  test('stays while there are rules, so pseudonyms stay the same', () => {
+  test('stays even without rules, so pseudonyms stay the same', () => {
     expect(replaced({ rules: { redact } })).toMatchObject({ hashKey: HASH_KEY })
     expect(replaced({ rules: { redact }, hashKey: '***' })).toMatchObject({ hashKey: HASH_KEY })
     expect(replaced({ rules: { filter } })).toMatchObject({ hashKey: HASH_KEY })
     expect(replaced({ rules: { redact }, hashKey: 'another-key-of-this-test' })).toMatchObject({
       hashKey: 'another-key-of-this-test',
     })
-    expect(replaced({})).not.toHaveProperty('hashKey')
+    expect(replaced({})).toMatchObject({ hashKey: HASH_KEY })
   })
 
   test('cannot be short, because it could be guessed', () => {
@@ -118,6 +118,22 @@ test('all faults of new rules are reported at once, with their places', () => {
     '/rules/filter/all/1/matches invalid_pattern',
     '/rules/redact/0/path invalid_value',
     '/rules/shape/text invalid_placeholder',
+  ])
+})
+
+test('a part of rules that does not fit its shape does not hide the faults of the others', () => {
+  const rules = {
+    filter: { event: 'Paid' },
+    redact: [{ path: 'messageId', as: 'hash' }],
+    shape: { text: '{{userId | shout}}' },
+    transform: 'x',
+  }
+  const body = { name: 'CRM', webhooks: [{ url: 'https://crm.example/hook' }], rules }
+  expect(faults(create(destinations, { ...at, body }, factsOf({ sources: [shop] }))).toSorted()).toEqual([
+    '/rules/filter/event unknown_field',
+    '/rules/redact/0/path invalid_value',
+    '/rules/shape/text invalid_placeholder',
+    '/rules/transform unknown_field',
   ])
 })
 

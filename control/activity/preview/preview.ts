@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { allowsWebhooks } from '../../../delivery/routing.ts'
-import type { CompiledRules } from '../../../rules/compile.ts'
+import type { CompiledRules, RulesResult } from '../../../rules/compile.ts'
 import { rulesShape } from '../../../rules/rules.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -24,7 +25,9 @@ export const previewShape = z
       .min(1)
       .max(MAX_EVENTS)
       .default(50)
-      .describe('Maximum number of events: the newest ones that the search finds in time.'),
+      .describe(
+        'Maximum number of events: the newest ones that the search finds and the rules run on in time.',
+      ),
     eventTypes: z
       .array(z.enum(EVENT_TYPES))
       .min(1, 'at least one type; leave it out for all')
@@ -66,7 +69,7 @@ export const previewAnswer = z
   .strictObject({
     items: z.array(previewItem).describe('Newest first.'),
     searchedSince: timeShape.describe(
-      'How far back the search went: it covered everything received since then, or everything if null. If there are fewer events than `last`, the search found no more in time.',
+      'How far back the preview went: it covers everything received since then, or everything if null. If there are fewer events than `last`, there was no time to find more, or to run the rules on more.',
     ),
   })
   .meta({ id: 'RulesPreview' })
@@ -75,27 +78,42 @@ export const previewAnswer = z
 const MAX_BODIES = 4 * 1024 * 1024
 const LEFT_OUT = 'The body is left out, because the answer would exceed 4 MB of bodies.'
 
-/** Runs rules on events, exactly as the router does. */
-export function previewOf(
+/** For all events. One event may take 0.1 s. */
+const MAX_RUN_MS = 2_000
+
+/**
+ * Runs rules on events, exactly as the router does, and lets other requests run in between.
+ *
+ * @param clock in ms.
+ */
+export async function previewOf(
   { items, searchedSince }: Searched<Event>,
   rules: CompiledRules,
-): z.infer<typeof previewAnswer> {
+  clock = () => performance.now(),
+): Promise<z.infer<typeof previewAnswer>> {
+  const begun = clock()
   let left = MAX_BODIES
-  return {
-    items: items.map((event) => {
-      const { messageId, sourceId, type, receivedAt } = event
-      const result = rules.run(event)
-      const about = { messageId, sourceId, type, event: event.event, receivedAt: isoTime(receivedAt) }
-      const { outcome } = result
-      const none = { outcome, condition: null, message: null, body: null }
-      if (outcome === 'filtered') return { ...about, ...none, condition: result.condition }
-      if (outcome === 'failed') return { ...about, ...none, message: result.message }
-      if (outcome === 'sampled_out') return { ...about, ...none }
-      left -= result.body.length
-      return { ...about, ...none, ...(left >= 0 ? { body: result.body } : { message: LEFT_OUT }) }
-    }),
-    searchedSince: searchedSince === null ? null : isoTime(searchedSince),
+  const previewed: PreviewItem[] = []
+  for (const event of items) {
+    if (clock() - begun > MAX_RUN_MS) break
+    const item = itemOf(event, rules.run(event))
+    left -= item.body?.length ?? 0
+    previewed.push(left >= 0 || item.body === null ? item : { ...item, body: null, message: LEFT_OUT })
+    await nextTurn()
   }
+  const since = previewed.length < items.length ? items[previewed.length - 1]?.receivedAt : searchedSince
+  return { items: previewed, searchedSince: since == null ? null : isoTime(since) }
+}
+
+type PreviewItem = z.infer<typeof previewItem>
+
+function itemOf({ messageId, sourceId, type, event, receivedAt }: Event, result: RulesResult): PreviewItem {
+  const { outcome } = result
+  const about = { messageId, sourceId, type, event, receivedAt: isoTime(receivedAt), outcome }
+  const none = { condition: null, message: null, body: null }
+  if (outcome === 'filtered') return { ...about, ...none, condition: result.condition }
+  if (outcome === 'failed') return { ...about, ...none, message: result.message }
+  return { ...about, ...none, ...(outcome === 'sent' && { body: result.body }) }
 }
 
 export type EventsBySource = {

@@ -5,7 +5,7 @@ import { pointer } from '../../../process/json-pointer.ts'
 import type { Logger } from '../../../process/log.ts'
 import { compileRules } from '../../../rules/compile.ts'
 import { rulesFaults } from '../../../rules/faults.ts'
-import { type Fault, faultsOf } from '../../../settings/faults.ts'
+import { type Fault, faultsOf, isObject } from '../../../settings/faults.ts'
 import { type Facts, unknownSource } from '../../../settings/resources/resource.ts'
 import { type ApiRequest, addOperations, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid } from '../../api/response.ts'
@@ -30,7 +30,7 @@ export function previewRoute(api: FastifyInstance, parts: PreviewRouteParts): vo
     POST: operation({
       summary: 'Try rules on recent events',
       description:
-        'Runs rules on the newest events of some sources and says what the router would do with each. Nothing is sent or stored. The search reads topics on demand, for at most 3 s.',
+        'Runs rules on the newest events of some sources and says what the router would do with each. Nothing is sent or stored. The search reads topics on demand, for at most 3 s. Then the rules run for at most 2 s.',
       body: json(previewShape),
       responses: { 200: { description: 'The events, newest first.', body: previewAnswer } },
       errorCodes: ['too_many_searches'],
@@ -42,7 +42,10 @@ export function previewRoute(api: FastifyInstance, parts: PreviewRouteParts): vo
 async function preview({ body }: ApiRequest, parts: PreviewRouteParts): Promise<ApiResponse> {
   const { settings, latestEvents, log } = parts
   const parsed = previewShape.safeParse(body, { reportInput: true })
-  if (!parsed.success) return invalid(faultsOf(parsed.error))
+  if (!parsed.success) {
+    const rules = isObject(body) ? rulesFaults(body.rules, ['rules']) : []
+    return invalid([...faultsOf(parsed.error), ...rules])
+  }
   const asked = parsed.data
   const faults = faultsIn(asked, settings)
   if (faults.length > 0) return invalid(faults)
@@ -54,7 +57,7 @@ async function preview({ body }: ApiRequest, parts: PreviewRouteParts): Promise<
     [],
     async () => ({
       status: 200,
-      body: previewOf(await searching, compileRules(rules, hashKeyOf(hashKey), render)),
+      body: await previewOf(await searching, compileRules(rules, hashKeyOf(hashKey), render)),
     }),
     (err) => log.warn({ err }, 'events could not be searched'),
   )

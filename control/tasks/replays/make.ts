@@ -11,6 +11,7 @@ import type { Settings } from '../../../settings/follow.ts'
 import { letterOf } from '../../activity/dead/dead-letter.ts'
 import { replayIndex, selectedBy } from '../../activity/dead/replayed.ts'
 import type { Tasks } from '../task-table.ts'
+import type { EventAt } from './event-reader.ts'
 import type { Later, Made, Unmade } from './records.ts'
 import { isSuppressed, suppressedKeys } from './suppressed.ts'
 
@@ -21,9 +22,6 @@ type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'off
 
 /** About 20 MB. */
 const MAX_REMEMBERED = 200_000
-
-/** Reads an event from topic `events`. Undefined if it is no longer there. */
-export type EventAt = (place: EventPlace) => Promise<Event | undefined>
 
 /**
  * Makes the same delivery, without attempts (docs/guides/replay.md). Skips what the replay does not select. A delivery that
@@ -46,8 +44,12 @@ export function makeOfDelivery(
     return first === place
   }
 
-  async function remade(dead: Delivery, place: EventPlace | undefined): Promise<Made | Unmade | undefined> {
-    const event = place && (await eventAt(place))
+  async function remade(
+    dead: Delivery,
+    place: EventPlace | undefined,
+    owned: () => boolean,
+  ): Promise<Made | Unmade | undefined> {
+    const event = place && (await eventAt(place, owned))
     if (!place || event?.messageId !== dead.messageId || event.sourceId !== dead.sourceId)
       return { unmade: 'its event is no longer stored' }
     return madeOf(event, { replay, place }, { settings })
@@ -61,7 +63,8 @@ export function makeOfDelivery(
     // the key of deliveries is destinationId/userKey
     if (isSuppressedKey(dead, key.slice(dead.destinationId.length + 1))) return undefined
     if (!isFirst(record)) return undefined
-    if (dead.deadReason === 'rules_failed') return { later: () => remade(dead, eventPlaceIn(headers)) }
+    if (dead.deadReason === 'rules_failed')
+      return { later: (owned) => remade(dead, eventPlaceIn(headers), owned) }
     return { delivery: { ...dead, ...UNATTEMPTED, routedAt: Date.now(), replay: true }, key }
   }
 }

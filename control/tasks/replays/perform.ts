@@ -9,14 +9,14 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { type Cause, type Replay, taskKey, topicOf } from '../../../schemas/task.ts'
-import { EVENTS } from '../../../schemas/topics.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Tracer } from '../../../trace/trace.ts'
 import { ofDelivery } from '../../../trace/trace.ts'
 import type { Readers } from '../audiences/perform.ts'
 import { type IsOwned, TaskFailed } from '../scheduler.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
-import { type EventAt, type Facts, makeOfDelivery, makeOfEvent } from './make.ts'
+import { eventReader } from './event-reader.ts'
+import { type Facts, makeOfDelivery, makeOfEvent } from './make.ts'
 import { type Counts, type Replaying, replayHandler } from './records.ts'
 
 export type ReplayParts = {
@@ -122,26 +122,6 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
         }),
       })
 }
-
-const RETRY_MS = 1_000
-
-/** Retries until Kafka answers. */
-const eventReader =
-  ({ readerOf, event }: ReplayParts): EventAt =>
-  async ({ partition, offset }) => {
-    for (;;)
-      try {
-        const reader = await readerOf(EVENTS)
-        let found: ReturnType<Codec<Event>['decode']> | undefined
-        await reader.read({ partition, from: offset, to: offset + 1 }, (value) => {
-          found = event.decode(value)
-        })
-        const decoded = await found
-        return decoded?.ok ? decoded.value : undefined
-      } catch {
-        await sleep(RETRY_MS)
-      }
-  }
 
 /** Starts a trace that is linked to the one that received the event or gave up the delivery. */
 function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replaying<unknown>['traced'] {

@@ -14,8 +14,8 @@ import type { Processed, Trace } from '../../../trace/trace.ts'
 export type Made = { delivery: Delivery; key: string; failed?: { code: string; event: EventPlace } }
 /** Why a selected record cannot become a delivery. */
 export type Unmade = { unmade: string }
-/** A delivery that needs more data than its record. */
-export type Later = { later: () => Promise<Made | Unmade | undefined> }
+/** A delivery that needs more data than its record. Ignore its result once the record is no longer `owned`. */
+export type Later = { later: (owned: () => boolean) => Promise<Made | Unmade | undefined> }
 
 export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>
 
@@ -59,7 +59,10 @@ export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
     if (!rate.allows(now)) return { holdUntil: Date.now() + REST_MS }
     rate.take(now)
     if ('later' in made)
-      void made.later().then((later) => finish({ record, message, made: later }, replaying))
+      void made.later(record.owned).then((later) => {
+        if (record.owned()) finish({ record, message, made: later }, replaying)
+        else record.release()
+      })
     else finish({ record, message, made }, replaying)
     return undefined
   }

@@ -1,12 +1,14 @@
-import { expect, test } from 'vitest'
-import { type EventAt, type Facts, makeOfDelivery, makeOfEvent } from '../../../control/tasks/replays/make.ts'
+import { describe, expect, test } from 'vitest'
+import { type EventAt, eventReader } from '../../../control/tasks/replays/event-reader.ts'
+import { type Facts, makeOfDelivery, makeOfEvent } from '../../../control/tasks/replays/make.ts'
 import { type Made, replayHandler, type Unmade } from '../../../control/tasks/replays/records.ts'
 import { suppressedKeys } from '../../../control/tasks/replays/suppressed.ts'
 import { applyRules } from '../../../delivery/apply-rules.ts'
-import type { Taken } from '../../../kafka/consume/record.ts'
+import type { Decoded, Taken } from '../../../kafka/consume/record.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
 import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
+import type { Event } from '../../../schemas/event.ts'
 import type { Destination } from '../../../settings/settings.ts'
 import { aDestination, anEvent } from '../../helpers/events.ts'
 import { until } from '../../helpers/until.ts'
@@ -56,7 +58,7 @@ async function remade(
       }),
   })
   const made = make({ key: 'crm/u1', partition: 1, offset: 10, timestamp, value: failed }, found as never)
-  const result = made && 'later' in made ? await made.later() : expect.fail('it needs its event')
+  const result = made && 'later' in made ? await made.later(() => true) : expect.fail('it needs its event')
   return { result, asked }
 }
 
@@ -115,7 +117,7 @@ test("a backfill applies today's rules, and writes a dead letter if they fail", 
   expect(make({}, { hasUnreadRules: () => true })).toHaveProperty('unmade')
 })
 
-test('a suppressed user is recognized in a hashed key', () => {
+test('a suppressed user is recognized in a hashed key, even if suppressed meanwhile', () => {
   const rules: Rules = { redact: [{ path: 'userId', as: 'drop' }] }
   const suppression = (userId: string, sourceId: string) => ({
     id: userId,
@@ -131,14 +133,26 @@ test('a suppressed user is recognized in a hashed key', () => {
     const ruled = applyRules(anEvent({ userId }), destination, 0)
     return 'key' in ruled ? ruled.key.slice('crm/'.length) : ''
   }
-  const isSuppressed = suppressedKeys('crm', settings)
+  let now = 0
+  const isSuppressed = suppressedKeys('crm', settings, () => now)
   expect(isSuppressed({ type: 'track', sourceId: 'shop' }, userIn('u1'))).toBe(true)
   expect(isSuppressed({ type: 'delete', sourceId: 'shop' }, userIn('u1'))).toBe(false)
   expect(isSuppressed({ type: 'track', sourceId: 'app' }, userIn('u1'))).toBe(false)
   expect(isSuppressed({ type: 'track', sourceId: 'shop' }, userIn('u2'))).toBe(false)
+  // as many as before
+  suppressions.delete('one')
+  suppressions.set('two', suppression('u2', 'shop'))
+  now = 10_000
+  expect(isSuppressed({ type: 'track', sourceId: 'shop' }, userIn('u1'))).toBe(false)
+  expect(isSuppressed({ type: 'track', sourceId: 'shop' }, userIn('u2'))).toBe(true)
+  const rotated = aDestination({ rules, hashKey: 'another-key-of-this-test' })
+  settings.destinations = new Map([['crm', rotated]])
+  const rekeyed = applyRules(anEvent({ userId: 'u2' }), rotated, 0)
+  const user = 'key' in rekeyed ? rekeyed.key.slice('crm/'.length) : ''
+  expect(isSuppressed({ type: 'track', sourceId: 'shop' }, user)).toBe(true)
 })
 
-test('a replay writes deliveries that it makes later, parks those it cannot make, and skips the rest', async () => {
+test('a replay writes deliveries that it makes later, parks those it cannot make, skips the rest, and releases what it lost', async () => {
   const ends: string[] = []
   const produced: OutRecord[] = []
   const counts = { read: 0, replayed: 0, parked: 0 }
@@ -163,23 +177,80 @@ test('a replay writes deliveries that it makes later, parks those it cannot make
     encode: () => Buffer.alloc(0),
   })
   const message = { key: null, value: null, timestamp: '0', attributes: 0, offset: '10', headers: {} }
-  for (const offset of [10, 11, 12, 13]) {
+  for (const offset of [10, 11, 12, 13, 14]) {
     const taken: Taken<Delivery> = {
       ...{ topic: 'deliveries.dead', partition: 1, offset, timestamp, key: 'crm/u1', value: delivery },
       settle: () => void ends.push(`${offset} settled`),
-      owned: () => true,
+      owned: () => offset !== 14,
       release: () => void ends.push(`${offset} released`),
       park: (_, reason) => void ends.push(`${offset} ${reason}`),
     }
     expect(handle(taken, message)).toBeUndefined()
   }
-  await until(() => ends.length === 4)
+  await until(() => ends.length === 5)
   expect(produced.map(({ topic }) => topic)).toEqual(['deliveries.due', 'deliveries.dead'])
   expect(ends.toSorted()).toEqual([
     '10 settled',
     '11 settled',
     '12 it cannot be replayed: its event is no longer stored',
     '13 settled',
+    '14 released',
   ])
   expect(counts).toMatchObject({ read: 3, replayed: 2 })
+})
+
+describe('the event of a dead letter', () => {
+  const place = { partition: 2, offset: 7 }
+  const owned = () => true
+
+  /** Reads it from a log that ends at `high`. @param decoded results of decoding, in order; then the event. */
+  function eventAt({ high = 8, decoded = [] as Decoded<Event>[], fails = 0 } = {}) {
+    let failing = fails
+    const reads: unknown[] = []
+    const reader = {
+      bounds: async () => {
+        if (failing-- > 0) throw new Error('no broker')
+        return new Map([[2, { low: 5, high }]])
+      },
+      read: async (range: object, onValue: (value: Buffer, ...more: never[]) => void) => {
+        reads.push(range)
+        onValue(Buffer.alloc(0))
+      },
+    }
+    const decode = () => decoded.shift() ?? { ok: true as const, value: event }
+    const read = eventReader({ readerOf: async () => reader as never, event: { decode } }, 1)
+    return { read, reads }
+  }
+
+  test('is read at its place', async () => {
+    const { read, reads } = eventAt()
+    expect(await read(place, owned)).toBe(event)
+    expect(reads).toEqual([{ partition: 2, from: 7, to: 8 }])
+  })
+
+  test('is gone if the log does not reach its place: reading there would wait for ever', async () => {
+    const { read, reads } = eventAt({ high: 7 })
+    expect(await read(place, owned)).toBeUndefined()
+    expect(await read({ partition: 9, offset: 7 }, owned)).toBeUndefined()
+    expect(await read({ partition: 2, offset: 4 }, owned)).toBeUndefined()
+    expect(reads).toEqual([])
+  })
+
+  test('is gone if it cannot be decoded, but not while the registry or Kafka does not answer', async () => {
+    const undecoded = (reason: 'undecodable' | 'registry_unreachable') =>
+      ({ ok: false, reason, message: '' }) as const
+    expect(await eventAt({ decoded: [undecoded('undecodable')] }).read(place, owned)).toBeUndefined()
+    const unreachable = eventAt({ decoded: [undecoded('registry_unreachable')], fails: 2 })
+    expect(await unreachable.read(place, owned)).toBe(event)
+  })
+
+  test('is no longer awaited once the replay has lost the record', async () => {
+    let asked = 0
+    const { read } = eventAt({ fails: Number.POSITIVE_INFINITY })
+    const ownedThrice = () => {
+      asked += 1
+      return asked < 4
+    }
+    expect(await read(place, ownedThrice)).toBeUndefined()
+  })
 })

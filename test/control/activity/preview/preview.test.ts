@@ -82,6 +82,13 @@ describe('a preview', () => {
         '/sourceIds/1 unknown_source',
       ],
     ])
+    const misshaped = await preview({ rules: { ...rules, sample: 0.1 }, sourceIds: [] })
+    expect(misshaped.json.errors.map(({ pointer }: Record<string, string>) => pointer).toSorted()).toEqual([
+      '/rules/filter/path',
+      '/rules/sample',
+      '/rules/shape/a',
+      '/sourceIds',
+    ])
     for (const last of [0, 201, 1.5])
       expect(await preview({ rules: {}, sourceIds: ['shop'], last })).toMatchObject({ status: 400 })
   })
@@ -104,11 +111,11 @@ describe('a preview', () => {
   })
 })
 
-test('bodies beyond 4 MB in one answer are left out', () => {
+test('bodies beyond 4 MB in one answer are left out', async () => {
   const shape = { all: Array.from({ length: 8 }, () => '{{properties.text}}') }
   const event = anEvent({ properties: JSON.stringify({ text: 'x'.repeat(30_000) }) })
   const rules = compileRules({ shape }, Buffer.alloc(32), render)
-  const { items } = previewOf(
+  const { items } = await previewOf(
     { items: Array.from({ length: 40 }, () => event), next: null, searchedSince: 5 },
     rules,
   )
@@ -116,6 +123,31 @@ test('bodies beyond 4 MB in one answer are left out', () => {
   expect(items.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 40 }, () => 'sent'))
   expect(shown.length).toBe(17)
   expect(items.at(-1)).toMatchObject({ body: null, message: expect.stringContaining('4 MB') })
+})
+
+test('rules that take long run on fewer events, and other requests run in between', async () => {
+  const events = Array.from({ length: 5 }, (_, nth) => anEvent({ receivedAt: received - nth }))
+  let seconds = 0
+  const compiled = compileRules({}, Buffer.alloc(32), render)
+  let others = 0
+  const waiting: number[] = []
+  const run: typeof compiled.run = (event) => {
+    seconds += 1
+    waiting.push(others)
+    setImmediate(() => {
+      others += 1
+    })
+    return compiled.run(event)
+  }
+  const clock = () => seconds * 1_000
+  const found = { items: events, next: null, searchedSince: null }
+  const { items, searchedSince } = await previewOf(found, { ...compiled, run }, clock)
+  expect([items.length, searchedSince]).toEqual([3, '2026-01-02T03:04:05.676Z'])
+  expect(waiting).toEqual([0, 1, 2])
+  expect(await previewOf(found, compiled, () => 0)).toMatchObject({
+    items: { length: 5 },
+    searchedSince: null,
+  })
 })
 
 test('a preview looks only at events of its sources and types that are meant for webhooks', async () => {

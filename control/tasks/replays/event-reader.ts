@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Decoded } from '../../../kafka/consume/record.ts'
+import type { Reader } from '../../../kafka/tables/reader.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import type { EventPlace } from '../../../schemas/dead-record.ts'
+import type { Event } from '../../../schemas/event.ts'
+import { EVENTS } from '../../../schemas/topics.ts'
+
+/** Reads an event of `events`. Undefined: it is no longer there, or the record that needs it is no longer owned. */
+export type EventAt = (place: EventPlace, owned: () => boolean) => Promise<Event | undefined>
+
+export type EventReaderParts = {
+  readerOf: (topic: string) => Promise<Pick<Reader, 'read' | 'bounds'>>
+  event: Pick<Codec<Event>, 'decode'>
+}
+
+const RETRY_MS = 1_000
+
+/** Waits while Kafka or the registry does not answer. */
+export function eventReader({ readerOf, event }: EventReaderParts, retryMs = RETRY_MS): EventAt {
+  async function read({ partition, offset }: EventPlace): Promise<Decoded<Event> | undefined> {
+    const reader = await readerOf(EVENTS)
+    // in a topic that was recreated, the read would wait until the event is written
+    const bounds = (await reader.bounds()).get(partition)
+    if (!bounds || offset < bounds.low || offset >= bounds.high) return undefined
+    let decoding: ReturnType<typeof event.decode> | undefined
+    await reader.read({ partition, from: offset, to: offset + 1 }, (value) => {
+      decoding = event.decode(value)
+    })
+    return decoding
+  }
+
+  return async (place, owned) => {
+    while (owned()) {
+      const decoded = await read(place).catch(() => UNANSWERED)
+      if (decoded?.ok) return decoded.value
+      if (decoded?.reason !== 'registry_unreachable') return undefined
+      await sleep(retryMs)
+    }
+    return undefined
+  }
+}
+
+const UNANSWERED = { ok: false, reason: 'registry_unreachable', message: 'Kafka does not answer' } as const
