@@ -31,10 +31,10 @@ test('screenshots for README', async () => {
   await named('billing', 'Billing', `${bad.url}/status/503`)
   await named('search', 'Search index', `${good.url}/search`, { eventTypes: ['identify'] })
   await named('old', 'Old system', `${good.url}/old`, { enabled: false })
-  await sluice.send([
-    { type: 'track', userId: 'ann', event: 'Order Paid', messageId: 'order-1042' },
-    ...Array.from({ length: 30 }, (_, index) => ({ type: 'identify', userId: `user-${index}` })),
-  ])
+  await sluice.send([{ type: 'track', userId: 'ann', event: 'Order Paid', messageId: 'order-1042' }])
+  // before the other events fail and open the breaker
+  await until(() => bad.arrivals.length > 0)
+  await sluice.send(Array.from({ length: 30 }, (_, index) => ({ type: 'identify', userId: `user-${index}` })))
   await until(() => good.arrivals.length >= 61)
 
   await signIn(page, ADMIN)
