@@ -1,10 +1,10 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
+import { truncateAddress } from '../process/truncate-address.ts'
 import type { Event } from '../schemas/event.ts'
 import { type Budget, type Call, column, isObject, type Json, shownAsProperties, spend } from './call.ts'
 import { EACH, isJsonRoot, isWrong, type JsonRoot, type Key, parsePath, type Root } from './path.ts'
 import type { Redact, Redaction } from './rules.ts'
-import { truncateAddress } from './truncate-address.ts'
 
 /** String fields of a call that can be redacted. The others identify the event or are needed to deliver it. */
 const TEXTS = ['event', 'userId', 'anonymousId', 'previousId', 'groupId', 'name', 'category'] as const

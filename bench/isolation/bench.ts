@@ -61,8 +61,8 @@ const explained = ({ rounds, moreRounds }: Rounds, [before = 0, after = 0]: read
   `${ENDPOINTS} webhooks, each with its own origin, destination and source; ${PER_SECOND.toLocaleString('en-US')} track calls of 1 KB a second in turn, at a fixed
 rate (open loop), through ingest, router and deliverer as \`npm start\` runs them, with the real ladder. All webhooks are
 healthy at first, then some turn bad. "First" is the first ${before / 1_000} s, in which breakers cannot have opened; "then" is the ${after / 1_000} s
-after them. Figures are those of the healthy webhooks only. "In time": of the calls due in a part, those that had arrived
-by its end, or ${GRACE_US / 1_000} ms later for those due at the very end. Latency is from when a call was due to its arrival; calls that
+after them. All figures count only the healthy webhooks. "In time" is the share of calls due in a part that arrived by
+its end, or ${GRACE_US / 1_000} ms later if they were due at the very end. Latency is from when a call was due to its arrival; calls that
 have not arrived count with their wait so far.
 
 All processes, Kafka, load and receiver share two cores. Each case runs on fresh processes and topics, one after the

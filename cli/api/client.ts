@@ -166,7 +166,7 @@ export async function* pagesOf<P extends { items: readonly unknown[]; next: stri
 
 export type PagesOptions<T, F> = PageQuery & {
   item: z.ZodType<T>
-  /** Other fields of a page; those of the first page are returned. */
+  /** A page's fields other than its items. Only the first page's are returned. */
   first: z.ZodType<F>
 }
 

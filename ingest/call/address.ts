@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { truncateAddress } from '../../rules/truncate-address.ts'
+import { truncateAddress } from '../../process/truncate-address.ts'
 import type { Source } from '../../settings/settings.ts'
 import type { JsonObject } from './json.ts'
 

@@ -142,7 +142,7 @@ function QuantileChart({ title, lead, of, window, buckets }: QuantileChartProps)
 
 type TimeChartProps = ChartsProps<Bucket> & {
   title: string
-  /** Says what is measured, if the title does not. */
+  /** Explains the title. */
   lead?: string
   lines: readonly Line[]
   format: (value: number) => string

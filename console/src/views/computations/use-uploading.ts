@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type Kind, usePreview, useUpload } from '../../api/computations.ts'
 import { type Allowance, FORMATS, type Format, formatOf, requiredBy, startOf } from './upload-rules.ts'
 
-/** A preview first, then the upload of exactly what it showed. */
+/** Shows a preview, then uploads exactly that content. */
 export function useUploading(kind: Kind, id: string, content: { text: string; file: File | null }) {
   const [format, setFormat] = useState<Format>('lines')
   const [progress, setProgress] = useState(0)
