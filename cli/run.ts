@@ -9,6 +9,7 @@ import { addDeliveries } from './commands/deliveries/deliveries.ts'
 import { addReplay } from './commands/deliveries/replay.ts'
 import { addTest } from './commands/deliveries/test.ts'
 import { addApply, addDiff } from './commands/settings/apply.ts'
+import { addBackup, addRestore } from './commands/settings/backup.ts'
 import { addExport, addKeys, addSchema } from './commands/settings/export.ts'
 import { addPreview } from './commands/settings/preview.ts'
 import { addReplaceWriteKey } from './commands/settings/replace-write-key.ts'
@@ -46,6 +47,8 @@ const COMMANDS = [
   addExport,
   addKeys,
   addSchema,
+  addBackup,
+  addRestore,
   addSend,
   addTail,
   addTest,

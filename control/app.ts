@@ -20,6 +20,7 @@ import { collectOperations, docsRoutes, openapiRoute } from './api/openapi/route
 import { send } from './api/operation.ts'
 import { problem } from './api/response.ts'
 import { limitServer, SERVER_LIMITS, type ServerLimits, serverOptions } from './api/server-limits.ts'
+import { type BackupRouteParts, backupRoutes } from './backup/routes.ts'
 import { type RouteParts, resourceRoutes } from './settings/routes.ts'
 import { type TestSendParts, testSendRoute } from './settings/test-send.ts'
 import { type ComputationRouteParts, computationRoutes } from './tasks/audiences/routes.ts'
@@ -35,7 +36,8 @@ export type AppParts = RouteParts &
   DeletionRouteParts &
   UserRouteParts &
   TestSendParts &
-  ConsoleParts & {
+  ConsoleParts &
+  BackupRouteParts & {
     auditProducer: Pick<Producer, 'produce'>
     tokens: Tokens
     tokenLimits: TokenLimits
@@ -104,6 +106,7 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
   deletionRoutes(api, parts)
   userRoutes(api, parts)
   replayRoutes(api, parts)
+  backupRoutes(api, parts)
   activityRoutes(api, parts)
   sessionRoutes(api, { ...parts, checkToken, sessions })
   openapiRoute(api, operations)

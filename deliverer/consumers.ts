@@ -101,7 +101,7 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
 
   return {
     joined: consumer.joined,
-    owns: () => consumer.owns(),
+    owns: (partition) => consumer.owns(partition),
     loads: () => consumer.loads(),
     async close(drainMs) {
       closing = true

@@ -1,4 +1,5 @@
-import { createTopics, onlyCopy } from '../kafka/admin/topics.ts'
+import { onlyCopy } from '../kafka/admin/topic-faults.ts'
+import { createTopics } from '../kafka/admin/topics.ts'
 import type { Connection, KafkaConfig } from '../kafka/client.ts'
 import { ConfigError } from '../process/pem.ts'
 import { type OnAway, openRegistry, type RegistryConfig, registerSchemas } from './registry.ts'

@@ -11,7 +11,7 @@ const NEEDS = {
   ingest: ['records', 'sources'],
   router: ['records', 'hashKeys'],
   deliverer: ['records', 'destinations'],
-  control: ['records', 'sources', 'destinations', 'sessions', 'hashKeys'],
+  control: ['records', 'sources', 'destinations', 'sessions', 'hashKeys', 'backups'],
 } as const satisfies Record<Role, readonly Purpose[]>
 
 /** How many keys `sluice keys` printed before hash keys existed. With only these, a role can open fewer settings. */

@@ -16,6 +16,8 @@ const table = {
     409,
     'The upload would remove more than a tenth of the members or values: `allowRemovals` allows it. Nothing has changed.',
   ],
+  backup_invalid: [400, 'The file is not a complete backup, or a later version made it.'],
+  backup_altered: [400, 'The backup was altered after it was made.'],
   upload_broken: [400, 'The upload broke off. Nothing has changed.'],
   invalid_if_match: [400, '`If-Match` is not a version.'],
   validation_failed: [400, 'The body or the query is invalid: `errors` lists everything that is wrong.'],
@@ -35,7 +37,16 @@ const table = {
   source_in_use: [409, 'The source is in use: `errors` says by what.'],
   replay_ended: [409, 'The replay is already done or cancelled.'],
   sync_ended: [409, 'The sync has already ended, or is cleaning up after a removal.'],
+  partitions_changed: [
+    409,
+    'A topic of audiences or traits has got more partitions, so an upload cannot be compared: docs/guides/partitions.md.',
+  ],
   sync_running: [409, 'A sync of this audience or trait is in progress.'],
+  backup_other_key: [409, 'The backup was made under a `CONFIG_KEY` that control does not have.'],
+  restore_conflict: [
+    409,
+    'The system has settings that differ from the backup or are not in it: `force` restores all the same.',
+  ],
   setting_unreadable: [
     409,
     'The record of the setting cannot be read: create it again under its id, or remove it.',

@@ -26,12 +26,13 @@ const MAC = /^(.*),"mac":"([\w-]{43})"\}$/s
 export type Keys = readonly Buffer[]
 
 /** Keys derived from CONFIG_KEY; each process has only those of its role. */
-export const PURPOSES = ['records', 'sources', 'destinations', 'hashKeys', 'sessions'] as const
+export const PURPOSES = ['records', 'sources', 'destinations', 'hashKeys', 'sessions', 'backups'] as const
 export type Purpose = (typeof PURPOSES)[number]
 
 /**
  * `records` authenticates records, `sources` and `destinations` open their secrets, `hashKeys` opens the
- * hash keys of destinations, `sessions` signs control's sessions. A process has only the keys that it needs.
+ * hash keys of destinations, `sessions` signs control's sessions, `backups` signs backups. A process has only the keys
+ * that it needs.
  * `takesUnsigned`: accept records of an earlier version; `before` (CONFIG_KEY itself) opens their secrets.
  */
 export type ConfigKeys = { records: Keys; before: Keys; takesUnsigned: boolean } & Partial<

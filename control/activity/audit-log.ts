@@ -33,7 +33,9 @@ const entryShape = z
     by: z.string().describe('`bearer`: a token. `cookie`: a session.'),
     address: z.string().describe('IP address of the client.'),
     session: z.string().nullable().describe('Id of the session, if `by` is `cookie`.'),
-    what: z.string().describe('The kind of setting or task, or `test`, `session` or `search`.'),
+    what: z
+      .string()
+      .describe('The kind of setting or task, or `test`, `session`, `search`, `backup` or `restore`.'),
     outcome: z.string().describe('`unavailable`: Kafka did not confirm, so the change may have been made.'),
     id: z.string().nullable().describe('Id of the setting or task.'),
     version: z.number().nullable(),

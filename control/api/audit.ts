@@ -9,9 +9,19 @@ export type Changes = Record<string, { from?: unknown; to?: unknown } | 'changed
 
 /** An audited act: a change, or a search for a user's data. Holds counts of users, never their ids. */
 export type Audited = {
-  what: Kind | 'deletion' | 'sync' | 'replay' | 'test' | 'session' | 'search'
+  what: Kind | 'deletion' | 'sync' | 'replay' | 'test' | 'session' | 'search' | 'backup' | 'restore'
   /** `unavailable`: Kafka did not confirm, so the change may have been made. */
-  outcome: 'created' | 'replaced' | 'removed' | 'uploaded' | 'cancelled' | 'sent' | 'searched' | 'unavailable'
+  outcome:
+    | 'created'
+    | 'replaced'
+    | 'removed'
+    | 'uploaded'
+    | 'cancelled'
+    | 'sent'
+    | 'searched'
+    | 'downloaded'
+    | 'restored'
+    | 'unavailable'
   id?: string | undefined
   version?: number | undefined
   changes?: Changes | undefined

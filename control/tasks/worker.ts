@@ -21,6 +21,8 @@ type Options = Pick<SchedulerParts, 'taskWriter' | 'perform'> & {
 
 /** The table holds the tasks, so the consumer need not decode them. */
 const unread: Pick<Codec<undefined>, 'decode'> = { decode: () => ({ ok: true, value: undefined }) }
+/** If someone adds partitions to the topic, two processes could have one, and both would run all tasks. */
+const PARTITION = 0
 /** Longest wait of a task after a rebalance. */
 const CHECK_MS = 1_000
 const TIDY_MS = 60_000
@@ -35,7 +37,7 @@ const AT_ONCE = 500
 export async function runTasks(options: Options): Promise<{ close(): Promise<void> }> {
   const { connection, tasks, producer, onFatal } = options
   let consumer: Consumer | undefined
-  const owns = () => consumer?.owns() ?? false
+  const owns = () => consumer?.owns(PARTITION) ?? false
   const now = () => performance.now()
   const { startPending, running } = createScheduler({
     ...options,

@@ -3,12 +3,16 @@ import pRetry from 'p-retry'
 import type { Connection, KafkaConfig } from '../client.ts'
 import { ConfigResourceTypes } from '../patches/kafkajs.ts'
 import { asConfigError, settingsOf } from './failures.ts'
+import { ADVISED_REPLICAS, spread, tooShort, wrongPolicy } from './topic-faults.ts'
 
 /** `name`: without prefix. */
 export type Topic = {
   name: string
-  /** `many`: as many as PARTITIONS says. */
-  partitions: 'many' | 1
+  /**
+   * `many`: as many as PARTITIONS says; may be increased later. `fixed`: as many as PARTITIONS says when the topic is created;
+   * what was written before would be looked for in the wrong partition if they were increased. 1: only partition 0 is used.
+   */
+  partitions: 'many' | 'fixed' | 1
   /** In ms. `compact`: Kafka keeps the last record of each key, forever or for so many ms. */
   retention: number | 'compact' | { compact: number }
   /** How long a record may wait, in ms. A shorter retention would delete some records unread. */
@@ -59,22 +63,15 @@ export async function createTopics(
         ...(tooShort(topic, entries?.get(RETENTION), requiredMs) ?? []),
       ]
     })
+    const fixed = topics.filter(({ partitions }) => partitions === 'fixed')
     return {
-      differences: differences(existed, settings),
-      losing,
+      differences: differences(existed, settings, new Set(fixed.map(({ name }) => connection.named(name)))),
+      losing: [...losing, ...(await spreadTables(admin, { topics, settings, connection }))],
       brokers: brokers.length,
     }
   } finally {
     await admin.disconnect()
   }
-}
-
-/** With three replicas, one broker may be down and acks=all still means two copies. */
-const ADVISED_REPLICAS = 3
-
-export function onlyCopy(of: { brokers: number; replication: number }): string | undefined {
-  if (of.replication > 1 || of.brokers < ADVISED_REPLICAS) return undefined
-  return `REPLICATION is 1 on a cluster of ${of.brokers} brokers: a new topic loses its records with its broker`
 }
 
 /** Retries outages for about half a minute. Does not retry if access is refused, because that needs other settings. */
@@ -130,7 +127,7 @@ function topicConfig(
     config.replication >= ADVISED_REPLICAS ? [{ name: 'min.insync.replicas', value: '2' }] : []
   return {
     topic: named(name),
-    numPartitions: partitions === 'many' ? config.partitions : partitions,
+    numPartitions: partitions === 1 ? 1 : config.partitions,
     replicationFactor: config.replication,
     configEntries: [...cleanup(retention), ...durability],
   }
@@ -156,46 +153,6 @@ const KEEP_UNREAD = [
   { name: 'retention.bytes', value: '-1' },
   { name: 'message.timestamp.before.max.ms', value: String(3_600_000) },
 ]
-
-const hours = (ms: number) => `${Math.round(ms / 360_000) / 10}h`
-
-/** @param actual `retention.ms`; -1: forever. @returns the fault, with the fix. */
-export function tooShort(
-  topic: string,
-  actual: string | undefined,
-  requiredMs: number | undefined,
-): [string] | undefined {
-  const ms = Number(actual)
-  if (actual === undefined || requiredMs === undefined || ms < 0 || ms >= requiredMs) return undefined
-  return [
-    `RETRY_WINDOW: topic ${topic} keeps records for ${hours(ms)} (retention.ms=${ms}), but deliveries may wait for ${hours(requiredMs)}: the retry window plus a day for outages. ` +
-      `Raise it: ${alter(topic, `retention.ms=${requiredMs}`)}`,
-  ]
-}
-
-/**
- * Compaction would delete unread records. Deletion by age would delete settings that are still in force.
- * @returns the fault, with the fix.
- */
-export function wrongPolicy(
-  topic: string,
-  actual: string | undefined,
-  retention: Topic['retention'],
-): [string] | undefined {
-  const fix = (policy: string) => `Fix it: ${alter(topic, `cleanup.policy=${policy}`)}`
-  if (typeof retention === 'number' && actual?.includes('compact'))
-    return [
-      `Kafka: topic ${topic} is compacted (cleanup.policy=${actual}): Kafka deletes all but the last record of each key. ${fix('delete')}`,
-    ]
-  if (retention === 'compact' && actual?.includes('delete'))
-    return [
-      `Kafka: topic ${topic} deletes old records (cleanup.policy=${actual}), but they are still in force. ${fix('compact')}`,
-    ]
-  return undefined
-}
-
-const alter = (topic: string, setting: string) =>
-  `kafka-configs --bootstrap-server ... --alter --entity-type topics --entity-name ${topic} --add-config ${setting}`
 
 type Admin = ReturnType<Connection['kafka']['admin']>
 type Actual = { partitions: number | undefined; entries: ReadonlyMap<string, string> }
@@ -225,11 +182,30 @@ async function settingsOfTopics(
   )
 }
 
-function differences(configs: readonly ITopicConfig[], settings: ReadonlyMap<string, Actual>): string[] {
+type Spread = { topics: readonly Topic[]; settings: ReadonlyMap<string, Actual>; connection: Connection }
+
+/** @returns a fault for each table that has records in other partitions than 0: which of two records is newer is unknown. */
+async function spreadTables(admin: Admin, { topics, settings, connection }: Spread): Promise<string[]> {
+  const grown = topics
+    .filter(({ partitions, retention }) => partitions === 1 && typeof retention !== 'number')
+    .map(({ name }) => connection.named(name))
+    .filter((topic) => (settings.get(topic)?.partitions ?? 1) > 1)
+  const faults = grown.map(async (topic) => {
+    const bounds = await pRetry(() => admin.fetchTopicOffsets(topic), whileAway)
+    return spread(topic, bounds) ?? []
+  })
+  return (await Promise.all(faults)).flat()
+}
+
+function differences(
+  configs: readonly ITopicConfig[],
+  settings: ReadonlyMap<string, Actual>,
+  fixed: ReadonlySet<string>,
+): string[] {
   return configs.flatMap(({ topic, numPartitions, configEntries = [] }) => {
     const { partitions, entries } = settings.get(topic) ?? { partitions: undefined, entries: new Map() }
-    const lines =
-      partitions === numPartitions ? [] : [`${topic}: ${partitions} partitions, not ${numPartitions}`]
+    const isAsTold = partitions === numPartitions || fixed.has(topic)
+    const lines = isAsTold ? [] : [`${topic}: ${partitions} partitions, not ${numPartitions}`]
     for (const { name, value } of configEntries) {
       const actual = entries.get(name)
       if (actual !== value) lines.push(`${topic}: ${name} is ${actual}, not ${value}`)

@@ -208,8 +208,11 @@ export class Assignment {
     return position.offset
   }
 
-  owns(): boolean {
-    return [...this.partitions.values()].some(({ owned }) => owned)
+  /** @param partition default: any. */
+  owns(partition?: number): boolean {
+    return [...this.partitions.values()].some(
+      (held) => held.owned && (partition === undefined || held.partition === partition),
+    )
   }
 
   /** @param topic as named on the broker. */

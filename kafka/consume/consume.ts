@@ -28,8 +28,8 @@ export type ConsumeOptions<T> = HandleOptions<T> & {
 export type Consumer = {
   /** Resolves at the first join. */
   joined: Promise<void>
-  /** Whether it has a partition that it is not about to give up. */
-  owns(): boolean
+  /** Whether it has this partition, by default any, and is not about to give it up. */
+  owns(partition?: number): boolean
   /** One for each topic. */
   loads(): Load[]
   /** Waits for records in flight (at most `drainMs`), commits, and leaves the group. */
@@ -70,7 +70,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
 
   return {
     joined: member.joined,
-    owns: () => !batches.closing && assignment.owns(),
+    owns: (partition) => !batches.closing && assignment.owns(partition),
     loads: () =>
       options.topics.map((topic) => ({
         group,

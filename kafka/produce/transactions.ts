@@ -208,7 +208,8 @@ class TransactionWriter {
       acks: -1,
       topicMessages: records.map(({ topic, ...message }) => ({
         topic: this.connection.named(topic),
-        messages: [message],
+        // a table has one partition. If someone adds others, its records must stay in their order
+        messages: [{ ...message, partition: 0 }],
       })),
     })
     await transaction.commit()

@@ -54,8 +54,12 @@ export async function listening({ asked }: Pick<ReturnType<typeof control>, 'ask
     const body = (await text(request)) || undefined
     const ifMatch = headers['if-match']
     const token = headers.authorization?.replace('Bearer ', '') ?? ''
-    const more = ifMatch === undefined ? {} : { headers: { 'if-match': ifMatch } }
-    const answer = await asked({ method, url, body, token, ...more }).catch(() => undefined)
+    const type = headers['content-type']
+    const more = {
+      ...(type && { 'content-type': type }),
+      ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+    }
+    const answer = await asked({ method, url, body, token, headers: more }).catch(() => undefined)
     // the test is over
     if (!answer) return void response.destroy()
     response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.text)

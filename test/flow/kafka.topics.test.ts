@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
 import { readConfig } from '../../config.ts'
+import { withAdmin } from '../../harness/kafka/topics.ts'
 import { openRetentions } from '../../kafka/admin/topics.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { ConfigResourceTypes } from '../../kafka/patches/kafkajs.ts'
@@ -72,9 +73,12 @@ describe('at a start', () => {
     'router',
   )
 
-  async function prepared(change?: [topic: string, name: string, value: string]) {
+  async function prepared(
+    change?: [topic: string, name: string, value: string] | ((kafka: Connection) => Promise<void>),
+  ) {
     const kafka = await connection(table)
-    if (change) await set(kafka, ...change)
+    if (typeof change === 'function') await change(kafka)
+    else if (change) await set(kafka, ...change)
     const said: string[] = []
     const log = { ...kafka.log, warn: (text: unknown) => void said.push(String(text)) } as Connection['log']
     const fault = await prepareKafka({ ...kafka, log }, config, () => undefined).then(
@@ -116,6 +120,32 @@ describe('at a start', () => {
     ])
     const retentions = closing(await openRetentions(kafka))
     expect(await retentions.read(['deliveries', 'config'])).toEqual(new Map([['deliveries', 28 * HOUR]]))
+  })
+
+  /** Adds partitions to topic `config`. @param partition gets a record. */
+  const grown = (partition: number) => async (kafka: Connection) => {
+    const topicPartitions = [{ topic: kafka.named('config'), count: 3 }]
+    await withAdmin(kafka, (admin) => admin.createPartitions({ topicPartitions }))
+    const producer = closing(await createProducer(kafka))
+    expect(await producer.produce([{ topic: 'config', key: 'source/shop', value: '{}', partition }])).toBe(
+      'acked',
+    )
+  }
+
+  test('settings in several partitions are refused, because their order is unknown', async () => {
+    const { fault, kafka } = await prepared(grown(2))
+    expect(fault).toBeInstanceOf(ConfigError)
+    expect((fault as ConfigError).message).toContain(
+      `topic ${kafka.named('config')} has records in partition 2, but belongs in partition 0`,
+    )
+  })
+
+  test('further partitions of the settings do no harm while they are empty', async () => {
+    const { fault, said, kafka } = await prepared(grown(0))
+    expect(fault).toBeUndefined()
+    expect(said).toContain(
+      `topic differs from the table of topics: ${kafka.named('config')}: 3 partitions, not 1`,
+    )
   })
 
   test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { onlyCopy, tooShort, topicNames, wrongPolicy } from '../../kafka/admin/topics.ts'
+import { onlyCopy, spread, tooShort, wrongPolicy } from '../../kafka/admin/topic-faults.ts'
+import { topicNames } from '../../kafka/admin/topics.ts'
 
 const HOUR = 3_600_000
 
@@ -42,6 +43,25 @@ describe('a cleanup policy that would delete what is still needed', () => {
     [undefined, 'compact'],
   ] as const)('%s is fine for a retention of %j', (actual, retention) => {
     expect(wrongPolicy('x', actual, retention)).toBeUndefined()
+  })
+})
+
+describe('a topic of one partition that got more', () => {
+  test('is reported with the fix if another partition has records', () => {
+    const bounds = [
+      { partition: 2, high: '1' },
+      { partition: 0, high: '7' },
+      { partition: 1, high: '0' },
+    ]
+    expect(spread('config', bounds)).toEqual([
+      'Kafka: topic config has records in partition 2, but belongs in partition 0: which record is the newest is unknown. ' +
+        'Fix it: delete the topic, start control, and restore a backup (sluice restore)',
+    ])
+  })
+
+  test('is no fault while they are empty', () => {
+    const bounds = [0, 1].map((partition) => ({ partition, high: partition === 0 ? '7' : '0' }))
+    expect(spread('config', bounds)).toBeUndefined()
   })
 })
 

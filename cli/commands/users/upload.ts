@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { Argument, Option } from 'commander'
-import got from 'got'
 import { z } from 'zod'
-import { type ApiResponse, parseBody, refused, unreachable } from '../../api/client.ts'
+import { parseBody } from '../../api/client.ts'
+import { transfer } from '../../api/transfer.ts'
 import { CliError, type ExitCode } from '../../context.ts'
 import { plain } from '../../table.ts'
 import { action, type Cli, type Invocation } from '../command.ts'
@@ -137,21 +137,9 @@ async function sender({ args, options, target, readInput }: Invocation<Options>)
     const names = ['dryRun', 'skipInvalid', 'allowRemovals', 'allowEmpty'] as const
     // a trait's upload may be empty
     const given = names.filter((name) => flags[name] && !(kind === 'trait' && name === 'allowEmpty'))
-    const response = await got
-      .put(`${control}/api/${path}`, {
-        searchParams: Object.fromEntries(given.map((name) => [name, 'true'])),
-        headers: { authorization: `Bearer ${token}`, 'content-type': type },
-        body: input ?? createReadStream(file),
-        throwHttpErrors: false,
-        // the token must not go to another address
-        followRedirect: false,
-        retry: { limit: 0 },
-      })
-      .catch((cause: unknown) => {
-        throw unreachable(control, cause)
-      })
-    const answer = { status: response.statusCode, body: parsed(response.body) }
-    if (answer.status >= 300) throw refused(answer)
+    const query = Object.fromEntries(given.map((name) => [name, 'true']))
+    const body = input ?? createReadStream(file)
+    const answer = await transfer({ control, token }, { method: 'PUT', path, query, body, type })
     return parseBody(answer, { path }, shape)
   }
 }
@@ -165,12 +153,4 @@ async function expectReadable(file: string): Promise<void> {
 function formatOf(file: string): Format {
   if (/\.csv$/i.test(file)) return 'csv'
   return /\.(ndjson|jsonl)$/i.test(file) ? 'ndjson' : 'lines'
-}
-
-function parsed(text: string): ApiResponse['body'] {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,3 +1,4 @@
+import { partitionOf } from '../../../kafka/produce/partition.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
 import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Sync } from '../../../schemas/task.ts'
@@ -34,7 +35,7 @@ export type Comparison = {
   partitions: readonly number[]
   /** Partitions without changes. */
   unchanged: readonly number[]
-  /** Loads one of them into memory. @throws TaskFailed `upload_lost` */
+  /** Loads one of them into memory. @throws TaskFailed `upload_lost`, `partitions_changed` */
   read(partition: number): Promise<PartitionComparison>
 }
 
@@ -68,10 +69,13 @@ export async function openComparison(
 
   async function readLastSent(partition: number, comparison: PartitionComparison): Promise<void> {
     const { low = 0, high = 0 } = kept.get(partition) ?? {}
+    let isMisplaced = false
     await members.read({ partition, from: low, to: high }, (value, _, { key }) => {
-      if (key?.subarray(0, prefix.length).equals(prefix))
-        apply(comparison, { userId: key.toString('utf8', prefix.length), value, since })
+      if (!key?.subarray(0, prefix.length).equals(prefix)) return
+      isMisplaced ||= value !== null && partitionOf(key, kept.size) !== partition
+      apply(comparison, { userId: key.toString('utf8', prefix.length), value, since })
     })
+    if (isMisplaced) throw partitionsChanged(MEMBER_TOPICS[sync.of.kind])
   }
 
   async function readUpload(partition: number, comparison: PartitionComparison): Promise<void> {
@@ -113,6 +117,15 @@ async function expectWhole(ranges: Sync['ranges'], uploads: Pick<Reader, 'bounds
 
 export const uploadLost = () =>
   new TaskFailed('upload_lost', `Kafka no longer has all of the upload (topic ${UPLOADS}): send it again`)
+
+export const PARTITIONS_CHANGED = 'partitions_changed'
+
+/** Users whose partition has changed would seem to have left. */
+export const partitionsChanged = (topic: string) =>
+  new TaskFailed(
+    PARTITIONS_CHANGED,
+    `The number of partitions of topic ${topic} has changed, so users are not where they are looked for. No user is reported as gone. See docs/guides/partitions.md, "Audiences and traits"`,
+  )
 
 type Kept = { userId: string; value: Buffer | null; since: string | undefined }
 

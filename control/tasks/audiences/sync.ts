@@ -11,8 +11,9 @@ import type { Caller } from '../../api/auth/tokens.ts'
 import { createSemaphore } from '../../api/concurrency.ts'
 import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
 import { type ApiResponse, problem, refusalResponse } from '../../api/response.ts'
-import { runningSync } from '../scheduler.ts'
+import { runningSync, TaskFailed } from '../scheduler.ts'
 import { type Tasks, taskRecord } from '../task-table.ts'
+import { PARTITIONS_CHANGED } from './comparison.ts'
 import { type InvalidLines, MANY_REMOVALS, type PreviewParts, preview } from './preview.ts'
 import { UploadFault } from './upload-lines.ts'
 import { type Changes, UploadUnavailable, upload } from './upload-records.ts'
@@ -171,6 +172,8 @@ function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiRespo
     const { code, line, message } = error
     return problem({ code, message: `Line ${line} ${message}. Nothing has changed` })
   }
+  if (error instanceof TaskFailed && error.code === PARTITIONS_CHANGED)
+    return problem({ code: PARTITIONS_CHANGED, message: error.message })
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code.startsWith('Z_')) return problem({ code: 'invalid_encoding', message: 'The body is not gzip' })
   if (code === 'ECONNRESET')

@@ -63,6 +63,7 @@ const errorCodes = [
   'not_found',
   'sync_running',
   'many_removals',
+  'partitions_changed',
   'storage_full',
 ] as const
 
@@ -92,7 +93,7 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
       headers: preferHeader,
       body: json(patchShape),
       responses,
-      errorCodes: ['not_found', 'sync_running', 'storage_full'],
+      errorCodes: ['not_found', 'sync_running', 'partitions_changed', 'storage_full'],
       handle: patch,
     }),
   }

@@ -3,7 +3,7 @@ import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { UPLOADS } from '../../../schemas/topics.ts'
 import { withTimeout } from '../../api/concurrency.ts'
-import { type Change, MEMBER_TOPICS, memberKey, type Reading } from './comparison.ts'
+import { type Change, MEMBER_TOPICS, memberKey, partitionsChanged, type Reading } from './comparison.ts'
 
 export type UploadParts = Reading & { producer: Pick<Producer, 'produce'> }
 
@@ -22,7 +22,8 @@ type Waiting = { lines: string[]; chars: number }
 /**
  * Streams an upload of any length into Kafka, each user into the partition that holds what receivers were
  * last sent. It has no effect until a task names its ranges, so an upload that breaks off changes nothing.
- * @throws UploadUnavailable if Kafka makes a client wait too long; and whatever the changes throw.
+ * @throws UploadUnavailable if Kafka makes a client wait too long; TaskFailed `partitions_changed`; and whatever the
+ * changes throw.
  */
 export async function upload(
   { changes, id, of }: Upload,
@@ -31,8 +32,7 @@ export async function upload(
   const [uploads, { partitions }] = await answered(
     Promise.all([readerOf(UPLOADS), readerOf(MEMBER_TOPICS[of.kind])]),
   )
-  if (uploads.partitions !== partitions)
-    throw new Error(`topics ${UPLOADS} and ${MEMBER_TOPICS[of.kind]} must have the same number of partitions`)
+  if (uploads.partitions !== partitions) throw partitionsChanged(`${UPLOADS} or ${MEMBER_TOPICS[of.kind]}`)
   const before = await answered(uploads.bounds())
   const waiting: Waiting[] = Array.from({ length: partitions }, () => ({ lines: [], chars: 0 }))
   let count = 0

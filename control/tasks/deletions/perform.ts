@@ -79,7 +79,7 @@ export async function suppressUsers(
   }
 }
 
-function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion): Suppression[] {
+export function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion): Suppression[] {
   return suppressedFor.flatMap((sourceId) =>
     userIds.map((userId) => ({
       id: suppressionId({ sourceId, userId }),

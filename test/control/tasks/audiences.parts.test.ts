@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { diff, memberRecord, readLines, valueIn } from '../../../control/tasks/audiences/comparison.ts'
+import {
+  diff,
+  memberKey,
+  memberRecord,
+  openComparison,
+  readLines,
+  valueIn,
+} from '../../../control/tasks/audiences/comparison.ts'
 import { identifyOf } from '../../../control/tasks/audiences/identify-events.ts'
 import { readPatch } from '../../../control/tasks/audiences/upload-body.ts'
 import { csvChanges } from '../../../control/tasks/audiences/upload-csv.ts'
@@ -15,8 +22,10 @@ import {
 } from '../../../control/tasks/audiences/upload-lines.ts'
 import { lineOf } from '../../../control/tasks/audiences/upload-records.ts'
 import { render } from '../../../delivery/render.ts'
+import { partitionOf } from '../../../kafka/produce/partition.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { keyOf } from '../../../settings/resources/audiences-and-traits.ts'
+import { aSync } from '../tasks-in-memory.ts'
 
 test.each([
   ['High Value Users (EU)', 'high_value_users_eu'],
@@ -398,4 +407,57 @@ test.each<[string, object, object]>([
   ],
 ])('a change of %s', (_, body, expected) => {
   expect(readPatch(body)).toMatchObject(expected)
+})
+
+describe('a comparison after partitions were added', () => {
+  const since = '2026-01-02T03:04:05.678Z'
+  const of = { kind: 'audience', id: 'vip' } as const
+  const users = Array.from({ length: 40 }, (_, index) => `u${index}`)
+  /** Members that were written when their topic had `before` partitions. */
+  const kept = (before: number, value: (user: string) => Buffer | null) =>
+    users.map((user) => {
+      const key = Buffer.from(memberKey(of, user))
+      return { partition: partitionOf(key, before), key, value: value(user) }
+    })
+  const member = (userId: string) =>
+    Buffer.from(String(memberRecord({ userId, value: 'true' }, of, since).value))
+
+  const compared = async (records: ReturnType<typeof kept>, now: number) => {
+    const bounds = async () =>
+      new Map(Array.from({ length: now }, (_, partition) => [partition, { low: 0, high: records.length }]))
+    const reader = {
+      partitions: now,
+      bounds,
+      read: async ({ partition }: { partition: number }, onValue: (...given: never[]) => void) => {
+        for (const record of records)
+          if (record.partition === partition)
+            onValue(...([record.value, 0, { key: record.key, timestamp: 0 }] as never[]))
+      },
+    }
+    const comparison = await openComparison(aSync({ of }), since, { readerOf: async () => reader })
+    return Promise.allSettled(comparison.partitions.map((partition) => comparison.read(partition)))
+  }
+
+  test('fails in every partition that has misplaced members, so nobody is reported as gone', async () => {
+    const results = await compared(kept(3, member), 5)
+    const codes = results.map((result) => (result.status === 'rejected' ? result.reason.code : 'read'))
+    expect(codes).toEqual([...Array(3).fill('partitions_changed'), 'read', 'read'])
+    expect(results[3]).toMatchObject({ value: { current: new Map() } })
+  })
+
+  test('succeeds if nobody was a member yet', async () => {
+    const results = await compared(
+      kept(3, () => null),
+      5,
+    )
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['fulfilled']))
+  })
+
+  test('finds every member while the number stays', async () => {
+    const results = await compared(kept(3, member), 3)
+    const found = results.flatMap((result) =>
+      result.status === 'fulfilled' ? [...result.value.current.keys()] : [],
+    )
+    expect(found.toSorted()).toEqual(users.toSorted())
+  })
 })

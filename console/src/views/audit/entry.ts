@@ -14,6 +14,8 @@ export const KINDS: Readonly<Record<string, string>> = {
   test: 'Test send',
   session: 'Session',
   search: 'Search for a user',
+  backup: 'Backup',
+  restore: 'Restore',
 }
 
 export const OUTCOMES: Readonly<Record<string, string>> = {
@@ -24,6 +26,8 @@ export const OUTCOMES: Readonly<Record<string, string>> = {
   cancelled: 'cancelled',
   sent: 'sent',
   searched: 'searched',
+  downloaded: 'downloaded',
+  restored: 'restored',
   unavailable: 'not confirmed',
 }
 

@@ -1,0 +1,143 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { type Deletion, taskCodec, taskKey } from '../../schemas/task.ts'
+import { partsOf, type Setting } from '../../settings/lookup.ts'
+import { readSetting } from '../../settings/read.ts'
+import type { Facts } from '../../settings/resources/resource.ts'
+import { type ConfigKeys, type Keys, sealRecord } from '../../settings/seal.ts'
+import { KINDS } from '../../settings/settings.ts'
+
+/**
+ * A backup is UTF-8 text. The first line is JSON about the backup. Each further line is `kind/id`, a space, and the
+ * record: settings as topic `config` holds them (settings/seal.ts), deletions as topic `tasks` does. The last line is
+ * `end` with an HMAC-SHA256 over all bytes before it, so that no line can be changed, removed or added.
+ */
+const FORMAT = 1
+
+/** The same for everyone who has the key, and says nothing about it. */
+const keyIdOf = (key: Buffer) => createHmac('sha256', key).update('key id').digest('base64url').slice(0, 12)
+
+export const BACKED_UP = [...KINDS, 'deletion'] as const
+export type BackedUp = (typeof BACKED_UP)[number]
+
+const counts = z.record(z.enum(BACKED_UP), z.number())
+const headShape = z.looseObject({
+  sluice: z.literal('backup'),
+  format: z.number(),
+  keyId: z.string(),
+  madeAt: z.string(),
+  counts,
+  missing: z.array(z.string()),
+})
+
+/** `madeAt`: ISO 8601 UTC. `missing`: keys of settings that exist but could not be read. */
+export type BackupHead = Pick<z.infer<typeof headShape>, 'madeAt' | 'counts' | 'missing'>
+
+export type BackupFacts = Omit<Facts, 'sourceByWriteKey'> & { deletions: ReadonlyMap<string, Deletion> }
+
+/** Copies references to all records now, and returns lines that are made while they are sent. */
+export function backupLines(facts: BackupFacts, keys: ConfigKeys, madeAt: string): Iterable<string> {
+  const records = {
+    suppression: [...facts.suppressions.values()],
+    audience: [...facts.audiences.values()],
+    trait: [...facts.traits.values()],
+    destination: [...facts.destinations.values()],
+    source: [...facts.sources.values()],
+  }
+  const deletions = [...facts.deletions.values()]
+  const lengths = Object.entries({ ...records, deletion: deletions }).map(([kind, all]) => [kind, all.length])
+  const missing = [...facts.unreadable].filter(([, { isKept }]) => !isKept).map(([key]) => key)
+  const head = { madeAt, counts: Object.fromEntries(lengths), missing }
+
+  function* lines(): Generator<string> {
+    for (const [kind, all] of Object.entries(records))
+      for (const record of all) {
+        const key = `${kind}/${record.id}`
+        yield `${key} ${sealRecord(key, record, keys)}`
+      }
+    for (const deletion of deletions) yield `${taskKey(deletion)} ${taskCodec.encode(deletion)}`
+  }
+  return signed(head, lines(), keys.backups ?? [])
+}
+
+function* signed(head: BackupHead, lines: Iterable<string>, [key]: Keys): Generator<string> {
+  if (!key) throw new Error('no key to sign with')
+  const mac = createHmac('sha256', key)
+  function hashed(line: string): string {
+    mac.update(`${line}\n`)
+    return `${line}\n`
+  }
+  yield hashed(JSON.stringify({ sluice: 'backup', format: FORMAT, keyId: keyIdOf(key), ...head }))
+  for (const line of lines) yield hashed(line)
+  yield `end ${mac.digest('base64url')}\n`
+}
+
+export type BackupFault = {
+  code: 'backup_invalid' | 'backup_other_key' | 'backup_altered'
+  message: string
+}
+
+/** A backup whose signature is right. Its records are not read yet. */
+export type VerifiedBackup = { head: BackupHead; lines(): Iterable<string> }
+
+export function verifyBackup(bytes: Buffer, keys: Keys): VerifiedBackup | BackupFault {
+  const firstEnd = bytes.indexOf('\n')
+  const head = parsedHead(bytes.toString('utf8', 0, Math.max(0, firstEnd)))
+  if (!head) return invalid('This is not a backup of Sluice')
+  if (head.format !== FORMAT) return invalid(`A later version made this backup (format ${head.format})`)
+  const lastStart = bytes.lastIndexOf('\n', bytes.length - 2) + 1
+  const [, given] = /^end ([\w-]{43})\n?$/.exec(bytes.toString('utf8', lastStart)) ?? []
+  if (given === undefined || lastStart <= firstEnd)
+    return invalid('The backup is incomplete: its last line is missing')
+  const key = keys.find((each) => keyIdOf(each) === head.keyId)
+  if (!key) return OTHER_KEY
+  const mac = createHmac('sha256', key).update(bytes.subarray(0, lastStart)).digest('base64url')
+  if (!timingSafeEqual(Buffer.from(mac), Buffer.from(given))) return ALTERED
+  return { head, lines: () => linesIn(bytes.subarray(firstEnd + 1, lastStart)) }
+}
+
+const invalid = (message: string): BackupFault => ({ code: 'backup_invalid', message })
+
+const OTHER_KEY: BackupFault = {
+  code: 'backup_other_key',
+  message:
+    'The backup was made under another CONFIG_KEY. Start control with CONFIG_KEY=<new>,<the one of the backup>, and restore again',
+}
+
+const ALTERED: BackupFault = {
+  code: 'backup_altered',
+  message: 'The backup was altered after it was made. Use another copy',
+}
+
+function parsedHead(line: string): z.infer<typeof headShape> | undefined {
+  try {
+    return headShape.safeParse(JSON.parse(line)).data
+  } catch {
+    return undefined
+  }
+}
+
+function* linesIn(bytes: Buffer): Generator<string> {
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf('\n', from)
+    yield bytes.toString('utf8', from, end)
+    from = end + 1
+  }
+}
+
+/** @returns the record of a line, with its secrets in clear; or why it cannot be read. */
+export function readLine(line: string, keys: ConfigKeys): Setting | Deletion | BackupFault {
+  const space = line.indexOf(' ')
+  const [key, value] = [line.slice(0, space), Buffer.from(line.slice(space + 1))]
+  if (partsOf(key).kind === ('deletion' as string)) {
+    const decoded = taskCodec.decode(value)
+    const isDeletion = 'ok' in decoded && decoded.ok && decoded.value.kind === 'deletion'
+    return isDeletion ? (decoded.value as Deletion) : unreadable(key, 'it is not a deletion')
+  }
+  const read = readSetting(key, value, { keys, kinds: KINDS })
+  if (!read) return unreadable(key, 'this version does not know its kind')
+  return 'unread' in read ? unreadable(key, read.reason) : read
+}
+
+const unreadable = (key: string, reason: string): BackupFault =>
+  invalid(`The record ${key} in the backup cannot be read: ${reason}. A later version may have made it`)

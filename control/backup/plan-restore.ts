@@ -1,0 +1,169 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Deletion } from '../../schemas/task.ts'
+import type { Fault } from '../../settings/faults.ts'
+import type { Setting } from '../../settings/lookup.ts'
+import type { Facts } from '../../settings/resources/resource.ts'
+import type { Computation, Kind, Source } from '../../settings/settings.ts'
+import { suppressionsOf } from '../tasks/deletions/perform.ts'
+import type { BackupFacts } from './backup-file.ts'
+
+/** The records of a backup, secrets in clear. */
+export type Contents = { settings: readonly Setting[]; deletions: readonly Deletion[] }
+
+/** `record`: what to write. */
+export type Step = { action: 'create' | 'replace'; setting: Setting }
+
+/** `now`: ISO 8601 UTC. */
+export type Against = { facts: Omit<BackupFacts, 'sourceByWriteKey'>; now: string }
+
+/**
+ * `steps`: in the order in which they must be written. `kept`: keys of settings that exist and are not in the backup; they
+ * stay. `clashes`: what no restore may write.
+ */
+export type RestorePlan = {
+  steps: readonly Step[]
+  unchanged: readonly string[]
+  kept: readonly string[]
+  deletions: readonly Deletion[]
+  clashes: readonly Fault[]
+}
+
+/**
+ * All processes read settings in the order of their writing. Ingest accepts the first call of a source once it has read
+ * the source, which comes last: by then every suppression and every destination precedes it.
+ */
+const ORDER: readonly Kind[] = ['suppression', 'audience', 'trait', 'destination', 'source']
+
+export function planRestore({ settings, deletions }: Contents, { facts, now }: Against): RestorePlan {
+  const all = withPendingSuppressions(settings, deletions)
+  const inOrder = ORDER.flatMap((kind) => all.filter((setting) => setting.kind === kind))
+  const keys = new Set(inOrder.map(keyOf))
+  const decided = inOrder.map((setting) => ({ setting, step: stepFor(setting, { facts, now }) }))
+  return {
+    steps: decided.flatMap(({ step }) => step ?? []),
+    unchanged: decided.filter(({ step }) => !step).map(({ setting }) => keyOf(setting)),
+    kept: existing(facts).filter((key) => !keys.has(key)),
+    deletions: deletions.filter(({ id }) => !facts.deletions.has(id)),
+    clashes: clashesOf(inOrder, facts),
+  }
+}
+
+export const keyOf = ({ kind, value }: Setting) => `${kind}/${value.id}`
+
+/** The users of deletions in progress may not be suppressed yet. */
+function withPendingSuppressions(
+  settings: readonly Setting[],
+  deletions: readonly Deletion[],
+): readonly Setting[] {
+  const known = new Set(settings.map(keyOf))
+  const pending = deletions
+    .filter(({ state }) => state === 'accepted')
+    .flatMap(suppressionsOf)
+    .map((value): Setting => ({ kind: 'suppression', value }))
+  const added = new Map(pending.map((setting) => [keyOf(setting), setting]))
+  return [...settings, ...[...added.values()].filter((setting) => !known.has(keyOf(setting)))]
+}
+
+/** @returns undefined if the setting exists with the same content. */
+export function stepFor(setting: Setting, { facts, now }: Against): Step | undefined {
+  const old = currentOf(setting, facts)
+  const isUnreadable = facts.unreadable.has(keyOf(setting))
+  if (old && !isUnreadable && isDeepStrictEqual(contentOf(old), contentOf(setting))) return undefined
+  const action = old || isUnreadable ? 'replace' : 'create'
+  return { action, setting: old ? replacing(setting, old, now) : created(setting) }
+}
+
+function currentOf({ kind, value }: Setting, facts: Omit<Facts, 'sourceByWriteKey'>): Setting | undefined {
+  const record = storeOf(kind, facts).get(value.id)
+  // the compiler cannot see that the map holds values of this kind
+  return record && ({ kind, value: record } as Setting)
+}
+
+function storeOf(kind: Kind, facts: Omit<Facts, 'sourceByWriteKey'>): ReadonlyMap<string, Setting['value']> {
+  const { sources, destinations, suppressions, audiences, traits } = facts
+  return {
+    source: sources,
+    destination: destinations,
+    suppression: suppressions,
+    audience: audiences,
+    trait: traits,
+  }[kind]
+}
+
+/** What an operator has set. The rest says when it was written, and whether it was synced. */
+function contentOf({ value }: Setting): object {
+  const { version: _, updatedAt: __, ...content } = value
+  return 'lastSyncAt' in content ? { ...content, lastSyncAt: null } : content
+}
+
+/** A new cluster has none of the users that were reported before. */
+const created = (setting: Setting): Setting =>
+  isComputation(setting) ? { ...setting, value: { ...setting.value, lastSyncAt: null } } : setting
+
+/** A client that has read the old record must not overwrite the restored one, so its version grows. */
+function replacing(setting: Setting, { value: old }: Setting, now: string): Setting {
+  const stamp = { version: Math.max(setting.value.version, old.version + 1), updatedAt: now }
+  const synced = 'lastSyncAt' in old ? { lastSyncAt: old.lastSyncAt } : {}
+  // the compiler cannot see that kind and value still belong together
+  return { kind: setting.kind, value: { ...setting.value, ...stamp, ...synced } } as Setting
+}
+
+const isComputation = (setting: Setting): setting is { kind: 'audience' | 'trait'; value: Computation } =>
+  setting.kind === 'audience' || setting.kind === 'trait'
+
+function existing(facts: Omit<Facts, 'sourceByWriteKey'>): string[] {
+  const readable = ORDER.flatMap((kind) => [...storeOf(kind, facts).keys()].map((id) => `${kind}/${id}`))
+  return [...new Set([...readable, ...facts.unreadable.keys()])]
+}
+
+type Named = { name: string; keys: readonly string[] }
+
+/**
+ * A restored source may not have a write key of one that stays, nor a restored audience or trait the key of one that
+ * stays: nobody could tell them apart. Those that share a key in the backup did so before.
+ */
+function clashesOf(restored: readonly Setting[], facts: Omit<Facts, 'sourceByWriteKey'>): Fault[] {
+  const names = new Set(restored.map(keyOf))
+  const stays = ({ name }: Named) => !names.has(name)
+  const sources = [...facts.sources.values()].map(writeKeysOf).filter(stays)
+  const computations = [
+    ...[...facts.audiences.values()].map((value) => traitKeyOf('audience', value)),
+    ...[...facts.traits.values()].map((value) => traitKeyOf('trait', value)),
+  ].filter(stays)
+  const restoredSources = restored.flatMap(({ kind, value }) =>
+    kind === 'source' ? [writeKeysOf(value)] : [],
+  )
+  const restoredComputations = restored
+    .filter(isComputation)
+    .map(({ kind, value }) => traitKeyOf(kind, value))
+  return [
+    ...sharing(restoredSources, sources).map(({ name, other }): Fault => {
+      const message = `${name} and ${other} would have the same write key: remove one of them first`
+      return { pointer: '', code: 'write_key_taken', message }
+    }),
+    ...sharing(restoredComputations, computations).map(({ name, other }): Fault => {
+      const message = `${name} and ${other} would have the same key: remove one of them first`
+      return { pointer: '', code: 'key_taken', message }
+    }),
+  ]
+}
+
+const writeKeysOf = ({ id, writeKey, previousWriteKey }: Source): Named => ({
+  name: `source/${id}`,
+  keys: previousWriteKey === undefined ? [writeKey] : [writeKey, previousWriteKey],
+})
+
+const traitKeyOf = (kind: 'audience' | 'trait', { id, sourceId, key }: Computation): Named => ({
+  name: `${kind}/${id}`,
+  keys: [`${sourceId} ${key}`],
+})
+
+function sharing(restored: readonly Named[], staying: readonly Named[]): { name: string; other: string }[] {
+  const owners = new Map(staying.flatMap(({ name, keys }) => keys.map((key) => [key, name] as const)))
+  return restored.flatMap(({ name, keys }) =>
+    keys.flatMap((key) => {
+      const other = owners.get(key)
+      return other === undefined ? [] : [{ name, other }]
+    }),
+  )
+}

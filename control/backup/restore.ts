@@ -1,0 +1,80 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import type { Deletion } from '../../schemas/task.ts'
+import type { Setting } from '../../settings/lookup.ts'
+import type { ConfigKeys } from '../../settings/seal.ts'
+import { configRecord } from '../settings/write.ts'
+import { taskRecord } from '../tasks/task-table.ts'
+import { type BackupFault, readLine, type VerifiedBackup } from './backup-file.ts'
+import { type Against, type Contents, type RestorePlan, type Step, stepFor } from './plan-restore.ts'
+
+/** Then other work gets a turn: a backup may have hundreds of thousands of records. */
+const READ_AT_ONCE = 500
+const WRITTEN_AT_ONCE = 500
+
+/** Reads and opens every record, so that nothing is written if one of them cannot be read. */
+export async function contentsOf(backup: VerifiedBackup, keys: ConfigKeys): Promise<Contents | BackupFault> {
+  const settings: Setting[] = []
+  const deletions: Deletion[] = []
+  let count = 0
+  for (const line of backup.lines()) {
+    const read = readLine(line, keys)
+    if ('code' in read) return read
+    if (read.kind === 'deletion') deletions.push(read)
+    else settings.push(read)
+    count += 1
+    if (count % READ_AT_ONCE === 0) await nextTurn()
+  }
+  return { settings, deletions }
+}
+
+export type RestoreParts = {
+  facts: Against['facts']
+  writer: Pick<FencedWriter, 'write'>
+  taskWriter: Pick<FencedWriter, 'write'>
+  keys: ConfigKeys
+}
+
+/** `changed`: someone else has changed a setting meanwhile, so the plan no longer holds. Some of it may be written. */
+export type Restored = 'done' | 'changed' | { unavailable: Error }
+
+/**
+ * Writes the plan in its order, deletions last: their events need destinations. If it breaks off, the same restore
+ * continues.
+ */
+export async function restore(plan: RestorePlan, now: string, parts: RestoreParts): Promise<Restored> {
+  for (let first = 0; first < plan.steps.length; first += WRITTEN_AT_ONCE) {
+    const some = plan.steps.slice(first, first + WRITTEN_AT_ONCE)
+    // separate decisions, because the writer divides them into requests that Kafka accepts
+    const outcome = outcomeOf(await Promise.all(some.map((step) => writeStep(step, now, parts))))
+    if (outcome !== 'done') return outcome
+  }
+  const written = plan.deletions.map((deletion) =>
+    parts.taskWriter.write(() =>
+      parts.facts.deletions.has(deletion.id)
+        ? { refusal: 'done' as const }
+        : { records: [taskRecord(deletion)] },
+    ),
+  )
+  return outcomeOf(await Promise.all(written))
+}
+
+function writeStep({ action, setting }: Step, now: string, { facts, writer, keys }: RestoreParts) {
+  return writer.write<'done' | 'changed'>(() => {
+    const step = stepFor(setting, { facts, now })
+    // a repeated decision finds its own write
+    if (!step) return { refusal: 'done' }
+    if (step.action !== action) return { refusal: 'changed' }
+    const { kind, value } = step.setting
+    return { records: [configRecord({ kind, id: value.id, record: value }, keys)] }
+  })
+}
+
+type Written = Awaited<ReturnType<typeof writeStep>>
+
+function outcomeOf(written: readonly Written[]): Restored {
+  const failed = written.find((each) => 'unavailable' in each)
+  if (failed && 'unavailable' in failed) return { unavailable: failed.unavailable }
+  const isChanged = written.some((each) => 'refusal' in each && each.refusal === 'changed')
+  return isChanged ? 'changed' : 'done'
+}

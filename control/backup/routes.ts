@@ -1,0 +1,187 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import type { Logger } from '../../process/log.ts'
+import type { Settings } from '../../settings/follow.ts'
+import type { ConfigKeys } from '../../settings/seal.ts'
+import { audit } from '../api/audit.ts'
+import { createSemaphore, withTimeout } from '../api/concurrency.ts'
+import { unavailable } from '../api/conditional-write.ts'
+import { type ApiRequest, addPath, operation } from '../api/operation.ts'
+import { type ApiResponse, problem } from '../api/response.ts'
+import { readAsStream, takeStreams, textOf, wrongType } from '../tasks/audiences/upload-body.ts'
+import type { Tasks } from '../tasks/task-table.ts'
+import { type BackupFacts, backupLines, verifyBackup } from './backup-file.ts'
+import { planRestore } from './plan-restore.ts'
+import { refusalOf, reportOf, reportShape } from './report.ts'
+import { contentsOf, type Restored, restore } from './restore.ts'
+
+export type BackupRouteParts = {
+  settings: Omit<BackupFacts, 'deletions'> & { table: Pick<Settings['table'], 'caughtUp'> }
+  tasks: Pick<Tasks, 'deletions' | 'table'>
+  writer: Pick<FencedWriter, 'write'>
+  taskWriter: Pick<FencedWriter, 'write'>
+  keys: ConfigKeys
+  log: Logger
+}
+
+export function backupRoutes(api: FastifyInstance, parts: BackupRouteParts): void {
+  const atOnce = createSemaphore(1)
+  addPath(api, '/backup', {
+    GET: operation({
+      summary: 'Download a backup',
+      description:
+        'All settings with their secrets sealed, the list of suppressed users, and deletions. Only this system, or one with the same `CONFIG_KEY`, can restore it. See docs/guides/backup.md.',
+      // it contains user ids
+      access: 'admin',
+      responses: { 200: { description: 'The backup.', body: z.string(), type: 'text/plain' } },
+      handle: (request) => download(request, parts),
+    }),
+  })
+  api.register(async (streamed) => {
+    takeStreams(streamed)
+    addPath(streamed, '/restore', {
+      POST: operation({
+        summary: 'Restore a backup',
+        description:
+          'Writes what the backup contains and the system lacks. Removes nothing. A repetition continues a restore that broke off.',
+        query: queryShape,
+        body: { required: true, types: { 'text/plain': z.string() } },
+        responses: { 200: { description: 'What was written; in a dry run: would be.', body: reportShape } },
+        errorCodes: [
+          'backup_invalid',
+          'backup_other_key',
+          'backup_altered',
+          'restore_conflict',
+          'write_key_taken',
+          'key_taken',
+          'upload_broken',
+          'invalid_encoding',
+          'unsupported_encoding',
+        ],
+        // the backup is in memory
+        handle: (request) => atOnce(() => restoreBackup(request, parts)),
+      }),
+    })
+  })
+}
+
+const flag = (description: string) => z.enum(['true', 'false']).optional().describe(description)
+
+const queryShape = z.strictObject({
+  dryRun: flag('`true`: responds with what the restore would do, but writes nothing.'),
+  force: flag(
+    '`true`: also restores into a system that has other settings. Replaces those that differ, and keeps those that are not in the backup.',
+  ),
+})
+
+async function download({ caller }: ApiRequest, parts: BackupRouteParts): Promise<ApiResponse> {
+  const facts = await newest(parts)
+  if (!facts) return unavailable
+  audit(parts.log, caller, { what: 'backup', outcome: 'downloaded' })
+  const lines = backupLines(facts, parts.keys, new Date().toISOString())
+  const headers = { 'content-type': 'text/plain; charset=utf-8' }
+  return { status: 200, headers, body: Readable.from(inPieces(lines)) }
+}
+
+const PIECE_CHARS = 64 * 1024
+
+function* inPieces(lines: Iterable<string>): Generator<string> {
+  let piece = ''
+  for (const line of lines) {
+    piece += line
+    if (piece.length < PIECE_CHARS) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
+}
+
+/** @returns undefined if Kafka does not answer. */
+async function newest({ settings, tasks, log }: BackupRouteParts): Promise<BackupFacts | undefined> {
+  try {
+    await withTimeout(Promise.all([settings.table.caughtUp(), tasks.table.caughtUp()]))
+  } catch (err) {
+    log.warn({ err }, 'a backup or restore failed: the settings cannot be followed')
+    return undefined
+  }
+  return { ...settings, deletions: tasks.deletions }
+}
+
+/** About a million suppressions, which every control process holds in memory too. */
+const MAX_BYTES = 256 * 1024 * 1024
+
+type RestoreRequest = ApiRequest<z.output<typeof queryShape>>
+
+async function restoreBackup(request: RestoreRequest, parts: BackupRouteParts): Promise<ApiResponse> {
+  const { keys } = parts
+  const bytes = await bytesOf(request)
+  if ('status' in bytes) return bytes
+  const backup = verifyBackup(bytes, keys.backups ?? [])
+  if ('code' in backup) return problem(backup)
+  const contents = await contentsOf(backup, keys)
+  if ('code' in contents) return problem(contents)
+  const facts = await newest(parts)
+  if (!facts) return unavailable
+  const now = new Date().toISOString()
+  const plan = planRestore(contents, { facts, now })
+  const isDry = request.query.dryRun === 'true'
+  const refused = refusalOf(plan, isDry || request.query.force === 'true')
+  if (refused) return refused
+  const { madeAt, missing } = backup.head
+  const report = { madeAt, ...reportOf(plan, contents.deletions.length), missing }
+  if (isDry) return { status: 200, body: report }
+  const failed = failureOf(await restore(plan, now, { ...parts, facts }), parts)
+  const written = { madeAt, settings: plan.steps.length, deletions: plan.deletions.length }
+  audit(parts.log, request.caller, {
+    what: 'restore',
+    outcome: failed ? 'unavailable' : 'restored',
+    ...written,
+  })
+  return failed ?? { status: 200, body: report }
+}
+
+function failureOf(restored: Restored, { log }: Pick<BackupRouteParts, 'log'>): ApiResponse | undefined {
+  if (restored === 'done') return undefined
+  if (restored === 'changed') return changedMeanwhile
+  log.warn({ err: restored.unavailable }, 'a restore broke off')
+  return brokenOff
+}
+
+async function bytesOf(request: ApiRequest): Promise<Buffer | ApiResponse> {
+  if (!readAsStream(request.body)) return wrongType('Send the backup with Content-Type: text/plain')
+  const read = textOf(request)
+  if ('refused' in read) return read.refused
+  const pieces: Buffer[] = []
+  let size = 0
+  try {
+    for await (const piece of read.text) {
+      size += piece.length
+      if (size > MAX_BYTES) return tooLarge
+      pieces.push(piece)
+    }
+  } catch (error) {
+    const isGzip = error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')
+    return isGzip ? notGzip : brokenUpload
+  }
+  return Buffer.concat(pieces)
+}
+
+const tooLarge = problem({ code: 'body_too_large', message: 'The backup is too large: at most 256 MB' })
+const notGzip = problem({ code: 'invalid_encoding', message: 'The body is not gzip' })
+const brokenUpload = problem({
+  code: 'upload_broken',
+  message: 'The upload broke off. Nothing has changed',
+})
+const brokenOff = problem(
+  {
+    code: 'unavailable',
+    message: 'Kafka does not answer, so the restore broke off. Restore again: it continues where it stopped',
+  },
+  { 'retry-after': '5' },
+)
+const changedMeanwhile = problem({
+  code: 'restore_conflict',
+  message: 'Someone else has changed settings during the restore. Do a dry run, then restore again',
+})

@@ -1,0 +1,313 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { verifyBackup } from '../../control/backup/backup-file.ts'
+import { taskRecord } from '../../control/tasks/task-table.ts'
+import { keysFor } from '../../settings/config-key.ts'
+import type { Computation, Source, Suppression } from '../../settings/settings.ts'
+import { suppressionId } from '../../settings/suppression-list.ts'
+import { api, VIEW } from './api.ts'
+import { crm, keys, now, opened, shop } from './in-memory.ts'
+import { aDeletion, tasksInMemory } from './tasks-in-memory.ts'
+
+const suppressed = (userId: string): Suppression => ({
+  id: suppressionId({ sourceId: '*', userId }),
+  sourceId: '*',
+  userId,
+  version: 1,
+  updatedAt: now,
+})
+const vip: Computation = {
+  id: 'vip',
+  name: 'VIP',
+  sourceId: 'shop',
+  key: 'vip',
+  createdAt: now,
+  lastSyncAt: now,
+  version: 1,
+  updatedAt: now,
+}
+const records = () => ({
+  sources: [shop],
+  destinations: [crm],
+  suppressions: [suppressed('gone')],
+  audiences: [vip],
+})
+
+type Api = ReturnType<typeof api>
+
+const headers = { 'content-type': 'text/plain' }
+const restore = ({ ask }: Api, body: string, query = '') =>
+  ask({ method: 'POST', url: `/api/restore${query}`, body, headers })
+
+async function backupOf({ ask }: Api): Promise<string> {
+  const { status, text } = await ask({ url: '/api/backup' })
+  expect(status).toBe(200)
+  return text
+}
+
+describe('a backup', () => {
+  test('holds no secret, write key or header value in clear', async () => {
+    const text = await backupOf(api(records()))
+    for (const secret of [shop.writeKey, 'header-secret', 'shared-secret']) expect(text).not.toContain(secret)
+    expect(text).toContain('"sealed2:')
+  })
+
+  test('is refused to the view token, because it holds user ids', async () => {
+    const { ask } = api(records())
+    expect(await ask({ url: '/api/backup', token: VIEW })).toMatchObject({
+      status: 403,
+      json: { code: 'read_only' },
+    })
+  })
+
+  test('says how many records of each kind it has, and which settings it lacks', async () => {
+    const lost = {
+      kind: 'destination',
+      id: 'lost',
+      reason: 'it is not JSON',
+      since: 0,
+      isKept: false,
+    } as const
+    const [head = ''] = (await backupOf(api({ ...records(), unreadable: [lost] }))).split('\n')
+    expect(JSON.parse(head)).toMatchObject({
+      counts: { source: 1, destination: 1, suppression: 1, audience: 1, trait: 0, deletion: 0 },
+      missing: ['destination/lost'],
+    })
+  })
+
+  test('leaves a line in the audit log', async () => {
+    const system = api(records())
+    await backupOf(system)
+    expect(system.auditTopic.map((line) => JSON.parse(line))).toMatchObject([
+      { what: 'backup', outcome: 'downloaded' },
+    ])
+  })
+})
+
+describe('a restore into an empty system', () => {
+  test('leaves a line in the audit log, unless it is a dry run', async () => {
+    const text = await backupOf(api(records()))
+    const empty = api()
+    await restore(empty, text, '?dryRun=true')
+    await restore(empty, text)
+    expect(empty.auditTopic.map((line) => JSON.parse(line))).toMatchObject([
+      { what: 'restore', outcome: 'restored', settings: 4, deletions: 0 },
+    ])
+  })
+
+  test('brings back every setting as it was, except that no audience was synced', async () => {
+    const text = await backupOf(api(records()))
+    const empty = api()
+    expect(await restore(empty, text)).toMatchObject({ status: 200, json: { needsForce: false } })
+    expect([...empty.settings.sources.values()]).toEqual([shop])
+    expect([...empty.settings.destinations.values()]).toEqual([crm])
+    expect([...empty.settings.suppressions.values()]).toEqual([suppressed('gone')])
+    expect([...empty.settings.audiences.values()]).toEqual([{ ...vip, lastSyncAt: null }])
+  })
+
+  test('writes suppressions first and sources last, so that no call precedes what applies to it', async () => {
+    const text = await backupOf(api(records()))
+    const empty = api()
+    await restore(empty, text)
+    const kinds = [...empty.topic.keys()].map((key) => key.split('/')[0])
+    expect(kinds).toEqual(['suppression', 'audience', 'destination', 'source'])
+  })
+
+  test('resumes deletions, and suppresses their users before any source exists', async () => {
+    const { tasks, taskWriter } = await deletionsOf([
+      aDeletion({ id: 'd1', suppressedFor: ['*'], userIds: ['leaving'] }),
+      aDeletion({ id: 'd2', state: 'done', userIds: [] }),
+    ])
+    const text = await backupOf(api(records(), { tasks, taskWriter }))
+    const empty = api()
+    expect((await restore(empty, text)).json.counts.deletion).toMatchObject({ created: 2 })
+    expect(empty.tasks.map(({ id, state }) => [id, state])).toEqual([
+      ['d1', 'accepted'],
+      ['d2', 'done'],
+    ])
+    const users = [...empty.settings.suppressions.values()].map(({ userId }) => userId)
+    expect(users).toEqual(['gone', 'leaving'])
+    expect([...empty.topic.keys()].findIndex((key) => key.startsWith('source/'))).toBe(4)
+    expect(await restore(empty, text)).toMatchObject({ status: 200, json: { needsForce: false } })
+    expect(empty.tasks).toHaveLength(2)
+  })
+
+  test('can be repeated: the second time changes nothing', async () => {
+    const text = await backupOf(api(records()))
+    const system = api()
+    await restore(system, text)
+    const written = new Map(system.topic)
+    const { json } = await restore(system, text)
+    expect(json).toMatchObject({ needsForce: false, changes: [] })
+    expect(json.counts.source).toEqual({ created: 0, replaced: 0, unchanged: 1, kept: 0 })
+    expect(system.topic).toEqual(written)
+  })
+
+  test('that broke off continues without force', async () => {
+    const text = await backupOf(api(records()))
+    const half = api({ suppressions: [suppressed('gone')], audiences: [{ ...vip, lastSyncAt: null }] })
+    expect(await restore(half, text)).toMatchObject({ status: 200 })
+    expect([...half.topic.keys()]).toEqual(['destination/crm', 'source/shop'])
+  })
+
+  test('writes nothing in a dry run, and says what it would do', async () => {
+    const text = await backupOf(api(records()))
+    const empty = api()
+    const { json } = await restore(empty, text, '?dryRun=true')
+    expect(json.changes).toEqual([
+      { setting: 'audience/vip', action: 'create' },
+      { setting: 'destination/crm', action: 'create' },
+      { setting: 'source/shop', action: 'create' },
+      { setting: `suppression/${suppressed('gone').id}`, action: 'create' },
+    ])
+    expect(empty.topic.size).toBe(0)
+  })
+})
+
+describe('a restore into a system with other settings', () => {
+  const renamed: Source = { ...shop, name: 'Renamed', version: 8 }
+  const other: Source = { ...shop, id: 'other', writeKey: 'other-write-key' }
+
+  test('is refused, names them, and writes nothing', async () => {
+    const text = await backupOf(api(records()))
+    const system = api({ sources: [renamed, other] })
+    const { status, json } = await restore(system, text)
+    expect([status, json.code]).toEqual([409, 'restore_conflict'])
+    expect(json.message).toContain('source/shop, source/other')
+    expect(system.topic.size).toBe(0)
+  })
+
+  test('replaces what differs and keeps the rest with force, under a version that no client has read', async () => {
+    const text = await backupOf(api(records()))
+    const system = api({ sources: [renamed, other] })
+    const { json } = await restore(system, text, '?force=true')
+    expect(json.counts.source).toEqual({ created: 0, replaced: 1, unchanged: 0, kept: 1 })
+    expect(system.settings.sources.get('shop')).toMatchObject({ name: 'Shop', version: 9 })
+    expect(system.settings.sources.get('other')).toEqual(other)
+  })
+
+  test('keeps when an existing audience was synced', async () => {
+    const text = await backupOf(api(records()))
+    const later = '2026-02-02T03:04:05.678Z'
+    const system = api({ ...records(), audiences: [{ ...vip, name: 'V', lastSyncAt: later }] })
+    await restore(system, text, '?force=true')
+    expect(system.settings.audiences.get('vip')).toMatchObject({ name: 'VIP', lastSyncAt: later })
+  })
+
+  test('replaces a setting that cannot be read', async () => {
+    const text = await backupOf(api(records()))
+    const lost = { kind: 'source', id: 'shop', reason: 'it is sealed', since: 0, isKept: false } as const
+    const system = api({ unreadable: [lost] })
+    expect((await restore(system, text)).json.code).toBe('restore_conflict')
+    await restore(system, text, '?force=true')
+    expect(system.settings.sources.get('shop')).toEqual(shop)
+  })
+
+  test('never gives two sources one write key', async () => {
+    const text = await backupOf(api(records()))
+    const system = api({ sources: [{ ...other, previousWriteKey: shop.writeKey }] })
+    const { status, json } = await restore(system, text, '?force=true')
+    expect([status, json.code]).toEqual([409, 'write_key_taken'])
+    expect(system.topic.size).toBe(0)
+  })
+
+  test('never gives two audiences of a source one key', async () => {
+    const text = await backupOf(api(records()))
+    const system = api({ traits: [{ ...vip, id: 'vip-trait' }] })
+    expect((await restore(system, text, '?force=true')).json.code).toBe('key_taken')
+  })
+})
+
+test('two sources that share a write key in the backup are restored as they were', async () => {
+  const shared: Source = { ...shop, id: 'shared', enabled: false }
+  const text = await backupOf(api({ sources: [shop, shared] }))
+  const empty = api()
+  expect(await restore(empty, text)).toMatchObject({ status: 200 })
+  expect([...empty.settings.sources.values()]).toEqual([shop, shared])
+})
+
+test('a backup with any byte changed is refused, as is any other text', async () => {
+  const bytes = Buffer.from(await backupOf(api(records())))
+  const backups = keys.backups ?? []
+  expect(verifyBackup(bytes, backups)).toHaveProperty('head')
+  fc.assert(
+    fc.property(fc.nat(bytes.length - 2), fc.integer({ min: 1, max: 255 }), (at, change) => {
+      const altered = Buffer.from(bytes)
+      altered[at] = (bytes[at] ?? 0) ^ change
+      expect(verifyBackup(altered, backups)).toHaveProperty('code')
+    }),
+  )
+  fc.assert(
+    fc.property(fc.oneof(fc.uint8Array(), fc.string().map(Buffer.from)), (other) => {
+      expect(verifyBackup(Buffer.from(other), backups)).toHaveProperty('code')
+    }),
+  )
+})
+
+describe('a backup is refused, and nothing is written,', () => {
+  test.each<[string, (lines: string[]) => string[], string]>([
+    [
+      'if a line is removed',
+      (lines) => lines.filter((line) => !line.startsWith('suppression/')),
+      'backup_altered',
+    ],
+    [
+      'if a line is repeated',
+      ([head = '', first = '', ...more]) => [head, first, first, ...more],
+      'backup_altered',
+    ],
+    ['if a value is changed', (lines) => lines.map((line) => line.replace('gone', 'none')), 'backup_altered'],
+    [
+      'if lines change places',
+      ([head = '', one = '', two = '', ...more]) => [head, two, one, ...more],
+      'backup_altered',
+    ],
+    ['if it was cut off', (lines) => lines.slice(0, 3), 'backup_invalid'],
+    ['if it is another file', () => ['sources:', '- id: shop'], 'backup_invalid'],
+    ['if it is empty', () => [], 'backup_invalid'],
+    [
+      'if a later version made it',
+      ([head = '', ...more]) => [head.replace('"format":1', '"format":2'), ...more],
+      'backup_invalid',
+    ],
+  ])('%s', async (_, alter, code) => {
+    const text = await backupOf(api(records()))
+    const system = api()
+    const altered = alter(text.trimEnd().split('\n'))
+    const { status, json } = await restore(system, altered.map((line) => `${line}\n`).join(''))
+    expect([status, json.code]).toEqual([400, code])
+    expect(system.topic.size).toBe(0)
+  })
+
+  test('if control does not have its CONFIG_KEY; with both keys it is restored and sealed with the new one', async () => {
+    const text = await backupOf(api(records()))
+    const fresh = Buffer.alloc(32, 'a new key')
+    const keysOf = (...whole: Buffer[]) =>
+      keysFor(
+        'control',
+        whole.map((each) => ({ whole: each })),
+        false,
+      )
+    const other = api({}, { keys: keysOf(fresh) })
+    const { status, json } = await restore(other, text)
+    expect([status, json.code]).toEqual([409, 'backup_other_key'])
+    expect(other.topic.size).toBe(0)
+    const both = api({}, { keys: keysOf(Buffer.alloc(32, 7), fresh) })
+    expect((await restore(both, text)).status).toBe(200)
+    const source = both.topic.get('source/shop') ?? ''
+    expect(opened('source/shop', source)).toEqual(shop)
+    expect(keys.backups).toHaveLength(1)
+  })
+
+  test('if it is sent as JSON', async () => {
+    const { ask } = api()
+    const { status } = await ask({ method: 'POST', url: '/api/restore', body: {} })
+    expect(status).toBe(415)
+  })
+})
+
+async function deletionsOf(deletions: readonly ReturnType<typeof aDeletion>[]) {
+  const memory = tasksInMemory()
+  for (const deletion of deletions) await memory.taskWriter.write(() => ({ records: [taskRecord(deletion)] }))
+  return memory
+}
