@@ -1,56 +1,72 @@
+import type { Budget } from '../rules/call.ts'
 import type { FailCode, RulesResult } from '../rules/compile.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Outline } from '../settings/lookup.ts'
 import { compiledOf, hashedBy } from './compiled-rules.ts'
-import { deliveryKey, idsOf, UNATTEMPTED } from './routing.ts'
+import { deliveryKey, deliveryWith } from './routing.ts'
+
+/** `too_costly_together`: see router/rule-runs.ts. */
+type Code = FailCode | 'unread_rules' | 'too_costly_together'
+
+/** `unread_rules`: the rules cannot be read, so the body contains nothing of the event. */
+export type RulesRun =
+  | Exclude<RulesResult, { outcome: 'failed' }>
+  | { outcome: 'failed'; code: Code; message: string; body: string }
 
 /**
  * The result of a destination's rules for an event. `key`: key of the record. `failed`: `delivery` is a dead letter with a
- * redacted body. `unread_rules`: the rules cannot be read, so the dead letter contains nothing of the event.
+ * redacted body.
  */
 export type Ruled =
   | { outcome: 'sent'; delivery: Delivery; key: string }
-  | { outcome: 'failed'; code: FailCode | 'unread_rules'; message: string; delivery: Delivery; key: string }
+  | { outcome: 'failed'; code: Code; message: string; delivery: Delivery; key: string }
   | Extract<RulesResult, { outcome: 'filtered' | 'sampled_out' }>
 
 /** The same event and rules always give the same result. @param now ms since 1970. */
 export function applyRules(event: Event, destination: Outline, now: number): Ruled {
-  const compiled = compiledOf(destination)
-  if (!compiled || destination.hasUnreadRules) return unread(event, destination, now)
-  const result = compiled.run(event)
+  const result = runRules(event, destination)
   if (result.outcome === 'filtered' || result.outcome === 'sampled_out') return result
-  const key = compiled.changesUser ? hashedKey(destination, event) : deliveryKey(destination.id, event)
-  const delivery = withBody(result.body, event, { destinationId: destination.id, now })
+  return deliveryFrom(result, event, { destination, now })
+}
+
+/** @param budget which the run reduces by what it spends. Default: the budget of one destination. */
+export function runRules(event: Event, destination: Outline, budget?: Budget): RulesRun {
+  const compiled = compiledOf(destination)
+  return !compiled || destination.hasUnreadRules ? unread(event) : compiled.run(event, budget)
+}
+
+export type WithBody = Extract<RulesRun, { body: string }>
+
+export function deliveryFrom(
+  result: WithBody,
+  event: Event,
+  { destination, now }: { destination: Outline; now: number },
+): Extract<Ruled, { delivery: Delivery }> {
+  const key = keyFor(destination, event)
+  const delivery = deliveryWith(result.body, event, { destinationId: destination.id, now })
   if (result.outcome === 'sent') return { outcome: 'sent', delivery, key }
   const { code, message } = result
   return { outcome: 'failed', code, message, key, delivery: dead(delivery, now) }
 }
 
-const withBody = (
-  body: string,
-  event: Event,
-  { destinationId, now }: { destinationId: string; now: number },
-): Delivery => ({
-  ...idsOf(event, destinationId),
-  type: event.type,
-  body,
-  routedAt: now,
-  ...UNATTEMPTED,
-  acceptedAt: event.receivedAt,
-})
+function unread({ type }: Event): RulesRun {
+  const message = 'the rules of the destination cannot be read'
+  return { outcome: 'failed', code: 'unread_rules', message, body: JSON.stringify({ type }) }
+}
+
+/** If the rules cannot be read, they may redact the user. */
+function keyFor(destination: Outline, event: Event): string {
+  const compiled = compiledOf(destination)
+  if (!compiled || destination.hasUnreadRules) return `${destination.id}/`
+  return compiled.changesUser ? hashedKey(destination, event) : deliveryKey(destination.id, event)
+}
 
 const dead = (delivery: Delivery, now: number): Delivery => ({
   ...delivery,
   deadReason: 'rules_failed',
   deadAt: now,
 })
-
-function unread(event: Event, { id }: Outline, now: number): Ruled {
-  const delivery = withBody(JSON.stringify({ type: event.type }), event, { destinationId: id, now })
-  const message = 'the rules of the destination cannot be read'
-  return { outcome: 'failed', code: 'unread_rules', message, key: `${id}/`, delivery: dead(delivery, now) }
-}
 
 /** Keeps a user's events in order without naming the user. */
 const hashedKey = (destination: Outline, { userId, anonymousId }: Event) =>

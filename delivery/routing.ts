@@ -63,10 +63,17 @@ export const UNATTEMPTED = {
 } satisfies Partial<Delivery>
 
 /** For destinations without rules. @param now ms since 1970. */
-export const deliveryOf = (event: Event, destinationId: string, now: number): Delivery => ({
+export const deliveryOf = (event: Event, destinationId: string, now: number): Delivery =>
+  deliveryWith(render(event), event, { destinationId, now })
+
+export const deliveryWith = (
+  body: string,
+  event: Event,
+  { destinationId, now }: { destinationId: string; now: number },
+): Delivery => ({
   ...idsOf(event, destinationId),
   type: event.type,
-  body: render(event),
+  body,
   routedAt: now,
   ...UNATTEMPTED,
   acceptedAt: event.receivedAt,

@@ -1,20 +1,23 @@
-import { applyRules, type Ruled } from '../delivery/apply-rules.ts'
-import { deliveryKey, deliveryOf, idsOf, type Matching } from '../delivery/routing.ts'
+import { deliveryFrom, type RulesRun, type WithBody } from '../delivery/apply-rules.ts'
+import { deliveryKey, deliveryOf, deliveryWith, idsOf, type Matching } from '../delivery/routing.ts'
 import type { Taken } from '../kafka/consume/record.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { OutRecord, ProduceOptions, Producer, RecordList } from '../kafka/produce/produce.ts'
+import type { Slices } from '../process/slices.ts'
 import type { VariantCodec } from '../schemas/codec.ts'
 import { rulesFailedRecord } from '../schemas/dead-record.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import { DELIVERIES } from '../schemas/topics.ts'
 import type { Outline } from '../settings/lookup.ts'
+import { createRuleRuns, type RuleRuns } from './rule-runs.ts'
 
 export type DeliveryWriterParts = {
   codec: Pick<VariantCodec<Delivery>, 'encode' | 'encodeVariants'>
   producer: Pick<Producer, 'produce' | 'produceList'>
+  slices: Slices
   /** Called once for each event and destination whose rules ran. */
-  onRuled: (destination: Outline, ruled: Ruled) => void
+  onRuled: (destination: Outline, result: RulesRun) => void
 }
 
 type Routed = Pick<Taken<Event>, 'value' | 'trace' | 'partition' | 'offset'>
@@ -25,23 +28,40 @@ export type Writing = { count: number; writing: Promise<Produced> }
 /**
  * Writes a delivery for each destination. Destinations without rules share the encoded body while they wait: 32 KB for
  * each of 10,000 destinations would take 320 MB.
+ *
+ * @returns a promise if the rules take more than one slice. What they have made is written after each slice, so cheap
+ * rules and destinations without rules do not wait for costly rules.
  */
 export function writeDeliveries(
   record: Routed,
   { plain, ruled }: Matching,
   parts: DeliveryWriterParts,
-): Writing {
-  if (ruled.length === 0) return { count: plain.length, writing: writePlain(record, plain, parts) }
-  const { unchanged, count, own, later } = runRules(record, ruled, parts)
-  const all = [...plain, ...unchanged]
-  const { producer } = parts
-  const options = optionsOf(record)
-  const writing = Promise.all([
-    all.length > 0 ? writePlain(record, all, parts) : ACKED,
-    own.length > 0 ? producer.produce(own, options) : ACKED,
-    later.count > 0 ? producer.produceList(later, options) : ACKED,
-  ])
-  return { count: plain.length + count, writing: writing.then(worst) }
+): Writing | Promise<Writing> {
+  if (ruled.length === 0)
+    return { count: plain.length, writing: writeShared(record, { destinations: plain }, parts) }
+  const runs = createRuleRuns(record.value, ruled)
+  const results = runSlice(runs, record, parts)
+  const first = { ...results, count: plain.length + results.count, shared: [...plain, ...results.shared] }
+  const begun = writeResults(record, first, parts)
+  return runs.isDone() ? begun : continueRuns(runs, { record, begun }, parts)
+}
+
+/** Waits for each slice to be written, so that no more than its bodies are in memory. */
+async function continueRuns(
+  runs: RuleRuns,
+  { record, begun }: { record: Routed; begun: Writing },
+  parts: DeliveryWriterParts,
+): Promise<Writing> {
+  let { count, writing } = begun
+  while (!runs.isDone()) {
+    const outcome = await writing
+    if (outcome !== 'acked') break
+    await parts.slices.next()
+    const written = writeResults(record, runSlice(runs, record, parts), parts)
+    count += written.count
+    writing = written.writing
+  }
+  return { count, writing }
 }
 
 const ACKED = Promise.resolve('acked' as const)
@@ -52,18 +72,101 @@ const optionsOf = ({ value, trace }: Routed): ProduceOptions => ({ trace, flow: 
 const worst = (outcomes: readonly Produced[]): Produced =>
   outcomes.includes('unknown') ? 'unknown' : (outcomes.find((outcome) => outcome !== 'acked') ?? 'acked')
 
-function writePlain(
+/** A slice ends once its bodies take this much memory. */
+const MAX_SLICE_BYTES = 4 * 1024 * 1024
+
+/**
+ * `shared`: destinations that get the same body as those without rules. `body`: theirs, if rules have rendered it. `own`:
+ * the records of the others.
+ */
+type Results = {
+  count: number
+  shared: readonly Outline[]
+  body?: string | undefined
+  own: readonly OutRecord[]
+}
+
+/** Work between two looks at the clock: about 0.5 ms. Looking after each of many cheap rules would double their cost. */
+const UNCHECKED_WORK = 20_000
+
+/** Runs nothing if this turn's slice is used up. */
+function runSlice(
+  runs: RuleRuns,
+  { value: event, partition, offset }: Routed,
+  { codec, slices, onRuled }: DeliveryWriterParts,
+): Results {
+  const now = Date.now()
+  const shared: Outline[] = []
+  const own: OutRecord[] = []
+  let count = 0
+  let bytes = 0
+  let body: string | undefined
+
+  const recordOf = (result: WithBody, destination: Outline): OutRecord => {
+    const made = deliveryFrom(result, event, { destination, now })
+    return made.outcome === 'sent'
+      ? { topic: DELIVERIES, key: made.key, value: codec.encode(made.delivery) }
+      : rulesFailedRecord(made, { partition, offset }, codec.encode)
+  }
+
+  let checkAt = runs.work()
+  const isSpent = () => {
+    if (runs.work() < checkAt) return false
+    checkAt = runs.work() + UNCHECKED_WORK
+    return slices.isSpent()
+  }
+
+  while (!runs.isDone() && bytes <= MAX_SLICE_BYTES && !isSpent()) {
+    const ran = runs.next()
+    if (!ran) continue
+    const { destination, result } = ran
+    onRuled(destination, result)
+    if (!('body' in result)) continue
+    if (result.outcome === 'sent') count += 1
+    if (result.outcome === 'sent' && keepsBody(destination)) {
+      shared.push(destination)
+      body = result.body
+    } else {
+      const record = recordOf(result, destination)
+      own.push(record)
+      bytes += record.value?.length ?? 0
+    }
+  }
+  return { count, shared, body, own }
+}
+
+const keepsBody = ({ rules }: Outline) => rules?.redact === undefined && rules?.shape === undefined
+
+function writeResults(
   record: Routed,
-  plain: readonly Outline[],
+  { count, shared, own, body }: Results,
+  parts: DeliveryWriterParts,
+): Writing {
+  const writing = Promise.all([
+    shared.length > 0 ? writeShared(record, { destinations: shared, body }, parts) : ACKED,
+    own.length > 0 ? parts.producer.produce(own, optionsOf(record)) : ACKED,
+  ])
+  return { count, writing: writing.then(worst) }
+}
+
+type Shared = Pick<Results, 'body'> & { destinations: readonly Outline[] }
+
+function writeShared(
+  record: Routed,
+  { destinations, body }: Shared,
   { producer, codec }: DeliveryWriterParts,
 ): Promise<Produced> {
   const { value: event } = record
-  const [first] = plain
+  const [first] = destinations
   const options = optionsOf(record)
   if (!first) return producer.produce([], options)
-  const delivery = deliveryOf(event, first.id, Date.now())
-  if (plain.length > 1)
-    return producer.produceList(listOf(event, { destinations: plain, delivery, codec }), options)
+  const now = Date.now()
+  const delivery =
+    body === undefined
+      ? deliveryOf(event, first.id, now)
+      : deliveryWith(body, event, { destinationId: first.id, now })
+  if (destinations.length > 1)
+    return producer.produceList(listOf(event, { destinations, delivery, codec }), options)
   const only = { topic: DELIVERIES, key: deliveryKey(first.id, event), value: codec.encode(delivery) }
   return producer.produce([only], options)
 }
@@ -88,51 +191,3 @@ function listOf(event: Event, { destinations, delivery, codec }: SharedBody): Re
     },
   }
 }
-
-/** Limit for the bodies of one event that wait in memory. Beyond it, the rules run again when the record is sent. */
-const MAX_KEPT_BYTES = 4 * 1024 * 1024
-
-/** `unchanged`: destinations that get the same body as those without rules. `later`: records that are built when sent. */
-type Results = { unchanged: readonly Outline[]; count: number; own: readonly OutRecord[]; later: RecordList }
-
-function runRules(
-  { value: event, partition, offset }: Routed,
-  ruled: readonly Outline[],
-  { codec, onRuled }: DeliveryWriterParts,
-): Results {
-  const now = Date.now()
-  const unchanged: Outline[] = []
-  const own: OutRecord[] = []
-  const rest: Outline[] = []
-  let count = 0
-  let bytes = 0
-
-  const recordOf = (made: Made): OutRecord =>
-    made.outcome === 'sent'
-      ? { topic: DELIVERIES, key: made.key, value: codec.encode(made.delivery) }
-      : rulesFailedRecord(made, { partition, offset }, codec.encode)
-
-  for (const destination of ruled) {
-    const result = applyRules(event, destination, now)
-    onRuled(destination, result)
-    if (!('delivery' in result)) continue
-    if (result.outcome === 'sent') count += 1
-    if (result.outcome === 'sent' && keepsBody(destination)) unchanged.push(destination)
-    else if (bytes > MAX_KEPT_BYTES) rest.push(destination)
-    else {
-      const record = recordOf(result)
-      own.push(record)
-      bytes += record.value?.length ?? 0
-    }
-  }
-  const later: RecordList = {
-    count: rest.length,
-    // the same rules give the same result
-    record: (place) => recordOf(applyRules(event, rest[place] as Outline, now) as Made),
-  }
-  return { unchanged, count, own, later }
-}
-
-type Made = Extract<Ruled, { delivery: Delivery }>
-
-const keepsBody = ({ rules }: Outline) => rules?.redact === undefined && rules?.shape === undefined

@@ -4,6 +4,7 @@ import { watchConsumers } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
 import { openReader } from '../kafka/tables/reader.ts'
 import { type CommonParts, type Context, openCommon, run } from '../lifecycle.ts'
+import { createSlices } from '../process/slices.ts'
 import { openCodec } from '../schemas/registry.ts'
 import { EVENTS, SEEN } from '../schemas/topics.ts'
 import { ofEvent } from '../trace/trace.ts'
@@ -74,6 +75,7 @@ async function startConsumer(
         codec: deliveries,
         producer,
         duplicates,
+        slices: createSlices(),
         onRouted: routed,
         onRuled: ruleWatcher(log),
         onDuplicate: duplicate,

@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client'
-import type { Ruled } from '../delivery/apply-rules.ts'
+import type { RulesRun } from '../delivery/apply-rules.ts'
 import { createLogLimit, type Logger } from '../process/log.ts'
 import { registry } from '../process/metrics.ts'
 import type { Event } from '../schemas/event.ts'
@@ -34,7 +34,7 @@ new Counter({
 })
 
 /** Counts since the last scrape, like those above. */
-const ruledBy = new Map<Ruled['outcome'], number>([
+const ruledBy = new Map<RulesRun['outcome'], number>([
   ['sent', 0],
   ['filtered', 0],
   ['sampled_out', 0],

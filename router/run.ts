@@ -4,10 +4,11 @@ import type { Produced } from '../kafka/produce/pending.ts'
 import type { Producer } from '../kafka/produce/produce.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Settings } from '../settings/follow.ts'
-import { type DeliveryWriterParts, writeDeliveries } from './deliveries.ts'
-import type { Duplicates } from './duplicates/duplicates.ts'
+import { type DeliveryWriterParts, type Writing, writeDeliveries } from './deliveries.ts'
+import type { Duplicates, PartitionWindow } from './duplicates/duplicates.ts'
 import type { Written } from './duplicates/seen-topic.ts'
 import { type Entry, hashOf } from './duplicates/window.ts'
+import { createWaitingEvents } from './waiting-events.ts'
 
 export type RouterParts = DeliveryWriterParts & {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh' | 'sources'>
@@ -27,31 +28,67 @@ const HOLD_MS = 50
  * after a restart.
  */
 export function createRouter(parts: RouterParts): Handler<Event> {
-  const { settings, producer, duplicates, onRouted, onDuplicate } = parts
+  const { settings, producer, duplicates, slices } = parts
+
+  // with outdated settings an event could be settled as if it had no destination
+  const isReady = ({ partition }: Pick<Taken<Event>, 'partition'>) =>
+    duplicates.of(partition) !== undefined && settings.isFresh() && producer.queuedBytes() <= MAX_QUEUED_BYTES
+
+  const route = (record: Taken<Event>, message: Message) => routeEvent(record, message, parts)
+  const waiting = createWaitingEvents({ slices, isReady, route })
 
   return (record, message) => {
-    const window = duplicates.of(record.partition)
-    // with outdated settings an event could be settled as if it had no destination
-    if (!window || !settings.isFresh() || producer.queuedBytes() > MAX_QUEUED_BYTES)
-      return { holdUntil: Date.now() + HOLD_MS }
-    const event = record.value
-    const entry = settings.sources.get(event.sourceId)?.dedup === 'off' ? undefined : entryOf(record)
-    if (entry && !window.admit(entry)) {
-      // the first event may still be in flight; the commit waits for it
-      record.trace?.note({ 'sluice.outcome': 'duplicate' })
-      onDuplicate(event)
-      record.settle()
-      return
-    }
-    const matched = matching(event, settings.destinationsOf(event.sourceId))
-    const { count, writing } = writeDeliveries(record, matched, parts)
-    record.trace?.note({ 'sluice.outcome': 'routed', 'sluice.deliveries': count })
-    onRouted(event, count)
-    const { settle, release, park } = record
-    void settleWhenWritten(writing, entry ? window.write(entry) : notSeen, { settle, release, park, message })
+    if (!isReady(record)) return { holdUntil: Date.now() + HOLD_MS }
+    const waits = waiting.add(record, message)
+    if (waits === 'full') return { holdUntil: Date.now() + HOLD_MS }
+    const routing = waits === 'no' ? route(record, message) : undefined
+    if (routing) waiting.follow(record, routing)
     return
   }
 }
+
+/** @returns a promise if the rules take more than a slice: it ends when they have run, and never rejects. */
+function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts): Promise<void> | undefined {
+  const { settings, duplicates, onDuplicate } = parts
+  const event = record.value
+  const window = duplicates.of(record.partition)
+  const entry = settings.sources.get(event.sourceId)?.dedup === 'off' ? undefined : entryOf(record)
+  if (entry && window && !window.admit(entry)) {
+    // the first event may still be in flight; the commit waits for it
+    record.trace?.note({ 'sluice.outcome': 'duplicate' })
+    onDuplicate(event)
+    record.settle()
+    return
+  }
+  const writes = writeDeliveries(record, matching(event, settings.destinationsOf(event.sourceId)), parts)
+  const routed: Routed = { record, message, window, entry }
+  if (!(writes instanceof Promise)) return settleLater(writes, routed, parts)
+  return writes
+    .then((written) => settleLater(written, routed, parts))
+    .catch((error: unknown) => record.park(message, reasonOf(error)))
+}
+
+type Routed = {
+  record: Taken<Event>
+  message: Message
+  window: Pick<PartitionWindow, 'write'> | undefined
+  entry: Entry | undefined
+}
+
+function settleLater(
+  { count, writing }: Writing,
+  { record, message, window, entry }: Routed,
+  { onRouted }: Pick<RouterParts, 'onRouted'>,
+): undefined {
+  record.trace?.note({ 'sluice.outcome': 'routed', 'sluice.deliveries': count })
+  onRouted(record.value, count)
+  const { settle, release, park } = record
+  const seen = window && entry ? window.write(entry) : notSeen
+  void settleWhenWritten(writing, seen, { settle, release, park, message })
+}
+
+const reasonOf = (error: unknown) =>
+  error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 
 /** A producer's clock that is ahead must not make all other ids too old. */
 function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'offset' | 'timestamp'>): Entry {

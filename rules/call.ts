@@ -12,25 +12,48 @@ export type Call = {
   budget: Budget
 }
 
-/** What remains. `work`: roughly characters read. `output`: characters of the body. Below 0, the rules fail. */
-export type Budget = { work: number; output: number }
+/**
+ * What remains. `work`: roughly characters read. `output`: characters of the body. Below 0, the rules fail. `done`: the
+ * work that was done, without the step that exceeded the budget.
+ */
+export type Budget = { work: number; output: number; done: number }
 
 /** About 0.1 s at most. Patterns alone use it up in half that time. */
-const MAX_WORK = 4_000_000
+export const MAX_WORK = 4_000_000
 export const MAX_BODY_BYTES = 256 * 1024
 
-/** Shares parsed columns: the router runs the rules of all destinations on an event before it takes the next one. */
-let latest: Pick<Call, 'event' | 'columns'> | undefined
+export const budgetOf = (work: number): Budget => ({ work, output: MAX_BODY_BYTES, done: 0 })
 
-export function callOf(event: Event): Call {
+/** `body`: without rules, once rendered. */
+type Shared = Pick<Call, 'event' | 'columns'> & { body?: string }
+
+/** Destinations share what is made of an event: the router mostly runs the rules of all of them before the next event. */
+let latest: Shared | undefined
+
+function sharedOf(event: Event): Shared {
   if (latest?.event !== event) latest = { event, columns: {} }
-  return { event, columns: latest.columns, budget: { work: MAX_WORK, output: MAX_BODY_BYTES } }
+  return latest
+}
+
+export const callOf = (event: Event, budget = budgetOf(MAX_WORK)): Call => ({
+  event,
+  columns: sharedOf(event).columns,
+  budget,
+})
+
+/** The body of an event that is not redacted. Rendered once for all destinations. */
+export function sharedBody(event: Event, render: (event: Event) => string): string {
+  const shared = sharedOf(event)
+  shared.body ??= render(event)
+  return shared.body
 }
 
 /** @returns whether the budget was sufficient. */
 export function spend(budget: Budget, work: number): boolean {
   budget.work -= work
-  return budget.work >= 0
+  if (budget.work < 0) return false
+  budget.done += work
+  return true
 }
 
 /** A column as the call has it, without the properties that the body adds (`shown`). */

@@ -1,6 +1,6 @@
 import type { Event } from '../schemas/event.ts'
-import { type Call, callOf, MAX_BODY_BYTES } from './call.ts'
-import { compileFilter, type Decide, eventNamesOf } from './filter.ts'
+import { type Budget, type Call, callOf, MAX_BODY_BYTES, sharedBody } from './call.ts'
+import { compileFilter, type Decide } from './filter.ts'
 import { isWrong, parsePath } from './path.ts'
 import { compileRedact, type RedactCall } from './redact.ts'
 import type { Rules } from './rules.ts'
@@ -8,9 +8,8 @@ import { compileSample } from './sample.ts'
 import { compileShape, type Write } from './shape.ts'
 
 export type CompiledRules = {
-  run: (event: Event) => RulesResult
-  /** Only events with these names, and deletions, can pass. Undefined: other events can pass too. */
-  eventNames: ReadonlySet<string> | undefined
+  /** @param budget which the run reduces by what it spends. Default: the budget of one destination. */
+  run: (event: Event, budget?: Budget) => RulesResult
   /** Whether `userId` or `anonymousId` is redacted, so the delivery's key must not contain it. */
   changesUser: boolean
 }
@@ -45,10 +44,10 @@ export function compileRules(rules: Rules, hashKey: Buffer, render: Render): Com
   const parts = redact && compileParts(rules, { redact, render })
   const changesUser = (rules.redact ?? []).some(({ path }) => namesUser(path))
   return {
-    run: (event) =>
-      parts ? guarded(event, parts) : failed('invalid_rules', redactedBody(event, { redact, render })),
-    // with invalid rules every event fails: an index must not drop any
-    eventNames: parts && rules.filter && eventNamesOf(rules.filter),
+    run: (event, budget) =>
+      parts
+        ? guarded(callOf(event, budget), parts)
+        : failed('invalid_rules', redactedBody(event, { redact, render })),
     changesUser,
   }
 }
@@ -81,16 +80,16 @@ function compileParts(
 }
 
 /** Only a bug throws here, and it must not stop the router. Drops the error, because it may quote the event. */
-function guarded(event: Event, parts: Parts): RulesResult {
+function guarded(call: Call, parts: Parts): RulesResult {
   try {
-    return run(event, parts)
+    return run(call, parts)
   } catch {
     return failed('internal', EMPTY_BODY)
   }
 }
 
-function run(event: Event, { decide, isSampled, redact, render, write }: Parts): RulesResult {
-  const call = callOf(event)
+function run(call: Call, { decide, isSampled, redact, render, write }: Parts): RulesResult {
+  const { event } = call
   const isDeletion = event.type === 'delete'
   if (!isDeletion) {
     const condition = decide?.(call)
@@ -99,12 +98,15 @@ function run(event: Event, { decide, isSampled, redact, render, write }: Parts):
     if (isSampled?.(event) === false) return { outcome: 'sampled_out' }
   }
   const redacted = redact(call)
-  const body = write && !isDeletion ? write(redacted) : render(redacted.event)
+  const body = write && !isDeletion ? write(redacted) : rendered(redacted, { of: call, render })
   if (call.budget.work < 0) return failed('too_costly', bodyOf(redacted, render))
   if (body === undefined || call.budget.output < 0 || isTooLarge(body))
     return failed('too_large', bodyOf(redacted, render))
   return { outcome: 'sent', body, type: event.type }
 }
+
+const rendered = ({ event }: Call, { of, render }: { of: Call; render: Render }): string =>
+  event === of.event ? sharedBody(event, render) : render(event)
 
 const isTooLarge = (body: string) =>
   body.length > MAX_BODY_BYTES / 3 && Buffer.byteLength(body) > MAX_BODY_BYTES

@@ -42,7 +42,8 @@ const KEY = /\.([^\s.[\]{}|"\p{Cc}]+)|\[(?:(\d{1,6})|(\*)|("(?:[^"\\]|\\.)*"))\]
 export function parsePath(text: string): Path | { wrong: string } {
   if (text.length > MAX_PATH_LENGTH) return { wrong: `a path has at most ${MAX_PATH_LENGTH} characters` }
   const name = at(NAME, text, 0)?.[0] ?? ''
-  if (!isRoot(name)) return { wrong: `a path begins with one of ${ROOT_NAMES.join(', ')}` }
+  if (!isRoot(name))
+    return { wrong: `a path begins with one of ${ROOT_NAMES.join(', ')}, such as properties.total` }
   const keys: Key[] = []
   for (let position = name.length; position < text.length; ) {
     const found = at(KEY, text, position)

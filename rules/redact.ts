@@ -25,6 +25,7 @@ export function compileRedact(items: readonly Redact[], hashKey: Buffer): Redact
   const steps = items.map((item) => compileOne(item, key))
   const valid = steps.filter((step) => step !== undefined)
   if (valid.length < steps.length) return
+  if (valid.length === 0) return (call) => call
   const roots = JSON_ROOTS.filter((root) => items.some(({ path }) => rootOf(path) === root))
   return (call) => {
     // parsed before the first change: a column that is dropped would otherwise look unchanged

@@ -1,18 +1,21 @@
 import type { z } from 'zod'
 import { pointer } from '../process/json-pointer.ts'
 import type { FaultCode } from './error-codes.ts'
+import { fieldsAt, unknownField } from './unknown-field.ts'
 
 /** One thing wrong with a request. `pointer`: RFC 6901, into the body or the query; `''` is the whole. */
 export type Fault = { pointer: string; code: FaultCode; message: string }
 
 type Issue = z.core.$ZodIssue
-type Place = { path: readonly PropertyKey[]; isName?: boolean }
+type Place = { path: readonly PropertyKey[]; schema: z.ZodType; isName?: boolean }
 
 /**
  * All issues of a schema, in its order. Parse with `reportInput`, which tells missing fields from wrong ones.
+ *
+ * @param schema that was parsed with, to say which fields there are.
  */
-export function faultsOf(error: z.ZodError): Fault[] {
-  return error.issues.flatMap((issue) => faultsOfIssue(issue, issue))
+export function faultsOf(error: z.ZodError, schema: z.ZodType): Fault[] {
+  return error.issues.flatMap((issue) => faultsOfIssue(issue, { path: issue.path, schema }))
 }
 
 function faultsOfIssue(issue: Issue, place: Place): Fault[] {
@@ -20,12 +23,12 @@ function faultsOfIssue(issue: Issue, place: Place): Fault[] {
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => {
-        const message = 'unknown field: leave it out'
+        const message = unknownField(key, fieldsAt(place.schema, place.path))
         return { pointer: pointer([...place.path, key]), code: 'unknown_field', message }
       })
     case 'invalid_key':
       // a member's name is invalid: the code depends on the name, not on the record
-      return issue.issues.flatMap((inner) => faultsOfIssue(inner, { path: place.path, isName: true }))
+      return issue.issues.flatMap((inner) => faultsOfIssue(inner, { ...place, isName: true }))
     case 'invalid_type':
       return [{ pointer: at, ...wrongType(issue) }]
     case 'invalid_value': {

@@ -138,8 +138,9 @@ function placing(name: string, at: Parsed['at']): Declared['placed'] {
 }
 
 function shapeFaults(collection: Collection, body: Members): Fault[] {
-  const parsed = recordShapes[collection].safeParse(body, { reportInput: true })
-  return parsed.success ? [] : faultsOf(parsed.error)
+  const shape = recordShapes[collection]
+  const parsed = shape.safeParse(body, { reportInput: true })
+  return parsed.success ? [] : faultsOf(parsed.error, shape)
 }
 
 function repeated(records: readonly Declared[]): PlacedFault[] {

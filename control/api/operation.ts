@@ -82,7 +82,7 @@ export function operation<Q extends z.ZodType = typeof nothing>(
     query: shape,
     run({ method, params, headers, body, who, caller, ip, protocol, query }) {
       const parsed = shape.safeParse(query, { reportInput: true })
-      if (!parsed.success) return invalid(faultsOf(parsed.error))
+      if (!parsed.success) return invalid(faultsOf(parsed.error, shape))
       return handle({ method, params, headers, body, who, caller, ip, protocol, query: parsed.data })
     },
   }

@@ -52,7 +52,9 @@ export function refusalResponse(refusal: Refusal): ApiResponse {
     case 'not_found':
       return problem({ code: 'not_found', message: `There is no ${refusal.what}` })
     case 'unreadable': {
-      const message = `The record of ${refusal.what} cannot be read (${refusal.reason}): create it again under this id, or remove it`
+      const { what, reason, isKept = false } = refusal
+      const action = isKept ? 'save it again' : 'create it again under this id'
+      const message = `The ${isKept ? 'newest ' : ''}record of ${what} cannot be read (${reason}): ${action}, or remove it`
       return problem({ code: 'setting_unreadable', message })
     }
     case 'version_mismatch': {

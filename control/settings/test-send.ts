@@ -8,6 +8,7 @@ import { type Posting, type Request, request } from '../../delivery/request.ts'
 import type { Logger } from '../../process/log.ts'
 import { faultsOf } from '../../settings/faults.ts'
 import { MASK } from '../../settings/mask.ts'
+import { unread } from '../../settings/resources/decide.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
 import { type Destination, EVENT_TYPES } from '../../settings/settings.ts'
 import { attemptShape } from '../activity/attempts.ts'
@@ -42,7 +43,7 @@ export const resultShape = z
   .meta({ id: 'TestResult' })
 
 export type TestSendParts = {
-  settings: Pick<Facts, 'destinations'>
+  settings: Pick<Facts, 'destinations' | 'unreadable'>
   /** Same time limit, address guard and certificates as in the deliverer. Closed by the test. */
   openPoster: () => Poster
   log: Pick<Logger, 'info'>
@@ -80,9 +81,11 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
 
   async function test({ params: { id }, body, caller }: ApiRequest): Promise<ApiResponse> {
     const destination = settings.destinations.get(id)
+    const refusal = unread({ kind: 'destination' }, id, settings)
+    if (refusal) return refusalResponse(refusal)
     if (!destination) return refusalResponse({ code: 'not_found', what: `destination ${id}` })
     const parsed = bodyShape.safeParse(body, { reportInput: true })
-    if (!parsed.success) return invalid(faultsOf(parsed.error))
+    if (!parsed.success) return invalid(faultsOf(parsed.error, bodyShape))
     const { call, type = call?.type ?? 'track' } = parsed.data
     const now = Date.now()
     const of = { destinationId: id, uuid: randomUUID(), now }
@@ -103,7 +106,7 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
       responses: {
         200: { description: 'One result for each webhook, in their order.', body: answerShape },
       },
-      errorCodes: ['not_found', 'too_many_tests'],
+      errorCodes: ['not_found', 'setting_unreadable', 'too_many_tests'],
       handle: test,
     }),
   })

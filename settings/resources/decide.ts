@@ -5,7 +5,8 @@ import type { Facts, Generated, Replaceable, Resource, Stamp, Unreachable } from
 
 export type Refusal =
   | { code: 'not_found'; what: string }
-  | { code: 'unreadable'; what: string; reason: string }
+  /** `isKept`: its previous version is known. */
+  | { code: 'unreadable'; what: string; reason: string; isKept?: boolean }
   | { code: 'version_mismatch'; current: number }
   | { code: 'faulty'; faults: readonly Fault[] }
   | { code: 'in_use'; faults: readonly Fault[] }
@@ -23,6 +24,16 @@ export function missing<G extends object, T extends Stamp>(
   const what = `${kind} ${id}`
   const reason = unreadable.get(`${kind}/${id}`)?.reason
   return reason === undefined ? { code: 'not_found', what } : { code: 'unreadable', what, reason }
+}
+
+/** For what must not use a previous version: there may be other webhooks, rules and keys in the record. */
+export function unread<G extends object, T extends Stamp>(
+  { kind }: Pick<Resource<G, T>, 'kind'>,
+  id: string,
+  { unreadable }: Pick<Facts, 'unreadable'>,
+): Refusal | undefined {
+  const found = unreadable.get(`${kind}/${id}`)
+  return found && { code: 'unreadable', what: `${kind} ${id}`, reason: found.reason, isKept: found.isKept }
 }
 
 /** `now`: ISO 8601 UTC. `body`: JSON, not validated. */
@@ -108,7 +119,7 @@ export function check<G extends object, T extends Stamp>(
   const { shape, old, facts, unreachable, now } = request
   const { body, faults: masks } = restoreMasked(request.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
-  const found = [...masks, ...(parsed.success ? [] : faultsOf(parsed.error))]
+  const found = [...masks, ...(parsed.success ? [] : faultsOf(parsed.error, shape))]
   // do not report a malformed source id as unknown as well
   const places = new Set(found.map(({ pointer }) => pointer))
   const rules = isObject(body)

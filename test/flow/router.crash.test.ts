@@ -47,7 +47,7 @@ test('killed with both written and nothing committed: routed again, not a duplic
 
 test('killed after the commit: the next router knows the id', async () => {
   const world = await aWorld()
-  const crashWhen = async () => (await committed(world.kafka)) === 1
+  const crashWhen = async () => (await world.committed()) === 1
   const after = await afterACrash(world, { first: {}, crashWhen })
   expect(after).toMatchObject({ delivered: ['once', 'last'], duplicates: ['once'] })
   expect(new Set(after.loads)).toEqual(new Set(['loaded']))
@@ -56,7 +56,7 @@ test('killed after the commit: the next router knows the id', async () => {
 test('invalid records in router.seen are skipped', async () => {
   const world = await aWorld()
   const crashWhen = async () => {
-    if ((await committed(world.kafka)) < 1) return false
+    if ((await world.committed()) < 1) return false
     const foreign = [0, 1, 2, 3].map((partition) => ({
       topic: SEEN,
       partition,
@@ -74,7 +74,7 @@ test('each partition writes to the partition of the same number', async () => {
   await world.route()
   const users = Array.from({ length: 40 }, (_, index) => ({ userId: `u${index}`, messageId: `m${index}` }))
   await world.send(...users)
-  await until(async () => (await committed(world.kafka)) === 40)
+  await until(async () => (await world.committed()) === 40)
   const partitions = (await readAll(world.kafka, SEEN)).map(({ partition, key }) => [partition, key])
   expect(new Set(partitions.map(([partition]) => partition)).size).toBe(4)
   for (const [partition, key] of partitions) expect(key).toBe(String(partition))
@@ -84,7 +84,7 @@ test('if ids cannot be loaded, routing waits at most two seconds, and uses them 
   const world = await aWorld()
   const before = await world.route()
   await world.send(once, { messageId: 'twice' })
-  await until(async () => (await committed(world.kafka)) === 2)
+  await until(async () => (await world.committed()) === 2)
   await before.crash()
 
   const readable = Promise.withResolvers<void>()
@@ -102,14 +102,3 @@ test('if ids cannot be loaded, routing waits at most two seconds, and uses them 
   await until(async () => (await world.delivered()).includes('last'))
   expect(next.duplicates).toEqual(['twice'])
 })
-
-async function committed(kafka: Awaited<ReturnType<typeof aWorld>>['kafka']): Promise<number> {
-  const admin = kafka.kafka.admin()
-  await admin.connect()
-  const [topic] = await admin.fetchOffsets({
-    groupId: kafka.named('router'),
-    topics: [kafka.named('events')],
-  })
-  await admin.disconnect()
-  return topic?.partitions.reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0) ?? 0
-}

@@ -4,23 +4,27 @@ import { consume } from '../../kafka/consume/consume.ts'
 import type { Handler } from '../../kafka/consume/record.ts'
 import { createProducer, type OutRecord, type Producer } from '../../kafka/produce/produce.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
+import { createSlices } from '../../process/slices.ts'
 import { createDuplicates } from '../../router/duplicates/duplicates.ts'
 import { createRouter } from '../../router/run.ts'
 import type { Codec, VariantCodec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
-import { DELIVERIES, EVENTS, SEEN } from '../../schemas/topics.ts'
+import { DEAD, DELIVERIES, EVENTS, SEEN } from '../../schemas/topics.ts'
+import type { Destination } from '../../settings/settings.ts'
 import { closing, connection, readAll } from './cluster.ts'
 import { aDestination, anEvent } from './events.ts'
 
-/** How a router fails. */
+/** What is special about a router. */
 export type Fate = {
   /** A topic that gets none of its records: their producer reports this only when the process ends. */
   withheld?: string
   settlesNothing?: boolean
   /** `router.seen` is not read before. */
   readsAfter?: Promise<void>
+  /** Default: one destination without rules. */
+  destinationsOf?: (sourceId: string) => Destination[]
 }
 
 export type Routing = {
@@ -33,7 +37,7 @@ export type Routing = {
 
 /** Topics of its own with routers in this process, so that one can be ended at a chosen point. */
 export async function aWorld() {
-  const kafka = await connection([{ name: EVENTS }, { name: DELIVERIES }, { name: SEEN }])
+  const kafka = await connection([{ name: EVENTS }, { name: DELIVERIES }, { name: DEAD }, { name: SEEN }])
   const registry = openRegistry({ url: inject('registryUrl'), auth: undefined })
   const events = await openCodec(registry, 'event', kafka.named(`${EVENTS}-value`))
   const deliveries = await openCodec(registry, 'delivery', kafka.named(`${DELIVERIES}-value`))
@@ -58,7 +62,32 @@ export async function aWorld() {
       const each = await Promise.all(decoded)
       return each.map((one) => (one.ok ? one.value.messageId : 'undecodable'))
     },
+    /** @returns how many events the group has committed in all partitions. */
+    committed: () =>
+      administered(kafka, async (admin) => {
+        const topics = [kafka.named(EVENTS)]
+        const [topic] = await admin.fetchOffsets({ groupId: kafka.named('router'), topics })
+        return topic?.partitions.reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0) ?? 0
+      }),
+    /** @returns the ids of the group's members. A member that loses its session gets another. */
+    members: () =>
+      administered(kafka, async (admin) => {
+        const { groups } = await admin.describeGroups([kafka.named('router')])
+        return groups.flatMap(({ members }) => members.map(({ memberId }) => memberId))
+      }),
     route: (fate: Fate = {}) => aRouter({ kafka, producer, events, deliveries }, fate),
+  }
+}
+
+type Admin = ReturnType<Connection['kafka']['admin']>
+
+async function administered<T>({ kafka }: Connection, act: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin()
+  await admin.connect()
+  try {
+    return await act(admin)
+  } finally {
+    await admin.disconnect()
   }
 }
 
@@ -71,7 +100,7 @@ type Parts = {
 
 async function aRouter(
   parts: Parts,
-  { withheld, settlesNothing = false, readsAfter }: Fate,
+  { withheld, settlesNothing = false, readsAfter, destinationsOf = () => [aDestination()] }: Fate,
 ): Promise<Routing> {
   const { kafka, events, deliveries } = parts
   const producer: Producer = {
@@ -114,10 +143,11 @@ async function aRouter(
   })
   onTestFinished(duplicates.forget)
   const handle = createRouter({
-    settings: { isFresh: () => true, destinationsOf: () => [aDestination()], sources: new Map() },
+    settings: { isFresh: () => true, destinationsOf, sources: new Map() },
     codec: deliveries,
     producer,
     duplicates,
+    slices: createSlices(),
     onRouted: () => undefined,
     onRuled: () => undefined,
     onDuplicate: ({ messageId }) => void routing.duplicates.push(messageId),

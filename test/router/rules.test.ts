@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Taken } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
+import type { Slices } from '../../process/slices.ts'
 import { type DeliveryWriterParts, writeDeliveries } from '../../router/deliveries.ts'
 import { codec } from '../../schemas/codec.ts'
 import { eventPlaceIn } from '../../schemas/dead-record.ts'
@@ -20,12 +21,29 @@ const withRules = (id: string, rules: NonNullable<Destination['rules']>) =>
 
 const recordOf = (event: Event) => ({ value: event, partition: 2, offset: 7 })
 
-/** What is written for an event. @param outcomes outcomes of the writes, in order; further ones are `acked`. */
-function written(
-  event: Event,
-  { plain = [], ruled }: { plain?: Destination[]; ruled: Destination[] },
-  outcomes: Produced[] = [],
-) {
+const unlimited: Slices = { isSpent: () => false, next: async () => undefined }
+
+/** Slices of one destination each. */
+function shortSlices(): Slices & { count: () => number } {
+  let count = 1
+  let isSpent = true
+  return {
+    isSpent: () => {
+      isSpent = !isSpent
+      return isSpent
+    },
+    next: async () => {
+      count += 1
+      isSpent = true
+    },
+    count: () => count,
+  }
+}
+
+type Asked = { plain?: Destination[]; ruled: Destination[]; slices?: Slices; outcomes?: Produced[] }
+
+/** What is written for an event. `outcomes`: of the writes, in order; further ones are `acked`. */
+async function written(event: Event, { plain = [], ruled, slices = unlimited, outcomes = [] }: Asked) {
   const records: OutRecord[] = []
   const decided: string[] = []
   const end = async (): Promise<Produced> => outcomes.shift() ?? 'acked'
@@ -41,9 +59,10 @@ function written(
         return end()
       },
     },
+    slices,
     onRuled: ({ id }, { outcome }) => void decided.push(`${id} ${outcome}`),
   }
-  const { count, writing } = writeDeliveries(recordOf(event), { plain, ruled }, parts)
+  const { count, writing } = await writeDeliveries(recordOf(event), { plain, ruled }, parts)
   return { records, decided, count, writing }
 }
 
@@ -61,7 +80,7 @@ test('each destination gets the result of its rules; destinations whose rules ch
     withRules('out', { sample: { rate: 0 } }),
     withRules('shaped', { shape: { total: '{{properties.total}}' } }),
   ]
-  const { records, decided, count } = written(event, { plain: [aDestination({ id: 'plain' })], ruled })
+  const { records, decided, count } = await written(event, { plain: [aDestination({ id: 'plain' })], ruled })
   expect(count).toBe(3)
   expect(decided).toEqual(['passed sent', 'kept filtered', 'out sampled_out', 'shaped sent'])
   expect(records.map(({ topic, key }) => `${topic} ${key}`)).toEqual([
@@ -77,7 +96,7 @@ test('each destination gets the result of its rules; destinations whose rules ch
 test('if rules fail, a dead letter names the event, and there is no delivery', async () => {
   const shape = Array.from({ length: 20 }, () => '{{properties.text}}')
   const large = anEvent({ properties: JSON.stringify({ text: 'x'.repeat(20_000) }) })
-  const { records, decided, count } = written(large, { ruled: [withRules('failing', { shape })] })
+  const { records, decided, count } = await written(large, { ruled: [withRules('failing', { shape })] })
   expect([count, decided]).toEqual([0, ['failing failed']])
   expect(records).toMatchObject([
     { topic: 'deliveries.dead', headers: { reason: 'rules_failed', code: 'too_large', event: '2/7' } },
@@ -92,7 +111,7 @@ test.each([undefined, '', '1', '1/', '/1', '-1/2', '1/x', '1/2/3', '9999999999/1
 )
 
 test('an event that passes no rules is settled without a delivery', async () => {
-  const { records, writing } = written(event, { ruled: [withRules('out', { sample: { rate: 0 } })] })
+  const { records, writing } = await written(event, { ruled: [withRules('out', { sample: { rate: 0 } })] })
   expect(records).toEqual([])
   expect(await writing).toBe('acked')
 })
@@ -104,19 +123,67 @@ test.each<[Produced[], Produced]>([
   [['refused', 'unknown'], 'unknown'],
 ])('writes that end as %s end the event as %s', async (outcomes, outcome) => {
   const ruled = [withRules('shaped', { shape: { a: 1 } })]
-  const { writing } = written(event, { plain: [aDestination({ id: 'plain' })], ruled }, outcomes)
+  const { writing } = await written(event, { plain: [aDestination({ id: 'plain' })], ruled, outcomes })
   expect(await writing).toBe(outcome)
 })
 
-test('bodies beyond 4 MB for one event are built when sent, and equal the others', async () => {
+test('after 4 MB of bodies for one event the slice ends', async () => {
   const shape = Array.from({ length: 8 }, () => '{{properties.text}}')
   const large = anEvent({ properties: JSON.stringify({ text: 'x'.repeat(20_000) }) })
-  const each = Array.from({ length: 60 }, (_, nth) => withRules(`d${nth}`, { shape }))
-  const ruled = [...each, withRules('out', { sample: { rate: 0 } })]
-  const { records, count } = written(large, { ruled })
-  expect([count, records.length]).toEqual([60, 60])
+  const ruled = Array.from({ length: 60 }, (_, nth) => withRules(`d${nth}`, { shape }))
+  let waits = 0
+  const slices = { ...unlimited, next: async () => void waits++ }
+  const { records, count } = await written(large, { ruled, slices })
+  expect([count, records.length, waits]).toEqual([60, 60, 2])
   const bodies = new Set((await Promise.all(records.map(deliveryIn))).map(({ body }) => body))
   expect(bodies.size).toBe(1)
+})
+
+describe('rules that take more than a slice', () => {
+  const large = anEvent({ event: 'Paid', properties: JSON.stringify({ text: 'x'.repeat(25_000) }) })
+  const shape = { text: '{{properties.text}}' }
+  const each = Array.from({ length: 3 }, (_, nth) => withRules(`d${nth}`, { shape }))
+  const passing = withRules('passed', { filter: { path: 'event', eq: 'Paid' } })
+
+  test('continue in the next ones, and write what each slice has made', async () => {
+    const slices = shortSlices()
+    const ruled = [passing, ...each]
+    const { records, count } = await written(large, { plain: [aDestination({ id: 'plain' })], ruled, slices })
+    expect([count, slices.count()]).toEqual([5, 4])
+    expect(records.map(({ key }) => key)).toEqual(['plain/u1', 'passed/u1', 'd0/u1', 'd1/u1', 'd2/u1'])
+    const [plain, passed] = await Promise.all(records.slice(0, 2).map(deliveryIn))
+    expect(passed?.body).toBe(plain?.body)
+  })
+
+  test('wait if another event has used up this turn, while destinations without rules get theirs', async () => {
+    let isSpent = true
+    const begin = Promise.withResolvers<void>()
+    const slices = { isSpent: () => isSpent, next: () => begin.promise }
+    const records: string[] = []
+    const produce: DeliveryWriterParts['producer']['produce'] = async (all) => {
+      records.push(...all.map(({ key }) => String(key)))
+      return 'acked'
+    }
+    const producer = { produce, produceList: () => expect.fail('one record at a time') }
+    const parts = { codec: deliveries, producer, slices, onRuled: () => undefined }
+    const matched = { plain: [aDestination({ id: 'plain' })], ruled: each }
+    const writing = writeDeliveries(recordOf(large), matched, parts)
+    expect(records).toEqual(['plain/u1'])
+    isSpent = false
+    begin.resolve()
+    expect((await writing).count).toBe(4)
+    expect(records).toEqual(['plain/u1', 'd0/u1', 'd1/u1', 'd2/u1'])
+  })
+
+  test('stop if what they have made cannot be written', async () => {
+    const { records, writing } = await written(large, {
+      ruled: each,
+      slices: shortSlices(),
+      outcomes: ['acked', 'unknown'],
+    })
+    expect(records).toHaveLength(2)
+    expect(await writing).toBe('unknown')
+  })
 })
 
 test('an event with rules is not held in memory while it waits for Kafka', async () => {
@@ -125,12 +192,13 @@ test('an event with rules is not held in memory while it waits for Kafka', async
   const parts: DeliveryWriterParts = {
     codec: deliveries,
     producer: { produce: () => waiting, produceList: () => waiting },
+    slices: unlimited,
     onRuled: () => undefined,
   }
   const held: unknown[] = []
   function write(): WeakRef<Event> {
     const record: Pick<Taken<Event>, 'value' | 'partition' | 'offset'> = recordOf(anEvent())
-    held.push(writeDeliveries(record, { plain: [], ruled }, parts).writing)
+    held.push(writeDeliveries(record, { plain: [], ruled }, parts))
     return new WeakRef(record.value)
   }
   const first = write()

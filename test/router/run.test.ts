@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { deliveryId } from '../../delivery/routing.ts'
 import type { Taken } from '../../kafka/consume/record.ts'
 import type { RecordList } from '../../kafka/produce/produce.ts'
+import { createSlices } from '../../process/slices.ts'
 import type { Written } from '../../router/duplicates/seen-topic.ts'
 import type { Entry } from '../../router/duplicates/window.ts'
 import { createRouter, type RouterParts } from '../../router/run.ts'
@@ -54,6 +55,7 @@ function aRouter(parts: Partial<RouterParts> = {}) {
     duplicates: {
       of: () => ({ admit: (entry) => entries.push(entry) > 0, write: () => async () => 'acked' }),
     },
+    slices: createSlices(),
     onRouted: () => undefined,
     onRuled: () => undefined,
     onDuplicate: () => undefined,
@@ -201,3 +203,58 @@ test.each([
     await until(() => settled.length === 1)
   },
 )
+
+const shaped = (id: string) =>
+  aDestination({ id, rules: { shape: { id: '{{messageId}}' } }, hashKey: 'a-hash-key-of-this-test' })
+
+test('while the rules of an event take more than a slice, its source waits and other sources do not', async () => {
+  const written: string[] = []
+  const settled: string[] = []
+  const begin = Promise.withResolvers<void>()
+  let isSpent = true
+  const { handle } = aRouter({
+    slices: { isSpent: () => isSpent, next: () => begin.promise },
+    settings: {
+      isFresh: () => true,
+      destinationsOf: (sourceId) => (sourceId === 'shop' ? [shaped('crm')] : [aDestination({ id: 'plain' })]),
+      sources: new Map(),
+    },
+    producer: {
+      ...accepting,
+      async produce(all) {
+        const read = await Promise.all(all.map(({ value }) => deliveries.decode(value as Buffer)))
+        written.push(...read.map((one) => (one.ok ? one.value.messageId : '')))
+        return 'acked'
+      },
+    },
+  })
+  for (const [messageId, sourceId] of [
+    ['m1', 'shop'],
+    ['m2', 'shop'],
+    ['m3', 'app'],
+  ] as const)
+    handle(
+      aRecord({ value: anEvent({ messageId, sourceId }), settle: () => void settled.push(messageId) }),
+      message,
+    )
+  await until(() => settled.length === 1)
+  expect([written, settled]).toEqual([['m3'], ['m3']])
+  isSpent = false
+  begin.resolve()
+  await until(() => settled.length === 3)
+  expect([written, settled]).toEqual([
+    ['m3', 'm1', 'm2'],
+    ['m3', 'm1', 'm2'],
+  ])
+})
+
+test('an event is parked if an error stops its routing after the first slice', async () => {
+  const parked: string[] = []
+  const { handle } = aRouter({
+    slices: { isSpent: () => true, next: () => Promise.reject(new Error('a bug')) },
+    settings: { isFresh: () => true, destinationsOf: () => [shaped('crm')], sources: new Map() },
+  })
+  handle(aRecord({ park: (_message, reason) => void parked.push(reason) }), message)
+  await until(() => parked.length > 0)
+  expect(parked).toEqual(['Error: a bug'])
+})

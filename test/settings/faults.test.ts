@@ -8,7 +8,7 @@ const good = { name: 'CRM', webhooks: [{ url: 'https://crm.example' }] }
 
 function told(shape: typeof destinationShape | typeof sourceShape, body: unknown): string[] {
   const { error } = shape.safeParse(body, { reportInput: true })
-  return error ? faultsOf(error).map(({ pointer, code }) => `${pointer} ${code}`) : []
+  return error ? faultsOf(error, shape).map(({ pointer, code }) => `${pointer} ${code}`) : []
 }
 const destination = (more: object) => told(destinationShape, { ...good, ...more })
 const webhook = (more: object) => destination({ webhooks: [{ url: 'https://crm.example', ...more }] })
@@ -68,7 +68,7 @@ test.each([
 test('a message says what to do', () => {
   const body = { rateLimit: { perSecond: 0, burst: 0.5 }, labels: { a: 'x'.repeat(257) } }
   const { error } = sourceShape.safeParse(body, { reportInput: true })
-  expect(error && faultsOf(error)).toEqual([
+  expect(error && faultsOf(error, sourceShape)).toEqual([
     { pointer: '/name', code: 'required', message: 'is required: give a string' },
     { pointer: '/rateLimit/perSecond', code: 'too_small', message: 'more than 0' },
     { pointer: '/rateLimit/burst', code: 'invalid_type', message: 'give a whole number' },

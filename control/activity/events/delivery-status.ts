@@ -52,7 +52,7 @@ export type DeliveryStatus = {
 
 export type Known = {
   destinationId: string
-  destination: Destination | undefined
+  kept: Kept
   /** Of this delivery, oldest first. */
   attempts: readonly Attempt[]
   dead: DeadLetter | undefined
@@ -60,10 +60,10 @@ export type Known = {
   knownSince: number
 }
 
-/** Applies the rules of the router and the deliverer. */
+/** What the deliverer does with it. */
 export function deliveryStatus(event: Event, known: Known, ladder: Ladder): DeliveryStatus {
-  const { destinationId, destination, attempts, dead } = known
-  const { reason, condition = null } = keptFrom(event, destination)
+  const { destinationId, kept, attempts, dead } = known
+  const { reason, condition = null } = kept
   return {
     destinationId,
     deliveryId: deliveryId(destinationId, event),
@@ -76,9 +76,11 @@ export function deliveryStatus(event: Event, known: Known, ladder: Ladder): Deli
   }
 }
 
-type Kept = { reason: Reason | null; condition?: string }
+/** Why a destination does not get an event. `reason`: null if it does. */
+export type Kept = { reason: Reason | null; condition?: string }
 
-function keptFrom(event: Event, destination: Destination | undefined): Kept {
+/** What the router does with it. Rules may take 0.1 s. */
+export function keptFrom(event: Event, destination: Destination | undefined): Kept {
   if (!destination) return { reason: 'removed' }
   if (!destination.sourceIds.includes(event.sourceId)) return { reason: 'source' }
   const mismatch = unmatched(event, destination)
@@ -108,12 +110,7 @@ export type CurrentState = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
 /** @param begunAt when the event was received, or its delivery was routed. */
 export function stateOf(
   begunAt: number,
-  {
-    isRouted,
-    attempts,
-    dead,
-    knownSince,
-  }: Omit<Known, 'destination' | 'destinationId'> & { isRouted: boolean },
+  { isRouted, attempts, dead, knownSince }: Omit<Known, 'kept' | 'destinationId'> & { isRouted: boolean },
   ladder: Ladder,
 ): CurrentState {
   const is = (state: DeliveryState | null): CurrentState => ({ state, nextAttemptAt: null })

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Ladder } from '../../../delivery/ladder.ts'
 import { deliveryId } from '../../../delivery/routing.ts'
 import type { Logger } from '../../../process/log.ts'
+import { createSlices } from '../../../process/slices.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
@@ -15,7 +16,14 @@ import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { answered, tooManySearches } from '../following.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import { type DeliveryStatus, deliveryStatus, isMissing, OPEN } from './delivery-status.ts'
+import {
+  type DeliveryStatus,
+  deliveryStatus,
+  isMissing,
+  type Kept,
+  keptFrom,
+  OPEN,
+} from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
 import { type EventsQuery, eventsQueryShape } from './matches.ts'
 import type { EventSearch } from './search.ts'
@@ -117,6 +125,25 @@ function connectedTo(destinations: Facts['destinations']): (sourceId: string) =>
 
 type Statuses = Map<Event, DeliveryStatus[]>
 
+/** By event and destination. Runs rules, which may take seconds for many destinations. */
+async function keptOf(
+  events: readonly Event[],
+  destinations: Facts['destinations'],
+  idsOf: (event: Event) => readonly string[],
+): Promise<Map<Event, Map<string, Kept>>> {
+  const found = new Map<Event, Map<string, Kept>>()
+  const slices = createSlices()
+  for (const event of events) {
+    const kept = new Map<string, Kept>()
+    found.set(event, kept)
+    for (const id of idsOf(event)) {
+      kept.set(id, keptFrom(event, destinations.get(id)))
+      if (slices.isSpent()) await slices.next()
+    }
+  }
+  return found
+}
+
 /** Covers each destination that is connected to the event's source, was attempted, or is asked for. */
 async function statusesOf(
   events: readonly Event[],
@@ -127,22 +154,30 @@ async function statusesOf(
   const connected = connectedTo(settings.destinations)
   const { knownSince } = history
 
+  const keptBy = await keptOf(events, settings.destinations, (event) =>
+    destinationId
+      ? [destinationId]
+      : [...new Set([...connected(event.sourceId), ...history.destinationsOf(event)])],
+  )
+
   const statuses = (traced?: Map<string, Attempt[]>): Statuses =>
     new Map(
       events.map((event) => {
-        const ids = destinationId
-          ? [destinationId]
-          : new Set([...connected(event.sourceId), ...history.destinationsOf(event)])
-        return [event, [...ids].map((id) => statusOf(event, id, traced))]
+        const kept = [...(keptBy.get(event) ?? [])]
+        return [event, kept.map(([id, each]) => statusOf(event, { id, kept: each }, traced))]
       }),
     )
 
-  function statusOf(event: Event, destinationId: string, traced?: Map<string, Attempt[]>): DeliveryStatus {
+  function statusOf(
+    event: Event,
+    { id: destinationId, kept }: { id: string; kept: Kept },
+    traced?: Map<string, Attempt[]>,
+  ): DeliveryStatus {
     const id = deliveryId(destinationId, event)
     const { attempts, dead } = history.of(id)
     const known = {
       destinationId,
-      destination: settings.destinations.get(destinationId),
+      kept,
       attempts: mergeAttempts(traced?.get(id) ?? [], attempts),
       dead,
       knownSince,

@@ -6,9 +6,10 @@ import type { Logger } from '../../../process/log.ts'
 import { compileRules } from '../../../rules/compile.ts'
 import { rulesFaults } from '../../../rules/faults.ts'
 import { type Fault, faultsOf, isObject } from '../../../settings/faults.ts'
+import { unread } from '../../../settings/resources/decide.ts'
 import { type Facts, unknownSource } from '../../../settings/resources/resource.ts'
 import { type ApiRequest, addOperations, json, operation } from '../../api/operation.ts'
-import { type ApiResponse, invalid } from '../../api/response.ts'
+import { type ApiResponse, invalid, refusalResponse } from '../../api/response.ts'
 import { answered, tooManySearches } from '../following.ts'
 import {
   type EventsBySource,
@@ -33,7 +34,7 @@ export function previewRoute(api: FastifyInstance, parts: PreviewRouteParts): vo
         'Runs rules on the newest events of some sources and says what the router would do with each. Nothing is sent or stored. The search reads topics on demand, for at most 3 s. Then the rules run for at most 2 s.',
       body: json(previewShape),
       responses: { 200: { description: 'The events, newest first.', body: previewAnswer } },
-      errorCodes: ['too_many_searches'],
+      errorCodes: ['setting_unreadable', 'too_many_searches'],
       handle: (request) => preview(request, parts),
     }),
   })
@@ -44,12 +45,15 @@ async function preview({ body }: ApiRequest, parts: PreviewRouteParts): Promise<
   const parsed = previewShape.safeParse(body, { reportInput: true })
   if (!parsed.success) {
     const rules = isObject(body) ? rulesFaults(body.rules, ['rules']) : []
-    return invalid([...faultsOf(parsed.error), ...rules])
+    return invalid([...faultsOf(parsed.error, previewShape), ...rules])
   }
   const asked = parsed.data
+  const { rules, destinationId } = asked
+  const refusal =
+    destinationId === undefined ? undefined : unread({ kind: 'destination' }, destinationId, settings)
+  if (refusal) return refusalResponse(refusal)
   const faults = faultsIn(asked, settings)
   if (faults.length > 0) return invalid(faults)
-  const { rules, destinationId } = asked
   const hashKey = destinationId === undefined ? undefined : settings.destinations.get(destinationId)?.hashKey
   const searching = latestEvents.latest(asked)
   if (!searching) return tooManySearches

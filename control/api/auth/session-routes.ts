@@ -45,7 +45,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
 
   function signIn({ body, ip, protocol }: ApiRequest): ApiResponse {
     const given = signInShape.safeParse(body, { reportInput: true })
-    if (!given.success) return invalid(faultsOf(given.error))
+    if (!given.success) return invalid(faultsOf(given.error, signInShape))
     const result = checkToken(given.data.token, ip)
     if (result === undefined) return wrong
     if (typeof result !== 'string') return result

@@ -75,7 +75,7 @@ export const patchShape = z
  */
 export function readPatch(body: unknown): { changes: Change[] } | { faults: Fault[] } {
   const parsed = patchShape.safeParse(body, { reportInput: true })
-  if (!parsed.success) return { faults: faultsOf(parsed.error) }
+  if (!parsed.success) return { faults: faultsOf(parsed.error, patchShape) }
   const { add, remove } = parsed.data
   const added = new Set(add)
   const faults = remove.flatMap((userId, index): Fault[] => {

@@ -52,7 +52,10 @@ export function decideDeletion({
   made,
 }: DeletionRequest): { task: Deletion } | { refusal: Refusal } {
   const parsed = deletionShape.safeParse(body, { reportInput: true })
-  const faults = [...(parsed.success ? [] : faultsOf(parsed.error)), ...unknownSources(body, facts)]
+  const faults = [
+    ...(parsed.success ? [] : faultsOf(parsed.error, deletionShape)),
+    ...unknownSources(body, facts),
+  ]
   if (!parsed.success || faults.length > 0) return { refusal: { code: 'faulty', faults } }
   const task = taskOf(parsed.data, facts, made)
   const further = [...idTaken(task.id, deletions), ...sizeFaults(task)]

@@ -108,7 +108,7 @@ export function decideReplay({
   now,
 }: DecideParts): { request: ReplayRequest } | { refusal: Refusal } {
   const parsed = replayShape.safeParse(body, { reportInput: true })
-  if (!parsed.success) return { refusal: { code: 'faulty', faults: faultsOf(parsed.error) } }
+  if (!parsed.success) return { refusal: { code: 'faulty', faults: faultsOf(parsed.error, replayShape) } }
   const asked = parsed.data
   const { id, what, destinationId, perSecond } = asked
   const { from, to } = spanAsked(asked, now)

@@ -2,6 +2,7 @@ import type { Handler, Message, Taken } from '../../../kafka/consume/record.ts'
 import type { Produced } from '../../../kafka/produce/pending.ts'
 import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
+import { createSlices, type Slices } from '../../../process/slices.ts'
 import type { TokenBucket } from '../../../process/token-bucket.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import { type EventPlace, rulesFailedRecord } from '../../../schemas/dead-record.ts'
@@ -32,6 +33,8 @@ export type Replaying<T> = {
   encode: Codec<Delivery>['encode']
   /** Undefined while traces are off. */
   traced?: ((of: Pick<Processed, 'partition' | 'offset' | 'headers'>, made: Delivery) => Trace) | undefined
+  /** Rules of past events run in these. */
+  slices?: Pick<Slices, 'isSpent'>
 }
 
 /** Pauses between bursts, because each resume costs a fetch. */
@@ -44,11 +47,12 @@ const BEYOND_MS = 60_000
  * not wait for them.
  */
 export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
-  const { ranges, make, rate } = replaying
+  const { ranges, make, rate, slices = createSlices() } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {
     const { partition, offset } = record
     if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: Date.now() + BEYOND_MS }
+    if (slices.isSpent()) return { holdUntil: Date.now() }
     const made = make(record, message.headers)
     if (!made || 'unmade' in made) {
       finish({ record, message, made }, replaying)

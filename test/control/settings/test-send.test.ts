@@ -53,7 +53,26 @@ function aTestedApi(destination = crm, { atOnce = true } = {}) {
   return { ...network, ...api({ destinations: [destination] }, { openPoster: network.openPoster }) }
 }
 
+const UNREAD = { kind: 'destination', id: 'crm', reason: 'unknown field x', since: 0 } as const
+
 describe('a test send', () => {
+  test.each([
+    [
+      true,
+      'The newest record of destination crm cannot be read (unknown field x): save it again, or remove it',
+    ],
+    [
+      false,
+      'The record of destination crm cannot be read (unknown field x): create it again under this id, or remove it',
+    ],
+  ])('is refused while the record cannot be read (previous version known: %s)', async (isKept, message) => {
+    const { openPoster, requests } = aNetwork({ atOnce: true })
+    const stored = { destinations: isKept ? [crm] : [], unreadable: [{ ...UNREAD, isKept }] }
+    const { ask } = api(stored, { openPoster })
+    const { status, json } = await ask(asked)
+    expect([status, json, requests]).toMatchObject([409, { code: 'setting_unreadable', message }, []])
+  })
+
   test('posts a sample to each URL with its headers, and returns the results in order', async () => {
     const webhooks = ['b', 'a'].map((host) => ({
       url: `https://${host}.example/?t=1`,

@@ -122,12 +122,27 @@ test('a skipped record does not count as the first', () => {
 
 afterEach(() => void vi.useRealTimers())
 
+const A_RECORD: Taken<Delivery> = {
+  topic: 'deliveries.dead',
+  partition: 1,
+  offset: 10,
+  timestamp: within,
+  key: 'crm/u1',
+  value: aDeadOne(),
+  settle: () => undefined,
+  owned: () => true,
+  release: () => undefined,
+  park: () => undefined,
+}
+const A_MESSAGE = { key: null, value: null, timestamp: '0', attributes: 0, offset: '10', headers: {} }
+
 bySteps('a wall clock that is set %s does not change the rate of a replay', ([, byMs]) => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] })
   const produced: unknown[] = []
   const handle = replayHandler<Delivery>({
     ranges: replay.ranges,
     rate: createTokenBucket({ perSecond: 1, burst: 1 }),
+    slices: { isSpent: () => false },
     make: ({ key, value }) => ({ key, delivery: value }),
     counts: { read: 0, replayed: 0, parked: 0 },
     producer: {
@@ -138,23 +153,32 @@ bySteps('a wall clock that is set %s does not change the rate of a replay', ([, 
     },
     encode: () => Buffer.alloc(0),
   })
-  const taken: Taken<Delivery> = {
-    topic: 'deliveries.dead',
-    partition: 1,
-    offset: 10,
-    timestamp: within,
-    key: 'crm/u1',
-    value: aDeadOne(),
-    settle: () => undefined,
-    owned: () => true,
-    release: () => undefined,
-    park: () => undefined,
-  }
-  const message = { key: null, value: null, timestamp: '0', attributes: 0, offset: '10', headers: {} }
-  expect(handle(taken, message)).toBeUndefined()
+  expect(handle(A_RECORD, A_MESSAGE)).toBeUndefined()
   setClock(byMs)
-  expect(handle(taken, message)).toMatchObject({ holdUntil: expect.any(Number) })
+  expect(handle(A_RECORD, A_MESSAGE)).toMatchObject({ holdUntil: expect.any(Number) })
   vi.advanceTimersByTime(1_000)
-  expect(handle(taken, message)).toBeUndefined()
+  expect(handle(A_RECORD, A_MESSAGE)).toBeUndefined()
   expect(produced).toHaveLength(2)
+})
+
+test('a replay makes no delivery until the next slice, so that control has time for requests', () => {
+  let isSpent = true
+  const made: number[] = []
+  const handle = replayHandler<Delivery>({
+    ranges: replay.ranges,
+    rate: createTokenBucket({ perSecond: 1_000, burst: 1_000 }),
+    slices: { isSpent: () => isSpent },
+    make: ({ offset }) => {
+      made.push(offset)
+      return undefined
+    },
+    counts: { read: 0, replayed: 0, parked: 0 },
+    producer: { produce: async () => 'acked' },
+    encode: () => Buffer.alloc(0),
+  })
+  expect(handle(A_RECORD, A_MESSAGE)).toMatchObject({ holdUntil: expect.any(Number) })
+  expect(made).toEqual([])
+  isSpent = false
+  expect(handle(A_RECORD, A_MESSAGE)).toBeUndefined()
+  expect(made).toEqual([10])
 })

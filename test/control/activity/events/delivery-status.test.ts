@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { letterOf } from '../../../../control/activity/dead/dead-letter.ts'
-import { deliveryStatus, type Known } from '../../../../control/activity/events/delivery-status.ts'
+import { deliveryStatus, type Known, keptFrom } from '../../../../control/activity/events/delivery-status.ts'
 import type { Attempt } from '../../../../schemas/attempt.ts'
 import type { Destination } from '../../../../settings/settings.ts'
 import { aDestination, anEvent } from '../../../helpers/events.ts'
@@ -28,18 +28,22 @@ const dead = (time: number, deadReason = 'refused') =>
     key: '',
   })
 
-const NOTHING_KNOWN: Known = {
+const NOTHING_KNOWN = {
   destinationId: 'crm',
   destination: aDestination(),
   attempts: [],
   dead: undefined,
   knownSince: 0,
 }
-const statusOf = (known: Partial<Known>, of = event) =>
-  deliveryStatus(of, { ...NOTHING_KNOWN, ...known }, ladder)
+type Facts = Omit<Known, 'kept'> & { destination: Destination | undefined }
+
+function statusOf(facts: Partial<Facts>, of = event) {
+  const { destination, ...known }: Facts = { ...NOTHING_KNOWN, ...facts }
+  return deliveryStatus(of, { ...known, kept: keptFrom(of, destination) }, ladder)
+}
 
 describe('routing', () => {
-  test.each<[string, Partial<Known>, Parameters<typeof anEvent>[0], string | null]>([
+  test.each<[string, Partial<Facts>, Parameters<typeof anEvent>[0], string | null]>([
     ['to a destination that takes it', {}, {}, null],
     ['not where it is turned off', { destination: aDestination({ enabled: false }) }, {}, 'disabled'],
     ['not for its type', { destination: aDestination({ eventTypes: ['page'] }) }, {}, 'type'],
@@ -52,7 +56,7 @@ describe('routing', () => {
 })
 
 describe('delivery state', () => {
-  test.each<[string, Partial<Known>, object]>([
+  test.each<[string, Partial<Facts>, object]>([
     ['nothing yet', {}, { state: 'waiting', nextAttemptAt: null }],
     ['from before the known attempts', { knownSince: 1_001 }, { state: 'unknown' }],
     ['not routed', { destination: aDestination({ enabled: false }) }, { state: null }],

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { EventsQuery } from '../../../../control/activity/events/matches.ts'
 import type { FoundCall } from '../../../../control/activity/events/search.ts'
 import { deliveryId } from '../../../../delivery/routing.ts'
+import type { Filter } from '../../../../rules/rules.ts'
 import { anEvent } from '../../../helpers/events.ts'
 import { api, VIEW } from '../../api.ts'
 import { anAttempt, attemptsHeld } from '../../attempts-in-memory.ts'
@@ -225,4 +226,40 @@ test.each([
 ])('asked for what cannot be: %s', async (query, pointer, code) => {
   const { status, json } = await searching().ask({ url: `/api/events${query}` })
   expect([status, json.errors]).toMatchObject([400, [{ pointer, code }]])
+})
+
+test('other requests get their turns while the rules of many destinations run', async () => {
+  const large = anEvent({ properties: JSON.stringify({ list: Array(15_000).fill(0) }) })
+
+  /** @returns how often the event loop turns during a request. */
+  async function turnsWith(filter: Filter): Promise<number> {
+    const destinations = Array.from({ length: 40 }, (_, nth) => ({
+      ...crm,
+      id: `crm${nth}`,
+      rules: { filter },
+    }))
+    const { ask } = api(
+      { sources: [shop], destinations },
+      {
+        events: { search: async () => ({ items: [{ event: large }], next: null, searchedSince: null }) },
+        trace: async () => new Map(),
+      },
+    )
+    let turns = 0
+    let isOver = false
+    const turn = () => {
+      turns += 1
+      if (!isOver) setImmediate(turn)
+    }
+    turn()
+    const { json } = await ask({ url: '/api/events?messageId=m1' })
+    isOver = true
+    expect(json.items[0].destinations).toMatchObject(destinations.map(() => ({ reason: 'filtered' })))
+    return turns
+  }
+
+  // each condition reads the whole list
+  const any = Array.from({ length: 100 }, (_, nth) => ({ path: 'properties.list[*]', eq: nth + 1 }))
+  const cheap = await turnsWith({ path: 'type', eq: 'page' })
+  expect(await turnsWith({ any })).toBeGreaterThan(cheap + 10)
 })

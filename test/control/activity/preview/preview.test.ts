@@ -52,6 +52,25 @@ describe('a preview', () => {
     expect(asked).toMatchObject([{ last: 50, sourceIds: ['shop'], eventTypes: ['track'] }])
   })
 
+  test('is refused for a destination whose newest record cannot be read: its key may be another', async () => {
+    const unread = {
+      kind: 'destination',
+      id: 'crm',
+      reason: 'unknown field x',
+      isKept: true,
+      since: 0,
+    } as const
+    const { ask } = api(
+      { sources: [shop], destinations: [crm], unreadable: [unread] },
+      { latestEvents: { latest: async () => ({ items: [paid], next: null, searchedSince: null }) } },
+    )
+    const preview = (body: object) => ask({ method: 'POST', url: '/api/destinations/preview', body })
+    const body = { rules: { filter }, sourceIds: ['shop'] }
+    const refused = await preview({ ...body, destinationId: 'crm' })
+    expect([refused.status, refused.json]).toMatchObject([409, { code: 'setting_unreadable' }])
+    expect((await preview(body)).status).toBe(200)
+  })
+
   test("hashes with the destination's key, or with a random key if none is given", async () => {
     const { preview } = aPreview([paid])
     const rules = { redact: [{ path: 'userId', as: 'hash' }] }

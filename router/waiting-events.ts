@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Message, Taken } from '../kafka/consume/record.ts'
+import { createFifo, type Fifo } from '../process/fifo.ts'
+import type { Slices } from '../process/slices.ts'
+import type { Event } from '../schemas/event.ts'
+
+/** For each partition, as encoded in `events`: about two fetches. */
+const MAX_BYTES = 256 * 1024
+const CHECK_MS = 50
+
+/**
+ * While the rules of an event take more than a slice, later events of the same source and partition wait here, so a
+ * destination gets a user's events in order. Events of other sources go on.
+ */
+export type WaitingEvents = {
+  /** Makes the event wait if it must. @returns `full`: it must wait, but there is no room. */
+  add(record: Taken<Event>, message: Message): 'no' | 'waits' | 'full'
+  /** @param routing ends when the rules of this event have run. It never rejects. */
+  follow(record: Taken<Event>, routing: Promise<void>): void
+}
+
+type Waiting = { record: Taken<Event>; message: Message; bytes: number }
+
+type Parts = {
+  slices: Slices
+  isReady: (record: Taken<Event>) => boolean
+  /** @returns a promise if the rules take more than a slice. */
+  route: (record: Taken<Event>, message: Message) => Promise<void> | undefined
+}
+
+export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingEvents {
+  const queues = new Map<string, Fifo<Waiting>>()
+  const bytesIn = new Map<number, number>()
+
+  function count({ partition }: Taken<Event>, bytes: number): void {
+    const sum = (bytesIn.get(partition) ?? 0) + bytes
+    if (sum === 0) bytesIn.delete(partition)
+    else bytesIn.set(partition, sum)
+  }
+
+  async function routeNext({ record, message, bytes }: Waiting): Promise<void> {
+    while (record.owned() && !isReady(record)) await sleep(CHECK_MS)
+    if (slices.isSpent()) await slices.next()
+    count(record, -bytes)
+    if (record.owned()) await route(record, message)
+    else record.release()
+  }
+
+  async function follow(key: string, queue: Fifo<Waiting>, routing: Promise<void>): Promise<void> {
+    await routing
+    for (let next = queue.take(); next; next = queue.take()) await routeNext(next)
+    queues.delete(key)
+  }
+
+  return {
+    add(record, message) {
+      // without costly rules nothing waits, and nothing else is looked up
+      const queue = queues.size === 0 ? undefined : queues.get(keyOf(record))
+      if (!queue) return 'no'
+      if ((bytesIn.get(record.partition) ?? 0) >= MAX_BYTES) return 'full'
+      const bytes = message.value?.length ?? 0
+      count(record, bytes)
+      queue.push({ record, message, bytes })
+      return 'waits'
+    },
+    follow(record, routing) {
+      const key = keyOf(record)
+      const queue = createFifo<Waiting>()
+      queues.set(key, queue)
+      void follow(key, queue, routing)
+    },
+  }
+}
+
+const keyOf = ({ partition, value }: Taken<Event>) => `${partition}/${value.sourceId}`
