@@ -17,7 +17,7 @@ import { type ConsoleParts, consoleRoutes } from './api/console.ts'
 import { acceptOnlyJson, createErrorHandler, notFound, respondToBrokenRequest } from './api/errors.ts'
 import type { RoutedOperation } from './api/openapi/document.ts'
 import { collectOperations, docsRoutes, openapiRoute } from './api/openapi/routes.ts'
-import { send } from './api/operation.ts'
+import { refuseEarly, send } from './api/operation.ts'
 import { problem } from './api/response.ts'
 import { limitServer, SERVER_LIMITS, type ServerLimits, serverOptions } from './api/server-limits.ts'
 import { type BackupRouteParts, backupRoutes } from './backup/routes.ts'
@@ -113,9 +113,11 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
 }
 
 function rejectAmbiguous(app: FastifyInstance): void {
-  app.addHook('onRequest', async ({ raw }, reply) =>
-    isAmbiguous(raw) ? send(reply.header('connection', 'close'), ambiguous) : undefined,
-  )
+  refuseEarly(app, ({ raw }, reply) => {
+    if (!isAmbiguous(raw)) return undefined
+    reply.header('connection', 'close')
+    return ambiguous
+  })
 }
 
 /** A response sent during shutdown would keep its connection open, and the server would wait for it. */

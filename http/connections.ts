@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { networkOf } from './rate-limit.ts'
 
@@ -113,9 +114,18 @@ function blockListOf(cidrs: readonly string[]): BlockList {
   return list
 }
 
+const delayed = new WeakSet<ServerResponse>()
+
+/** Delays a response to a client that sends too many requests. It does not hold its connection for that long. */
+export async function delayResponse(response: ServerResponse, ms: number): Promise<void> {
+  delayed.add(response)
+  await delay(ms)
+  delayed.delete(response)
+}
+
 /** A client that does not read its responses does not count as waiting, or it could hold its place forever. */
 function isWaitedOn(socket: Socket, response: ServerResponse | undefined): boolean {
-  if (!response || socket.writableLength > 0) return false
+  if (!response || delayed.has(response) || socket.writableLength > 0) return false
   return response.req.complete && !response.writableFinished
 }
 

@@ -84,10 +84,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const refusal = precheck(request, ip, parts)
       return refusal && refused(request.type, refusal)
     },
-    countUnpacked({ writeKey }, ip, bytes) {
-      if (writeKey === undefined) return anonymousLimit.count(ip, bytes)
+    countUnpacked({ writeKey, wire = NOT_SENT }, ip, bytes) {
+      if (writeKey === undefined) return anonymousLimit.count(ip, Math.max(bytes, wire.cost))
       const source = sourceOf(writeKey, options.sourceByWriteKey)
-      if ('rateLimit' in source && source.rateLimit) sourceLimits.draw(source.rateLimit, 1)
+      if (!('rateLimit' in source) || !source.rateLimit) return
+      sourceLimits.draw(source.rateLimit, 1)
+      sourceLimits.spend(source.rateLimit, wire.bytes)
     },
     // not async: a request that waits for Kafka holds only its records in memory
     ingest(received, ip, trace) {
@@ -96,8 +98,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const { decision, limit } = decideRequest(received, ip, parts)
       if (decision.sourceId) trace?.note({ 'sluice.source.id': decision.sourceId })
       const { events, rejected } = recordsOf(decision, encoders)
-      // members that are not stored take as long to parse
-      const bytes = () => Math.max(bytesOf(events) + bytesOf(rejected), received.body.length)
+      // members that are not stored take as long to parse, and gzip that inflates to nothing takes longer
+      const taken = Math.max(received.body.length, received.wire?.bytes ?? 0)
+      const bytes = () => Math.max(bytesOf(events) + bytesOf(rejected), taken)
       if (limit?.bytesPerSecond !== undefined) sourceLimits.spend(limit, bytes())
       const producing = write(events, produce, trace)
       const logging = logRejected(rejected, trace)
@@ -106,6 +109,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
   }
 }
+
+/** A pixel has no body. */
+const NOT_SENT = { bytes: 0, cost: 0 }
 
 type Parts = PipelineOptions & { sourceLimits: SourceLimits; anonymousLimit: AnonymousLimit }
 
@@ -134,9 +140,8 @@ function decideRequest(received: Received, ip: string, options: Parts): Decided 
   const { sourceByWriteKey, anonymousLimit, sourceLimits, newId, now, suppressedUsers } = options
   const request = authenticate(received, sourceByWriteKey)
   if ('refused' in request) {
-    const { writeKey, body, wireCost = 0 } = received
-    // gzip that inflates to nothing can still take a long time
-    if (writeKey === undefined) anonymousLimit.count(ip, Math.max(parseCost(body), wireCost))
+    const { writeKey, body, wire = NOT_SENT } = received
+    if (writeKey === undefined) anonymousLimit.count(ip, Math.max(parseCost(body), wire.cost))
     return { decision: refuse(request.refused, request.sourceId), limit: undefined }
   }
   const { id, rateLimit: limit } = request.source

@@ -99,6 +99,22 @@ export function send(reply: FastifyReply, { status, headers = {}, body }: ApiRes
   return reply.code(status).headers(headers).send(body)
 }
 
+/**
+ * Refuses requests before their body is read. Not an async hook: Fastify continues with the handler after one that
+ * answers, if the client leaves before its answer is sent.
+ * @param decide returns undefined if the request passes.
+ */
+export function refuseEarly(
+  app: FastifyInstance,
+  decide: (request: FastifyRequest, reply: FastifyReply) => ApiResponse | undefined,
+): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const refusal = decide(request, reply)
+    if (refusal) send(reply, refusal)
+    else done()
+  })
+}
+
 /** Leaves other methods unanswered here, because a path with a parameter may serve them. */
 export function addOperations(
   app: FastifyInstance,
@@ -133,7 +149,8 @@ export function addPath(
   app.route({
     method: others,
     url,
-    onRequest: async (_, reply) => send(reply, refused),
+    // does not call `done`, so the handler never runs
+    onRequest: (_request, reply, _done) => void send(reply, refused),
     handler: () => refused.body,
   })
 }

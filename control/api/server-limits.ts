@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Counter } from 'prom-client'
-import { endInTime, shareConnections } from '../../http/connections.ts'
+import { delayResponse, endInTime, shareConnections } from '../../http/connections.ts'
 import { createNetworkLimit } from '../../http/rate-limit.ts'
 import { registry } from '../../process/metrics.ts'
 import type { RateLimit } from '../../process/token-bucket.ts'
@@ -90,12 +89,25 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
 
 /**
  * A client that waits for each answer, as most floods do, then sends few requests. One that does not wait loses its
- * connection (`waiting`).
+ * connection (`waiting`). So do clients while answers are delayed on half of all connections: behind a proxy, where no
+ * connection is closed to make room, they could otherwise take all of them.
  */
-function slowStrangers(app: FastifyInstance, { strangers, strangerDelayMs }: ServerLimits): void {
+function slowStrangers(
+  app: FastifyInstance,
+  { strangers, strangerDelayMs, connections }: ServerLimits,
+): void {
   const limit = createNetworkLimit(strangers, () => performance.now())
-  app.addHook('onSend', async ({ caller, ip }) => {
-    if (caller === undefined && limit.draw(ip, 1) !== undefined) await delay(strangerDelayMs)
+  let delayed = 0
+  app.addHook('onSend', async ({ caller, ip }, { raw }) => {
+    if (caller !== undefined || limit.draw(ip, 1) === undefined) return
+    if (delayed >= connections / 2) {
+      raw.destroy()
+      countRefusedConnection()
+      return
+    }
+    delayed += 1
+    await delayResponse(raw, strangerDelayMs)
+    delayed -= 1
   })
 }
 
@@ -128,4 +140,4 @@ const refusedConnections = new Counter({
   registers: [registry],
 })
 
-const countRefusedConnection = () => refusedConnections.inc()
+const countRefusedConnection = () => void refusedConnections.inc()

@@ -23,7 +23,7 @@ export async function followTasks(connection: Connection, onFatal: (error: Error
   let changed = () => {}
 
   function follow(key: string, value: Buffer | undefined): void {
-    if (endedSessions.apply(key, value, performance.now())) return
+    if (endedSessions.apply(key, value)) return
     const task = value && read(value)
     if (value && !task) connection.log.error({ key }, 'skipping a task that cannot be read')
     else apply(key, task)

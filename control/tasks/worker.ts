@@ -89,7 +89,7 @@ async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'tas
     })
     if ('unavailable' in written) return
   }
-  const over = tasks.endedSessions.expired(Date.now(), performance.now()).slice(0, AT_ONCE)
+  const over = tasks.endedSessions.expired(Date.now()).slice(0, AT_ONCE)
   if (over.length > 0) await taskWriter.write(() => ({ records: over.map(endTombstone) }))
 }
 

@@ -11,8 +11,8 @@ export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
-  /** The cost of receiving `body`, in bytes of cheap JSON. Default: its length. */
-  wireCost?: number
+  /** `body` as it was sent: its bytes, and the cost of receiving and inflating it, in bytes of cheap JSON. */
+  wire?: { bytes: number; cost: number }
   isPixel?: boolean
 }
 

@@ -4,7 +4,7 @@ import { type Answer, CORS, type Code, errorAnswer, SUCCESS } from '../answer.ts
 import { type CallType, isCallType } from '../call/accept.ts'
 import { keyOutside, type RouteType } from '../call/authenticate.ts'
 import { isObject } from '../call/json.ts'
-import { BATCH_BYTES, CALL_BYTES } from '../limits.ts'
+import { BATCH_BYTES, CALL_BYTES, GZIP_COST } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
 import type { CountUnpacked, Ingest, Precheck } from '../pipeline.ts'
 import {
@@ -12,6 +12,7 @@ import {
   discard,
   drain,
   type End,
+  encodingOf,
   inflatedBytes,
   type MemoryLimit,
   readBody,
@@ -20,6 +21,7 @@ import {
   unpack,
 } from './body.ts'
 import { closeAtEnd, forgetHeaders, type Respond } from './reply.ts'
+import { decodeData } from './url.ts'
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
@@ -67,12 +69,15 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
     // other bodies of the network may have arrived in the meantime
     const late = isAnonymous ? precheck(target, ip) : undefined
     if (late) return { answer: Promise.resolve(late) }
-    const body = unpack(wire.bytes, { encoding: headers['content-encoding'], limit, lease })
+    const encoding = headers['content-encoding']
+    const cost = wire.cost * (encodingOf(encoding) === 'gzip' ? GZIP_COST : 1)
+    const sent = { ...target, wire: { bytes: wire.bytes.length, cost } }
+    const body = unpack(wire.bytes, { encoding, limit, lease })
     if (!body.ok) {
-      countUnpacked(target, ip, inflatedBytes(wire.bytes.length, limit.bytes))
+      countUnpacked(sent, ip, inflatedBytes(wire.bytes.length, limit.bytes))
       return body.code
     }
-    return { answer: ingest({ ...target, body: body.bytes, wireCost: wire.cost }, ip, trace) }
+    return { answer: ingest({ ...sent, body: body.bytes }, ip, trace) }
   }
 
   function answer(reply: FastifyReply, given: Answer, trace: RequestTrace | undefined): void {
@@ -135,11 +140,6 @@ export async function ingestPixel(
     meter.refused(of, code)
     return code
   }
-}
-
-/** Base64 or base64url, with or without padding. A plus sign in a query arrives as a space. */
-function decodeData(data: unknown): Buffer {
-  return typeof data === 'string' ? Buffer.from(data.replaceAll(' ', '+'), 'base64') : Buffer.alloc(0)
 }
 
 const field = (from: unknown, name: string): unknown => (isObject(from) ? from[name] : undefined)

@@ -20,7 +20,7 @@ export function tasksInMemory() {
   }
 
   async function apply(key: string, value: Buffer | null): Promise<void> {
-    if (endedSessions.apply(key, value ?? undefined, performance.now())) return
+    if (endedSessions.apply(key, value ?? undefined)) return
     if (value === null) {
       last.delete(key)
       known.apply(key, undefined)

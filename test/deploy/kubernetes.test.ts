@@ -179,6 +179,17 @@ for (const { what, can, render, renderLeast } of deployed)
       expect(used.filter((name) => !names.has(name))).toEqual([])
     })
 
+    test('starts a new pod before an old one stops, but a new control only after all old ones have stopped', () => {
+      const strategies = deployments.map(({ metadata, spec }) => [metadata.name, spec.strategy])
+      const rolling = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }
+      expect(Object.fromEntries(strategies)).toEqual({
+        'sluice-ingest': rolling,
+        'sluice-router': rolling,
+        'sluice-deliverer': rolling,
+        'sluice-control': { type: 'Recreate' },
+      })
+    })
+
     test('scales only Deployments without fixed replicas', () => {
       const scaled = of('HorizontalPodAutoscaler', 'ScaledObject').map(
         (each) => scaling.parse(each).spec.scaleTargetRef.name,

@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, inject, test, vi } from 'vitest'
+import { afterEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { readConfig } from '../../config.ts'
+import { endTombstone } from '../../control/api/auth/sessions.ts'
 import { withAdmin } from '../../harness/kafka/topics.ts'
 import { openRetentions } from '../../kafka/admin/topics.ts'
 import type { Connection } from '../../kafka/client.ts'
@@ -8,7 +9,7 @@ import { PARKED } from '../../kafka/produce/park.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { ConfigError } from '../../process/pem.ts'
 import { prepareKafka } from '../../schemas/prepare-kafka.ts'
-import { topics } from '../../schemas/topics.ts'
+import { TASKS, topics } from '../../schemas/topics.ts'
 import { closing, connection, readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
@@ -59,6 +60,22 @@ describe('with a clock that is days behind', () => {
       await vi.waitFor(async () => expect(await readAll(kafka, topic)).toHaveLength(2), 10_000)
     },
   )
+})
+
+test('with a clock that is over an hour ahead, the end of a session cannot be removed', async () => {
+  const kafka = await connection(table)
+  const producer = kafka.kafka.producer()
+  await producer.connect()
+  onTestFinished(() => producer.disconnect())
+  const remove = (aheadMs: number) => {
+    const { topic, key, value } = endTombstone('abc')
+    const timestamp = String(Date.now() + aheadMs)
+    return producer.send({ topic: kafka.named(topic), messages: [{ key, value, timestamp }] })
+  }
+  await until(async () => (await readAll(kafka, TASKS)).length === 0)
+  await expect(remove(HOUR + 60_000)).rejects.toThrow(/timestamp/)
+  await remove(HOUR - 60_000)
+  expect(await readAll(kafka, TASKS)).toHaveLength(1)
 })
 
 describe('at a start', () => {
@@ -150,6 +167,7 @@ describe('at a start', () => {
 
   test.each([
     ['message.timestamp.before.max.ms', '9223372036854775807', '3600000'],
+    ['message.timestamp.after.max.ms', '9223372036854775807', '3600000'],
     ['retention.bytes', '1000000', '-1'],
   ])('an existing topic without %s is named', async (name, is, not) => {
     const { fault, said, kafka } = await prepared(['events', name, is])

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { shareConnections } from '../../http/connections.ts'
+import { delayResponse, shareConnections } from '../../http/connections.ts'
 import { until } from '../helpers/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
-/** A server that answers `/` at once, `/late` on demand, and `/big` with more than fits into socket buffers. */
+/** A server that answers `/` at once, `/late` on demand, `/delayed` never, and `/big` with more than fits into socket buffers. */
 async function shared(
   most: number,
   trustProxy: readonly string[] = [],
@@ -19,6 +19,7 @@ async function shared(
   const late: ServerResponse[] = []
   const server = createServer((request, response) => {
     if (request.url === '/late') late.push(response)
+    else if (request.url === '/delayed') void delayResponse(response, 600_000)
     else if (request.url === '/big') {
       big += 1
       response.end(Buffer.alloc(20_000_000))
@@ -116,6 +117,17 @@ test('while every network has an eighth or less, requests in progress are not cu
   expect(await isClosed(await dial('127.0.0.4'))).toBe(true)
   for (const response of late) response.end('late')
   for (const socket of busy) expect(String(await once(socket, 'data'))).toContain('late')
+})
+
+test('an answer that is delayed on purpose does not hold its connection', async () => {
+  const { dial } = await shared(16)
+  const held: Socket[] = []
+  for (let network = 2; network < 10; network++)
+    for (let index = 0; index < 2; index++)
+      held.push(await dial(`127.0.0.${network}`, GET.replace(' / ', ' /delayed ')))
+  const other = await dial('127.0.0.99')
+  expect(await isClosed(held[0] ?? expect.fail())).toBe(true)
+  expect(await answers(other)).toBe(true)
 })
 
 test('a connection whose client reads nothing of an answer is closed in time', async () => {

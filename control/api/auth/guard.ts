@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Probe } from '../../../http/probes.ts'
-import { accessTo, isRead, send } from '../operation.ts'
+import { accessTo, isRead, refuseEarly } from '../operation.ts'
 import { type ApiResponse, problem } from '../response.ts'
 import { sessionIn } from './session-routes.ts'
 import type { Sessions } from './sessions.ts'
@@ -40,22 +40,22 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
   const identify = identifier(parts)
   api.decorateRequest('who', 'view')
   api.decorateRequest('caller')
-  api.addHook('onRequest', async (request, reply) => {
+  refuseEarly(api, (request, reply) => {
     // some responses hold write keys
     reply.header('cache-control', 'no-store')
     const { method, headers } = request
     const access = accessTo(method, request.routeOptions.config.operation)
     if (access === 'anyone') return undefined
     const caller = identify(request)
-    if ('status' in caller) return send(reply, caller)
+    if ('status' in caller) return caller
     request.who = caller.who
     request.caller = caller
     // another site can make a browser send the cookie, but not a custom header
-    if (caller.by === 'cookie' && !isRead(method) && !headers['x-requested-with']) return send(reply, csrf)
-    if (caller.who === 'view' && access === 'admin') return send(reply, readOnly)
+    if (caller.by === 'cookie' && !isRead(method) && !headers['x-requested-with']) return csrf
+    if (caller.who === 'view' && access === 'admin') return readOnly
     // with half of the settings (at startup, or after a fatal error) a response would show the others as
     // removed
-    return parts.probe.notReady() === undefined ? undefined : send(reply, notReady)
+    return parts.probe.notReady() === undefined ? undefined : notReady
   })
   api.addHook('onSend', async ({ caller, headers, protocol }, _reply, payload) => {
     if (caller?.by !== 'cookie' || !(payload instanceof Readable)) return

@@ -83,8 +83,8 @@ export type TokenLimits = {
 
 const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
 /**
- * Every control process remembers a sign-out for 13 hours, in 570 bytes (sessions.ts). With this limit, a network has at
- * most 7,860 of them per token: 4.5 MB. The burst lets an office sign in at once.
+ * Every control process remembers a sign-out for up to 14 hours, in 570 bytes (sessions.ts). With this limit, a network has at
+ * most 8,460 of them per token: 4.8 MB. The burst lets an office sign in at once.
  */
 const SIGN_INS: RateLimit = { perSecond: 10 / 60, burst: 60 }
 

@@ -10,6 +10,7 @@ import { limitServer, SERVER_LIMITS } from '../../../control/api/server-limits.t
 import { takeStreams, textOf } from '../../../control/tasks/audiences/upload-body.ts'
 import { until } from '../../helpers/until.ts'
 import { ADMIN, api } from '../api.ts'
+import { shop } from '../in-memory.ts'
 import { head, listen } from '../wire.ts'
 
 /** The API with these limits. */
@@ -136,6 +137,37 @@ test.each([
   const began = performance.now()
   expect(await statusOf(url)).toBe(expected)
   expect(performance.now() - began).toBeGreaterThan(290)
+})
+
+test('while half of the connections have delayed answers, further ones are closed, also those of a proxy', async () => {
+  const trustProxy = ['127.0.0.0/8']
+  const strangers = { perSecond: 1 / 3_600, burst: 1 }
+  const limits = { ...SERVER_LIMITS, connections: 4, strangers, strangerDelayMs: 600_000 }
+  const { app, lines } = api({}, { limits, trustProxy })
+  const open = await listen(app)
+  const from = (client: string) =>
+    head('GET /livez HTTP/1.1', { 'X-Forwarded-For': client, Connection: 'close' })
+  await text(open(from('203.0.113.7')))
+  const three = Array.from({ length: 3 }, () => open(from('203.0.113.7')))
+  expect(await Promise.race(three.map((socket) => text(socket).catch(() => '')))).toBe('')
+  expect(await text(open(from('198.51.100.1')))).toContain(' 200 ')
+  expect(three.filter(({ destroyed }) => destroyed)).toHaveLength(1)
+  expect(lines.join()).not.toContain('a request failed')
+})
+
+test('a client without a token that leaves before its delayed answer changes nothing', async () => {
+  const limits = { ...SERVER_LIMITS, strangers: { perSecond: 1 / 3_600, burst: 1 }, strangerDelayMs: 300 }
+  const { app, topic, lines } = api({ sources: [shop] }, { limits })
+  const open = await listen(app)
+  await text(open(head('GET /livez HTTP/1.1', { Connection: 'close' })))
+  for (let index = 0; index < 3; index++) {
+    const socket = open(head('DELETE /api/sources/shop HTTP/1.1', { 'If-Match': `"${shop.version}"` }))
+    await once(app.server, 'request')
+    socket.destroy()
+  }
+  // its answer is delayed for as long as theirs, and later
+  await text(open(head('GET /livez HTTP/1.1', { Connection: 'close' })))
+  expect([topic, lines]).toEqual([new Map(), []])
 })
 
 test('answers to requests with a token and to other networks are not delayed', async () => {
