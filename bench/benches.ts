@@ -65,8 +65,8 @@ export const benches: Readonly<Record<string, Bench>> = {
     onlyByName: true,
   },
   'end-to-end': {
-    what: 'latency from call to arrival at 1,000 a second, and the highest rate on two cores',
-    minutes: 16,
+    what: 'latency and CPU per call at 300 and 1,000 a second, CPU without calls, and the highest rate on two cores',
+    minutes: 24,
     sizes: ['rounds', 'minutes'],
     load: () => import('./system/end-to-end.ts'),
     onlyByName: true,

@@ -20,6 +20,8 @@ import { createRejectionLog } from './rejection-log.ts'
 /** Half a second of calls at full speed. With more in the queue, an error now is better than a longer wait. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const MAX_REJECTED_BYTES = 8 * 1024 * 1024
+/** At a low rate, a call waits for half of this on average, and most sends have several calls (decision 030). */
+const PACE = { ms: 6, fullAt: 16 }
 
 await run('ingest', async (context) => {
   const { config, log, connection, tracer, onFatal, onAway, closing } = context
@@ -34,7 +36,7 @@ await run('ingest', async (context) => {
   watchUnreadable(settings, ['source', 'suppression'])
   const meter = createMeter(registry)
   const producer = closing.adopt(
-    await createProducer(connection, { maxQueuedBytes: MAX_QUEUED_BYTES, onAck: countAck }),
+    await createProducer(connection, { maxQueuedBytes: MAX_QUEUED_BYTES, pace: PACE, onAck: countAck }),
     (it) => it.close(),
   )
   watchProducer(producer)

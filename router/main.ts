@@ -21,6 +21,10 @@ import {
 import { createRouter } from './run.ts'
 
 const MAX_SEEN_BYTES = 16 * 1024 * 1024
+/** No event waits for these records, only its commit. So all partitions' records of this time go in one send. */
+const SEEN_PACE = { ms: 100, fullAt: 500 }
+/** The largest share of an event's way at a low rate. It also sets how often the deliverer fetches (decision 030). */
+const PACE_MS = 24
 
 await run('router', async (context) => {
   const { log } = context
@@ -39,7 +43,7 @@ await run('router', async (context) => {
 
 async function openDuplicates({ config, log, connection, onFatal, closing }: Context): Promise<Duplicates> {
   const producer = closing.adopt(
-    await createProducer(connection, { maxQueuedBytes: MAX_SEEN_BYTES }),
+    await createProducer(connection, { maxQueuedBytes: MAX_SEEN_BYTES, pace: SEEN_PACE }),
     (open) => open.close(CLOSE_MS),
   )
   const reader = closing.adopt(await openReader({ connection, topic: SEEN, onFatal }), (open) => open.close())
@@ -69,6 +73,7 @@ async function startConsumer(
       connection,
       group: 'router',
       topics: [EVENTS],
+      paceMs: PACE_MS,
       codec: await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`),
       handle: createRouter({
         settings,

@@ -18,10 +18,30 @@ export type Run = WindowReport & {
 }
 
 /** All four processes, on separate topics, with healthy webhooks. */
-export async function runThrough(stack: Stack, rate: Rate): Promise<Run> {
-  await using closing = new AsyncDisposableStack()
+async function startAll(stack: Stack, closing: AsyncDisposableStack) {
   const pipeline = closing.use(await startPipeline(stack, ENDPOINTS))
   const control = closing.adopt(await startControl(pipeline.system), async (it) => void (await it.kill()))
+  return { pipeline, pids: [...Object.values(pipeline.pids), control.pid] }
+}
+
+/** Without calls. `cores`: CPU time per time, of the four processes together and of Kafka. */
+export type Idle = { cores: { sluice: number; kafka: number }; idleShare: number }
+
+export async function runIdle(stack: Stack, { warmMs, forMs }: Omit<Rate, 'perSecond'>): Promise<Idle> {
+  await using closing = new AsyncDisposableStack()
+  const { pids } = await startAll(stack, closing)
+  await sleepUntil(nowUs() + warmMs * 1_000)
+  const before = await spent(pids, stack.brokerPid)
+  await sleepUntil(nowUs() + forMs * 1_000)
+  const after = await spent(pids, stack.brokerPid)
+  const cores = (what: 'sluice' | 'kafka') => ((after[what] - before[what]) * 1_000) / forMs
+  return { cores: { sluice: cores('sluice'), kafka: cores('kafka') }, idleShare: idleShareOf(before, after) }
+}
+
+/** At a rate of calls. */
+export async function runThrough(stack: Stack, rate: Rate): Promise<Run> {
+  await using closing = new AsyncDisposableStack()
+  const { pipeline, pids } = await startAll(stack, closing)
   const { perSecond, warmMs, forMs } = rate
   const scenario = { name: `${perSecond}/s`, bad: 0, behaviour: 'answers', perSecond } as const
   const { load, windows } = await startCalls(pipeline, {
@@ -31,17 +51,16 @@ export async function runThrough(stack: Stack, rate: Rate): Promise<Run> {
   const { fromUs = nowUs(), toUs = fromUs } = windows[0] ?? {}
   await sleepUntil(fromUs)
   await load.since()
-  const [pids, { brokerPid }] = [[...Object.values(pipeline.pids), control.pid], stack]
-  const before = await spent(pids, brokerPid)
+  const before = await spent(pids, stack.brokerPid)
   await sleepUntil(toUs)
-  const after = await spent(pids, brokerPid)
+  const after = await spent(pids, stack.brokerPid)
   const { errors } = await load.since()
   await load.stop()
   const us = (what: 'sluice' | 'kafka') => ((after[what] - before[what]) * 1e9) / (perSecond * forMs)
   const run = {
     ...(await reportOf(pipeline.endpoints, toUs)),
     ...{ perSecond, errors, us: { sluice: us('sluice'), kafka: us('kafka') } },
-    idleShare: (after.idle - before.idle) / (after.all - before.all),
+    idleShare: idleShareOf(before, after),
   }
   process.stderr.write(`${inShort(run)}, ${errors} errors\n`)
   return run
@@ -76,6 +95,10 @@ async function spent(pids: readonly number[], brokerPid: number) {
   const sluice = each.reduce((sum, seconds) => sum + seconds, 0)
   return { sluice, kafka: await cpuSeconds(brokerPid), ...machineSeconds() }
 }
+
+const idleShareOf = (before: Spent, after: Spent) => (after.idle - before.idle) / (after.all - before.all)
+
+type Spent = Awaited<ReturnType<typeof spent>>
 
 const inShort = ({ perSecond, due, inTime, p50Ms, p99Ms }: WindowReport & { perSecond: number }) =>
   `${perSecond}/s: ${((inTime / due) * 100).toFixed(1)} % in time, p50 ${p50Ms.toFixed(1)}, p99 ${p99Ms.toFixed(1)} ms`

@@ -68,6 +68,8 @@ export type IngestRateOptions = {
 }
 
 const EVERY_MS = 2_000
+/** Records of a minute are written by this time after its end. */
+const LATE_MS = 10_000
 
 /** Measures incoming calls by the end offsets of their topics: reads no records, and counts every writer. */
 export function followIngestRate(options: IngestRateOptions): IngestRate {
@@ -83,8 +85,8 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
     // Kafka has an index of offsets by time, so this is cheap
     const found = await alongTimes(rates.missing(now), (time) => totalAt(offsets, time))
     for (const { time, answer } of found) rates.begin(time, answer)
-    // asked again, to include what was written late
-    rates.begin(begun, await totalAt(offsets, begun))
+    // asked again for a while, to include what was written late
+    if (now - begun < LATE_MS) rates.begin(begun, await totalAt(offsets, begun))
     rates.measure(
       Date.now(),
       await totalOf(

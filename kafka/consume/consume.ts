@@ -17,6 +17,8 @@ export type ConsumeOptions<T> = HandleOptions<T> & {
   highWater?: number
   /** How long a paused partition may take to resume, in ms. */
   maxWaitMs?: number
+  /** How long records may collect between fetches of few records, in ms. */
+  paceMs?: number
   maxBytesPerPartition?: number
   watch?: PartitionWatch
   /** Records are no longer `owned`: release those that are not started yet. */
@@ -50,6 +52,7 @@ export type Load = {
 }
 
 const COMMIT_MS = 500
+const PACE_MS = 5
 
 /**
  * Commits each partition up to its lowest unsettled offset: every 500 ms, before a rebalance and at shutdown
@@ -59,9 +62,10 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   const member = createMember(options)
   const { consumer, assignment, batches, groupId, inFlight } = member
   const { connection, group, onGivingUp } = options
-  const { maxWaitMs = IDLE_WAIT_MS } = options
+  const { maxWaitMs = IDLE_WAIT_MS, paceMs = PACE_MS } = options
   const resetFetchWait = setFetchWait(groupId, (isPaused) => ({
     maxWaitTime: isPaused ? maxWaitMs : IDLE_WAIT_MS,
+    paceMs,
   }))
   const { soleClientId } = connection
   const resetPredecessors = soleClientId ? replacePredecessors(groupId, soleClientId) : undefined

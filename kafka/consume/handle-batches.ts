@@ -1,7 +1,8 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EachBatchPayload } from 'kafkajs'
 import type { Attributes, Tracer } from '../../trace/trace.ts'
 import type { Connection } from '../client.ts'
+import { FEW } from '../patches/fetch-wait.ts'
 import { park, parkedRecord } from '../produce/park.ts'
 import type { Producer } from '../produce/produce.ts'
 import { batchFaultOf } from '../protocol/decode-batches.ts'
@@ -26,9 +27,6 @@ type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle'>
 /** Longest wait for a schema; it ends earlier if the registry answers. */
 const SCHEMA_HOLD_MS = 60_000
 const SLOW_SCHEMA_MS = 1_000
-/** Batches with fewer records count as small. */
-const FEW = 50
-const PAUSE_MS = 5
 
 /** Passes records to the handler, in order. */
 export class BatchHandler<T> {
@@ -38,7 +36,8 @@ export class BatchHandler<T> {
   private readonly assignment: Assignment
   /** By topic. */
   private readonly parkedCounts = new Map<string, number>()
-  private pausedAt = 0
+  /** Records that were handled in this turn of the event loop. */
+  private sinceTurn = 0
 
   constructor(options: HandleOptions<T>, groupId: string, assignment: Assignment) {
     this.options = options
@@ -58,8 +57,11 @@ export class BatchHandler<T> {
     const isFull = assignment.pauseIfFull(held)
     if (!goesOn) return
     if (!isFull && restUntil > Date.now()) assignment.hold(held, restUntil)
+    this.sinceTurn += batch.messages.length
+    if (this.sinceTurn < FEW) return
     // otherwise all batches of a fetch run in one turn of the event loop and delay acknowledgements
-    await (batch.messages.length < FEW ? this.pauseBetweenFetches() : nextTurn())
+    await nextTurn()
+    this.sinceTurn = 0
   }
 
   /** @returns `goesOn`: false if the partition is held after `last`. */
@@ -167,12 +169,5 @@ export class BatchHandler<T> {
       if (held.waiting === 'held') this.assignment.hold(held, Date.now())
     }
     answer.then(resume, resume)
-  }
-
-  /** A pause lets more records collect: a fetch of a few records costs as much as one of hundreds. */
-  private async pauseBetweenFetches(): Promise<void> {
-    if (performance.now() - this.pausedAt < PAUSE_MS) return
-    await sleep(PAUSE_MS)
-    this.pausedAt = performance.now()
   }
 }

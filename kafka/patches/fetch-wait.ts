@@ -1,21 +1,30 @@
 /**
- * Upstream: no issue; src/consumer/consumerGroup.js has one `maxWaitTime` and `minBytes` for the life of a consumer.
- * Without it: paused partitions resume late, or an idle consumer fetches dozens of times a second.
- * Until: a consumer can choose how long each fetch waits; test/kafka/fetch-wait.test.ts.
+ * Upstream: no issue; src/consumer/consumerGroup.js has one `maxWaitTime` and `minBytes` for the life of a consumer, and
+ * fetches again at once.
+ * Without it: paused partitions resume late, an idle consumer fetches dozens of times a second, and at a low rate each
+ * record costs a fetch.
+ * Until: a consumer can choose how long each fetch waits, and when the next one starts; test/kafka/fetch-wait.test.ts.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { prototypeOf } from './internals.ts'
 
-/** The broker answers a fetch when it has `minBytes`, or after `maxWaitTime` ms. */
-export type FetchWait = { maxWaitTime: number; minBytes: number }
+/**
+ * The broker answers a fetch when it has `minBytes`, or after `maxWaitTime` ms. `paceMs`: a fetch of few records is
+ * followed by the next one after this time, so that more records collect.
+ */
+export type FetchWait = { maxWaitTime: number; minBytes: number; paceMs: number }
 
-type ConsumerGroup = FetchWait & {
+type Batch = { messages: readonly unknown[] }
+type ConsumerGroup = Pick<FetchWait, 'maxWaitTime' | 'minBytes'> & {
   groupId: string
   paused(): unknown[]
-  fetch(nodeId: string): Promise<unknown>
+  fetch(nodeId: string): Promise<Batch[]>
 }
 
 /** The fetch wait of an idle consumer. Leaving the group and noticing a rebalance can take this long. */
 export const IDLE_WAIT_MS = 500
+/** Fewer records are few. A fetch of one record costs as much as a fetch of dozens. */
+export const FEW = 50
 
 type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
 
@@ -38,9 +47,22 @@ export function setFetchWait(groupId: string, choose: ChooseWait): () => void {
 export function adjustFetchWaits(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { fetch } = member
-  member.fetch = function (nodeId) {
+  /** By broker, when it last answered with few records. */
+  const answers = new WeakMap<ConsumerGroup, Map<string, number>>()
+
+  member.fetch = async function (nodeId) {
     const choose = waits.get(this.groupId)
-    if (choose) Object.assign(this, choose(this.paused().length > 0))
-    return fetch.call(this, nodeId)
+    if (!choose) return fetch.call(this, nodeId)
+    const { paceMs = 0, ...wait } = choose(this.paused().length > 0)
+    const answered = answers.get(this) ?? new Map<string, number>()
+    answers.set(this, answered)
+    const left = (answered.get(nodeId) ?? Number.NEGATIVE_INFINITY) + paceMs - performance.now()
+    if (left > 0) await sleep(left)
+    Object.assign(this, wait)
+    const batches = await fetch.call(this, nodeId)
+    const records = batches.reduce((sum, { messages }) => sum + messages.length, 0)
+    if (records > 0 && records < FEW) answered.set(nodeId, performance.now())
+    else answered.delete(nodeId)
+    return batches
   }
 }

@@ -43,6 +43,8 @@ export type Producer = {
 export type ProducerOptions = {
   /** In bytes of memory. */
   maxQueuedBytes?: number
+  /** After a send of fewer than `fullAt` records, the next one starts `ms` after it, or once `fullAt` records wait. */
+  pace?: { ms: number; fullAt: number }
   onAck?: (ack: { records: number; seconds: number }) => void
 }
 
@@ -53,6 +55,7 @@ const RECORD_OVERHEAD = 512
 /** Memory per record of a list that is not made yet. */
 const REFERENCE_BYTES = 8
 const SWEEP_MS = 250
+const NO_PACE = { ms: 0, fullAt: 0 }
 /** If a send waits this long while brokers answer, its topic accepts no writes. */
 const STALL_MS = 10_000
 
@@ -61,8 +64,8 @@ type Queued = { topic: string; message: Keyed; bytes: number; batch: Batch }
 type Batch = RecordList & { pending: Pending; bytes: number }
 
 /**
- * Collects records into sends, one at a time (send.ts). Batches form by load, not by a timer: an idle producer sends
- * on the next tick.
+ * Collects records into sends, one at a time (send.ts). A producer that was idle sends on the next tick. Under load,
+ * records collect while a send is in flight, and for `pace.ms`.
  */
 export async function createProducer(
   connection: Connection,
@@ -93,11 +96,17 @@ class ProduceQueue {
   queuedBytes = 0
   private readonly connection: Connection
   private readonly options: ProducerOptions
+  private readonly pace: { ms: number; fullAt: number }
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
   private readonly sweep: NodeJS.Timeout
   private sending: readonly Queued[] = []
   private sendingSince = 0
+  /** When the last send began, if it was small. */
+  private smallSince = Number.NEGATIVE_INFINITY
+  /** How many records wait for a send. */
+  private waitingRecords = 0
+  private stopCollecting: (() => void) | undefined
   private stalled: { topics: string[] } | undefined
   /** A lower bound of all deadlines. */
   private soonest = Number.POSITIVE_INFINITY
@@ -107,6 +116,7 @@ class ProduceQueue {
   constructor(connection: Connection, options: ProducerOptions, sender: Sender) {
     this.connection = connection
     this.options = options
+    this.pace = options.pace ?? NO_PACE
     this.sender = sender
     this.sweep = setInterval(() => {
       this.expire(performance.now())
@@ -130,6 +140,8 @@ class ProduceQueue {
     this.soonest = Math.min(this.soonest, pending.deadline)
     this.queuedBytes += bytes
     this.waiting.add(flow, { count, record, pending, bytes })
+    this.waitingRecords += count
+    if (this.waitingRecords >= this.pace.fullAt) this.stopCollecting?.()
     this.running ??= this.run()
     return pending.outcome
   }
@@ -137,10 +149,12 @@ class ProduceQueue {
   private async run(): Promise<void> {
     const { waiting, sender, options, connection } = this
     while (!waiting.isEmpty()) {
-      await new Promise(setImmediate) // includes records that arrived in the meantime
+      await this.collect()
       this.sending = waiting.next()
       if (this.sending.length === 0) break
+      this.waitingRecords -= this.sending.length
       this.sendingSince = performance.now()
+      this.smallSince = this.sending.length < this.pace.fullAt ? this.sendingSince : Number.NEGATIVE_INFINITY
       await sender.send(this.sending, this.settle)
       const seconds = (performance.now() - this.sendingSince) / 1000
       options.onAck?.({ records: this.sending.length, seconds })
@@ -152,6 +166,22 @@ class ProduceQueue {
     }
     // there is no await since the queue was empty, so no record is left behind
     this.running = undefined
+  }
+
+  /** Lets records arrive that can go with the next send. */
+  private async collect(): Promise<void> {
+    const leftMs = this.smallSince + this.pace.ms - performance.now()
+    if (leftMs <= 0 || this.waitingRecords >= this.pace.fullAt) await new Promise(setImmediate)
+    else await this.collectFor(leftMs)
+  }
+
+  private async collectFor(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    this.stopCollecting = resolve
+    await promise
+    clearTimeout(timer)
+    this.stopCollecting = undefined
   }
 
   private toQueued(batch: Batch, place: number): Queued {
@@ -198,6 +228,7 @@ class ProduceQueue {
     clearInterval(this.sweep)
     this.expire(Number.POSITIVE_INFINITY)
     this.waiting.clear()
+    this.stopCollecting?.()
     await this.sender.close()
   }
 }

@@ -45,7 +45,7 @@ export type TailOptions = {
 }
 
 /** A fetch of a few records costs as much as one of hundreds. */
-const BUSY = { minBytes: 64 * 1024, maxWaitTime: 100 }
+const BUSY = { minBytes: 64 * 1024, maxWaitTime: 200 }
 /** Half as many idle fetches. A record still arrives at once, and nobody waits for a tail that leaves its group. */
 const QUIET = { minBytes: 1, maxWaitTime: 2 * IDLE_WAIT_MS }
 
@@ -58,7 +58,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     kind: 'tail',
     topics: options.topics,
     // the shortest session that brokers allow: after an outage, the tail may have to wait until its old one ends
-    config: { sessionTimeout: 6_000, heartbeatInterval: 1_500 },
+    config: { sessionTimeout: 6_000, heartbeatInterval: 2_000 },
     onRecord: ({ key, value, headers = {}, timestamp }, { topic, partition, offset }) =>
       options.onRecord({ topic, partition, offset, key, value, headers, timestamp: Number(timestamp) }),
     onMoved: ({ topic, partition }) => ends.passed(partitionKey(topic, partition), follower.positions),

@@ -88,6 +88,31 @@ test('above the byte limit records are refused at once', async () => {
   expect(producer.queuedBytes()).toBe(0)
 })
 
+describe('a producer with a pace', () => {
+  const record = (text: string) => ({ topic: 'work', key: 'a', value: value(text) })
+
+  test('collects records after a small send, until enough of them wait', async () => {
+    const kafka = await connection([{}])
+    const sends: number[] = []
+    const onAck = ({ records }: { records: number }) => void sends.push(records)
+    const paced = closing(await createProducer(kafka, { pace: { ms: 60_000, fullAt: 3 }, onAck }))
+    const unpaced = closing(await createProducer(kafka))
+    expect(await paced.produce([record('1')])).toBe('acked')
+    const second = paced.produce([record('2')])
+    // long enough for a send of its own
+    for (let round = 0; round < 5; round++) await unpaced.produce([record('other')])
+    const others = [paced.produce([record('3')]), paced.produce([record('4')])]
+    expect(await Promise.all([second, ...others])).toEqual(['acked', 'acked', 'acked'])
+    await expect.poll(() => sends).toEqual([1, 3])
+  })
+
+  test('sends what it has when the time is over', async () => {
+    const kafka = await connection([{}])
+    const paced = closing(await createProducer(kafka, { pace: { ms: 100, fullAt: 3 } }))
+    for (const text of ['1', '2']) expect(await paced.produce([record(text)])).toBe('acked')
+  })
+})
+
 describe('a broker that goes away', () => {
   let broker: OwnBroker
   beforeAll(async () => {

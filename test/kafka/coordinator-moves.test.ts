@@ -86,13 +86,18 @@ test('kafkajs handles other failures of a fetch itself', async () => {
   await expect(group.recoverFromFetch(refused)).rejects.toBe(refused)
 })
 
-test('a fetch event counts the partitions that have answered', async () => {
+test('a fetch event counts the partitions that have answered, and only those with records are handled', async () => {
   const fetched: unknown[] = []
+  const heartbeat = vi.fn(async () => {})
   const emit = (name: string, { numberOfBatches }: { numberOfBatches: number }) =>
     name === 'consumer.fetch' && fetched.push(numberOfBatches)
-  const runner = { running: true, instrumentationEmitter: { emit }, heartbeat: async () => {} }
-  const fetch = Runner.prototype.fetch
-  await fetch.call({ ...runner, consumerGroup: { fetch: async () => [] } }, '1')
-  await fetch.call({ ...runner, consumerGroup: { fetch: async () => [{}, {}] } }, '1')
-  expect(fetched).toEqual([0, 2])
+  const runner = { running: true, instrumentationEmitter: { emit }, heartbeat }
+  const fetch = (batches: object[]) =>
+    Runner.prototype.fetch.call({ ...runner, consumerGroup: { fetch: async () => batches } }, '1')
+  const [empty, filled] = [{ rawMessages: [] }, { rawMessages: [{}] }]
+  expect([await fetch([]), await fetch([empty, empty])]).toEqual([[], []])
+  // otherwise the group would lose an idle member
+  expect(heartbeat).toHaveBeenCalledTimes(2)
+  expect(await fetch([empty, filled])).toEqual([filled])
+  expect(fetched).toEqual([0, 2, 2])
 })

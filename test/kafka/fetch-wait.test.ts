@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import '../../kafka/client.ts' // applies the patch
 import { setFetchWait } from '../../kafka/patches/fetch-wait.ts'
 import { aFetchingMember } from '../helpers/kafkajs.ts'
@@ -28,4 +29,37 @@ test('other groups keep their wait, and so does a group after its choice is undo
     await group.fetch('1')
     expect(fetch).toHaveBeenLastCalledWith(expect.objectContaining({ maxWaitTime: 70, minBytes: 7 }))
   }
+})
+
+const message = { offset: '0', timestamp: '0', key: null, value: null, headers: {} }
+const answered = (records: number) => {
+  const messages = Array.from({ length: records }, () => message)
+  return { responses: [{ topicName: 'work', partitions: [{ partition: 0, highWatermark: '0', messages }] }] }
+}
+
+describe('after a fetch of few records', () => {
+  function paced(records: number) {
+    const fetch = vi.fn(async (_: object) => answered(records))
+    onTestFinished(setFetchWait('paced', () => ({ paceMs: 500 })))
+    return { group: aFetchingMember('paced', fetch), fetch }
+  }
+
+  test('the next one of the same broker waits, while other brokers are asked', async () => {
+    const { group, fetch } = paced(3)
+    await group.fetch('1')
+    const next = group.fetch('1')
+    await group.fetch('2')
+    expect(fetch).toHaveBeenCalledTimes(2)
+    await next
+    expect(fetch).toHaveBeenCalledTimes(3)
+  })
+
+  test.each([0, 50])('it does not wait if the last one had %s', async (records) => {
+    const { group, fetch } = paced(records)
+    await group.fetch('1')
+    const next = group.fetch('1')
+    await nextTurn()
+    expect(fetch).toHaveBeenCalledTimes(2)
+    await next
+  })
 })
