@@ -16,6 +16,13 @@ COPY examples/verify examples/verify
 COPY console console
 RUN npm run console
 
+# The documentation. Its references are generated from the code, so it is rebuilt when any file changes.
+FROM --platform=$BUILDPLATFORM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS site
+WORKDIR /sluice
+COPY --from=console /sluice/node_modules node_modules
+COPY . .
+RUN npm run site
+
 # without the npm package of Node (the base image has Node) and without development dependencies
 FROM --platform=$BUILDPLATFORM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS packages
 ARG TARGETARCH
@@ -49,6 +56,7 @@ COPY router router
 COPY deliverer deliverer
 COPY control control
 COPY --from=console /sluice/console/dist console/dist
+COPY --from=site /sluice/site/dist site/dist
 # the command line, for `kubectl exec` and `docker compose exec`: cli/sluice lag
 COPY local/data-folder.ts local/errors.ts local/lock.ts local/running.ts local/
 COPY cli cli

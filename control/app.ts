@@ -14,9 +14,10 @@ import { sessionRoutes } from './api/auth/session-routes.ts'
 import { createSessions, type EndedSessions } from './api/auth/sessions.ts'
 import { createTokenCheck, logWrongTokens, type TokenLimits, type Tokens } from './api/auth/tokens.ts'
 import { type ConsoleParts, consoleRoutes } from './api/console.ts'
+import { type DocsParts, docsRoutes } from './api/docs.ts'
 import { acceptOnlyJson, createErrorHandler, notFound, respondToBrokenRequest } from './api/errors.ts'
 import type { RoutedOperation } from './api/openapi/document.ts'
-import { collectOperations, docsRoutes, openapiRoute } from './api/openapi/routes.ts'
+import { collectOperations, explorerRoutes, openapiRoute } from './api/openapi/routes.ts'
 import { refuseEarly, send } from './api/operation.ts'
 import { problem } from './api/response.ts'
 import { limitServer, SERVER_LIMITS, type ServerLimits, serverOptions } from './api/server-limits.ts'
@@ -37,7 +38,8 @@ export type AppParts = RouteParts &
   UserRouteParts &
   TestSendParts &
   ConsoleParts &
-  BackupRouteParts & {
+  BackupRouteParts &
+  DocsParts & {
     auditProducer: Pick<Producer, 'produce'>
     tokens: Tokens
     tokenLimits: TokenLimits
@@ -82,7 +84,8 @@ export function createApp(given: AppParts): FastifyInstance {
       const { status, type, body } = await answerOps(url, parts.probe)
       return reply.code(status).type(type).send(body)
     })
-  docsRoutes(app)
+  explorerRoutes(app)
+  docsRoutes(app, parts)
   consoleRoutes(app, parts)
   app.register(async (api) => apiRoutes(api, parts, operations), { prefix: '/api' })
   return app

@@ -88,7 +88,7 @@ export function consoleRoutes(
 }
 
 const NOT_BUILT =
-  'The console is not built: run "npm run console" in the Sluice folder. The API is at /api, its documentation at /docs.\n'
+  'The console is not built: run "npm run console" in the Sluice folder. The API is at /api, its documentation at /docs/api/.\n'
 
 const isPage = ({ method, url, headers }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') &&

@@ -11,7 +11,7 @@ import { type ApiResponse, invalid, problem } from './response.ts'
 
 export const notFound = problem({
   code: 'not_found',
-  message: 'Nothing here: see /docs for the paths of this API',
+  message: 'Nothing here: see /docs/api/ for the paths of this API',
 })
 
 const KNOWN: Record<string, ApiResponse> = {

@@ -100,6 +100,11 @@ compose exec -T control cli/sluice lag >"$work/lag.txt"
 grep -q deliverer "$work/lag.txt"
 say 'sluice lag works in the container'
 
+compose exec -T control node --input-type=module --eval '
+  const page = await fetch("http://127.0.0.1:8081/docs/")
+  process.exit(page.ok && (await page.text()).includes("Sluice documentation") ? 0 : 1)'
+say 'control serves the documentation'
+
 for service in ingest router deliverer control; do
   # shellcheck disable=SC2016 # expands in the container
   compose exec -T "$service" sh -c '

@@ -5,7 +5,7 @@ import { SETTINGS } from '../../config.ts'
 import { DEAD_REASONS } from '../../delivery/ladder.ts'
 
 /** Without what is installed or built. */
-const NOT_OURS = /(^|\/)(node_modules|dist|\.git|\.sluice)$/
+const NOT_OURS = /(^|\/)(node_modules|dist|\.git|\.sluice|\.pages)$/
 const files = globSync('**/*', { exclude: (path) => NOT_OURS.test(path) })
 const documents = files.filter((path) => /^([A-Z]+\.md|(docs|ops)\/.*\.md)$/.test(path))
 /** Decisions and the changelog tell of the past, when files had other names. */

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { DOCS_POLICY } from '../docs.ts'
 import { notFound } from '../errors.ts'
 import { createFiles, typeOf } from '../files.ts'
 import { addPath, operation, send } from '../operation.ts'
@@ -43,10 +44,10 @@ export function openapiRoute(api: FastifyInstance, operations: readonly RoutedOp
 
 /** Swagger UI's files come from its package, so the page loads nothing from other hosts. */
 const FILES: Readonly<Record<string, string>> = {
-  '/docs': beside('index.html'),
-  '/docs/start.js': beside('start.js'),
-  '/docs/swagger-ui.css': inSwaggerUi('swagger-ui.css'),
-  '/docs/swagger-ui-bundle.js': inSwaggerUi('swagger-ui-bundle.js'),
+  '/docs/api/': beside('index.html'),
+  '/docs/api/start.js': beside('start.js'),
+  '/docs/api/swagger-ui.css': inSwaggerUi('swagger-ui.css'),
+  '/docs/api/swagger-ui-bundle.js': inSwaggerUi('swagger-ui-bundle.js'),
 }
 
 function beside(name: string): string {
@@ -57,24 +58,13 @@ function inSwaggerUi(name: string): string {
   return createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`)
 }
 
-const CSP = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-/** Needs no token; requests made with the page do. */
-export function docsRoutes(app: FastifyInstance): void {
+/** The interactive description. It needs no token; requests made with the page do. */
+export function explorerRoutes(app: FastifyInstance): void {
   const files = createFiles((path) => ({
     path,
     headers: {
       'content-type': typeOf(path),
-      'content-security-policy': CSP,
+      'content-security-policy': DOCS_POLICY,
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-cache',
     },
@@ -84,4 +74,5 @@ export function docsRoutes(app: FastifyInstance): void {
       const found = await files(path)
       return send(reply, found ? found.plain(request) : notFound)
     })
+  app.get('/docs/api', async (_, reply) => reply.redirect('/docs/api/'))
 }

@@ -16,7 +16,7 @@ const ARGS = ['--no-sandbox', '--disable-gpu', '--in-process-gpu']
 
 if (!chromiumPath)
   process.stderr.write(
-    'Chromium is missing, so the browser tests of the console are skipped (apt-get install chromium)\n',
+    'Chromium is missing, so the browser tests of the console and the documentation are skipped (apt-get install chromium)\n',
   )
 
 /** @throws if the built console is older than its sources. */
@@ -24,8 +24,11 @@ export async function openChromium(): Promise<Browser> {
   const built = await newest(folderOf('dist')).catch(() => 0)
   if (built < (await newest(folderOf('src'))))
     throw new Error('the built console is out of date: run npm run console')
-  return chromium.launch({ executablePath: chromiumPath ?? '', args: ARGS })
+  return launchChromium()
 }
+
+export const launchChromium = (): Promise<Browser> =>
+  chromium.launch({ executablePath: chromiumPath ?? '', args: ARGS })
 
 const folderOf = (folder: string) => fileURLToPath(new URL(`../../../console/${folder}`, import.meta.url))
 

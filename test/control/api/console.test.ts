@@ -134,7 +134,7 @@ test('other paths stay 404: for programs, the API, and missing assets', async ()
   for (const [url, headers] of [
     ['/nothing', { accept: 'application/json' }],
     ['/assets/index-old.js', html],
-    ['/docs/nothing', html],
+    ['/docs/nothing', { accept: 'application/json' }],
   ] as const) {
     const answer = await ask(url, headers)
     expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found'])

@@ -11,7 +11,8 @@ import { shop } from '../in-memory.ts'
 /** Paths for operators, and pages for people. */
 const BESIDE = [
   ...['/livez', '/readyz', '/metrics'],
-  ...['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'],
+  ...['/docs', '/docs*', '/docs/api', '/docs/api/'],
+  ...['/docs/api/start.js', '/docs/api/swagger-ui.css', '/docs/api/swagger-ui-bundle.js'],
   // the console
   ...['/', '/assets/:name', '/licenses'],
 ]
@@ -236,14 +237,14 @@ const { origin } = new URL('http://control.example')
 
 test('the description is a page that is open to anyone, and loads nothing from another host', async () => {
   const { ask } = api()
-  const { status, headers, text } = await ask({ url: '/docs', token: '' })
+  const { status, headers, text } = await ask({ url: '/docs/api/', token: '' })
   expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
   const policy = String(headers['content-security-policy'])
   expect(policy).toContain("default-src 'none'")
   // what a policy might also allow
   expect(policy).not.toMatch(/https?:|\*|unsafe/)
   const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url)
-  expect(loaded).toContain('/docs/swagger-ui-bundle.js')
+  expect(loaded).toContain('/docs/api/swagger-ui-bundle.js')
   for (const url of loaded.filter((each) => each !== 'data:,')) {
     expect(new URL(url, origin).origin).toBe(origin)
     const file = await ask({ url, token: '' })
@@ -253,7 +254,7 @@ test('the description is a page that is open to anyone, and loads nothing from a
   }
 })
 
-test.each(['/docs/swagger-ui-bundle.js', '/api/openapi.json'])(
+test.each(['/docs/api/swagger-ui-bundle.js', '/api/openapi.json'])(
   '%s is built once: all clients share its bytes, and those who have it get 304',
   async (url) => {
     const { app } = api()
@@ -279,7 +280,7 @@ test.each(['/docs/swagger-ui-bundle.js', '/api/openapi.json'])(
 
 test('the page shows what the API serves', async () => {
   const { ask } = api()
-  const { text } = await ask({ url: '/docs/start.js', token: '' })
+  const { text } = await ask({ url: '/docs/api/start.js', token: '' })
   const [, url = ''] = /url: '([^']+)'/.exec(text) ?? []
   expect(await ask({ url, token: '' })).toMatchObject({ status: 200, json: { openapi: '3.1.0' } })
 })

@@ -122,13 +122,13 @@ async function flooded(strangerDelayMs: number) {
     const headers = token ? { authorization: `Bearer ${token}` } : {}
     return (await app.inject({ url, remoteAddress: from, headers })).statusCode
   }
-  for (const url of ['/livez', '/docs/start.js', '/api/sources']) await statusOf(url)
+  for (const url of ['/livez', '/docs/api/start.js', '/api/sources']) await statusOf(url)
   return statusOf
 }
 
 test.each([
   ['/livez', 200],
-  ['/docs/start.js', 200],
+  ['/docs/api/start.js', 200],
   ['/api/openapi.json', 200],
   ['/api/sources', 401],
   ['/nothing', 404],

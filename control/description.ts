@@ -1,0 +1,26 @@
+import { pino } from 'pino'
+import { createApp } from './app.ts'
+
+/**
+ * The control API's OpenAPI document, without Kafka and without listening.
+ * @returns the text that `GET /api/openapi.json` serves.
+ */
+export async function controlDescription(): Promise<string> {
+  // no handler runs except that of the document, so the parts that only handlers use are missing
+  const parts = Object.assign(Object.create(null), {
+    log: pino({ level: 'silent' }),
+    auditProducer: {},
+    live: { end: () => {} },
+    tasks: {},
+    tokens: { admin: '' },
+    keys: {},
+    settings: { isFresh: () => true },
+    endedSessions: {},
+    tokenLimits: {},
+    trustProxy: [],
+  })
+  const app = createApp(parts)
+  const { body } = await app.inject('/api/openapi.json')
+  await app.close()
+  return body
+}
