@@ -21,6 +21,8 @@ export type Exchange = {
 export const behaviours: Readonly<Record<string, (exchange: Exchange) => void>> = {
   /** `/status/<code>`: that status. */
   status: ({ response, first }) => response.writeHead(first).end(`answered ${first}`),
+  /** `/later/<seconds>`: 429, with Retry-After. */
+  later: ({ response, first }) => response.writeHead(429, { 'retry-after': String(first) }).end(),
   /** `/flaky/<n>`: 503 to the first n attempts of each delivery. */
   flaky: ({ response, first, times }) => response.writeHead(times() <= first ? 503 : 200).end(),
   /** 503 to the first attempt of about one delivery in ten. */

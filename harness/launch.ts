@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import got from 'got'
 import { type Child, spawnChild } from '../local/child-process.ts'
@@ -7,10 +8,14 @@ import { ROLES, type Role } from '../settings/config-key.ts'
 import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 /** The flags with which `npm start` runs its processes. */
-export const NODE_FLAGS: readonly string[] = scripts.start.match(/--\S+/g)
+export const NODE_FLAGS: readonly string[] = flagsOf(ROOT)
+
+function flagsOf(root: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return scripts.start.match(/--\S+/g)
+}
 
 export type Env = Readonly<Record<string, string>>
 
@@ -32,16 +37,29 @@ export type Launched = Child & {
 }
 
 /** Starts `node <role>/main.ts` as operators run it. @param env with a port for the role (`freePorts`). */
-export function launch(role: Role, env: Env, onLine: (line: string) => void = () => {}): Launched {
+export type Launch = (role: Role, env: Env, onLine?: (line: string) => void) => Launched
+
+/** Starts processes of this version. */
+export const launch: Launch = launchFrom(ROOT)
+
+/** @param root a checkout of Sluice with its packages. Its processes get the flags of its own `npm start`. */
+export function launchFrom(root: string): Launch {
+  const program = { cwd: root, flags: flagsOf(root) }
+  return (role, env, onLine) => start(role, env, { ...program, ...(onLine && { onLine }) })
+}
+
+type Program = { cwd: string; flags: readonly string[]; onLine?: (line: string) => void }
+
+function start(role: Role, env: Env, { cwd, flags, onLine }: Program): Launched {
   const last: string[] = []
   const tied = spawnChild(process.execPath, {
-    args: [...NODE_FLAGS, `${role}/main.ts`],
-    cwd: ROOT,
+    args: [...flags, `${role}/main.ts`],
+    cwd,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     onLine(line) {
       last.push(line)
       if (last.length > 20) last.shift()
-      onLine(line)
+      onLine?.(line)
     },
   })
   let ended = false

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const FILE = new URL('../bench/RESULTS.md', import.meta.url)
 const TITLE =
-  '# Benchmarks\n\nWritten by `npm run bench`; one section by `npm run bench -- <name>`. `cluster` and `torture` are written by `npm run cluster` and `npm run torture`, each with `-- --write`; `profile` by hand.\n'
+  '# Benchmarks\n\nWritten by `npm run bench`; one section by `npm run bench -- <name>`. `cluster`, `torture` and `upgrade` are written by `npm run cluster`, `npm run torture` and `npm run upgrade`, each with `-- --write`; `profile` by hand.\n'
 
 /** Replaces the section of this name in bench/RESULTS.md. */
 export async function writeSection(name: string, text: string): Promise<void> {

@@ -2,19 +2,32 @@ import { type Arrival, type Receiver, startReceiver } from '../harness/receiver.
 import type { Answered } from './account.ts'
 import type { Behaviour } from './plan.ts'
 
+/** Beyond the random ones: rejects everything (404), or asks for a retry after a minute and more (429). */
+export type EndpointBehaviour = Behaviour | 'rejected' | 'later'
+
 /** A webhook whose behaviour changes. */
 export type Endpoint = {
   url: string
   answered: readonly Answered[]
   /** Ids of the deliveries whose requests arrived in full. */
   seen: ReadonlySet<string>
-  behave(behaviour: Behaviour): Promise<void>
+  behave(behaviour: EndpointBehaviour): Promise<void>
+}
+
+/** A POST that has been answered. */
+export type Post = Answered & {
+  /** Number of the endpoint on its host. */
+  endpoint: number
+  status: number
+  /** The number of the attempt, from 1. */
+  attempt: number
+  body: string
 }
 
 export type Host = { endpoints: readonly Endpoint[]; close(): Promise<void> }
 
 /** The receiver's path for each behaviour. An endpoint alone on its host refuses connections by not listening. */
-const PATHS: Readonly<Record<Behaviour, string>> = {
+const PATHS: Readonly<Record<EndpointBehaviour, string>> = {
   answers: '/ok',
   failing: '/status/503',
   silent: '/hang',
@@ -23,26 +36,33 @@ const PATHS: Readonly<Record<Behaviour, string>> = {
   refusing: '/reset',
   drip: '/drip',
   rejecting: '/rejecting',
+  rejected: '/status/404',
+  later: '/later/90',
   extensions: '/extensions',
   informational: '/informational',
   unsolicited: '/unsolicited',
 }
 
 /** Starts one host with a webhook for each destination, at `/0`, `/1` and so on. */
-export async function startHost(destinationIds: readonly string[]): Promise<Host> {
+export async function startHost(
+  destinationIds: readonly string[],
+  onPost: (post: Post) => void = () => {},
+): Promise<Host> {
   const tallies = destinationIds.map(() => ({ answered: [] as Answered[], seen: new Set<string>() }))
   const indexOf = ({ path }: Arrival) => Number(path.slice(1))
   const receiver = await startReceiver({
     onArrival: (arrival) =>
       void tallies[indexOf(arrival)]?.seen.add(String(arrival.headers['x-delivery-id'])),
     onAnswer(arrival) {
-      const { status = 0, headers } = arrival
-      if (status >= 300) return
-      tallies[indexOf(arrival)]?.answered.push({
-        destinationId: destinationIds[indexOf(arrival)] ?? '',
+      const { status = 0, headers, body } = arrival
+      const endpoint = indexOf(arrival)
+      const answered: Answered = {
+        destinationId: destinationIds[endpoint] ?? '',
         messageId: String(headers['x-message-id']),
         deliveryId: String(headers['x-delivery-id']),
-      })
+      }
+      onPost({ ...answered, endpoint, status, attempt: Number(headers['x-attempt']), body })
+      if (status < 300) tallies[endpoint]?.answered.push(answered)
     },
   })
   const isAlone = destinationIds.length === 1
@@ -56,7 +76,7 @@ export async function startHost(destinationIds: readonly string[]): Promise<Host
   }
 }
 
-type Change = { index: number; behaviour: Behaviour; isAlone: boolean }
+type Change = { index: number; behaviour: EndpointBehaviour; isAlone: boolean }
 
 async function behave(receiver: Receiver, { index, behaviour, isAlone }: Change): Promise<void> {
   receiver.behave(`/${index}`, PATHS[behaviour])

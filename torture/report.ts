@@ -21,27 +21,17 @@ const ofTopics = ({ events, deliveries, retries }: Account['cut']) =>
 const SOME = 5
 
 export function report({ seed, minutes, clients, struck, clocks, result, settledMs, deaths }: Run): string {
-  const { missing, ...sums } = result
   const kinds = [...struck].map(([kind, times]) => `${kind} ${times}`)
   const faults = [...kinds, ...(clocks ? [] : ['clocks unchanged: libfaketime was not found'])].join(', ')
   const rows = [
-    ['calls answered with 200', count(sums.accepted)],
-    ['events in `events`', count(sums.events)],
-    ['deliveries routed', count(sums.routed)],
-    ['... delivered', count(sums.delivered)],
-    ['... given up (`deliveries.dead`)', count(sums.dead)],
-    ['... cancelled (destination off or removed)', count(sums.cancelled)],
-    ['POSTs repeated with the same `X-Delivery-Id`', count(sums.again)],
-    ['records that Kafka lost with the power', ofTopics(sums.cut)],
-    ['... reported in `log-faults`', ofTopics(sums.reported)],
+    ...sumRows(result),
+    ['records that Kafka lost with the power', ofTopics(result.cut)],
+    ['... reported in `log-faults`', ofTopics(result.reported)],
     [
       '... not reported, because Kafka had not acknowledged them and they were written again',
-      count(sums.rewritten),
+      count(result.rewritten),
     ],
-    ...KINDS.map((what) => [
-      `**${MISSING[what]}**`,
-      `**${count(missing[what].length)}**${some(missing[what])}`,
-    ]),
+    ...missingRows(result),
     ['processes that exited by themselves', count(deaths)],
     ['all settled after the last fault', `${(settledMs / 1_000).toFixed(0)} s`],
   ]
@@ -52,6 +42,21 @@ for, by what the webhooks answered and by the topics.
 
 ${markdownTable(['', ''], rows)}`
 }
+
+/** What became of the calls. */
+export const sumRows = (sums: Account): string[][] => [
+  ['calls answered with 200', count(sums.accepted)],
+  ['events in `events`', count(sums.events)],
+  ['deliveries routed', count(sums.routed)],
+  ['... delivered', count(sums.delivered)],
+  ['... given up (`deliveries.dead`)', count(sums.dead)],
+  ['... cancelled (destination off or removed)', count(sums.cancelled)],
+  ['POSTs repeated with the same `X-Delivery-Id`', count(sums.again)],
+]
+
+/** What must be zero. */
+export const missingRows = ({ missing }: Account): string[][] =>
+  KINDS.map((what) => [`**${MISSING[what]}**`, `**${count(missing[what].length)}**${some(missing[what])}`])
 
 const STEPS = ` A step
 sets the wall clock of one of the four running processes up to ten minutes forward or back, by libfaketime; the broker's

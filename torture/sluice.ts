@@ -113,7 +113,7 @@ async function openClocks(faketime: string, folder: string): Promise<Map<ClockNa
   return clocks
 }
 
-const apiOf =
+export const apiOf =
   (env: Env): Sluice['api'] =>
   async (method, path, json, ifMatch) => {
     const answer = await got(`http://127.0.0.1:${env.CONTROL_PORT}/api/${path}`, {

@@ -18,6 +18,7 @@ describe.each([
   ['bench/main.ts', 'npm run bench', '--rounds'],
   ['torture/main.ts', 'npm run torture', '--minutes'],
   ['torture/cluster/main.ts', 'npm run cluster', '--rate'],
+  ['torture/upgrade/main.ts', 'npm run upgrade', '--rate'],
 ])('%s', (program, command, size) => {
   test('says how it is used when asked, and when told what it does not know', async () => {
     const [asked, unknown, wrong] = await Promise.all([
