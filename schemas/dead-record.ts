@@ -21,6 +21,12 @@ export const rulesFailedRecord = (
   headers: { reason: 'rules_failed', code, event: `${partition}/${offset}` },
 })
 
+/** @returns why rules failed; null in other dead letters. */
+export function rulesCodeIn(headers: Readonly<Record<string, unknown>>): string | null {
+  const { reason, code } = headers
+  return String(reason) === 'rules_failed' && code !== undefined ? String(code) : null
+}
+
 /** @returns undefined if the headers name no event. */
 export function eventPlaceIn(headers: Readonly<Record<string, unknown>> | undefined): EventPlace | undefined {
   const [, partition, offset] = /^(\d{1,9})\/(\d{1,15})$/.exec(String(headers?.event)) ?? []

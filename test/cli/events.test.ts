@@ -125,17 +125,33 @@ test('without a hit it says what a search cannot find, and what Kafka has lost',
   expect([code, out]).toEqual([
     0,
     [
-      expect.stringMatching(/^No such call\. Sluice does not store .* 401 or 429/),
+      expect.stringMatching(
+        /^No such call\. .* does not look into properties.* Sluice does not store .* 401 or 429/,
+      ),
       `Kafka lost 200 records of events (truncated, ${at(now)}).`,
     ],
   ])
+})
+
+test('calls are found by event name, and by --message as in other commands', async () => {
+  const { queries } = await find('events find --event Paid --message m1', [[{ event }]])
+  expect(queries[0]).toMatchObject({ event: 'Paid', messageId: 'm1' })
+})
+
+test('a dead letter of rules has the code that says why they failed', async () => {
+  const letter = aDeadOne({
+    ...{ deliveryId: deliveryId('crm', event), messageId: 'm1', destinationId: 'crm' },
+    ...{ deadReason: 'rules_failed', deadAt: now, history: [] },
+  })
+  const { out } = await find('events find --message-id m1', [[{ event }]], deadHeld([letter]))
+  expect(out.find((line) => line.startsWith('  crm '))).toContain('dead: rules_failed (too_large)')
 })
 
 test('without an id it is refused', async () => {
   const { code, err, queries } = await find('events find --source shop', [[]])
   expect([code, err, queries]).toEqual([
     1,
-    ['Say what to find: --message-id, --user, --anonymous or --delivery.'],
+    ['Say what to find: --message-id, --user, --anonymous, --event or --delivery.'],
     [],
   ])
 })

@@ -135,6 +135,7 @@ describe('health', () => {
     expect(await of('health', [anAttempt({ startedAt: NOW - 900 }), rejected])).toEqual([
       'destination  state           delivered  rejected  failed  dead',
       'crm          rejecting: 404  1          1         0       0',
+      expect.stringContaining('Counts of the last minute.'),
     ])
   })
 
@@ -145,7 +146,15 @@ describe('health', () => {
     ])
   })
 
+  test('is named by status, which does not count webhooks', async () => {
+    expect(await of('status', [rejected])).toEqual([
+      'OK: nothing is wrong with the system.',
+      'Webhooks in trouble: crm (rejecting: 404). See sluice health.',
+    ])
+    expect(await of('status', [anAttempt({ startedAt: NOW - 900 })])).toEqual(['OK: nothing is wrong.'])
+  })
+
   test('shows a healthy destination', async () => {
-    expect((await of('health', [anAttempt({ startedAt: NOW - 900 })])).at(-1)).toMatch(/^crm +healthy +1 +0 /)
+    expect((await of('health', [anAttempt({ startedAt: NOW - 900 })])).at(1)).toMatch(/^crm +healthy +1 +0 /)
   })
 })

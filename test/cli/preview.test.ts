@@ -87,6 +87,7 @@ test.each([
     { 'two.yaml': file({ ...partner, rules }, { ...partner, id: 'other', rules }) },
     'partner, other',
   ],
+  ['partner', {}, 'For a destination, use --destination partner'],
   ['none.yaml', { 'none.yaml': file() }, 'They contain: none'],
   ['bad.yaml', { 'bad.yaml': file({ ...partner, colour: 1 }) }, 'unknown_field'],
   [

@@ -23,6 +23,7 @@ const letter = (deliveryId: string, destinationId = 'crm'): DeadLetter => ({
   event: 'Paid',
   user: 'u1',
   reason: 'refused',
+  code: null,
   deadAt: '2026-01-02T03:04:05.000Z',
   replayed: null,
   attempts: [],

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { mayReload } from '../../console/src/reload.ts'
 import { urlOf } from '../../console/src/ui/attempts/attempt-url.ts'
+import { withoutRepeats } from '../../console/src/ui/chart/plot.ts'
 import { changedFields } from '../../console/src/ui/form/changed-fields.ts'
 import { filterByWords } from '../../console/src/ui/layout/list-filter.ts'
 import { placeBeside } from '../../console/src/ui/values/tooltip-place.ts'
@@ -26,6 +27,10 @@ test('changed fields are named once, as in the form', () => {
 
 test('a page reloads itself at most once a minute', () => {
   expect([mayReload(0, 100_000), mayReload(50_000, 100_000)]).toEqual([true, false])
+})
+
+test('labels of a scale that round to the same text appear once', () => {
+  expect(withoutRepeats(['0 ms', '0 ms', '1 ms', '1 ms', '2 ms'])).toEqual(['0 ms', '', '1 ms', '', '2 ms'])
 })
 
 const known = { urls: ['https://a.example/', 'https://b.example/'], since: '2026-01-02T00:00:00.000Z' }

@@ -30,8 +30,9 @@ export function deadHeld(
 ): Pick<DeadRouteParts, 'dead'> {
   const recent = createRecentRecords<DeadLetter>({ maxCount: 1_000 })
   for (const [offset, delivery] of deliveries.entries()) {
+    const code = delivery.deadReason === 'rules_failed' ? 'too_large' : null
     const key = `${delivery.destinationId}/u1`
-    recent.add(letterOf(delivery, { partition: 0, offset, timestamp: delivery.deadAt ?? 0, key }))
+    recent.add(letterOf(delivery, { partition: 0, offset, timestamp: delivery.deadAt ?? 0, key, code }))
   }
   const firstOffsets: FirstOffsets = new Map([[0, { low }]])
   const readBodies: DeadRouteParts['dead']['readBodies'] = async (places) =>

@@ -5,7 +5,7 @@ import type { OutRecord } from '../../kafka/produce/produce.ts'
 import type { Slices } from '../../process/slices.ts'
 import { type DeliveryWriterParts, writeDeliveries } from '../../router/deliveries.ts'
 import { codec } from '../../schemas/codec.ts'
-import { eventPlaceIn } from '../../schemas/dead-record.ts'
+import { eventPlaceIn, rulesCodeIn } from '../../schemas/dead-record.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Destination } from '../../settings/settings.ts'
@@ -102,6 +102,8 @@ test('if rules fail, a dead letter names the event, and there is no delivery', a
     { topic: 'deliveries.dead', headers: { reason: 'rules_failed', code: 'too_large', event: '2/7' } },
   ])
   expect(eventPlaceIn(records[0]?.headers)).toEqual({ partition: 2, offset: 7 })
+  expect(rulesCodeIn(records[0]?.headers ?? {})).toBe('too_large')
+  expect(rulesCodeIn({ reason: 'rejected', code: 'too_large' })).toBeNull()
   expect(await deliveryIn(records[0] as OutRecord)).toMatchObject({ deadReason: 'rules_failed' })
 })
 

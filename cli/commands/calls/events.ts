@@ -9,6 +9,7 @@ type Options = {
   user?: string
   anonymous?: string
   delivery?: string
+  event?: string
   source?: string
   destination?: string
   since?: string
@@ -29,7 +30,8 @@ const deliveryShape = z.looseObject({
     z.looseObject({ startedAt: text, outcome: z.string(), status: z.number().nullable(), code: text }),
   ),
   nextAttemptAt: text,
-  dead: z.looseObject({ reason: z.string() }).nullable(),
+  // servers before 0.2 have no code
+  dead: z.looseObject({ reason: z.string(), code: text.optional() }).nullable(),
 })
 const itemShape = z.looseObject({
   messageId: text,
@@ -75,9 +77,10 @@ number of attempts, the last result and its time, and the time of the next attem
 after 7 days, the oldest calls that are stored, or at --limit. With --message-id or --delivery it stops at the first hit. A search for \
 a user is faster with --source.`,
     )
-    .option('--message-id <id>', 'the messageId of the call')
+    .option('--message, --message-id <id>', 'the messageId of the call')
     .option('--user <id>', 'the userId of the call')
     .option('--anonymous <id>', 'the anonymousId of the call')
+    .option('--event <name>', 'the name of a track event, page or screen')
     .option('--delivery <id>', 'the X-Delivery-Id of a POST')
     .option('--source <id>', 'only calls of this source')
     .option('--destination <id>', 'only deliveries to this destination')
@@ -89,7 +92,7 @@ a user is faster with --source.`,
       'after',
       `
 States: waiting (not attempted yet), retrying, deferred (waits without an attempt), delivered, rejected (the receiver answered \
-3xx or 4xx), dead, cancelled, unknown (older than the attempts that are stored), not routed. Reasons are listed in \
+3xx or 4xx), dead, cancelled, unknown (no attempt is known, and the call is older than the stored attempts or than the destination's settings), not routed. Reasons are listed in \
 docs/reference/codes.md.
 
 Examples:
@@ -125,10 +128,10 @@ async function find({ options, control, out, err, now }: Invocation<Options>): P
 
 /** @throws CliError usage */
 function queryOf(options: Options, now: number) {
-  const { messageId, user, anonymous, delivery } = options
-  if ([messageId, user, anonymous, delivery].every((id) => id === undefined))
-    throw new CliError('usage', 'Say what to find: --message-id, --user, --anonymous or --delivery.')
-  return { ...filterOf(options, now), messageId, userId: user, anonymousId: anonymous }
+  const { messageId, user, anonymous, delivery, event } = options
+  if ([messageId, user, anonymous, delivery, event].every((id) => id === undefined))
+    throw new CliError('usage', 'Say what to find: --message-id, --user, --anonymous, --event or --delivery.')
+  return { ...filterOf(options, now), messageId, userId: user, anonymousId: anonymous, event }
 }
 
 function shown(item: Item): string[] {
@@ -150,16 +153,21 @@ function cells(delivery: Delivery): unknown[] {
   const posts = attempts.filter(({ outcome }) => outcome !== 'deferred' && outcome !== 'cancelled')
   const last = attempts.at(-1)
   const result = last?.code ?? last?.status
-  return [destinationId, stateOf(delivery), posts.length, result, last?.startedAt, nextAttemptAt, deliveryId]
+  return [
+    destinationId,
+    stateShown(delivery),
+    posts.length,
+    result,
+    last?.startedAt,
+    nextAttemptAt,
+    deliveryId,
+  ]
 }
 
-/** The states of the API, refined as in the console. */
-function stateOf({ state, reason, condition, dead, nextAttemptAt }: Delivery): string {
+function stateShown({ state, reason, condition, dead }: Delivery): string {
   if (state === null) return `not routed: ${reason}${condition ? ` by ${condition}` : ''}`
-  if (state === 'retrying' && nextAttemptAt === null) return 'deferred'
-  if (state !== 'dead') return state
-  if (dead?.reason === 'rejected') return 'rejected'
-  return dead ? `dead: ${dead.reason}` : 'dead'
+  if (state !== 'dead' || !dead) return state
+  return `dead: ${dead.reason}${dead.code ? ` (${dead.code})` : ''}`
 }
 
 function ending({ items, next, searchedSince, faults }: Page): string[] {
@@ -168,7 +176,7 @@ function ending({ items, next, searchedSince, faults }: Page): string[] {
   if (items.length === 0)
     lines.push(
       next === null
-        ? 'No such call. Sluice does not store calls that were answered with 401 or 429, or calls of suppressed users, and keeps the others for 7 days.'
+        ? 'No such call. The search does not look into properties, such as an order number: search for the user or the event name instead. Sluice does not store calls that were answered with 401 or 429, or calls of suppressed users, and keeps the others for 7 days.'
         : `No such call since ${plain(searchedSince)}.`,
     )
   else if (next !== null) lines.push(`There may be older calls. Continue with --until ${plain(oldest)}`)

@@ -27,6 +27,8 @@ const item = z.looseObject({
   event: z.string().nullable(),
   user: z.string().nullable(),
   reason: z.string(),
+  // servers before 0.2 do not have it
+  code: z.string().nullable().optional(),
   deadAt: z.string().nullable(),
   attempts: z.array(z.looseObject({ status: z.number().nullable(), code: z.string().nullable() })),
   body: z.string().nullable(),
@@ -116,7 +118,7 @@ function letters(items: readonly z.infer<typeof item>[], withBody: boolean): str
   const rows = items.map(({ attempts, messageId, deliveryId, ...each }) => {
     const last = attempts.at(-1)
     const subject = [each.deadAt, each.destinationId, each.event, each.user, each.reason]
-    return [...subject, attempts.length, last?.code ?? last?.status, messageId, deliveryId]
+    return [...subject, attempts.length, last?.code ?? last?.status ?? each.code, messageId, deliveryId]
   })
   const [head = '', ...lines] = table(heads, rows)
   if (!withBody) return [head, ...lines]

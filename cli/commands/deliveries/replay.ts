@@ -80,8 +80,11 @@ function addStart(replay: Command, cli: Omit<Cli, 'program'>): void {
     .argument('<destination>', 'id of the destination')
     .description('Starts a replay, which runs in the background.')
     .option('--what <what>', 'dead: dead letters; events: all events of the time span (default: dead)')
-    .option('--from <time>', 'since: 2h (ago), or 2026-01-02T03:04:05Z (default: all that is stored)')
-    .option('--to <time>', 'before (default: now)')
+    .option(
+      '--since, --from <time>',
+      'since: 2h (ago), or 2026-01-02T03:04:05Z (default: all that is stored)',
+    )
+    .option('--until, --to <time>', 'before (default: now)')
     .option(
       '--reason <reason>',
       'only dead letters with this reason: window_expired, attempts_exhausted, rejected, refused or rules_failed',

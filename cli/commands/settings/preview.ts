@@ -88,13 +88,23 @@ async function declaredIn(invocation: Invocation<Options>): Promise<Found> {
       throw new CliError('usage', 'Name files with a destination, or use --destination.')
     return { filledIn: new Set() }
   }
-  const { records, faults, filledIn } = declare(await readFiles(args, invocation), env)
+  const { records, faults, filledIn } = declare(await filesIn(invocation), env)
   if (faults.length > 0) throw faulty(faults)
   const all = records.filter(({ collection }) => collection === 'destinations')
   const [found, another] = all.filter(({ id }) => id === (options.destination ?? id))
   if (found && !another) return { declared: found, filledIn }
   const ids = all.map(({ id }) => id).join(', ') || 'none'
   throw new CliError('usage', `Select one destination in the files with --destination. They contain: ${ids}.`)
+}
+
+/** Other commands take the id of a destination where this one takes files. @throws CliError cannot_read */
+async function filesIn(invocation: Invocation<Options>) {
+  const { args } = invocation
+  return readFiles(args, invocation).catch((error) => {
+    const isId = args.length === 1 && /^[a-z0-9_-]{1,64}$/.test(args[0] ?? '')
+    if (!isId || !(error instanceof CliError)) throw error
+    throw new CliError(error.code, `${error.message}. For a destination, use --destination ${args[0]}`)
+  })
 }
 
 const destinationShape = z.looseObject({})

@@ -6,7 +6,8 @@ import { action, type Cli, type Invocation, print } from '../command.ts'
 
 type Options = { json?: true }
 
-const overview = z.looseObject({
+/** The counts are of the last minute. */
+export const overview = z.looseObject({
   items: z.array(
     z.looseObject({
       destinationId: z.string(),
@@ -72,26 +73,29 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   return print(invocation, one, webhooks(one))
 }
 
-const stateOf = (state: string, status: number | null | undefined) =>
+export const stateShown = (state: string, status: number | null | undefined) =>
   state === 'rejecting' && status ? `rejecting: ${status}` : state
 
 function destinations({ items }: z.infer<typeof overview>): string[] {
   if (items.length === 0) return ['There are no destinations.']
   const rows = items.map(({ destinationId, state, rejectedStatus, delivered, rejected, retry, dead }) => [
     destinationId,
-    stateOf(state, rejectedStatus),
+    stateShown(state, rejectedStatus),
     delivered,
     rejected,
     retry,
     dead,
   ])
-  return table(['destination', 'state', 'delivered', 'rejected', 'failed', 'dead'], rows)
+  return [
+    ...table(['destination', 'state', 'delivered', 'rejected', 'failed', 'dead'], rows),
+    'Counts of the last minute. A state is that of the last attempt. Rejected deliveries count as dead too.',
+  ]
 }
 
 function webhooks({ endpoints }: z.infer<typeof ofOne>): string[] {
   const rows = endpoints.map(({ urlIndex, state, breaker, lastDeliveredAt, lastError }) => [
     urlIndex,
-    stateOf(state, lastError?.status),
+    stateShown(state, lastError?.status),
     breaker,
     lastDeliveredAt,
     lastError?.status ?? lastError?.code,

@@ -1,7 +1,9 @@
+import type { Api } from '../../api/client.ts'
 import { readStatus, type SystemProblem } from '../../api/status.ts'
 import type { ExitCode, Output } from '../../context.ts'
 import { plain } from '../../table.ts'
 import { action, type Cli, type Invocation } from '../command.ts'
+import { overview, stateShown } from './health.ts'
 
 type Options = { json?: true }
 
@@ -12,9 +14,10 @@ export function addStatus({ program, ...cli }: Cli): void {
     .description(
       `Shows whether anything is wrong with the system right now: what, since when, and what to do. It covers consumer groups that \
 have stopped or make no progress, Kafka, its disk space and topics, lost records, and settings that cannot be read. A group in \
-trouble shows after 20 to 30 s (longer if RESPONSE_TIMEOUT is above 10 s). For webhooks in trouble, see sluice health.
+trouble shows after 20 to 30 s (longer if RESPONSE_TIMEOUT is above 10 s). 
+It also names destinations whose webhooks fail or reject, which sluice health shows in detail.
 
-The exit code is 0 if nothing is wrong, 2 if something is, and 1 on an error, such as no answer from control.`,
+The exit code is 0 if nothing is wrong with the system, whatever webhooks do, 2 if something is, and 1 on an error, such as no answer from control.`,
     )
     .option('--json', 'print one JSON document')
     .addHelpText(
@@ -28,15 +31,33 @@ Examples:
 }
 
 async function act({ options, control, target, out, now }: Invocation<Options>): Promise<ExitCode> {
-  const answer = await readStatus(await control())
+  const api = await control()
+  const answer = await readStatus(api)
   const { state, problems } = answer
   if (options.json) out.line(JSON.stringify(answer))
-  else if (state === 'ok') out.line(out.styled('green', 'OK: nothing is wrong.'))
   else {
+    const failing = await failingDestinations(api)
+    if (state === 'ok') out.line(out.styled('green', `OK: nothing is wrong${failing && ' with the system'}.`))
     const { control: console } = await target()
     for (const problem of problems) show(problem, { out, console, now: now() })
+    if (failing) out.line(`Webhooks in trouble: ${failing}. See sluice health.`)
   }
   return state === 'ok' ? 0 : 2
+}
+
+const TROUBLE = ['failing', 'rejecting']
+
+/** Such as "crm (rejecting: 401), erp (failing)". Empty if there are none, or if control cannot tell. */
+async function failingDestinations(api: Api): Promise<string> {
+  const { status, body } = await api({ path: 'health' })
+  const parsed = status === 200 ? overview.safeParse(body) : undefined
+  const failing = parsed?.data?.items.filter(({ state }) => TROUBLE.includes(state)) ?? []
+  return failing
+    .map(
+      ({ destinationId, state, rejectedStatus }) =>
+        `${plain(destinationId)} (${stateShown(state, rejectedStatus)})`,
+    )
+    .join(', ')
 }
 
 type Showing = { out: Pick<Output, 'line' | 'styled'>; console: string; now: number }

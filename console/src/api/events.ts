@@ -35,7 +35,7 @@ export function searchFromParams(params: URLSearchParams): Search | undefined {
 }
 
 export const isPending = ({ destinations }: FoundEvent): boolean =>
-  destinations.some(({ state }) => state === 'waiting' || state === 'retrying')
+  destinations.some(({ state }) => state === 'waiting' || state === 'retrying' || state === 'deferred')
 
 export const eventKey = ({ sourceId, messageId, receivedAt }: FoundEvent): string =>
   [sourceId, messageId, receivedAt].join(' ')

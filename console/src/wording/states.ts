@@ -53,24 +53,8 @@ export const DELIVERY_STATES: Record<DeliveryState, Label> = {
   unknown: {
     label: 'Unknown',
     color: 'gray',
-    explanation: 'The event is older than the attempts that Sluice still has.',
+    explanation: 'Sluice knows of no attempt, and cannot tell whether there was one.',
   },
-}
-
-/** The states that the API reports, refined: it has `dead` for rejected deliveries and `retrying` for deferred ones. */
-export function deliveryStateOf({
-  state,
-  nextAttemptAt,
-  deadReason,
-}: {
-  state: Exclude<DeliveryState, 'rejected' | 'deferred'>
-  nextAttemptAt: string | null
-  deadReason: string | undefined
-}): DeliveryState {
-  if (state === 'dead' && deadReason === 'rejected') return 'rejected'
-  // the API knows no time for a deferred delivery: the deliverer decides when to continue
-  if (state === 'retrying' && nextAttemptAt === null) return 'deferred'
-  return state
 }
 
 /** Outcomes of one attempt, by the API's names. */
@@ -108,7 +92,7 @@ export const WEBHOOK_STATES: Record<WebhookState, Label> = {
     explanation:
       'The last request got no answer or a 5xx. After several failures in a row, deliveries are deferred and the webhook is probed every few seconds.',
   },
-  paused: { label: 'Paused', color: 'gray', explanation: 'The destination is off. Nothing is sent to it.' },
+  paused: { label: 'Off', color: 'gray', explanation: 'The destination is off. Nothing is sent to it.' },
   idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },
 }
 

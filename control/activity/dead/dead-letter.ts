@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DEAD_REASONS } from '../../../delivery/ladder.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { idShape } from '../../../settings/settings.ts'
+import { isoTime, timeShape } from '../../api/response.ts'
 import {
   idField,
   isWithin,
@@ -14,13 +15,17 @@ import {
 import type { Place } from '../recent-records.ts'
 import { type Subject, subjectOf } from '../subject.ts'
 
-/** `time`: when the delivery was given up. `writtenAt`: the record's time. `statuses`: each HTTP status of an attempt, once. */
+/**
+ * `time`: when the delivery was given up. `code`: why its rules failed. `writtenAt`: the record's time. `statuses`: each
+ * HTTP status of an attempt, once.
+ */
 export type DeadLetter = Place &
   Subject & {
     deliveryId: string
     messageId: string
     destinationId: string
     reason: string
+    code: string | null
     writtenAt: number
     statuses: readonly number[]
   }
@@ -28,10 +33,10 @@ export type DeadLetter = Place &
 /** There are 100,000 letters, and a name or an id may have 32 KB. */
 const MAX_TEXT = 256
 
-type Found = { partition: number; offset: number; timestamp: number; key: string }
+type Found = { partition: number; offset: number; timestamp: number; key: string; code: string | null }
 
 /** Records of other writers may lack fields that ours set. */
-export function letterOf(delivery: Delivery, { partition, offset, timestamp, key }: Found): DeadLetter {
+export function letterOf(delivery: Delivery, { partition, offset, timestamp, key, code }: Found): DeadLetter {
   const { deliveryId, messageId, destinationId, deadReason, deadAt, history } = delivery
   const { event, user } = subjectOf(delivery, key)
   return {
@@ -42,6 +47,7 @@ export function letterOf(delivery: Delivery, { partition, offset, timestamp, key
     messageId,
     destinationId,
     reason: deadReason ?? 'unknown',
+    code,
     event: event && beginningOf(event),
     user: user && beginningOf(user),
     writtenAt: timestamp,
@@ -52,6 +58,21 @@ export function letterOf(delivery: Delivery, { partition, offset, timestamp, key
 /** A copy, because a slice would hold on to the whole text. */
 const beginningOf = (text: string) =>
   text.length > MAX_TEXT ? Buffer.from(text.slice(0, MAX_TEXT)).toString() : text
+
+const codeShape = z
+  .string()
+  .nullable()
+  .describe('With the reason `rules_failed`: why the rules failed (docs/reference/codes.md). Otherwise null.')
+
+export const deadFields = { reason: z.string(), code: codeShape, deadAt: timeShape }
+
+/** Why and when a delivery was given up. */
+export const deadShape = z.strictObject(deadFields)
+
+export const deadResponse = ({ reason, code, time }: Pick<DeadLetter, 'reason' | 'code' | 'time'>) => ({
+  ...{ reason, code },
+  deadAt: isoTime(time),
+})
 
 /** The conditions that a search and a replay share. */
 export type DeadConditions = Pick<DeadQuery, 'destinationId' | 'reason' | 'event' | 'user' | 'status'>

@@ -4,6 +4,7 @@ import type { Range } from '../../../kafka/tables/ranges.ts'
 import { openReader, type Reader } from '../../../kafka/tables/reader.ts'
 import { type Begun, begunLate, openTail } from '../../../kafka/tables/tail.ts'
 import type { Codec } from '../../../schemas/codec.ts'
+import { rulesCodeIn } from '../../../schemas/dead-record.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { DEAD } from '../../../schemas/topics.ts'
 import { decodeOrSkip, type Followed, followed, type Unreadable } from '../following.ts'
@@ -44,10 +45,11 @@ export async function followDead(options: {
       topics: [DEAD],
       // reading fetches the bodies too, so read no more than can be held
       last: (partitions) => Math.ceil(MAX_COUNT / partitions),
-      onRecord: ({ value, partition, offset, timestamp, key: bytes }) => {
+      onRecord: ({ value, partition, offset, timestamp, headers, key: bytes }) => {
         const key = String(bytes ?? '')
+        const code = rulesCodeIn(headers)
         decode(value, (delivery) => {
-          const letter = letterOf(delivery, { partition, offset, timestamp, key })
+          const letter = letterOf(delivery, { partition, offset, timestamp, key, code })
           recent.add(letter)
           onRead(letter)
         })

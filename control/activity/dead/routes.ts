@@ -10,7 +10,14 @@ import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
 import { answered } from '../following.ts'
-import { type DeadLetter, type DeadQuery, deadQueryShape, matchesQuery } from './dead-letter.ts'
+import {
+  type DeadLetter,
+  type DeadQuery,
+  deadFields,
+  deadQueryShape,
+  deadResponse,
+  matchesQuery,
+} from './dead-letter.ts'
 import { type DeadLetters, isStillInTopic } from './follow.ts'
 import { type ReplayOf, rememberedReplayIndex } from './replayed.ts'
 
@@ -36,8 +43,7 @@ export const deadLetterShape = z
       .nullable()
       .describe('Name of a track event, a page or a screen; the first 256 characters.'),
     user: z.string().nullable().describe('The userId, or else the anonymousId; the first 256 characters.'),
-    reason: z.string(),
-    deadAt: timeShape,
+    ...deadFields,
     replayed: z
       .strictObject({ id: z.string(), at: timeShape })
       .nullable()
@@ -167,12 +173,12 @@ export function deadLetterResponse(
     afterwards: ReturnType<typeof afterwards>
   },
 ): Shown {
-  const { time, deliveryId, messageId, destinationId, event, user, reason } = letter
+  const { deliveryId, messageId, destinationId, event, user } = letter
   const attempts = delivery?.history.map(pastAttemptResponse) ?? []
   const body = delivery?.body ?? null
   const replayed = replay ? { id: replay.id, at: replay.createdAt } : null
   const of = { deliveryId, messageId, destinationId, event, user }
-  return { ...of, reason, deadAt: isoTime(time), replayed, attempts, body, ...known }
+  return { ...of, ...deadResponse(letter), replayed, attempts, body, ...known }
 }
 
 const pastAttemptResponse = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })

@@ -11,6 +11,7 @@ import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, attemptResponse, attemptShape } from '../attempts.ts'
+import { deadResponse, deadShape } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
 import { answered, tooManySearches, unreachable } from '../following.ts'
@@ -59,7 +60,7 @@ export const deliveryShape = z
   .strictObject({
     ...listedFields,
     attempts: z.array(attemptShape).describe('Known attempts, oldest first.'),
-    dead: z.strictObject({ reason: z.string(), deadAt: timeShape }).nullable(),
+    dead: deadShape.nullable(),
     body: z.string().describe('What every attempt posts, byte for byte.'),
     requests: z
       .array(
@@ -172,7 +173,7 @@ async function show(id: string, who: Who, parts: DeliveryRouteParts): Promise<Ap
     body: {
       ...listedResponse(listed, status),
       attempts: attempts.map(attemptResponse),
-      dead: dead ? { reason: dead.reason, deadAt: isoTime(dead.time) } : null,
+      dead: dead ? deadResponse(dead) : null,
       body: delivery.body,
       requests: destination ? maskedRequests(delivery, { destination, attempt, now, who }) : [],
     },

@@ -10,7 +10,8 @@ import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
  * `waiting`: not attempted yet. `retrying`: another attempt follows. `deferred`: rescheduled without an attempt.
- * `rejected`: dead, because the receiver answered 3xx or 4xx. `unknown`: older than the attempts that are known.
+ * `rejected`: dead, because the receiver answered 3xx or 4xx. `unknown`: no attempt is known, but the event is older than
+ * the known attempts, or than the destination's settings: those before may not have routed it.
  */
 export const DELIVERY_STATES = [
   'waiting',
@@ -47,12 +48,14 @@ export type DeliveryStatus = {
   state: DeliveryState | null
   attempts: readonly Attempt[]
   nextAttemptAt: number | null
-  dead: Pick<DeadLetter, 'reason' | 'time'> | null
+  dead: Pick<DeadLetter, 'reason' | 'code' | 'time'> | null
 }
 
 export type Known = {
   destinationId: string
   kept: Kept
+  /** When the destination's settings last changed; undefined: it was removed. */
+  changedAt: number | undefined
   /** Of this delivery, oldest first. */
   attempts: readonly Attempt[]
   dead: DeadLetter | undefined
@@ -62,8 +65,10 @@ export type Known = {
 
 /** What the deliverer does with it. */
 export function deliveryStatus(event: Event, known: Known, ladder: Ladder): DeliveryStatus {
-  const { destinationId, kept, attempts, dead } = known
+  const { destinationId, kept, changedAt = 0, attempts, dead } = known
   const { reason, condition = null } = kept
+  const current = stateOf(event.receivedAt, { ...known, isRouted: reason === null }, ladder)
+  const isUncertain = current.state === 'waiting' && event.receivedAt < changedAt
   return {
     destinationId,
     deliveryId: deliveryId(destinationId, event),
@@ -72,7 +77,8 @@ export function deliveryStatus(event: Event, known: Known, ladder: Ladder): Deli
     condition,
     attempts,
     dead: dead ?? null,
-    ...stateOf(event.receivedAt, { ...known, isRouted: reason === null }, ladder),
+    ...current,
+    state: isUncertain ? 'unknown' : current.state,
   }
 }
 
@@ -110,7 +116,12 @@ export type CurrentState = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
 /** @param begunAt when the event was received, or its delivery was routed. */
 export function stateOf(
   begunAt: number,
-  { isRouted, attempts, dead, knownSince }: Omit<Known, 'kept' | 'destinationId'> & { isRouted: boolean },
+  {
+    isRouted,
+    attempts,
+    dead,
+    knownSince,
+  }: Pick<Known, 'attempts' | 'dead' | 'knownSince'> & { isRouted: boolean },
   ladder: Ladder,
 ): CurrentState {
   const is = (state: DeliveryState | null): CurrentState => ({ state, nextAttemptAt: null })

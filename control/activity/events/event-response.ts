@@ -3,17 +3,10 @@ import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
 import { attemptResponse, attemptShape } from '../attempts.ts'
+import { deadResponse, deadShape } from '../dead/dead-letter.ts'
 import { callJson, rejectedJson } from '../live/call-json.ts'
-import { type DeliveryStatus, REASONS } from './delivery-status.ts'
+import { DELIVERY_STATES, type DeliveryStatus, REASONS } from './delivery-status.ts'
 import { fieldsIn } from './matches.ts'
-
-/** Clients that know no others rely on these: a rejected delivery is `dead`, and a deferred one `retrying`. */
-const STATES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled', 'unknown'] as const
-
-function shownState(state: DeliveryStatus['state']): (typeof STATES)[number] | null {
-  if (state === 'rejected') return 'dead'
-  return state === 'deferred' ? 'retrying' : state
-}
 
 const deliveryStatusShape = z.strictObject({
   destinationId: z.string(),
@@ -30,14 +23,16 @@ const deliveryStatusShape = z.strictObject({
     .nullable()
     .describe('With `filtered`: JSON pointer into the rules, to the deciding condition. Otherwise null.'),
   state: z
-    .enum(STATES)
+    .enum(DELIVERY_STATES)
     .nullable()
-    .describe('`unknown`: older than the attempts that are known. Null: not routed and never attempted.'),
+    .describe(
+      '`unknown`: never attempted, as far as known, and older than the known attempts or than the destination’s settings. Null: not routed and never attempted.',
+    ),
   attempts: z.array(attemptShape).describe('Known attempts, oldest first.'),
   nextAttemptAt: timeShape.describe(
     'By the retry ladder. Null: no attempt will follow, or only the deliverer knows when a deferral ends.',
   ),
-  dead: z.strictObject({ reason: z.string(), deadAt: timeShape }).nullable(),
+  dead: deadShape.nullable(),
 })
 
 const callFields = {
@@ -92,10 +87,9 @@ export function rejectionResponse(rejected: Rejected, writeKey: string | undefin
   }
 }
 
-const deliveryStatusResponse = ({ state, attempts, nextAttemptAt, dead, ...status }: DeliveryStatus) => ({
+const deliveryStatusResponse = ({ attempts, nextAttemptAt, dead, ...status }: DeliveryStatus) => ({
   ...status,
-  state: shownState(state),
   attempts: attempts.map(attemptResponse),
   nextAttemptAt: nextAttemptAt === null ? null : isoTime(nextAttemptAt),
-  dead: dead && { reason: dead.reason, deadAt: isoTime(dead.time) },
+  dead: dead && deadResponse(dead),
 })

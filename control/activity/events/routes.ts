@@ -175,9 +175,11 @@ async function statusesOf(
   ): DeliveryStatus {
     const id = deliveryId(destinationId, event)
     const { attempts, dead } = history.of(id)
+    const { updatedAt } = settings.destinations.get(destinationId) ?? {}
     const known = {
       destinationId,
       kept,
+      changedAt: updatedAt === undefined ? undefined : Date.parse(updatedAt),
       attempts: mergeAttempts(traced?.get(id) ?? [], attempts),
       dead,
       knownSince,

@@ -58,7 +58,7 @@ export function makeOfDelivery(
   return (record: Read<Delivery>, headers?: Message['headers']): Made | Later | undefined => {
     const { key, value: dead } = record
     if (dead.destinationId !== replay.destinationId) return undefined
-    const letter = letterOf(dead, record)
+    const letter = letterOf(dead, { ...record, code: null })
     if (!isSelected(letter) || replayOf?.(letter)) return undefined
     // the key of deliveries is destinationId/userKey
     if (isSuppressedKey(dead, key.slice(dead.destinationId.length + 1))) return undefined

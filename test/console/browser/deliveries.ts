@@ -48,8 +48,8 @@ export function listDeliveries(on: () => Stage): void {
     await shoot(page, 'deliveries')
     await send('order-4', 'cleo')
     await page.getByRole('button', { name: 'Delivery of Ordered, message order-4' }).waitFor()
-    await page.getByRole('button', { name: 'Pause' }).click()
-    await page.getByText('Paused', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Pause list' }).click()
+    await page.getByText('List paused', { exact: true }).waitFor()
     await send('order-5', 'cleo')
     const listed = async () => {
       const { body } = await on().sluice.api('get', 'deliveries?destinationId=shipping&messageId=order-5')
@@ -57,7 +57,7 @@ export function listDeliveries(on: () => Stage): void {
     }
     await until(listed)
     expect(await rows.count()).toBe(4)
-    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByRole('button', { name: 'Resume list' }).click()
     await page.getByRole('button', { name: 'Delivery of Ordered, message order-5' }).waitFor()
   })
 
@@ -148,6 +148,7 @@ export function listDeliveries(on: () => Stage): void {
     await expectAccessible(page, { where: '[role=dialog]' })
     await dialog.getByRole('button', { name: 'Resend' }).click()
     const corrected = () => good.arrivals.filter(({ path }) => path === '/corrected').length
+    await page.getByText('The deliveries are being sent again').waitFor()
     await until(() => corrected() === 4)
     // they count as replayed: only the other one is left
     await page.goto('/dead?destinationId=stock')

@@ -127,6 +127,31 @@ export function setUp(on: () => Stage): void {
     expect(await made()).toHaveLength((before as unknown[]).length)
   })
 
+  test('a source without a destination says so, and an event from before its destination is not called waiting', async () => {
+    const { sluice, good } = on()
+    await sluice.api('post', 'sources', { id: 'lone', name: 'Lone', writeKey: 'lone-write-key' })
+    const calls = [{ type: 'track', userId: 'ann', event: 'Early', messageId: 'early-1' }]
+    // the source is known to ingest within a second
+    await until(() =>
+      sluice.send(calls, 'lone-write-key').then(
+        () => true,
+        () => false,
+      ),
+    )
+    const { page } = await on().come()
+    await page.goto('/sources/lone')
+    await page.getByText('Calls of this source are not forwarded').waitFor()
+    await expectAccessible(page, { where: 'main' })
+    await sluice.destination('late', [`${good.url}/late`], { sourceIds: ['lone'] })
+    await page.reload()
+    await page.getByText('No calls yet').or(page.getByText('track “Early”')).first().waitFor()
+    expect(await page.getByText('Calls of this source are not forwarded').count()).toBe(0)
+    await page.goto('/deliveries?messageId=early-1')
+    await page.getByText('The settings of the destination changed after the event arrived').waitFor()
+    await sluice.api('delete', 'destinations/late')
+    await sluice.api('delete', 'sources/lone')
+  })
+
   test('a sixth URL and a sixth header are refused with an explanation', async () => {
     const { page } = await on().come()
     await page.goto('/catalog/webhooks')

@@ -21,6 +21,11 @@ function ask(
 const ids = (answer: Pick<Awaited<ReturnType<typeof ask>>, 'json'>) =>
   answer.json.items.map(({ deliveryId }: Delivery) => deliveryId)
 
+test('a dead letter says why its rules failed', async () => {
+  const { json } = await ask([{ deadReason: 'rules_failed', history: [] }])
+  expect(json.items).toMatchObject([{ reason: 'rules_failed', code: 'too_large' }])
+})
+
 test('a dead letter has its reason, every attempt and its body, byte for byte', async () => {
   const { status, json } = await ask([{ body: '{"b":1, "a":"é"}' }])
   expect([status, json]).toEqual([
@@ -38,6 +43,7 @@ test('a dead letter has its reason, every attempt and its body, byte for byte', 
           event: null,
           user: 'u1',
           reason: 'attempts_exhausted',
+          code: null,
           deadAt: '2026-01-02T03:04:05.678Z',
           replayed: null,
           attempts: [

@@ -51,7 +51,7 @@ export function optionsOf({ width, grid, text, labels, strokes, dashes, format }
     scales: { x: { range: timeRange }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
       { ...axis, values: timeLabels },
-      { ...axis, size: 64, values: (_, ticks) => ticks.map(inUnit) },
+      { ...axis, size: 64, values: (_, ticks) => withoutRepeats(ticks.map(inUnit)) },
     ],
     series: [
       { label: 'Time', value: (_, at) => (at === null ? '' : BY_SECOND.format(at * 1_000)) },
@@ -66,6 +66,10 @@ export function optionsOf({ width, grid, text, labels, strokes, dashes, format }
     ],
   }
 }
+
+/** Small ticks may be rounded to the same text, such as 0 ms. */
+export const withoutRepeats = (labels: readonly string[]): string[] =>
+  labels.map((label, index) => (label === labels[index - 1] ? '' : label))
 
 /** @param times ISO 8601 */
 export const dataOf = (times: readonly string[], lines: readonly Line[]): uPlot.AlignedData => [

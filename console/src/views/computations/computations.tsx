@@ -55,7 +55,11 @@ type ListProps = { kind: Kind; all: readonly Computation[]; onRemoved: () => voi
 
 function List({ kind, all, onRemoved }: ListProps) {
   return (
-    <FilteredList all={all} what={kind} textOf={({ name, key, sourceId }) => `${name} ${key} ${sourceId}`}>
+    <FilteredList
+      all={all}
+      what={kind}
+      textOf={({ id, name, key, sourceId }) => `${id} ${name} ${key} ${sourceId}`}
+    >
       {(shown) => (
         <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': LABELS[kind].title }}>
           <Table verticalSpacing="sm">
@@ -75,6 +79,9 @@ function List({ kind, all, onRemoved }: ListProps) {
                 <Table.Tr key={computation.id}>
                   <Table.Td className="in-flow">
                     <Text fw={600}>{computation.name}</Text>
+                    <Text size="xs" c="dimmed" ff="monospace">
+                      {computation.id}
+                    </Text>
                   </Table.Td>
                   <Table.Td>
                     <Code>{computation.key}</Code>

@@ -108,11 +108,12 @@ const Badges = ({ letter: { reason, afterwards, replayed } }: { letter: DeadLett
   </Stack>
 )
 
-function LastError({ letter: { attempts } }: { letter: DeadLetter }) {
+function LastError({ letter: { attempts, code: rulesCode } }: { letter: DeadLetter }) {
   const { code = null, status = null } = attempts.at(-1) ?? {}
   return (
     <Text size="sm">
       {code === null ? 'No attempt was made.' : errorText(code).meaning}
+      {rulesCode !== null && ` Code: ${rulesCode}.`}
       {status !== null && ` Status ${status}.`}
     </Text>
   )

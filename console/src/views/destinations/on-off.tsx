@@ -56,7 +56,8 @@ export function OnOff({ destination, label, ariaLabel, description, onSaved }: O
       >
         <Text size="sm">
           Deliveries that are waiting are cancelled within a second, and events that arrive while it is off
-          are not sent. If a receiver is down, leave the destination on: Sluice retries
+          are not sent. Later, you can send these events with Replay. If a receiver is down, leave the
+          destination on: Sluice retries
           {LIMITS.retryFor}.
         </Text>
       </Confirm>

@@ -2,7 +2,7 @@ import { Anchor, Box, Button, Group, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Link } from 'wouter'
 import { type Destination, useDestinations } from '../../api/destinations.ts'
-import type { EventDelivery } from '../../api/events.ts'
+import type { EventDelivery, FoundEvent } from '../../api/events.ts'
 import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
 import type { Urls } from '../../ui/attempts/attempt-url.ts'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
@@ -10,14 +10,14 @@ import { RelativeTime, useNow } from '../../ui/values/time.tsx'
 import { decidingWords } from '../../wording/conditions.ts'
 import { pluralize } from '../../wording/format.ts'
 import { LIMITS } from '../../wording/limits.ts'
-import { DELIVERY_STATES, deadReasonLabel, deliveryStateOf, withStatus } from '../../wording/states.ts'
+import { DELIVERY_STATES, deadReasonLabel, withStatus } from '../../wording/states.ts'
 
 const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
   urls: webhooks.map(({ url }) => url),
   since: updatedAt,
 })
 
-export function DeliveryCard({ delivery, messageId }: { delivery: EventDelivery; messageId: string | null }) {
+export function DeliveryCard({ delivery, event }: { delivery: EventDelivery; event: FoundEvent }) {
   const { destinationId, deliveryId, state, attempts, nextAttemptAt } = delivery
   const destination = useDestinations().data?.find(({ id }) => id === destinationId)
   return (
@@ -38,17 +38,16 @@ export function DeliveryCard({ delivery, messageId }: { delivery: EventDelivery;
           X-Delivery-Id: {deliveryId}
         </Text>
       )}
-      <Explanation delivery={delivery} messageId={messageId} rules={destination?.rules} />
+      <Explanation delivery={delivery} event={event} destination={destination} />
       <Attempts attempts={attempts} urls={destination && urlsOf(destination)} />
     </Box>
   )
 }
 
-function labelOf({ state, nextAttemptAt, dead, attempts }: EventDelivery) {
+function labelOf({ state, attempts }: EventDelivery) {
   if (state === null) return { label: 'Not sent', color: 'gray' }
-  const refined = deliveryStateOf({ state, nextAttemptAt, deadReason: dead?.reason })
   const rejected = attempts.findLast(({ outcome }) => outcome === 'rejected')
-  return withStatus(DELIVERY_STATES[refined], refined === 'rejected' ? rejected?.status : null)
+  return withStatus(DELIVERY_STATES[state], state === 'rejected' ? rejected?.status : null)
 }
 
 /** When the next attempt is due. It can be late when many deliveries are waiting. */
@@ -63,27 +62,38 @@ function NextAttempt({ at }: { at: string }) {
 }
 
 function Explanation({
-  delivery: { routed, reason, condition, state, nextAttemptAt, dead, attempts },
-  messageId,
-  rules,
+  delivery: { routed, reason, condition, state, dead, attempts },
+  event: { messageId, receivedAt },
+  destination,
 }: {
   delivery: EventDelivery
-  messageId: string | null
-  rules: Destination['rules']
+  event: FoundEvent
+  destination: Destination | undefined
 }) {
+  const isOlderThanSettings =
+    destination !== undefined && receivedAt !== null && receivedAt < destination.updatedAt
   return (
     <>
-      {state === 'retrying' && nextAttemptAt === null && (
+      {state === 'deferred' && (
         <Text size="sm" mt={4}>
           The delivery waits for the webhook. The next attempt follows as soon as the webhook answers again.
         </Text>
       )}
       {!routed && reason !== null && (
         <Text size="sm" mt={4} className="in-flow">
-          {[NOT_ROUTED[reason], condition === null ? undefined : decidingWords(rules, condition)].join(' ')}
+          {[
+            NOT_ROUTED[reason],
+            condition === null ? undefined : decidingWords(destination?.rules, condition),
+          ].join(' ')}
         </Text>
       )}
-      {state === 'unknown' && (
+      {state === 'unknown' && isOlderThanSettings && attempts.length === 0 && (
+        <Text size="sm" mt={4}>
+          The settings of the destination changed after the event arrived. If it was off, not connected or not
+          yet created, it did not get the event. To send past events, open its Replay tab.
+        </Text>
+      )}
+      {state === 'unknown' && !(isOlderThanSettings && attempts.length === 0) && (
         <Text size="sm" c="dimmed" mt={4}>
           The event is older than the available attempts. It is not among the dead letters
           {LIMITS.deadKept && `, which are kept${LIMITS.deadKept}`}.
@@ -94,7 +104,7 @@ function Explanation({
           The delivery is on its way. No attempt has been made yet.
         </Text>
       )}
-      {dead && state === 'dead' && (
+      {dead && (state === 'dead' || state === 'rejected') && (
         <Text size="sm" mt={4}>
           {deadReasonLabel(dead.reason).explanation}{' '}
           <Anchor

@@ -47,7 +47,7 @@ export function SearchResults({ search }: { search: Search }) {
         <Empty icon="search" title={hasMore ? 'Not found yet' : 'No such event'}>
           {hasMore
             ? 'Older events have not been searched yet.'
-            : `Sluice has no such call${search.around === undefined ? '' : ' from that time'}. A search does not find calls that the client library has not sent yet, that were answered with 401 or 429, that belong to suppressed users, ${LIMITS.olderEvents}.`}
+            : `Sluice has no such call${search.around === undefined ? '' : ' from that time'}. A search does not look into properties, such as an order number: search for the user or the event name instead. It also does not find calls that the client library has not sent yet, that were answered with 401 or 429, that belong to suppressed users, ${LIMITS.olderEvents}.`}
         </Empty>
       )}
       <Group justify="space-between">
@@ -108,7 +108,7 @@ function EventCard({ event }: { event: FoundEvent }) {
       {destinations.length > 0 && (
         <Stack gap="sm" mt="sm">
           {destinations.map((delivery) => (
-            <DeliveryCard key={delivery.destinationId} delivery={delivery} messageId={event.messageId} />
+            <DeliveryCard key={delivery.destinationId} delivery={delivery} event={event} />
           ))}
         </Stack>
       )}

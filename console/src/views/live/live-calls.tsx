@@ -33,7 +33,7 @@ export function LiveCalls({ sourceId }: { sourceId: string }) {
             ]}
           />
           <Button size="compact-sm" variant="default" onClick={pause} aria-pressed={waiting !== undefined}>
-            {waiting ? `Resume (${formatInteger(newCalls)} new)` : 'Pause'}
+            {waiting ? `Resume list (${formatInteger(newCalls)} new)` : 'Pause list'}
           </Button>
           <StreamBadge freshness={freshness} />
         </Group>

@@ -23,7 +23,7 @@ export function TurnOnStep({ destination, onBack, onSwitched }: StepProps) {
         description={
           destination.enabled
             ? 'Events from its sources are sent to its URLs.'
-            : 'Sluice then sends events from its sources to its URLs.'
+            : 'From then on, Sluice sends events from the chosen sources to the URLs.'
         }
         onSaved={onSwitched}
       />

@@ -1,4 +1,6 @@
-import { Stack, Tabs } from '@mantine/core'
+import { Alert, Anchor, Stack, Tabs } from '@mantine/core'
+import { Link } from 'wouter'
+import { useDestinations } from '../../api/destinations.ts'
 import { useSource } from '../../api/sources.ts'
 import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
@@ -27,6 +29,7 @@ export default function SourcePage({ id }: { id: string }) {
             </Tabs.List>
             <Tabs.Panel value="calls">
               <Stack>
+                <NotForwarded sourceId={source.id} />
                 <Connect source={source} />
                 <LiveCalls sourceId={source.id} />
               </Stack>
@@ -38,5 +41,21 @@ export default function SourcePage({ id }: { id: string }) {
         </Page>
       )}
     </Loaded>
+  )
+}
+
+/** Calls are accepted without any destination, which otherwise shows only in their details. */
+function NotForwarded({ sourceId }: { sourceId: string }) {
+  const destinations = useDestinations().data
+  const isForwarded = destinations?.some(({ enabled, sourceIds }) => enabled && sourceIds.includes(sourceId))
+  if (isForwarded !== false) return null
+  return (
+    <Alert color="yellow" title="Calls of this source are not forwarded">
+      Sluice accepts and stores them, but no destination that is on is connected to this source.{' '}
+      <Anchor component={Link} to="/catalog/webhooks" size="sm">
+        Set up Webhooks
+      </Anchor>
+      , or connect a destination in its settings.
+    </Alert>
   )
 }

@@ -26,7 +26,7 @@ export function DeletionList() {
   return (
     <Panel
       title="Deletions"
-      lead="The latest requests, kept for 30 days. A finished request no longer contains user IDs."
+      lead="The latest requests, kept for 30 days. Done means that all delete events are on their way. Find the user again to see what each receiver answered. A finished request no longer contains user IDs."
     >
       <Loaded query={query}>
         {(deletions) =>
@@ -35,7 +35,7 @@ export function DeletionList() {
               No user has been deleted.
             </Text>
           ) : (
-            <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': 'Deletions' }}>
+            <Table.ScrollContainer minWidth={960} scrollAreaProps={{ 'aria-label': 'Deletions' }}>
               <Table verticalSpacing="sm">
                 <Table.Thead>
                   <Table.Tr>
@@ -83,8 +83,8 @@ function Row({ deletion }: { deletion: Deletion }) {
           </Text>
         )}
       </Table.Td>
-      <Table.Td className="in-flow">
-        <Code>{id}</Code>
+      <Table.Td>
+        <Code style={{ whiteSpace: 'nowrap' }}>{id}</Code>
       </Table.Td>
     </Table.Tr>
   )

@@ -26,6 +26,7 @@ const dead = (time: number, deadReason = 'refused') =>
     offset: 0,
     timestamp: 0,
     key: '',
+    code: null,
   })
 
 const NOTHING_KNOWN = {
@@ -35,11 +36,13 @@ const NOTHING_KNOWN = {
   dead: undefined,
   knownSince: 0,
 }
-type Facts = Omit<Known, 'kept'> & { destination: Destination | undefined }
+type Facts = Omit<Known, 'kept' | 'changedAt'> & { changedAt?: number } & {
+  destination: Destination | undefined
+}
 
 function statusOf(facts: Partial<Facts>, of = event) {
   const { destination, ...known }: Facts = { ...NOTHING_KNOWN, ...facts }
-  return deliveryStatus(of, { ...known, kept: keptFrom(of, destination) }, ladder)
+  return deliveryStatus(of, { changedAt: undefined, ...known, kept: keptFrom(of, destination) }, ladder)
 }
 
 describe('routing', () => {
@@ -59,6 +62,13 @@ describe('delivery state', () => {
   test.each<[string, Partial<Facts>, object]>([
     ['nothing yet', {}, { state: 'waiting', nextAttemptAt: null }],
     ['from before the known attempts', { knownSince: 1_001 }, { state: 'unknown' }],
+    ['from before the settings changed', { changedAt: 1_001 }, { state: 'unknown' }],
+    ['from after the settings changed', { changedAt: 1_000 }, { state: 'waiting' }],
+    [
+      'attempted, from before the settings changed',
+      { changedAt: 9_999, attempts: [tried({})] },
+      { state: 'delivered' },
+    ],
     ['not routed', { destination: aDestination({ enabled: false }) }, { state: null }],
     ['delivered', { attempts: [tried({})] }, { state: 'delivered', nextAttemptAt: null }],
     [

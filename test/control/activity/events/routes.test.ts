@@ -132,15 +132,19 @@ test('a dead letter has its attempts even if they are no longer in memory: the s
   })
   const { json } = await ask({ url: '/api/events?messageId=m1' })
   expect(json.items[0].destinations).toMatchObject([
-    { state: 'dead', dead: { reason: 'rejected' }, attempts: [{ outcome: 'rejected', status: 404 }] },
+    {
+      state: 'rejected',
+      dead: { reason: 'rejected', code: null },
+      attempts: [{ outcome: 'rejected', status: 404 }],
+    },
   ])
 })
 
-test('a deferred delivery is retrying, and no one knows until when', async () => {
+test('a delivery is deferred, and no one knows until when', async () => {
   const deferred = anAttempt({ deliveryId: id, outcome: 'deferred', status: null, code: 'breaker_open' })
   const { ask } = searching(undefined, attemptsHeld([{ ...deferred, startedAt: Date.now() - 1_000 }]))
   const { json } = await ask({ url: '/api/events?messageId=m1' })
-  expect(json.items[0].destinations).toMatchObject([{ state: 'retrying', nextAttemptAt: null }])
+  expect(json.items[0].destinations).toMatchObject([{ state: 'deferred', nextAttemptAt: null }])
 })
 
 test('a destination with attempts is reported even if it was removed', async () => {

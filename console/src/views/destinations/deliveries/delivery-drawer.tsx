@@ -123,7 +123,8 @@ function StateText({ delivery: { state, nextAttemptAt, dead } }: { delivery: Del
   if (dead)
     return (
       <Text size="sm">
-        {deadReasonLabel(dead.reason).explanation} It ended <Timestamp at={dead.deadAt} />.
+        {deadReasonLabel(dead.reason).explanation} {dead.code !== null && `Code: ${dead.code}. `}It ended{' '}
+        <Timestamp at={dead.deadAt} />.
       </Text>
     )
   return null

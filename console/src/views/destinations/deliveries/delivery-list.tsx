@@ -1,5 +1,6 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
+import { Link } from 'wouter'
 import {
   collectDeliveries,
   type DeliveryFilter,
@@ -28,6 +29,7 @@ import { FilterForm } from './filter-form.tsx'
 export function DeliveryList({ destinationId }: { destinationId: string }) {
   const { filter, opened, setFilter, open } = useDeliveryParams()
   const [isLive, setLive] = useState(true)
+  const [isResent, setResent] = useState(false)
   const mayWrite = useMayWrite()
   const list = { of: destinationId, filter }
   return (
@@ -41,17 +43,29 @@ export function DeliveryList({ destinationId }: { destinationId: string }) {
               kind="deliveries"
               label="Resend all matching"
               prepare={() => prepareResend(list)}
-              onStarted={() => setLive(true)}
+              onStarted={() => {
+                setLive(true)
+                setResent(true)
+              }}
             />
           )}
-          <StateBadge label={isLive ? 'Live' : 'Paused'} color={isLive ? 'green' : 'gray'} />
+          <StateBadge label={isLive ? 'Live' : 'List paused'} color={isLive ? 'green' : 'gray'} />
           <Button size="compact-sm" variant="default" aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
-            {isLive ? 'Pause' : 'Resume'}
+            {isLive ? 'Pause list' : 'Resume list'}
           </Button>
         </>
       }
     >
       <Stack>
+        {isResent && (
+          <Text size="sm" role="status">
+            The deliveries are being sent again. See the progress under{' '}
+            <Anchor component={Link} to="/dead" size="sm">
+              Dead letters
+            </Anchor>
+            .
+          </Text>
+        )}
         <FilterForm filter={filter} onFilter={setFilter} />
         <Found key={JSON.stringify(filter)} list={list} isLive={isLive} onOpen={open} />
       </Stack>
