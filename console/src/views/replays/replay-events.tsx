@@ -1,6 +1,7 @@
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
+import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
 import { newId } from '../../api/random.ts'
 import { useStartReplays } from '../../api/replays.ts'
@@ -50,6 +51,13 @@ export function ReplayEvents({ destination: { id, name } }: { destination: Desti
             <PeriodFields choice={choice} onChoose={setChoice} typed={typed} onType={setTyped} />
             <RateField value={rate} onChange={setRate} />
           </Group>
+          <Text size="sm">
+            To send only deliveries that were rejected or given up, replay the{' '}
+            <Anchor component={Link} to={`/dead?destinationId=${encodeURIComponent(id)}`} size="sm">
+              dead letters of {name}
+            </Anchor>
+            .
+          </Text>
           <Group>
             <Button onClick={ask} disabled={!period || perSecond === undefined}>
               Replay events
