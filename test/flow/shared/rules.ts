@@ -246,7 +246,9 @@ test('if rules fail, the event is a dead letter, and a replay runs the current r
     const answer = await sluice.api('get', 'dead?destinationId=failing')
     return (answer.body.items as object[]).length > 0 && answer
   })
-  expect(body.items).toMatchObject([{ reason: 'rules_failed', messageId: 'failing-1', attempts: [] }])
+  expect(body.items).toMatchObject([
+    { reason: 'rules_failed', code: 'too_large', messageId: 'failing-1', attempts: [] },
+  ])
   expect(JSON.stringify(body.items)).not.toContain('4111')
   await replace('failing', { rules: { redact, shape: { length: '{{properties.text | default: ""}}' } } })
   const ended = await replay({ destinationId: 'failing', reason: 'rules_failed' })
