@@ -1,18 +1,20 @@
-import { Alert, Button, Checkbox, Code, List, NativeSelect, Stack, Table, Text } from '@mantine/core'
+import { Alert, Button, Checkbox, Code, Group, List, NativeSelect, Stack, Table, Text } from '@mantine/core'
 import { useState } from 'react'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
 import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { type Edited, Editing } from '../../ui/form/editing.tsx'
 import { Form } from '../../ui/form/form.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
+import { Copy } from '../../ui/values/copy.tsx'
 import { Timestamp, useNow } from '../../ui/values/time.tsx'
 import { AT_ONCE, OVERLAPS, overlapEnd } from '../../wording/format.ts'
 import { Verification } from '../test-send/verification.tsx'
 import { SecretField } from '../webhooks/secret-field.tsx'
 import { type Signature, signaturesAfter, signaturesOf } from './signatures.ts'
 
-/** Secrets are write-only: the stored one is never shown. */
+/** Secrets are write-only: a stored one is shown only on the page that set it. */
 export function SecretRotation({ destination }: { destination: Destination }) {
+  const [saved, setSaved] = useState<SavedSecret>()
   return (
     <Stack>
       <Panel
@@ -23,7 +25,10 @@ export function SecretRotation({ destination }: { destination: Destination }) {
             : 'Every request is signed with the secret. You can replace or remove it, but not view it.'
         }
       >
-        <Editing latest={destination}>{(edited, key) => <SecretForm key={key} {...edited} />}</Editing>
+        {saved?.version === destination.version && <NewSecret {...saved} />}
+        <Editing latest={destination}>
+          {(edited, key) => <SecretForm key={key} {...edited} onSecret={setSaved} />}
+        </Editing>
       </Panel>
       <Panel>
         <Verification destination={destination} />
@@ -32,7 +37,27 @@ export function SecretRotation({ destination }: { destination: Destination }) {
   )
 }
 
-function SecretForm({ base, onSaved, form }: Edited<Destination>) {
+/** `version`: of the destination with this secret. */
+type SavedSecret = { secret: string; version: number }
+
+/** Without it, a secret that was not copied could only be replaced again, which ends the previous one at once. */
+function NewSecret({ secret }: SavedSecret) {
+  return (
+    <Alert color="blue" title="Your new secret" mb="md">
+      <Text size="sm" mb="xs">
+        Copy it to your receiver now. It is not shown again after you leave this page.
+      </Text>
+      <Group gap="xs">
+        <Code className="in-flow">{secret}</Code>
+        <Copy text={secret} what="new secret" />
+      </Group>
+    </Alert>
+  )
+}
+
+type FormProps = Edited<Destination> & { onSecret: (saved: SavedSecret) => void }
+
+function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
   const [secret, setSecret] = useState('')
   const [hours, setHours] = useState('24')
   const [isRemoved, setRemoved] = useState(false)
@@ -44,7 +69,15 @@ function SecretForm({ base, onSaved, form }: Edited<Destination>) {
 
   /** Saves the destination with only these secrets. */
   const save = (secrets: Partial<Destination>) =>
-    replace.mutate({ ...withoutSecrets(base), ...secrets }, { onSuccess: onSaved })
+    replace.mutate(
+      { ...withoutSecrets(base), ...secrets },
+      {
+        onSuccess(saved) {
+          onSaved(saved)
+          if (secret !== '' && secrets.sharedSecret === secret) onSecret({ secret, version: saved.version })
+        },
+      },
+    )
 
   function submit() {
     const until = hasSecret ? overlapEnd(hours, Date.now()) : undefined
