@@ -186,7 +186,7 @@ export function manageSettings(on: () => Stage): void {
     await sluice.destination('late', [`${good.url}/late`])
     const { page } = await come()
     await page.goto('/deliveries?event=Paid')
-    await page.getByText('No attempt is known. If the destination was off').first().waitFor()
+    await page.getByText('The settings of the destination changed after the event arrived').first().waitFor()
     await page.goto('/destinations/late/replay')
     await page.getByRole('link', { name: 'dead letters of' }).click()
     expect(await page.getByRole('combobox', { name: 'Destination' }).inputValue()).toBe('late')
