@@ -166,6 +166,12 @@ export function testAndRotate(on: () => Stage): void {
     await settle(page)
     await expectAccessible(page, { where: 'main' })
     await shoot(page, 'rotation-phone')
+    // a second replacement would end the secret that receivers still have
+    await page.getByRole('button', { name: 'Generate' }).click()
+    const again = page.getByRole('button', { name: 'Replace secret' })
+    expect(await again.isDisabled()).toBe(true)
+    await page.getByRole('checkbox', { name: /No receiver uses the previous secret/ }).check()
+    await until(() => again.isEnabled())
     await page.getByRole('button', { name: 'End the previous secret now' }).click()
     await page.getByText('Rotation in progress').waitFor({ state: 'detached' })
     await page.getByText(secret, { exact: true }).waitFor({ state: 'detached' })

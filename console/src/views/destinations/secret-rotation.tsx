@@ -61,6 +61,7 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
   const [secret, setSecret] = useState('')
   const [hours, setHours] = useState('24')
   const [isRemoved, setRemoved] = useState(false)
+  const [endsPrevious, setEndsPrevious] = useState(false)
   const replace = useReplaceDestination()
   const saving = withoutCorrected(replace, { sharedSecret: secret })
   const now = useNow()
@@ -93,7 +94,7 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
       shown={(pointer) => pointer === '/sharedSecret'}
       action={isRemoved ? 'Remove secret' : hasSecret ? 'Replace secret' : 'Set secret'}
       done={isRotating ? 'The new secret is active' : 'Saved'}
-      disabled={secret === '' && !isRemoved}
+      disabled={isRemoved ? false : secret === '' || (isRotating && !endsPrevious)}
     >
       {isRotating && (
         <Rotating
@@ -114,16 +115,32 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
         />
       )}
       {hasSecret && !isRemoved && <Overlap {...{ base, hours, setHours, now }} isNew={secret !== ''} />}
-      {hasSecret && (
-        <Checkbox
-          label="Remove the secret. Requests will not be signed."
-          checked={isRemoved}
-          onChange={(event) => setRemoved(event.currentTarget.checked)}
-        />
+      {isRotating && !isRemoved && secret !== '' && (
+        <EndsPrevious checked={endsPrevious} onChange={setEndsPrevious} />
       )}
+      {hasSecret && <RemovesSecret checked={isRemoved} onChange={setRemoved} />}
     </Form>
   )
 }
+
+type ChoiceProps = { checked: boolean; onChange: (checked: boolean) => void }
+
+/** Only two secrets sign at once, so a replacement during a rotation ends the one that receivers may still have. */
+const EndsPrevious = ({ checked, onChange }: ChoiceProps) => (
+  <Checkbox
+    label="No receiver uses the previous secret anymore. It ends immediately."
+    checked={checked}
+    onChange={(event) => onChange(event.currentTarget.checked)}
+  />
+)
+
+const RemovesSecret = ({ checked, onChange }: ChoiceProps) => (
+  <Checkbox
+    label="Remove the secret. Requests will not be signed."
+    checked={checked}
+    onChange={(event) => onChange(event.currentTarget.checked)}
+  />
+)
 
 function withoutSecrets(destination: Destination) {
   const { sharedSecret: _, previousSecret: __, previousSecretExpiresAt: ___, ...rest } = destination
