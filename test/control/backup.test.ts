@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { verifyBackup } from '../../control/backup/backup-file.ts'
 import { taskRecord } from '../../control/tasks/task-table.ts'
 import { keysFor } from '../../settings/config-key.ts'
@@ -242,6 +242,16 @@ test('a backup with any byte changed is refused, as is any other text', async ()
       expect(verifyBackup(Buffer.from(other), backups)).toHaveProperty('code')
     }),
   )
+})
+
+test('nothing of a backup is parsed before its signature is checked', async () => {
+  const [head = '', ...more] = (await backupOf(api(records()))).split('\n')
+  const parse = vi.spyOn(JSON, 'parse')
+  onTestFinished(() => parse.mockRestore())
+  const altered = [head.replace('"madeAt"', `"x":[${'[],'.repeat(1_000)}[]],"madeAt"`), ...more].join('\n')
+  expect(verifyBackup(Buffer.from(altered), keys.backups ?? [])).toHaveProperty('code', 'backup_altered')
+  expect(verifyBackup(Buffer.from(`${altered.slice(0, 900)}\n`), keys.backups ?? [])).toHaveProperty('code')
+  expect(parse).not.toHaveBeenCalled()
 })
 
 describe('a backup is refused, and nothing is written,', () => {

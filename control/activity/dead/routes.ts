@@ -4,12 +4,16 @@ import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery, PastAttempt } from '../../../schemas/delivery.ts'
 import type { Replay } from '../../../schemas/task.ts'
+import type { Who } from '../../../settings/mask.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
+import type { Destination } from '../../../settings/settings.ts'
 import { auditSearch } from '../../api/audit.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
 import { answered } from '../following.ts'
+import { shownBody } from '../shown-body.ts'
 import {
   type DeadLetter,
   type DeadQuery,
@@ -49,7 +53,12 @@ export const deadLetterShape = z
       .nullable()
       .describe('The latest replay that sent it; null: no replay has sent it.'),
     attempts: z.array(pastShape),
-    body: z.string().nullable().describe('What every attempt posted; null if it has expired from the topic.'),
+    body: z
+      .string()
+      .nullable()
+      .describe(
+        'What every attempt posted; null if it has expired from the topic. With the view token, the texts of a shape are `***`.',
+      ),
     afterwards: afterwardsShape
       .nullable()
       .describe('Result of a replay, as far as recent attempts show it; null: none yet.'),
@@ -75,7 +84,9 @@ const answerShape = pageOf(deadLetterShape).extend({
   oldest: timeShape,
 })
 
-export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & AttemptRouteParts): void {
+type Parts = DeadRouteParts & AttemptRouteParts & { settings: Pick<Facts, 'destinations'> }
+
+export function deadRoutes(api: FastifyInstance, parts: Parts): void {
   const { dead, log, tasks } = parts
   const indexOf = rememberedReplayIndex()
   addPath(api, '/dead', {
@@ -85,11 +96,11 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
         '`counts` covers the last 100,000, by destination and reason; `partial` says that there are more. `items` come newest first.',
       query: deadQueryShape,
       responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
-      handle({ query, caller }) {
+      handle({ query, caller, who }) {
         if (query.user !== undefined) auditSearch(log, caller)
         return answered(
           [dead],
-          () => respond(query, { ...parts, replayOf: indexOf(tasks.replays.values()) }),
+          () => respond(query, { ...parts, who: who ?? 'view', replayOf: indexOf(tasks.replays.values()) }),
           (err) => log.warn({ err }, 'dead letters could not be read'),
         )
       },
@@ -99,7 +110,7 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
 
 async function respond(
   query: DeadQuery,
-  { dead, attempts, replayOf }: DeadRouteParts & AttemptRouteParts & { replayOf: ReplayOf },
+  { dead, attempts, settings, replayOf, who }: Parts & { replayOf: ReplayOf; who: Who },
 ): Promise<ApiResponse> {
   const firstOffsets = await dead.firstOffsets()
   const there = dead.recent.all().filter((letter) => isStillInTopic(firstOffsets, letter))
@@ -120,6 +131,8 @@ async function respond(
       items: items.map((letter) =>
         deadLetterResponse(letter, {
           delivery: bodies.get(letter),
+          destination: settings.destinations.get(letter.destinationId),
+          who,
           replay: replayOf(letter),
           afterwards: afterwards(letter, attempts.ofMessage(letter.messageId)),
         }),
@@ -158,24 +171,28 @@ function matching(letters: readonly DeadLetter[]): { destinationId: string; coun
 type Shown = z.infer<typeof deadLetterShape>
 
 /**
- * Holds users' data, but nothing of the destination's settings, because its URLs may hold secrets.
+ * Holds users' data, but nothing secret of the destination's settings.
  * @param known.delivery undefined if it has expired from the topic.
  */
 export function deadLetterResponse(
   letter: DeadLetter,
   {
     delivery,
+    destination,
+    who,
     replay,
     ...known
   }: {
     delivery: Delivery | undefined
+    destination: Pick<Destination, 'rules'> | undefined
+    who: Who
     replay: Replay | undefined
     afterwards: ReturnType<typeof afterwards>
   },
 ): Shown {
   const { deliveryId, messageId, destinationId, event, user } = letter
   const attempts = delivery?.history.map(pastAttemptResponse) ?? []
-  const body = delivery?.body ?? null
+  const body = delivery ? shownBody(delivery, destination, who) : null
   const replayed = replay ? { id: replay.id, at: replay.createdAt } : null
   const of = { deliveryId, messageId, destinationId, event, user }
   return { ...of, ...deadResponse(letter), replayed, attempts, body, ...known }

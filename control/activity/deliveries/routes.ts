@@ -16,6 +16,7 @@ import type { DeadRouteParts } from '../dead/routes.ts'
 import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
 import { answered, tooManySearches, unreachable } from '../following.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
+import { shownBody } from '../shown-body.ts'
 import { type DeliveriesQuery, deliveriesQueryShape, entryOf, type Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
 import { type Status, type StatusParts, statusesOf, statusFilter } from './status.ts'
@@ -61,7 +62,11 @@ export const deliveryShape = z
     ...listedFields,
     attempts: z.array(attemptShape).describe('Known attempts, oldest first.'),
     dead: deadShape.nullable(),
-    body: z.string().describe('What every attempt posts, byte for byte.'),
+    body: z
+      .string()
+      .describe(
+        'What every attempt posts, byte for byte. With the view token, the texts of a shape are `***`.',
+      ),
     requests: z
       .array(
         z.strictObject({ urlIndex: z.number(), url: z.string(), headers: z.record(z.string(), z.string()) }),
@@ -174,7 +179,7 @@ async function show(id: string, who: Who, parts: DeliveryRouteParts): Promise<Ap
       ...listedResponse(listed, status),
       attempts: attempts.map(attemptResponse),
       dead: dead ? deadResponse(dead) : null,
-      body: delivery.body,
+      body: shownBody(delivery, destination, who),
       requests: destination ? maskedRequests(delivery, { destination, attempt, now, who }) : [],
     },
   }

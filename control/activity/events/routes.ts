@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Ladder } from '../../../delivery/ladder.ts'
 import { deliveryId } from '../../../delivery/routing.ts'
 import type { Logger } from '../../../process/log.ts'
-import { createSlices } from '../../../process/slices.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
@@ -10,21 +9,15 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import { auditSearch } from '../../api/audit.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
-import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
+import { type ApiResponse, isoTime, problem, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { answered, tooManySearches } from '../following.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import {
-  type DeliveryStatus,
-  deliveryStatus,
-  isMissing,
-  type Kept,
-  keptFrom,
-  OPEN,
-} from './delivery-status.ts'
+import { type DeliveryStatus, deliveryStatus, isMissing, type Kept, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
+import { createKeptSearch, type KeptSearch } from './kept-search.ts'
 import { type EventsQuery, eventsQueryShape } from './matches.ts'
 import type { EventSearch } from './search.ts'
 import { mergeAttempts, type Trace } from './trace.ts'
@@ -50,7 +43,17 @@ const answerShape = pageOf(eventShape).extend({
     ),
 })
 
+const rulesTakeTooLong = problem(
+  {
+    code: 'unavailable',
+    message:
+      'The rules of the destinations take too long for so many calls: ask for fewer at once (limit), or for one destination (destinationId)',
+  },
+  { 'retry-after': '5' },
+)
+
 export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void {
+  const keptSearch = createKeptSearch()
   addPath(api, '/events', {
     GET: operation({
       summary: 'Find calls and the status of their deliveries',
@@ -65,7 +68,7 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
         if (query.userId !== undefined || query.anonymousId !== undefined) auditSearch(parts.log, caller)
         return answered(
           [parts.attempts, parts.dead],
-          () => respond(query, parts),
+          () => respond(query, { ...parts, keptSearch }),
           (err) => parts.log.warn({ err }, 'events could not be searched'),
         )
       },
@@ -73,7 +76,9 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
   })
 }
 
-async function respond(query: EventsQuery, parts: EventRouteParts): Promise<ApiResponse> {
+type Responding = EventRouteParts & { keptSearch: KeptSearch }
+
+async function respond(query: EventsQuery, parts: Responding): Promise<ApiResponse> {
   const { events, settings } = parts
   const named = query.deliveryId === undefined ? undefined : namedBy(query.deliveryId, parts)
   const connected = connectedTo(settings.destinations)
@@ -90,6 +95,8 @@ async function respond(query: EventsQuery, parts: EventRouteParts): Promise<ApiR
     query.destinationId,
     parts,
   )
+  if (statuses === 'too_many') return tooManySearches
+  if (statuses === 'too_long') return rulesTakeTooLong
   return {
     status: 200,
     body: {
@@ -125,40 +132,22 @@ function connectedTo(destinations: Facts['destinations']): (sourceId: string) =>
 
 type Statuses = Map<Event, DeliveryStatus[]>
 
-/** By event and destination. Runs rules, which may take seconds for many destinations. */
-async function keptOf(
-  events: readonly Event[],
-  destinations: Facts['destinations'],
-  idsOf: (event: Event) => readonly string[],
-): Promise<Map<Event, Map<string, Kept>>> {
-  const found = new Map<Event, Map<string, Kept>>()
-  const slices = createSlices()
-  for (const event of events) {
-    const kept = new Map<string, Kept>()
-    found.set(event, kept)
-    for (const id of idsOf(event)) {
-      kept.set(id, keptFrom(event, destinations.get(id)))
-      if (slices.isSpent()) await slices.next()
-    }
-  }
-  return found
-}
-
 /** Covers each destination that is connected to the event's source, was attempted, or is asked for. */
 async function statusesOf(
   events: readonly Event[],
   destinationId: string | undefined,
-  { settings, ladder, attempts, dead, trace }: EventRouteParts,
-): Promise<Statuses> {
+  { settings, ladder, attempts, dead, trace, keptSearch }: Responding,
+): Promise<Statuses | 'too_many' | 'too_long'> {
   const history: History = historyOf(events, { attempts, dead, now: Date.now() })
   const connected = connectedTo(settings.destinations)
   const { knownSince } = history
 
-  const keptBy = await keptOf(events, settings.destinations, (event) =>
+  const keptBy = await keptSearch(events, settings.destinations, (event) =>
     destinationId
       ? [destinationId]
       : [...new Set([...connected(event.sourceId), ...history.destinationsOf(event)])],
   )
+  if (typeof keptBy === 'string') return keptBy
 
   const statuses = (traced?: Map<string, Attempt[]>): Statuses =>
     new Map(

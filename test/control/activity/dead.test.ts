@@ -4,6 +4,7 @@ import type { Replay } from '../../../schemas/task.ts'
 import { api, VIEW } from '../api.ts'
 import { anAttempt, attemptsHeld } from '../attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../dead-in-memory.ts'
+import { crm } from '../in-memory.ts'
 import { aReplay, tasksInMemory } from '../tasks-in-memory.ts'
 
 const minute = (minutes: number) => Date.parse('2026-01-02T03:00:00.000Z') + minutes * 60_000
@@ -257,4 +258,14 @@ test('a replayed dead letter has the result of its replay', async () => {
     url: '/api/dead',
   })
   expect(json.items).toMatchObject([{ afterwards: { outcome: 'delivered', at: '2026-01-02T03:05:05.678Z' } }])
+})
+
+test('the view token sees no text of a shape in a body, because it can be an API key', async () => {
+  const destinations = [{ ...crm, rules: { shape: { key: 'the-api-key', user: '{{userId}}' } } }]
+  const of = [{ body: '{"key":"the-api-key","user":"u1"}' }]
+  const { ask } = api({ destinations }, deadHeld(of.map(aDeadOne)))
+  const bodyFor = async (token?: string) =>
+    (await ask({ url: '/api/dead', ...(token && { token }) })).json.items[0].body
+  expect(await bodyFor(VIEW)).toBe('{"key":"***","user":"u1"}')
+  expect(await bodyFor()).toBe(of[0]?.body)
 })

@@ -222,6 +222,31 @@ test('too many searches get 429; while Kafka does not answer, they get 503', asy
   expect(await away.ask({ url: '/api/events' })).toMatchObject({ status: 503, json: { code: 'unavailable' } })
 })
 
+test('rules that take too long get 503 with what to ask instead, and their work stops', async () => {
+  const events = Array.from({ length: 100 }, (_, nth) =>
+    anEvent({ messageId: `m${nth}`, properties: JSON.stringify({ list: Array(15_000).fill(0) }) }),
+  )
+  // each condition reads the whole list: 0.1 s
+  const any = Array.from({ length: 100 }, (_, nth) => ({ path: 'properties.list[*]', eq: nth + 1 }))
+  const { ask } = api(
+    { sources: [shop], destinations: [{ ...crm, rules: { filter: { any } } }] },
+    {
+      events: {
+        search: async () => ({
+          items: events.map((each) => ({ event: each })),
+          next: null,
+          searchedSince: 0,
+        }),
+      },
+      trace: async () => new Map(),
+    },
+  )
+  expect(await ask({ url: '/api/events?limit=100' })).toMatchObject({
+    status: 503,
+    json: { code: 'unavailable', message: expect.stringContaining('limit') },
+  })
+})
+
 test.each([
   ['?limit=101', '/limit', 'too_big'],
   ['?cursor=x', '/cursor', 'invalid_format'],
@@ -233,7 +258,7 @@ test.each([
 })
 
 test('other requests get their turns while the rules of many destinations run', async () => {
-  const large = anEvent({ properties: JSON.stringify({ list: Array(15_000).fill(0) }) })
+  const large = anEvent({ properties: JSON.stringify({ list: Array(10_000).fill(0) }) })
 
   /** @returns how often the event loop turns during a request. */
   async function turnsWith(filter: Filter): Promise<number> {

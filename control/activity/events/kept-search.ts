@@ -1,0 +1,49 @@
+import { createSlices } from '../../../process/slices.ts'
+import type { Event } from '../../../schemas/event.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
+import { type Kept, keptFrom } from './delivery-status.ts'
+
+/**
+ * Which destinations get which events, by event and destination. Runs their rules, which may take 0.1 s each.
+ * `too_many`: too many others are running. `too_long`: it took more than 7 s.
+ */
+export type KeptSearch = (
+  events: readonly Event[],
+  destinations: Facts['destinations'],
+  idsOf: (event: Event) => readonly string[],
+) => Promise<Map<Event, Map<string, Kept>> | 'too_many' | 'too_long'>
+
+/** Each may hold a hundred events of 32 KB. */
+const MAX_AT_ONCE = 10
+/** After the search, which takes up to 3 s. Clients wait for 10 s (following.ts), and later nobody needs the result. */
+const MAX_MS = 7_000
+
+/** All searches share the slices, so however many there are, rules run for one slice in each turn of the event loop. */
+export function createKeptSearch(clock = () => performance.now(), slices = createSlices(clock)): KeptSearch {
+  let running = 0
+
+  async function run(...[events, destinations, idsOf]: Parameters<KeptSearch>): ReturnType<KeptSearch> {
+    const endsAt = clock() + MAX_MS
+    const found = new Map<Event, Map<string, Kept>>()
+    for (const event of events) {
+      const kept = new Map<string, Kept>()
+      found.set(event, kept)
+      for (const id of idsOf(event)) {
+        if (slices.isSpent()) await slices.next()
+        if (clock() > endsAt) return 'too_long'
+        kept.set(id, keptFrom(event, destinations.get(id)))
+      }
+    }
+    return found
+  }
+
+  return async (...asked) => {
+    if (running >= MAX_AT_ONCE) return 'too_many'
+    running += 1
+    try {
+      return await run(...asked)
+    } finally {
+      running -= 1
+    }
+  }
+}

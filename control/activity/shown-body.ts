@@ -1,0 +1,41 @@
+import type { Delivery } from '../../schemas/delivery.ts'
+import { isObject } from '../../settings/faults.ts'
+import { MASK, maskTexts, type Who } from '../../settings/mask.ts'
+import type { Destination } from '../../settings/settings.ts'
+
+/** A path without text of its own, such as `{{properties.total | default: 0}}`. Text in a placeholder has quotes. */
+const ONLY_VALUE = /^\{\{[^"{}]*\}\}$/
+
+/**
+ * A delivery's body as `who` may see it. A shape can contain an API key, so the view token sees `***` instead of the texts
+ * of today's shape, and of all texts where the body does not fit the shape, because it may have changed since. Values of the
+ * event stay.
+ */
+export function shownBody(
+  { body, type, deadReason }: Pick<Delivery, 'body' | 'type' | 'deadReason'>,
+  destination: Pick<Destination, 'rules'> | undefined,
+  who: Who,
+): string {
+  const shape = destination?.rules?.shape
+  // these are never shaped
+  const isPlain = type === 'delete' || deadReason === 'rules_failed'
+  if (who === 'admin' || shape === undefined || isPlain) return body
+  try {
+    return JSON.stringify(masked(JSON.parse(body), shape))
+  } catch {
+    return MASK
+  }
+}
+
+function masked(value: unknown, shape: unknown): unknown {
+  if (typeof shape === 'string') return ONLY_VALUE.test(shape) ? value : MASK
+  // a list leaves out what the event does not have, so places may differ
+  if (Array.isArray(shape) && Array.isArray(value) && shape.length === value.length)
+    return value.map((each, index) => masked(each, shape[index]))
+  if (!isObject(shape) || !isObject(value)) return maskTexts(value)
+  const members = Object.entries(value).map(([name, inner]) => [
+    name,
+    Object.hasOwn(shape, name) ? masked(inner, shape[name]) : maskTexts(inner),
+  ])
+  return Object.fromEntries(members)
+}
