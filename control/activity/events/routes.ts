@@ -30,6 +30,7 @@ export type EventRouteParts = AttemptRouteParts &
     ladder: Ladder
     faults: Pick<LogFaults, 'all'>
     log: Pick<Logger, 'warn' | 'info'>
+    keptSearch?: KeptSearch
   }
 
 const answerShape = pageOf(eventShape).extend({
@@ -53,7 +54,7 @@ const rulesTakeTooLong = problem(
 )
 
 export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void {
-  const keptSearch = createKeptSearch()
+  const { keptSearch = createKeptSearch() } = parts
   addPath(api, '/events', {
     GET: operation({
       summary: 'Find calls and the status of their deliveries',

@@ -102,7 +102,7 @@ describe('incoming calls', () => {
   test('are not reported after a while without an answer from Kafka, until it answers again', async () => {
     let fails = false
     const { loaded, latest, failures, opened } = followed({
-      at: async () => {
+      bounds: async () => {
         if (fails) throw new Error('no broker')
         return []
       },
