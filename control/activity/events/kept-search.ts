@@ -9,7 +9,7 @@ import { type Kept, keptFrom } from './delivery-status.ts'
  */
 export type KeptSearch = (
   events: readonly Event[],
-  destinations: Facts['destinations'],
+  destinations: Pick<Facts['destinations'], 'get'>,
   idsOf: (event: Event) => readonly string[],
 ) => Promise<Map<Event, Map<string, Kept>> | 'too_many' | 'too_long'>
 

@@ -17,7 +17,7 @@ function world() {
       now += 100
       return costly
     },
-  } as unknown as ReadonlyMap<string, Destination>
+  }
   const slices = {
     isSpent: () => true,
     next: () => new Promise<void>((resolve) => void begun.push(resolve)),
