@@ -31,9 +31,6 @@ export type FollowerOptions = {
   accepts?: (at: At, isStale: () => boolean) => boolean
 }
 
-/** A process has up to ten followers, and no event depends on what they notice. */
-const RECHECK_MS = 5_000
-
 /** `topic`: without prefix. */
 type At = { topic: string; partition: number }
 
@@ -63,7 +60,6 @@ export class Follower {
     this.logs = watchLog({
       log: connection.log,
       fromBeginning: kind === 'table',
-      recheckMs: RECHECK_MS,
       place: (topic, partition) => {
         const offset = this.position(connection.plain(topic), partition)
         return offset === undefined ? undefined : { offset }

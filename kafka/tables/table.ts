@@ -79,7 +79,7 @@ class CompactedTable {
       kind: 'table',
       topics: [options.topic],
       // the shortest session that brokers allow: after an outage, the table may have to wait until its old one ends
-      config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 2_000 },
+      config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 1_500 },
       onRecord: ({ key, value }) => {
         if (key) this.apply(key.toString(), value)
       },

@@ -58,7 +58,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     kind: 'tail',
     topics: options.topics,
     // the shortest session that brokers allow: after an outage, the tail may have to wait until its old one ends
-    config: { sessionTimeout: 6_000, heartbeatInterval: 2_000 },
+    config: { sessionTimeout: 6_000, heartbeatInterval: 1_500 },
     onRecord: ({ key, value, headers = {}, timestamp }, { topic, partition, offset }) =>
       options.onRecord({ topic, partition, offset, key, value, headers, timestamp: Number(timestamp) }),
     onMoved: ({ topic, partition }) => ends.passed(partitionKey(topic, partition), follower.positions),

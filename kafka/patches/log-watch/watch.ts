@@ -44,7 +44,6 @@ export type WatchOptions = {
   seek: (at: { topic: string; partition: number; offset: string }) => void
   /** Whether to restart at the beginning after any fault. */
   fromBeginning?: boolean
-  recheckMs?: number
 }
 
 /**
@@ -113,7 +112,7 @@ class Watcher implements FetchWatch {
   }
 
   private async recheck(member: ConsumerGroup): Promise<void> {
-    this.recheckAt = performance.now() + (this.options.recheckMs ?? RECHECK_MS)
+    this.recheckAt = performance.now() + RECHECK_MS
     const assigned = member
       .assigned()
       .flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })))
