@@ -6,7 +6,7 @@ import { createApp } from './app.ts'
  * @returns the text that `GET /api/openapi.json` serves.
  */
 export async function controlDescription(): Promise<string> {
-  // no handler runs except that of the document, so the parts that only handlers use are missing
+  // only the handler of the document runs, so parts that other handlers use are left out
   const parts = Object.assign(Object.create(null), {
     log: pino({ level: 'silent' }),
     auditProducer: {},

@@ -64,9 +64,9 @@ clock stays right, and before the end all are right. A delivery first attempted 
 much later, so settling may take that long.`
 
 const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
-  accepted: 'accepted, but not in `events`, beyond what is reported',
-  unrouted: 'events that were not routed to a destination that existed all the time, beyond what is reported',
-  unsettled: 'deliveries that are neither delivered, nor given up, nor cancelled, beyond what is reported',
+  accepted: 'accepted calls that are missing in `events` and not reported as lost',
+  unrouted: 'events that a permanent destination did not get and that are not reported as lost',
+  unsettled: 'deliveries without an outcome that are not reported as lost',
   unreported: 'records of events and deliveries that are gone, neither reported nor written again',
   strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
   unseen: 'deliveries recorded as delivered that their webhook never got',

@@ -3,7 +3,7 @@ import { isObject } from '../../settings/faults.ts'
 import { MASK, maskTexts, type Who } from '../../settings/mask.ts'
 import type { Destination } from '../../settings/settings.ts'
 
-/** A path without text of its own, such as `{{properties.total | default: 0}}`. Text in a placeholder has quotes. */
+/** Only a placeholder, and without a quoted text in it: `{{properties.total | default: 0}}`. */
 const ONLY_VALUE = /^\{\{[^"{}]*\}\}$/
 
 /**

@@ -10,7 +10,7 @@ import { send } from './operation.ts'
 export type ConsoleParts = {
   ingest: IngestAt
   consoleLimits: () => ConsoleLimits
-  /** Folder of the built console; defaults to that of this checkout. */
+  /** Folder of the built console. Default: `console/dist` in this checkout. */
   built?: string
 }
 

@@ -6,7 +6,7 @@ import { createFiles, inBestEncoding, typeOf } from './files.ts'
 import { send } from './operation.ts'
 
 export type DocsParts = {
-  /** Folder of the built documentation; defaults to that of this checkout. */
+  /** Folder of the built documentation. Default: `site/dist` in this checkout. */
   builtDocs?: string
 }
 

@@ -15,7 +15,7 @@ import { KINDS } from '../../settings/settings.ts'
  */
 const FORMAT = 1
 
-/** The same for everyone who has the key, and says nothing about it. */
+/** Identifies a key without revealing it. */
 const keyIdOf = (key: Buffer) => createHmac('sha256', key).update('key id').digest('base64url').slice(0, 12)
 
 export const BACKED_UP = [...KINDS, 'deletion'] as const

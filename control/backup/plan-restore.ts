@@ -119,8 +119,8 @@ function existing(facts: Omit<Facts, 'sourceByWriteKey'>): string[] {
 type Named = { name: string; keys: readonly string[] }
 
 /**
- * A restored source may not have a write key of one that stays, nor a restored audience or trait the key of one that
- * stays: nobody could tell them apart. Those that share a key in the backup did so before.
+ * After a restore, no two sources may have the same write key, and no two audiences or traits the same key. Compares what
+ * is restored with what stays. What shares a key within the backup already did when the backup was made.
  */
 function clashesOf(restored: readonly Setting[], facts: Omit<Facts, 'sourceByWriteKey'>): Fault[] {
   const names = new Set(restored.map(keyOf))

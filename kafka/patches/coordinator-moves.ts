@@ -3,8 +3,8 @@
  * src/consumer/consumerGroup.js, `fetch` in src/consumer/runner.js.
  * Without it: a member asks a dead coordinator twenty times before it looks for the new one. Each leader that moves
  * makes the whole group join again. One dead broker ends the fetches from all others. The FETCH event does not count
- * the partitions that answered, so a table would count as fresh while the leader of its partition is down. Each
- * partition without records takes a way through a queue. See docs/decisions/015-cluster.md.
+ * the partitions that answered, so a table would count as fresh while the leader of its partition is down. Empty
+ * partitions pass through a queue. See docs/decisions/015-cluster.md.
  * Until: test/kafka/coordinator-moves.test.ts passes without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -53,11 +53,14 @@ export function adjustFetchWaits(): void {
   member.fetch = async function (nodeId) {
     const choose = waits.get(this.groupId)
     if (!choose) return fetch.call(this, nodeId)
-    const { paceMs = 0, ...wait } = choose(this.paused().length > 0)
+    const chosen = () => choose(this.paused().length > 0)
     const answered = answers.get(this) ?? new Map<string, number>()
     answers.set(this, answered)
+    const { paceMs = 0 } = chosen()
     const left = (answered.get(nodeId) ?? Number.NEGATIVE_INFINITY) + paceMs - performance.now()
     if (left > 0) await sleep(left)
+    // a partition may have been paused meanwhile
+    const { paceMs: _, ...wait } = chosen()
     Object.assign(this, wait)
     const batches = await fetch.call(this, nodeId)
     const records = batches.reduce((sum, { messages }) => sum + messages.length, 0)

@@ -54,6 +54,16 @@ describe('after a fetch of few records', () => {
     expect(fetch).toHaveBeenCalledTimes(3)
   })
 
+  test('the next one waits as chosen when it starts', async () => {
+    const { group, fetch } = paced(3)
+    onTestFinished(setFetchWait('paced', (isPaused) => ({ paceMs: 50, maxWaitTime: isPaused ? 25 : 250 })))
+    await group.fetch('1')
+    const next = group.fetch('1')
+    group.pause([{ topic: 'work', partitions: [0] }])
+    await next
+    expect(fetch).toHaveBeenLastCalledWith(expect.objectContaining({ maxWaitTime: 25 }))
+  })
+
   test.each([0, 50])('it does not wait if the last one had %s', async (records) => {
     const { group, fetch } = paced(records)
     await group.fetch('1')

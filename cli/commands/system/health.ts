@@ -88,7 +88,7 @@ function destinations({ items }: z.infer<typeof overview>): string[] {
   ])
   return [
     ...table(['destination', 'state', 'delivered', 'rejected', 'failed', 'dead'], rows),
-    'Counts of the last minute. A state is that of the last attempt. Rejected deliveries count as dead too.',
+    'Counts cover the last minute. The last attempt decides the state. Rejected deliveries also count as dead.',
   ]
 }
 

@@ -15,7 +15,7 @@ export type KeptSearch = (
 
 /** Each may hold a hundred events of 32 KB. */
 const MAX_AT_ONCE = 10
-/** After the search, which takes up to 3 s. Clients wait for 10 s (following.ts), and later nobody needs the result. */
+/** Clients wait for 10 s (following.ts), and the search before takes up to 3 s. */
 const MAX_MS = 7_000
 
 /** All searches share the slices, so however many there are, rules run for one slice in each turn of the event loop. */

@@ -79,8 +79,8 @@ export type EndedSessions = {
 
 const PREFIX = 'session/'
 /**
- * Another process may still accept the session: its clock may be an hour behind Kafka's, and the clock of this process an
- * hour ahead. Further ahead, it cannot remove the record, because Kafka refuses what it writes (kafka/admin/topics.ts).
+ * Another process may still accept the session: its clock may be an hour behind Kafka's while ours is an hour ahead. With
+ * a larger difference, Kafka refuses our writes (kafka/admin/topics.ts), so we cannot remove the record.
  */
 const SKEW_S = 2 * 60 * 60
 const endShape = z.object({ until: z.number() })
