@@ -135,7 +135,7 @@ describe('health', () => {
     expect(await of('health', [anAttempt({ startedAt: NOW - 900 }), rejected])).toEqual([
       'destination  state           delivered  rejected  failed  dead',
       'crm          rejecting: 404  1          1         0       0',
-      expect.stringContaining('Counts of the last minute.'),
+      expect.stringContaining('Counts cover the last minute.'),
     ])
   })
 
