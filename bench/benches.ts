@@ -65,8 +65,8 @@ export const benches: Readonly<Record<string, Bench>> = {
     onlyByName: true,
   },
   'end-to-end': {
-    what: 'latency and CPU per call at 300 and 1,000 a second, CPU without calls, and the highest rate on two cores',
-    minutes: 24,
+    what: 'latency and CPU per call at 300 and 1,000 a second, CPU without calls, and the highest rates on two cores',
+    minutes: 40,
     sizes: ['rounds', 'minutes'],
     load: () => import('./system/end-to-end.ts'),
     onlyByName: true,
@@ -103,11 +103,12 @@ export const benches: Readonly<Record<string, Bench>> = {
     load: () => import('./isolation/bench.ts'),
     onlyByName: true,
   },
-  outpost: {
-    what: 'the scenario in which a peer was measured: 4 of 20 webhooks hang',
-    minutes: 3,
-    sizes: ['minutes'],
-    load: () => import('./isolation/outpost.ts'),
+  peers: {
+    what: 'Hookdeck Outpost under the same load: needs redis-server, postgresql, rabbitmq-server and Go',
+    minutes: 35,
+    sizes: ['rounds', 'minutes'],
+    load: () => import('./peers/bench.ts'),
+    onlyByName: true,
   },
   route: {
     what: 'events routed a second and per CPU-second, against parsing and printing them',

@@ -56,7 +56,7 @@ export async function startBare(): Promise<Child & Target> {
 }
 
 export async function startLoadOn({ url }: Target, load: Load) {
-  const started = startLoad({ ...load, url, writeKeys: [WRITE_KEY] })
+  const started = startLoad({ ...load, url, target: 'sluice', keys: [WRITE_KEY] })
   await pin(started.pid, OTHER_CORE)
   return started
 }

@@ -1,6 +1,7 @@
 import { type Stack, startStack } from '../../harness/kafka/stack.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { median, spread, verdict } from '../figures/summary.ts'
+import { pathOf } from '../load/calls.ts'
 import { warmUp } from '../load/scenario.ts'
 import { startLoad } from '../load/start.ts'
 import type { Behaviour, Hosts } from '../receivers/start.ts'
@@ -97,7 +98,7 @@ async function runOnce(
 ): Promise<WindowReport> {
   await using pipeline = await startPipeline(stack, hosts)
   await using closing = new AsyncDisposableStack()
-  const { endpoints, ingestUrl, writeKeys } = pipeline
+  const { endpoints, target, url, keys } = pipeline
   const fromUs = nowUs() + START_US
   const troubleUs = fromUs + HEALTHY_US
   const endUs = troubleUs + windowUs
@@ -107,10 +108,10 @@ async function runOnce(
     toUs: endUs,
   }))
   await endpoints.expect({ fromUs, perSecond, calls, endpoints: 1, bad: 0, windows, countedFrom: bad })
-  const load = { url: ingestUrl, path: '/v1/track', batch: 1, connections: 32, fromUs }
+  const load = { target, url, path: pathOf(target), batch: 1, connections: 32, fromUs }
   const loads = [
-    startLoad({ ...load, writeKeys: writeKeys.slice(bad), perSecond }),
-    startLoad({ ...load, writeKeys: writeKeys.slice(0, bad), perSecond: badPerSecond }),
+    startLoad({ ...load, keys: keys.slice(bad), perSecond }),
+    startLoad({ ...load, keys: keys.slice(0, bad), perSecond: badPerSecond }),
   ]
   closing.defer(async () => void (await Promise.all(loads.map((each) => each.stop()))))
   await sleepUntil(troubleUs)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Event } from '../../schemas/event.ts'
 import type { LoadOptions } from './start.ts'
 
@@ -86,29 +87,68 @@ export function deliveryBodies(): string[] {
   })
 }
 
-/** A request as bytes on the wire. `idAt`: the position of the first call's messageId. */
-export type Prepared = { bytes: Buffer; idAt: number }
+/** A request as bytes on the wire. `idsAt`: the position of the id of each of its calls. */
+export type Prepared = { bytes: Buffer; idsAt: readonly number[] }
 
 const DIGITS = 10
+const UNNUMBERED = '0'.repeat(DIGITS)
 
-/** Requests of many users, with the write keys in turn. */
-export function prepareRequests({ url, path, writeKeys, batch, isStraight }: LoadOptions): Prepared[] {
+/** How a call is sent: its headers, its body, and the text before each id. */
+type Form = (body: string, key: string) => { headers: readonly string[]; body: string; before: string }
+
+export const OUTPOST_KEY = 'bench-outpost-api-key'
+export const OUTPOST_TOPIC = 'track'
+
+const basic = (key: string) => `Authorization: Basic ${Buffer.from(`${key}:`).toString('base64')}`
+
+const FORMS = {
+  sluice: (body, key) => ({ headers: [basic(key)], body, before: '"messageId":"' }),
+  /** As a delivery, with the number in a header. */
+  webhook: (body, key) => {
+    const before = 'X-Message-Id: '
+    return { headers: [basic(key), `${before}${UNNUMBERED}`], body, before }
+  },
+  /** The key is the tenant's id. Ids are new in each run, because Outpost drops events whose id it has seen. */
+  outpost: (body, key) => ({
+    headers: [`Authorization: Bearer ${OUTPOST_KEY}`],
+    body: `{"id":"${UNNUMBERED}-${randomUUID()}","tenant_id":"${key}","topic":"${OUTPOST_TOPIC}","data":${body}}`,
+    before: '{"id":"',
+  }),
+} satisfies Record<string, Form>
+
+export type Target = keyof typeof FORMS
+
+/** @param batch calls in a request. */
+export function pathOf(target: Target, batch = 1): string {
+  if (target === 'sluice') return batch === 1 ? '/v1/track' : '/v1/batch'
+  return target === 'outpost' ? '/api/v1/publish' : '/'
+}
+
+/** Requests of many users, with the keys in turn. */
+export function prepareRequests({ url, path, keys, batch, target }: LoadOptions): Prepared[] {
   const { hostname } = new URL(url)
-  return bodies(batch).map((body, index) => {
-    const key = writeKeys[index % writeKeys.length]
-    const authorization = `Basic ${Buffer.from(`${key}:`).toString('base64')}`
-    const numbered = isStraight ? `\r\nX-Message-Id: ${'0'.repeat(DIGITS)}` : ''
-    const head = `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${authorization}\r\nContent-Type: application/json${numbered}`
-    const bytes = Buffer.from(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-    const id = isStraight ? 'X-Message-Id: ' : '"messageId":"'
-    return { bytes, idAt: bytes.indexOf(id) + id.length }
+  return bodies(batch).map((content, index) => {
+    const { headers, body, before } = FORMS[target](content, keys[index % keys.length] ?? '')
+    const head = [
+      ...[`POST ${path} HTTP/1.1`, `Host: ${hostname}`, ...headers, 'Content-Type: application/json'],
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ]
+    const bytes = Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)
+    return { bytes, idsAt: positionsAfter(bytes, before).slice(0, batch) }
   })
 }
 
-/** Gives a single call a unique messageId that begins with its number and has the same length. */
-export function putNumber({ bytes, idAt }: Prepared, call: number): void {
-  bytes.write(String(call).padStart(DIGITS, '0'), idAt, 'latin1')
+function positionsAfter(bytes: Buffer, text: string): number[] {
+  const found: number[] = []
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) found.push(at + text.length)
+  return found
+}
+
+/** Gives each call of a request a unique id that begins with its number and has the same length. */
+export function putNumbers({ bytes, idsAt }: Prepared, first: number): void {
+  for (const [index, at] of idsAt.entries())
+    bytes.write(String(first + index).padStart(DIGITS, '0'), at, 'latin1')
 }
 
 /** @returns the call's number. */
-export const numberIn = (messageId: string) => Number(messageId.slice(0, DIGITS))
+export const numberIn = (id: string) => Number(id.slice(0, DIGITS))

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
 import { nowUs } from '../stack/machine.ts'
-import { prepareRequests, putNumber } from './calls.ts'
+import { prepareRequests, putNumbers } from './calls.ts'
 import type { LoadOptions, LoadReport } from './start.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { LoadOptions, LoadReport } from './start.ts'
  */
 // from our own parent
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions
-const { connections, perSecond, fromUs } = options
+const { batch, connections, perSecond, fromUs } = options
 const { hostname, port } = new URL(options.url)
 const requests = prepareRequests(options)
 
@@ -30,18 +30,18 @@ function open(onFree: (send: Send) => void): void {
   let dueAt = 0
   function send(at: number): void {
     dueAt = at
-    const call = next++
-    const request = requests[call % requests.length]
+    const number = next++
+    const request = requests[number % requests.length]
     if (!request) return
     // safe to change: there are more buffers than connections, so the kernel has read its last use
-    if (fromUs !== undefined) putNumber(request, call)
+    if (fromUs !== undefined) putNumbers(request, number * batch)
     socket.write(request.bytes)
   }
   socket.on('connect', () => onFree(send))
   socket.on('data', (answer) => {
     latencies.record(Math.max(1, Math.round((performance.now() - dueAt) * 1_000)))
     // answers are small enough to arrive in one piece
-    if (answer.toString('latin1', 9, 12) !== '200') errors += 1
+    if (answer.toString('latin1', 9, 10) !== '2') errors += 1
     onFree(send)
   })
   socket.on('error', () => {}) // 'close' follows
@@ -78,6 +78,8 @@ function openLoop(rate: number): (send: Send) => void {
   }
 }
 
+if (fromUs !== undefined && requests.length <= connections)
+  throw new Error(`at most ${requests.length - 1} connections`)
 const onFree = perSecond === undefined ? closedLoop : openLoop(perSecond)
 for (let i = 0; i < connections; i++) open(onFree)
 

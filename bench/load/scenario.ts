@@ -1,14 +1,17 @@
 import type { Stack } from '../../harness/kafka/stack.ts'
 import { countIn } from '../figures/summary.ts'
-import type { EndpointsReport, Trouble } from '../receivers/start.ts'
+import type { Endpoints, EndpointsReport, Trouble } from '../receivers/start.ts'
 import { GRACE_US, type Window } from '../receivers/tally.ts'
 import { cpuSeconds, machineSeconds, nowUs, sleepUntil } from '../stack/machine.ts'
 import { type Pipeline, startPipeline } from '../stack/pipeline.ts'
 import { RUNGS, recordsWritten } from '../stack/topics.ts'
+import { pathOf, type Target } from './calls.ts'
 import { type Load, type LoadReport, startLoad } from './start.ts'
 
 export const ENDPOINTS = 20
 const CONNECTIONS = 64
+/** Fewer than there are different batches. */
+const BATCH_CONNECTIONS = 32
 /** Enough time for the load generator to start. */
 const START_US = 1e6
 
@@ -19,7 +22,12 @@ export type Scenario = Trouble & {
   healthyMs: number
   /** Lengths of consecutive windows, from when webhooks turn bad. */
   windowsMs: readonly number[]
+  /** Calls in each request, 1 by default. */
+  batch?: number
 }
+
+/** Where calls go in, with a key for each endpoint, and where deliveries come out. */
+export type Entry = { target: Target; url: string; keys: readonly string[]; endpoints: Endpoints }
 
 /** Figures of a scenario since some webhooks turned bad. */
 export type ScenarioResult = EndpointsReport & {
@@ -87,22 +95,17 @@ export async function beginScenario(
 
 /** Starts a scenario's calls, and gives the endpoints its schedule. */
 export async function startCalls(
-  { endpoints, ingestUrl, writeKeys }: Pipeline,
-  { bad, perSecond, healthyMs, windowsMs }: Scenario,
+  { endpoints, target, url, keys }: Entry,
+  { bad, perSecond, healthyMs, windowsMs, batch = 1 }: Omit<Scenario, 'name' | 'behaviour'>,
 ): Promise<{ load: Load; windows: readonly Window[] }> {
   const fromUs = nowUs() + START_US
   const windows = following(fromUs + healthyMs * 1_000, windowsMs)
   const seconds = ((windows.at(-1)?.toUs ?? fromUs) - fromUs) / 1e6
   const calls = Math.ceil(seconds * perSecond)
-  await endpoints.expect({ fromUs, perSecond, calls, endpoints: endpoints.urls.length, bad, windows })
+  await endpoints.expect({ fromUs, perSecond, batch, calls, endpoints: endpoints.urls.length, bad, windows })
   const load = startLoad({
-    url: ingestUrl,
-    path: '/v1/track',
-    batch: 1,
-    connections: CONNECTIONS,
-    writeKeys,
-    perSecond,
-    fromUs,
+    ...{ target, url, path: pathOf(target, batch), keys, batch },
+    ...{ connections: batch === 1 ? CONNECTIONS : BATCH_CONNECTIONS, perSecond: perSecond / batch, fromUs },
   })
   return { load, windows }
 }

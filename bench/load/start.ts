@@ -1,21 +1,21 @@
 import { type Forked, forkScript } from '../stack/forked.ts'
+import type { Target } from './calls.ts'
 
 export type LoadOptions = {
   url: string
   path: string
-  /** Used in turn: if their number divides 1,000, call n always has key n modulo that number. */
-  writeKeys: readonly string[]
+  target: Target
+  /**
+   * Write keys or tenants, used in turn: if their number divides 1,000, single call n has key n modulo that number.
+   */
+  keys: readonly string[]
   /** Calls per request. */
   batch: number
   connections: number
   /** Requests at a fixed rate; without it, as fast as they are answered. */
   perSecond?: number
-  /**
-   * When the first call is due (`nowUs`). Each call must then be a single one; its messageId begins with its number.
-   */
+  /** When the first request is due (`nowUs`). Each call then has an id that begins with its number. */
   fromUs?: number
-  /** Sends straight to a receiver. The number is then in a header, as in a delivery. */
-  isStraight?: true
 }
 
 export type LoadReport = { requests: number; errors: number; p50Ms: number; p99Ms: number }

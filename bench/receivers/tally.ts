@@ -3,10 +3,12 @@ import { createHistogram } from 'node:perf_hooks'
 /** Times in microseconds (`nowUs`). */
 export type Window = { fromUs: number; toUs: number }
 
-/** Call n is due n / perSecond after the start, and goes to endpoint n modulo their number. */
+/** Call n is due n / perSecond after the start, with its whole batch, and goes to endpoint n modulo their number. */
 export type Schedule = {
   fromUs: number
   perSecond: number
+  /** Calls in each request, 1 by default. */
+  batch?: number
   calls: number
   endpoints: number
   /** The first endpoints turn bad; the figures below leave them out. */
@@ -21,6 +23,8 @@ export type Schedule = {
 /** Figures of the calls to healthy endpoints that were due in a window. */
 export type WindowReport = {
   due: number
+  /** By now. */
+  arrived: number
   /** Arrived by the window's end, plus a short grace period. */
   inTime: number
   /** Arrived within a second of the due time. */
@@ -37,10 +41,10 @@ export const GRACE_US = 250_000
 const SOON_US = 1e6
 
 /** Records arrivals and their delays in histograms and a byte per call: lists would weigh on the measured processes. */
-export function createTally({ fromUs, perSecond, calls, endpoints, bad, windows }: Schedule) {
+export function createTally({ fromUs, perSecond, batch = 1, calls, endpoints, bad, windows }: Schedule) {
   const arrived = new Uint8Array(calls)
   const tallies = windows.map((window) => ({ ...window, inTime: 0, soon: 0, latencies: createHistogram() }))
-  const dueUs = (call: number) => fromUs + (call * 1e6) / perSecond
+  const dueUs = (call: number) => fromUs + ((call - (call % batch)) * 1e6) / perSecond
   const isBad = (call: number) => call % endpoints < bad
   const within = ({ fromUs, toUs }: Window, call: number) => dueUs(call) >= fromUs && dueUs(call) < toUs
   const lateness = (call: number, now: number) => Math.max(1, Math.round(now - dueUs(call)))
@@ -60,12 +64,14 @@ export function createTally({ fromUs, perSecond, calls, endpoints, bad, windows 
 
     /** Call once, at the end. */
     report(now: number): WindowReport[] {
+      const arrivedOf = tallies.map(({ latencies }) => latencies.count)
       for (let call = 0; call < calls; call++) {
         if (isBad(call) || arrived[call] !== 0) continue
         for (const tally of tallies) if (within(tally, call)) tally.latencies.record(lateness(call, now))
       }
-      return tallies.map(({ inTime, soon, latencies }) => ({
+      return tallies.map(({ inTime, soon, latencies }, index) => ({
         due: latencies.count,
+        arrived: arrivedOf[index] ?? 0,
         inTime,
         soon,
         p50Ms: latencies.percentile(50) / 1_000,

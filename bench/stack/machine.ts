@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -10,10 +10,46 @@ export const MB = 1024 * 1024
 
 /** CPU seconds, user and system, of all threads of a process. */
 export async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // the second field, the program's name in brackets, may contain spaces
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = await fieldsOf(pid)
   return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS
+}
+
+/** @returns these processes and all their descendants. */
+export async function familiesOf(pids: readonly number[]): Promise<number[]> {
+  const all = (await readdir('/proc')).map(Number).filter(Number.isInteger)
+  const parents = new Map(await Promise.all(all.map(async (pid) => [pid, await parentOf(pid)] as const)))
+  const isIn = (pid: number | undefined): boolean =>
+    pid !== undefined && pid > 0 && (pids.includes(pid) || isIn(parents.get(pid)))
+  return all.filter(isIn)
+}
+
+/** @returns undefined when the process has ended. */
+const parentOf = (pid: number): Promise<number | undefined> =>
+  fieldsOf(pid).then(
+    ([, parent]) => Number(parent),
+    () => undefined,
+  )
+
+/** The fields of `/proc/<pid>/stat` after the program's name, which is in brackets and may contain spaces. */
+async function fieldsOf(pid: number): Promise<string[]> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+/** CPU seconds of processes, including those of children that have ended. */
+export async function secondsOf(pids: readonly number[]): Promise<number> {
+  const each = await Promise.all(pids.map((pid) => fieldsOf(pid).catch(() => [])))
+  const ticks = each.map((fields) => fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0))
+  return ticks.reduce((sum, own) => sum + own, 0) * TICK_SECONDS
+}
+
+/** Memory of processes in bytes. Pages that they share count once. */
+export async function memoryOf(pids: readonly number[]): Promise<number> {
+  const pss = async (pid: number) => {
+    const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
+    return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1_024
+  }
+  return (await Promise.all(pids.map(pss))).reduce((sum, bytes) => sum + bytes, 0)
 }
 
 /** Idle seconds and all seconds of the machine's cores since it started. */

@@ -1,15 +1,12 @@
 import type { Stack } from '../../harness/kafka/stack.ts'
 import type { Launched } from '../../harness/launch.ts'
 import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
-import { type Endpoints, type Hosts, startEndpoints } from '../receivers/start.ts'
+import type { Entry } from '../load/scenario.ts'
+import { type Hosts, startEndpoints } from '../receivers/start.ts'
 
 /** The way from calls to webhooks, with a source for each endpoint, so that each call makes one delivery. */
-export type Pipeline = {
+export type Pipeline = Entry & {
   system: PreparedSystem
-  ingestUrl: string
-  /** One for the source of each endpoint. */
-  writeKeys: readonly string[]
-  endpoints: Endpoints
   router: Launched
   deliverer: Launched
   pids: { ingest: number; router: number; deliverer: number }
@@ -38,8 +35,7 @@ export async function startPipeline(stack: Stack, endpoints: number | Hosts): Pr
   const opened = closing.move()
   return {
     system,
-    ingestUrl: ingest.url,
-    writeKeys: sources.map(({ writeKey }) => writeKey),
+    ...{ target: 'sluice', url: ingest.url, keys: sources.map(({ writeKey }) => writeKey) },
     endpoints: started,
     router,
     deliverer,

@@ -1,28 +1,46 @@
 import { type Stack, startStack } from '../../harness/kafka/stack.ts'
 import { markdownTable } from '../../harness/results.ts'
-import { type Goal, median, spread, verdict } from '../figures/summary.ts'
+import { type Goal, median, spread, spreadOfCounts, verdict } from '../figures/summary.ts'
 import { ENDPOINTS, warmUp } from '../load/scenario.ts'
 import { startEndpoints } from '../receivers/start.ts'
 import type { WindowReport } from '../receivers/tally.ts'
-import { type Idle, type Run, runIdle, runStraight, runThrough } from './rate.ts'
+import {
+  type Closed,
+  type Cost,
+  type Idle,
+  type Line,
+  type Run,
+  runAtRate,
+  runClosed,
+  runIdle,
+  runStraight,
+  startSluice,
+} from './rate.ts'
 import { afterTry, type Found, nextRate } from './search.ts'
 
 /** `atMost`: microseconds of CPU per call, and milliseconds from call to arrival. */
 const RATES = [
-  { perSecond: 300, atMost: { sluice: 800, kafka: 500, p50Ms: 25, p99Ms: 60 } },
-  { perSecond: 1_000, atMost: { sluice: 450, kafka: 220, p50Ms: 25, p99Ms: 50 } },
+  { perSecond: 300, atMost: { own: 800, stores: 500, p50Ms: 25, p99Ms: 60 } },
+  { perSecond: 1_000, atMost: { own: 450, stores: 220, p50Ms: 25, p99Ms: 50 } },
 ] as const
 /** Shares of a core. */
-const IDLE_AT_MOST = { sluice: 0.03, kafka: 0.05 }
+const IDLE_AT_MOST: Cost = { own: 0.03, stores: 0.05 }
 const WARM_MS = 15_000
 const STRAIGHT_WARM_MS = 5_000
 const MEASURE_MS = 30_000
 /** Each rate is measured for this share of the search time. */
 const TRY_SHARE = 1 / 20
+const CLOSED = { connections: 50, warmMs: 15_000, forMs: MEASURE_MS }
+const CLOSED_AT_LEAST = 8_000
+/** `batch`: calls in a request. `atLeast`: calls a second that should hold. */
+const SEARCHES = [
+  { batch: 1, atLeast: 6_500 },
+  { batch: 20, atLeast: 10_000 },
+] as const
 
 /**
  * @returns the section of RESULTS.md: latency and CPU per call at everyday rates, CPU without calls, and the highest
- * rate on two cores.
+ * rates on two cores. `minutes`: of each search.
  */
 export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
@@ -32,13 +50,26 @@ export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> 
   for (let round = 0; round < rounds; round++) {
     const through: Run[] = []
     for (const { perSecond } of RATES)
-      through.push(await runThrough(stack, { perSecond, forMs: MEASURE_MS, warmMs: WARM_MS }))
-    all.push({ straight: await straight(), through, idle: await runIdle(stack, IDLE) })
+      through.push(await onSluice(stack, (line) => runAtRate(line, { perSecond, ...TIMES })))
+    all.push({
+      straight: await straight(),
+      through,
+      idle: await onSluice(stack, (line) => runIdle(line, TIMES)),
+      closed: await onSluice(stack, (line) => runClosed(line, CLOSED)),
+    })
   }
-  return report(all, await search(stack, minutes * 60_000))
+  const searches: Searched[] = []
+  for (const { batch } of SEARCHES) searches.push(await search(stack, { batch, limitMs: minutes * 60_000 }))
+  return report(all, searches)
 }
 
-const IDLE = { warmMs: WARM_MS, forMs: MEASURE_MS }
+const TIMES = { warmMs: WARM_MS, forMs: MEASURE_MS }
+
+/** Measures on fresh processes and topics. */
+async function onSluice<T>(stack: Stack, measure: (line: Line) => Promise<T>): Promise<T> {
+  await using line = await startSluice(stack)
+  return await measure(line)
+}
 
 async function straight(): Promise<WindowReport> {
   const endpoints = await startEndpoints(1)
@@ -49,13 +80,18 @@ async function straight(): Promise<WindowReport> {
 }
 
 /** Tries rates until the highest sustainable one is found, or the time is over. */
-async function search(stack: Stack, limitMs: number): Promise<{ tries: Run[]; found: Found; forMs: number }> {
+async function search(
+  stack: Stack,
+  { batch, limitMs }: { batch: number; limitMs: number },
+): Promise<Searched> {
   const until = performance.now() + limitMs
   const forMs = limitMs * TRY_SHARE
   const tries: Run[] = []
   let found: Found = { held: 0, failed: undefined }
   for (let rate = nextRate(found); rate && performance.now() < until; rate = nextRate(found)) {
-    const run = await runThrough(stack, { perSecond: rate, warmMs: WARM_MS, forMs })
+    const run = await onSluice(stack, (line) =>
+      runAtRate(line, { perSecond: rate, batch, warmMs: WARM_MS, forMs }),
+    )
     tries.push(run)
     found = afterTry(found, rate, run.p99Ms <= HELD_MS && run.errors === 0)
   }
@@ -66,27 +102,60 @@ async function search(stack: Stack, limitMs: number): Promise<{ tries: Run[]; fo
 const HELD_MS = 250
 
 /** `through`: one run for each of `RATES`. */
-type Round = { straight: WindowReport; through: readonly Run[]; idle: Idle }
+type Round = { straight: WindowReport; through: readonly Run[]; idle: Idle; closed: Closed }
 type Searched = { tries: readonly Run[]; found: Found; forMs: number }
 
-function report(rounds: readonly Round[], { tries, found, forMs }: Searched): string {
+function report(rounds: readonly Round[], searches: readonly Searched[]): string {
+  const [{ forMs } = { forMs: 0 }] = searches
   return [
     explained(rounds.length),
     ratesTable(rounds),
     idleText(rounds.map(({ idle }) => idle)),
+    closedText(rounds.map(({ closed }) => closed)),
     searchExplained(forMs),
     markdownTable(
       [
-        ...['calls/s', 'in time', 'p50 ms', 'p99 ms', 'requests refused'],
+        ...['calls in a request', 'calls/s', 'in time', 'p50 ms', 'p99 ms', 'requests refused'],
         ...['us of CPU per call, four processes', "Kafka's us per call", 'machine idle', 'holds'],
       ],
-      tries.map(tried),
+      searches.flatMap(({ tries }, index) => tries.map((run) => tried(run, SEARCHES[index]?.batch ?? 1))),
     ),
-    `**${found.held.toLocaleString('en-US')} calls a second** were held, ${bound(found)}. A peer (Hookdeck Outpost with Redis,
-PostgreSQL and RabbitMQ) reached 2,100 events a second at 830 us of CPU each, including its stores. It was measured
-earlier on a machine like this one, with load and receiver on the same two cores.`,
-    verdict(goals(rounds)),
+    searches.map(({ found }, index) => heldText(found, SEARCHES[index]?.batch ?? 1)).join(' '),
+    verdict([...goals(rounds), ...topGoals(rounds, searches)]),
   ].join('\n\n')
+}
+
+function heldText(found: Found, batch: number): string {
+  const kind = batch === 1 ? 'single calls' : `calls in batches of ${batch}`
+  return `**${found.held.toLocaleString('en-US')} ${kind} a second** were held, ${bound(found)}.`
+}
+
+function topGoals(rounds: readonly Round[], searches: readonly Searched[]): Goal[] {
+  const held = searches.map(({ found }, index) => ({
+    what: `the highest rate of ${SEARCHES[index]?.batch === 1 ? 'singles' : 'batches'}`,
+    is: found.held,
+    atLeast: SEARCHES[index]?.atLeast ?? 0,
+  }))
+  const delivered = median(rounds.map(({ closed }) => closed.delivered))
+  return [
+    {
+      what: `deliveries a second with ${CLOSED.connections} connections`,
+      is: delivered,
+      atLeast: CLOSED_AT_LEAST,
+    },
+    ...held,
+  ]
+}
+
+function closedText(all: readonly Closed[]): string {
+  const us = (what: keyof Cost) =>
+    `${spread(
+      all.map((closed) => closed.us[what]),
+      0,
+    )} us`
+  return `With ${CLOSED.connections} connections, each sending its next call when the last one is answered, ${spreadOfCounts(all.map(({ accepted }) => accepted))} calls a second are
+accepted, and **${spreadOfCounts(all.map(({ delivered }) => delivered))}** are delivered meanwhile (goal: at least ${CLOSED_AT_LEAST.toLocaleString('en-US')}). Each delivery takes
+${us('own')} of the four processes and ${us('stores')} of Kafka.`
 }
 
 function goals(rounds: readonly Round[]): Goal[] {
@@ -99,17 +168,17 @@ function goals(rounds: readonly Round[]): Goal[] {
       { what: `p99 in ms ${at}`, is: of(({ p99Ms }) => p99Ms), atMost: atMost.p99Ms },
       {
         what: `us of the four processes per call ${at}`,
-        is: of(({ us }) => us.sluice),
-        atMost: atMost.sluice,
+        is: of(({ us }) => us.own),
+        atMost: atMost.own,
       },
-      { what: `Kafka's us per call ${at}`, is: of(({ us }) => us.kafka), atMost: atMost.kafka },
+      { what: `Kafka's us per call ${at}`, is: of(({ us }) => us.stores), atMost: atMost.stores },
     ]
   })
-  const idle = (what: keyof Idle['cores']) => median(rounds.map(({ idle }) => idle.cores[what]))
+  const idle = (what: keyof Cost) => median(rounds.map(({ idle }) => idle.cores[what]))
   return [
     ...ofRates,
-    { what: 'the share of a core of the idle processes', is: idle('sluice'), atMost: IDLE_AT_MOST.sluice },
-    { what: 'the share of a core of an idle Kafka', is: idle('kafka'), atMost: IDLE_AT_MOST.kafka },
+    { what: 'the share of a core of the idle processes', is: idle('own'), atMost: IDLE_AT_MOST.own },
+    { what: 'the share of a core of an idle Kafka', is: idle('stores'), atMost: IDLE_AT_MOST.stores },
   ]
 }
 
@@ -117,12 +186,12 @@ const runsAt = (rounds: readonly Round[], index: number) =>
   rounds.flatMap(({ through }) => through[index] ?? [])
 
 function idleText(all: readonly Idle[]): string {
-  const percent = (what: keyof Idle['cores']) =>
+  const percent = (what: keyof Cost) =>
     `**${spread(
       all.map(({ cores }) => cores[what] * 100),
       1,
     )} %** of a core (goal: at most ${IDLE_AT_MOST[what] * 100} %)`
-  return `Without calls, the four processes take ${percent('sluice')}, and Kafka ${percent('kafka')}, ${WARM_MS / 1_000} s after their start.`
+  return `Without calls, the four processes take ${percent('own')}, and Kafka ${percent('stores')}, ${WARM_MS / 1_000} s after their start.`
 }
 
 const bound = ({ failed }: Found) =>
@@ -147,15 +216,15 @@ function ratesTable(rounds: readonly Round[]): string {
   ]
   const rows = RATES.map(({ perSecond, atMost }, index) => {
     const runs = runsAt(rounds, index)
-    const us = (what: keyof Run['us']) =>
+    const us = (what: keyof Cost) =>
       `**${spread(
         runs.map(({ us }) => us[what]),
         0,
       )}**`
     const idle = (median(runs.map(({ idleShare }) => idleShare)) * 100).toFixed(0)
-    const goal = `p50 <= ${atMost.p50Ms}, p99 <= ${atMost.p99Ms}, ${atMost.sluice} us, Kafka ${atMost.kafka} us`
+    const goal = `p50 <= ${atMost.p50Ms}, p99 <= ${atMost.p99Ms}, ${atMost.own} us, Kafka ${atMost.stores} us`
     const name = `**through Sluice**, ${perSecond.toLocaleString('en-US')}/s`
-    return [name, ...cells(runs), us('sluice'), us('kafka'), goal, `${idle} %`]
+    return [name, ...cells(runs), us('own'), us('stores'), goal, `${idle} %`]
   })
   return markdownTable(
     [
@@ -169,16 +238,17 @@ function ratesTable(rounds: readonly Round[]): string {
   )
 }
 
-function tried(run: Run): string[] {
+function tried(run: Run, batch: number): string[] {
   const holds = run.p99Ms <= HELD_MS && run.errors === 0
   return [
+    String(batch),
     run.perSecond.toLocaleString('en-US'),
     `${((run.inTime / run.due) * 100).toFixed(1)} %`,
     run.p50Ms.toFixed(1),
     run.p99Ms.toFixed(1),
     String(run.errors),
-    run.us.sluice.toFixed(0),
-    run.us.kafka.toFixed(0),
+    run.us.own.toFixed(0),
+    run.us.stores.toFixed(0),
     `${(run.idleShare * 100).toFixed(0)} %`,
     holds ? 'yes' : 'no',
   ]

@@ -1,69 +1,125 @@
 import type { Stack } from '../../harness/kafka/stack.ts'
-import { ENDPOINTS, startCalls } from '../load/scenario.ts'
+import { type PreparedSystem, startRole } from '../../harness/prepare.ts'
+import { pathOf } from '../load/calls.ts'
+import { ENDPOINTS, type Entry, startCalls } from '../load/scenario.ts'
 import { startLoad } from '../load/start.ts'
-import type { Endpoints } from '../receivers/start.ts'
+import type { Endpoints, Hosts } from '../receivers/start.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { startControl } from '../stack/control.ts'
-import { cpuSeconds, machineSeconds, nowUs, sleepUntil } from '../stack/machine.ts'
+import { familiesOf, machineSeconds, nowUs, secondsOf, sleepUntil } from '../stack/machine.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 
-export type Rate = { perSecond: number; warmMs: number; forMs: number }
+/** `batch`: calls in each request, 1 by default. */
+export type Rate = { perSecond: number; batch?: number; warmMs: number; forMs: number }
 
-/** Results of calls at a rate. `us`: microseconds of CPU per call, of the four processes together and of Kafka. */
-export type Run = WindowReport & {
-  perSecond: number
-  errors: number
-  us: { sluice: number; kafka: number }
-  idleShare: number
+/** Microseconds or seconds of CPU: of the measured system's own processes, and of those that store its records. */
+export type Cost = { own: number; stores: number }
+
+/** A whole system that forwards calls. */
+export type Line = Entry & {
+  /** Each counts with its descendants. */
+  pids: { own: readonly number[]; stores: readonly number[] }
 }
 
-/** All four processes, on separate topics, with healthy webhooks. */
-async function startAll(stack: Stack, closing: AsyncDisposableStack) {
-  const pipeline = closing.use(await startPipeline(stack, ENDPOINTS))
+export type RunningLine = Line & {
+  /** Kills the processes that deliver, and starts others. */
+  killDelivery(): Promise<void>
+} & AsyncDisposable
+
+/** All four processes, on separate topics. */
+export async function startSluice(stack: Stack, hosts: number | Hosts = ENDPOINTS): Promise<RunningLine> {
+  await using closing = new AsyncDisposableStack()
+  const pipeline = closing.use(await startPipeline(stack, hosts))
   const control = closing.adopt(await startControl(pipeline.system), async (it) => void (await it.kill()))
-  return { pipeline, pids: [...Object.values(pipeline.pids), control.pid] }
+  const opened = closing.move()
+  return {
+    ...{ target: pipeline.target, url: pipeline.url, keys: pipeline.keys, endpoints: pipeline.endpoints },
+    pids: { own: [...Object.values(pipeline.pids), control.pid], stores: [stack.brokerPid] },
+    async killDelivery() {
+      await Promise.all([pipeline.router.kill(), pipeline.deliverer.kill()])
+      await restart(pipeline.system, opened)
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
 }
 
-/** Without calls. `cores`: CPU time per time, of the four processes together and of Kafka. */
-export type Idle = { cores: { sluice: number; kafka: number }; idleShare: number }
+async function restart(system: PreparedSystem, closing: AsyncDisposableStack): Promise<void> {
+  const roles = ['router', 'deliverer'] as const
+  const started = await Promise.all(roles.map((role) => startRole(role, system)))
+  closing.defer(async () => void (await Promise.all(started.map((it) => it.kill()))))
+}
 
-export async function runIdle(stack: Stack, { warmMs, forMs }: Omit<Rate, 'perSecond'>): Promise<Idle> {
-  await using closing = new AsyncDisposableStack()
-  const { pids } = await startAll(stack, closing)
+/** Without calls. `cores`: CPU time per time. */
+export type Idle = { cores: Cost; idleShare: number }
+
+export async function runIdle(
+  { pids }: Pick<Line, 'pids'>,
+  { warmMs, forMs }: Pick<Rate, 'warmMs' | 'forMs'>,
+): Promise<Idle> {
   await sleepUntil(nowUs() + warmMs * 1_000)
-  const before = await spent(pids, stack.brokerPid)
+  const used = await startClock(pids)
   await sleepUntil(nowUs() + forMs * 1_000)
-  const after = await spent(pids, stack.brokerPid)
-  const cores = (what: 'sluice' | 'kafka') => ((after[what] - before[what]) * 1_000) / forMs
-  return { cores: { sluice: cores('sluice'), kafka: cores('kafka') }, idleShare: idleShareOf(before, after) }
+  const { cost, idleShare } = await used()
+  return {
+    cores: { own: (cost.own * 1_000) / forMs, stores: (cost.stores * 1_000) / forMs },
+    idleShare,
+  }
 }
 
-/** At a rate of calls. */
-export async function runThrough(stack: Stack, rate: Rate): Promise<Run> {
-  await using closing = new AsyncDisposableStack()
-  const { pipeline, pids } = await startAll(stack, closing)
-  const { perSecond, warmMs, forMs } = rate
-  const scenario = { name: `${perSecond}/s`, bad: 0, behaviour: 'answers', perSecond } as const
-  const { load, windows } = await startCalls(pipeline, {
-    ...scenario,
+/** Results of calls at a rate. `us`: microseconds of CPU per call. */
+export type Run = WindowReport & { perSecond: number; errors: number; us: Cost; idleShare: number }
+
+/** Calls at a fixed rate, however slow the answers (open loop). */
+export async function runAtRate(line: Line, { perSecond, batch = 1, warmMs, forMs }: Rate): Promise<Run> {
+  const { load, windows } = await startCalls(line, {
+    ...{ bad: 0, perSecond, batch },
     ...{ healthyMs: warmMs, windowsMs: [forMs] },
   })
   const { fromUs = nowUs(), toUs = fromUs } = windows[0] ?? {}
   await sleepUntil(fromUs)
   await load.since()
-  const before = await spent(pids, stack.brokerPid)
+  const used = await startClock(line.pids)
   await sleepUntil(toUs)
-  const after = await spent(pids, stack.brokerPid)
+  const { cost, idleShare } = await used()
   const { errors } = await load.since()
   await load.stop()
-  const us = (what: 'sluice' | 'kafka') => ((after[what] - before[what]) * 1e9) / (perSecond * forMs)
   const run = {
-    ...(await reportOf(pipeline.endpoints, toUs)),
-    ...{ perSecond, errors, us: { sluice: us('sluice'), kafka: us('kafka') } },
-    idleShare: idleShareOf(before, after),
+    ...(await reportOf(line.endpoints, toUs)),
+    ...{ perSecond, errors, us: perCall(cost, (perSecond * forMs) / 1_000), idleShare },
   }
-  process.stderr.write(`${inShort(run)}, ${errors} errors\n`)
+  process.stderr.write(`${line.target}, ${inShort(run)}, ${errors} errors\n`)
   return run
+}
+
+/** Results of calls sent as fast as they are answered. `us`: microseconds of CPU per delivery. */
+export type Closed = { accepted: number; delivered: number; p50Ms: number; p99Ms: number; us: Cost }
+
+/** Single calls, one in flight on each connection (closed loop). `accepted`, `delivered`: per second. */
+export async function runClosed(
+  line: Line,
+  { connections, warmMs, forMs }: Pick<Rate, 'warmMs' | 'forMs'> & { connections: number },
+): Promise<Closed> {
+  const { target, url, keys, endpoints, pids } = line
+  const fromUs = nowUs()
+  const load = startLoad({ target, url, path: pathOf(target), keys, batch: 1, connections, fromUs })
+  await sleepUntil(nowUs() + warmMs * 1_000)
+  const count = () => endpoints.answered(endpoints.urls.length)
+  const [before, start] = [await count(), nowUs()]
+  await load.since()
+  const used = await startClock(pids)
+  await sleepUntil(start + forMs * 1_000)
+  const { requests, errors, p50Ms, p99Ms } = await load.since()
+  const { cost } = await used()
+  const [posts, seconds] = [(await count()) - before, (nowUs() - start) / 1e6]
+  await load.stop()
+  const closed = {
+    ...{ accepted: (requests - errors) / seconds, delivered: posts / seconds },
+    ...{ p50Ms, p99Ms, us: perCall(cost, posts) },
+  }
+  process.stderr.write(
+    `${target}, ${connections} connections: ${closed.accepted.toFixed(0)}/s accepted, ${closed.delivered.toFixed(0)}/s delivered\n`,
+  )
+  return closed
 }
 
 /** The same calls at the same rate, sent straight to one webhook. */
@@ -73,8 +129,8 @@ export async function runStraight({ perSecond, warmMs, forMs }: Rate, endpoints:
   const calls = Math.ceil(((warmMs + forMs) * perSecond) / 1_000)
   await endpoints.expect({ fromUs, perSecond, calls, endpoints: 1, bad: 0, windows: [window] })
   const load = startLoad({
-    ...{ url: endpoints.urls[0] ?? '', path: '/', batch: 1, connections: 64 },
-    ...{ writeKeys: ['none'], perSecond, fromUs, isStraight: true },
+    ...{ target: 'webhook', url: endpoints.urls[0] ?? '', path: pathOf('webhook'), keys: ['none'] },
+    ...{ batch: 1, connections: 64, perSecond, fromUs },
   })
   await sleepUntil(window.toUs)
   await load.stop()
@@ -90,15 +146,23 @@ async function reportOf(endpoints: Endpoints, toUs: number): Promise<WindowRepor
   return report
 }
 
-async function spent(pids: readonly number[], brokerPid: number) {
-  const each = await Promise.all(pids.map(cpuSeconds))
-  const sluice = each.reduce((sum, seconds) => sum + seconds, 0)
-  return { sluice, kafka: await cpuSeconds(brokerPid), ...machineSeconds() }
+/** @returns a function that returns the CPU seconds of the processes and the machine's idle share since then. */
+async function startClock({ own, stores }: Line['pids']) {
+  const spent = async (pids: readonly number[]) => secondsOf(await familiesOf(pids))
+  const [machine, before] = [machineSeconds(), { own: await spent(own), stores: await spent(stores) }]
+  return async (): Promise<{ cost: Cost; idleShare: number }> => {
+    const now = machineSeconds()
+    return {
+      cost: { own: (await spent(own)) - before.own, stores: (await spent(stores)) - before.stores },
+      idleShare: (now.idle - machine.idle) / (now.all - machine.all),
+    }
+  }
 }
 
-const idleShareOf = (before: Spent, after: Spent) => (after.idle - before.idle) / (after.all - before.all)
-
-type Spent = Awaited<ReturnType<typeof spent>>
+const perCall = ({ own, stores }: Cost, calls: number): Cost => ({
+  own: (own * 1e6) / calls,
+  stores: (stores * 1e6) / calls,
+})
 
 const inShort = ({ perSecond, due, inTime, p50Ms, p99Ms }: WindowReport & { perSecond: number }) =>
   `${perSecond}/s: ${((inTime / due) * 100).toFixed(1)} % in time, p50 ${p50Ms.toFixed(1)}, p99 ${p99Ms.toFixed(1)} ms`

@@ -7,7 +7,12 @@ import { findJava } from '../../local/kafka/java.ts'
 import { ensureTestJournal, type Registry, startRegistry } from '../../local/kafka/registry.ts'
 import { scratchFolder } from '../scratch.ts'
 
-export type Stack = { brokers: string; brokerPid: number; registryUrl: string } & AsyncDisposable
+export type Stack = {
+  brokers: string
+  brokerPid: number
+  registryUrl: string
+  registryPid: number
+} & AsyncDisposable
 
 /** Called during downloads, which happen once. */
 type OnProgress = (text: string) => void
@@ -31,6 +36,7 @@ export async function startStack(): Promise<Stack> {
     brokers: broker.brokers,
     brokerPid: broker.pid,
     registryUrl: registry.url,
+    registryPid: registry.pid,
     async [Symbol.asyncDispose]() {
       await Promise.all([registry.kill(), broker.kill()])
       await rm(folder, { recursive: true, force: true }) // the next bench needs the disk space
