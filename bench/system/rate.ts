@@ -1,4 +1,5 @@
 import type { Stack } from '../../harness/kafka/stack.ts'
+import type { Launched } from '../../harness/launch.ts'
 import { type PreparedSystem, startRole } from '../../harness/prepare.ts'
 import { pathOf } from '../load/calls.ts'
 import { ENDPOINTS, type Entry, startCalls } from '../load/scenario.ts'
@@ -36,17 +37,25 @@ export async function startSluice(stack: Stack, hosts: number | Hosts = ENDPOINT
     ...{ target: pipeline.target, url: pipeline.url, keys: pipeline.keys, endpoints: pipeline.endpoints },
     pids: { own: [...Object.values(pipeline.pids), control.pid], stores: [stack.brokerPid] },
     async killDelivery() {
-      await Promise.all([pipeline.router.kill(), pipeline.deliverer.kill()])
-      await restart(pipeline.system, opened)
+      await Promise.all([
+        replace(pipeline.system, pipeline.router, opened),
+        replace(pipeline.system, pipeline.deliverer, opened),
+      ])
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
-async function restart(system: PreparedSystem, closing: AsyncDisposableStack): Promise<void> {
-  const roles = ['router', 'deliverer'] as const
-  const started = await Promise.all(roles.map((role) => startRole(role, system)))
-  closing.defer(async () => void (await Promise.all(started.map((it) => it.kill()))))
+/** Kills a process and starts it again on the same port, as a supervisor does. */
+async function replace(
+  system: PreparedSystem,
+  killed: Launched,
+  closing: AsyncDisposableStack,
+): Promise<void> {
+  const { role, url } = killed
+  await killed.kill()
+  const settings = { [`${role.toUpperCase()}_PORT`]: new URL(url).port }
+  closing.adopt(await startRole(role, system, { settings }), async (it) => void (await it.kill()))
 }
 
 /** Without calls. `cores`: CPU time per time. */

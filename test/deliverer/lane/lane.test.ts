@@ -239,6 +239,16 @@ describe('when webhooks hang', () => {
     expect(world.webhooks.count().webhooks.closed).toBeGreaterThanOrEqual(20)
   })
 
+  test('deliveries for a webhook that is down wait for at most a quarter of the time it has been down', () => {
+    const world = simulate()
+    world.become('http://a', 'refuses')
+    sendFor(world, { ms: 600_000, perSecond: 10, origins: ['http://a'] })
+    const last = world.sent.findLast(({ end }) => end === 'breaker_open')
+    const down = (last?.at ?? Number.NaN) - (world.sent[0]?.at ?? Number.NaN)
+    expect(last?.waitMs).toBeGreaterThan(down / 4 - 100)
+    expect(last?.waitMs).toBeLessThanOrEqual(down / 4)
+  })
+
   test("waiting POSTs are deferred in all lanes when the webhook's breaker opens", () => {
     const world = simulate()
     const retries = world.anotherLane()

@@ -1,5 +1,5 @@
 import { createLane, type Lane } from '../../../deliverer/lane/lane.ts'
-import type { DeferCode, Job } from '../../../deliverer/lane/state.ts'
+import type { DeferCode, Job, Refusal } from '../../../deliverer/lane/state.ts'
 import { createWebhooks } from '../../../delivery/webhooks.ts'
 
 /** What a receiver does with a POST that arrives now. */
@@ -11,6 +11,8 @@ export type Sent = {
   begunAt?: number
   /** How its POST ended, or why there was none. */
   end?: 'answered' | 'failed' | 'timed_out' | 'dropped' | DeferCode
+  /** Of a deferral: the longest useful wait, in ms. */
+  waitMs?: number
 }
 
 const LIMIT_MS = 5_000
@@ -63,7 +65,7 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
       isNeeded,
       bytes,
       drop: () => end(one, 'dropped'),
-      defer: ({ code }) => end(one, code),
+      defer: (refusal) => deferred(one, refusal),
       begin(lease) {
         one.begunAt = now()
         count(origin, 1)
@@ -92,7 +94,7 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
       const one: Sent = { origin, at: now() }
       sent.push(one)
       const refusal = to.offer(targetOf(origin), jobOf(one, { isNeeded, bytes }))
-      if (refusal) end(one, refusal.code)
+      if (refusal) deferred(one, refusal)
       return one
     },
     pass,
@@ -105,6 +107,11 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
     },
     now,
   }
+}
+
+function deferred(one: Sent, { code, waitMs }: Refusal): void {
+  one.waitMs = waitMs
+  end(one, code)
 }
 
 function end(one: Sent, how: Sent['end']): void {
