@@ -72,7 +72,7 @@ export const benches: Readonly<Record<string, Bench>> = {
     onlyByName: true,
   },
   'fan-out': {
-    what: 'cost of a delivery with 10,000 destinations, against 10',
+    what: 'cost of a delivery with up to 10,000 destinations, against bare loops over the same hosts',
     minutes: 4,
     sizes: ['rounds'],
     load: () => import('./deliver/fan-out.ts'),

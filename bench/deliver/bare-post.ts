@@ -4,11 +4,12 @@ import { deliveryBodies } from '../load/calls.ts'
 
 /**
  * The baselines for the deliverer: loops over the same HTTP client that only sign and send. Forked with `[request |
- * dispatch, url, POSTs in flight, secret]`. `request` is the usual way to use the client. `dispatch` works like the
- * deliverer: a connection for each POST in flight, and a handler without a stream.
+ * dispatch, POSTs in flight, secret]`; begins when it gets the URLs. `request` is the usual way to use the client; it
+ * POSTs to the URLs in turn. `dispatch` works like the deliverer: a connection for each POST in flight, and a handler
+ * without a stream; it POSTs to the first URL.
  */
-const [how = '', url = '', concurrency = '1', secret = ''] = process.argv.slice(2)
-const { origin, pathname: path } = new URL(url)
+const [how = '', concurrency = '1', secret = ''] = process.argv.slice(2)
+let places: { origin: string; path: string }[] = []
 const bodies = deliveryBodies()
 
 function post(index: number) {
@@ -17,13 +18,16 @@ function post(index: number) {
     'content-type': 'application/json',
     'x-signature': createHmac('sha1', secret).update(body).digest('hex'),
   }
-  return { path, method: 'POST', headers, body } as const
+  const place = places[index % places.length] ?? { origin: '', path: '' }
+  return { ...place, method: 'POST', headers, body } as const
 }
 
-async function request(agent: Agent, start: number): Promise<never> {
-  for (let next = start; ; next++) {
-    const response = await agent.request({ origin, ...post(next) })
-    await response.body.dump()
+let sent = 0
+async function request(agent: Agent): Promise<never> {
+  for (;;) {
+    // a connection may end while this process is paused
+    const response = await agent.request(post(sent++)).catch(() => undefined)
+    await response?.body.dump()
   }
 }
 
@@ -44,9 +48,16 @@ function dispatch(client: Client, start: number): void {
   begin()
 }
 
-const agent = new Agent({ connections: Number(concurrency), pipelining: 1 })
-for (let index = 0; index < Number(concurrency); index++) {
-  if (how === 'dispatch') dispatch(new Client(origin, { pipelining: 1 }), index)
-  else void request(agent, index)
-}
+process.once('message', (urls: readonly string[]) => {
+  places = urls.map((url) => {
+    const { origin, pathname: path } = new URL(url)
+    return { origin, path }
+  })
+  const agent = new Agent({ connections: Math.ceil(Number(concurrency) / places.length), pipelining: 1 })
+  for (let index = 0; index < Number(concurrency); index++) {
+    if (how === 'dispatch') dispatch(new Client(post(0).origin, { pipelining: 1 }), index)
+    else void request(agent)
+  }
+  process.send?.('begun')
+})
 process.on('disconnect', () => process.exit())

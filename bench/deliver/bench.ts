@@ -33,11 +33,12 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
 
   const startBare = (how: 'request' | 'dispatch') =>
     closing.adopt(
-      forkScript(new URL('./bare-post.ts', import.meta.url), how, url, String(CONCURRENCY), SECRET),
+      forkScript(new URL('./bare-post.ts', import.meta.url), how, String(CONCURRENCY), SECRET),
       (it) => it.stop(),
     )
   const bare = startBare('request')
   const dispatch = startBare('dispatch')
+  for (const loop of [bare, dispatch]) await loop.ask([url])
   // paused while the others run, it must not time out its POSTs
   const settings = { DELIVERY_SLOTS: String(CONCURRENCY), RESPONSE_TIMEOUT: '60s' }
   const sluice = closing.adopt(

@@ -16,7 +16,9 @@ const server = createServer((request, response) => {
   request.resume()
   response.end(ANSWER)
 })
-server.keepAliveTimeout = 300_000 // longer than the pause of an alternating process
+// longer than the pause of an alternating process
+server.keepAliveTimeout = 300_000
+server.headersTimeout = 300_000
 server.on('connection', (socket) => {
   // on 0.0.0.0 other machines could connect
   if (!socket.remoteAddress?.startsWith('127.')) socket.destroy()
