@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { type Address, type Block, isIn } from './blocks.ts'
+import { type Address, type Block, blockOf, isIn } from './blocks.ts'
 
 /**
  * `allow`: blocks that webhooks may reach although they are not public. `deny`: public blocks that they may not reach.
@@ -10,8 +10,9 @@ export type AddressRules = { allow: readonly Block[]; deny: readonly Block[] }
 
 /**
  * The range that forbids an address to webhooks; undefined if it is allowed. Only global unicast and EGRESS_ALLOW pass,
- * minus EGRESS_DENY (docs/decisions/008). A metadata service needs its exact address in EGRESS_ALLOW. An allowed IPv4
- * address is also allowed as IPv4-mapped, which is dialled as IPv4, but in no other IPv6 form.
+ * minus EGRESS_DENY, whose IPv4 addresses are also refused through NAT64 (docs/decisions/008). A metadata service needs
+ * its exact address in EGRESS_ALLOW. An allowed IPv4 address is also allowed as IPv4-mapped, which is dialled as IPv4,
+ * but in no other IPv6 form.
  * @param address as the socket gets it. Other spellings (octal, one number) are `no_address`.
  */
 export function forbidden(address: string, { allow, deny }: AddressRules): string | undefined {
@@ -19,9 +20,11 @@ export function forbidden(address: string, { allow, deny }: AddressRules): strin
   // a zone names an interface of this machine
   if (address.includes('%')) return 'zone'
   const parsed = parse(address)
-  if (deny.some((block) => isIn(parsed, block))) return 'denied'
+  const behind = behindNat64(parsed)
+  if (deny.some((block) => isIn(parsed, block) || (behind && isIn(behind, block)))) return 'denied'
   const least = METADATA.has(parsed.toNormalizedString()) ? parsed.toByteArray().length * 8 : 0
   if (allow.some((block) => block[1] >= least && isIn(parsed, block))) return undefined
+  if (behind) return forbiddenV4(behind)
   return parsed instanceof ipaddr.IPv6 ? forbiddenV6(parsed) : forbiddenV4(parsed)
 }
 
@@ -55,11 +58,14 @@ function forbiddenV4(address: ipaddr.IPv4): string | undefined {
 }
 
 /** IPv6-only networks reach IPv4 by this prefix: its gateways dial the IPv4 address at its end (RFC 6052, 2.1). */
-const NAT64 = ipaddr.parseCIDR('64:ff9b::/96')
+const NAT64 = blockOf('64:ff9b::/96')
+
+/** The IPv4 address that a NAT64 address leads to. */
+const behindNat64 = (address: Address): ipaddr.IPv4 | undefined =>
+  isIn(address, NAT64) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : undefined
 
 /** Only 2000::/3 is allocated. 6to4, Teredo and IPv4-compatible addresses are always refused. */
 function forbiddenV6(address: ipaddr.IPv6): string | undefined {
-  if (address.match(NAT64)) return forbiddenV4(new ipaddr.IPv4(address.toByteArray().slice(12)))
   const range = address.range()
   if (range !== 'unicast') return range
   const [first = 0, , , , scope = 0, isatap = 0] = address.parts

@@ -53,8 +53,8 @@ export type Ingest = (received: Received, ip: string, trace?: IngestTrace) => Pr
 type IngestTrace = Pick<Trace, 'send' | 'note'> | undefined
 
 /**
- * Refuses, and counts, a request before work is spent on its body: before it is read and, if its write key is not
- * outside, again before it is parsed.
+ * Refuses, and counts, a request before work is spent on its body: before it is read, and again before it is inflated and
+ * parsed.
  * @returns undefined if it passes.
  */
 export type Precheck = (request: Omit<Received, 'body'>, ip: string) => Answer | undefined

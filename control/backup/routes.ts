@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
@@ -87,12 +88,14 @@ async function download({ caller }: ApiRequest, parts: BackupRouteParts): Promis
 
 const PIECE_CHARS = 64 * 1024
 
-function* inPieces(lines: Iterable<string>): Generator<string> {
+/** Other work gets a turn after each piece: with a fast client, 300,000 records delayed it by seconds. */
+async function* inPieces(lines: Iterable<string>): AsyncGenerator<string> {
   let piece = ''
   for (const line of lines) {
     piece += line
     if (piece.length < PIECE_CHARS) continue
     yield piece
+    await nextTurn()
     piece = ''
   }
   yield piece

@@ -66,8 +66,8 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
       if (isAnonymous && wire.cost > 0 && wire.code !== 'unavailable') countUnpacked(target, ip, wire.cost)
       return wire.code
     }
-    // other bodies of the network may have arrived in the meantime
-    const late = isAnonymous ? precheck(target, ip) : undefined
+    // other bodies of the source or network may have arrived in the meantime
+    const late = precheck(target, ip)
     if (late) return { answer: Promise.resolve(late) }
     const encoding = headers['content-encoding']
     const cost = wire.cost * (encodingOf(encoding) === 'gzip' ? GZIP_COST : 1)

@@ -75,6 +75,20 @@ describe('a backup', () => {
     })
   })
 
+  test('lets other work have a turn between its pieces of 64 KB', async () => {
+    const suppressions = Array.from({ length: 4_000 }, (_, index) => suppressed(`user-${index}`))
+    const asking = api({ ...records(), suppressions })
+    let turns = 0
+    const count = () => {
+      turns += 1
+      next = setImmediate(count)
+    }
+    let next = setImmediate(count)
+    const text = await backupOf(asking)
+    clearImmediate(next)
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(text.length / (64 * 1024)))
+  })
+
   test('leaves a line in the audit log', async () => {
     const system = api(records())
     await backupOf(system)

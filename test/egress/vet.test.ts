@@ -148,16 +148,27 @@ describe('a metadata service', () => {
 describe('EGRESS_DENY', () => {
   const rules = allowed(['10.0.0.0/8'], ['93.184.216.0/24', '10.1.0.0/16', '2606:4700::/32'])
 
-  test.each(['93.184.216.34', '::ffff:93.184.216.34', '10.1.2.3', '2606:4700::1111'])(
-    'refuses %s',
+  test.each([
+    '93.184.216.34',
+    '::ffff:93.184.216.34',
+    '64:ff9b::93.184.216.34',
+    '64:ff9b::5db8:d822',
+    '10.1.2.3',
+    '2606:4700::1111',
+  ])('refuses %s', (address) => {
+    expect(forbidden(address, rules)).toBe('denied')
+  })
+
+  test('refuses NAT64 as a whole', () => {
+    expect(forbidden('64:ff9b::808:808', allowed([], ['64:ff9b::/96']))).toBe('denied')
+  })
+
+  test.each(['93.184.217.34', '64:ff9b::5db8:d922', '10.2.2.3', '2a00:1450::1'])(
+    'does not affect %s',
     (address) => {
-      expect(forbidden(address, rules)).toBe('denied')
+      expect(forbidden(address, rules)).toBeUndefined()
     },
   )
-
-  test.each(['93.184.217.34', '10.2.2.3', '2a00:1450::1'])('does not affect %s', (address) => {
-    expect(forbidden(address, rules)).toBeUndefined()
-  })
 })
 
 /** Ranges that no webhook may reach: first address and prefix length (IANA's special-purpose registry). */

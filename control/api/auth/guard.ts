@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Probe } from '../../../http/probes.ts'
-import { accessTo, isRead, refuseEarly } from '../operation.ts'
+import { accessTo, isRead, isStreamed, refuseEarly, send } from '../operation.ts'
 import { type ApiResponse, problem } from '../response.ts'
 import { sessionIn } from './session-routes.ts'
 import type { Sessions } from './sessions.ts'
@@ -57,16 +57,25 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
     // removed
     return parts.probe.notReady() === undefined ? undefined : notReady
   })
-  api.addHook('onSend', async ({ caller, headers, protocol }, _reply, payload) => {
-    if (caller?.by !== 'cookie' || !(payload instanceof Readable)) return
-    const cookie = sessionIn(headers.cookie, protocol) ?? ''
-    endWithSession(payload, () => parts.sessions.read(cookie, Date.now()) !== undefined)
+  const isSignedIn = ({ headers, protocol }: FastifyRequest) =>
+    parts.sessions.read(sessionIn(headers.cookie, protocol) ?? '', Date.now()) !== undefined
+  // a body may arrive after the session has ended
+  api.addHook('preHandler', (request, reply, done) => {
+    if (request.caller?.by !== 'cookie') return done()
+    if (!isSignedIn(request)) return void send(reply, unauthorized)
+    if (isStreamed(request.routeOptions.config.operation))
+      endWithSession(request.raw, () => isSignedIn(request))
+    done()
+  })
+  api.addHook('onSend', async (request, _reply, payload) => {
+    if (request.caller?.by === 'cookie' && payload instanceof Readable)
+      endWithSession(payload, () => isSignedIn(request))
   })
 }
 
 const CHECK_MS = 500
 
-/** Ends a stream when its session ends: at sign-out, or after 12 hours. */
+/** Ends a stream, or an upload, when its session ends: at sign-out, or after 12 hours. */
 function endWithSession(stream: Readable, isValid: () => boolean): void {
   const checking = setInterval(() => {
     if (!isValid()) stream.destroy()

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { parse } from 'node:querystring'
 import { gzipSync } from 'node:zlib'
@@ -65,6 +66,25 @@ describe('a write key outside the body is checked before the body', () => {
     expect(await metricLines(ingest, 'sluice_ingest_calls_rejected')).toContain(
       'sluice_ingest_calls_rejected_total{source="shop",type="track",code="rate_limited"} 1',
     )
+  })
+
+  test('of a source that has reached its limit while the body was sent: it is not inflated', async () => {
+    const rateLimit = { perSecond: 1, burst: 1 }
+    const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]
+    const ingest = fakeIngest({ sources, clock: () => 0 })
+    const begun = head(
+      'Content-Length: 7\r\nContent-Encoding: gzip\r\nExpect: 100-continue\r\nConnection: close',
+    )
+    const [first, second] = [await open(ingest), await open(ingest)]
+    for (const socket of [first, second]) {
+      socket.write(begun)
+      // it has passed the check before the body
+      expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 100 /)
+    }
+    first.end('no gzip')
+    expect(await answerOf(first)).toMatchObject({ status: 400 })
+    second.end('no gzip')
+    expect(await answerOf(second)).toMatchObject({ status: 429 })
   })
 
   test('a gzip body that cannot be inflated counts as a call of its source', async () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import {
@@ -145,6 +147,32 @@ describe('a session that was signed out', () => {
       expect((await fetch(`${origin}/api/live`, { headers })).status).toBe(200)
     expect((await ask(out(one))).status).toBe(204)
     await expect.poll(() => streams.map(({ destroyed }) => destroyed)).toEqual([true, false, false])
+  })
+
+  /** Sends the head of a request, and nothing of its body, before the session ends. */
+  async function beginThenSignOut({ app, ask }: ReturnType<typeof api>, path: string, type: string) {
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+    const cookie = await cookieFor(ask)
+    const headers = { ...XHR, cookie, 'content-type': type, expect: '100-continue', 'content-length': 12 }
+    const begun = request(`${origin}${path}`, { method: 'POST', headers })
+    begun.flushHeaders()
+    await once(begun, 'continue')
+    expect((await ask(out(cookie))).status).toBe(204)
+    return begun
+  }
+
+  test('changes nothing with a request whose body came later', async () => {
+    const control = api()
+    const begun = await beginThenSignOut(control, '/api/sources', 'application/json')
+    begun.end('{"name":"x"}')
+    const [answer] = await once(begun, 'response')
+    expect(answer.statusCode).toBe(401)
+    expect(await control.ask({ url: '/api/sources' })).toMatchObject({ json: { items: [] } })
+  })
+
+  test('uploads nothing more', async () => {
+    const begun = await beginThenSignOut(api(), '/api/restore', 'text/plain')
+    await expect(once(begun, 'response')).rejects.toThrow('socket hang up')
   })
 
   test('is not reported as ended while Kafka does not answer', async () => {
