@@ -20,7 +20,7 @@ export type DeliveryWriterParts = {
   onRuled: (destination: Outline, result: RulesRun) => void
 }
 
-type Routed = Pick<Taken<Event>, 'value' | 'trace' | 'partition' | 'offset'>
+type Routed = Pick<Taken<Event>, 'value' | 'trace' | 'partition' | 'offset' | 'owned'>
 
 /** `count`: number of deliveries, without dead letters. */
 export type Writing = { count: number; writing: Promise<Produced> }
@@ -46,22 +46,27 @@ export function writeDeliveries(
   return runs.isDone() ? begun : continueRuns(runs, { record, begun }, parts)
 }
 
-/** Waits for each slice to be written, so that no more than its bodies are in memory. */
+/**
+ * Waits for each slice to be written, so that no more than its bodies are in memory. Stops once the partition is given up
+ * or a write is uncertain: the event is then routed again.
+ */
 async function continueRuns(
   runs: RuleRuns,
   { record, begun }: { record: Routed; begun: Writing },
   parts: DeliveryWriterParts,
 ): Promise<Writing> {
   let { count, writing } = begun
+  let outcome: Produced = 'acked'
   while (!runs.isDone()) {
-    const outcome = await writing
-    if (outcome !== 'acked') break
+    outcome = worst([outcome, await writing])
+    if (!record.owned()) outcome = 'unknown'
+    if (outcome === 'unknown') break
     await parts.slices.next()
     const written = writeResults(record, runSlice(runs, record, parts), parts)
     count += written.count
     writing = written.writing
   }
-  return { count, writing }
+  return { count, writing: writing.then((last) => worst([outcome, last])) }
 }
 
 const ACKED = Promise.resolve('acked' as const)

@@ -43,8 +43,9 @@ export type RuleRuns = {
   work(): number
 }
 
-/** Of a run, besides what its budget counts; of the first run of these rules. */
+/** The fixed work of a run. Its budget counts the rest. */
 const RUN_WORK = 100
+/** The work of a run that compiles rules or patterns first. */
 const COMPILE_WORK = 1_000_000
 
 export function createRuleRuns(event: Event, ruled: readonly Outline[]): RuleRuns {

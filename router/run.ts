@@ -8,7 +8,7 @@ import { type DeliveryWriterParts, type Writing, writeDeliveries } from './deliv
 import type { Duplicates, PartitionWindow } from './duplicates/duplicates.ts'
 import type { Written } from './duplicates/seen-topic.ts'
 import { type Entry, hashOf } from './duplicates/window.ts'
-import { createWaitingEvents } from './waiting-events.ts'
+import { createWaitingEvents, reasonOf } from './waiting-events.ts'
 
 export type RouterParts = DeliveryWriterParts & {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh' | 'sources'>
@@ -86,9 +86,6 @@ function settleLater(
   const seen = window && entry ? window.write(entry) : notSeen
   void settleWhenWritten(writing, seen, { settle, release, park, message })
 }
-
-const reasonOf = (error: unknown) =>
-  error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 
 /** A producer's clock that is ahead must not make all other ids too old. */
 function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'offset' | 'timestamp'>): Entry {

@@ -24,7 +24,7 @@ type Waiting = { record: Taken<Event>; message: Message; bytes: number }
 type Parts = {
   slices: Slices
   isReady: (record: Taken<Event>) => boolean
-  /** @returns a promise if the rules take more than a slice. */
+  /** @returns a promise if the rules take more than a slice. May throw; the promise never rejects. */
   route: (record: Taken<Event>, message: Message) => Promise<void> | undefined
 }
 
@@ -42,8 +42,15 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
     while (record.owned() && !isReady(record)) await sleep(CHECK_MS)
     if (slices.isSpent()) await slices.next()
     count(record, -bytes)
-    if (record.owned()) await route(record, message)
-    else record.release()
+    if (!record.owned()) {
+      record.release()
+      return
+    }
+    try {
+      await route(record, message)
+    } catch (error) {
+      record.park(message, reasonOf(error))
+    }
   }
 
   async function follow(key: string, queue: Fifo<Waiting>, routing: Promise<void>): Promise<void> {
@@ -71,5 +78,8 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
     },
   }
 }
+
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 
 const keyOf = ({ partition, value }: Taken<Event>) => `${partition}/${value.sourceId}`

@@ -1,3 +1,5 @@
+import { nearest } from '../process/nearest.ts'
+
 /** The fields of a call that a path can begin with. `true`: the field is JSON; otherwise it is a string. */
 const ROOTS = {
   type: false,
@@ -42,8 +44,7 @@ const KEY = /\.([^\s.[\]{}|"\p{Cc}]+)|\[(?:(\d{1,6})|(\*)|("(?:[^"\\]|\\.)*"))\]
 export function parsePath(text: string): Path | { wrong: string } {
   if (text.length > MAX_PATH_LENGTH) return { wrong: `a path has at most ${MAX_PATH_LENGTH} characters` }
   const name = at(NAME, text, 0)?.[0] ?? ''
-  if (!isRoot(name))
-    return { wrong: `a path begins with one of ${ROOT_NAMES.join(', ')}, such as properties.total` }
+  if (!isRoot(name)) return { wrong: unknownRoot(name) }
   const keys: Key[] = []
   for (let position = name.length; position < text.length; ) {
     const found = at(KEY, text, position)
@@ -56,6 +57,12 @@ export function parsePath(text: string): Path | { wrong: string } {
   if (keys.length > MAX_KEYS) return { wrong: `a path has at most ${MAX_KEYS} names and indexes` }
   if (isJsonRoot(name)) return { root: name, keys }
   return keys.length === 0 ? { root: name, keys: [] } : { wrong: `${name} has no fields` }
+}
+
+function unknownRoot(name: string): string {
+  const near = nearest(name, ROOT_NAMES)
+  const hint = near === undefined ? '' : `did you mean ${near}? `
+  return `${hint}a path begins with one of ${ROOT_NAMES.join(', ')}, such as properties.total`
 }
 
 function at(pattern: RegExp, text: string, position: number): RegExpExecArray | null {

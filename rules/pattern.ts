@@ -1,26 +1,31 @@
+import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
 
 export const MAX_PATTERN_LENGTH = 1_024
 /** Instructions of a compiled pattern. Matching takes at most about 13 ns per instruction and character. */
 const MAX_PROGRAM = 1_000
 
+/** Bounds of the character classes of a compiled pattern: `\pL` has 1,300. */
+const MAX_CLASS_BOUNDS = 20_000
+
 export type Pattern = { test: (text: string) => boolean; instructions: number }
 
 /**
  * Compiles an RE2 expression, which matches in time proportional to the length of the text. RE2 has no lookarounds and no
- * backreferences.
+ * backreferences. Equal expressions share one program. It may be dropped to save memory; then `test` compiles it again,
+ * which takes a few milliseconds.
  */
 export function compilePattern(text: string): Pattern | { wrong: string } {
   if (text.length > MAX_PATTERN_LENGTH) return { wrong: `at most ${MAX_PATTERN_LENGTH} characters` }
   // 30 characters may expand to a million instructions, so this comes before RE2 compiles them
-  if (sizeOf(text) > MAX_PROGRAM)
+  if (!kept.has(text) && sizeOf(text) > MAX_PROGRAM)
     return { wrong: `is too large when its repetitions are written out: at most ${MAX_PROGRAM} steps` }
   try {
-    const compiled = RE2JS.compile(text)
+    const { compiled, classBounds } = programOf(text)
     const instructions = compiled.programSize()
     if (instructions > MAX_PROGRAM) return { wrong: `takes ${instructions} steps: at most ${MAX_PROGRAM}` }
-    limitMemory(compiled)
-    return { test: (value) => compiled.test(value), instructions }
+    if (classBounds > MAX_CLASS_BOUNDS) return { wrong: TOO_MANY_CLASSES }
+    return { test: (value) => testWith(text, value), instructions }
   } catch (error) {
     return {
       wrong: error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : 'is invalid',
@@ -28,18 +33,73 @@ export function compilePattern(text: string): Pattern | { wrong: string } {
   }
 }
 
+const TOO_MANY_CLASSES = 'has too many classes of characters such as \\pL: repeat one instead, as in \\pL{3}'
+
+/** `bytes`: estimate of the memory taken, with the states that matching has cached. */
+type Program = { compiled: RE2JS; classBounds: number; bytes: number }
+
+/** For all patterns of this process: a thousand destinations may have 20,000. */
+export const MAX_KEPT_BYTES = 128 * 1024 * 1024
+
+const kept = new LRUCache<string, Program>({
+  maxSize: MAX_KEPT_BYTES,
+  sizeCalculation: ({ bytes }) => bytes,
+})
+
+let compilations = 0
+
+/** How many patterns were compiled in this process. */
+export const patternCompilations = (): number => compilations
+
+function programOf(text: string): Program {
+  const before = kept.get(text)
+  if (before) return before
+  const compiled = RE2JS.compile(text)
+  compilations += 1
+  limitStates(compiled)
+  const classBounds = classBoundsOf(compiled)
+  const bytes = BASE_BYTES + INSTRUCTION_BYTES * compiled.programSize() + BOUND_BYTES * classBounds
+  const program = { compiled, classBounds, bytes }
+  kept.set(text, program)
+  return program
+}
+
+function testWith(text: string, value: string): boolean {
+  const program = programOf(text)
+  const { compiled, bytes } = program
+  const before = statesBytes(compiled)
+  const found = compiled.test(value)
+  const grown = statesBytes(compiled) - before
+  if (grown !== 0) kept.set(text, { ...program, bytes: bytes + grown })
+  return found
+}
+
+/** Measured, rounded up. */
+const BASE_BYTES = 10_000
+const INSTRUCTION_BYTES = 250
+const BOUND_BYTES = 16
+
+/** Repeated classes share their bounds. */
+function classBoundsOf({ re2Input: { prog } }: RE2JS): number {
+  const classes = new Set<ArrayLike<number>>()
+  for (let index = 0; index < prog.numInst(); index++) classes.add(prog.getInst(index).runes)
+  return [...classes].reduce((sum, { length }) => sum + length, 0)
+}
+
 /**
  * For RE2's cache of states. Filling its default of 8 MB per pattern takes ten times as long as the engine that RE2 falls
  * back to.
  */
-const MAX_MEMORY_BYTES = 256 * 1024
+const MAX_STATES_BYTES = 256 * 1024
 
 /** re2js has no option for this. */
-function limitMemory({ re2Input: { dfa } }: RE2JS): void {
-  dfa.maxMem = MAX_MEMORY_BYTES
-  dfa.stateBudget = MAX_MEMORY_BYTES
-  dfa.memBudget = MAX_MEMORY_BYTES
+function limitStates({ re2Input: { dfa } }: RE2JS): void {
+  dfa.maxMem = MAX_STATES_BYTES
+  dfa.stateBudget = MAX_STATES_BYTES
+  dfa.memBudget = MAX_STATES_BYTES
 }
+
+const statesBytes = ({ re2Input: { dfa } }: RE2JS): number => MAX_STATES_BYTES - dfa.memBudget
 
 /** Splits a pattern into tokens as RE2 does: a misread bracket would hide a repetition. Flags add no instructions. */
 const TOKEN = new RegExp(

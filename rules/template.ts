@@ -32,7 +32,7 @@ export function parseTemplate(text: string): Template | { wrong: string } {
     if (begin > position || begin < 0) parts.push(text.slice(position, begin < 0 ? undefined : begin))
     if (begin < 0) return parts.filter((part) => part !== '')
     const pieces = piecesOf(text, begin + 2)
-    if (!pieces) return { wrong: `the placeholder at character ${begin + 1} is not closed: add }}` }
+    if (typeof pieces === 'string') return { wrong: unclosed(begin + 1, pieces) }
     const placeholder = compilePlaceholder(pieces.texts)
     if (isWrong(placeholder))
       return { wrong: `{{${text.slice(begin + 2, pieces.end).trim()}}}: ${placeholder.wrong}` }
@@ -43,8 +43,15 @@ export function parseTemplate(text: string): Template | { wrong: string } {
 
 type Pieces = { texts: string[]; end: number }
 
-/** Splits at `|`, up to `}}`, except inside quotes. Undefined if there is no `}}`. */
-function piecesOf(text: string, begin: number): Pieces | undefined {
+const unclosed = (character: number, missing: Missing): string =>
+  missing === '"'
+    ? `in the placeholder at character ${character}, a quoted text is not closed: add "`
+    : `the placeholder at character ${character} is not closed: add }}`
+
+type Missing = '"' | '}}'
+
+/** Splits at `|`, up to `}}`, except inside quotes. @returns the pieces, or what is missing at the end. */
+function piecesOf(text: string, begin: number): Pieces | Missing {
   const texts: string[] = []
   let from = begin
   let quoted = false
@@ -58,7 +65,7 @@ function piecesOf(text: string, begin: number): Pieces | undefined {
       from = at + 1
     }
   }
-  return
+  return quoted ? '"' : '}}'
 }
 
 type Compiled = Placeholder | { wrong: string }

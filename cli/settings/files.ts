@@ -1,6 +1,6 @@
 import { access, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Alias, type Document, LineCounter, parseAllDocuments, visit } from 'yaml'
+import { type Alias, type Document, LineCounter, parseAllDocuments, visit, type YAMLError } from 'yaml'
 import { CliError, type Context, type Env } from '../context.ts'
 import { offsetOf, type Place, type PlacedFault, placeAt } from './place.ts'
 import { substitute } from './variables.ts'
@@ -80,14 +80,27 @@ export function parse({ name: file, text }: File, env: Env): ParsedFile {
   const options = { lineCounter: lines, prettyErrors: false, stringKeys: true } as const
   const documents = [...parseAllDocuments(text, options)].flatMap((document): Parsed[] => {
     // an unknown tag is only a warning
-    for (const { pos, message } of [...document.errors, ...document.warnings])
-      report(pos[0], { code: 'invalid_yaml', message })
+    for (const { offset, message } of relevant([...document.errors, ...document.warnings]))
+      report(offset, { code: 'invalid_yaml', message })
     filledIn.push(...fillIn(document, env, report))
     const value = contentOf(document, report)
     if (value === undefined) return []
     return [{ value, at: (path, atKey) => placeAt(offsetOf(document, path, atKey), { file, lines }) }]
   })
   return { documents, faults, filledIn }
+}
+
+/** Errors for `properties.products[*].sku` and `{{event}}` without quotes: YAML reads lists, aliases and objects. */
+const NEEDS_QUOTES: ReadonlySet<string> = new Set(['UNEXPECTED_TOKEN', 'NON_STRING_KEY', 'BAD_SCALAR_START'])
+
+/** Leaves out what the parser reports after an unexpected token: mostly, this token is the only mistake. */
+function relevant(errors: readonly YAMLError[]) {
+  const first = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN')
+  const before = first < 0 ? errors : errors.slice(0, first + 1)
+  return before.map(({ pos, code, message }) => ({
+    offset: pos[0],
+    message: NEEDS_QUOTES.has(code) ? `${message}. Put text with brackets, braces or * in quotes` : message,
+  }))
 }
 
 const NOT_A_NAME = { code: 'invalid_form', message: '__proto__ is not allowed as a name' }

@@ -103,6 +103,14 @@ destinations:
     expect(faults(text)).toContain(wanted)
   })
 
+  test.each([
+    ['rules: { filter: { path: p[*].sku, in: [a] }}', /^f:1:27: Unexpected .*\. Put text with brackets, /],
+    ['rules:\n  shape: {{event}}', /^f:2:11: .*\. Put text with brackets, braces or \* in quotes /],
+  ])('%j has one fault, which says what needs quotes', (text, fault) => {
+    const found = declare([{ name: 'f', text }], env).faults.map(shownFault)
+    expect(found).toEqual([expect.stringMatching(fault)])
+  })
+
   test('with aliases that expand to too much is refused', () => {
     const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]']
     for (let level = 1; level < 9; level++) {

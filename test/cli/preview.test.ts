@@ -17,7 +17,12 @@ const events = [
 ]
 
 /** Runs `sluice preview <args>`, with these YAML files in place of their names. */
-async function preview(args: string, files: Record<string, string> = {}, env: Record<string, string> = {}) {
+async function preview(
+  args: string,
+  files: Record<string, string> = {},
+  env: Record<string, string> = {},
+  found = { items: events, searchedSince: receivedAt as number | null },
+) {
   const asked: PreviewRequest[] = []
   const memory = control(
     { sources: [shop], destinations: [stored, aDestination({ id: 'plain' })] },
@@ -25,7 +30,7 @@ async function preview(args: string, files: Record<string, string> = {}, env: Re
       latestEvents: {
         async latest(request) {
           asked.push(request as PreviewRequest)
-          return { items: events, next: null, searchedSince: receivedAt }
+          return { ...found, next: null }
         },
       },
     },
@@ -70,6 +75,30 @@ test('tries the rules in a file before they are applied, and hides the values of
   expect(out).not.toContain('a-secret-key')
 })
 
+test.each([
+  [{ items: events.slice(0, 1), searchedSince: null }, '1 event: 1 sent.'],
+  [{ items: [], searchedSince: null }, 'The sources have no events yet.'],
+  [{ items: [], searchedSince: receivedAt }, 'No events since 2026-01-02T03:04:05.678Z.'],
+])('says how many events there are: %#', async (found, text) => {
+  const { out } = await preview('--destination crm', {}, {}, found)
+  expect(out.split('\n').at(-1)).toBe(text)
+})
+
+test('names every fault of the rules in a file, with its place', async () => {
+  const faulty = {
+    filter: { path: 'evnet', eq: 1 },
+    redact: [{ path: 'userId', as: 'hsah' }],
+    shape: ['{{a}}'],
+  }
+  const { code, asked, err } = await preview('one.yaml', {
+    'one.yaml': file({ ...partner, rules: faulty }),
+  })
+  expect([code, asked]).toEqual([1, []])
+  for (const place of ['rules/filter/path', 'rules/redact/0/as', 'rules/shape/0'])
+    expect(err).toMatch(new RegExp(`one.yaml:1:\\d+: destinations/partner ${place}: `))
+  expect(err).toContain('3 faults.')
+})
+
 test('prints one JSON document', async () => {
   const { out } = await preview('--destination crm --json')
   expect(JSON.parse(out).items).toMatchObject([
@@ -93,7 +122,7 @@ test.each([
   [
     'wrong.yaml',
     { 'wrong.yaml': file({ ...partner, rules: { filter: { path: 'x', eq: 1 } } }) },
-    '/rules/filter/path',
+    'rules/filter/path',
   ],
 ])('%s is refused: %s', async (args, files, text) => {
   const { code, err } = await preview(args, files)

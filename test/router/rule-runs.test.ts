@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { RulesRun } from '../../delivery/apply-rules.ts'
 import { createRuleRuns, MANY } from '../../router/rule-runs.ts'
 import { MAX_WORK } from '../../rules/call.ts'
+import { compilePattern } from '../../rules/pattern.ts'
 import type { Rules } from '../../rules/rules.ts'
 import { aDestination, anEvent } from '../helpers/events.ts'
 
@@ -104,4 +105,19 @@ test('a dead letter for lack of a common budget contains nothing that the rules 
   }
   expect(failed.length).toBeGreaterThan(10)
   expect(JSON.stringify(failed)).not.toContain('4111')
+})
+
+test('compiling a dropped pattern again counts as work, so the slice ends', () => {
+  const destination = withRules('dropped', {
+    filter: { path: 'userId', matches: `^${'(a|b)'.repeat(190)}$` },
+  })
+  const work = () => {
+    const runs = createRuleRuns(event, [destination])
+    runs.next()
+    return runs.work()
+  }
+  const compiling = work()
+  expect(work()).toBeLessThan(compiling)
+  for (let nth = 0; nth < 1_500; nth++) compilePattern(`${'(a|b)'.repeat(190)}${nth}$`)
+  expect(work()).toBe(compiling)
 })

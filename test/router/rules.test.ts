@@ -19,7 +19,7 @@ const deliveries = codec('delivery', 1, {
 const withRules = (id: string, rules: NonNullable<Destination['rules']>) =>
   aDestination({ id, rules, hashKey: 'a-hash-key-of-this-test' })
 
-const recordOf = (event: Event) => ({ value: event, partition: 2, offset: 7 })
+const recordOf = (event: Event, owned = () => true) => ({ value: event, partition: 2, offset: 7, owned })
 
 const unlimited: Slices = { isSpent: () => false, next: async () => undefined }
 
@@ -40,10 +40,16 @@ function shortSlices(): Slices & { count: () => number } {
   }
 }
 
-type Asked = { plain?: Destination[]; ruled: Destination[]; slices?: Slices; outcomes?: Produced[] }
+type Asked = {
+  plain?: Destination[]
+  ruled: Destination[]
+  slices?: Slices
+  outcomes?: Produced[]
+  owned?: () => boolean
+}
 
 /** What is written for an event. `outcomes`: of the writes, in order; further ones are `acked`. */
-async function written(event: Event, { plain = [], ruled, slices = unlimited, outcomes = [] }: Asked) {
+async function written(event: Event, { plain = [], ruled, slices = unlimited, outcomes = [], owned }: Asked) {
   const records: OutRecord[] = []
   const decided: string[] = []
   const end = async (): Promise<Produced> => outcomes.shift() ?? 'acked'
@@ -62,7 +68,7 @@ async function written(event: Event, { plain = [], ruled, slices = unlimited, ou
     slices,
     onRuled: ({ id }, { outcome }) => void decided.push(`${id} ${outcome}`),
   }
-  const { count, writing } = await writeDeliveries(recordOf(event), { plain, ruled }, parts)
+  const { count, writing } = await writeDeliveries(recordOf(event, owned), { plain, ruled }, parts)
   return { records, decided, count, writing }
 }
 
@@ -177,6 +183,24 @@ describe('rules that take more than a slice', () => {
     expect(records).toEqual(['plain/u1', 'd0/u1', 'd1/u1', 'd2/u1'])
   })
 
+  test('continue for the other destinations if Kafka refuses a delivery', async () => {
+    const outcomes: Produced[] = ['too_large']
+    const { records, writing } = await written(large, { ruled: each, slices: shortSlices(), outcomes })
+    expect(records).toHaveLength(3)
+    expect(await writing).toBe('too_large')
+  })
+
+  test('stop once the partition is given up: its next owner routes the event', async () => {
+    const owned = [true, false]
+    const { records, writing } = await written(large, {
+      ruled: each,
+      slices: shortSlices(),
+      owned: () => owned.shift() ?? false,
+    })
+    expect(records).toHaveLength(2)
+    expect(await writing).toBe('unknown')
+  })
+
   test('stop if what they have made cannot be written', async () => {
     const { records, writing } = await written(large, {
       ruled: each,
@@ -199,7 +223,7 @@ test('an event with rules is not held in memory while it waits for Kafka', async
   }
   const held: unknown[] = []
   function write(): WeakRef<Event> {
-    const record: Pick<Taken<Event>, 'value' | 'partition' | 'offset'> = recordOf(anEvent())
+    const record: Pick<Taken<Event>, 'value' | 'partition' | 'offset' | 'owned'> = recordOf(anEvent())
     held.push(writeDeliveries(record, { plain: [], ruled }, parts))
     return new WeakRef(record.value)
   }

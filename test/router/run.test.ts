@@ -248,6 +248,33 @@ test('while the rules of an event take more than a slice, its source waits and o
   ])
 })
 
+test('an event that waited is parked if it cannot be routed, and the next one is routed', async () => {
+  const ends: string[] = []
+  const begin = Promise.withResolvers<void>()
+  let isSpent = true
+  const { handle } = aRouter({
+    slices: { isSpent: () => isSpent, next: () => begin.promise },
+    settings: { isFresh: () => true, destinationsOf: () => [shaped('crm')], sources: new Map() },
+  })
+  for (const [messageId, integrations] of [
+    ['m1', null],
+    ['m2', 'no JSON'],
+    ['m3', null],
+  ] as const)
+    handle(
+      aRecord({
+        value: anEvent({ messageId, integrations }),
+        settle: () => void ends.push(`${messageId} settled`),
+        park: (_message, reason) => void ends.push(`${messageId} parked: ${reason.slice(0, 11)}`),
+      }),
+      message,
+    )
+  isSpent = false
+  begin.resolve()
+  await until(() => ends.length === 3)
+  expect(ends.sort()).toEqual(['m1 settled', 'm2 parked: SyntaxError', 'm3 settled'])
+})
+
 test('an event is parked if an error stops its routing after the first slice', async () => {
   const parked: string[] = []
   const { handle } = aRouter({

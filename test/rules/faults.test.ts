@@ -11,6 +11,7 @@ import {
   MAX_VALUES,
   rulesFaults,
 } from '../../rules/faults.ts'
+import { patternCompilations } from '../../rules/pattern.ts'
 import { OPERATORS, REDACTIONS, rulesShape } from '../../rules/rules.ts'
 import { anEvent } from '../helpers/events.ts'
 
@@ -138,7 +139,13 @@ describe('a fault says what is wrong and where', () => {
       { shape: ['a {{ "b }}'] },
       '/rules/shape/0',
       'invalid_placeholder',
-      'the placeholder at character 3 is not closed',
+      'in the placeholder at character 3, a quoted text is not closed: add "',
+    ],
+    [
+      { shape: ['{{event | default: "none}}'] },
+      '/rules/shape/0',
+      'invalid_placeholder',
+      'in the placeholder at character 1, a quoted text is not closed: add "',
     ],
     [{ shape: ['{{}}'] }, '/rules/shape/0', 'invalid_placeholder', 'a path begins with'],
     [{ shape: ['{{"a" "b"}}'] }, '/rules/shape/0', 'invalid_placeholder', '"a" "b" is not a JSON string'],
@@ -349,3 +356,10 @@ function holdsPointer(rules: unknown, pointer: string): boolean {
   }
   return value !== undefined || names.length === 0
 }
+
+test('too many patterns are refused without compiling any, which would take seconds', () => {
+  const before = patternCompilations()
+  const all = Array.from({ length: 1_000 }, (_, nth) => ({ path: 'event', matches: `too many ${nth}` }))
+  expect(faultsOf({ filter: { all } }).map(({ code }) => code)).toEqual(['too_many', 'too_many'])
+  expect(patternCompilations()).toBe(before)
+})

@@ -22,6 +22,9 @@ describe('a fault says where a path is wrong', () => {
   test.each([
     ['', 'a path begins with one of type, event, userId'],
     ['total', 'a path begins with one of'],
+    ['evnet', 'did you mean event? a path begins with one of'],
+    ['propertys.total', 'did you mean properties? a path begins with one of'],
+    ['userid', 'did you mean userId? a path begins with one of'],
     ['Properties.total', 'a path begins with one of'],
     ['__proto__', 'a path begins with one of'],
     ['properties.', 'is invalid at character 11'],

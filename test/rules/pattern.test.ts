@@ -3,7 +3,12 @@ import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { expect, test, vi } from 'vitest'
 import { isWrong } from '../../rules/path.ts'
-import { compilePattern, MAX_PATTERN_LENGTH } from '../../rules/pattern.ts'
+import {
+  compilePattern,
+  MAX_KEPT_BYTES,
+  MAX_PATTERN_LENGTH,
+  patternCompilations,
+} from '../../rules/pattern.ts'
 
 const wrongOf = (text: string) => {
   const pattern = compilePattern(text)
@@ -24,6 +29,9 @@ test.each([
   ['a{1001}', 'is too large when its repetitions are written out: at most 1000 steps'],
   ['(a{30}){40}', 'is too large when its repetitions are written out: at most 1000 steps'],
   ['a{0,600}', 'takes 1202 steps: at most 1000'],
+  ['^\\p{L}{2,40}$', undefined],
+  ['^(?i)[\\pL\\pN._-]{1,64}@[\\pL\\pN.-]{1,255}$', undefined],
+  ['\\pL'.repeat(320), 'has too many classes of characters such as \\pL: repeat one instead, as in \\pL{3}'],
   ['a'.repeat(MAX_PATTERN_LENGTH + 1), 'at most 1024 characters'],
 ])('%s', (text, wrong) => {
   expect(wrongOf(text)).toBe(wrong)
@@ -125,4 +133,24 @@ test('a pattern that keeps needing new states takes at most 256 KB and still mat
   const states = [...compiled.re2Input.dfa.cachedStates()]
   expect(states.length).toBeGreaterThan(10)
   expect(states.length).toBeLessThan(1_000)
+})
+
+test('equal patterns are compiled once', () => {
+  const before = patternCompilations()
+  for (let count = 0; count < 100; count++) compilePattern('^an equal pattern$')
+  expect(patternCompilations()).toBe(before + 1)
+})
+
+test('patterns of many destinations take a bounded amount of memory, and those that were dropped still match', () => {
+  const count = 1_500
+  const patterns = Array.from({ length: count }, (_, nth) => compilePattern(`${'(a|b)'.repeat(190)}${nth}$`))
+  const compiled = patternCompilations()
+  const holds = (nth: number) => {
+    const pattern = patterns[nth]
+    return pattern && !isWrong(pattern) && pattern.test(`${'ab'.repeat(95)}${nth}`)
+  }
+  expect([holds(0), holds(count - 1)]).toEqual([true, true])
+  // the first was dropped, the last was not
+  expect(patternCompilations()).toBe(compiled + 1)
+  expect(MAX_KEPT_BYTES).toBeLessThanOrEqual(128 * 1024 * 1024)
 })

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { nearest } from '../../process/nearest.ts'
 import { destinationShape } from '../../settings/settings.ts'
-import { fieldsAt, nearest, unknownField } from '../../settings/unknown-field.ts'
+import { fieldsAt, unknownField } from '../../settings/unknown-field.ts'
 
 test.each([
   ['filters', ['filter', 'sample'], 'unknown field: did you mean filter? use one of filter, sample'],

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { rulesFaults } from '../../../rules/faults.ts'
 import type { Members } from '../../../settings/faults.ts'
 import { type Api, parseBody, refused, request } from '../../api/client.ts'
 import { CliError, type ExitCode } from '../../context.ts'
 import { faulty } from '../../settings/apply.ts'
-import { declare } from '../../settings/declare.ts'
+import { allFaults, declare } from '../../settings/declare.ts'
 import { readFiles } from '../../settings/files.ts'
 import { hide } from '../../settings/variables.ts'
 import { plain } from '../../table.ts'
@@ -89,9 +90,11 @@ async function declaredIn(invocation: Invocation<Options>): Promise<Found> {
     return { filledIn: new Set() }
   }
   const { records, faults, filledIn } = declare(await filesIn(invocation), env)
-  if (faults.length > 0) throw faulty(faults)
   const all = records.filter(({ collection }) => collection === 'destinations')
-  const [found, another] = all.filter(({ id }) => id === (options.destination ?? id))
+  const chosen = all.filter(({ id }) => id === (options.destination ?? id))
+  const inRules = chosen.flatMap(({ body, placed }) => rulesFaults(body.rules, ['rules']).map(placed))
+  if (faults.length + inRules.length > 0) throw faulty(allFaults(faults, inRules))
+  const [found, another] = chosen
   if (found && !another) return { declared: found, filledIn }
   const ids = all.map(({ id }) => id).join(', ') || 'none'
   throw new CliError('usage', `Select one destination in the files with --destination. They contain: ${ids}.`)
@@ -126,11 +129,15 @@ function shown({ items, searchedSince }: Answer): string[] {
       .join('  ')
     return body === null ? [head] : [head, `  ${plain(body)}`]
   })
-  if (items.length === 0) return [`No events since ${plain(searchedSince ?? 'the oldest one stored')}.`]
+  if (items.length === 0)
+    return [
+      searchedSince === null ? 'The sources have no events yet.' : `No events since ${plain(searchedSince)}.`,
+    ]
   const counts = [...Map.groupBy(items, ({ outcome }) => outcome)].map(
     ([outcome, of]) => `${of.length} ${outcome.replace('_', ' ')}`,
   )
-  return [...lines, '', `${items.length} events: ${counts.join(', ')}.`]
+  const events = items.length === 1 ? '1 event' : `${items.length} events`
+  return [...lines, '', `${events}: ${counts.join(', ')}.`]
 }
 
 function decided({
