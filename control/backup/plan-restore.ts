@@ -7,6 +7,8 @@ import type { Computation, Kind, Source } from '../../settings/settings.ts'
 import { suppressionsOf } from '../tasks/deletions/perform.ts'
 import type { BackupFacts } from './backup-file.ts'
 
+type SettingFacts = Omit<Facts, 'sourceByWriteKey'>
+
 /** The records of a backup, secrets in clear. */
 export type Contents = { settings: readonly Setting[]; deletions: readonly Deletion[] }
 
@@ -14,14 +16,15 @@ export type Contents = { settings: readonly Setting[]; deletions: readonly Delet
 export type Step = { action: 'create' | 'replace'; setting: Setting }
 
 /** `now`: ISO 8601 UTC. */
-export type Against = { facts: Omit<BackupFacts, 'sourceByWriteKey'>; now: string }
+export type Against = { facts: BackupFacts; now: string }
 
 /**
- * `steps`: in the order in which they must be written. `kept`: keys of settings that exist and are not in the backup; they
- * stay. `clashes`: what no restore may write.
+ * `steps`: in the order in which they must be written. `restored`: keys of all settings in the backup. `kept`: keys of
+ * settings that exist and are not in the backup; they stay. `clashes`: what no restore may write.
  */
 export type RestorePlan = {
   steps: readonly Step[]
+  restored: ReadonlySet<string>
   unchanged: readonly string[]
   kept: readonly string[]
   deletions: readonly Deletion[]
@@ -37,14 +40,15 @@ const ORDER: readonly Kind[] = ['suppression', 'audience', 'trait', 'destination
 export function planRestore({ settings, deletions }: Contents, { facts, now }: Against): RestorePlan {
   const all = withPendingSuppressions(settings, deletions)
   const inOrder = ORDER.flatMap((kind) => all.filter((setting) => setting.kind === kind))
-  const keys = new Set(inOrder.map(keyOf))
+  const restored = new Set(inOrder.map(keyOf))
   const decided = inOrder.map((setting) => ({ setting, step: stepFor(setting, { facts, now }) }))
   return {
     steps: decided.flatMap(({ step }) => step ?? []),
+    restored,
     unchanged: decided.filter(({ step }) => !step).map(({ setting }) => keyOf(setting)),
-    kept: existing(facts).filter((key) => !keys.has(key)),
+    kept: existing(facts).filter((key) => !restored.has(key)),
     deletions: deletions.filter(({ id }) => !facts.deletions.has(id)),
-    clashes: clashesOf(inOrder, facts),
+    clashes: clashesOf(inOrder, facts, restored),
   }
 }
 
@@ -73,13 +77,13 @@ export function stepFor(setting: Setting, { facts, now }: Against): Step | undef
   return { action, setting: old ? replacing(setting, old, now) : created(setting) }
 }
 
-function currentOf({ kind, value }: Setting, facts: Omit<Facts, 'sourceByWriteKey'>): Setting | undefined {
+function currentOf({ kind, value }: Setting, facts: SettingFacts): Setting | undefined {
   const record = storeOf(kind, facts).get(value.id)
   // the compiler cannot see that the map holds values of this kind
   return record && ({ kind, value: record } as Setting)
 }
 
-function storeOf(kind: Kind, facts: Omit<Facts, 'sourceByWriteKey'>): ReadonlyMap<string, Setting['value']> {
+function storeOf(kind: Kind, facts: SettingFacts): ReadonlyMap<string, Setting['value']> {
   const { sources, destinations, suppressions, audiences, traits } = facts
   return {
     source: sources,
@@ -111,7 +115,7 @@ function replacing(setting: Setting, { value: old }: Setting, now: string): Sett
 const isComputation = (setting: Setting): setting is { kind: 'audience' | 'trait'; value: Computation } =>
   setting.kind === 'audience' || setting.kind === 'trait'
 
-function existing(facts: Omit<Facts, 'sourceByWriteKey'>): string[] {
+function existing(facts: SettingFacts): string[] {
   const readable = ORDER.flatMap((kind) => [...storeOf(kind, facts).keys()].map((id) => `${kind}/${id}`))
   return [...new Set([...readable, ...facts.unreadable.keys()])]
 }
@@ -120,28 +124,27 @@ type Named = { name: string; keys: readonly string[] }
 
 /**
  * After a restore, no two sources may have the same write key, and no two audiences or traits the same key. Compares what
- * is restored with what stays. What shares a key within the backup already did when the backup was made.
+ * is written with what exists and is not restored. What shares a key within the backup already did when it was made.
  */
-function clashesOf(restored: readonly Setting[], facts: Omit<Facts, 'sourceByWriteKey'>): Fault[] {
-  const names = new Set(restored.map(keyOf))
-  const stays = ({ name }: Named) => !names.has(name)
+export function clashesOf(
+  written: readonly Setting[],
+  facts: SettingFacts,
+  restored: ReadonlySet<string>,
+): Fault[] {
+  const stays = ({ name }: Named) => !restored.has(name)
   const sources = [...facts.sources.values()].map(writeKeysOf).filter(stays)
   const computations = [
     ...[...facts.audiences.values()].map((value) => traitKeyOf('audience', value)),
     ...[...facts.traits.values()].map((value) => traitKeyOf('trait', value)),
   ].filter(stays)
-  const restoredSources = restored.flatMap(({ kind, value }) =>
-    kind === 'source' ? [writeKeysOf(value)] : [],
-  )
-  const restoredComputations = restored
-    .filter(isComputation)
-    .map(({ kind, value }) => traitKeyOf(kind, value))
+  const writtenSources = written.flatMap(({ kind, value }) => (kind === 'source' ? [writeKeysOf(value)] : []))
+  const writtenComputations = written.filter(isComputation).map(({ kind, value }) => traitKeyOf(kind, value))
   return [
-    ...sharing(restoredSources, sources).map(({ name, other }): Fault => {
+    ...sharing(writtenSources, sources).map(({ name, other }): Fault => {
       const message = `${name} and ${other} would have the same write key: remove one of them first`
       return { pointer: '', code: 'write_key_taken', message }
     }),
-    ...sharing(restoredComputations, computations).map(({ name, other }): Fault => {
+    ...sharing(writtenComputations, computations).map(({ name, other }): Fault => {
       const message = `${name} and ${other} would have the same key: remove one of them first`
       return { pointer: '', code: 'key_taken', message }
     }),
@@ -158,9 +161,9 @@ const traitKeyOf = (kind: 'audience' | 'trait', { id, sourceId, key }: Computati
   keys: [`${sourceId} ${key}`],
 })
 
-function sharing(restored: readonly Named[], staying: readonly Named[]): { name: string; other: string }[] {
+function sharing(written: readonly Named[], staying: readonly Named[]): { name: string; other: string }[] {
   const owners = new Map(staying.flatMap(({ name, keys }) => keys.map((key) => [key, name] as const)))
-  return restored.flatMap(({ name, keys }) =>
+  return written.flatMap(({ name, keys }) =>
     keys.flatMap((key) => {
       const other = owners.get(key)
       return other === undefined ? [] : [{ name, other }]

@@ -6,7 +6,14 @@ import type { ConfigKeys } from '../../settings/seal.ts'
 import { configRecord } from '../settings/write.ts'
 import { taskRecord } from '../tasks/task-table.ts'
 import { type BackupFault, readLine, type VerifiedBackup } from './backup-file.ts'
-import { type Against, type Contents, type RestorePlan, type Step, stepFor } from './plan-restore.ts'
+import {
+  type Against,
+  type Contents,
+  clashesOf,
+  type RestorePlan,
+  type Step,
+  stepFor,
+} from './plan-restore.ts'
 
 /** Then other work gets a turn: a backup may have hundreds of thousands of records. */
 const READ_AT_ONCE = 500
@@ -46,7 +53,7 @@ export async function restore(plan: RestorePlan, now: string, parts: RestorePart
   for (let first = 0; first < plan.steps.length; first += WRITTEN_AT_ONCE) {
     const some = plan.steps.slice(first, first + WRITTEN_AT_ONCE)
     // separate decisions, because the writer divides them into requests that Kafka accepts
-    const outcome = outcomeOf(await Promise.all(some.map((step) => writeStep(step, now, parts))))
+    const outcome = outcomeOf(await Promise.all(some.map((step) => writeStep(step, { plan, now }, parts))))
     if (outcome !== 'done') return outcome
   }
   const written = plan.deletions.map((deletion) =>
@@ -59,12 +66,16 @@ export async function restore(plan: RestorePlan, now: string, parts: RestorePart
   return outcomeOf(await Promise.all(written))
 }
 
-function writeStep({ action, setting }: Step, now: string, { facts, writer, keys }: RestoreParts) {
+type Course = { plan: Pick<RestorePlan, 'restored'>; now: string }
+
+function writeStep({ action, setting }: Step, { plan, now }: Course, { facts, writer, keys }: RestoreParts) {
+  const hasKey = !['suppression', 'destination'].includes(setting.kind)
+  const isTaken = () => hasKey && clashesOf([setting], facts, plan.restored).length > 0
   return writer.write<'done' | 'changed'>(() => {
     const step = stepFor(setting, { facts, now })
     // a repeated decision finds its own write
     if (!step) return { refusal: 'done' }
-    if (step.action !== action) return { refusal: 'changed' }
+    if (step.action !== action || isTaken()) return { refusal: 'changed' }
     const { kind, value } = step.setting
     return { records: [configRecord({ kind, id: value.id, record: value }, keys)] }
   })

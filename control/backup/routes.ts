@@ -78,7 +78,7 @@ const queryShape = z.strictObject({
 })
 
 async function download({ caller }: ApiRequest, parts: BackupRouteParts): Promise<ApiResponse> {
-  const facts = await newest(parts)
+  const facts = await forBackup(parts)
   if (!facts) return unavailable
   audit(parts.log, caller, { what: 'backup', outcome: 'downloaded' })
   const lines = backupLines(facts, parts.keys, new Date().toISOString())
@@ -101,15 +101,29 @@ async function* inPieces(lines: Iterable<string>): AsyncGenerator<string> {
   yield piece
 }
 
-/** @returns undefined if Kafka does not answer. */
-async function newest({ settings, tasks, log }: BackupRouteParts): Promise<BackupFacts | undefined> {
+/**
+ * A deletion suppresses its users and is then done, without their ids. So deletions are copied before settings are read:
+ * if one is done, its suppressions are there.
+ * @returns undefined if Kafka does not answer.
+ */
+async function forBackup(parts: BackupRouteParts): Promise<BackupFacts | undefined> {
+  const { settings, tasks } = parts
+  if (!(await caughtUp(tasks.table, parts))) return undefined
+  const deletions = new Map(tasks.deletions)
+  return (await caughtUp(settings.table, parts)) ? { ...settings, deletions } : undefined
+}
+
+async function caughtUp(
+  table: BackupRouteParts['settings']['table'],
+  { log }: Pick<BackupRouteParts, 'log'>,
+): Promise<boolean> {
   try {
-    await withTimeout(Promise.all([settings.table.caughtUp(), tasks.table.caughtUp()]))
+    await withTimeout(table.caughtUp())
+    return true
   } catch (err) {
     log.warn({ err }, 'a backup or restore failed: the settings cannot be followed')
-    return undefined
+    return false
   }
-  return { ...settings, deletions: tasks.deletions }
 }
 
 /** About a million suppressions, which every control process holds in memory too. */
@@ -125,8 +139,10 @@ async function restoreBackup(request: RestoreRequest, parts: BackupRouteParts): 
   if ('code' in backup) return problem(backup)
   const contents = await contentsOf(backup, keys)
   if ('code' in contents) return problem(contents)
-  const facts = await newest(parts)
-  if (!facts) return unavailable
+  const { settings, tasks } = parts
+  const areNewest = await Promise.all([caughtUp(settings.table, parts), caughtUp(tasks.table, parts)])
+  if (areNewest.includes(false)) return unavailable
+  const facts = { ...settings, deletions: tasks.deletions }
   const now = new Date().toISOString()
   const plan = planRestore(contents, { facts, now })
   const isDry = request.query.dryRun === 'true'

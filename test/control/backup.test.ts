@@ -89,6 +89,30 @@ describe('a backup', () => {
     expect(turns).toBeGreaterThanOrEqual(Math.floor(text.length / (64 * 1024)))
   })
 
+  test('has the users of a deletion that another instance ends meanwhile, because it suppresses them first', async () => {
+    const { tasks, taskWriter } = await deletionsOf([
+      aDeletion({ id: 'd1', suppressedFor: ['*'], userIds: ['leaving'] }),
+    ])
+    const system = api(records(), { tasks, taskWriter })
+    let isSuppressed = false
+    const caughtUp = {
+      async settings() {
+        const { id, ...suppression } = suppressed('leaving')
+        if (isSuppressed) system.settings.suppressions.set(id, { id, ...suppression })
+      },
+      async tasks() {
+        isSuppressed = true
+        await taskWriter.write(() => ({
+          records: [taskRecord(aDeletion({ id: 'd1', state: 'done', suppressedFor: ['*'], userIds: [] }))],
+        }))
+      },
+    }
+    system.settings.table.caughtUp = caughtUp.settings
+    tasks.table.caughtUp = caughtUp.tasks
+    const text = await backupOf(system)
+    expect(text).toContain('leaving')
+  })
+
   test('leaves a line in the audit log', async () => {
     const system = api(records())
     await backupOf(system)
@@ -223,6 +247,19 @@ describe('a restore into a system with other settings', () => {
     const { status, json } = await restore(system, text, '?force=true')
     expect([status, json.code]).toEqual([409, 'write_key_taken'])
     expect(system.topic.size).toBe(0)
+  })
+
+  test('stops if somebody gives the write key to another source in the meantime', async () => {
+    const text = await backupOf(api(records()))
+    const system = api()
+    const { write } = system.writer
+    system.writer.write = (decide) => {
+      system.settings.sources.set('other', { ...other, writeKey: shop.writeKey })
+      return write(decide)
+    }
+    const { status, json } = await restore(system, text)
+    expect([status, json.code]).toEqual([409, 'restore_conflict'])
+    expect(system.settings.sources.has('shop')).toBe(false)
   })
 
   test('never gives two audiences of a source one key', async () => {

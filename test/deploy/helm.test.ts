@@ -1,11 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
-import { type Deployment, deployment, hasHelm, helm, renderedChart } from './manifests.ts'
+import { cronJob, type Deployment, deployment, hasHelm, helm, renderedChart } from './manifests.ts'
 import { configOf, ROLES } from './settings.ts'
 
 const CHART = 'ops/helm/sluice'
@@ -54,6 +54,8 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ['a digest that is none', 'image.digest=latest', /digest/],
     ['a secret among the settings', 'settings.CONFIG_KEY=abc', /CONFIG_KEY|settings/],
     ['a setting that is no variable', 'settings.logLevel=debug', /logLevel|settings/],
+    ['a schedule that is none', 'backup.schedule=daily', /schedule/],
+    ['backups without a place', 'backup.enabled=true', /backup.existingClaim is required/],
     ['a port that is none', 'networkPolicy.kafkaPorts[0]=http', /kafkaPorts/],
   ])('refuses %s', (_, value, fault) => {
     expect(() => helm('template', ...set(value))).toThrow(fault)
@@ -161,6 +163,66 @@ describe.skipIf(!hasHelm)('the chart', () => {
       writeFileSync(join(folder, 'rules.yml'), stringify({ groups: rules() }))
       expect(spawnSync('promtool', ['check', 'rules', join(folder, 'rules.yml')]).status).toBe(0)
     })
+  })
+
+  describe('with backups', () => {
+    const BACKUP = ['backup.enabled=true', 'backup.existingClaim=backups', 'backup.keepDays=7']
+
+    test("gives the job the Service of control and control's token, and no other secret", () => {
+      const [container] = backupJob().containers
+      expect(container.env).toEqual([
+        { name: 'SLUICE_URL', value: 'http://sluice-control:80' },
+        { name: 'KEEP_DAYS', value: '7' },
+        {
+          name: 'CONTROL_TOKEN',
+          valueFrom: { secretKeyRef: { name: 'sluice-control', key: 'CONTROL_TOKEN' } },
+        },
+      ])
+    })
+
+    test('lets its pods reach control', () => {
+      const policies = of('NetworkPolicy', ...BACKUP, 'networkPolicy.enabled=true')
+      const control = policies.find(({ metadata }) => metadata.name === 'sluice-control')
+      const peer = { podSelector: { matchLabels: { 'app.kubernetes.io/name': 'sluice-backup' } } }
+      expect(control?.spec).toMatchObject({ ingress: [{ from: [{}, peer] }] })
+    })
+
+    test('removes backups that are too old, but only after a new one is complete', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+      onTestFinished(() => rmSync(folder, { recursive: true }))
+      const backups = join(folder, 'backups')
+      mkdirSync(join(folder, 'cli'))
+      mkdirSync(backups)
+      for (const [file, days] of [
+        ['sluice-old.backup', 9],
+        ['sluice-recent.backup', 2],
+        ['notes-old.txt', 9],
+      ] as const) {
+        writeFileSync(join(backups, file), '')
+        const time = Date.now() / 1000 - days * 86_400
+        utimesSync(join(backups, file), time, time)
+      }
+      const { command, args } = backupJob().containers[0]
+      function run(program: string) {
+        writeFileSync(join(folder, 'cli/sluice'), `#!/bin/sh\n${program}\n`, { mode: 0o755 })
+        const [shell = '', ...flags] = [...command, args[0].replaceAll('/backups', backups)]
+        return spawnSync(shell, flags, { cwd: folder, env: { PATH: process.env.PATH, KEEP_DAYS: '7' } })
+          .status
+      }
+      expect(run('exit 2')).toBe(2)
+      expect(readdirSync(backups)).toContain('sluice-old.backup')
+      expect(run('echo > "$4"')).toBe(0)
+      expect(readdirSync(backups).toSorted()).toEqual([
+        'notes-old.txt',
+        expect.stringMatching(/^sluice-\d{4}-\d\d-\d\dT\d{4}Z\.backup$/),
+        'sluice-recent.backup',
+      ])
+    })
+
+    function backupJob() {
+      const [job] = of('CronJob', ...BACKUP)
+      return cronJob.parse(job).spec.jobTemplate.spec.template.spec
+    }
   })
 
   test('is packaged with files, not links', () => {

@@ -2,10 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { SETTINGS } from '../../config.ts'
 import { SHUTDOWN_MS } from '../../lifecycle.ts'
 import type { Role } from '../../settings/config-key.ts'
 import {
+  cronJob,
   type Deployment,
   deployment,
   hasHelm,
@@ -21,9 +23,11 @@ import { configOf, opsPort, ROLES } from './settings.ts'
 
 const hasSchemas = spawnSync('python3', ['-c', 'import kubernetes_validate']).status === 0
 const validator = fileURLToPath(new URL('./validate_kubernetes.py', import.meta.url))
-const monitors = fileURLToPath(new URL('./monitors', import.meta.url))
+const operators = fileURLToPath(new URL('./operators', import.meta.url))
 // Go or its modules may be missing; .ci/run builds this beforehand
-const canCheckMonitors = spawnSync('go', ['build', '-o', '/dev/null', '.'], { cwd: monitors }).status === 0
+const canCheckOperators = spawnSync('go', ['build', '-o', '/dev/null', '.'], { cwd: operators }).status === 0
+const faultsForOperators = (objects: readonly Manifest[]): string =>
+  execFileSync('go', ['run', '.'], { cwd: operators, input: JSON.stringify(objects), encoding: 'utf8' })
 const example = new URL('../../ops/kubernetes/overlays/example/', import.meta.url)
 const secrets = objectsOf(readFileSync(new URL('secrets.example.yaml', example), 'utf8'))
 
@@ -86,13 +90,32 @@ for (const { what, can, render, renderLeast } of deployed)
       },
     )
 
-    test.skipIf(!canCheckMonitors)(
-      "is what the Prometheus operator's types allow, with no field that they do not know",
+    test.skipIf(!canCheckOperators)(
+      'is what the Prometheus operator and KEDA define, with no field that they do not know',
       { timeout: 120_000 },
       () => {
-        const input = JSON.stringify(objects)
         expect(of('PodMonitor')).toHaveLength(1)
-        expect(execFileSync('go', ['run', '.'], { cwd: monitors, input, encoding: 'utf8' })).toBe('')
+        expect(of('ScaledObject')).toHaveLength(2)
+        expect(faultsForOperators(objects)).toBe('')
+      },
+    )
+
+    test.skipIf(!canCheckOperators)(
+      'would be refused with a wrong or unknown field in an object for an operator',
+      { timeout: 120_000 },
+      () => {
+        const [monitor] = of('PodMonitor')
+        const [scaled] = of('ScaledObject')
+        const { triggers, ...spec } = z.looseObject({ triggers: z.unknown() }).parse(scaled?.spec)
+        const wrong = [
+          { ...monitor, spec: { selectors: {} } },
+          { ...scaled, spec: { ...spec, trigger: triggers, maxReplicaCount: 'many' } },
+        ]
+        const faults = faultsForOperators(z.array(z.custom<Manifest>()).parse(wrong))
+        expect(faults).toContain('unknown field "selectors"')
+        expect(faults).toContain('spec.triggers: Required value')
+        expect(faults).toContain('unknown field "spec.trigger"')
+        expect(faults).toContain('spec.maxReplicaCount: Invalid value')
       },
     )
 
@@ -137,7 +160,16 @@ for (const { what, can, render, renderLeast } of deployed)
     })
 
     test('selects pods that exist', () => {
-      const pods = deployments.map(({ spec }) => spec.template.metadata.labels)
+      const pods = [
+        ...deployments.map(({ spec, metadata }) => ({
+          name: metadata.name,
+          labels: spec.template.metadata.labels,
+        })),
+        ...of('CronJob').map((each) => {
+          const { metadata, spec } = cronJob.parse(each)
+          return { name: metadata.name, labels: spec.jobTemplate.spec.template.metadata.labels }
+        }),
+      ]
       const found = of('Service', 'PodDisruptionBudget', 'NetworkPolicy', 'PodMonitor', 'Deployment').map(
         (each) => {
           const { spec, metadata } = selecting.parse(each)
@@ -145,10 +177,10 @@ for (const { what, can, render, renderLeast } of deployed)
             ...Object.entries(spec.matchLabels).map(([key, value]) => ({ key, values: [value] })),
             ...spec.matchExpressions,
           ]
-          const matching = pods.filter((pod) =>
-            wanted.every(({ key, values }) => values.includes(pod[key] ?? '')),
+          const matching = pods.filter(({ labels }) =>
+            wanted.every(({ key, values }) => values.includes(labels[key] ?? '')),
           )
-          return [`${each.kind} ${metadata.name}`, matching.map((pod) => pod['app.kubernetes.io/component'])]
+          return [`${each.kind} ${metadata.name}`, matching.map(({ name }) => name.replace('sluice-', ''))]
         },
       )
       const each = ROLES.flatMap((role) => [
@@ -163,6 +195,7 @@ for (const { what, can, render, renderLeast } of deployed)
         'NetworkPolicy sluice-ingest': ['ingest'],
         'NetworkPolicy sluice-control': ['control'],
         'NetworkPolicy sluice-webhooks': ['deliverer', 'control'],
+        ...(of('CronJob').length > 0 && { 'NetworkPolicy sluice-backup': ['backup'] }),
         'PodMonitor sluice': ROLES,
       })
     })
@@ -214,8 +247,12 @@ for (const { what, can, render, renderLeast } of deployed)
     })
 
     test('keeps to the restricted pod security standard', () => {
-      for (const { spec } of deployments)
-        expect(spec.template.spec).toMatchObject({
+      const templates = [
+        ...deployments.map(({ spec }) => spec.template),
+        ...of('CronJob').map((each) => cronJob.parse(each).spec.jobTemplate.spec.template),
+      ]
+      for (const { spec } of templates)
+        expect(spec).toMatchObject({
           automountServiceAccountToken: false,
           securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
           containers: [

@@ -49,6 +49,27 @@ export const deployment = object.extend({
     }),
   }),
 })
+export const cronJob = object.extend({
+  kind: z.literal('CronJob'),
+  spec: z.looseObject({
+    jobTemplate: z.object({
+      spec: z.looseObject({
+        template: z.object({
+          metadata: z.looseObject({ labels }),
+          spec: z.looseObject({
+            containers: z.tuple([
+              z.looseObject({
+                command: z.array(z.string()),
+                args: z.tuple([z.string()]),
+                env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })),
+              }),
+            ]),
+          }),
+        }),
+      }),
+    }),
+  }),
+})
 const selector = z.object({
   matchLabels: labels,
   matchExpressions: z

@@ -9,7 +9,7 @@ import sys
 
 import kubernetes_validate
 
-OWN = ("v1", "apps/v1", "policy/v1", "autoscaling/v2", "networking.k8s.io/v1")
+OWN = ("v1", "apps/v1", "batch/v1", "policy/v1", "autoscaling/v2", "networking.k8s.io/v1")
 
 for manifest in json.load(sys.stdin):
     if manifest["apiVersion"] not in OWN:

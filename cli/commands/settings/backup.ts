@@ -67,11 +67,11 @@ function headOf(text: string): z.infer<typeof headShape> {
   throw new CliError('unknown_answer', 'control sent no complete backup: try again')
 }
 
-/** A backup that breaks off must not replace a good one. */
+/** A backup that breaks off must not replace a good one, not even if the machine loses power. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const partial = `${path}.partial`
   try {
-    await writeFile(partial, text, { mode: 0o600 })
+    await writeFile(partial, text, { mode: 0o600, flush: true })
     await rename(partial, path)
   } catch (cause) {
     await rm(partial, { force: true }).catch(() => undefined)

@@ -9,6 +9,12 @@ app.kubernetes.io/name: sluice
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{/* Labels of backup jobs' pods: not those above, so that the policies and the monitor of processes leave them out. */}}
+{{- define "sluice.backupSelector" -}}
+app.kubernetes.io/name: sluice-backup
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
 {{- define "sluice.labels" -}}
 {{ include "sluice.selector" . }}
 app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
