@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Stack, startStack } from '../../harness/kafka/stack.ts'
-import type { Launched } from '../../harness/launch.ts'
 import {
   type PreparedSystem,
   prepareSystem,
@@ -13,7 +12,7 @@ import { type Figures, runAlone } from '../figures/alternate.ts'
 import { median, spread, spreadOfCounts, verdict } from '../figures/summary.ts'
 import { fillBacklog } from '../load/backlog.ts'
 import { type Sink, startSink } from '../receivers/start.ts'
-import { type Forked, forkScript } from '../stack/forked.ts'
+import { forkScript } from '../stack/forked.ts'
 import { MB, pin, rssBytes } from '../stack/machine.ts'
 import { RUNGS, recordsWritten } from '../stack/topics.ts'
 
@@ -48,27 +47,18 @@ export async function bench({ rounds = 6, backlog = BACKLOG, warmPosts = WARM_PO
   await pin(stack.brokerPid, OTHER_CORE)
   const sink = closing.adopt(await startSink('0.0.0.0'), (it) => it.stop())
   await pin(sink.pid, OTHER_CORE)
-  const prepared = []
-  for (const variant of variants) prepared.push(await prepareVariant(stack, { variant, sink, backlog }))
-  const started = await Promise.all(prepared.map(startVariant))
-  for (const { deliverer } of started) closing.defer(async () => void (await deliverer.kill()))
-  await warm(sink, warmPosts * variants.length)
-  for (const { deliverer } of started) process.kill(deliverer.pid, 'SIGSTOP')
-  for (const { bare, urls } of started) {
-    closing.defer(() => bare.stop())
-    await bare.ask([...urls])
-    await warm(sink, warmPosts)
-    process.kill(bare.pid, 'SIGSTOP')
-  }
-  await measureAll(started, sink, 1) // a resumed process needs a moment to reach full speed
-  return report(await measureAll(started, sink, rounds), MEASURE_MS)
+  const measured: Measured[] = []
+  for (const variant of variants)
+    measured.push(
+      await measure(await prepareVariant(stack, { variant, sink, backlog }), { sink, rounds, warmPosts }),
+    )
+  return report(measured, MEASURE_MS)
 }
 
 type Preparing = { variant: Variant; sink: Sink; backlog: number }
 type Prepared = { name: string; system: PreparedSystem; urls: readonly string[] }
-type Started = Prepared & { deliverer: Launched; bare: Forked }
 type Round = { sluice: Figures; bare: Figures }
-type Measuring = Started & { rounds: Round[]; rss: number }
+type Measuring = { sink: Sink; rounds: number; warmPosts: number }
 
 /** Writes its destinations and its backlog. */
 async function prepareVariant(stack: Stack, { variant, sink, backlog }: Preparing): Promise<Prepared> {
@@ -84,15 +74,35 @@ async function prepareVariant(stack: Stack, { variant, sink, backlog }: Preparin
   return { name: variant.name, system, urls: destinations.map(({ url }) => url) }
 }
 
-async function startVariant(prepared: Prepared): Promise<Started> {
+/** One variant at a time, so that no pause is so long that the deliverer closes its idle connections. */
+async function measure(
+  { name, system, urls }: Prepared,
+  { sink, rounds, warmPosts }: Measuring,
+): Promise<Measured> {
+  await using closing = new AsyncDisposableStack()
   // paused processes must not time out their POSTs
-  const deliverer = await startRole('deliverer', prepared.system, {
-    settings: { RESPONSE_TIMEOUT: '60s' },
-  })
+  const settings = { RESPONSE_TIMEOUT: '60s' }
+  const { pid, kill } = await startRole('deliverer', system, { settings })
+  closing.defer(async () => void (await kill()))
+  await pin(pid, MEASURED_CORE)
+  await warm(sink, warmPosts)
+  process.kill(pid, 'SIGSTOP')
   const script = new URL('./bare-post.ts', import.meta.url)
-  const bare = forkScript(script, 'request', String(CONCURRENCY), SECRET)
-  await Promise.all([deliverer.pid, bare.pid].map((pid) => pin(pid, MEASURED_CORE)))
-  return { ...prepared, deliverer, bare }
+  const loop = forkScript(script, 'request', String(CONCURRENCY), SECRET)
+  closing.defer(loop.stop)
+  await pin(loop.pid, MEASURED_CORE)
+  await loop.ask([...urls])
+  await warm(sink, warmPosts)
+  process.kill(loop.pid, 'SIGSTOP')
+  const all: Round[] = []
+  let rss = 0
+  for (let round = 0; round <= rounds; round++) {
+    const bare = await runAlone({ name: `bare, ${name}`, pid: loop.pid }, sink, MEASURE_MS)
+    all.push({ bare, sluice: await runAlone({ name, pid }, sink, MEASURE_MS) })
+    rss = Math.max(rss, await rssBytes(pid))
+  }
+  // the first round is left out: a resumed process needs a moment to reach full speed
+  return { name, rounds: all.slice(1), rss, toRungs: await recordsWritten(system, RUNGS) }
 }
 
 const loopback = (index: number) => `127.2.${Math.floor(index / 250)}.${(index % 250) + 1}`
@@ -100,20 +110,6 @@ const loopback = (index: number) => `127.2.${Math.floor(index / 250)}.${(index %
 /** Leaves compilation out of the figures. */
 async function warm(sink: Sink, posts: number): Promise<void> {
   for (let done = 0; done < posts; done += (await sink.since()).requests) await sleep(100)
-}
-
-async function measureAll(started: readonly Started[], sink: Sink, rounds: number): Promise<Measured[]> {
-  const measured: Measuring[] = started.map((one) => ({ ...one, rounds: [], rss: 0 }))
-  for (let round = 0; round < rounds; round++)
-    for (const one of measured) {
-      const { pid } = one.deliverer
-      const bare = await runAlone({ name: `bare, ${one.name}`, pid: one.bare.pid }, sink, MEASURE_MS)
-      one.rounds.push({ bare, sluice: await runAlone({ name: one.name, pid }, sink, MEASURE_MS) })
-      one.rss = Math.max(one.rss, await rssBytes(pid))
-    }
-  return Promise.all(
-    measured.map(async (one) => ({ ...one, toRungs: await recordsWritten(one.system, RUNGS) })),
-  )
 }
 
 /**
@@ -148,8 +144,8 @@ function report(measured: readonly Measured[], measureMs: number): string {
   return `The deliverer, as \`npm start\` runs it, working off a backlog of signed POSTs of 1 KB, spread evenly over its destinations,
 against a bare loop that signs and POSTs to the same destinations in turn, with ${CONCURRENCY} POSTs in flight and the same HTTP
 client (undici, \`request\` on an Agent). Each destination is its own origin (an address of 127.0.0.0/8, with one receiver
-behind all of them); in the last row it is one of ten. One process runs at a time, on its own core; Kafka and the receiver
-share the other. Settings are read and connections are open. That is the best case for many origins: a destination that
+behind all of them); in the last row it is one of ten. The two run in turns on one core; Kafka and the receiver
+have the other. Settings are read and connections are open. That is the best case for many origins: a destination that
 gets calls less often than its connection is kept open needs a new connection each time. Unlike under \`npm start\`,
 \`RESPONSE_TIMEOUT\` is 60s and the receiver keeps connections open for 300 s, so paused deliverers do not lose theirs. Ratios
 are of POSTs per CPU-second. Median of ${measured[0]?.rounds.length} alternating rounds of ${measureMs / 1_000} s, with the lowest and the highest.
