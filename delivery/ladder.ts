@@ -19,6 +19,7 @@ export type Next =
   | { kind: 'retry' | 'defer'; rung: Rung; dueAt: number; delivery: Delivery }
   | { kind: 'dead'; reason: DeadReason; delivery: Delivery }
 
+/** The settings RETRY_LADDER and RETRY_WINDOW (config.ts). Each rung has a topic (schemas/topics.ts). */
 export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**

@@ -1,6 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
+import { olderKeys, type Signing, sign, signingOf } from './signatures.ts'
 import { webhookKey } from './targets.ts'
 
 export type Request = {
@@ -48,27 +48,6 @@ export function request(posting: Posting, { destination, urlIndex, attempt, now 
   }
 }
 
-/** During a rotation the previous secret signs too, so that the receiver may switch at any moment. */
-const olderKeys = ({ keys, previous }: Template, now: number): SecretKeys | undefined =>
-  keys && previous && now < previous.until ? previous.keys : undefined
-
-function sign(
-  headers: Record<string, string>,
-  { deliveryId, body }: Posting,
-  { settings, older, now }: { settings: Template; older: SecretKeys | undefined; now: number },
-): void {
-  const { keys, standardWebhooks } = settings
-  if (!keys) return
-  headers['X-Signature'] = signature(body, keys.plain)
-  if (older) headers['X-Signature-Previous'] = signature(body, older.plain)
-  if (!standardWebhooks) return
-  const message = { id: deliveryId, timestamp: Math.floor(now / 1_000), body }
-  headers['webhook-id'] = deliveryId
-  headers['webhook-timestamp'] = String(message.timestamp)
-  const current = standardSignature(message, keys.standard)
-  headers['webhook-signature'] = older ? `${current} ${standardSignature(message, older.standard)}` : current
-}
-
 /** Percent-encodes a client's id if it contains characters that headers cannot. */
 function headerSafe(id: string): string {
   return /^[\x20-\x7e]+$/.test(id) && id === id.trim() ? id : encodeURIComponent(id.toWellFormed())
@@ -76,12 +55,8 @@ function headerSafe(id: string): string {
 
 const USER_AGENT = 'Sluice/1.0'
 
-export type Template = {
+export type Template = Signing & {
   webhooks: readonly { key: string; url: string; headers: Readonly<Record<string, string>> }[]
-  keys: SecretKeys | undefined
-  /** `until`: ms since 1970. */
-  previous: { keys: SecretKeys; until: number } | undefined
-  standardWebhooks: boolean
   retryOn: readonly number[]
 }
 
@@ -100,8 +75,7 @@ export function templateOf(destination: Destination): Template {
 }
 
 function makeTemplate(destination: Destination): Template {
-  const { webhooks, sharedSecret, previousSecret, previousSecretExpiresAt, retryOn } = destination
-  const standardWebhooks = sharedSecret !== undefined && destination.standardWebhooks === true
+  const { webhooks, retryOn } = destination
   const reserved = reservedNames(destination)
   return {
     webhooks: webhooks.map(({ url, headers }, urlIndex) => ({
@@ -113,12 +87,7 @@ function makeTemplate(destination: Destination): Template {
         ...without(headers, reserved),
       },
     })),
-    keys: sharedSecret === undefined ? undefined : secretKeys(sharedSecret),
-    previous:
-      previousSecret === undefined || previousSecretExpiresAt === undefined
-        ? undefined
-        : { keys: secretKeys(previousSecret), until: Date.parse(previousSecretExpiresAt) },
-    standardWebhooks,
+    ...signingOf(destination),
     retryOn: retryOn ?? NONE,
   }
 }
@@ -138,31 +107,3 @@ function reservedNames({ sharedSecret, standardWebhooks }: Destination): Set<str
 
 export const without = (headers: Readonly<Record<string, string>>, names: ReadonlySet<string>) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase())))
-
-/** The keys of one secret. `plain`: its UTF-8 bytes. `standard`: the same, unless it is base64 (see `standardKey`). */
-export type SecretKeys = { plain: KeyObject; standard: KeyObject }
-
-export const secretKeys = (secret: string): SecretKeys => ({
-  plain: createSecretKey(Buffer.from(secret)),
-  standard: createSecretKey(standardKey(secret)),
-})
-
-/** Standard Webhooks writes a secret as `whsec_` and base64. Saving refuses anything else; here it never throws. */
-function standardKey(secret: string): Buffer {
-  return secret.startsWith('whsec_')
-    ? Buffer.from(secret.slice('whsec_'.length), 'base64')
-    : Buffer.from(secret)
-}
-
-/** Lower-case hex HMAC-SHA1 of the body's UTF-8 bytes, keyed by the secret in UTF-8 (docs/guides/receivers.md). */
-export const signature = (body: string, secret: string | KeyObject) =>
-  createHmac('sha1', secret).update(body).digest('hex')
-
-/** `timestamp`: seconds since 1970. */
-export type StandardMessage = { id: string; timestamp: number; body: string }
-
-/**
- * Standard Webhooks' symmetric signature: `v1,` and the base64 HMAC-SHA256 of id, timestamp and body, joined by dots.
- */
-export const standardSignature = ({ id, timestamp, body }: StandardMessage, key: KeyObject) =>
-  `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`

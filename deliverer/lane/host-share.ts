@@ -45,7 +45,10 @@ export const createHostShare = (
   limits,
 })
 
-/** The webhook has never answered, has not answered lately, or has timed out twice in a row. */
+/**
+ * The webhook has never answered, has not answered lately, or has timed out twice in a row. This decides about slots
+ * only: the state that people see is in control/activity/health/health.ts.
+ */
 export function isFailingWebhook(queue: WebhookQueue, now: number): boolean {
   const { failingSince, inRow, timedOut } = queue.webhook.breaker
   if (failingSince === undefined) return false

@@ -17,6 +17,7 @@ import { movedSecret, rotationFaults, SHARED_SECRET } from './secret-rotation.ts
 
 type GivenDestination = z.infer<typeof destinationShape> & { id?: string | undefined }
 
+/** Its fields are in settings/settings.ts; this file has the rules across them. */
 export const destinations: Replaceable<GivenDestination, Destination> = {
   kind: 'destination',
   path: 'destinations',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { request, signature } from '../../delivery/request.ts'
+import { request } from '../../delivery/request.ts'
+import { signature } from '../../delivery/signatures.ts'
 import { prepare } from '../../delivery/targets.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Destination } from '../../settings/settings.ts'

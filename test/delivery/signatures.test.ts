@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { request, signature } from '../../delivery/request.ts'
+import { request } from '../../delivery/request.ts'
+import { signature } from '../../delivery/signatures.ts'
 import type { Destination } from '../../settings/settings.ts'
 import { aDelivery, aDestination } from '../helpers/events.ts'
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { signature } from '../../delivery/request.ts'
+import { signature } from '../../delivery/signatures.ts'
 
 const file = (name: string) => fileURLToPath(new URL(`../foreign/${name}`, import.meta.url))
 

@@ -45,27 +45,10 @@ export function Shell({ session, children }: { session: Session; children: React
               aria-label={opened ? 'Close the menu' : 'Open the menu'}
               aria-expanded={opened}
             />
-            <Box component={Link} to="/" c="inherit" td="none" aria-label="Sluice: go to the overview">
-              <Group gap={8} wrap="nowrap">
-                <Logo />
-                <Text fw={700} size="lg">
-                  Sluice
-                </Text>
-              </Group>
-            </Box>
+            <Home />
           </Group>
           <Group gap="xs" wrap="nowrap">
-            {session.who === 'view' && (
-              <Badge
-                variant="light"
-                color="gray"
-                tt="none"
-                radius="sm"
-                title="This token cannot make changes"
-              >
-                View only
-              </Badge>
-            )}
+            {session.who === 'view' && <ViewOnly />}
             <SchemeToggle />
             <Account />
           </Group>
@@ -81,6 +64,23 @@ export function Shell({ session, children }: { session: Session; children: React
     </AppShell>
   )
 }
+
+const Home = () => (
+  <Box component={Link} to="/" c="inherit" td="none" aria-label="Sluice: go to the overview">
+    <Group gap={8} wrap="nowrap">
+      <Logo />
+      <Text fw={700} size="lg">
+        Sluice
+      </Text>
+    </Group>
+  </Box>
+)
+
+const ViewOnly = () => (
+  <Badge variant="light" color="gray" tt="none" radius="sm" title="This token cannot make changes">
+    View only
+  </Badge>
+)
 
 /** Moves the focus to the start of a new view, as a page load would. The first view keeps the browser's focus. */
 function useFocusOnNavigation(onNavigate: () => void) {

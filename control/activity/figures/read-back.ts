@@ -44,22 +44,17 @@ export function readBack(options: ReadBackOptions): ReadBack {
   const { begun, open, onRecord, onFailed, now, most = MOST, chunk = CHUNK, retryMs = RETRY_MS } = options
   const closing = new AbortController()
   const startedAt = now()
-  /** What is left to read of each partition: the records from `low` to before `to`. */
-  const left = begun
-    .filter(({ low, from }) => from > low)
-    .map(({ partition, low, from }) => ({ partition, low, to: from }))
-  const steps = stepsBefore(startedAt)
-  let since: number | null = left.length === 0 ? null : startedAt
+  const backlog = createBacklog(begun, { startedAt, chunk })
+  let since: number | null = backlog.isEmpty ? null : startedAt
   let records = 0
-  /** The part that is being read. `since`: the value of `since()` once it has been read. */
-  let current: { since: number | null; ranges: Range[] } | undefined
+  let current: Part | undefined
 
   const isOver = () => since === null || records >= most || closing.signal.aborted
 
   async function readAll({ read, offsets }: Awaited<ReturnType<typeof open>>): Promise<void> {
     if (current) await dropRemoved(current.ranges, offsets)
     while (!isOver()) {
-      current ??= await next(offsets)
+      current ??= await backlog.next(offsets)
       const unread = current.ranges.filter(({ from, to }) => from < to)
       if (unread.length > 0) await readSome(unread, read)
       else {
@@ -67,25 +62,6 @@ export function readBack(options: ReadBackOptions): ReadBack {
         current = undefined
       }
     }
-  }
-
-  /** Takes one step, or several that have few records. */
-  async function next(offsets: Pick<Offsets, 'at'>): Promise<{ since: number | null; ranges: Range[] }> {
-    let time = steps.shift() ?? 0
-    let ranges = await rangesSince(time, offsets)
-    for (; countOf(ranges) < chunk && steps.length > 0; ranges = await rangesSince(time, offsets))
-      time = steps.shift() ?? 0
-    for (const [place, spot] of left.entries()) spot.to = ranges[place]?.from ?? spot.to
-    const isAll = steps.length === 0 || left.every(({ low, to }) => to <= low)
-    return { since: isAll ? null : time, ranges }
-  }
-
-  async function rangesSince(time: number, offsets: Pick<Offsets, 'at'>): Promise<Range[]> {
-    const at = new Map((await offsets.at(ATTEMPTS, time)).map(({ partition, offset }) => [partition, offset]))
-    return left.map(({ partition, low, to }) => {
-      const from = Math.max(low, Math.min(to, at.get(partition) ?? low))
-      return { partition, from, to }
-    })
   }
 
   /** If it fails, the next call continues after the last record that was counted. */
@@ -127,6 +103,47 @@ export function readBack(options: ReadBackOptions): ReadBack {
     async close() {
       closing.abort()
       await within(CLOSE_MS, running)
+    },
+  }
+}
+
+/** `since`: the value of `since()` once the ranges have been read. */
+type Part = { since: number | null; ranges: Range[] }
+
+type Backlog = {
+  isEmpty: boolean
+  /** Takes one step, or several that have few records. */
+  next(offsets: Pick<Offsets, 'at'>): Promise<Part>
+}
+
+function createBacklog(
+  begun: readonly Begun[],
+  { startedAt, chunk }: { startedAt: number; chunk: number },
+): Backlog {
+  /** What is left of each partition: the records from `low` to before `to`. */
+  const left = begun
+    .filter(({ low, from }) => from > low)
+    .map(({ partition, low, from }) => ({ partition, low, to: from }))
+  const steps = stepsBefore(startedAt)
+
+  async function rangesSince(time: number, offsets: Pick<Offsets, 'at'>): Promise<Range[]> {
+    const at = new Map((await offsets.at(ATTEMPTS, time)).map(({ partition, offset }) => [partition, offset]))
+    return left.map(({ partition, low, to }) => {
+      const from = Math.max(low, Math.min(to, at.get(partition) ?? low))
+      return { partition, from, to }
+    })
+  }
+
+  return {
+    isEmpty: left.length === 0,
+    async next(offsets) {
+      let time = steps.shift() ?? 0
+      let ranges = await rangesSince(time, offsets)
+      for (; countOf(ranges) < chunk && steps.length > 0; ranges = await rangesSince(time, offsets))
+        time = steps.shift() ?? 0
+      for (const [place, spot] of left.entries()) spot.to = ranges[place]?.from ?? spot.to
+      const isAll = steps.length === 0 || left.every(({ low, to }) => to <= low)
+      return { since: isAll ? null : time, ranges }
     },
   }
 }

@@ -2,6 +2,7 @@ import { Table, Text } from '@mantine/core'
 import { errorText } from '../../wording/error-codes.ts'
 import { formatDuration } from '../../wording/format.ts'
 import { outcomeLabel } from '../../wording/states.ts'
+import { DataTable } from '../layout/data-table.tsx'
 import { DestinationName } from '../values/names.tsx'
 import { StateBadge } from '../values/state-badge.tsx'
 import { Timestamp } from '../values/time.tsx'
@@ -31,48 +32,47 @@ export function AttemptTable({
   urls?: Urls | undefined
 }) {
   return (
-    <Table.ScrollContainer minWidth={560} scrollAreaProps={{ 'aria-label': 'Attempts' }}>
-      <Table fz="sm" verticalSpacing={6}>
-        <Table.Thead>
-          <Table.Tr>
-            {withDestination && <Table.Th>Destination</Table.Th>}
-            <Table.Th>Attempt</Table.Th>
-            <Table.Th miw={72}>Webhook</Table.Th>
-            <Table.Th>Time</Table.Th>
-            <Table.Th>Duration</Table.Th>
-            <Table.Th>Result</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {attempts.map((each) => (
-            <Table.Tr
-              key={`${each.destinationId} ${each.attempt} ${each.urlIndex} ${each.startedAt} ${each.outcome}`}
-            >
-              {withDestination && (
-                <Table.Td className="in-flow">
-                  <DestinationName id={each.destinationId ?? ''} />
-                </Table.Td>
-              )}
-              <Table.Td>{each.attempt}</Table.Td>
-              <Table.Td>
-                <Url>{urlOf(each, urls)}</Url>
-              </Table.Td>
-              <Table.Td>
-                <Timestamp at={each.startedAt} short />
-              </Table.Td>
-              <Table.Td className="time">
-                {each.outcome === 'deferred' || each.outcome === 'cancelled'
-                  ? ''
-                  : formatDuration(each.durationMs)}
-              </Table.Td>
-              <Table.Td>
-                <Outcome attempt={each} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      label="Attempts"
+      minWidth={560}
+      fz="sm"
+      verticalSpacing={6}
+      heads={[
+        ...(withDestination ? ['Destination'] : []),
+        'Attempt',
+        { label: 'Webhook', miw: 72 },
+        'Time',
+        'Duration',
+        'Result',
+      ]}
+    >
+      {attempts.map((each) => (
+        <Table.Tr
+          key={`${each.destinationId} ${each.attempt} ${each.urlIndex} ${each.startedAt} ${each.outcome}`}
+        >
+          {withDestination && (
+            <Table.Td className="in-flow">
+              <DestinationName id={each.destinationId ?? ''} />
+            </Table.Td>
+          )}
+          <Table.Td>{each.attempt}</Table.Td>
+          <Table.Td>
+            <Url>{urlOf(each, urls)}</Url>
+          </Table.Td>
+          <Table.Td>
+            <Timestamp at={each.startedAt} short />
+          </Table.Td>
+          <Table.Td className="time">
+            {each.outcome === 'deferred' || each.outcome === 'cancelled'
+              ? ''
+              : formatDuration(each.durationMs)}
+          </Table.Td>
+          <Table.Td>
+            <Outcome attempt={each} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
   )
 }
 

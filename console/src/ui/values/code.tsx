@@ -1,23 +1,33 @@
 import { Box, Code, Group } from '@mantine/core'
+import type { ReactNode } from 'react'
 import { Copy } from './copy.tsx'
 import { withWholePorts } from './url.tsx'
 
 /** Indented JSON. Text that is not JSON is shown unchanged. */
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
-    <Code
-      block
-      fz="xs"
-      mah={360}
-      tabIndex={0}
-      aria-label={label}
-      className="in-flow"
-      style={{ overflow: 'auto' }}
-    >
+    <ScrollingCode label={label} maxHeight={360}>
       {typeof value === 'string' ? indented(value) : JSON.stringify(value, null, 2)}
-    </Code>
+    </ScrollingCode>
   )
 }
+
+type ScrollingProps = { label: string; maxHeight: number; children: ReactNode }
+
+/** Long text. The keyboard can scroll it. */
+export const ScrollingCode = ({ label, maxHeight, children }: ScrollingProps) => (
+  <Code
+    block
+    fz="xs"
+    mah={maxHeight}
+    tabIndex={0}
+    aria-label={label}
+    className="in-flow"
+    style={{ overflow: 'auto' }}
+  >
+    {children}
+  </Code>
+)
 
 function indented(text: string): string {
   try {

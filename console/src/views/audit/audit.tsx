@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { type AuditEntry, type AuditFilter, useAudit } from '../../api/audit.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
@@ -91,24 +92,12 @@ function Entries({ filter }: { filter: AuditFilter }) {
 
 function EntryTable({ items }: { items: readonly AuditEntry[] }) {
   return (
-    <Table.ScrollContainer minWidth={760} scrollAreaProps={{ 'aria-label': 'Audit log' }}>
-      <Table verticalSpacing="sm">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>When</Table.Th>
-            <Table.Th>Who</Table.Th>
-            <Table.Th>What</Table.Th>
-            <Table.Th>Changes</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {items.map((entry, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: entries have no id, and their order does not change
-            <Entry key={index} entry={entry} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable label="Audit log" minWidth={760} heads={['When', 'Who', 'What', 'Changes']}>
+      {items.map((entry, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: entries have no id, and their order does not change
+        <Entry key={index} entry={entry} />
+      ))}
+    </DataTable>
   )
 }
 

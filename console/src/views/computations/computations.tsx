@@ -2,8 +2,10 @@ import { Button, Code, Group, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useRef } from 'react'
 import { type Computation, type Kind, useComputations, useDeleteComputation } from '../../api/computations.ts'
+import { useMayWrite } from '../../api/session.ts'
 import { ForAdmin } from '../../ui/for-admin.tsx'
 import { ConfirmDelete } from '../../ui/form/confirm.tsx'
+import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
@@ -54,6 +56,7 @@ export default function Computations({ kind }: { kind: Kind }) {
 type ListProps = { kind: Kind; all: readonly Computation[]; onRemoved: () => void }
 
 function List({ kind, all, onRemoved }: ListProps) {
+  const mayWrite = useMayWrite()
   return (
     <FilteredList
       all={all}
@@ -61,50 +64,39 @@ function List({ kind, all, onRemoved }: ListProps) {
       textOf={({ id, name, key, sourceId }) => `${id} ${name} ${key} ${sourceId}`}
     >
       {(shown) => (
-        <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': LABELS[kind].title }}>
-          <Table verticalSpacing="sm">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th>Key</Table.Th>
-                <Table.Th>Source</Table.Th>
-                <Table.Th>Last sync</Table.Th>
-                <ForAdmin>
-                  <Table.Th>Actions</Table.Th>
-                </ForAdmin>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {shown.map((computation) => (
-                <Table.Tr key={computation.id}>
-                  <Table.Td className="in-flow">
-                    <Text fw={600}>{computation.name}</Text>
-                    <Text size="xs" c="dimmed" ff="monospace">
-                      {computation.id}
-                    </Text>
-                  </Table.Td>
-                  <Table.Td>
-                    <Code>{computation.key}</Code>
-                  </Table.Td>
-                  <Table.Td className="in-flow">
-                    <SourceName id={computation.sourceId} />
-                  </Table.Td>
-                  <Table.Td>
-                    <Timestamp at={computation.lastSyncAt} />
-                  </Table.Td>
-                  <ForAdmin>
-                    <Table.Td>
-                      <Group gap="xs" wrap="nowrap">
-                        <Upload kind={kind} computation={computation} />
-                        <DeleteComputation kind={kind} computation={computation} onRemoved={onRemoved} />
-                      </Group>
-                    </Table.Td>
-                  </ForAdmin>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <DataTable
+          label={LABELS[kind].title}
+          minWidth={640}
+          heads={['Name', 'Key', 'Source', 'Last sync', ...(mayWrite ? ['Actions'] : [])]}
+        >
+          {shown.map((computation) => (
+            <Table.Tr key={computation.id}>
+              <Table.Td className="in-flow">
+                <Text fw={600}>{computation.name}</Text>
+                <Text size="xs" c="dimmed" ff="monospace">
+                  {computation.id}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <Code>{computation.key}</Code>
+              </Table.Td>
+              <Table.Td className="in-flow">
+                <SourceName id={computation.sourceId} />
+              </Table.Td>
+              <Table.Td>
+                <Timestamp at={computation.lastSyncAt} />
+              </Table.Td>
+              {mayWrite && (
+                <Table.Td>
+                  <Group gap="xs" wrap="nowrap">
+                    <Upload kind={kind} computation={computation} />
+                    <DeleteComputation kind={kind} computation={computation} onRemoved={onRemoved} />
+                  </Group>
+                </Table.Td>
+              )}
+            </Table.Tr>
+          ))}
+        </DataTable>
       )}
     </FilteredList>
   )

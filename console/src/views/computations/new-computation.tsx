@@ -1,13 +1,11 @@
-import { Button, Group, Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { NativeSelect, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
 import { type Kind, useCreateComputation } from '../../api/computations.ts'
 import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { useSources } from '../../api/sources.ts'
-import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { CreateDialog } from '../../ui/form/create-dialog.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { LABELS } from './labels.ts'
-
-const SHOWN_AT_FIELDS = ['/name', '/sourceId']
 
 type NewProps = { kind: Kind; opened: boolean; onClose: () => void }
 
@@ -24,56 +22,42 @@ export function NewComputation({ kind, opened, onClose }: NewProps) {
     create.reset()
     onClose()
   }
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    create.mutate({ name, sourceId }, { onSuccess: close })
-  }
   return (
-    <Modal
+    <CreateDialog
       opened={opened}
       onClose={close}
-      title={`New ${singular}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-      centered
+      what={singular}
+      fields={['/name', '/sourceId']}
+      error={error}
+      onSubmit={() => create.mutate({ name, sourceId }, { onSuccess: close })}
+      loading={create.isPending}
+      disabled={sourceId === ''}
     >
-      <form onSubmit={submit}>
-        <Stack>
-          <TextInput
-            label="Name"
-            placeholder={example}
-            description="Receivers see it in snake_case. You cannot rename it later."
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-            error={fieldError(error, '/name')}
-            data-autofocus
-          />
-          <Loaded query={query}>
-            {(sources) =>
-              sources.length === 0 ? (
-                <Text size="sm">Create a source first. The identify calls are sent on its behalf.</Text>
-              ) : (
-                <NativeSelect
-                  label="Source"
-                  description="The identify calls are sent on behalf of this source, to its destinations."
-                  value={sourceId}
-                  onChange={(event) => setChosen(event.currentTarget.value)}
-                  data={sources.map((source) => ({ value: source.id, label: source.name }))}
-                  error={fieldError(error, '/sourceId')}
-                />
-              )
-            }
-          </Loaded>
-          <ErrorAlert error={error} shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)} />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={create.isPending} disabled={sourceId === ''}>
-              Create {singular}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      <TextInput
+        label="Name"
+        placeholder={example}
+        description="Receivers see it in snake_case. You cannot rename it later."
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        error={fieldError(error, '/name')}
+        data-autofocus
+      />
+      <Loaded query={query}>
+        {(sources) =>
+          sources.length === 0 ? (
+            <Text size="sm">Create a source first. The identify calls are sent on its behalf.</Text>
+          ) : (
+            <NativeSelect
+              label="Source"
+              description="The identify calls are sent on behalf of this source, to its destinations."
+              value={sourceId}
+              onChange={(event) => setChosen(event.currentTarget.value)}
+              data={sources.map((source) => ({ value: source.id, label: source.name }))}
+              error={fieldError(error, '/sourceId')}
+            />
+          )
+        }
+      </Loaded>
+    </CreateDialog>
   )
 }

@@ -18,7 +18,7 @@ type RowProps = { letter: DeadLetter; isSelected: boolean; onSelect: (isSelected
 export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
   const [opened, { toggle }] = useDisclosure()
   const mayWrite = useMayWrite()
-  const { messageId, destinationId, event, user, deadAt, replayed } = letter
+  const { messageId, destinationId, event, user, deadAt } = letter
   return (
     <>
       <Table.Tr>
@@ -59,28 +59,7 @@ export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
           <LastError letter={letter} />
         </Table.Td>
         <Table.Td>
-          <Flex gap={6} justify="flex-end" align="flex-end" direction={{ base: 'column', sm: 'row' }}>
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={toggle}
-              aria-expanded={opened}
-              aria-label={`${opened ? 'Hide details' : 'Details'} of ${messageId}`}
-            >
-              {opened ? 'Hide' : 'Details'}
-            </Button>
-            {mayWrite && (
-              <ReplayButton
-                label="Replay"
-                name={`Replay ${messageId}`}
-                prepare={() => ({
-                  requests: requestsForLetters([letter]),
-                  describe: () => 'this dead letter',
-                  note: replayed ? 'It was replayed before, so this sends it again.' : undefined,
-                })}
-              />
-            )}
-          </Flex>
+          <Actions letter={letter} opened={opened} onToggle={toggle} />
         </Table.Td>
       </Table.Tr>
       {opened && (
@@ -91,6 +70,37 @@ export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
         </Table.Tr>
       )}
     </>
+  )
+}
+
+type ActionsProps = { letter: DeadLetter; opened: boolean; onToggle: () => void }
+
+function Actions({ letter, opened, onToggle }: ActionsProps) {
+  const mayWrite = useMayWrite()
+  const { messageId } = letter
+  return (
+    <Flex gap={6} justify="flex-end" align="flex-end" direction={{ base: 'column', sm: 'row' }}>
+      <Button
+        size="compact-sm"
+        variant="default"
+        onClick={onToggle}
+        aria-expanded={opened}
+        aria-label={`${opened ? 'Hide details' : 'Details'} of ${messageId}`}
+      >
+        {opened ? 'Hide' : 'Details'}
+      </Button>
+      {mayWrite && (
+        <ReplayButton
+          label="Replay"
+          name={`Replay ${messageId}`}
+          prepare={() => ({
+            requests: requestsForLetters([letter]),
+            describe: () => 'this dead letter',
+            note: letter.replayed ? 'It was replayed before, so this sends it again.' : undefined,
+          })}
+        />
+      )}
+    </Flex>
   )
 }
 

@@ -37,24 +37,11 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
   return (
     <div>
       {mayWrite && (
-        <Group gap="xs" mb="xs">
-          <ReplayButton
-            label={
-              selected.length > 0 ? `Replay ${formatInteger(selected.length)} selected` : 'Replay selected'
-            }
-            prepare={() => ({
-              requests: requestsForLetters(selected),
-              describe: () => pluralize(selected.length, 'dead letter'),
-              note: replayedNote(selected),
-            })}
-            disabled={selected.length === 0}
-            onStarted={() => setSelectedIds(new Set())}
-          />
-          <ReplayButton
-            label="Replay all matching"
-            prepare={() => prepareAll(filter, { letters, destinations })}
-          />
-        </Group>
+        <ReplayButtons
+          selected={selected}
+          onStarted={() => setSelectedIds(new Set())}
+          prepareAll={() => prepareAll(filter, { letters, destinations })}
+        />
       )}
       <Table verticalSpacing={6} aria-label="Dead letters">
         <Table.Thead>
@@ -98,6 +85,29 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
     </div>
   )
 }
+
+type ReplayButtonsProps = {
+  selected: readonly DeadLetter[]
+  /** The selected ones are being replayed. */
+  onStarted: () => void
+  prepareAll: () => Promise<Prepared>
+}
+
+const ReplayButtons = ({ selected, onStarted, prepareAll }: ReplayButtonsProps) => (
+  <Group gap="xs" mb="xs">
+    <ReplayButton
+      label={selected.length > 0 ? `Replay ${formatInteger(selected.length)} selected` : 'Replay selected'}
+      prepare={() => ({
+        requests: requestsForLetters(selected),
+        describe: () => pluralize(selected.length, 'dead letter'),
+        note: replayedNote(selected),
+      })}
+      disabled={selected.length === 0}
+      onStarted={onStarted}
+    />
+    <ReplayButton label="Replay all matching" prepare={prepareAll} />
+  </Group>
+)
 
 /** Skips dead letters that were replayed before, and counts the rest. @throws ApiError */
 async function prepareAll(

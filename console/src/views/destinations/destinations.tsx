@@ -2,6 +2,7 @@ import { Anchor, Button, Table, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { type Destination, useDestinations } from '../../api/destinations.ts'
 import { ForAdmin } from '../../ui/for-admin.tsx'
+import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
@@ -56,46 +57,38 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
       textOf={({ id, name, webhooks }) => [name, id, ...webhooks.map(({ url }) => hostOf(url))].join(' ')}
     >
       {(shown) => (
-        <Table.ScrollContainer minWidth={560} scrollAreaProps={{ 'aria-label': 'Destinations' }}>
-          <Table verticalSpacing="sm" highlightOnHover>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th>Type</Table.Th>
-                <Table.Th>Status</Table.Th>
-                <Table.Th>Sources</Table.Th>
-                <Table.Th>URLs</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {shown.map(({ id, name, type, enabled, version, sourceIds, webhooks }) => (
-                <Table.Tr key={id}>
-                  <Table.Td className="in-flow">
-                    <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
-                      {name}
-                    </Anchor>
-                  </Table.Td>
-                  <Table.Td>{type}</Table.Td>
-                  <Table.Td>
-                    <OnOffBadge enabled={enabled} />
-                    {!enabled && (
-                      <ForAdmin>
-                        <SetUpLink id={id} name={name} enabled={enabled} version={version} />
-                      </ForAdmin>
-                    )}
-                  </Table.Td>
-                  <Table.Td className="in-flow">
-                    {sourceIds.length === 0 ? <Text size="sm">None</Text> : firstNames(sourceIds.map(nameOf))}
-                  </Table.Td>
-                  <Table.Td className="in-flow">
-                    <Url>{hostOf(webhooks[0]?.url ?? '')}</Url>
-                    {webhooks.length > 1 && ` and ${pluralize(webhooks.length - 1, 'other')}`}
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <DataTable
+          label="Destinations"
+          minWidth={560}
+          highlightOnHover
+          heads={['Name', 'Type', 'Status', 'Sources', 'URLs']}
+        >
+          {shown.map(({ id, name, type, enabled, version, sourceIds, webhooks }) => (
+            <Table.Tr key={id}>
+              <Table.Td className="in-flow">
+                <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
+                  {name}
+                </Anchor>
+              </Table.Td>
+              <Table.Td>{type}</Table.Td>
+              <Table.Td>
+                <OnOffBadge enabled={enabled} />
+                {!enabled && (
+                  <ForAdmin>
+                    <SetUpLink id={id} name={name} enabled={enabled} version={version} />
+                  </ForAdmin>
+                )}
+              </Table.Td>
+              <Table.Td className="in-flow">
+                {sourceIds.length === 0 ? <Text size="sm">None</Text> : firstNames(sourceIds.map(nameOf))}
+              </Table.Td>
+              <Table.Td className="in-flow">
+                <Url>{hostOf(webhooks[0]?.url ?? '')}</Url>
+                {webhooks.length > 1 && ` and ${pluralize(webhooks.length - 1, 'other')}`}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </DataTable>
       )}
     </FilteredList>
   )

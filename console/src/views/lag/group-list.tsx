@@ -1,4 +1,5 @@
 import { Accordion, Group, Table, Text } from '@mantine/core'
+import { DataTable, numberHead } from '../../ui/layout/data-table.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { formatDuration, formatInteger, pluralize } from '../../wording/format.ts'
 import { type GroupLag, groupDescription, statusLabel } from './consumer-groups.ts'
@@ -45,46 +46,43 @@ function Topics({ group: { group, topics, status } }: { group: GroupLag }) {
           {statusLabel(status).explanation}
         </Text>
       )}
-      <Table.ScrollContainer minWidth={520} scrollAreaProps={{ 'aria-label': `Topics of ${group}` }}>
-        <Table fz="sm" verticalSpacing={4}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Topic</Table.Th>
-              <Table.Th ta="right">Partition</Table.Th>
-              <Table.Th ta="right">Records</Table.Th>
-              <Table.Th ta="right">{group === 'deliverer.rungs' ? 'Overdue' : 'Behind'}</Table.Th>
-              <Table.Th>State</Table.Th>
+      <DataTable
+        label={`Topics of ${group}`}
+        minWidth={520}
+        fz="sm"
+        verticalSpacing={4}
+        heads={[
+          'Topic',
+          numberHead('Partition'),
+          numberHead('Records'),
+          numberHead(group === 'deliverer.rungs' ? 'Overdue' : 'Behind'),
+          'State',
+        ]}
+      >
+        {topics
+          .filter(({ partitions }) => partitions.length === 0)
+          .map((topic) => (
+            <Table.Tr key={topic.topic}>
+              <Table.Td colSpan={4}>{topic.topic}</Table.Td>
+              <Table.Td>
+                <StateBadge {...statusLabel(topic.status)} />
+              </Table.Td>
             </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {topics
-              .filter(({ partitions }) => partitions.length === 0)
-              .map((topic) => (
-                <Table.Tr key={topic.topic}>
-                  <Table.Td colSpan={4}>{topic.topic}</Table.Td>
-                  <Table.Td>
-                    <StateBadge {...statusLabel(topic.status)} />
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            {topics.flatMap(({ topic, partitions }) =>
-              partitions.map(({ partition, lag, lagSeconds, status: state }) => (
-                <Table.Tr key={`${topic} ${partition}`}>
-                  <Table.Td>{topic}</Table.Td>
-                  <Table.Td ta="right">{partition}</Table.Td>
-                  <Table.Td ta="right">{formatInteger(lag)}</Table.Td>
-                  <Table.Td ta="right">
-                    {lagSeconds === null ? '–' : formatDuration(lagSeconds * 1_000)}
-                  </Table.Td>
-                  <Table.Td>
-                    <StateBadge {...statusLabel(state)} />
-                  </Table.Td>
-                </Table.Tr>
-              )),
-            )}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+          ))}
+        {topics.flatMap(({ topic, partitions }) =>
+          partitions.map(({ partition, lag, lagSeconds, status: state }) => (
+            <Table.Tr key={`${topic} ${partition}`}>
+              <Table.Td>{topic}</Table.Td>
+              <Table.Td ta="right">{partition}</Table.Td>
+              <Table.Td ta="right">{formatInteger(lag)}</Table.Td>
+              <Table.Td ta="right">{lagSeconds === null ? '–' : formatDuration(lagSeconds * 1_000)}</Table.Td>
+              <Table.Td>
+                <StateBadge {...statusLabel(state)} />
+              </Table.Td>
+            </Table.Tr>
+          )),
+        )}
+      </DataTable>
     </>
   )
 }

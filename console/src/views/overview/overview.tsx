@@ -18,6 +18,7 @@ import {
 import { useWindow, WINDOWS, windowQuery } from '../../ui/activity/window.ts'
 import { WindowHeading } from '../../ui/activity/window-heading.tsx'
 import { Sparkline } from '../../ui/chart/sparkline.tsx'
+import { DataTable, numberHead } from '../../ui/layout/data-table.tsx'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page, Panel } from '../../ui/layout/page.tsx'
@@ -104,28 +105,25 @@ function HealthTable({ rows: all, window }: { rows: readonly HealthRow[]; window
         textOf={({ destination: { id, name }, state }) => `${name} ${id} ${state.label}`}
       >
         {(rows) => (
-          <Table.ScrollContainer minWidth={880} scrollAreaProps={{ 'aria-label': 'Destinations' }}>
-            <Table verticalSpacing="sm">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Name</Table.Th>
-                  <Table.Th>State</Table.Th>
-                  <Table.Th>Traffic</Table.Th>
-                  <Table.Th ta="right">Delivered</Table.Th>
-                  <Table.Th ta="right">Rejected</Table.Th>
-                  <Table.Th ta="right">Dead</Table.Th>
-                  <Table.Th ta="right">Failed attempts</Table.Th>
-                  <Table.Th ta="right">Latency p50</Table.Th>
-                  <Table.Th ta="right">Latency p99</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {rows.map((row) => (
-                  <Row key={row.destination.id} {...row} window={window} />
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
+          <DataTable
+            label="Destinations"
+            minWidth={880}
+            heads={[
+              'Name',
+              'State',
+              'Traffic',
+              numberHead('Delivered'),
+              numberHead('Rejected'),
+              numberHead('Dead'),
+              numberHead('Failed attempts'),
+              numberHead('Latency p50'),
+              numberHead('Latency p99'),
+            ]}
+          >
+            {rows.map((row) => (
+              <Row key={row.destination.id} {...row} window={window} />
+            ))}
+          </DataTable>
         )}
       </FilteredList>
     </Panel>

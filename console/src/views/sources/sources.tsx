@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { Link } from 'wouter'
 import { type Source, useSources } from '../../api/sources.ts'
 import { ForAdmin } from '../../ui/for-admin.tsx'
+import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
@@ -47,40 +48,33 @@ function List({ sources }: { sources: readonly Source[] }) {
   return (
     <FilteredList all={sources} what="sources" textOf={({ id, name }) => `${name} ${id}`}>
       {(shown) => (
-        <Table.ScrollContainer minWidth={520} scrollAreaProps={{ 'aria-label': 'Sources' }}>
-          <Table verticalSpacing="sm" highlightOnHover>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th>ID</Table.Th>
-                <Table.Th>Status</Table.Th>
-                <Table.Th>Updated</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {shown.map(({ id, name, enabled, updatedAt }) => (
-                <Table.Tr key={id}>
-                  <Table.Td className="in-flow">
-                    <Anchor component={Link} to={`/sources/${id}`} fw={600}>
-                      {name}
-                    </Anchor>
-                  </Table.Td>
-                  <Table.Td>
-                    <Text size="sm" ff="monospace">
-                      {id}
-                    </Text>
-                  </Table.Td>
-                  <Table.Td>
-                    <OnOffBadge enabled={enabled} />
-                  </Table.Td>
-                  <Table.Td>
-                    <Timestamp at={updatedAt} />
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <DataTable
+          label="Sources"
+          minWidth={520}
+          highlightOnHover
+          heads={['Name', 'ID', 'Status', 'Updated']}
+        >
+          {shown.map(({ id, name, enabled, updatedAt }) => (
+            <Table.Tr key={id}>
+              <Table.Td className="in-flow">
+                <Anchor component={Link} to={`/sources/${id}`} fw={600}>
+                  {name}
+                </Anchor>
+              </Table.Td>
+              <Table.Td>
+                <Text size="sm" ff="monospace">
+                  {id}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <OnOffBadge enabled={enabled} />
+              </Table.Td>
+              <Table.Td>
+                <Timestamp at={updatedAt} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </DataTable>
       )}
     </FilteredList>
   )

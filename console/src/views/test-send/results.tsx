@@ -1,11 +1,11 @@
-import { Alert, Box, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Alert, Box, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { Destination, TestedRules, TestResult } from '../../api/destinations.ts'
 import { Outcome } from '../../ui/attempts/attempt-table.tsx'
+import { ScrollingCode } from '../../ui/values/code.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 import { Url, withWholePorts } from '../../ui/values/url.tsx'
 import { decidingWords } from '../../wording/conditions.ts'
 import { formatDuration } from '../../wording/format.ts'
-import { requestText, responseText } from './http-text.ts'
 
 export function Results({ results }: { results: readonly TestResult[] }) {
   return (
@@ -50,6 +50,19 @@ export function Results({ results }: { results: readonly TestResult[] }) {
   )
 }
 
+const message = (start: string, headers: Record<string, string>, body: string): string =>
+  [start, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', body].join('\n')
+
+/** The request as HTTP writes it. */
+function requestText({ url, request: { headers, body } }: TestResult): string {
+  const { pathname = '/', search = '' } = URL.parse(url) ?? {}
+  return message(`POST ${pathname}${search} HTTP/1.1`, headers, body)
+}
+
+/** The response as HTTP writes it, or nothing without one. */
+const responseText = ({ status, responseHeaders, response }: TestResult): string =>
+  responseHeaders === null ? '' : message(`HTTP/1.1 ${status ?? ''}`.trim(), responseHeaders, response ?? '')
+
 type RulesNoteProps = { tested: TestedRules | null; rules: Destination['rules'] }
 
 /** Says that the destination's rules would not send a real event like this. */
@@ -89,17 +102,9 @@ function Message({ title, text, what, hint }: MessageProps) {
         </Text>
       ) : (
         <>
-          <Code
-            block
-            fz="xs"
-            mah={420}
-            tabIndex={0}
-            aria-label={what}
-            className="in-flow"
-            style={{ overflow: 'auto' }}
-          >
+          <ScrollingCode label={what} maxHeight={420}>
             {withWholePorts(text)}
-          </Code>
+          </ScrollingCode>
           <Text size="xs" c="dimmed" mt={2}>
             {hint}
           </Text>

@@ -1,5 +1,6 @@
 import { Code, Table, Text } from '@mantine/core'
 import { type Deletion, useDeletions } from '../../api/users.ts'
+import { DataTable, numberHead } from '../../ui/layout/data-table.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
@@ -35,26 +36,23 @@ export function DeletionList() {
               No user has been deleted.
             </Text>
           ) : (
-            <Table.ScrollContainer minWidth={960} scrollAreaProps={{ 'aria-label': 'Deletions' }}>
-              <Table verticalSpacing="sm">
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>State</Table.Th>
-                    <Table.Th>Requested</Table.Th>
-                    <Table.Th ta="right">Users</Table.Th>
-                    <Table.Th ta="right">Delete events</Table.Th>
-                    <Table.Th>Suppressed</Table.Th>
-                    <Table.Th>Finished</Table.Th>
-                    <Table.Th>ID</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {deletions.map((deletion) => (
-                    <Row key={deletion.id} deletion={deletion} />
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
+            <DataTable
+              label="Deletions"
+              minWidth={960}
+              heads={[
+                'State',
+                'Requested',
+                numberHead('Users'),
+                numberHead('Delete events'),
+                'Suppressed',
+                'Finished',
+                'ID',
+              ]}
+            >
+              {deletions.map((deletion) => (
+                <Row key={deletion.id} deletion={deletion} />
+              ))}
+            </DataTable>
           )
         }
       </Loaded>
