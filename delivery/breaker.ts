@@ -71,12 +71,13 @@ function afterAnswer(breaker: Breaker): Breaker {
 }
 
 const mustOpen = ({ inRow, failed, timedOut }: Breaker) =>
-  inRow >= OPENS_IN_ROW || (count(failed) > OPENS_FAILED && count(timedOut) >= OPENS_TIMED_OUT)
+  inRow >= OPENS_IN_ROW || (ones(failed) > OPENS_FAILED && ones(timedOut) >= OPENS_TIMED_OUT)
 
-function count(bits: number): number {
-  let ones = 0
-  for (let left = bits; left !== 0; left &= left - 1) ones += 1
-  return ones
+/** How many of the bits are ones. */
+export function ones(bits: number): number {
+  let count = 0
+  for (let left = bits; left !== 0; left &= left - 1) count += 1
+  return count
 }
 
 export function permit(breaker: Breaker, now: number): 'all' | 'probe' | 'nothing' {

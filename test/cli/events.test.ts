@@ -57,9 +57,15 @@ test('a call has a line for each destination, with the state of its delivery and
     ...attemptsHeld([
       made('crm', { outcome: 'retry', status: 503, code: 'http_5xx', startedAt: now - 55_000 }),
       made('crm', { attempt: 2, durationMs: 0 }),
-      made('erp', { outcome: 'retry', status: 503, code: 'http_5xx', durationMs: 0 }),
+      made('erp', {
+        outcome: 'retry',
+        status: 503,
+        code: 'http_5xx',
+        durationMs: 0,
+        response: 'x'.repeat(300),
+      }),
       made('slow', { outcome: 'deferred', status: null, code: 'breaker_open' }),
-      made('gone', { outcome: 'rejected', status: 410, code: 'http_410' }),
+      made('gone', { outcome: 'rejected', status: 410, code: 'http_410', response: 'moved\naway' }),
     ]),
     ...deadHeld([
       aDeadOne({ deliveryId: id('gone'), destinationId: 'gone', deadAt: now, deadReason: 'rejected' }),
@@ -72,6 +78,8 @@ test('a call has a line for each destination, with the state of its delivery and
     ...['destination', 'state', 'attempts', 'last', 'at', 'next attempt', 'delivery'],
   ])
   expect(rows.pop()).toBe('')
+  // of deliveries that are not delivered
+  expect(rows.splice(-2)).toEqual([`  erp answered: ${'x'.repeat(199)}…`, '  gone answered: moved\\naway'])
   const last = at(now - 50_000)
   expect(rows.map((row) => row.trim().split(/ {2,}/))).toEqual([
     ['crm', 'delivered', '2', '200', last, '-', id('crm')],
@@ -131,6 +139,13 @@ test('without a hit it says what a search cannot find, and what Kafka has lost',
       `Kafka lost 200 records of events (truncated, ${at(now)}).`,
     ],
   ])
+})
+
+test('a message ID needs no option, and is given once', async () => {
+  const { queries } = await find('events find m1', [[{ event }]])
+  expect(queries[0]).toMatchObject({ messageId: 'm1' })
+  const twice = await find('events find m1 --message-id m2', [[{ event }]])
+  expect([twice.code, twice.err.join()]).toEqual([1, expect.stringContaining('message ID once')])
 })
 
 test('calls are found by event name, and by --message as in other commands', async () => {

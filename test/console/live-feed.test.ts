@@ -68,12 +68,12 @@ test('skipped calls are counted, and the feed knows when the initial calls are c
   })
 })
 
-test('the latest attempt per destination counts; of parallel attempts the delivered one wins', () => {
+test('the latest attempt per destination counts; of parallel attempts the delivered one wins; the order is fixed', () => {
   const first = attempt({ outcome: 'retry', status: 503 })
   const second = attempt({ attempt: 2, urlIndex: 0 })
   const other = attempt({ attempt: 2, urlIndex: 1, outcome: 'retry', status: 500 })
   const elsewhere = attempt({ destinationId: 'billing', outcome: 'retry' })
-  expect(latestAttempts([first, second, other, elsewhere])).toEqual([second, elsewhere])
+  expect(latestAttempts([first, second, other, elsewhere])).toEqual([elsewhere, second])
 })
 
 test('an opened call stays when the feed is full', () => {

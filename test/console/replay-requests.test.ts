@@ -82,6 +82,22 @@ test('“replay all matching” uses the filter, not the loaded page, and skips 
   expect(replayShape.safeParse(requests[0]).success).toBe(true)
 })
 
+test('a chosen period of the filter is the period of the replay', () => {
+  const filter = filterFromParams(
+    new URLSearchParams('since=2026-01-01T00:00:00.000Z&until=2026-01-02T00:00:00.000Z&hours=1'),
+  )
+  const [request] = requestsForFilter(filter, totals)
+  expect(request).toEqual({
+    destinationId: 'crm',
+    what: 'dead',
+    skipReplayed: true,
+    from: '2026-01-01T00:00:00.000Z',
+    to: '2026-01-02T00:00:00.000Z',
+  })
+  expect(replayShape.safeParse(request).success).toBe(true)
+  expect(filterFromParams(new URLSearchParams('since=yesterday&until=1'))).toEqual({})
+})
+
 test('a filter covers every counted destination, and all destinations if the counts are partial', () => {
   const idsOf = (...asked: Parameters<typeof requestsForFilter>) =>
     requestsForFilter(...asked).map(({ destinationId }) => destinationId)

@@ -5,6 +5,7 @@ import { withoutRepeats } from '../../console/src/ui/chart/plot.ts'
 import { changedFields } from '../../console/src/ui/form/changed-fields.ts'
 import { filterByWords } from '../../console/src/ui/layout/list-filter.ts'
 import { placeBeside } from '../../console/src/ui/values/tooltip-place.ts'
+import { LINES } from '../../console/src/wording/states.ts'
 import { urlHash } from '../../delivery/url-hash.ts'
 
 test('a list is filtered by words in any case and order', () => {
@@ -27,6 +28,15 @@ test('changed fields are named once, as in the form', () => {
 
 test('a page reloads itself at most once a minute', () => {
   expect([mayReload(0, 100_000), mayReload(50_000, 100_000)]).toEqual([true, false])
+})
+
+test('no two lines of a chart differ only in color', () => {
+  const { accepted, delivered, rejected, dead, failedAttempts } = LINES
+  const dashes = (lines: readonly { color: string; dash?: readonly number[] }[]) =>
+    new Set(lines.map(({ dash = [] }) => dash.join()))
+  expect(dashes([accepted, rejected]).size).toBe(2)
+  expect(dashes([delivered, rejected, dead, failedAttempts]).size).toBe(4)
+  expect(new Set([delivered, rejected, dead, failedAttempts].map(({ color }) => color)).size).toBe(4)
 })
 
 test('labels of a scale that round to the same text appear once', () => {

@@ -448,7 +448,7 @@ describe('commands for operators', () => {
     await writeFile(file, 'user_id,plan\nm0,pro\nm1\n')
     const invalid = await upload()
     expect(invalid).toMatchObject({ code: 1, err: expect.stringContaining('--skip-invalid') })
-    expect(invalid.out).toContain('1 lines cannot be used:\n  line 3 has 1 fields')
+    expect(invalid.out).toContain('1 line cannot be used:\n  line 3 has 1 field,')
     const many = await upload('--skip-invalid')
     expect(many).toMatchObject({ code: 1, err: expect.stringContaining('--allow-removals') })
     expect(many.out).toContain('removes 19 of 20')

@@ -27,7 +27,10 @@ const deliveryShape = z.looseObject({
   condition: text.optional(),
   state: text,
   attempts: z.array(
-    z.looseObject({ startedAt: text, outcome: z.string(), status: z.number().nullable(), code: text }),
+    z.looseObject({
+      ...{ startedAt: text, outcome: z.string(), status: z.number().nullable(), code: text },
+      response: text.optional(),
+    }),
   ),
   nextAttemptAt: text,
   // servers before 0.2 have no code
@@ -65,7 +68,7 @@ export function addEvents({ program, ...cli }: Cli): void {
       'after',
       `
 Examples:
-  $ sluice events find --message-id order-1042
+  $ sluice events find order-1042
   $ sluice events find --user u1 --source shop --since 2h`,
     )
   events
@@ -73,10 +76,12 @@ Examples:
     .summary('find calls and the state of their deliveries')
     .description(
       `Finds accepted and rejected calls, newest first. For each call it lists the destinations, with the state of the delivery, the \
-number of attempts, the last result and its time, and the time of the next attempt. The search goes back from now. It stops \
+number of attempts, the last result and its time, and the time of the next attempt. Below is what receivers answered to the last \
+attempt of a delivery that has not succeeded. The search goes back from now. It stops \
 after 7 days, the oldest calls that are stored, or at --limit. With --message-id or --delivery it stops at the first hit. A search for \
 a user is faster with --source.`,
     )
+    .argument('[message-id]', 'the same as --message-id')
     .option('--message, --message-id <id>', 'the messageId of the call')
     .option('--user <id>', 'the userId of the call')
     .option('--anonymous <id>', 'the anonymousId of the call')
@@ -105,8 +110,8 @@ Examples:
 
 const PER_PAGE = 100
 
-async function find({ options, control, out, err, now }: Invocation<Options>): Promise<ExitCode> {
-  const query = queryOf(options, now())
+async function find({ args, options, control, out, err, now }: Invocation<Options>): Promise<ExitCode> {
+  const query = queryOf(withMessageId(options, args[0]), now())
   const api = await control()
   const items: Item[] = []
   let page: Page | undefined
@@ -124,6 +129,13 @@ async function find({ options, control, out, err, now }: Invocation<Options>): P
   if (options.json) out.line(JSON.stringify({ items, next, searchedSince, faults }))
   else for (const line of ending({ items, next, searchedSince, faults })) out.line(line)
   return 0
+}
+
+/** @throws CliError usage */
+function withMessageId(options: Options, messageId: string | undefined): Options {
+  if (messageId === undefined) return options
+  if (options.messageId !== undefined) throw new CliError('usage', 'Give the message ID once.')
+  return { ...options, messageId }
 }
 
 /** @throws CliError usage */
@@ -145,7 +157,18 @@ function shown(item: Item): string[] {
     item.destinations.map(cells),
   )
   const none = `No destination is connected to source ${plain(sourceId)}.`
-  return [head, ...(lines.length > 0 ? lines : [none]).map((line) => `  ${line}`), '']
+  const answers = item.destinations.flatMap(answerOf)
+  return [head, ...(lines.length > 0 ? [...lines, ...answers] : [none]).map((line) => `  ${line}`), '']
+}
+
+const MAX_ANSWER = 200
+
+/** What the receiver answered to the last attempt of a delivery that has not succeeded. */
+function answerOf({ destinationId, state, attempts }: Delivery): string[] {
+  const answer = plain(attempts.findLast(({ outcome }) => outcome !== 'deferred')?.response)
+  if (state === 'delivered' || answer === '-') return []
+  const isLong = answer.length > MAX_ANSWER
+  return [`${plain(destinationId)} answered: ${isLong ? `${answer.slice(0, MAX_ANSWER - 1)}…` : answer}`]
 }
 
 function cells(delivery: Delivery): unknown[] {

@@ -88,7 +88,7 @@ function destinations({ items }: z.infer<typeof overview>): string[] {
   ])
   return [
     ...table(['destination', 'state', 'delivered', 'rejected', 'failed', 'dead'], rows),
-    'Counts cover the last minute. The last attempt decides the state. Rejected deliveries also count as dead.',
+    'Counts cover the last minute. The latest attempts decide the state. Rejected deliveries also count as dead.',
   ]
 }
 

@@ -103,7 +103,9 @@ function described({ changed, removed, unchanged, suppressed, current, ...found 
   return [
     `Adds or changes ${adds}, removes ${removes} of ${before}, leaves ${stays} unchanged.`,
     ...(suppressed > 0 ? [`Sends nothing for ${written(suppressed)} suppressed users.`] : []),
-    ...(found.invalid > 0 ? [`${written(found.invalid)} lines cannot be used:`] : []),
+    ...(found.invalid > 0
+      ? [`${written(found.invalid)} ${found.invalid === 1 ? 'line' : 'lines'} cannot be used:`]
+      : []),
     ...found.invalidLines.map(({ line, message, code }) => `  line ${line} ${plain(message)} (${code})`),
     ...(found.invalid > found.invalidLines.length ? ['  ...'] : []),
   ]

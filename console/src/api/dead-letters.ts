@@ -8,7 +8,11 @@ export type Reason = 'window_expired' | 'attempts_exhausted' | 'rejected' | 'ref
 export type DeadFilter = {
   destinationId?: string
   reason?: Reason
+  /** The last hours. `since` and `until` take precedence. */
   hours?: number
+  /** ISO 8601; `until` is exclusive. */
+  since?: string
+  until?: string
   messageId?: string
   event?: string
   user?: string
@@ -47,5 +51,5 @@ export async function countToReplay(filter: DeadFilter, now: number) {
 
 /** @param now ms since 1970 */
 function toQuery({ hours, ...filter }: DeadFilter, now: number) {
-  return { ...filter, ...(hours !== undefined && { since: hoursBefore(hours, now) }) }
+  return { ...(hours !== undefined && { since: hoursBefore(hours, now) }), ...filter }
 }

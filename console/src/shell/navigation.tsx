@@ -1,5 +1,6 @@
-import { Anchor, NavLink, Stack, Text } from '@mantine/core'
+import { Anchor, Group, NavLink, Stack, Text } from '@mantine/core'
 import { Link, useLocation } from 'wouter'
+import { ForAdmin } from '../ui/for-admin.tsx'
 import { Icon, type IconName } from '../ui/layout/icon.tsx'
 
 type Item = { to: string; label: string; icon: IconName }
@@ -55,9 +56,16 @@ export function Navigation() {
           ))}
         </div>
       ))}
-      <Anchor href="/licenses" size="xs" c="dimmed" px="sm">
-        Licenses
-      </Anchor>
+      <Group gap="md" px="sm">
+        <ForAdmin>
+          <Anchor component={Link} to="/backup" size="xs" c="dimmed">
+            Backup
+          </Anchor>
+        </ForAdmin>
+        <Anchor href="/licenses" size="xs" c="dimmed">
+          Licenses
+        </Anchor>
+      </Group>
     </Stack>
   )
 }

@@ -48,8 +48,9 @@ export const variables: CSSVariablesResolver = ({ colors }) => {
       '--mantine-color-anchor': shade('water', 8),
       '--sluice-panel': '#f7f9fa',
       '--sluice-line': '#e3e8eb',
-      '--sluice-delivered': shade('green', 9),
-      '--sluice-failed': shade('red', 9),
+      // also told apart by their brightness
+      '--sluice-delivered': shade('green', 8),
+      '--sluice-failed': '#7a1010',
     },
     dark: {
       ...text(3),
@@ -59,8 +60,8 @@ export const variables: CSSVariablesResolver = ({ colors }) => {
       '--mantine-color-anchor': shade('water', 3),
       '--sluice-panel': '#1f2226',
       '--sluice-line': '#373b40',
-      '--sluice-delivered': shade('green', 4),
-      '--sluice-failed': shade('red', 4),
+      '--sluice-delivered': shade('green', 9),
+      '--sluice-failed': shade('red', 2),
     },
   }
 }

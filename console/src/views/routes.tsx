@@ -16,6 +16,7 @@ const Dead = lazy(() => import('./dead-letters/dead-letters.tsx'))
 const Lag = lazy(() => import('./lag/lag.tsx'))
 const Users = lazy(() => import('./users/users.tsx'))
 const Audit = lazy(() => import('./audit/audit.tsx'))
+const Backup = lazy(() => import('./backup.tsx'))
 const Computations = lazy(() => import('./computations/computations.tsx'))
 
 export function Routes() {
@@ -32,7 +33,7 @@ export function Routes() {
         <Route path="/catalog" component={Catalog} />
         <Route path="/catalog/webhooks/:id?">{({ id }) => <SetUp key={id ?? ''} id={id} />}</Route>
         <Route path="/sources" component={Sources} />
-        <Route path="/sources/:id">{({ id }) => <OneSource key={id} id={id} />}</Route>
+        <Route path="/sources/:id/:tab?">{({ id, tab }) => <OneSource key={id} id={id} tab={tab} />}</Route>
         <Route path="/destinations" component={Destinations} />
         <Route path="/destinations/:id/:tab?">
           {({ id, tab }) => <OneDestination key={id} id={id} tab={tab} />}
@@ -42,6 +43,7 @@ export function Routes() {
         <Route path="/lag" component={Lag} />
         <Route path="/users" component={Users} />
         <Route path="/audit" component={Audit} />
+        <Route path="/backup" component={Backup} />
         <Route path="/audiences">
           <Computations key="audiences" kind="audiences" />
         </Route>

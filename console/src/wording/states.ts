@@ -57,6 +57,16 @@ export const DELIVERY_STATES: Record<DeliveryState, Label> = {
   },
 }
 
+/** Lines of charts, which are told apart by their dashes too: red and green look alike to many people. */
+export const LINES = {
+  accepted: CALL_STATES.accepted,
+  delivered: { label: DELIVERY_STATES.delivered.label, color: 'green' },
+  rejected: { label: DELIVERY_STATES.rejected.label, color: 'red', dash: [6, 4] },
+  // red badges have a text, but two red lines would be one
+  dead: { label: DELIVERY_STATES.dead.label, color: 'grape', dash: [2, 3] },
+  failedAttempts: { label: 'Failed attempts', color: 'yellow', dash: [12, 4] },
+} as const
+
 /** Outcomes of one attempt, by the API's names. */
 const ATTEMPT_OUTCOMES: Record<string, Label> = {
   delivered: { ...DELIVERY_STATES.delivered, explanation: 'The webhook answered 2xx.' },
@@ -79,7 +89,7 @@ export type WebhookState = 'healthy' | 'rejecting' | 'failing' | 'paused' | 'idl
 
 /** States of a webhook; a destination has the worst state of its webhooks. */
 export const WEBHOOK_STATES: Record<WebhookState, Label> = {
-  healthy: { label: 'Healthy', color: 'green', explanation: 'The last request was delivered.' },
+  healthy: { label: 'Healthy', color: 'green', explanation: 'The latest requests were delivered.' },
   rejecting: {
     label: 'Rejecting',
     color: 'red',
@@ -90,7 +100,7 @@ export const WEBHOOK_STATES: Record<WebhookState, Label> = {
     label: 'Failing',
     color: 'red',
     explanation:
-      'The last request got no answer or a 5xx. After several failures in a row, deliveries are deferred and the webhook is probed every few seconds.',
+      'The latest requests got no answer or a 5xx. After several failures in a row, deliveries are deferred and the webhook is probed every few seconds.',
   },
   paused: { label: 'Off', color: 'gray', explanation: 'The destination is off. Nothing is sent to it.' },
   idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },

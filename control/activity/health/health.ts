@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { ones } from '../../../delivery/breaker.ts'
 import { targetsOf } from '../../../delivery/targets.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Destination } from '../../../settings/settings.ts'
@@ -7,9 +8,9 @@ import { bucketStarts, type Counts } from '../figures/series.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
 
 /**
- * The state of a webhook, for people. `rejecting`: its last response was 3xx or 4xx. `failing`: its breaker
- * is open, or its last POST got no response or a 5xx. `paused`: its destination is off. `idle`: nothing was
- * sent in the last 15 minutes.
+ * The state of a webhook, for people. `failing`: its breaker is open. `failing` or `rejecting`: its latest POSTs were not
+ * delivered, and the last error was no answer, 5xx or refused, or a 3xx or 4xx. `paused`: its destination is off.
+ * `idle`: nothing was sent in the last 15 minutes. See `isInTrouble` for the latest POSTs.
  */
 export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
@@ -50,7 +51,14 @@ export type Health = {
 }
 
 /** `webhook`: its key; undefined if the attempt was read before the settings, which define the webhooks. */
-type Last = { webhook: string | undefined; error: Attempt | null; deliveredAt: number | null }
+type Last = {
+  webhook: string | undefined
+  error: Attempt | null
+  deliveredAt: number | null
+  recent: Recent
+}
+/** The last 20 POSTs. `failed`: a bit for each that was not delivered, the latest lowest. */
+type Recent = { failed: number; count: number }
 /** By position of the webhook. */
 type LastByIndex = Map<number, Last>
 
@@ -90,7 +98,8 @@ export function createHealth({
       const { state: breaker, since } = breakers.of(webhook, now())
       const current = { urlIndex, webhook, changedAt: Date.parse(destination.updatedAt) }
       const last = lastOf(held.peek(destination.id)?.get(urlIndex), current)
-      return { urlIndex, breaker, since, state: statusOf(destination, breaker, last), last }
+      const isBad = last !== undefined && isInTrouble(last, now())
+      return { urlIndex, breaker, since, state: statusOf(destination, breaker, { last, isBad }), last }
     })
 
   return {
@@ -157,14 +166,40 @@ const WORST_FIRST = ['open', 'half-open', 'closed', 'unknown'] as const
 function statusOf(
   { enabled }: Destination,
   breaker: BreakerState,
-  { error, deliveredAt }: Omit<Last, 'webhook'> = NOTHING,
+  { last, isBad }: { last: Last | undefined; isBad: boolean },
 ): WebhookStatus {
   if (!enabled) return 'paused'
   if (breaker === 'open' || breaker === 'half-open') return 'failing'
   if (breaker === 'unknown') return 'idle'
-  if (!error || error.startedAt < (deliveredAt ?? 0)) return 'healthy'
-  return error.outcome === 'rejected' ? 'rejecting' : 'failing'
+  if (!isBad) return 'healthy'
+  return last?.error?.outcome === 'rejected' ? 'rejecting' : 'failing'
 }
+
+const REMEMBERED = 20
+const MASK = 2 ** REMEMBERED - 1
+/** A fifth. */
+const MANY = 0.2
+/** Fewer may be accidents that are over. */
+const SEVERAL = 3
+const RECENT_MS = 30_000
+
+/**
+ * The last POST decides, unless the one before it of the other kind is less than 30 s old. Then a webhook is in trouble if
+ * a fifth of its last 20 POSTs were not delivered. Otherwise one that fails half of them would change its state with each.
+ */
+function isInTrouble({ error, deliveredAt, recent }: Last, now: number): boolean {
+  if (!error) return false
+  const failed = ones(recent.failed)
+  const areMany = failed >= MANY * recent.count
+  if (error.startedAt < (deliveredAt ?? 0))
+    return areMany && failed >= SEVERAL && now - error.startedAt < RECENT_MS
+  return areMany || now - (deliveredAt ?? 0) >= RECENT_MS
+}
+
+const after = ({ failed, count }: Recent, isFailed: boolean): Recent => ({
+  failed: ((failed << 1) | Number(isFailed)) & MASK,
+  count: Math.min(count + 1, REMEMBERED),
+})
 
 /**
  * The webhook at a position now, and when the settings last changed. Before the change, another webhook may have had this
@@ -172,31 +207,37 @@ function statusOf(
  */
 type Current = { urlIndex: number; webhook: string; changedAt: number }
 
-const NOTHING = { error: null, deliveredAt: null } as const
+const NONE: Recent = { failed: 0, count: 0 }
+const NOTHING = { error: null, deliveredAt: null, recent: NONE } as const
 
 /** Partitions of the topic have no common order. @param current undefined until the settings are known. */
 function note(attempt: Attempt, last: LastByIndex, current: Current | undefined): void {
   const { urlIndex, outcome, startedAt } = attempt
   if (urlIndex === null || outcome === 'cancelled' || outcome === 'deferred') return
   const before = current ? lastOf(last.get(urlIndex), current) : last.get(urlIndex)
-  const { error, deliveredAt } = before ?? NOTHING
-  const webhook = current?.webhook
-  if (outcome === 'delivered')
-    last.set(urlIndex, { webhook, error, deliveredAt: Math.max(startedAt, deliveredAt ?? startedAt) })
-  else if (startedAt >= (error?.startedAt ?? startedAt))
-    last.set(urlIndex, { webhook, error: attempt, deliveredAt })
+  const { error, deliveredAt, ...found } = before ?? NOTHING
+  const isDelivered = outcome === 'delivered'
+  const isNewest = isDelivered ? startedAt >= (deliveredAt ?? 0) : startedAt >= (error?.startedAt ?? 0)
+  last.set(urlIndex, {
+    webhook: current?.webhook,
+    error: !isDelivered && isNewest ? attempt : error,
+    deliveredAt: isDelivered && isNewest ? startedAt : deliveredAt,
+    recent: after(found.recent, !isDelivered),
+  })
 }
 
 /** What is known of the webhook that is at a position now. */
 function lastOf(last: Last | undefined, { webhook, changedAt }: Current): Last | undefined {
   if (!last || last.webhook === webhook) return last
   if (last.webhook !== undefined) return undefined
-  const { error, deliveredAt } = last
+  const { error, deliveredAt, recent } = last
   const isCurrent = (at: number | null) => at !== null && at >= changedAt
   const known = {
     webhook,
     error: isCurrent(error?.startedAt ?? null) ? error : null,
     deliveredAt: isCurrent(deliveredAt) ? deliveredAt : null,
+    // they may be of both webhooks, but then they are soon replaced
+    recent,
   }
   return known.error || known.deliveredAt !== null ? known : undefined
 }

@@ -149,13 +149,15 @@ function change(record: CsvRecord, kind: keyof typeof COLUMNS, header: Header): 
   if ('fault' in record) throw new UploadFault('invalid_line', number, record.fault)
   const { fields } = record
   if (fields.length !== header.width) {
-    const message = `has ${fields.length} fields, but the first line names ${header.width} columns`
+    const message = `has ${counted(fields.length, 'field')}, but the first line names ${counted(header.width, 'column')}`
     throw new UploadFault('invalid_line', number, message)
   }
   const userId = userIdOf(fields[header.userId], number)
   if (kind === 'audience') return { userId, value: 'true' }
   return { userId, value: csvValue(fields[header.value] ?? '', number) }
 }
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
 
 const JSON_SCALAR = /^(-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?|true|false)$/
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
 import { expectAccessible } from './axe.ts'
@@ -40,7 +41,10 @@ export function managePeople(on: () => Stage): void {
     await dialog.getByRole('button', { name: 'Delete ann' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByText('Calls from all sources have been dropped since').waitFor()
-    await page.getByRole('table').getByText('Done', { exact: true }).first().waitFor()
+    const done = page.getByRole('region', { name: 'Deletions' }).getByText('Done', { exact: true }).first()
+    await done.waitFor()
+    // without scrolling past the events
+    expect((await done.boundingBox())?.y).toBeLessThan(900)
     await until(() => arrived().some(({ body }) => JSON.parse(body).type === 'delete'))
     await page.getByRole('button', { name: 'Find user' }).click()
     await page.getByRole('heading', { name: 'delete', exact: true }).first().waitFor()
@@ -86,6 +90,40 @@ export function managePeople(on: () => Stage): void {
     await shoot(page, 'users-phone')
   })
 
+  test('an admin downloads a backup, and learns how to restore it', async () => {
+    const { page } = await on().come()
+    await page.goto('/')
+    await page.getByRole('link', { name: 'Backup' }).click()
+    await page.getByText('sluice restore').waitFor()
+    await expectAccessible(page)
+    await shoot(page, 'backup')
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download backup' }).click()
+    const file = await download
+    expect(file.suggestedFilename()).toMatch(/^sluice-\d{4}-\d\d-\d\d\.backup$/)
+    const text = await readFile(await file.path(), 'utf8')
+    expect(text).toContain('people')
+    expect(text).toMatch(/\nend [\w-]+\n$/)
+    await page.getByText('The backup is complete').waitFor()
+
+    await page.route('**/api/backup', (route) => route.fulfill({ body: text.slice(0, -50) }))
+    await page.getByRole('button', { name: 'Download backup' }).click()
+    await page.getByText('The download broke off').waitFor()
+    await page.route('**/api/backup', (route) =>
+      route.fulfill({
+        status: 503,
+        json: { code: 'unavailable', message: 'Kafka does not answer', errors: [] },
+      }),
+    )
+    await page.getByRole('button', { name: 'Download backup' }).click()
+    await page.getByText('Kafka does not answer').waitFor()
+
+    const { page: viewed } = await on().come({ as: 'view' })
+    await viewed.goto('/backup')
+    await viewed.getByText('This token cannot download a backup').waitFor()
+    expect(await viewed.getByRole('link', { name: 'Backup' }).count()).toBe(0)
+  })
+
   test('with the view token a user can be found, but not deleted or suppressed', async () => {
     const { page } = await on().come({ as: 'view' })
     await page.goto('/users?userId=ann')
@@ -98,6 +136,8 @@ export function managePeople(on: () => Stage): void {
     const { page } = await on().come()
     await page.goto('/sources/people')
     await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.reload()
+    await page.getByRole('tab', { name: 'Settings', selected: true }).waitFor()
     await page.getByText('people-write-key').waitFor()
     await page.getByRole('button', { name: 'Replace write key' }).click()
     const dialog = page.getByRole('dialog')

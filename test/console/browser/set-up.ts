@@ -72,6 +72,8 @@ export function setUp(on: () => Stage): void {
     })
     expect(Date.now() - began).toBeLessThan(60_000)
     await shoot(page, 'set-up-first-event')
+    await page.getByRole('link', { name: 'Finish' }).click()
+    await page.getByRole('tab', { name: 'Health', selected: true }).waitFor()
 
     const [tested, first] = [on().good.arrivals[0], on().good.arrivals.at(-1)]
     for (const arrival of [tested, first]) {

@@ -25,6 +25,7 @@ const VIEWS = [
   '/users',
   '/users?userId=u1',
   '/audit',
+  '/backup',
   '/audiences',
   '/traits',
   '/nothing',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { toLocalInput } from '../../../console/src/wording/format.ts'
 import { until } from '../../helpers/until.ts'
 import { violationsIn } from './axe.ts'
 import { writeDeadLetters } from './dead-letters.ts'
@@ -30,6 +31,48 @@ export function smallThings(on: () => Stage): void {
   /** A saved destination that was never turned on. */
   const unfinished = (id: string) =>
     on().sluice.destination(id, [`${on().good.url}/${id}`], { enabled: false, sourceIds: ['corner'] })
+
+  test('a webhook that rejects links to its dead letters, which can be shown and replayed for any period', async () => {
+    const { sluice, good } = on()
+    await sluice.destination('expired', [`${good.url}/status/401`], {
+      sourceIds: ['corner'],
+      name: 'Expired',
+    })
+    const call = { type: 'track', userId: 'sue', event: 'Expired', messageId: 'expired-1' }
+    await sluice.send([call], 'corner-write-key')
+    const { page } = await on().come()
+    await page.goto('/destinations/expired')
+    await page.getByText('Rejecting: 401').waitFor()
+    await page.getByRole('link', { name: 'dead letters of Expired' }).click()
+    const row = page.getByRole('button', { name: 'Details of expired-1' })
+    await row.waitFor()
+    expect(new URL(page.url()).search).toBe('?destinationId=expired')
+
+    await page.getByRole('combobox', { name: 'Period' }).selectOption('Custom')
+    const local = (daysAgo: number) => toLocalInput(new Date(Date.now() - daysAgo * 86_400_000).toISOString())
+    // the browser has the clock of Berlin, which is less than a day away
+    await page.getByLabel('From', { exact: true }).fill(local(4))
+    await page.getByLabel('To', { exact: true }).fill(local(2))
+    await page.keyboard.press('Enter')
+    await page.getByText('No dead letter matches the filter').waitFor()
+    await page.getByLabel('To', { exact: true }).fill('')
+    await page.keyboard.press('Enter')
+    await row.waitFor()
+    // as a shared link
+    await page.reload()
+    await row.waitFor()
+    expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe(local(4))
+    await page.getByRole('button', { name: 'Replay all matching' }).click()
+    await page.getByRole('dialog').getByText('Replays 1 dead letter to Expired').waitFor()
+    await page
+      .getByRole('dialog')
+      .getByText(/Only those since .+\./)
+      .waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByLabel('From', { exact: true }).waitFor({ state: 'detached' })
+    await sluice.api('delete', 'destinations/expired')
+  })
 
   test('a fault disappears once its field is corrected', async () => {
     const { page } = await on().come()

@@ -211,6 +211,59 @@ test('a webhook whose last answer was 3xx or 4xx is rejecting, shows that status
   ])
 })
 
+describe('a webhook that fails some of its POSTs does not change its state with each of them', () => {
+  /** Its states after each POST, of which there is one every 100 ms. */
+  function statesOf(posts: readonly ('ok' | 'failed' | 'rejected')[]) {
+    let time = now - posts.length * 100
+    const figures = createFigures(() => time)
+    const health = createHealth({ destinations: new Map([[crm.id, crm]]), figures, now: () => time })
+    health.begin([])
+    return posts.map((post) => {
+      time += 100
+      const made = { ok: anAttempt, failed, rejected }[post]
+      health.attempt(made({ startedAt: time, durationMs: 1 }))
+      return health.lastMinute(crm).state
+    })
+  }
+  const times = <T>(count: number, each: readonly T[]) => Array.from({ length: count }, () => each).flat()
+
+  test.each(['failed', 'rejected'] as const)('every second one %s: it is in trouble throughout', (post) => {
+    const state = post === 'failed' ? 'failing' : 'rejecting'
+    // the first ones may still be accidents
+    expect(new Set(statesOf(times(30, [post, 'ok'])).slice(6))).toEqual(new Set([state]))
+  })
+
+  test('one in twenty: it is healthy throughout', () => {
+    const posts = [
+      ...times(19, ['ok' as const]),
+      ...times(5, ['failed' as const, ...times(19, ['ok' as const])]),
+    ]
+    expect(new Set(statesOf(posts))).toEqual(new Set(['healthy']))
+  })
+
+  test('when all fail, it is failing after a few; when all succeed again, it is healthy after a few', () => {
+    const states = statesOf([
+      ...times(20, ['ok' as const]),
+      ...times(4, ['failed' as const]),
+      ...times(20, ['ok' as const]),
+    ])
+    expect([states[19], states[23], states.at(-1)]).toEqual(['healthy', 'failing', 'healthy'])
+  })
+
+  test('with little traffic, the last POST decides', () => {
+    const health = healthOf(crm)
+    health.begin([])
+    const state = () => health.lastMinute(crm).state
+    for (let each = 20; each > 4; each--) health.attempt(anAttempt({ startedAt: now - each * 40_000 }))
+    health.attempt(failed({ startedAt: now - 3 * 40_000 }))
+    health.attempt(failed({ startedAt: now - 2 * 40_000 }))
+    health.attempt(failed({ startedAt: now - 40_000 }))
+    expect(state()).toBe('failing')
+    health.attempt(anAttempt({ startedAt: now }))
+    expect(state()).toBe('healthy')
+  })
+})
+
 test('two destinations with the same URL are two webhooks: the breaker of one says nothing about the other', () => {
   const twin = { ...crm, id: 'twin' }
   const health = healthOf(crm, twin)

@@ -2,7 +2,7 @@ import { SimpleGrid } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
 import type { Figures, Window } from '../../api/activity.ts'
 import { formatDuration, formatInteger } from '../../wording/format.ts'
-import { CALL_STATES, DELIVERY_STATES, outcomeLabel } from '../../wording/states.ts'
+import { LINES } from '../../wording/states.ts'
 import { Chart } from '../chart/chart.tsx'
 import type { Line } from '../chart/plot.ts'
 import { Panel } from '../layout/page.tsx'
@@ -78,8 +78,8 @@ export function CallsChart({
 }: ChartsProps<Bucket & { calls: { accepted: number; rejected: number } }>) {
   const lines = useMemo(
     () => [
-      { ...CALL_STATES.accepted, values: buckets.map(({ calls }) => calls.accepted) },
-      { ...CALL_STATES.rejected, values: buckets.map(({ calls }) => calls.rejected) },
+      { ...LINES.accepted, values: buckets.map(({ calls }) => calls.accepted) },
+      { ...LINES.rejected, values: buckets.map(({ calls }) => calls.rejected) },
     ],
     [buckets],
   )
@@ -88,17 +88,11 @@ export function CallsChart({
 
 export function DeliveriesChart({ window, buckets }: ChartsProps<Bucket>) {
   const lines = useMemo(() => {
-    const line = (of: (figures: Figures) => number, { label, color }: Pick<Line, 'label' | 'color'>) => ({
-      ...{ label, color },
-      values: buckets.map(({ figures }) => figures && of(figures)),
+    const lineOf = (name: 'delivered' | 'rejected' | 'dead' | 'failedAttempts') => ({
+      ...LINES[name],
+      values: buckets.map(({ figures }) => (figures === null ? null : figures[name])),
     })
-    const { delivered, rejected, dead } = DELIVERY_STATES
-    return [
-      line((figures) => figures.delivered, delivered),
-      line((figures) => figures.rejected, rejected),
-      { ...line((figures) => figures.dead, dead), isDashed: true },
-      line((figures) => figures.failedAttempts, { ...outcomeLabel('retry'), label: 'Failed attempts' }),
-    ]
+    return [lineOf('delivered'), lineOf('rejected'), lineOf('dead'), lineOf('failedAttempts')]
   }, [buckets])
   return <TimeChart title="Deliveries" lines={lines} format={formatInteger} {...{ window, buckets }} />
 }

@@ -37,13 +37,13 @@ function ChartLines({ label, times, lines, format }: ChartProps) {
   const { colors } = useMantineTheme()
   const scheme = useComputedColorScheme('light')
   // by value, because the list is a new object on every render
-  const lineKeys = JSON.stringify(lines.map(({ label: name, color, isDashed }) => [name, color, isDashed]))
+  const lineKeys = JSON.stringify(lines.map(({ label: name, color, dash }) => [name, color, dash]))
 
   const draw = useEffectEvent((at: HTMLDivElement) => {
     const { grid, text, shade } = COLORS[scheme]
     const labels = lines.map(({ label: name }) => name)
     const strokes = lines.map(({ color }) => colors[color]?.[shade] ?? 'gray')
-    const dashes = lines.map(({ isDashed = false }) => isDashed)
+    const dashes = lines.map(({ dash = [] }) => dash)
     const options = optionsOf({ width, grid, text, labels, strokes, dashes, format })
     return new uPlot(options, dataOf(times, lines), at)
   })

@@ -5,8 +5,8 @@ import { formatInteger } from '../../wording/format.ts'
 export type Line = {
   label: string
   color: MantineColor
-  /** Distinguishes it from another line of the same color. */
-  isDashed?: boolean
+  /** Lengths of dashes and gaps in pixels. Tells the line apart for people who do not see its color. */
+  dash?: readonly number[]
   values: readonly (number | null)[]
 }
 
@@ -24,14 +24,14 @@ const BY_MINUTE = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: 
 const BY_SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const HEIGHT = 200
 
-/** `strokes`: one color per line. `dashes`: whether each is dashed. */
+/** `strokes`: one color per line. `dashes`: of each; none for a solid line. */
 export type PlotStyle = {
   width: number
   grid: string
   text: string
   labels: readonly string[]
   strokes: readonly string[]
-  dashes: readonly boolean[]
+  dashes: readonly (readonly number[])[]
   format: (value: number) => string
 }
 
@@ -45,7 +45,7 @@ export function optionsOf({ width, grid, text, labels, strokes, dashes, format }
     height: HEIGHT,
     legend: {
       live: true,
-      markers: { dash: (_: uPlot, series: number) => (dashes[series - 1] ? 'dashed' : 'solid') },
+      markers: { dash: (_: uPlot, series: number) => markerOf(dashes[series - 1] ?? []) },
     },
     cursor: { drag: { x: false, y: false } },
     scales: { x: { range: timeRange }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
@@ -59,12 +59,18 @@ export function optionsOf({ width, grid, text, labels, strokes, dashes, format }
         label,
         stroke: strokes[index] ?? 'gray',
         width: 2,
-        ...(dashes[index] && { dash: [6, 4] }),
+        dash: [...(dashes[index] ?? [])],
         points: { show: true, size: 6, filter: isolated },
         value: (_: uPlot, value: number | null) => (value === null ? '' : format(value)),
       })),
     ],
   }
+}
+
+/** A style of CSS borders. */
+function markerOf([length]: readonly number[]): 'solid' | 'dashed' | 'dotted' {
+  if (length === undefined) return 'solid'
+  return length < 4 ? 'dotted' : 'dashed'
 }
 
 /** Small ticks may be rounded to the same text, such as 0 ms. */

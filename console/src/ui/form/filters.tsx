@@ -1,5 +1,6 @@
 import { NativeSelect, type NativeSelectProps, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { toLocalInput } from '../../wording/format.ts'
 
 type FilterProps = { value: string | undefined; onChange: (value: string | undefined) => void }
 
@@ -26,11 +27,11 @@ export function SelectFilter({ value = '', onChange, all = 'All', choices, ...se
 export function TextFilter({ label, value = '', onChange, ...input }: FilterProps & TextProps) {
   return (
     <TextInput
+      w={148}
       {...input}
       label={label}
       defaultValue={value}
       key={value}
-      w={148}
       autoComplete="off"
       spellCheck={false}
       onBlur={(event) => {
@@ -42,7 +43,24 @@ export function TextFilter({ label, value = '', onChange, ...input }: FilterProp
   )
 }
 
-type TextProps = { label: string; placeholder?: string; error?: string | undefined }
+type TextProps = {
+  label: string
+  placeholder?: string
+  error?: string | undefined
+  type?: string
+  w?: number
+}
+
+/** A time in the zone of the browser, to the minute. Its value is ISO 8601. */
+export const TimeFilter = ({ label, value, onChange }: FilterProps & { label: string }) => (
+  <TextFilter
+    label={label}
+    type="datetime-local"
+    w={220}
+    value={value && toLocalInput(value)}
+    onChange={(typed) => onChange(typed && new Date(typed).toISOString())}
+  />
+)
 
 const STATUS = /^[1-9](?:\d\d|xx)$/
 

@@ -1,14 +1,18 @@
 import { Button, Group } from '@mantine/core'
+import { useState } from 'react'
 import type { DeadFilter } from '../../api/dead-letters.ts'
 import { useDestinations } from '../../api/destinations.ts'
-import { SelectFilter, StatusFilter, TextFilter } from '../../ui/form/filters.tsx'
+import { SelectFilter, StatusFilter, TextFilter, TimeFilter } from '../../ui/form/filters.tsx'
 import { LAST_PERIODS } from '../../wording/format.ts'
 import { deadReasonLabel } from '../../wording/states.ts'
 import { isFiltered, REASONS } from './filter.ts'
 
 type FilterProps = { filter: DeadFilter; onFilter: (filter: DeadFilter) => void }
 
+const CUSTOM = 'custom'
+
 export function FilterForm({ filter, onFilter }: FilterProps) {
+  const [isCustom, setCustom] = useState(filter.since !== undefined || filter.until !== undefined)
   const destinations = useDestinations().data ?? []
   const { destinationId } = filter
   const isKnown = destinationId === undefined || destinations.some(({ id }) => id === destinationId)
@@ -37,11 +41,20 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
       />
       <SelectFilter
         label="Period"
-        value={filter.hours?.toString()}
-        onChange={(hours) => change({ hours: Number(hours) || undefined })}
+        value={isCustom ? CUSTOM : filter.hours?.toString()}
+        onChange={(period) => {
+          setCustom(period === CUSTOM)
+          change({ hours: Number(period) || undefined, since: undefined, until: undefined })
+        }}
         all="Any time"
-        choices={LAST_PERIODS}
+        choices={[...LAST_PERIODS, { value: CUSTOM, label: 'Custom' }]}
       />
+      {isCustom && (
+        <>
+          <TimeFilter label="From" value={filter.since} onChange={(since) => change({ since })} />
+          <TimeFilter label="To" value={filter.until} onChange={(until) => change({ until })} />
+        </>
+      )}
       <TextFilter label="Event" value={filter.event} onChange={(event) => change({ event })} />
       <TextFilter label="User" value={filter.user} onChange={(user) => change({ user })} />
       <StatusFilter value={filter.status} onChange={(status) => change({ status })} />
@@ -56,8 +69,14 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
         onChange={(value) => change({ replayed: value === 'false' ? value : undefined })}
         choices={[{ value: 'false', label: 'Not yet' }]}
       />
-      {isFiltered(filter) && (
-        <Button variant="subtle" onClick={() => onFilter({})}>
+      {(isFiltered(filter) || isCustom) && (
+        <Button
+          variant="subtle"
+          onClick={() => {
+            setCustom(false)
+            onFilter({})
+          }}
+        >
           Clear
         </Button>
       )}

@@ -18,13 +18,20 @@ export function filterFromParams(params: URLSearchParams): DeadFilter {
   const texts = TEXTS.flatMap((name) => (text(name) ? [[name, text(name)]] : []))
   const reason = REASONS.find((one) => one === text('reason'))
   const hours = LAST_PERIODS.find(({ value }) => value === text('hours'))
+  const times = (['since', 'until'] as const).flatMap((name) =>
+    isTime(text(name)) ? [[name, text(name)]] : [],
+  )
   return {
     ...(reason && { reason }),
-    ...(hours && { hours: Number(hours.value) }),
+    ...(hours && times.length === 0 && { hours: Number(hours.value) }),
+    ...Object.fromEntries(times),
     ...(text('replayed') === 'false' && { replayed: 'false' }),
     ...Object.fromEntries(texts),
   }
 }
+
+/** Whether it is ISO 8601 in UTC, as this page writes it. */
+const isTime = (text: string) => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) && !Number.isNaN(Date.parse(text))
 
 export const isFiltered = (filter: DeadFilter): boolean => Object.keys(filter).length > 0
 

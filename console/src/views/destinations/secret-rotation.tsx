@@ -1,5 +1,5 @@
 import { Alert, Button, Checkbox, Code, Group, List, NativeSelect, Stack, Table, Text } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
 import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { type Edited, Editing } from '../../ui/form/editing.tsx'
@@ -42,8 +42,15 @@ type SavedSecret = { secret: string; version: number }
 
 /** Without it, a secret that was not copied could only be replaced again, which ends the previous one at once. */
 function NewSecret({ secret }: SavedSecret) {
+  const alert = useRef<HTMLDivElement>(null)
+  // it is above the form, whose button may be a screen further down
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each new secret comes into view
+  useEffect(() => {
+    alert.current?.focus({ preventScroll: true })
+    alert.current?.scrollIntoView({ block: 'center' })
+  }, [secret])
   return (
-    <Alert color="blue" title="Your new secret" mb="md">
+    <Alert color="blue" title="Your new secret" mb="md" ref={alert} tabIndex={-1}>
       <Text size="sm" mb="xs">
         Copy it to your receiver now. It is not shown again after you leave this page.
       </Text>

@@ -4,6 +4,7 @@ import type { Intake } from '../../api/health.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { formatDuration, formatInteger } from '../../wording/format.ts'
+import { LINES } from '../../wording/states.ts'
 import { type LagMoment, series, type Unit } from './history.ts'
 
 export function LagChart({ history }: { history: readonly LagMoment[] }) {
@@ -51,7 +52,7 @@ export function IngestChart({ ingest: { minutes } }: { ingest: Intake }) {
       times: known.map(({ at }) => at ?? ''),
       lines: [
         { label: 'Accepted', color: 'water' as const, values: known.map(({ calls }) => calls) },
-        { label: 'Rejected', color: 'red' as const, values: known.map(({ rejected }) => rejected) },
+        { ...LINES.rejected, values: known.map(({ rejected }) => rejected) },
       ],
     }
   }, [minutes])

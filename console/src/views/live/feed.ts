@@ -111,5 +111,6 @@ export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
     if (!known || (known.outcome !== 'delivered' && known.attempt <= attempt.attempt))
       last.set(attempt.destinationId, attempt)
   }
-  return [...last.values()]
+  // in the same order in every row
+  return [...last.values()].sort((one, other) => (one.destinationId < other.destinationId ? -1 : 1))
 }

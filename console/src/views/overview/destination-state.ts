@@ -31,7 +31,7 @@ export function destinationState(
   return { ...WEBHOOK_STATES[now.state], weight: 1 }
 }
 
-/** Failures of the last minute that are over: the last request was delivered. */
+/** Failures of the last minute that are over, or few: the latest requests were delivered. */
 function recentTrouble({ dead, retry, rejected, refused }: DestinationNow) {
   if (dead > 0)
     return {

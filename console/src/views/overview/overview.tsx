@@ -134,7 +134,7 @@ function HealthTable({ rows: all, window }: { rows: readonly HealthRow[]; window
 const Row = memo(
   ({ destination: { id, name }, activity, state, window }: HealthRow & { window: Window }) => (
     <Table.Tr>
-      <Table.Td className="in-flow">
+      <Table.Td className="in-flow" miw={120}>
         <Anchor component={Link} to={`/destinations/${id}${windowQuery(window)}`} fw={600}>
           {name}
         </Anchor>

@@ -5,6 +5,7 @@ import { newId } from '../../api/random.ts'
 import { type NewReplay, type ReplayRequest, type ReplayResult, useStartReplays } from '../../api/replays.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
 import { pluralize } from '../../wording/format.ts'
 import { RateField } from './rate-field.tsx'
 import { parseRate, type Skipped, startable } from './requests.ts'
@@ -133,6 +134,7 @@ function ReplayDialog({ kind, requests, skipped, what, note, error = null, ...on
       error={error}
     >
       {requests.length > 0 && <Summary requests={requests} verb={verb} what={what} />}
+      <Period {...requests[0]} />
       <RulesNote requests={requests} />
       {requests.length === 0 && skipped.length === 0 && !error && (
         <Text size="sm">There is nothing to send.</Text>
@@ -155,6 +157,28 @@ function Summary({ requests, verb, what }: Pick<DialogProps, 'requests' | 'what'
     <Text size="sm">
       {verb} {what} to {names.slice(0, MAX_NAMES).join(', ')}
       {more > 0 && ` and ${pluralize(more, 'other')}`}, with the original X-Delivery-Id and X-Replay: true.
+    </Text>
+  )
+}
+
+/** Requests of one filter have the same period. */
+function Period({ from, to }: Partial<ReplayRequest>) {
+  if (from === undefined && to === undefined) return null
+  return (
+    <Text size="sm">
+      Only those{' '}
+      {from !== undefined && (
+        <>
+          since <Timestamp at={from} />
+        </>
+      )}
+      {from !== undefined && to !== undefined && ' and '}
+      {to !== undefined && (
+        <>
+          before <Timestamp at={to} />
+        </>
+      )}
+      .
     </Text>
   )
 }

@@ -39,7 +39,8 @@ export function requestsForFilter(
   { matching, isPartial, destinations = [], now }: Totals,
 ): NewReplay[] {
   // the API cannot replay by message id, and `skipReplayed` replaces the filter by `replayed`
-  const { destinationId, hours, messageId: _, replayed: __, ...conditions } = filter
+  const { destinationId, hours, since, until, messageId: _, replayed: __, ...conditions } = filter
+  const from = since ?? (hours === undefined ? undefined : hoursBefore(hours, now))
   const counted = matching.map((each) => each.destinationId)
   // dead letters that are not counted may belong to any destination
   const others = destinationId === undefined ? destinations.map(({ id }) => id) : [destinationId]
@@ -48,7 +49,8 @@ export function requestsForFilter(
     what: 'dead',
     skipReplayed: true,
     ...conditions,
-    ...(hours !== undefined && { from: hoursBefore(hours, now) }),
+    ...(from !== undefined && { from }),
+    ...(until !== undefined && { to: until }),
   }))
 }
 

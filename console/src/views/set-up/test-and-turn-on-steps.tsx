@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
@@ -27,20 +27,17 @@ export function TurnOnStep({ destination, onBack, onSwitched }: StepProps) {
         }
         onSaved={onSwitched}
       />
-      {destination.enabled && (
-        <>
-          <FirstEventFrom destination={destination} />
-          <Text size="sm">
-            See{' '}
-            <Anchor component={Link} to={`/destinations/${destination.id}`}>
-              health, tests and settings of {destination.name}
-            </Anchor>
-          </Text>
-        </>
-      )}
-      <Group>
+      {destination.enabled && <FirstEventFrom destination={destination} />}
+      <Group justify="space-between">
         <Button variant="default" onClick={onBack}>
           Back
+        </Button>
+        <Button
+          component={Link}
+          to={destination.enabled ? `/destinations/${destination.id}` : '/destinations'}
+          variant={destination.enabled ? 'filled' : 'default'}
+        >
+          {destination.enabled ? `Finish: view ${destination.name}` : 'Turn it on later'}
         </Button>
       </Group>
     </Stack>

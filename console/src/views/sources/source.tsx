@@ -1,8 +1,8 @@
 import { Alert, Anchor, Stack, Tabs } from '@mantine/core'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { useDestinations } from '../../api/destinations.ts'
+import { useMayWrite } from '../../api/session.ts'
 import { useSource } from '../../api/sources.ts'
-import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
@@ -10,8 +10,12 @@ import { LiveCalls } from '../live/live-calls.tsx'
 import { Connect } from './connect.tsx'
 import { SourceSettings } from './source-settings.tsx'
 
-export default function SourcePage({ id }: { id: string }) {
+const TABS = ['live', 'settings']
+
+export default function SourcePage({ id, tab = 'live' }: { id: string; tab?: string | undefined }) {
   const query = useSource(id)
+  const mayWrite = useMayWrite()
+  const [, go] = useLocation()
   return (
     <Loaded query={query}>
       {(source) => (
@@ -20,14 +24,16 @@ export default function SourcePage({ id }: { id: string }) {
           parent={{ title: 'Sources', to: '/sources' }}
           beside={<OnOffBadge {...source} />}
         >
-          <Tabs defaultValue="calls" keepMounted={false}>
+          <Tabs
+            value={mayWrite && TABS.includes(tab) ? tab : 'live'}
+            onChange={(next) => go(`/sources/${id}/${next}`, { replace: true })}
+            keepMounted={false}
+          >
             <Tabs.List mb="md">
-              <Tabs.Tab value="calls">Live</Tabs.Tab>
-              <ForAdmin>
-                <Tabs.Tab value="settings">Settings</Tabs.Tab>
-              </ForAdmin>
+              <Tabs.Tab value="live">Live</Tabs.Tab>
+              {mayWrite && <Tabs.Tab value="settings">Settings</Tabs.Tab>}
             </Tabs.List>
-            <Tabs.Panel value="calls">
+            <Tabs.Panel value="live">
               <Stack>
                 <NotForwarded sourceId={source.id} />
                 <Connect source={source} />

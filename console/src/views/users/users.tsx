@@ -37,7 +37,9 @@ export default function Users() {
     >
       <FindUser key={userId} userId={userId} onFind={find} />
       {userId !== undefined && <OneUser key={userId} userId={userId} />}
+      {/* above the events, which can be many screens */}
       <DeletionList />
+      {userId !== undefined && <LastEvents userId={userId} />}
       <DeleteUsers opened={opened} onClose={close} />
     </Page>
   )
@@ -78,15 +80,14 @@ function FindUser({ userId, onFind }: FindProps) {
 
 function OneUser({ userId }: { userId: string }) {
   const query = useUser(userId)
-  return (
-    <>
-      <Loaded query={query}>{(user) => <UserPanel user={user} />}</Loaded>
-      <Panel
-        title="Last events"
-        lead="Accepted and rejected calls with this user ID, newest first. An event of type delete is a deletion."
-      >
-        <SearchResults search={searchOf(userId)} />
-      </Panel>
-    </>
-  )
+  return <Loaded query={query}>{(user) => <UserPanel user={user} />}</Loaded>
 }
+
+const LastEvents = ({ userId }: { userId: string }) => (
+  <Panel
+    title="Last events"
+    lead="Accepted and rejected calls with this user ID, newest first. An event of type delete is a deletion."
+  >
+    <SearchResults key={userId} search={searchOf(userId)} />
+  </Panel>
+)

@@ -1,4 +1,5 @@
-import { Group, Stack, Text } from '@mantine/core'
+import { Anchor, Group, Stack, Text } from '@mantine/core'
+import { Link } from 'wouter'
 import type { Destination } from '../../../api/destinations.ts'
 import type { Health } from '../../../api/health.ts'
 import { StateBadge } from '../../../ui/values/state-badge.tsx'
@@ -10,7 +11,8 @@ import { webhookHealth } from './webhook-health.ts'
 
 type ListProps = { destination: Destination; endpoints: Health['endpoints'] }
 
-export function WebhookList({ destination: { webhooks, updatedAt }, endpoints }: ListProps) {
+export function WebhookList({ destination: { id, name, webhooks, updatedAt }, endpoints }: ListProps) {
+  const hasFailed = endpoints.some(({ lastError }) => lastError !== null)
   return (
     <Stack gap="md" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
       {endpoints.map((webhook) => (
@@ -18,6 +20,20 @@ export function WebhookList({ destination: { webhooks, updatedAt }, endpoints }:
           <Webhook webhook={webhook} url={webhooks[webhook.urlIndex]?.url ?? ''} updatedAt={updatedAt} />
         </li>
       ))}
+      {hasFailed && (
+        <Text component="li" size="sm">
+          Deliveries that ended without success are among the{' '}
+          <Anchor
+            component={Link}
+            to={`/dead?destinationId=${encodeURIComponent(id)}`}
+            size="sm"
+            underline="always"
+          >
+            dead letters of {name}
+          </Anchor>
+          . Replay them once the webhook accepts requests.
+        </Text>
+      )}
     </Stack>
   )
 }

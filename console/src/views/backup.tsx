@@ -1,0 +1,50 @@
+import { Button, Code, Group, Text } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { downloadBackup } from '../api/backup.ts'
+import { useMayWrite } from '../api/session.ts'
+import { ErrorAlert } from '../ui/error-alert.tsx'
+import { Empty } from '../ui/layout/empty.tsx'
+import { Page, Panel } from '../ui/layout/page.tsx'
+import { pluralize } from '../wording/format.ts'
+
+export default function Backup() {
+  const mayWrite = useMayWrite()
+  return (
+    <Page title="Backup" lead="All settings of this system in one file, for the day when Kafka is lost.">
+      {mayWrite ? (
+        <Download />
+      ) : (
+        <Empty icon="search" title="This token cannot download a backup">
+          A backup contains user IDs. Sign in with the control token.
+        </Empty>
+      )}
+    </Page>
+  )
+}
+
+function Download() {
+  const { mutate, data: missing, error, isPending, isSuccess } = useMutation({ mutationFn: downloadBackup })
+  return (
+    <Panel
+      title="Download"
+      lead="Contains sources, destinations, audiences, traits, suppressed users and deletions, but no events. Secrets stay sealed under CONFIG_KEY: without that key, the backup is useless. It contains IDs of users, so protect it. Each download is in the audit log."
+    >
+      <Group>
+        <Button onClick={() => mutate()} loading={isPending}>
+          Download backup
+        </Button>
+        <Text size="sm" role="status">
+          {isSuccess &&
+            (missing
+              ? `The backup lacks ${pluralize(missing, 'setting')} that Sluice cannot read.`
+              : 'The backup is complete.')}
+        </Text>
+      </Group>
+      <ErrorAlert error={error} title="No backup was saved" />
+      <Text size="sm" mt="md">
+        To restore it, use the command line: <Code>sluice restore &lt;file&gt; --dry-run</Code> shows what
+        would change. The console cannot restore.
+      </Text>
+    </Panel>
+  )
+}
