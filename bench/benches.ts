@@ -104,7 +104,7 @@ export const benches: Readonly<Record<string, Bench>> = {
     onlyByName: true,
   },
   peers: {
-    what: 'Hookdeck Outpost under the same load: needs redis-server, postgresql, rabbitmq-server and Go',
+    what: 'Sluice and Hookdeck Outpost under the same load; needs redis-server, postgresql, rabbitmq-server and Go',
     minutes: 35,
     sizes: ['rounds', 'minutes'],
     load: () => import('./peers/bench.ts'),

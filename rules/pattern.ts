@@ -5,15 +5,15 @@ export const MAX_PATTERN_LENGTH = 1_024
 /** Instructions of a compiled pattern. Matching takes at most about 13 ns per instruction and character. */
 const MAX_PROGRAM = 1_000
 
-/** Bounds of the character classes of a compiled pattern: `\pL` has 1,300. */
+/** Bounds of ranges in the character classes of a compiled pattern. `\pL` alone has 1,300. */
 const MAX_CLASS_BOUNDS = 20_000
 
 export type Pattern = { test: (text: string) => boolean; instructions: number }
 
 /**
  * Compiles an RE2 expression, which matches in time proportional to the length of the text. RE2 has no lookarounds and no
- * backreferences. Equal expressions share one program. It may be dropped to save memory; then `test` compiles it again,
- * which takes a few milliseconds.
+ * backreferences. Equal expressions share one program. To save memory, a program may be dropped; `test` then compiles
+ * it again, which takes a few milliseconds.
  */
 export function compilePattern(text: string): Pattern | { wrong: string } {
   if (text.length > MAX_PATTERN_LENGTH) return { wrong: `at most ${MAX_PATTERN_LENGTH} characters` }
@@ -35,10 +35,10 @@ export function compilePattern(text: string): Pattern | { wrong: string } {
 
 const TOO_MANY_CLASSES = 'has too many classes of characters such as \\pL: repeat one instead, as in \\pL{3}'
 
-/** `bytes`: estimate of the memory taken, with the states that matching has cached. */
+/** `bytes`: estimated memory, including the states that matching has cached. */
 type Program = { compiled: RE2JS; classBounds: number; bytes: number }
 
-/** For all patterns of this process: a thousand destinations may have 20,000. */
+/** For all patterns of this process together. A thousand destinations may have 20,000. */
 export const MAX_KEPT_BYTES = 128 * 1024 * 1024
 
 const kept = new LRUCache<string, Program>({

@@ -22,11 +22,11 @@ const BACKLOG = 250_000
  * open.
  */
 const WARM_POSTS = 40_000
-/** Short, as a process that is paused for long loses its place in the consumer group. */
+/** Short, because a process that is paused for long loses its place in the consumer group. */
 const MEASURE_MS = 1_500
 const MEASURED_CORE = 0
 const OTHER_CORE = 1
-/** POSTs in flight of the bare loops. The deliverer has as many slots. */
+/** POSTs that a bare loop has in flight: as many as the deliverer has slots. */
 const CONCURRENCY = 512
 const GOAL = 0.6
 
@@ -74,7 +74,7 @@ async function prepareVariant(stack: Stack, { variant, sink, backlog }: Preparin
   return { name: variant.name, system, urls: destinations.map(({ url }) => url) }
 }
 
-/** One variant at a time, so that no pause is so long that the deliverer closes its idle connections. */
+/** Measures one variant at a time: in longer pauses, the deliverer would close its idle connections. */
 async function measure(
   { name, system, urls }: Prepared,
   { sink, rounds, warmPosts }: Measuring,
@@ -141,14 +141,14 @@ function report(measured: readonly Measured[], measureMs: number): string {
     toRungs.toLocaleString('en-US'),
     `>= ${GOAL}`,
   ])
-  return `The deliverer, as \`npm start\` runs it, working off a backlog of signed POSTs of 1 KB, spread evenly over its destinations,
-against a bare loop that signs and POSTs to the same destinations in turn, with ${CONCURRENCY} POSTs in flight and the same HTTP
-client (undici, \`request\` on an Agent). Each destination is its own origin (an address of 127.0.0.0/8, with one receiver
-behind all of them); in the last row it is one of ten. The two run in turns on one core; Kafka and the receiver
-have the other. Settings are read and connections are open. That is the best case for many origins: a destination that
-gets calls less often than its connection is kept open needs a new connection each time. Unlike under \`npm start\`,
-\`RESPONSE_TIMEOUT\` is 60s and the receiver keeps connections open for 300 s, so paused deliverers do not lose theirs. Ratios
-are of POSTs per CPU-second. Median of ${measured[0]?.rounds.length} alternating rounds of ${measureMs / 1_000} s, with the lowest and the highest.
+  return `The deliverer, as \`npm start\` runs it, works off a backlog of signed POSTs of 1 KB, spread evenly over its destinations. A
+bare loop signs and POSTs to the same destinations in turn, with ${CONCURRENCY} POSTs in flight and the same HTTP client (undici,
+\`request\` on an Agent). Each destination has its own origin (an address of 127.0.0.0/8, with one receiver behind all of
+them); in the last row, ten origins share all destinations. Deliverer and loop run in turns on one core; Kafka and the
+receiver have the other. Settings are read and connections are open. That is the best case for many origins: a destination
+that gets calls less often than its connection is kept open needs a new connection each time. Unlike under \`npm start\`,
+\`RESPONSE_TIMEOUT\` is 60s and the receiver keeps connections open for 300 s, so a paused deliverer does not lose its own.
+Ratios compare POSTs per CPU-second. Median of ${measured[0]?.rounds.length} alternating rounds of ${measureMs / 1_000} s, with the lowest and the highest.
 
 ${markdownTable(
   [

@@ -62,7 +62,10 @@ const ratios = (rounds: readonly Round[], index: number, part: Part, figure: Fig
 const share = ({ inTime, due }: WindowReport) => inTime / due
 const p50 = ({ p50Ms }: WindowReport) => p50Ms
 const p99 = ({ p99Ms }: WindowReport) => p99Ms
-const NONE: WindowReport = { due: 0, arrived: 0, inTime: 0, soon: 0, p50Ms: Number.NaN, p99Ms: Number.NaN }
+const NONE: WindowReport = {
+  ...{ due: 0, arrived: 0, again: 0, inTime: 0, soon: 0 },
+  ...{ p50Ms: Number.NaN, p99Ms: Number.NaN },
+}
 
 const percent = (shares: readonly number[]) =>
   `${spread(

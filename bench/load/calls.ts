@@ -103,7 +103,7 @@ const basic = (key: string) => `Authorization: Basic ${Buffer.from(`${key}:`).to
 
 const FORMS = {
   sluice: (body, key) => ({ headers: [basic(key)], body, before: '"messageId":"' }),
-  /** As a delivery, with the number in a header. */
+  /** Like a delivery: the number is in a header. */
   webhook: (body, key) => {
     const before = 'X-Message-Id: '
     return { headers: [basic(key), `${before}${UNNUMBERED}`], body, before }

@@ -10,7 +10,7 @@ import { type Load, type LoadReport, startLoad } from './start.ts'
 
 export const ENDPOINTS = 20
 const CONNECTIONS = 64
-/** Fewer than there are different batches. */
+/** There must be fewer connections than different batches. */
 const BATCH_CONNECTIONS = 32
 /** Enough time for the load generator to start. */
 const START_US = 1e6
@@ -26,7 +26,7 @@ export type Scenario = Trouble & {
   batch?: number
 }
 
-/** Where calls go in, with a key for each endpoint, and where deliveries come out. */
+/** Where calls are sent, with a key for each endpoint, and where deliveries arrive. */
 export type Entry = { target: Target; url: string; keys: readonly string[]; endpoints: Endpoints }
 
 /** Figures of a scenario since some webhooks turned bad. */

@@ -3,7 +3,7 @@ import { markdownTable } from '../../harness/results.ts'
 import { median } from '../figures/summary.ts'
 import { ENDPOINTS, startCalls, warmUp } from '../load/scenario.ts'
 import type { Hosts } from '../receivers/start.ts'
-import type { WindowReport } from '../receivers/tally.ts'
+import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { familiesOf, MB, memoryOf, nowUs, sleepUntil } from '../stack/machine.ts'
 import { type Cost, type Line, type RunningLine, runAtRate, runClosed, startSluice } from '../system/rate.ts'
 import { buildOutpost, COMMIT, startOutpost } from './outpost.ts'
@@ -16,11 +16,11 @@ const TROUBLE = { perSecond: 1_000, bad: 4, behaviour: 'silent' } as const
 const KILL = { perSecond: 300, afterMs: 10_000, forMs: 30_000, settledMs: 120_000 }
 const ONE_HOST: Hosts = new Array<number>(ENDPOINTS).fill(0)
 
-/** `isSplit`: with a process of its own for deliveries, so that it can be killed. */
+/** `isSplit`: with a separate process for deliveries, which can be killed. */
 type Options = { hosts?: Hosts; isSplit?: boolean }
 type Contender = { name: string; start: (options?: Options) => Promise<RunningLine> }
 
-/** @returns the section of RESULTS.md: Sluice and a peer under the same load, in turns. `minutes`: of each trouble. */
+/** @returns the section of RESULTS.md: Sluice and a peer under the same load, in turns. `minutes`: with hanging webhooks. */
 export async function bench({ rounds = 3, minutes = 1 } = {}): Promise<string> {
   const outpost = await buildOutpost()
   await using stack = await startStack()
@@ -33,7 +33,10 @@ export async function bench({ rounds = 3, minutes = 1 } = {}): Promise<string> {
   for (let round = 0; round < rounds; round++)
     for (const [index, contender] of contenders.entries())
       all[index]?.push(await measure(contender, minutes * 60_000))
-  return report(contenders.map(({ name }, index) => ({ name, rounds: all[index] ?? [] })))
+  return report(
+    contenders.map(({ name }, index) => ({ name, rounds: all[index] ?? [] })),
+    minutes,
+  )
 }
 
 /** Sluice's stores are Kafka and the schema registry. */
@@ -51,7 +54,7 @@ type Result = {
   kill: Kill
 }
 
-/** Each on fresh processes and empty stores. */
+/** Makes each measurement on fresh processes and empty stores. */
 async function measure({ start }: Contender, troubleMs: number): Promise<Result> {
   const rates: AtRate[] = []
   for (const perSecond of RATES) {
@@ -84,7 +87,7 @@ async function memory({ pids: { own, stores } }: Line): Promise<Cost> {
   return { own: await of(own), stores: await of(stores) }
 }
 
-/** Some webhooks never answer, from the first call on. @returns the figures of the others. */
+/** Some webhooks never answer, from the first call on. @returns the figures of the healthy ones. */
 async function runTrouble(line: Line, forMs: number): Promise<WindowReport> {
   await line.endpoints.misbehave(TROUBLE)
   const { load, windows } = await startCalls(line, { ...TROUBLE, healthyMs: 0, windowsMs: [forMs] })
@@ -97,31 +100,42 @@ async function runTrouble(line: Line, forMs: number): Promise<WindowReport> {
   return report
 }
 
-/** `lost`: accepted, but not delivered at the end. `again`: POSTs beyond one for each call. */
-type Kill = { lost: number; again: number; pauseMs: number }
+/** `lost`: accepted, but not delivered at the end. `again`: POSTs beyond one for each call. `p99Ms`: from the kill on. */
+type Kill = { lost: number; again: number; p99Ms: number }
 
-/** The processes that deliver are killed under load. */
+/** The processes that deliver are killed under load. Calls from before the kill count too, as some are in flight then. */
 async function runKill(line: RunningLine): Promise<Kill> {
   const { perSecond, afterMs, forMs, settledMs } = KILL
   const { load, windows } = await startCalls(line, {
     ...{ bad: 0, perSecond },
-    ...{ healthyMs: afterMs, windowsMs: [forMs] },
+    ...{ healthyMs: 0, windowsMs: [afterMs, forMs] },
   })
-  const { fromUs = nowUs(), toUs = fromUs } = windows[0] ?? {}
-  await sleepUntil(fromUs)
+  const { fromUs: killUs = nowUs(), toUs = killUs } = windows[1] ?? {}
+  await sleepUntil(killUs)
   await line.killDelivery()
-  await sleepUntil(toUs)
-  const { requests, errors } = await load.since()
+  await sleepUntil(toUs + ANSWERED_US)
+  const { errors } = await load.since()
   await load.stop()
-  const count = () => line.endpoints.answered(ENDPOINTS)
+  const result = async (): Promise<Kill> => {
+    const [before, after] = (await line.endpoints.report()).windows
+    if (!before || !after) throw new Error('the endpoints sent no report')
+    const outstanding = before.due - before.arrived + after.due - after.arrived
+    return {
+      lost: Math.max(0, outstanding - errors),
+      again: before.again + after.again,
+      p99Ms: after.p99Ms,
+    }
+  }
   const until = nowUs() + settledMs * 1_000
-  while (nowUs() < until && (await count()) < requests - errors) await sleepUntil(nowUs() + 1e6)
-  await sleepUntil(nowUs() + 5e6) // what is sent twice may come later
-  const { due, arrived, p99Ms } = await reportOf(line)
-  const kill = { lost: due - arrived, again: (await count()) - (requests - errors), pauseMs: p99Ms }
+  while (nowUs() < until && (await result()).lost > 0) await sleepUntil(nowUs() + 1e6)
+  await sleepUntil(nowUs() + 5e6) // repetitions may arrive later
+  const kill = await result()
   process.stderr.write(`${line.target}, killed: ${JSON.stringify(kill)}\n`)
   return kill
 }
+
+/** Time for the last calls of a window to be answered: an interrupted request may not be accepted. */
+const ANSWERED_US = 1e6
 
 async function reportOf({ endpoints }: Line): Promise<WindowReport> {
   const [report] = (await endpoints.report()).windows
@@ -131,7 +145,7 @@ async function reportOf({ endpoints }: Line): Promise<WindowReport> {
 
 type Measured = { name: string; rounds: readonly Result[] }
 
-function report(all: readonly Measured[]): string {
+function report(all: readonly Measured[], minutes: number): string {
   const cell = (rounds: readonly Result[], pick: (result: Result) => number, digits = 0) =>
     Number(median(rounds.map(pick)).toFixed(digits)).toLocaleString('en-US')
   const row = (name: string, each: (rounds: readonly Result[]) => string) => [
@@ -148,8 +162,8 @@ function report(all: readonly Measured[]): string {
     const rate = (result: Result) => result.rates[index]
     return [
       row(`p50, p99 ms ${at}`, (rounds) =>
-        [rate, rate]
-          .map((of, which) => cell(rounds, (it) => of(it)?.[which ? 'p99Ms' : 'p50Ms'] ?? Number.NaN))
+        (['p50Ms', 'p99Ms'] as const)
+          .map((figure) => cell(rounds, (it) => rate(it)?.[figure] ?? Number.NaN))
           .join(', '),
       ),
       row(`us of CPU per event ${at}, own + stores`, (rounds) => cost(rounds, (it) => rate(it)?.us)),
@@ -162,24 +176,30 @@ function report(all: readonly Measured[]): string {
       cell(rounds, (it) => it.closed.delivered),
     ),
     row('us of CPU per event, own + stores', (rounds) => cost(rounds, (it) => it.closed.us)),
-    row('4 of 20 never answer: the others in time, p99 ms', (rounds) => trouble(rounds, (it) => it.hosts)),
-    row('the same, all on one host', (rounds) => trouble(rounds, (it) => it.oneHost)),
-    row('kill -9 under load: lost, sent twice, p99 ms', (rounds) =>
+    row('4 of 20 hang: in time, p99 ms', (rounds) => trouble(rounds, (it) => it.hosts)),
+    row('the same on one host', (rounds) => trouble(rounds, (it) => it.oneHost)),
+    row('kill -9: lost, sent twice, p99 ms', (rounds) =>
       [
         cell(rounds, (it) => it.kill.lost),
         cell(rounds, (it) => it.kill.again),
-        cell(rounds, (it) => it.kill.pauseMs),
+        cell(rounds, (it) => it.kill.p99Ms),
       ].join(', '),
     ),
   ]
-  return `${explained(all[0]?.rounds.length ?? 0)}\n\n${markdownTable(['', ...all.map(({ name }) => name)], rows)}`
+  return `${explained(all[0]?.rounds.length ?? 0, minutes)}\n\n${markdownTable(['', ...all.map(({ name }) => name)], rows)}`
 }
 
-const explained = (rounds: number) =>
-  `The same calls, receivers and machine for each, in turns, each measurement on fresh processes and empty stores. Calls of 1 KB,
-one signed webhook each, ${ENDPOINTS} webhooks; load, system, stores and receivers share two cores. "Stores": Kafka and the schema
-registry for Sluice; Redis, PostgreSQL and RabbitMQ for Outpost (commit ${COMMIT.slice(0, 12)}, 100 concurrent deliveries; its
-default of 1 delivers less). All have the settings that they come with, one copy of everything, on one disk. "In trouble": ${TROUBLE.perSecond.toLocaleString('en-US')}
-calls a second for a minute. "kill -9": at ${KILL.perSecond} calls a second, the processes that deliver are killed and started
-again at once; Outpost runs its three services in separate processes there, and as one process elsewhere. "Lost": accepted, and
-not delivered ${KILL.settledMs / 60_000} minutes later. Medians of ${rounds} rounds.`
+const explained = (rounds: number, minutes: number) =>
+  `Sluice and Outpost (commit ${COMMIT.slice(0, 12)}) in turns, with the same calls, receivers and machine. Each measurement has fresh
+processes and empty stores. Calls have 1 KB, and each goes to one of ${ENDPOINTS} signed webhooks. Load, system, stores and receivers
+share two cores. "Stores" are Kafka and the schema registry for Sluice; Redis, PostgreSQL and RabbitMQ for Outpost. Outpost
+makes 100 deliveries at a time, because its default of 1 delivers less. It logs only warnings and sends no telemetry.
+Everything else has its default settings, with one copy of all data, on one disk.
+
+- **4 of 20 hang**: ${TROUBLE.perSecond.toLocaleString('en-US')} calls a second for ${minutes === 1 ? 'a minute' : `${minutes} minutes`}; ${TROUBLE.bad} webhooks never answer. The figures are those of the other ${ENDPOINTS - TROUBLE.bad}.
+  "In time": arrived by the end, or ${GRACE_US / 1_000} ms later.
+- **kill -9**: at ${KILL.perSecond} calls a second, the processes that deliver are killed and started again at once. Here Outpost runs its three
+  services in separate processes, otherwise in one. "Lost": accepted, but not delivered ${KILL.settledMs / 60_000} minutes later. p99 is
+  that of the ${KILL.forMs / 1_000} s after the kill.
+
+Medians of ${rounds} rounds.`

@@ -15,10 +15,10 @@ import { findPrograms, type Stores, startStores } from './stores.ts'
 
 const REPOSITORY = 'https://github.com/hookdeck/outpost'
 export const COMMIT = 'f67ae011b287ff2588cb06699d808a69bba6ab4d'
-/** Concurrent deliveries. The default is 1; of the numbers tried, 100 did best. */
+/** Concurrent deliveries. The default is 1; 100 did best of all numbers that we tried. */
 const SLOTS = 100
 
-/** @returns the folder with Outpost's programs, built once. `OUTPOST_SOURCE`: a clone to build from. */
+/** Builds Outpost's programs once, from `OUTPOST_SOURCE` (a clone) or from GitHub. @returns their folder. */
 export async function buildOutpost(): Promise<string> {
   const folder = join(await cacheFolder(process.env), `outpost-${COMMIT.slice(0, 12)}`)
   if (existsSync(folder)) return folder
@@ -29,18 +29,8 @@ export async function buildOutpost(): Promise<string> {
   const source = join(building, 'source')
   process.stderr.write('building Outpost (first run only)\n')
   execFileSync('git', ['clone', '--quiet', '--no-checkout', process.env.OUTPOST_SOURCE ?? REPOSITORY, source])
-  execFileSync('git', [
-    '-C',
-    source,
-    'checkout',
-    '--quiet',
-    COMMIT,
-    '--',
-    'cmd',
-    'internal',
-    'go.mod',
-    'go.sum',
-  ])
+  const paths = ['cmd', 'internal', 'go.mod', 'go.sum']
+  execFileSync('git', ['-C', source, 'checkout', '--quiet', COMMIT, '--', ...paths])
   for (const program of ['outpost', 'outpost-server'])
     execFileSync(go, ['build', '-o', join(building, program), `./cmd/${program}`], { cwd: source })
   await rm(source, { recursive: true })
@@ -51,8 +41,8 @@ export async function buildOutpost(): Promise<string> {
 type Service = 'all' | 'api' | 'delivery' | 'log'
 
 /**
- * Outpost on empty stores, with a tenant and a webhook for each endpoint. `isSplit`: a process for each of its services, so that one can be
- * killed; by default one process, as it comes.
+ * Starts Outpost on empty stores, with a tenant and a webhook for each endpoint. `isSplit`: starts a process for each
+ * service, so that one can be killed. By default, one process runs all services, as it does out of the box.
  */
 export async function startOutpost(
   folder: string,

@@ -9,7 +9,7 @@ import { until } from '../../harness/until.ts'
 import { type Child, spawnChild } from '../../local/child-process.ts'
 import { freePort } from '../../local/ports.ts'
 
-/** Redis, PostgreSQL and RabbitMQ with their default settings, in a folder of their own. */
+/** Redis, PostgreSQL and RabbitMQ with their default settings, in a separate folder. */
 export type Stores = {
   redisPort: number
   postgresUrl: string
@@ -17,7 +17,7 @@ export type Stores = {
   pids: readonly number[]
 } & AsyncDisposable
 
-/** Where Debian puts RabbitMQ. Its program on the PATH, for root, would change to a user that cannot write our folders. */
+/** Where Debian puts RabbitMQ. For root, the program on the PATH switches to a user that cannot write to our folders. */
 const RABBITMQ = '/usr/lib/rabbitmq/bin'
 
 /** @returns the path of each program. @throws with all that are missing, and how to install them. */
@@ -85,7 +85,7 @@ async function startRedis(program: string, folder: string): Promise<Started> {
 
 type PostgresPrograms = Record<'initdb' | 'postgres' | 'psql' | 'setpriv', string>
 
-/** PostgreSQL refuses to run as root: then it runs as the user `postgres`. */
+/** Runs as the user `postgres` if we are root, because PostgreSQL refuses to run as root. */
 async function startPostgres(
   { initdb, postgres, psql, setpriv }: PostgresPrograms,
   folder: string,
@@ -106,11 +106,15 @@ async function startPostgres(
   const [program, args] = command(postgres, '-D', data, '-p', String(port), '-k', folder, '-h', '127.0.0.1')
   const child = spawnChild(program, { args, cwd: folder })
   const url = `postgres://bench@127.0.0.1:${port}/postgres?sslmode=disable`
-  await until(() => execFileSync(psql, [url, '-c', 'select 1'], { stdio: 'ignore' }) === null || true)
+  const isReady = () => {
+    execFileSync(psql, [url, '-c', 'select 1'], { stdio: 'ignore' })
+    return true
+  }
+  await until(isReady, { timeout: 60_000, message: 'PostgreSQL answers' })
   return { child, port, url }
 }
 
-/** With a port mapper of its own: Erlang would start one that outlives it. */
+/** Starts Erlang's port mapper too: otherwise Erlang would start one that outlives RabbitMQ. */
 async function startRabbit(
   programs: Record<'rabbitmq-server' | 'epmd', string>,
   folder: string,

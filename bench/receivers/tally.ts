@@ -3,7 +3,10 @@ import { createHistogram } from 'node:perf_hooks'
 /** Times in microseconds (`nowUs`). */
 export type Window = { fromUs: number; toUs: number }
 
-/** Call n is due n / perSecond after the start, with its whole batch, and goes to endpoint n modulo their number. */
+/**
+ * Call n is due n / perSecond after the start, together with its whole batch. Single calls go to endpoint n modulo their
+ * number.
+ */
 export type Schedule = {
   fromUs: number
   perSecond: number
@@ -23,8 +26,10 @@ export type Schedule = {
 /** Figures of the calls to healthy endpoints that were due in a window. */
 export type WindowReport = {
   due: number
-  /** By now. */
+  /** Arrived by now. */
   arrived: number
+  /** Further arrivals of calls that had already arrived. */
+  again: number
   /** Arrived by the window's end, plus a short grace period. */
   inTime: number
   /** Arrived within a second of the due time. */
@@ -43,7 +48,10 @@ const SOON_US = 1e6
 /** Records arrivals and their delays in histograms and a byte per call: lists would weigh on the measured processes. */
 export function createTally({ fromUs, perSecond, batch = 1, calls, endpoints, bad, windows }: Schedule) {
   const arrived = new Uint8Array(calls)
-  const tallies = windows.map((window) => ({ ...window, inTime: 0, soon: 0, latencies: createHistogram() }))
+  const tallies = windows.map((window) => ({
+    ...{ ...window, inTime: 0, soon: 0, again: 0 },
+    latencies: createHistogram(),
+  }))
   const dueUs = (call: number) => fromUs + ((call - (call % batch)) * 1e6) / perSecond
   const isBad = (call: number) => call % endpoints < bad
   const within = ({ fromUs, toUs }: Window, call: number) => dueUs(call) >= fromUs && dueUs(call) < toUs
@@ -51,10 +59,15 @@ export function createTally({ fromUs, perSecond, batch = 1, calls, endpoints, ba
 
   return {
     arrive(call: number, now: number): void {
-      if (isBad(call) || arrived[call] !== 0) return
+      const before = arrived[call]
+      if (isBad(call) || before === undefined) return
       arrived[call] = 1
       for (const tally of tallies) {
         if (!within(tally, call)) continue
+        if (before !== 0) {
+          tally.again += 1
+          continue
+        }
         const late = lateness(call, now)
         tally.latencies.record(late)
         if (late <= SOON_US) tally.soon += 1
@@ -62,21 +75,18 @@ export function createTally({ fromUs, perSecond, batch = 1, calls, endpoints, ba
       }
     },
 
-    /** Call once, at the end. */
     report(now: number): WindowReport[] {
-      const arrivedOf = tallies.map(({ latencies }) => latencies.count)
-      for (let call = 0; call < calls; call++) {
-        if (isBad(call) || arrived[call] !== 0) continue
-        for (const tally of tallies) if (within(tally, call)) tally.latencies.record(lateness(call, now))
-      }
-      return tallies.map(({ inTime, soon, latencies }, index) => ({
-        due: latencies.count,
-        arrived: arrivedOf[index] ?? 0,
-        inTime,
-        soon,
-        p50Ms: latencies.percentile(50) / 1_000,
-        p99Ms: latencies.percentile(99) / 1_000,
-      }))
+      const outstanding = Array.from(arrived.keys()).filter((call) => !isBad(call) && arrived[call] === 0)
+      return tallies.map(({ fromUs, toUs, inTime, soon, again, latencies }) => {
+        const all = createHistogram()
+        all.add(latencies)
+        for (const call of outstanding) if (within({ fromUs, toUs }, call)) all.record(lateness(call, now))
+        return {
+          ...{ due: all.count, arrived: latencies.count, again, inTime, soon },
+          p50Ms: all.percentile(50) / 1_000,
+          p99Ms: all.percentile(99) / 1_000,
+        }
+      })
     },
   }
 }

@@ -153,7 +153,7 @@ function closedText(all: readonly Closed[]): string {
       all.map((closed) => closed.us[what]),
       0,
     )} us`
-  return `With ${CLOSED.connections} connections, each sending its next call when the last one is answered, ${spreadOfCounts(all.map(({ accepted }) => accepted))} calls a second are
+  return `With ${CLOSED.connections} connections, each of which sends its next call when the last one is answered, ${spreadOfCounts(all.map(({ accepted }) => accepted))} calls a second are
 accepted, and **${spreadOfCounts(all.map(({ delivered }) => delivered))}** are delivered meanwhile (goal: at least ${CLOSED_AT_LEAST.toLocaleString('en-US')}). Each delivery takes
 ${us('own')} of the four processes and ${us('stores')} of Kafka.`
 }
@@ -255,12 +255,13 @@ function tried(run: Run, batch: number): string[] {
 }
 
 const explained = (rounds: number) =>
-  `Single track calls of 1 KB at a fixed rate (open loop): from when a call was due at its client to its arrival at the
-receiver, through ingest, three topics, router and deliverer. "Straight" is the same client posting to the same receiver.
-Sluice's four processes, as \`npm start\` runs them, Kafka, registry, load and receiver share two cores; ${ENDPOINTS} webhooks, one
-destination per call. Median of ${rounds} alternating rounds on fresh processes and topics, with the lowest and the highest.`
+  `Single track calls of 1 KB at a fixed rate (open loop). Latency runs from when a call was due at its client to its arrival at
+the receiver, through ingest, three topics, router and deliverer. "Straight" is the same client posting to the same receiver.
+Sluice's four processes, as \`npm start\` runs them, share two cores with Kafka, the registry, the load and the receiver. There
+are ${ENDPOINTS} webhooks, and each call goes to one destination. Medians of ${rounds} alternating rounds on fresh processes and topics,
+with the lowest and the highest.`
 
 const searchExplained = (forMs: number) =>
-  `The highest rate at which 99 of 100 arrive within ${HELD_MS} ms and none is refused, on the same two cores: the rate doubles until
-one fails, then the search halves the interval, down to 250 a second. Each rate runs for ${forMs / 1_000} s, on fresh processes that
-were warm for 15 s.`
+  `The highest rate at which 99 of 100 calls arrive within ${HELD_MS} ms and none is refused, on the same two cores. The rate doubles
+until one fails; then the search halves the interval, down to 250 a second. Each rate runs for ${forMs / 1_000} s, on fresh processes
+that were warmed up for ${WARM_MS / 1_000} s.`

@@ -13,17 +13,17 @@ import { startPipeline } from '../stack/pipeline.ts'
 /** `batch`: calls in each request, 1 by default. */
 export type Rate = { perSecond: number; batch?: number; warmMs: number; forMs: number }
 
-/** Microseconds or seconds of CPU: of the measured system's own processes, and of those that store its records. */
+/** What the measured system takes: its own processes, and those that store its records. */
 export type Cost = { own: number; stores: number }
 
 /** A whole system that forwards calls. */
 export type Line = Entry & {
-  /** Each counts with its descendants. */
+  /** Descendants of these processes count too. */
   pids: { own: readonly number[]; stores: readonly number[] }
 }
 
 export type RunningLine = Line & {
-  /** Kills the processes that deliver, and starts others. */
+  /** Kills the processes that deliver, and starts them again. */
   killDelivery(): Promise<void>
 } & AsyncDisposable
 

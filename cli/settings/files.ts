@@ -90,10 +90,10 @@ export function parse({ name: file, text }: File, env: Env): ParsedFile {
   return { documents, faults, filledIn }
 }
 
-/** Errors for `properties.products[*].sku` and `{{event}}` without quotes: YAML reads lists, aliases and objects. */
+/** Errors of `properties.products[*].sku` and `{{event}}` without quotes: to YAML, they are lists, aliases and objects. */
 const NEEDS_QUOTES: ReadonlySet<string> = new Set(['UNEXPECTED_TOKEN', 'NON_STRING_KEY', 'BAD_SCALAR_START'])
 
-/** Leaves out what the parser reports after an unexpected token: mostly, this token is the only mistake. */
+/** Leaves out errors after an unexpected token, because that token is usually the only mistake. */
 function relevant(errors: readonly YAMLError[]) {
   const first = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN')
   const before = first < 0 ? errors : errors.slice(0, first + 1)

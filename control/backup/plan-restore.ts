@@ -124,13 +124,9 @@ type Named = { name: string; keys: readonly string[] }
 
 /**
  * After a restore, no two sources may have the same write key, and no two audiences or traits the same key. Compares what
- * is written with what exists and is not restored. What shares a key within the backup already did when it was made.
+ * is written with settings that are not in the backup. Settings of the backup that share a key did so when it was made.
  */
-export function clashesOf(
-  written: readonly Setting[],
-  facts: SettingFacts,
-  restored: ReadonlySet<string>,
-): Fault[] {
+function clashesOf(written: readonly Setting[], facts: SettingFacts, restored: ReadonlySet<string>): Fault[] {
   const stays = ({ name }: Named) => !restored.has(name)
   const sources = [...facts.sources.values()].map(writeKeysOf).filter(stays)
   const computations = [
@@ -149,6 +145,23 @@ export function clashesOf(
       return { pointer: '', code: 'key_taken', message }
     }),
   ]
+}
+
+/** Whether a setting that is not in the backup has a key of this one. A restore asks this before each write. */
+export function isKeyTaken(setting: Setting, facts: SettingFacts, restored: ReadonlySet<string>): boolean {
+  if (setting.kind === 'source') {
+    const { keys } = writeKeysOf(setting.value)
+    const shares = ({ writeKey, previousWriteKey }: Source) =>
+      keys.includes(writeKey) || (previousWriteKey !== undefined && keys.includes(previousWriteKey))
+    return facts.sources.values().some((other) => shares(other) && !restored.has(`source/${other.id}`))
+  }
+  if (!isComputation(setting)) return false
+  const { sourceId, key } = setting.value
+  const shares = (other: Computation) => other.key === key && other.sourceId === sourceId
+  return (
+    facts.audiences.values().some((other) => shares(other) && !restored.has(`audience/${other.id}`)) ||
+    facts.traits.values().some((other) => shares(other) && !restored.has(`trait/${other.id}`))
+  )
 }
 
 const writeKeysOf = ({ id, writeKey, previousWriteKey }: Source): Named => ({

@@ -9,7 +9,7 @@ import { type BackupFault, readLine, type VerifiedBackup } from './backup-file.t
 import {
   type Against,
   type Contents,
-  clashesOf,
+  isKeyTaken,
   type RestorePlan,
   type Step,
   stepFor,
@@ -69,13 +69,11 @@ export async function restore(plan: RestorePlan, now: string, parts: RestorePart
 type Course = { plan: Pick<RestorePlan, 'restored'>; now: string }
 
 function writeStep({ action, setting }: Step, { plan, now }: Course, { facts, writer, keys }: RestoreParts) {
-  const hasKey = !['suppression', 'destination'].includes(setting.kind)
-  const isTaken = () => hasKey && clashesOf([setting], facts, plan.restored).length > 0
   return writer.write<'done' | 'changed'>(() => {
     const step = stepFor(setting, { facts, now })
     // a repeated decision finds its own write
     if (!step) return { refusal: 'done' }
-    if (step.action !== action || isTaken()) return { refusal: 'changed' }
+    if (step.action !== action || isKeyTaken(setting, facts, plan.restored)) return { refusal: 'changed' }
     const { kind, value } = step.setting
     return { records: [configRecord({ kind, id: value.id, record: value }, keys)] }
   })

@@ -88,7 +88,7 @@ async function download({ caller }: ApiRequest, parts: BackupRouteParts): Promis
 
 const PIECE_CHARS = 64 * 1024
 
-/** Other work gets a turn after each piece: with a fast client, 300,000 records delayed it by seconds. */
+/** Gives other work a turn after each piece. Otherwise, 300,000 records for a fast client delay it by seconds. */
 async function* inPieces(lines: Iterable<string>): AsyncGenerator<string> {
   let piece = ''
   for (const line of lines) {
@@ -102,8 +102,8 @@ async function* inPieces(lines: Iterable<string>): AsyncGenerator<string> {
 }
 
 /**
- * A deletion suppresses its users and is then done, without their ids. So deletions are copied before settings are read:
- * if one is done, its suppressions are there.
+ * A deletion first suppresses its users; once it is done, it no longer contains their ids. So deletions are copied
+ * before settings are read: if a deletion is done, the backup has its suppressions.
  * @returns undefined if Kafka does not answer.
  */
 async function forBackup(parts: BackupRouteParts): Promise<BackupFacts | undefined> {

@@ -29,8 +29,8 @@ function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number
 }
 
 /**
- * Of the outage so far. With a quarter, a backlog is worked off at about five times the rate of arrivals, and each
- * delivery in it is deferred about three times while the outage doubles.
+ * The longest deferral, as a share of the outage so far. With a quarter, a backlog drains at about five times the rate
+ * of arrivals, and each of its deliveries is deferred about three times while the outage doubles.
  */
 const OUTAGE_SHARE = 1 / 4
 

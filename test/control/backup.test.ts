@@ -262,6 +262,19 @@ describe('a restore into a system with other settings', () => {
     expect(system.settings.sources.has('shop')).toBe(false)
   })
 
+  test('stops if somebody gives the key of an audience to a trait in the meantime', async () => {
+    const text = await backupOf(api(records()))
+    const system = api()
+    const { write } = system.writer
+    system.writer.write = (decide) => {
+      system.settings.traits.set('vip-trait', { ...vip, id: 'vip-trait' })
+      return write(decide)
+    }
+    const { status, json } = await restore(system, text)
+    expect([status, json.code]).toEqual([409, 'restore_conflict'])
+    expect(system.settings.audiences.size).toBe(0)
+  })
+
   test('never gives two audiences of a source one key', async () => {
     const text = await backupOf(api(records()))
     const system = api({ traits: [{ ...vip, id: 'vip-trait' }] })

@@ -10,7 +10,7 @@ import { pluralize } from '../wording/format.ts'
 export default function Backup() {
   const mayWrite = useMayWrite()
   return (
-    <Page title="Backup" lead="All settings of this system in one file, for the day when Kafka is lost.">
+    <Page title="Backup" lead="All settings of this system in one file, in case Kafka is lost.">
       {mayWrite ? (
         <Download />
       ) : (

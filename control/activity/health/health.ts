@@ -8,9 +8,9 @@ import { bucketStarts, type Counts } from '../figures/series.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
 
 /**
- * The state of a webhook, for people. `failing`: its breaker is open. `failing` or `rejecting`: its latest POSTs were not
- * delivered, and the last error was no answer, 5xx or refused, or a 3xx or 4xx. `paused`: its destination is off.
- * `idle`: nothing was sent in the last 15 minutes. See `isInTrouble` for the latest POSTs.
+ * The state of a webhook, for people. `rejecting`: it is in trouble (`isInTrouble`), and its last error was 3xx or 4xx.
+ * `failing`: its breaker is open, or it is in trouble and its last error was another one. `paused`: its destination is
+ * off. `idle`: nothing was sent in the last 15 minutes.
  */
 export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
@@ -177,15 +177,15 @@ function statusOf(
 
 const REMEMBERED = 20
 const MASK = 2 ** REMEMBERED - 1
-/** A fifth. */
+/** Share of the last POSTs. */
 const MANY = 0.2
-/** Fewer may be accidents that are over. */
+/** If the last POST was delivered, fewer failures may be accidents that are over. */
 const SEVERAL = 3
 const RECENT_MS = 30_000
 
 /**
- * The last POST decides, unless the one before it of the other kind is less than 30 s old. Then a webhook is in trouble if
- * a fifth of its last 20 POSTs were not delivered. Otherwise one that fails half of them would change its state with each.
+ * The last POST decides, unless the last one with the other result is less than 30 s old. Then the share of failures in
+ * the last 20 POSTs decides: otherwise, a webhook that fails half of them would change its state with each.
  */
 function isInTrouble({ error, deliveredAt, recent }: Last, now: number): boolean {
   if (!error) return false
@@ -236,7 +236,7 @@ function lastOf(last: Last | undefined, { webhook, changedAt }: Current): Last |
     webhook,
     error: isCurrent(error?.startedAt ?? null) ? error : null,
     deliveredAt: isCurrent(deliveredAt) ? deliveredAt : null,
-    // they may be of both webhooks, but then they are soon replaced
+    // some may be POSTs to the previous webhook, but newer ones soon replace them
     recent,
   }
   return known.error || known.deliveredAt !== null ? known : undefined

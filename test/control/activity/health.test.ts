@@ -212,7 +212,7 @@ test('a webhook whose last answer was 3xx or 4xx is rejecting, shows that status
 })
 
 describe('a webhook that fails some of its POSTs does not change its state with each of them', () => {
-  /** Its states after each POST, of which there is one every 100 ms. */
+  /** Its states after each POST. There is one POST every 100 ms. */
   function statesOf(posts: readonly ('ok' | 'failed' | 'rejected')[]) {
     let time = now - posts.length * 100
     const figures = createFigures(() => time)
