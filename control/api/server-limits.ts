@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter } from 'prom-client'
-import { delayResponse, endInTime, shareConnections } from '../../http/connections.ts'
+import { delayResponse, endInTime, limitUnread, shareConnections } from '../../http/connections.ts'
 import { createNetworkLimit } from '../../http/rate-limit.ts'
 import { registry } from '../../process/metrics.ts'
 import type { RateLimit } from '../../process/token-bucket.ts'
@@ -21,6 +21,8 @@ export type ServerLimits = {
   closingMs: number
   /** A client that reads none of its waiting answers for this long, and at most for twice as long, is disconnected. */
   unreadMs: number
+  /** All answers that clients have not read yet. Beyond it, a client that reads none loses its connection. */
+  unreadBytes: number
   /** Requests without a valid token, per network. Beyond them, answers are delayed. */
   strangers: RateLimit
   strangerDelayMs: number
@@ -41,6 +43,8 @@ export const SERVER_LIMITS: ServerLimits = {
   closingMs: 5_000,
   // an answer counts as read when Node has passed on all of it: 2 MB at 35 KB/s
   unreadMs: 60_000,
+  // a page of events has up to 3 MB; without this limit, 1,400 requests with the view token took 2 GB
+  unreadBytes: 128 * 1024 * 1024,
   // a page of the console loads 60 files; a request without a token takes at most 0.5 ms
   strangers: { perSecond: 100, burst: 1_000 },
   strangerDelayMs: 2_000,
@@ -54,7 +58,7 @@ export const serverOptions = ({ headersMs, uploadMs, checkMs }: ServerLimits) =>
 
 /** Limits connections, and the time of each request except uploads. Call it before adding routes. */
 export function limitServer(app: FastifyInstance, limits: ServerLimits, trustProxy: readonly string[]): void {
-  const { connections, waiting: each, requestMs, closingMs, unreadMs } = limits
+  const { connections, waiting: each, requestMs, closingMs, unreadMs, unreadBytes } = limits
   const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
   const stop = (request: IncomingMessage) => clearTimeout(waiting.get(request))
   const onRefused = countRefusedConnection
@@ -83,6 +87,11 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
   })
   app.addHook('onResponse', async ({ raw }) => stop(raw))
   drainBody(app, requestMs)
+  const countUnread = limitUnread(unreadBytes, onRefused)
+  app.addHook('onSend', async (_request, reply, payload) => {
+    // all clients share the bytes of a file, and streams stop while nobody reads them
+    if (typeof payload === 'string') countUnread(reply, Buffer.byteLength(payload))
+  })
   slowStrangers(app, limits)
   endInTime(app, closingMs)
 }

@@ -77,12 +77,15 @@ const queryShape = z.strictObject({
   ),
 })
 
-async function download({ caller }: ApiRequest, parts: BackupRouteParts): Promise<ApiResponse> {
+const headers = { 'content-type': 'text/plain; charset=utf-8' }
+
+/** HEAD gets only the headers: Fastify would read all of the stream, even after the client has left. */
+async function download({ method, caller }: ApiRequest, parts: BackupRouteParts): Promise<ApiResponse> {
+  if (method === 'HEAD') return { status: 200, headers }
   const facts = await forBackup(parts)
   if (!facts) return unavailable
   audit(parts.log, caller, { what: 'backup', outcome: 'downloaded' })
   const lines = backupLines(facts, parts.keys, new Date().toISOString())
-  const headers = { 'content-type': 'text/plain; charset=utf-8' }
   return { status: 200, headers, body: Readable.from(inPieces(lines)) }
 }
 

@@ -1,10 +1,11 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { limitUnread } from '../../http/connections.ts'
 import { answerOps, type Probe } from '../../http/probes.ts'
 import { dropForwardedPorts, isAmbiguous } from '../../http/requests.ts'
 import type { Logger } from '../../process/log.ts'
 import type { Tracer } from '../../trace/trace.ts'
 import { type Answer, CORS, type Code, errorAnswer, PREFLIGHT } from '../answer.ts'
-import { HELD_BYTES, TIMEOUTS, type Timeouts } from '../limits.ts'
+import { HELD_BYTES, TIMEOUTS, type Timeouts, UNREAD_BYTES } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
 import { describe } from '../openapi.ts'
 import type { Ingest } from '../pipeline.ts'
@@ -25,6 +26,7 @@ export type AppOptions = Pick<Parts, 'ingest' | 'precheck' | 'countUnpacked' | '
   meter: Meter
   timeouts?: Partial<Timeouts>
   heldBytes?: number
+  unreadBytes?: number
   connections?: number
   waiting?: ServerOptions['waiting']
   /** CIDRs of load balancers, whose X-Forwarded-For names the client. */
@@ -34,6 +36,7 @@ export type AppOptions = Pick<Parts, 'ingest' | 'precheck' | 'countUnpacked' | '
 /** The HTTP side of ingest, not listening yet. Every answer is JSON with a code, and readable by browsers. */
 export function createApp({
   heldBytes = HELD_BYTES,
+  unreadBytes = UNREAD_BYTES,
   connections,
   waiting,
   ...options
@@ -42,7 +45,8 @@ export function createApp({
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const memory = createMemoryLimit(heldBytes)
   meter.watchMemory(memory)
-  const respond = createRespond({ answered: meter.answered, lingerMs: timeouts.lingerMs })
+  const countUnread = limitUnread(unreadBytes, meter.refusedConnection)
+  const respond = createRespond({ answered: meter.answered, countUnread, lingerMs: timeouts.lingerMs })
   const notFound = createNotFound(respond)
   const { trustProxy } = options
   const app = createServer({ timeouts, meter, connections, waiting, notFound, trustProxy })

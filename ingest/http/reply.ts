@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import type { CountUnread } from '../../http/connections.ts'
 import { type Answer, CORS, JSON_TYPE } from '../answer.ts'
 import { CUT, discard } from './body.ts'
 
@@ -7,14 +8,16 @@ export type Respond = (reply: FastifyReply, answer: Answer) => void
 
 type RespondOptions = {
   answered: (code: Answer['code']) => void
+  countUnread: CountUnread
   lingerMs: number
 }
 
-export function createRespond({ answered, lingerMs }: RespondOptions): Respond {
+export function createRespond({ answered, countUnread, lingerMs }: RespondOptions): Respond {
   return (reply, answer) => {
     answered(answer.code)
     const request = reply.request.raw
     const unread = isUnread(request)
+    countUnread(reply, Buffer.byteLength(answer.body))
     forgetHeaders(request)
     if (answer.code === 'too_many_chunks') sendAndDestroy(reply, answer)
     else if (unread) sendAndLinger(reply, answer, lingerMs)

@@ -113,6 +113,13 @@ describe('a backup', () => {
     expect(text).toContain('leaving')
   })
 
+  test('is not made for a HEAD request, which would not wait for a reader', async () => {
+    const system = api(records())
+    const { status, headers } = await system.ask({ url: '/api/backup', method: 'HEAD' })
+    expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8'])
+    expect(system.auditTopic).toEqual([])
+  })
+
   test('leaves a line in the audit log', async () => {
     const system = api(records())
     await backupOf(system)

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
-import { delayResponse, shareConnections } from '../../http/connections.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { delayResponse, limitUnread, shareConnections } from '../../http/connections.ts'
 import { until } from '../helpers/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+const BIG = 20_000_000
 
 /** A server that answers `/` at once, `/late` on demand, `/delayed` never, and `/big` with more than fits into socket buffers. */
 async function shared(
@@ -13,16 +15,19 @@ async function shared(
   trustProxy: readonly string[] = [],
   waiting = { each: 99, all: 0 },
   unreadMs = 600_000,
+  unreadBytes = Number.POSITIVE_INFINITY,
 ) {
   let refused = 0
   let big = 0
+  const countUnread = limitUnread(unreadBytes, () => void refused++)
   const late: ServerResponse[] = []
   const server = createServer((request, response) => {
     if (request.url === '/late') late.push(response)
     else if (request.url === '/delayed') void delayResponse(response, 600_000)
     else if (request.url === '/big') {
       big += 1
-      response.end(Buffer.alloc(20_000_000))
+      countUnread({ raw: response, request: { ip: request.socket.remoteAddress ?? '' } }, BIG)
+      response.end(Buffer.alloc(BIG))
     } else response.end('ok')
   })
   const { open } = shareConnections(server, {
@@ -137,6 +142,43 @@ test('a connection whose client reads nothing of an answer is closed in time', a
   const idle = await dial('127.0.0.2')
   await until(() => big() === 1 && open.size === 1)
   expect(await answers(idle)).toBe(true)
+})
+
+describe('answers that clients do not read', () => {
+  const limited = (most: number) => shared(99, [], { each: 99, all: 0 }, 600_000, most)
+  const bigGet = GET.replace('/', '/big')
+
+  test('cost the network that holds the most its oldest connection, once they exceed the limit', async () => {
+    const { dial, big, refused } = await limited(2.5 * BIG)
+    const idle = await dial('127.0.0.2')
+    const sockets: Socket[] = []
+    for (const address of ['127.0.0.3', '127.0.0.2', '127.0.0.2']) {
+      const socket = await dial(address, bigGet)
+      sockets.push(socket.pause())
+      await until(() => big() === sockets.length)
+    }
+    const [small, oldest, newest] = sockets
+    expect(await isClosed(oldest ?? expect.fail())).toBe(true)
+    expect([small?.destroyed, newest?.destroyed, refused()]).toEqual([false, false, 1])
+    expect(await answers(idle)).toBe(true)
+  })
+
+  test('count no more once they are read, or their connection has closed', async () => {
+    const { dial, big, refused, open } = await limited(1.5 * BIG)
+    const reading = (await dial('127.0.0.2')).resume()
+    for (let count = 1; count <= 5; count++) {
+      reading.write(bigGet)
+      await until(() => big() === count && reading.bytesRead > count * BIG)
+    }
+    const leaving = await dial('127.0.0.3')
+    leaving.pause().write(bigGet.repeat(3))
+    await until(() => big() === 8)
+    leaving.destroy()
+    await until(() => open.size === 1)
+    const unread = await dial('127.0.0.4', bigGet)
+    await until(() => big() === 9)
+    expect([reading.destroyed, unread.destroyed, refused()]).toEqual([false, false, 0])
+  })
 })
 
 test('connections of a trusted proxy are never closed, and each counts as one client', async () => {

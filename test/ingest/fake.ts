@@ -36,7 +36,10 @@ type FakeOptions = {
   clock?: () => number
   suppressedUsers?: (sourceId: string) => Users | undefined
   /** The door's times and bounds. */
-  door?: Pick<AppOptions, 'timeouts' | 'heldBytes' | 'connections' | 'waiting' | 'trustProxy' | 'tracer'>
+  door?: Pick<
+    AppOptions,
+    'timeouts' | 'heldBytes' | 'unreadBytes' | 'connections' | 'waiting' | 'trustProxy' | 'tracer'
+  >
 }
 
 export type FakeIngest = {

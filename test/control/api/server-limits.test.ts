@@ -8,9 +8,10 @@ import { z } from 'zod'
 import { addPath, operation } from '../../../control/api/operation.ts'
 import { limitServer, SERVER_LIMITS } from '../../../control/api/server-limits.ts'
 import { takeStreams, textOf } from '../../../control/tasks/audiences/upload-body.ts'
+import { suppressionId } from '../../../settings/suppression-list.ts'
 import { until } from '../../helpers/until.ts'
-import { ADMIN, api } from '../api.ts'
-import { shop } from '../in-memory.ts'
+import { ADMIN, api, VIEW } from '../api.ts'
+import { now, shop } from '../in-memory.ts'
 import { head, listen } from '../wire.ts'
 
 /** The API with these limits. */
@@ -195,6 +196,29 @@ test('requests beyond those that may wait on a connection are dropped', async ()
   const request = head('GET /api/session HTTP/1.1', { Authorization: 'Bearer of-nobody-at-all' })
   await text(open(request.repeat(200))).catch(() => '')
   expect(lines.filter((line) => line.includes('wrong token'))).toHaveLength(4)
+})
+
+test('clients that do not read large answers lose their connections, the one that has waited longest first', async () => {
+  const suppressions = Array.from({ length: 700 }, (_, index) => {
+    const userId = `${index}-${'x'.repeat(30_000)}`
+    return { id: suppressionId({ sourceId: '*', userId }), sourceId: '*', userId, version: 1, updatedAt: now }
+  })
+  const limits = { ...SERVER_LIMITS, unreadBytes: 30_000_000 }
+  const open = await listen(api({ suppressions }, { limits }).app)
+  const sockets = await Promise.all(
+    [0, 1].map(async () => {
+      const socket = open(
+        head('GET /api/suppressions?limit=1000 HTTP/1.1', { Authorization: `Bearer ${VIEW}` }),
+      )
+      await once(socket, 'readable')
+      return socket
+    }),
+  )
+  const closed = sockets.map(async (socket) => {
+    await once(socket.resume(), 'close')
+    return socket.bytesRead
+  })
+  expect(await Promise.race(closed)).toBeLessThan(21_000_000)
 })
 
 const upload = (answering: Promise<void>) =>

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
 import { type FakeIngest, fakeIngest } from '../fake.ts'
@@ -82,6 +83,28 @@ test('a client that reads no answers cannot make ingest hold many requests', asy
   const refused = () => value(ingest, 'sluice_ingest_connections_refused_total')
   await until(async () => (await refused()) === 5, { message: 'their connections are closed' })
   expect(ingest.produced.length).toBeLessThanOrEqual(1 + 5 * 20)
+  await until(() => connections(ingest) === 1)
+})
+
+test('clients that do not read large answers cannot make ingest hold them', async () => {
+  const ingest = fakeIngest({ door: { unreadBytes: 1_000_000, timeouts: { closingMs: 50 } } })
+  const batch = JSON.stringify({
+    batch: Array.from({ length: 2_500 }, (_, index) => 'x'.repeat(140) + index),
+  })
+  const body = gzipSync(batch)
+  const auth = `Authorization: Basic ${btoa('shop-key:')}`
+  const request = Buffer.concat([
+    Buffer.from(head(`${auth}\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}`, '/v1/batch')),
+    body,
+  ])
+  const unread = async () => {
+    const socket = await open(ingest)
+    socket.on('error', () => {}).pause()
+    socket.write(Buffer.concat(Array.from({ length: 60 }, () => request)))
+  }
+  await unread()
+  await unread()
+  await until(async () => (await value(ingest, 'sluice_ingest_connections_refused_total')) >= 1)
   await until(() => connections(ingest) === 1)
 })
 

@@ -4,6 +4,7 @@ import { createLive, type Feed, type LiveParts } from '../../../../control/activ
 import { ALL } from '../../../../control/activity/live/live-calls.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 import { shop } from '../../in-memory.ts'
+import { head, listen } from '../../wire.ts'
 
 function live(parts: Partial<LiveParts> = {}) {
   const joined: string[] = []
@@ -91,6 +92,17 @@ describe('the route', () => {
     await close()
     expect(await asking).toMatchObject({ status: 200 })
     expect(made.watch('shop')).toBe('too_many')
+  })
+
+  test('frees the places of a closed connection, also those whose answers waited behind an endless one', async () => {
+    const { end, ...made } = live()
+    const { app } = api({}, { live: { ...made, end } })
+    const open = await listen(app)
+    const one = head('GET /api/live HTTP/1.1', { Authorization: `Bearer ${VIEW}` })
+    const socket = open(one.repeat(4))
+    await expect.poll(made.watchers).toBe(4)
+    socket.destroy()
+    await expect.poll(made.watchers).toBe(0)
   })
 
   test('reserves five places for administrators', async () => {
