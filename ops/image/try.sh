@@ -96,6 +96,45 @@ gateway=$(docker network inspect "${project}_default" --format '{{(index .IPAM.C
 inside "$repo/node_modules/.bin/node" "$here/deliver.ts" "$gateway"
 say 'calls are accepted, and their signed webhooks arrive'
 
+# the commands of the guide. A busy machine may need more than a second to know the new source
+section() { awk -v title="### $1" '/^##/ { on = $0 == title } on && /^```/ { code = !code; next } on && code' docs/guides/deploying.md; }
+docker_compose="docker compose --project-name $project --project-directory $repo --file $work/compose.yml"
+commands() { section "$1" | sed -e "s|docker compose|$docker_compose|" -e '/^\. \.\/\.env$/d' -e 's/^sleep 1$/sleep 10/'; }
+inside bash -euo pipefail -c "$(commands 'Send the first event')" >"$work/first.log" 2>&1 || {
+  cat "$work/first.log"
+  exit 1
+}
+for ((tries = 30; tries > 0; tries--)); do
+  ! docker logs receiver 2>&1 | grep -q 'Signed Up' || break
+  sleep 1
+done
+docker logs receiver 2>&1 | grep -q '^[0-9a-f]\{40\} {.*"event":"Signed Up"' || {
+  cat "$work/first.log"
+  exit 1
+}
+docker rm --force receiver >/dev/null
+say "the first event of the guide arrives"
+
+compose exec -T control cli/sluice backup >"$work/sluice.backup" 2>/dev/null
+compose exec -T control cli/sluice restore - --dry-run <"$work/sluice.backup" >"$work/restore.txt"
+grep -Eq '^source +0 +0 +2 +0$' "$work/restore.txt" || {
+  cat "$work/restore.txt"
+  exit 1
+}
+say 'a backup can be made and read in the container'
+
+docker build --quiet --file "$work/Dockerfile" --build-arg VERSION=next --tag sluice . >/dev/null
+inside bash -euo pipefail -c "$(commands 'Upgrade with Compose' | grep -v ' build$')" >"$work/upgrade.log" 2>&1 || {
+  cat "$work/upgrade.log"
+  exit 1
+}
+for service in ingest router deliverer control; do
+  image=$(docker inspect --format '{{.Image}}' "$(compose ps --quiet "$service")")
+  [ "$(docker image inspect "$image" --format '{{index .Config.Labels "org.opencontainers.image.version"}}')" = next ] ||
+    { echo "$service was not upgraded"; exit 1; }
+done
+say 'the upgrade of the guide replaces all four processes'
+
 compose exec -T control cli/sluice lag >"$work/lag.txt"
 grep -q deliverer "$work/lag.txt"
 say 'sluice lag works in the container'
