@@ -24,6 +24,12 @@ type Options = {
   onRefused: () => void
 }
 
+/**
+ * Options for a server whose connections are shared. Otherwise, Node answers requests without Host itself, and they are not
+ * counted. The server has to refuse them.
+ */
+export const COUNTED = { requireHostHeader: false } as const
+
 /** Node itself refuses connections this far above `most`: connections that are closing still count. */
 const CLOSING = 64
 /** A network with more than this share of the connections can lose one whose request waits for an answer. */
@@ -65,6 +71,8 @@ export function shareConnections(
     socket.destroy()
     onRefused()
   })
+  // Node would answer these itself too; expectations other than 100-continue are ignored, as HTTP allows
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('connection', (socket: Socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))

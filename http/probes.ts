@@ -2,7 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { registry } from '../process/metrics.ts'
 import { createTokenBucket, type RateLimit } from '../process/token-bucket.ts'
-import { shareConnections } from './connections.ts'
+import { COUNTED, shareConnections } from './connections.ts'
+import { isAmbiguous } from './requests.ts'
 
 export type Probe = {
   /** Why this process should get no work now; undefined when it is ready. */
@@ -60,9 +61,10 @@ export async function serveOps(options: {
   port: number
   probe: Probe
 }): Promise<{ port: number; close(): Promise<void> }> {
-  const server = createServer((request, response) => {
+  const server = createServer(COUNTED, (request, response) => {
     // Node still emits the requests that it has already read
     if (request.socket.destroyed) return
+    if (isAmbiguous(request)) return void response.writeHead(400, { connection: 'close' }).end()
     const [path = '/'] = (request.url ?? '/').split('?')
     answerOps(path, options.probe).then(
       ({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body),

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter } from 'prom-client'
-import { delayResponse, endInTime, limitUnread, shareConnections } from '../../http/connections.ts'
+import { COUNTED, delayResponse, endInTime, limitUnread, shareConnections } from '../../http/connections.ts'
 import { createNetworkLimit } from '../../http/rate-limit.ts'
 import { registry } from '../../process/metrics.ts'
 import type { RateLimit } from '../../process/token-bucket.ts'
@@ -53,7 +53,7 @@ export const SERVER_LIMITS: ServerLimits = {
 /** Node has one request timeout for all routes, so it gets the longest. */
 export const serverOptions = ({ headersMs, uploadMs, checkMs }: ServerLimits) => ({
   requestTimeout: uploadMs,
-  http: { headersTimeout: headersMs, connectionsCheckingInterval: checkMs },
+  http: { headersTimeout: headersMs, connectionsCheckingInterval: checkMs, ...COUNTED },
 })
 
 /** Limits connections, and the time of each request except uploads. Call it before adding routes. */

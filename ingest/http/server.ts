@@ -1,7 +1,7 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import { endInTime, shareConnections } from '../../http/connections.ts'
+import { COUNTED, endInTime, shareConnections } from '../../http/connections.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
 import { CONNECTIONS, HEADER_BYTES, type Timeouts, WAITING } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
@@ -65,8 +65,7 @@ const fastifyOptions = (timeouts: Timeouts) => ({
     maxHeaderSize: HEADER_BYTES,
     headersTimeout: timeouts.headersMs,
     connectionsCheckingInterval: timeouts.checkMs,
-    // Node's own answer to a request without Host has no body
-    requireHostHeader: false,
+    ...COUNTED,
   },
   requestTimeout: timeouts.requestMs,
   keepAliveTimeout: timeouts.keepAliveMs,
@@ -80,9 +79,8 @@ const fastifyOptions = (timeouts: Timeouts) => ({
 
 /** Handles requests that Node would otherwise answer itself, or lose. */
 function handleAll(server: Server): void {
-  // routes send 100 Continue when they read the body; other expectations are ignored, as HTTP allows
-  for (const event of ['checkContinue', 'checkExpectation'])
-    server.on(event, (request, response) => server.emit('request', request, response))
+  // routes send 100 Continue when they read the body
+  server.on('checkContinue', (request, response) => server.emit('request', request, response))
   // this is no proxy
   server.on('connect', (_request, socket) => server.emit('clientError', new Error('CONNECT'), socket))
   // a client may close its side after the request and wait for the answer: an undocumented switch of Node

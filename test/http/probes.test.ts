@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest'
-import { limitCollections } from '../../http/probes.ts'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { limitCollections, serveOps } from '../../http/probes.ts'
 
 /** @returns functions that ask for metrics at a time in milliseconds, and the number of collections so far. */
 function metrics() {
@@ -44,4 +47,34 @@ test('a collection that fails does not stop the next one', async () => {
   )
   await expect(collected()).rejects.toThrow('a collector failed')
   expect(await collected()).toBe('collection')
+})
+
+const GET = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
+const WITHOUT_HOST = GET.replace('Host: a\r\n', '')
+
+/** Opens a connection to a port for probes, and sends text. */
+async function dial(sent: string) {
+  const probe = { notReady: () => undefined }
+  const { port, close } = await serveOps({ host: '127.0.0.1', port: 0, probe })
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  onTestFinished(async () => {
+    socket.destroy()
+    await close()
+  })
+  await once(socket, 'connect')
+  socket.write(sent)
+  return socket
+}
+
+test('a request without Host is refused', async () => {
+  expect(await text(await dial(WITHOUT_HOST))).toMatch(/^HTTP\/1.1 400 /)
+})
+
+test.each([
+  ['without Host', WITHOUT_HOST],
+  ['with an expectation', GET.replace('Host: a', 'Host: a\r\nExpect: miracles')],
+])('requests that Node would answer itself count as waiting: %s', async (_what, request) => {
+  const socket = await dial(GET.repeat(4) + request)
+  expect(await text(socket).catch(() => '')).toBe('')
 })

@@ -180,6 +180,7 @@ test('answers to requests with a token and to other networks are not delayed', a
 
 test.each([
   ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+  ['no Host', 'GET /livez HTTP/1.1\r\n\r\n'],
   [
     'a Transfer-Encoding in HTTP/1.0',
     `${posting(2).replace('1.1', '1.0').replace('Content-Length: 2', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
@@ -196,6 +197,14 @@ test('requests beyond those that may wait on a connection are dropped', async ()
   const request = head('GET /api/session HTTP/1.1', { Authorization: 'Bearer of-nobody-at-all' })
   await text(open(request.repeat(200))).catch(() => '')
   expect(lines.filter((line) => line.includes('wrong token'))).toHaveLength(4)
+})
+
+test.each([
+  ['without Host', 'GET /livez HTTP/1.1\r\n\r\n'],
+  ['with an expectation', head('GET /livez HTTP/1.1', { Expect: 'miracles' })],
+])('so are those that Node would answer itself: %s', async (_what, request) => {
+  const open = await listening({})
+  expect(await text(open(request.repeat(200))).catch(() => '')).toBe('')
 })
 
 test('clients that do not read large answers lose their connections, the one that has waited longest first', async () => {
