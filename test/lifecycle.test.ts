@@ -7,6 +7,7 @@ import { NODE_FLAGS } from './helpers/node-flags.ts'
 /** A router that is told to end while it starts: what it opens next finds all closed. */
 const ENDED_EARLY = `
   const { run } = await import('${new URL('../lifecycle.ts', import.meta.url)}')
+  setInterval(() => {}, 1_000) // a router has open sockets; without any, the process ends before it gets the signal
   await run('router', async ({ closing }) => {
     const closed = Promise.withResolvers()
     let close

@@ -141,8 +141,12 @@ describe('at a start', () => {
 
   /** Adds partitions to topic `config`. @param partition gets a record. */
   const grown = (partition: number) => async (kafka: Connection) => {
-    const topicPartitions = [{ topic: kafka.named('config'), count: 3 }]
-    await withAdmin(kafka, (admin) => admin.createPartitions({ topicPartitions }))
+    const topic = kafka.named('config')
+    await withAdmin(kafka, async (admin) => {
+      await admin.createPartitions({ topicPartitions: [{ topic, count: 3 }] })
+      // a client that reads the old metadata keeps it for minutes
+      await until(async () => (await admin.fetchTopicOffsets(topic)).length === 3)
+    })
     const producer = closing(await createProducer(kafka))
     expect(await producer.produce([{ topic: 'config', key: 'source/shop', value: '{}', partition }])).toBe(
       'acked',
