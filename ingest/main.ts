@@ -21,7 +21,7 @@ import { createRejectionLog } from './rejection-log.ts'
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const MAX_REJECTED_BYTES = 8 * 1024 * 1024
 /** At a low rate, a call waits for half of this on average, and most sends have several calls (decision 030). */
-const PACE = { ms: 6, fullAt: 16 }
+const PACE = { ms: 10, fullAt: 16, onlyShared: true }
 
 await run('ingest', async (context) => {
   const { config, log, connection, tracer, onFatal, onAway, closing } = context

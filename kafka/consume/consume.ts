@@ -162,8 +162,8 @@ const configOf = ({
   // how long the partitions of a killed member stall, unless its successor removes it
   sessionTimeout: 10_000,
   rebalanceTimeout: 30_000,
-  // how long a member may take to notice that another one joined or left
-  heartbeatInterval: 1_000,
+  // less than the wait of an idle fetch, so that one follows each
+  heartbeatInterval: 750,
   retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
 })
 

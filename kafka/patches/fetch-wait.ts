@@ -1,8 +1,8 @@
 /**
- * Upstream: no issue; src/consumer/consumerGroup.js has one `maxWaitTime` and `minBytes` for the life of a consumer, and
- * fetches again at once.
- * Without it: paused partitions resume late, an idle consumer fetches dozens of times a second, and at a low rate each
- * record costs a fetch.
+ * Upstream: no issue; src/consumer/consumerGroup.js has one `maxWaitTime` and `minBytes` for the life of a consumer,
+ * fetches again at once, and with all partitions paused looks for work every `maxWaitTime`.
+ * Without it: paused partitions resume late, an idle consumer looks or fetches dozens of times a second, a stop waits
+ * for the broker's answer, and at a low rate each record costs a fetch.
  * Until: a consumer can choose how long each fetch waits, and when the next one starts; test/kafka/fetch-wait.test.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,11 +18,17 @@ type Batch = { messages: readonly unknown[] }
 type ConsumerGroup = Pick<FetchWait, 'maxWaitTime' | 'minBytes'> & {
   groupId: string
   paused(): unknown[]
+  getActiveTopicPartitions(): Record<string, ReadonlySet<number>>
+  resume(partitions: unknown): void
   fetch(nodeId: string): Promise<Batch[]>
 }
+type Runner = { consumerGroup: ConsumerGroup; stop(): Promise<void> }
 
-/** The fetch wait of an idle consumer. Leaving the group and noticing a rebalance can take this long. */
-export const IDLE_WAIT_MS = 500
+/**
+ * The fetch wait of an idle consumer. Noticing a rebalance can take this long. Less than the second after which
+ * unanswered.ts doubts a broker that does not answer.
+ */
+export const IDLE_WAIT_MS = 800
 /** Fewer records are few. A fetch of one record costs as much as a fetch of dozens. */
 export const FEW = 50
 
@@ -44,15 +50,69 @@ export function setFetchWait(groupId: string, choose: ChooseWait): () => void {
   }
 }
 
-export function adjustFetchWaits(): void {
+/** By member, its waits: those for a partition to be resumed, and those for an answer to a fetch. */
+const waiting = new WeakMap<ConsumerGroup, { resumed: Set<() => void>; fetched: Set<() => void> }>()
+
+function waitsOf(member: ConsumerGroup) {
+  const waits = waiting.get(member) ?? { resumed: new Set(), fetched: new Set() }
+  waiting.set(member, waits)
+  return waits
+}
+
+const isAllPaused = (member: ConsumerGroup) =>
+  member.paused().length > 0 &&
+  Object.values(member.getActiveTopicPartitions()).every((partitions) => partitions.size === 0)
+
+/** Resolves when a partition is resumed or the member stops, and after {@link IDLE_WAIT_MS} in any case. */
+async function untilResumed(member: ConsumerGroup): Promise<void> {
+  const { resumed } = waitsOf(member)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  resumed.add(resolve)
+  const limit = setTimeout(resolve, IDLE_WAIT_MS)
+  await promise
+  clearTimeout(limit)
+  resumed.delete(resolve)
+}
+
+/** @returns its batches, or none as soon as the member stops: kafkajs drops what arrives afterwards. */
+function unlessStopped(member: ConsumerGroup, fetching: Promise<Batch[]>): Promise<Batch[]> {
+  const { fetched } = waitsOf(member)
+  return new Promise((resolve, reject) => {
+    const stop = () => resolve([])
+    fetched.add(stop)
+    fetching.then(resolve, reject).finally(() => fetched.delete(stop))
+  })
+}
+
+function endWaits(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
-  const { fetch } = member
+  const { resume } = member
+  member.resume = function (partitions) {
+    resume.call(this, partitions)
+    for (const end of waitsOf(this).resumed) end()
+  }
+  const runner = prototypeOf<Runner>('consumer/runner')
+  const { stop } = runner
+  runner.stop = async function () {
+    const { resumed, fetched } = waitsOf(this.consumerGroup)
+    const stopped = stop.call(this)
+    for (const end of [...resumed, ...fetched]) end()
+    await stopped
+  }
+}
+
+export function adjustFetchWaits(): void {
+  endWaits()
+  const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
+  const { fetch: fetchOnce } = member
   /** By broker, when it last answered with few records. */
   const answers = new WeakMap<ConsumerGroup, Map<string, number>>()
 
   member.fetch = async function (nodeId) {
+    if (isAllPaused(this)) await untilResumed(this)
     const choose = waits.get(this.groupId)
-    if (!choose) return fetch.call(this, nodeId)
+    const fetch = () => unlessStopped(this, fetchOnce.call(this, nodeId))
+    if (!choose) return fetch()
     const chosen = () => choose(this.paused().length > 0)
     const answered = answers.get(this) ?? new Map<string, number>()
     answers.set(this, answered)
@@ -62,7 +122,7 @@ export function adjustFetchWaits(): void {
     // a partition may have been paused meanwhile
     const { paceMs: _, ...wait } = chosen()
     Object.assign(this, wait)
-    const batches = await fetch.call(this, nodeId)
+    const batches = await fetch()
     const records = batches.reduce((sum, { messages }) => sum + messages.length, 0)
     if (records > 0 && records < FEW) answered.set(nodeId, performance.now())
     else answered.delete(nodeId)

@@ -40,11 +40,16 @@ export type Producer = {
   close(drainMs?: number): Promise<void>
 }
 
+/**
+ * After a send of fewer than `fullAt` records, the next one starts `ms` after it, or once `fullAt` records wait.
+ * `onlyShared`: not for a lone caller that waits for each answer, because nothing would arrive in the meantime.
+ */
+export type Pace = { ms: number; fullAt: number; onlyShared?: boolean }
+
 export type ProducerOptions = {
   /** In bytes of memory. */
   maxQueuedBytes?: number
-  /** After a send of fewer than `fullAt` records, the next one starts `ms` after it, or once `fullAt` records wait. */
-  pace?: { ms: number; fullAt: number }
+  pace?: Pace
   onAck?: (ack: { records: number; seconds: number }) => void
 }
 
@@ -55,7 +60,9 @@ const RECORD_OVERHEAD = 512
 /** Memory per record of a list that is not made yet. */
 const REFERENCE_BYTES = 8
 const SWEEP_MS = 250
-const NO_PACE = { ms: 0, fullAt: 0 }
+const NO_PACE: Pace = { ms: 0, fullAt: 0 }
+/** Callers count as one until two of them wait at the same time, and again when none did for so long. */
+const SHARED_MS = 1_000
 /** If a send waits this long while brokers answer, its topic accepts no writes. */
 const STALL_MS = 10_000
 
@@ -96,14 +103,17 @@ class ProduceQueue {
   queuedBytes = 0
   private readonly connection: Connection
   private readonly options: ProducerOptions
-  private readonly pace: { ms: number; fullAt: number }
+  private readonly pace: Pace
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
-  private readonly sweep: NodeJS.Timeout
+  /** Only while records are queued: an idle process should not wake up. */
+  private sweep: NodeJS.Timeout | undefined
   private sending: readonly Queued[] = []
   private sendingSince = 0
   /** When the last send began, if it was small. */
   private smallSince = Number.NEGATIVE_INFINITY
+  /** When records last came while others had not ended. */
+  private sharedAt = Number.NEGATIVE_INFINITY
   /** How many records wait for a send. */
   private waitingRecords = 0
   private stopCollecting: (() => void) | undefined
@@ -118,10 +128,6 @@ class ProduceQueue {
     this.options = options
     this.pace = options.pace ?? NO_PACE
     this.sender = sender
-    this.sweep = setInterval(() => {
-      this.expire(performance.now())
-      this.reportStall(performance.now())
-    }, SWEEP_MS).unref()
   }
 
   isFull(): boolean {
@@ -138,11 +144,17 @@ class ProduceQueue {
     if (largest > MAX_RECORD_BYTES) return Promise.resolve('too_large')
     const pending = openPending(count, performance.now() + deadlineMs)
     this.soonest = Math.min(this.soonest, pending.deadline)
+    if (this.queuedBytes > 0) this.sharedAt = performance.now()
     this.queuedBytes += bytes
     this.waiting.add(flow, { count, record, pending, bytes })
     this.waitingRecords += count
     if (this.waitingRecords >= this.pace.fullAt) this.stopCollecting?.()
     this.running ??= this.run()
+    this.sweep ??= setInterval(() => {
+      this.expire(performance.now())
+      this.reportStall(performance.now())
+      if (!this.running) this.endSweep()
+    }, SWEEP_MS).unref()
     return pending.outcome
   }
 
@@ -170,8 +182,10 @@ class ProduceQueue {
 
   /** Lets records arrive that can go with the next send. */
   private async collect(): Promise<void> {
-    const leftMs = this.smallSince + this.pace.ms - performance.now()
-    if (leftMs <= 0 || this.waitingRecords >= this.pace.fullAt) await new Promise(setImmediate)
+    const { ms, fullAt, onlyShared = false } = this.pace
+    const leftMs = this.smallSince + ms - performance.now()
+    const isAlone = onlyShared && this.sharedAt < performance.now() - SHARED_MS
+    if (leftMs <= 0 || isAlone || this.waitingRecords >= fullAt) await new Promise(setImmediate)
     else await this.collectFor(leftMs)
   }
 
@@ -195,6 +209,11 @@ class ProduceQueue {
 
   private settle = ({ batch }: Queued, outcome: 'acked' | 'refused'): void => {
     if (batch.pending.ended(outcome)) this.queuedBytes -= batch.bytes
+  }
+
+  private endSweep(): void {
+    clearInterval(this.sweep)
+    this.sweep = undefined
   }
 
   /** Reports `unknown`, but leaves the records in the queue. */
@@ -225,7 +244,7 @@ class ProduceQueue {
     const end = performance.now() + drainMs
     while (this.running && performance.now() < end) await within(end - performance.now(), this.running)
     this.closed = true
-    clearInterval(this.sweep)
+    this.endSweep()
     this.expire(Number.POSITIVE_INFINITY)
     this.waiting.clear()
     this.stopCollecting?.()

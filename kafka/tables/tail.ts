@@ -46,8 +46,8 @@ export type TailOptions = {
 
 /** A fetch of a few records costs as much as one of hundreds. */
 const BUSY = { minBytes: 64 * 1024, maxWaitTime: 200 }
-/** Half as many idle fetches. A record still arrives at once, and nobody waits for a tail that leaves its group. */
-const QUIET = { minBytes: 1, maxWaitTime: 2 * IDLE_WAIT_MS }
+/** A record arrives at once. */
+const QUIET = { minBytes: 1, maxWaitTime: IDLE_WAIT_MS }
 
 /** Follows topics from near their end. */
 export async function openTail(options: TailOptions): Promise<Tail> {

@@ -106,6 +106,23 @@ describe('a producer with a pace', () => {
     await expect.poll(() => sends).toEqual([1, 3])
   })
 
+  test('sends each record of a lone caller that waits for the answer at once, if its rule says so', async () => {
+    const kafka = await connection([{}])
+    const sends: number[] = []
+    const onAck = ({ records }: { records: number }) => void sends.push(records)
+    const pace = { ms: 60_000, fullAt: 3, onlyShared: true }
+    const paced = closing(await createProducer(kafka, { pace, onAck }))
+    const all = (...texts: string[]) => Promise.all(texts.map((text) => paced.produce([record(text)])))
+    for (const text of ['1', '2', '3']) expect(await all(text)).toEqual(['acked'])
+    // now several wait at the same time
+    await all('4', '5', '6')
+    await all('7')
+    const eighth = all('8')
+    await all('9', '10')
+    await eighth
+    await expect.poll(() => sends).toEqual([1, 1, 1, 3, 1, 3])
+  })
+
   test('sends what it has when the time is over', async () => {
     const kafka = await connection([{}])
     const paced = closing(await createProducer(kafka, { pace: { ms: 100, fullAt: 3 } }))

@@ -4,6 +4,7 @@ import '../../kafka/client.ts' // before what it changes
 
 const require = createRequire(import.meta.url)
 const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')
+const Runner = require('kafkajs/src/consumer/runner')
 const RequestQueue = require('kafkajs/src/network/requestQueue')
 
 /** kafkajs's logger. */
@@ -42,10 +43,20 @@ export function aFetchingMember(groupId: string, fetch: (options: object) => Pro
   })
 }
 
-/** A connection's request queue. Requests time out after 10 s. */
-export const aQueue = ({ maxInFlightRequests = 5 } = {}) =>
+/** A running consumer of this member; it fetches nothing by itself. */
+export function runnerOf(consumerGroup: object) {
+  const runner = new Runner({ consumerGroup, logger: quiet, instrumentationEmitter: { emit: () => {} } })
+  return Object.assign(runner, { running: true })
+}
+
+/** A connection's request queue. `requestTimeout`: ms. */
+export const aQueue = ({
+  maxInFlightRequests = 5,
+  requestTimeout = 10_000,
+  isConnected = (): boolean => true,
+} = {}) =>
   new RequestQueue({
-    ...{ maxInFlightRequests, requestTimeout: 10_000, enforceRequestTimeout: true },
+    ...{ maxInFlightRequests, requestTimeout, enforceRequestTimeout: true, isConnected },
     ...{ clientId: 'test', broker: 'b:1', logger: quiet },
   })
 

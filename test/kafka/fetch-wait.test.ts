@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import '../../kafka/client.ts' // applies the patch
-import { setFetchWait } from '../../kafka/patches/fetch-wait.ts'
-import { aFetchingMember } from '../helpers/kafkajs.ts'
+import { IDLE_WAIT_MS, setFetchWait } from '../../kafka/patches/fetch-wait.ts'
+import { aFetchingMember, runnerOf } from '../helpers/kafkajs.ts'
 
 function member(groupId: string) {
   const fetch = vi.fn(async (_: object) => ({ responses: [] }))
@@ -29,6 +29,52 @@ test('other groups keep their wait, and so does a group after its choice is undo
     await group.fetch('1')
     expect(fetch).toHaveBeenLastCalledWith(expect.objectContaining({ maxWaitTime: 70, minBytes: 7 }))
   }
+})
+
+describe('with all partitions paused', () => {
+  const all = [{ topic: 'work', partitions: [0, 1] }]
+  /** kafkajs's own sleep when there is nothing to fetch. */
+  const looks = (group: ReturnType<typeof member>['group']) =>
+    vi.spyOn(group.cluster, 'refreshMetadataIfNecessary')
+
+  test('a member looks for work only now and then', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { group, fetch } = member('paused')
+    const looked = looks(group)
+    group.pause(all)
+    const fetching = group.fetch('1')
+    await vi.advanceTimersByTimeAsync(IDLE_WAIT_MS - 1)
+    expect(looked).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1 + 70)
+    await fetching
+    expect(looked).toHaveBeenCalledOnce()
+    expect(fetch).not.toHaveBeenCalled()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('a member fetches as soon as one is resumed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { group, fetch } = member('paused')
+    group.pause(all)
+    const fetching = group.fetch('1')
+    group.resume([{ topic: 'work', partitions: [1] }])
+    await fetching
+    expect(fetch).toHaveBeenCalledOnce()
+  })
+
+  test('a member stops at once', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { group } = member('paused')
+    const looked = looks(group)
+    group.pause(all)
+    void group.fetch('1')
+    await runnerOf(group).stop()
+    await nextTurn()
+    expect(looked).toHaveBeenCalledOnce()
+  })
 })
 
 const message = { offset: '0', timestamp: '0', key: null, value: null, headers: {} }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { aQueue, aRequest } from '../helpers/kafkajs.ts'
 
 const SECOND = 1_000
@@ -12,6 +12,41 @@ test('a connection without open requests does not poll', () => {
   queue.push(request)
   queue.fulfillRequest({ correlationId: 1, payload: Buffer.alloc(0), size: 0 })
   expect(request.entry.resolve).toHaveBeenCalledOnce()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('connections share one timer for their timeouts, and none is left when all are closed', () => {
+  const queues = [aQueue(), aQueue()]
+  for (const queue of queues) queue.scheduleRequestTimeoutCheck()
+  expect(vi.getTimerCount()).toBe(1)
+  queues[0].destroy()
+  expect(vi.getTimerCount()).toBe(1)
+  queues[1].destroy()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a request without an answer times out, on each connection by its own timeout', () => {
+  const [slow, fast] = [aQueue(), aQueue({ requestTimeout: 2 * SECOND })]
+  const [patient, hasty] = [aRequest(1), aRequest(2)]
+  for (const queue of [slow, fast]) queue.scheduleRequestTimeoutCheck()
+  onTestFinished(() => [slow, fast].forEach((queue) => void queue.destroy()))
+  slow.push(patient)
+  fast.push(hasty)
+  vi.advanceTimersByTime(1_900)
+  expect(hasty.entry.reject).not.toHaveBeenCalled()
+  vi.advanceTimersByTime(400)
+  expect(hasty.entry.reject).toHaveBeenCalledWith(
+    expect.objectContaining({ name: 'KafkaJSRequestTimeoutError' }),
+  )
+  expect(patient.entry.reject).not.toHaveBeenCalled()
+  vi.advanceTimersByTime(8 * SECOND)
+  expect(patient.entry.reject).toHaveBeenCalledOnce()
+})
+
+test('a closed connection is no longer checked', () => {
+  const queue = aQueue({ isConnected: () => false })
+  queue.scheduleRequestTimeoutCheck()
+  vi.advanceTimersByTime(SECOND)
   expect(vi.getTimerCount()).toBe(0)
 })
 
