@@ -6,7 +6,6 @@ export type Env = Readonly<Record<string, string | undefined>>
 /** 0: done. 1: failed. 2: something differs (`diff`) or is wrong (`status`). */
 export type ExitCode = 0 | 1 | 2
 
-/** What commands use of the outside world, besides files and HTTP. */
 export type Context = {
   env: Env
   out: Output
@@ -21,11 +20,11 @@ export type Style = 'green' | 'yellow' | 'red' | 'dim'
 
 export type Output = {
   line(text: string): void
-  /** Unchanged if the output is not a terminal. */
+  /** Plain text if the output is not a terminal. */
   styled(style: Style, text: string): string
-  /** The width of the terminal; undefined if the output is not one. */
+  /** The terminal's width; undefined for other outputs. */
   columns: number | undefined
-  /** Aborted when the reader has gone (`sluice dead | head -1`): all further lines are dropped. */
+  /** Aborted when the reader has gone (`sluice dead | head -1`); later lines are dropped. */
   closed: AbortSignal
 }
 
@@ -58,7 +57,7 @@ export type CliErrorCode =
   | 'unknown_answer'
   | 'changed_meanwhile'
 
-/** A fault that the user can fix: printed on stderr without a stack; the exit code is 1. */
+/** A fault that the user can fix: printed on stderr without a stack, exit code 1. */
 export class CliError extends CodedError<CliErrorCode> {
   override name = 'CliError'
 }

@@ -1,18 +1,16 @@
 import { type AddHelpTextContext, type AddHelpTextPosition, Command, type Help } from 'commander'
 import type { Output } from './context.ts'
 
-/** The width for a pipe, or for a terminal that does not tell its width. */
+/** For a pipe, or a terminal of unknown width. */
 const DEFAULT_WIDTH = 80
-/** Longer lines are hard to read, however wide the terminal is. */
 const MAX_WIDTH = 100
-/** A description with less room than this goes below its option. */
+/** With less room, a description goes below its option. */
 const MIN_COLUMN = 30
 const INDENT = 6
 
 export const widthOf = ({ columns }: Pick<Output, 'columns'>): number =>
   Math.min(columns ?? DEFAULT_WIDTH, MAX_WIDTH)
 
-/** A command whose help fits the width of the output, with the texts added to it. */
 export class FittedCommand extends Command {
   override createCommand(name?: string): FittedCommand {
     return new FittedCommand(name)
@@ -30,7 +28,7 @@ export class FittedCommand extends Command {
   }
 }
 
-/** For `configureHelp`, because commander does not wrap descriptions that have little room. */
+/** For `configureHelp`: commander does not wrap descriptions in narrow columns. */
 export const FITTED_HELP = {
   formatItem(this: Help, term: string, termWidth: number, description: string): string {
     const width = this.helpWidth ?? DEFAULT_WIDTH
@@ -43,9 +41,9 @@ export const FITTED_HELP = {
 }
 
 /**
- * Fits a text into a width. Line breaks within a paragraph are ignored, but an indented line stays a line. If it is too
- * long, a command (`  $ ...`) is split with backslashes, so that it can be copied. Any other line continues below its
- * first word, or below its second column (`  0  done`).
+ * Wraps paragraphs to a width and keeps indented lines apart. Splits a long command (`  $ ...`) with
+ * backslashes, so that it can be copied. Continues any other long line below its first word, or its second
+ * column (`  0  done`).
  */
 export function fitted(text: string, width: number): string {
   return text
@@ -67,7 +65,7 @@ function fitLine(line: string, width: number): string {
 
 function fitCommand(line: string, width: number): string {
   const [, command = line, comment] = /^(.*?\S)(?: +(# .*))?$/.exec(line) ?? []
-  // the value of an option is never split
+  // never splits an option from its value
   const [first = '', ...more] = command.split(/ (?=--|\| )/)
   const lines = [first]
   for (const part of more) {

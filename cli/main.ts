@@ -6,7 +6,7 @@ import { run } from './run.ts'
 const out = outputTo(process.stdout)
 const err = outputTo(process.stderr)
 
-// process.exit would cut off what is still being written to a pipe
+// process.exit would cut off pending writes to a pipe
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   out,

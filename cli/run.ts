@@ -23,7 +23,7 @@ import { addUpload } from './commands/users/upload.ts'
 import { CliError, type Context, type ExitCode } from './context.ts'
 import { FITTED_HELP, FittedCommand, widthOf } from './help.ts'
 
-/** Runs one command. Throws only unexpected errors. @param args without node and the program's file */
+/** Throws only unexpected errors. @param args without node and the program's file */
 export async function run(args: readonly string[], context: Context): Promise<ExitCode> {
   let code: ExitCode = 0
   try {
@@ -32,7 +32,7 @@ export async function run(args: readonly string[], context: Context): Promise<Ex
     })
     await program.parseAsync([...args], { from: 'user' })
   } catch (error) {
-    // commander has printed what is wrong with the command line
+    // commander has already printed the error
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1
     if (!(error instanceof CliError)) throw error
     context.err.line(error.message)
@@ -85,7 +85,7 @@ Examples:
   $ sluice tail shop                    # watch the calls of a source
   $ sluice dead --since 1h --json | jq .counts`
 
-/** @param setExitCode gets the exit code of the command that was run */
+/** @param setExitCode receives the command's exit code */
 export function createProgram(context: Context, setExitCode: (code: ExitCode) => void): Command {
   const program = new FittedCommand('sluice')
     .description('The command line of Sluice: settings as files, and tools for operators.')

@@ -1,4 +1,3 @@
-/** Rows below their heads, with columns as wide as their content. No lines if there are no rows. */
 export function table(heads: readonly string[], rows: readonly (readonly unknown[])[]): string[] {
   if (rows.length === 0) return []
   const cells = [heads, ...rows].map((row) => heads.map((_, column) => plain(row[column])))
@@ -11,7 +10,7 @@ export function table(heads: readonly string[], rows: readonly (readonly unknown
   )
 }
 
-/** The value on one line, or `-` for nothing. Escapes control characters: untrusted text must not control a terminal. */
+/** One line; `-` for nothing. Escapes control characters: untrusted text must not control a terminal. */
 export const plain = (value: unknown): string =>
   value === undefined || value === null || value === ''
     ? '-'

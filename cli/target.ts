@@ -3,11 +3,11 @@ import { dataFolder } from '../local/data-folder.ts'
 import { findRunning, type Running } from '../local/running.ts'
 import { CliError, type Env } from './context.ts'
 
-/** How to reach a running system; URLs without a trailing slash. */
+/** A running system; URLs have no trailing slash. */
 export type Target = {
   control: string
   token: string
-  /** Undefined unless they are set or the system is local, because control does not know these addresses. */
+  /** Undefined unless set or local: control does not know these addresses. */
   ingest: string | undefined
   brokers: string | undefined
   registry: string | undefined
@@ -19,7 +19,7 @@ export type Known = {
   brokers: string | undefined
   registry: string | undefined
   token: string | undefined
-  /** The running `npm start` of this checkout. */
+  /** This checkout's running `npm start`. */
   local: Running | undefined
 }
 
@@ -30,7 +30,7 @@ export function chooseTarget({ url, ingestUrl, brokers, registry, token, local }
   if (url === undefined) throw new CliError('no_address', NO_ADDRESS)
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new CliError('no_address', `"${url}" is not an address: it must begin with http:// or https://`)
-  // the token of the local system must not be sent elsewhere
+  // the local token must not go elsewhere
   if (token === undefined) throw new CliError('no_token', `No token for ${url}: ${GIVE_TOKEN}`)
   return { control: trimmed(url) ?? url, token, ingest: trimmed(ingestUrl), brokers, registry }
 }
@@ -42,7 +42,8 @@ For another system, set SLUICE_URL or --url to the address of control, and ${GIV
 const trimmed = (url: string | undefined) => url?.replace(/\/+$/, '')
 
 /**
- * The system named by the command line, the environment or a running `npm start`. An empty variable counts as unset.
+ * The system named by the command line, the environment or a running `npm start`. Empty variables count as
+ * unset.
  * @throws CliError
  */
 export async function findTarget(

@@ -4,8 +4,8 @@ import { defineConfig, type Plugin } from 'vite'
 import { compressed, LICENSES, licenses } from './generate/build-plugins.ts'
 
 /**
- * One file for the first visit, one for the code that views share, and one per view. Without this, shared code becomes
- * fifty small files, which compress worse: together they are 22 KB larger.
+ * One file for the first visit, one for shared code, one per view. Otherwise shared code becomes fifty small files that
+ * compress worse: 22 KB more.
  */
 const FILES = [
   { name: 'index', tags: ['$initial' as const], priority: 1 },
@@ -17,20 +17,20 @@ export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   plugins: [react(), compressed(), licenses(), ingestInDevelopment()],
   build: {
-    // no inlined files: the content security policy allows data: URLs only for images in CSS
+    // the content security policy allows data: URLs only for images in CSS
     assetsInlineLimit: 0,
     emptyOutDir: true,
-    // licenses of the bundled packages, served by control (control/api/console.ts)
+    // served by control (control/api/console.ts)
     license: { fileName: LICENSES },
     target: 'es2022',
     rolldownOptions: { output: { codeSplitting: { groups: FILES } } },
     reportCompressedSize: false,
   },
-  // for development: `npx vite console`, next to a running control
+  // for development: `npx vite console`, beside a running control
   server: { proxy: { '/api': 'http://127.0.0.1:8081' } },
 })
 
-/** Replaces the placeholder that control fills in production. */
+/** Control fills the placeholder in production. */
 function ingestInDevelopment(): Plugin {
   return {
     name: 'sluice-ingest',

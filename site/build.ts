@@ -10,17 +10,17 @@ import { type SidebarItem, sidebarOf } from './sidebar.ts'
 
 const ROOM = fileURLToPath(new URL('.', import.meta.url))
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** Everything that VitePress renders is copied or generated into this folder first. */
+/** The input of VitePress, copied or generated. */
 const STAGED = join(ROOM, '.pages')
 
 type BuildOptions = {
-  /** The path where the site is served, with a slash at each end. */
+  /** Where the site is served, with a slash at each end. */
   base?: string
   /** Default: site/dist. */
   folder?: string
 }
 
-/** Builds the site. `broken`: links that lead nowhere. */
+/** `broken`: links that lead nowhere. */
 export async function buildSite({ base = '/docs/', folder = join(ROOM, 'dist') }: BuildOptions) {
   if (!/^\/([\w.-]+\/)*$/.test(base))
     throw new Error(`--base must begin and end with a slash, such as /docs/: ${base}`)
@@ -35,7 +35,7 @@ export async function buildSite({ base = '/docs/', folder = join(ROOM, 'dist') }
   return { folder, pages: pages.size, broken: brokenLinks({ base, files: new Set(files), pages }) }
 }
 
-/** What `config.ts` needs to know. VitePress loads that file itself. */
+/** For `config.ts`, which VitePress loads itself. */
 export type Staged = { base: string; repository: string; sidebar: SidebarItem[] }
 
 async function stage(base: string): Promise<void> {
@@ -52,7 +52,7 @@ async function stage(base: string): Promise<void> {
   for (const { path, text } of generated.pages) write(path, `---\neditLink: false\n---\n\n${text}\n`)
   for (const [path, text] of generated.files) write(`public/${path}`, text)
   for (const [source, path] of files) {
-    // pictures are part of pages; other files are only linked
+    // pictures are part of pages; other files are links
     const to = join(STAGED, path.endsWith('.png') ? '' : 'public', path)
     mkdirSync(dirname(to), { recursive: true })
     copyFileSync(join(ROOT, source), to)

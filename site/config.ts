@@ -6,10 +6,10 @@ import { finish, LICENSES } from './finish.ts'
 import { slugOf } from './markdown.ts'
 import { accessibleSearchBox } from './search-box.ts'
 
-// classes instead of `style` attributes, which the content security policy forbids
+// the content security policy forbids `style` attributes
 const styleToClass = transformerStyleToClass()
 
-/** Addresses of the interactive description that was at /docs before the site was. */
+/** The interactive description was at /docs before the site. */
 const OLD_BOOKMARKS = `if (location.hash.startsWith('#/') && location.pathname.endsWith('/docs/')) location.replace('api/' + location.hash)`
 
 const { base, repository, sidebar }: Staged = JSON.parse(
@@ -25,9 +25,9 @@ export default defineConfig({
   base,
   srcDir: '.pages',
   cacheDir: '../node_modules/.cache/sluice-site',
-  // addresses of a running Sluice on the reader's machine
+  // addresses on the reader's machine
   ignoreDeadLinks: 'localhostLinks',
-  // otherwise the switch between light and dark inserts a style
+  // otherwise the theme switch inserts a style
   appearance: { disableTransition: false },
   head: [
     ['link', { rel: 'icon', href: 'data:,' }],
@@ -44,7 +44,7 @@ export default defineConfig({
       md.renderer.render = (...given) => render(...given).replaceAll('{{', '&#123;&#123;')
     },
   },
-  // each page has dozens of links, and control limits requests of strangers
+  // pages have dozens of links, and control limits requests of strangers
   router: { prefetchLinks: false },
   vite: {
     plugins: [accessibleSearchBox()],

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
-/** The licenses of the packages that are bundled into the site. */
+/** Of packages bundled into the site. */
 export const LICENSES = 'licenses.txt'
 
 type Finished = { folder: string; base: string; codeStyles: string }
 
 /**
- * Makes the pages fit a content security policy without inline scripts and styles, and writes compressed versions.
- * @param finished.codeStyles of highlighted code, collected while the pages were rendered.
+ * Moves inline scripts and styles to files, as the content security policy requires, and compresses all files.
+ * @param finished.codeStyles of highlighted code, collected during rendering.
  */
 export async function finish({ folder, base, codeStyles }: Finished): Promise<void> {
   const pages = filesIn(folder).filter((name) => name.endsWith('.html'))
@@ -36,7 +36,7 @@ export async function finish({ folder, base, codeStyles }: Finished): Promise<vo
   )
 }
 
-/** Only gzip: brotli would make the build four times as long. */
+/** Brotli would make the build four times as long. */
 async function compress(file: string): Promise<void> {
   writeFileSync(`${file}.gz`, await promisify(gzip)(readFileSync(file), { level: 9 }))
 }
@@ -47,8 +47,8 @@ function withHash(name: string, content: string): string {
 }
 
 /**
- * VitePress writes two short scripts into each page, which set the theme before the page is painted, and two `style`
- * attributes, which its scripts set again.
+ * VitePress writes two short scripts into each page, which set the theme before the page is painted. Its scripts set
+ * the two `style` attributes again.
  */
 export function withoutInline(html: string): { html: string; script: string } {
   const scripts: string[] = []

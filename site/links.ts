@@ -1,12 +1,12 @@
 import { posix } from 'node:path'
 
-/** A built site: its files, and the text of its pages. `base`: the path where it is served, such as `/docs/`. */
+/** `base`: where the site is served, such as `/docs/`. */
 export type Built = { base: string; files: ReadonlySet<string>; pages: ReadonlyMap<string, string> }
 
-/** Links to paths of control beside the site. */
+/** Paths of control beside the site. */
 export const BESIDE = ['api/']
 
-/** @returns every link of a page to a file or a heading that does not exist, as `page: link`. */
+/** @returns links of pages to missing files or headings, as `page: link`. */
 export function brokenLinks(built: Built): string[] {
   const anchors = new Map([...built.pages].map(([page, html]) => [page, idsIn(html)]))
   return [...built.pages].flatMap(([page, html]) =>
@@ -34,7 +34,7 @@ function leads(page: string, link: string, { base, files, anchors }: Known): boo
   )
 }
 
-/** The file that is served at a path. */
+/** The file served at a path. */
 function fileAt(path: string, base: string): string | undefined {
   if (!path.startsWith(base)) return undefined
   const name = path.slice(base.length)

@@ -2,7 +2,7 @@ import { stderr, stdout } from 'node:process'
 import { parseArgs } from 'node:util'
 import { buildSite } from './build.ts'
 
-// `npm run site` builds site/dist, which control serves under /docs. For a host that serves it elsewhere:
+// `npm run site` builds site/dist, which control serves under /docs. For another host:
 // `npm run site -- --base /sluice/`. Fails if a link leads nowhere.
 const { values } = parseArgs({ options: { base: { type: 'string' }, folder: { type: 'string' } } })
 const { folder, pages, broken } = await buildSite(values)

@@ -1,4 +1,4 @@
-/** Applies `change` to a Markdown text, but for its code. */
+/** Changes a Markdown text, except its code. */
 export function inProse(text: string, change: (prose: string) => string): string {
   return text
     .split(/(^ *```[\s\S]*?^ *```|`[^`\n]*`)/m)
@@ -6,7 +6,7 @@ export function inProse(text: string, change: (prose: string) => string): string
     .join('')
 }
 
-/** The anchor of a heading, as GitHub makes it, so that links to headings work in both places. */
+/** GitHub's anchor of a heading: links to headings work in both places. */
 export const slugOf = (heading: string): string =>
   heading
     .trim()
@@ -14,7 +14,6 @@ export const slugOf = (heading: string): string =>
     .replace(/[^\p{L}\p{N}_\- ]/gu, '')
     .replaceAll(' ', '-')
 
-/** A row of a table. */
 export const row = (...cells: readonly string[]): string =>
   `| ${cells.map((cell) => cell.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')).join(' | ')} |`
 

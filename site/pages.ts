@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { inProse } from './markdown.ts'
 
-/** The repository: where links to other files lead. */
+/** Links to files outside the site lead here. */
 export type Repository = {
   url: string
   read(path: string): string
@@ -9,10 +9,10 @@ export type Repository = {
   exists(path: string): boolean
 }
 
-/** A page by its source in the repository. `path`: within the site, such as `guides/rules.md`. */
+/** `source`: in the repository. `path`: within the site, such as `guides/rules.md`. */
 export type Page = { source: string; path: string; text: string }
 
-/** A page that is generated from code, with its path within the site. */
+/** A page generated from code. */
 export type GeneratedPage = { path: string; title: string; text: string }
 
 export type Collected = {
@@ -23,7 +23,7 @@ export type Collected = {
 
 export const INDEX = 'docs/README.md'
 
-/** docs/ is the root. Pages of the repository's root get a folder, because `SECURITY.md` is not `docs/security.md`. */
+/** docs/ is the root. Pages of the repository's root get a folder: `SECURITY.md` is not `docs/security.md`. */
 export function pathOf(source: string): string {
   const inDocs = posix.relative('docs', source)
   const path = inDocs.startsWith('..') ? (source.includes('/') ? source : `project/${source}`) : inDocs
@@ -34,7 +34,7 @@ export function pathOf(source: string): string {
     )
 }
 
-/** Every Markdown file that can be reached from the index by links. */
+/** All Markdown files that links reach from the index. */
 export function collect(repository: Repository): Collected {
   const sources = [INDEX]
   const files = new Map<string, string>()
@@ -53,7 +53,7 @@ export function collect(repository: Repository): Collected {
   return { pages, files }
 }
 
-/** Files that the site has itself, instead of links to the repository. */
+/** The site has these itself. */
 const isServed = (target: string) => /^docs\/.*\.(png|svg|yaml)$/.test(target)
 
 /** A folder's page is its README. */
@@ -85,7 +85,7 @@ function withLinks(source: string, { repository, pages }: Known): string {
       const target = at(source, to)
       const page = pageAt(target, repository)
       if (page !== undefined && pages.has(page)) return `](${relative(from, pathOf(page))}${anchor})`
-      // a missing document stays, and fails the build; other files may be missing where only the site is built
+      // a missing document fails the build; other files may be missing where only the site is built
       if (target.endsWith('.md')) return link
       if (isServed(target)) return `](${relative(from, pathOf(target))})`
       const kind = repository.isFolder(target) ? 'tree' : 'blob'

@@ -1,15 +1,15 @@
 import type { Plugin } from 'vite'
 
 /**
- * VitePress's search box is announced as a button that contains a field and links, and its results hide their text from
- * screen readers. This makes it a dialog with a list of options, which are read as they are shown.
+ * VitePress announces its search box as a button with a field and links, and hides the results' text from screen
+ * readers. This makes it a dialog with a list of options.
  */
 const REPLACEMENTS: readonly (readonly [string, string])[] = [
   ['role="button"', 'role="dialog" aria-modal="true"'],
   [`:aria-owns="results?.length ? 'localsearch-list' : undefined"`, ''],
   ['aria-expanded="true"', ''],
   ['aria-haspopup="listbox"', ''],
-  // the link is the option, because an option must not contain a link
+  // an option must not contain a link
   ['role="option"', 'role="none"'],
   [`:id="'localsearch-item-' + index"`, ''],
   [`:aria-selected="selectedIndex === index ? 'true' : 'false'"`, ''],
@@ -30,7 +30,7 @@ export function accessibleSearchBox(): Plugin {
   }
 }
 
-/** @throws if a part to replace is not there: VitePress has changed its search box. */
+/** @throws if VitePress has changed its search box. */
 export function patched(source: string): string {
   return REPLACEMENTS.reduce((code, [from, to]) => {
     if (!code.includes(from)) throw new Error(`VPLocalSearchBox.vue has no ${from}: see site/search-box.ts`)

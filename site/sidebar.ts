@@ -8,7 +8,7 @@ type Sources = {
   generated: readonly GeneratedPage[]
 }
 
-/** The links of the index by its sections: docs/README.md is the one list of pages. */
+/** The index by its sections: docs/README.md is the one list of pages. */
 export function sidebarOf({ pages, generated }: Sources): SidebarItem[] {
   const textOf = (path: string) => pages.find((page) => page.path === path)?.text ?? ''
   const below = new Map([['/decisions/', linksIn(textOf('decisions/index.md'), 'decisions')]])

@@ -10,17 +10,17 @@ export type ApiRequest = {
   path: string
   query?: Query
   json?: object
-  /** The version of the record that the change is based on. */
+  /** The version that the change is based on. */
   ifMatch?: number
 }
 
 /** `body`: parsed JSON; undefined if empty. */
 export type ApiResponse = { status: number; body: unknown }
 
-/** Sends a request to control. Resolves for every status. @throws CliError unreachable, unknown_answer */
+/** Resolves for every status. @throws CliError unreachable, unknown_answer */
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
-/** Longer than a test send, and than any request that waits for Kafka. */
+/** Longer than a test send or a request that waits for Kafka. */
 const LIMIT_MS = 90_000
 
 export function apiOf({ control, token }: Pick<Target, 'control' | 'token'>): Api {
@@ -40,7 +40,7 @@ export function apiOf({ control, token }: Pick<Target, 'control' | 'token'>): Ap
       // the token must not go to another address
       followRedirect: false,
       timeout: { request: LIMIT_MS },
-      // a write must not be repeated; besides, got's retries crash on refused connections (sindresorhus/got#2469)
+      // a repeated write is unsafe, and got's retries crash on refused connections (sindresorhus/got#2469)
       retry: { limit: 0 },
     }).catch((cause: unknown) => {
       throw unreachable(control, cause)
@@ -67,7 +67,7 @@ export function unreachable(url: string, cause: unknown): unknown {
   return new CliError('unreachable', `${url} does not answer: ${cause.message || cause.code}`, { cause })
 }
 
-/** `pointer`: RFC 6901, into the body that was sent. */
+/** `pointer`: RFC 6901, into the request body. */
 export type Fault = { pointer: string; code: string; message: string }
 
 const problemShape = z.looseObject({
@@ -84,7 +84,6 @@ export function problemOf({ status, body }: ApiResponse): Problem {
   return { status, code: String(status), message: `status ${status}`, errors: [] }
 }
 
-/** The API's own message, with a line for each fault. */
 export function refused(answer: ApiResponse): CliError {
   if (isIngest(answer)) return new CliError('no_address', IS_INGEST)
   const { status, code, message, errors } = problemOf(answer)
@@ -92,13 +91,13 @@ export function refused(answer: ApiResponse): CliError {
   return new CliError('refused', `Refused: ${message} (${status} ${code})${faults.join('')}`)
 }
 
-/** For an unknown path, ingest answers with the paths for calls. */
+/** Ingest answers an unknown path with the paths for calls. */
 const isIngest = (answer: ApiResponse) => answer.status === 404 && problemOf(answer).message.includes('/v1/')
 
 const IS_INGEST = `This is the address of ingest, which only receives calls. Set SLUICE_URL (or --url) to the address of control,
 on port 8081 by default. The address of ingest belongs in SLUICE_INGEST_URL.`
 
-/** Sends a request and parses the body. @throws CliError refused, unknown_answer, unreachable */
+/** @throws CliError refused, unknown_answer, unreachable */
 export async function request<T>(api: Api, what: ApiRequest, shape: z.ZodType<T>): Promise<T> {
   const response = await api(what)
   if (response.status >= 300) throw refused(response)
@@ -106,8 +105,8 @@ export async function request<T>(api: Api, what: ApiRequest, shape: z.ZodType<T>
 }
 
 /**
- * Sends a request whose body has an id, so that it can be repeated safely. If it may have been accepted despite an
- * error, the message says how to repeat it.
+ * Sends a request whose body has an id. If it may have been accepted despite an error, the message says how
+ * to repeat it safely.
  * @throws CliError as `request`
  */
 export async function requestOnce<T>(
@@ -140,15 +139,14 @@ export function parseBody<T>({ body }: ApiResponse, { path }: ApiRequest, shape:
 
 export type PageQuery = {
   query: Query
-  /** Of all pages together, above 0. */
+  /** Of all pages, above 0. */
   limit: number
-  /** The most that the API returns in one page. */
   perPage: number
   /** `next` of an earlier page. */
   cursor?: string | undefined
 }
 
-/** The pages of a list, until the last one or until they have `limit` items. @throws CliError */
+/** Yields pages until the last one, or until they have `limit` items. @throws CliError */
 export async function* pagesOf<P extends { items: readonly unknown[]; next: string | null }>(
   api: Api,
   { path, query, limit, perPage, cursor }: PageQuery & { path: string },
@@ -166,11 +164,11 @@ export async function* pagesOf<P extends { items: readonly unknown[]; next: stri
 
 export type PagesOptions<T, F> = PageQuery & {
   item: z.ZodType<T>
-  /** A page's fields other than its items. Only the first page's are returned. */
+  /** Fields besides the items. The result has the first page's. */
   first: z.ZodType<F>
 }
 
-/** Reads up to `limit` items of a paginated list. @throws CliError */
+/** Up to `limit` items of a list. @throws CliError */
 export async function pages<T, F extends object>(
   api: Api,
   path: string,

@@ -1,9 +1,9 @@
 import { createParser } from 'eventsource-parser'
 
-/** A server-sent event; `data` is unparsed. */
+/** `data` is unparsed. */
 export type ServerEvent = { event: string; id: string | undefined; data: string }
 
-/** Parses a stream of server-sent events in pieces of any size. Each call returns the events that the piece completes. */
+/** Takes pieces of any size. Each call returns the events that the piece completes. */
 export function sseParser(): (piece: string) => ServerEvent[] {
   let events: ServerEvent[] = []
   const parser = createParser({

@@ -22,16 +22,16 @@ export type SystemProblem = z.infer<typeof problemShape>
 
 const what = { path: 'status' }
 
-/** Asks control for the current problems of the system. @throws CliError */
+/** @throws CliError */
 export const readStatus = (api: Api) => request(api, what, shape)
 
-/** `isKept`: control still uses its previous version. Otherwise lists of settings leave it out. */
+/** `isKept`: control still uses the previous version. Otherwise lists omit the setting. */
 export type UnreadableSetting = { kind: string; id: string; isKept: boolean; message: string }
 
-/** Asks control for the settings that it cannot read. @throws CliError */
+/** The settings that control cannot read. @throws CliError */
 export async function unreadableSettings(api: Api): Promise<UnreadableSetting[]> {
   const response = await api(what)
-  // an earlier version of control does not have this path
+  // earlier versions of control lack this path
   if (response.status === 404) return []
   if (response.status >= 300) throw refused(response)
   return parseBody(response, what, shape).problems.flatMap(({ setting, message }) =>

@@ -14,7 +14,8 @@ export type Transfer = {
 }
 
 /**
- * Sends or fetches a file of any size. `text`: the body as it came. `body`: the body as JSON; undefined if it is none.
+ * Sends or fetches a file of any size. `text`: the raw body. `body`: parsed JSON; undefined if it is not
+ * JSON.
  * @throws CliError refused, unreachable
  */
 export async function transfer(

@@ -8,17 +8,15 @@ export type Cli = { program: Command; context: Context; setExitCode: (code: Exit
 
 export type GlobalOptions = { url?: string; tokenFile?: string }
 
-/** One run of a command; `O` are its options as commander names them. */
 export type Invocation<O> = Context & {
   args: readonly string[]
   options: O & GlobalOptions
   /** @throws CliError no_address, no_token */
   target(): Promise<Target>
-  /** Control's API, with the token. @throws CliError no_address, no_token */
+  /** The API with the token. @throws CliError no_address, no_token */
   control(): Promise<Api>
 }
 
-/** Turns a function of an invocation into an action for commander. */
 export function action<O>(
   { context, setExitCode }: Pick<Cli, 'context' | 'setExitCode'>,
   act: (invocation: Invocation<O>) => Promise<ExitCode>,
@@ -31,7 +29,6 @@ export function action<O>(
   }
 }
 
-/** Prints the lines, or with `--json` the answer as one document. */
 export function print(
   { options, out }: Pick<Invocation<{ json?: true }>, 'options' | 'out'>,
   answer: unknown,
@@ -49,20 +46,20 @@ export function positiveInteger(text: string): number {
   throw new InvalidArgumentError('it must be a whole number above 0')
 }
 
-/** Takes a length of time such as `90s`, `15m`, `2h` or `7d`; returns milliseconds. */
+/** Parses `90s`, `15m`, `2h` or `7d` to milliseconds. */
 export function duration(text: string): number {
   if (/^\d+(\.\d+)?[smhd]$|^0$/.test(text)) return ms(text as StringValue)
   throw new InvalidArgumentError('it must be a length of time, such as 15m, 2h or 7d')
 }
 
 /**
- * Takes an ISO 8601 time, or how long ago: `90s`, `15m`, `2h`, `7d`. Returns ISO 8601.
+ * Converts an ISO 8601 time, or an age such as `15m`, to ISO 8601.
  * @param now milliseconds since 1970. @throws CliError usage
  */
 export function timeOf(text: string | undefined, now: number): string | undefined {
   if (text === undefined) return undefined
   if (/^\d+(\.\d+)?[smhd]$/.test(text)) return new Date(now - ms(text as StringValue)).toISOString()
-  // a time without a zone would mean this machine's zone
+  // without a zone, this machine's zone would apply
   if (/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)))
     return new Date(text).toISOString()
   throw new CliError(
@@ -73,7 +70,7 @@ export function timeOf(text: string | undefined, now: number): string | undefine
 
 type Filter = Partial<Record<'destination' | 'source' | 'message' | 'delivery' | 'since' | 'until', string>>
 
-/** The query for the options that lists have in common. @param now milliseconds since 1970. @throws CliError usage */
+/** The query of the common list options. @param now milliseconds since 1970. @throws CliError usage */
 export const filterOf = ({ destination, source, message, delivery, since, until }: Filter, now: number) => ({
   destinationId: destination,
   sourceId: source,
@@ -83,7 +80,7 @@ export const filterOf = ({ destination, source, message, delivery, since, until 
   until: timeOf(until, now),
 })
 
-/** Replaces commander's help, which shows only `replay` for `help replay start`. */
+/** Replaces commander's help, which ignores `start` in `help replay start`. */
 export function addHelp({ program }: Pick<Cli, 'program'>): void {
   program
     .command('help')

@@ -8,13 +8,13 @@ import { nameOf, type Ref } from './schema.ts'
 export type Applying = {
   api: Api
   declaration: Declaration
-  /** Plans again with the current settings, without the records that are done. @throws CliError */
+  /** Plans the remaining records from the current settings. @throws CliError */
   replan: (isDone: (ref: Ref) => boolean) => Promise<Planned>
   onDone: (step: Step) => void
 }
 
 /**
- * Applies the steps one by one. If someone else has changed a record in the meantime, plans again, once.
+ * Applies the steps in order. Plans again once if someone else has changed a record.
  * @throws CliError
  */
 export async function apply({ steps }: Pick<Planned, 'steps'>, applying: Applying): Promise<void> {
@@ -29,7 +29,7 @@ export async function apply({ steps }: Pick<Planned, 'steps'>, applying: Applyin
   throw new CliError('changed_meanwhile', message)
 }
 
-/** @returns the first step that no longer matches the current settings; undefined if all are done */
+/** @returns the first step that no longer matches the current settings, if any */
 async function applySteps(
   steps: readonly Step[],
   done: Set<string>,
@@ -63,7 +63,6 @@ function isStale({ action }: Step, answer: ApiResponse): boolean {
   return answer.status === 412 || answer.status === 404
 }
 
-/** With the place of each fault in the files, if known. */
 function refusal(answer: ApiResponse, step: Step, { records }: Declaration): CliError {
   const declared = records.find((record) => nameOf(record) === nameOf(step))
   const { errors, code, message } = problemOf(answer)

@@ -9,19 +9,18 @@ import { COLLECTIONS, type Collection, nameOf, type Ref, recordShapes } from './
 
 export type Declared = Ref & {
   body: Members
-  /** Adds the place in the file to a fault of this record. */
   placed(fault: Fault): PlacedFault
 }
 
 export type Declaration = {
   records: readonly Declared[]
-  /** Collections that the files list, even if the list is empty. */
+  /** Collections in the files, even with an empty list. */
   collections: ReadonlySet<Collection>
 }
 
 /**
- * Reads all files as one declaration, with all faults that can be found locally. `records`: those with an id.
- * `filledIn`: the values of variables, which must not be printed.
+ * Reads all files as one declaration and collects local faults. `records`: those with an id. `filledIn`:
+ * values of variables, never printed.
  */
 export function declare(
   files: readonly File[],
@@ -31,7 +30,7 @@ export function declare(
   const found = parsed.flatMap(({ documents }) => documents).map(recordsIn)
   const records = found.flatMap((document) => document.records)
   const faults = [...parsed, ...found].flatMap((each) => each.faults)
-  // a missing variable is already reported: skip the fault of its text
+  // a missing variable is already reported: skip its field's fault
   const more = withoutPlacesOf(
     faults,
     found.flatMap(({ shapeFaults }) => shapeFaults),
@@ -44,16 +43,13 @@ export function declare(
   }
 }
 
-/** The faults at places that have no known fault. */
+/** Drops faults at places that already have one. */
 function withoutPlacesOf(known: readonly PlacedFault[], faults: readonly PlacedFault[]): PlacedFault[] {
   const places = new Set(known.map(({ place }) => JSON.stringify(place)))
   return faults.filter(({ place }) => !places.has(JSON.stringify(place)))
 }
 
-/**
- * The local faults together with those that the plan has found. If records could not be read, a reference to one of
- * them is not a fault.
- */
+/** Local and planned faults. References to sources are not checked if a record could not be read. */
 export function allFaults(local: readonly PlacedFault[], planned: readonly PlacedFault[]): PlacedFault[] {
   const isUnread = local.some(({ code }) => code === 'invalid_yaml' || code === 'invalid_form')
   const relevant = planned.filter(({ code }) => !(isUnread && code === 'unknown_source'))
@@ -64,7 +60,7 @@ type Found = {
   records: Declared[]
   collections: Collection[]
   faults: PlacedFault[]
-  /** The faults of single fields of records. */
+  /** Faults of single fields. */
   shapeFaults: PlacedFault[]
 }
 
@@ -113,7 +109,7 @@ function addRecord(
   found.shapeFaults.push(...faults.filter(({ pointer }) => id.success || pointer !== '/id').map(placed))
 }
 
-/** If its shape is wrong, any id will do: the fault of the shape is reported. */
+/** With a faulty shape, any id will do: the shape's fault is reported. */
 function suppressionIdOf(record: Members, index: number): { success: true; data: string } {
   const { data } = recordShapes.suppressions.safeParse(record)
   return { success: true, data: data ? suppressionId(data) : `faulty-${index}` }
@@ -121,14 +117,14 @@ function suppressionIdOf(record: Members, index: number): { success: true; data:
 
 const ID_FORM = '1 to 64 of a-z, 0-9, _ and -'
 
-/** Faults of a field's name, not of its value. */
+/** Faults of a field's name, not its value. */
 const FAULTS_OF_NAMES: ReadonlySet<string> = new Set([
   'unknown_field',
   'reserved_header',
   'invalid_header_name',
 ])
 
-/** @param at of a path within the record */
+/** @param at takes a path within the record */
 function placing(name: string, at: Parsed['at']): Declared['placed'] {
   return ({ pointer, code, message }) => {
     const path = partsOf(pointer)

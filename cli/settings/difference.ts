@@ -3,12 +3,12 @@ import { isObject } from '../../settings/faults.ts'
 import { MASK } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
 
-/** A field that differs, such as `webhooks/0/url`; absent on the side that does not have it. Secrets are masked. */
+/** `field`: such as `webhooks/0/url`. A side without the field has no value. Secrets are masked. */
 export type Change = { field: string; before?: unknown; after?: unknown }
 
 const STAMPS: ReadonlySet<string> = new Set(['id', 'version', 'updatedAt', 'createdAt', 'lastSyncAt'])
 
-/** The fields in which two records differ; undefined stands for no record. */
+/** Undefined stands for no record. */
 export function difference(before: object = {}, after: object = {}): Change[] {
   const [old, now] = [leaves(before), leaves(after)]
   const [shownOld, shownNow] = [leaves(masked(before)), leaves(masked(after))]
@@ -24,13 +24,13 @@ export function difference(before: object = {}, after: object = {}): Change[] {
 
 const masked = (record: object) => mapSecrets(record, () => MASK)
 
-/** A URL's query may contain tokens, and a build server may store what is printed here. */
+/** A URL's query may contain tokens, and build servers store output. */
 const shown = (field: string, value: unknown) =>
   /^webhooks\/\d+\/url$/.test(field) && typeof value === 'string'
     ? value.replace(/[?#].*$/s, `?${MASK}`)
     : value
 
-/** A list of plain values is one field; an empty object has no field. */
+/** A list of plain values is one field; an empty object has none. */
 function leaves(record: object): Map<string, unknown> {
   const fields = Object.entries(record).filter(([name, value]) => !STAMPS.has(name) && value !== undefined)
   return new Map(fields.flatMap(([name, value]) => leavesOf(name, value)))

@@ -12,7 +12,7 @@ import type { Declared } from './declare.ts'
 import { nameOf } from './schema.ts'
 import type { State } from './state.ts'
 
-/** What the API says about a record: pointers to the fields that would change, or the faults. */
+/** `changed`: pointers to fields that would change. */
 export type DryRunResult = { changed: ReadonlySet<string>; faults: readonly Fault[] }
 
 export type DryRuns = ReadonlyMap<string, DryRunResult>
@@ -20,9 +20,9 @@ export type DryRuns = ReadonlyMap<string, DryRunResult>
 const AT_ONCE = 8
 
 /**
- * Lets the API check the destinations, because only it knows their secrets and which addresses webhooks may reach. All
- * other records are checked here by the same rules.
- * @returns `stale` if a record no longer matches `state`, `read_only` if the token is not allowed to do this.
+ * Lets the API check destinations: only it knows their secrets and the allowed addresses. Other records are
+ * checked locally by the same rules.
+ * @returns `stale` if a record no longer matches `state`; `read_only` if the token may not do this.
  * @throws CliError
  */
 export async function dryRun(
@@ -49,7 +49,7 @@ async function dryRunOne(
   { destinations, sources }: State,
   api: Api,
 ): Promise<DryRunResult | 'stale' | 'read_only'> {
-  // other sources may be created in the same run
+  // other sources may be created in this run
   const known = Array.isArray(body.sourceIds) && body.sourceIds.filter((each) => sources.has(each))
   const before = destinations.get(id)
   const request: ApiRequest = {

@@ -13,7 +13,7 @@ const WRITE_KEYS: ReadonlySet<string> = new Set(['writeKey', 'previousWriteKey']
 
 export type Exported = Record<Collection, object[]>
 
-/** The settings in the format of files. Applied to the same system, they change nothing. */
+/** The settings as files. Applying them to the same system changes nothing. */
 export function exported(state: State, { writeKeys }: { writeKeys: boolean }): Exported {
   const of = (collection: Collection) =>
     [...rules[collection].of(state).values()].map((record) => withoutStamps(record, writeKeys))
@@ -36,7 +36,7 @@ function withoutStamps({ id, ...record }: Stamp, writeKeys: boolean): object {
   return { id, ...Object.fromEntries(shown) }
 }
 
-/** The schema for editors, written beside each exported file. */
+/** For editors; written beside each exported file. */
 export const SCHEMA_FILE = 'sluice.schema.json'
 
 const HEAD = ` yaml-language-server: $schema=./${SCHEMA_FILE}
@@ -49,7 +49,7 @@ export function asYaml(settings: Exported, collections: readonly Collection[] = 
   return document.toString({ lineWidth: 0 })
 }
 
-/** Escapes texts that would be read as variables. */
+/** Escapes texts that look like variables. */
 export function quoted(value: unknown): unknown {
   if (typeof value === 'string') return literally(value)
   if (Array.isArray(value)) return value.map(quoted)

@@ -5,7 +5,7 @@ import { CliError, type Context, type Env } from '../context.ts'
 import { offsetOf, type Place, type PlacedFault, placeAt } from './place.ts'
 import { substitute } from './variables.ts'
 
-/** Each path is a file, a folder (all YAML files below it that are not hidden), or `-`. @throws CliError cannot_read */
+/** Takes files, folders (their YAML files at any depth, except hidden ones) and `-`. @throws CliError cannot_read */
 export async function readFiles(
   paths: readonly string[],
   { readInput }: Pick<Context, 'readInput'>,
@@ -35,10 +35,10 @@ function refuse(cause: NodeJS.ErrnoException): never {
   throw new CliError('cannot_read', message, { cause })
 }
 
-/** `isGenerated`: never edited by hand, so it is always overwritten. */
+/** `isGenerated`: never edited by hand, so always overwritten. */
 export type NewFile = { path: string; text: string; isGenerated?: true }
 
-/** Writes all files, or none if one of them exists. @throws CliError cannot_write */
+/** Writes nothing if a file exists, unless forced. @throws CliError cannot_write */
 export async function writeNew(files: readonly NewFile[], { force }: { force: boolean }): Promise<void> {
   for (const { path, isGenerated } of files)
     if (!force && !isGenerated && (await isThere(path)))
@@ -62,15 +62,15 @@ const isThere = (path: string) =>
 export type File = { name: string; text: string }
 
 export type Parsed = {
-  /** As parsed from JSON; `null` for an empty document. */
+  /** Parsed JSON; `null` for an empty document. */
   value: unknown
-  /** The place of what a path leads to; `atKey`: of its name instead of its value. */
+  /** The place of a value; with `atKey`, of its name. */
   at(path: readonly (string | number)[], atKey?: boolean): Place
 }
 
 export type ParsedFile = { documents: Parsed[]; faults: PlacedFault[]; filledIn: string[] }
 
-/** Parses the documents of a YAML file, fills in variables, and collects all faults. */
+/** Collects all faults. */
 export function parse({ name: file, text }: File, env: Env): ParsedFile {
   const lines = new LineCounter()
   const faults: PlacedFault[] = []
@@ -79,7 +79,7 @@ export function parse({ name: file, text }: File, env: Env): ParsedFile {
     faults.push({ place: placeAt(offset, { file, lines }), ...fault })
   const options = { lineCounter: lines, prettyErrors: false, stringKeys: true } as const
   const documents = [...parseAllDocuments(text, options)].flatMap((document): Parsed[] => {
-    // an unknown tag is only a warning
+    // for an unknown tag, yaml only warns
     for (const { offset, message } of relevant([...document.errors, ...document.warnings]))
       report(offset, { code: 'invalid_yaml', message })
     filledIn.push(...fillIn(document, env, report))
@@ -90,10 +90,10 @@ export function parse({ name: file, text }: File, env: Env): ParsedFile {
   return { documents, faults, filledIn }
 }
 
-/** Errors of `properties.products[*].sku` and `{{event}}` without quotes: to YAML, they are lists, aliases and objects. */
+/** YAML reads `properties.products[*].sku` and `{{event}}` without quotes as lists, aliases and objects. */
 const NEEDS_QUOTES: ReadonlySet<string> = new Set(['UNEXPECTED_TOKEN', 'NON_STRING_KEY', 'BAD_SCALAR_START'])
 
-/** Leaves out errors after an unexpected token, because that token is usually the only mistake. */
+/** After an unexpected token, further errors are usually its consequences. */
 function relevant(errors: readonly YAMLError[]) {
   const first = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN')
   const before = first < 0 ? errors : errors.slice(0, first + 1)
@@ -112,7 +112,7 @@ function fillIn(document: Document, env: Env, report: Report): string[] {
   visit(document, {
     Scalar(role, node) {
       if (role === 'key') {
-        // the API rejects such a body as an attack
+        // the API rejects it as an attack
         if (node.value === '__proto__') report(node.range?.[0] ?? 0, NOT_A_NAME)
         return
       }
@@ -137,7 +137,7 @@ function contentOf(document: Document, report: Report): unknown {
   }
 }
 
-/** An alias without an anchor. Undefined if the aliases are valid but expand to too much. */
+/** An alias without an anchor; undefined if valid aliases expand to too much. */
 function wrongAlias(document: Document): Alias | undefined {
   let found: Alias | undefined
   visit(document, {

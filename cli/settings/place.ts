@@ -10,13 +10,13 @@ import {
   type Pair,
 } from 'yaml'
 
-/** A place in a file; line and column count from 1. */
+/** Line and column count from 1. */
 export type Place = { file: string; line: number; column: number }
 
-/** `place` is undefined for a fault that is in no file. */
+/** `place` is undefined for faults outside files. */
 export type PlacedFault = { place: Place | undefined; code: string; message: string }
 
-/** The parts of a JSON pointer (RFC 6901). */
+/** Of a JSON pointer (RFC 6901). */
 export const partsOf = (pointer: string): string[] =>
   pointer
     .split('/')
@@ -26,8 +26,8 @@ export const partsOf = (pointer: string): string[] =>
 type Found = { node: Node | undefined; key: Node | undefined; isWhole: boolean }
 
 /**
- * The offset in the text of the value (with `atKey`: the name) that a path leads to. If it does not exist, the offset
- * of the nearest enclosing node.
+ * The offset of the value at a path (with `atKey`: of its name), or of the nearest enclosing node that
+ * exists.
  */
 export function offsetOf(document: Document, path: readonly (string | number)[], atKey = false): number {
   const { node, key, isWhole } = find(document, path)
@@ -64,11 +64,11 @@ export function placeAt(offset: number, { file, lines }: { file: string; lines: 
   return { file, line: line || 1, column: col || 1 }
 }
 
-/** In the format that terminals turn into a link. */
+/** Terminals turn this format into a link. */
 export const shownFault = ({ place, code, message }: PlacedFault): string =>
   `${place ? `${place.file}:${place.line}:${place.column}: ` : ''}${message} (${code})`
 
-/** By file and line; faults without a place come last. */
+/** By file and line; faults without a place last. */
 export const inOrder = (faults: readonly PlacedFault[]): PlacedFault[] =>
   faults.toSorted(({ place: a }, { place: b }) => {
     if (!a || !b) return Number(!a) - Number(!b)

@@ -11,7 +11,7 @@ import { type Hidden, revealIn } from './reveal-secrets.ts'
 import { COLLECTIONS, type Collection, nameOf, type Ref } from './schema.ts'
 import { copyOf, readState, rules, type State, type Written } from './state.ts'
 
-/** One request to the API; `version` is the version that was read. */
+/** `version`: the version that was read. */
 export type Step = Ref & { changes: readonly Change[] } & (
     | { action: 'create'; body: Members }
     | { action: 'replace'; body: Members; version: number }
@@ -19,33 +19,33 @@ export type Step = Ref & { changes: readonly Change[] } & (
   )
 
 export type Plan = {
-  /** In an order in which they can be applied. */
+  /** In the order of application. */
   steps: readonly Step[]
-  /** Records that stay although they are in no file; only of collections that the files list. */
+  /** Records kept although they are in no file, of collections that the files list. */
   others: readonly Ref[]
 }
 
 export type Planned = Plan & {
-  /** Secrets that are assumed to be unchanged, because the API does not compare them for a read-only token. */
+  /** Secrets assumed unchanged, because a read-only token cannot compare them. */
   hidden: readonly Hidden[]
-  /** The settings that control cannot read, whether or not the files have them. */
+  /** Settings that control cannot read, also outside the files. */
   unreadable: readonly UnreadableSetting[]
 }
 
 export type PlanOptions = {
-  /** Removes records that are not in the files; only of collections that the files list. */
+  /** Removes records in no file, of collections that the files list. */
   prune: boolean
   /** ISO 8601 UTC. */
   now: string
   isDone?: (ref: Ref) => boolean
   dryRuns?: DryRuns | undefined
-  /** Names of records to write even if nothing differs, because control has only their previous version. */
+  /** Names of records to write even if equal, because control cannot read their current version. */
   unreadable?: ReadonlySet<string>
 }
 
 const MAX_READS = 3
 
-/** Reads the current settings, lets the API check what only it can check, and plans. @throws CliError */
+/** Reads the current settings and plans, with the API's checks. @throws CliError */
 export async function planNow(
   declaration: Declaration,
   api: Api,
@@ -70,8 +70,8 @@ export async function planNow(
 }
 
 /**
- * The records that need a dry run: those to be written, or possibly, depending on their secrets. An unchanged record
- * must not block the rest, even if the API would reject it today.
+ * Records that may have to be written, depending on their secrets. Unchanged ones must not block the rest,
+ * even if the API would reject them today.
  */
 function needDryRun(
   declaration: Declaration,
@@ -87,8 +87,8 @@ function needDryRun(
 type Draft = { steps: Step[]; faults: PlacedFault[] }
 
 /**
- * The steps that turn the current settings into the declared ones, or all faults.
- * @param state with secrets in clear text where they equal those of the declaration
+ * The steps from the current settings to the declared ones, or all faults.
+ * @param state has secrets in clear text where they equal the declared ones
  */
 export function plan(
   declaration: Declaration,
@@ -127,7 +127,7 @@ function addStep(record: Declared, { future, draft, options }: StepContext): voi
     draft.steps.push({ collection, id, action: 'replace', body, version: before.version, changes })
 }
 
-/** The API knows more, except which sources are created in the same run. */
+/** The API knows more, except which sources this run creates. */
 function faultsOf(written: Written, fromApi: readonly Fault[] = []): readonly Fault[] {
   const local = 'faults' in written ? written.faults : []
   return fromApi.length === 0 ? local : [...fromApi, ...local.filter(({ code }) => code === 'unknown_source')]
@@ -149,7 +149,6 @@ function addRemoval({ collection, id }: Ref, { future, draft }: Omit<StepContext
   draft.steps.push({ collection, id, action: 'remove', version: before.version, changes })
 }
 
-/** Records in no file, in the order of writing. */
 function othersIn({ collections, records }: Declaration, state: State): Ref[] {
   const names = new Set(records.map(nameOf))
   const all = (collection: Collection) =>
@@ -204,5 +203,5 @@ function shownChange({ field: name, before, after }: Change, action: Step['actio
   return `${field}: ${shown(before)} -> ${shown(after)}`
 }
 
-/** As JSON, with control characters escaped: a value or a label's name may come from anyone. */
+/** Escapes control characters: values and label names may come from anyone. */
 const shown = (value: unknown) => (value === undefined ? '(none)' : plain(JSON.stringify(value)))

@@ -9,10 +9,9 @@ import { partsOf } from './place.ts'
 import { nameOf, type Ref } from './schema.ts'
 import { copyOf, type State } from './state.ts'
 
-/** Fields of a record whose secrets could not be compared. */
+/** Fields whose secrets could not be compared. */
 export type Hidden = Ref & { fields: string[] }
 
-/** The state with known secrets in clear text. */
 export function revealIn(
   state: State,
   records: readonly Declared[],
@@ -50,13 +49,13 @@ function revealOne<T extends { id: string }>(
 
 export type Revealed<T> = {
   record: T
-  /** Pointers to the secrets that are considered equal to those of the file. */
+  /** Pointers to secrets considered equal to the file's. */
   same: string[]
 }
 
 /**
- * Fills in each masked secret that equals the one in the file. Replaces every other secret by a unique text, so that no
- * two look equal.
+ * Fills in each masked secret that equals the file's. Every other secret gets a unique text, so that no two
+ * look equal.
  * @param isSame whether the secret at a pointer equals the stored one
  */
 export function reveal<T extends { id: string }>(
@@ -87,7 +86,7 @@ export function reveal<T extends { id: string }>(
   webhooksOf(record).forEach((webhook, index) => {
     const { headers } = webhook
     const { headers: others, url } = given[index] ?? {}
-    // a view token sees only the host of a URL
+    // a view token sees only a URL's host
     if (typeof url === 'string' && url !== webhook.url && maskUrl(url) === webhook.url) {
       webhook.url = url
       same.push(pointer(['webhooks', index, 'url']))
@@ -103,7 +102,9 @@ export function reveal<T extends { id: string }>(
   return { record, same }
 }
 
-/** A view token sees masked shapes. @returns the rules with the declared shape, if masking it gives the same. */
+/**
+ * A view token sees masked shapes. @returns the rules with the declared shape, if its masked form matches.
+ */
 function withShape(rules: unknown, declared: unknown): Members | undefined {
   if (!isObject(rules) || !isObject(declared)) return undefined
   const { shape } = declared
@@ -115,8 +116,8 @@ const webhooksOf = ({ webhooks }: Members): Members[] =>
   Array.isArray(webhooks) ? webhooks.map((webhook) => (isObject(webhook) ? webhook : {})) : []
 
 /**
- * The secrets that are assumed to be unchanged if the API cannot compare them: all, unless the file starts a rotation (it
- * changes `previousSecretExpiresAt`).
+ * Without a comparison by the API, all secrets are assumed unchanged, except the signing secrets if the file
+ * starts a rotation (changes `previousSecretExpiresAt`).
  */
 export function assumedSame(before: object, declared: Members): (at: string) => boolean {
   const expiry = declared.previousSecretExpiresAt

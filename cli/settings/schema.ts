@@ -9,8 +9,8 @@ import {
 } from '../../settings/settings.ts'
 
 /**
- * The keys of a settings file. Each holds a list of records in the form of the API, with their ids, except suppressions,
- * whose id is made from their content. In the order of writing: a record comes after those that it refers to.
+ * The keys of a settings file, in the order of writing: a record follows those that it refers to. Records
+ * have the API's form with an id; a suppression's id derives from its content.
  */
 export const COLLECTIONS = ['sources', 'destinations', 'audiences', 'traits', 'suppressions'] as const
 export type Collection = (typeof COLLECTIONS)[number]
@@ -19,12 +19,12 @@ export type Ref = { collection: Collection; id: string }
 
 export const nameOf = ({ collection, id }: Ref) => `${collection}/${id}`
 
-/** In the API's form, or the mask. */
+/** The API's form, or the mask. */
 const writeKey = z
   .string()
   .regex(/^(\*{3}|[\x21-\x39\x3b-\x7e]{8,128})$/, '8 to 128 printable characters without space and colon')
 
-/** Records in a file. A mask in place of a secret keeps the stored secret. */
+/** A mask keeps the stored secret. */
 export const recordShapes = {
   sources: sourceShape.extend({
     id: idShape,
@@ -47,7 +47,7 @@ const fileShape = z.strictObject({
   suppressions: recordsOf('suppressions'),
 })
 
-/** JSON Schema for editors, in draft 7, which they support best. */
+/** For editors, which support draft 7 best. */
 export function jsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(fileShape, { io: 'input', target: 'draft-7' })
   const description = `Settings of Sluice. \${NAME} in a text stands for an environment variable, "${MASK}" for the stored secret.`

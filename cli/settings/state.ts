@@ -20,7 +20,7 @@ import {
 import { type Api, type Fault, pages } from '../api/client.ts'
 import type { Collection } from './schema.ts'
 
-/** The current settings as the API shows them, with secrets masked. */
+/** The current settings from the API, with secrets masked. */
 export type State = {
   sources: Map<string, Source>
   destinations: Map<string, Destination>
@@ -43,7 +43,7 @@ export async function readState(api: Api, { withSuppressions = true }: ReadOptio
     all(api, 'traits', storedComputation),
     withSuppressions ? all(api, 'suppressions', storedSuppression) : new Map<string, Suppression>(),
   ])
-  // a suppression of a removed source waits for a new source with that id; files can neither contain nor remove it
+  // a removed source's suppression waits for a new source with that id; files can neither contain nor remove it
   for (const [id, { sourceId }] of suppressions)
     if (sourceId !== EVERY_SOURCE && !sources.has(sourceId)) suppressions.delete(id)
   return { sources, destinations, audiences, traits, suppressions }
@@ -77,13 +77,13 @@ function factsOf(state: State): Facts {
 
 export type Written = { before: Stamp | undefined; after: Stamp } | { faults: readonly Fault[] }
 
-/** The API's own rules for a collection, applied to a local copy of the state before anything is sent. */
+/** The API's own rules, applied to a local copy of the state before anything is sent. */
 export type Rules = {
   of(state: State): ReadonlyMap<string, Stamp>
-  /** Creates or replaces a record. `now`: ISO 8601 UTC. */
+  /** `now`: ISO 8601 UTC. */
   write(state: State, record: { id: string; body: Members; now: string }): Written
   remove(state: State, id: string): readonly Fault[]
-  /** Pretends that a faulty new record exists, so that records that refer to it are not reported too. */
+  /** Pretends that a faulty new record exists, so that references to it are not reported too. */
   assume(state: State, id: string): void
 }
 
@@ -96,7 +96,7 @@ export const rules: Readonly<Record<Collection, Rules>> = {
 }
 
 const made = { idSuffix: '', writeKey: '(made)', hashKey: '(made)' }
-/** Only the server knows which addresses are not allowed; it checks them itself. */
+/** Only the server knows the forbidden addresses, and checks them. */
 const unreachable = new Map<string, string>()
 
 function rulesOf<G extends object, T extends Stamp>(
@@ -107,7 +107,7 @@ function rulesOf<G extends object, T extends Stamp>(
     of,
     write(state, { id, body, now }) {
       const before = of(state).get(id)
-      // its id is made from all of its content
+      // its id derives from its whole content
       if (before && !isReplaceable(resource)) return { before, after: before }
       const input = { body, now, made, unreachable }
       const facts = factsOf(state)

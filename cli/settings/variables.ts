@@ -2,7 +2,7 @@ import { SETTINGS } from '../../config.ts'
 import { MASK } from '../../settings/mask.ts'
 import type { Env } from '../context.ts'
 
-/** `filledIn`: the values of variables that the text now contains. */
+/** `filledIn`: values of variables now in the text. */
 export type Substituted = {
   text: string
   filledIn: readonly string[]
@@ -13,9 +13,9 @@ const PART = /\$\$\{|\$\{([^}]*)(\}?)/g
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
- * Replaces `${NAME}` with the value of the environment variable, once, and `$${` with `${`. An empty variable counts as
- * unset, because an empty secret is no secret. Variables of Sluice itself, such as CONTROL_TOKEN, are refused: no
- * setting needs them, and anyone who can change a file could send them to a webhook.
+ * Replaces `${NAME}` with the environment variable, once, and `$${` with `${`. An empty variable counts as
+ * unset. Sluice's own variables, such as CONTROL_TOKEN, are refused: a changed file could send them to a
+ * webhook.
  */
 export function substitute(text: string, env: Env): Substituted {
   const faults: { code: string; message: string }[] = []
@@ -23,7 +23,7 @@ export function substitute(text: string, env: Env): Substituted {
   const replaced = text.replaceAll(PART, (found: string, name: string | undefined, end: string) => {
     if (name === undefined) return '${'
     const fault = faultOf(found, name, end)
-    // inherited properties such as toString are not variables
+    // inherited properties such as toString do not count
     const value = fault || !Object.hasOwn(env, name) ? undefined : env[name]
     if (value) {
       filledIn.push(value)
@@ -54,10 +54,10 @@ function faultOf(found: string, name: string, end: string): { code: string; mess
 /** The inverse of `substitute`. */
 export const literally = (text: string): string => text.replaceAll('${', () => '$${')
 
-/** Shorter values occur in many texts by chance. */
+/** Shorter values occur by chance. */
 const MIN_HIDDEN_LENGTH = 4
 
-/** Masks the values of variables in a text, raw or JSON-escaped. */
+/** Masks values of variables, raw or JSON-escaped. */
 export function hide(text: string, filledIn: Iterable<string>): string {
   let hidden = text
   for (const value of filledIn)

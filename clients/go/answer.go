@@ -27,8 +27,8 @@ const (
 	retryLater
 )
 
-// judge: only status 200 with {"success": true} is success. Any other 200 comes from a proxy or another server, and is retried, as are
-// network errors, 429 and 5xx.
+// judge: only status 200 with {"success": true} is success. Any other 200 comes from another server and is retried, like network
+// errors, 429 and 5xx.
 func (a *answer) judge() verdict {
 	switch {
 	case a.err != nil:

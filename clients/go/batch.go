@@ -61,8 +61,8 @@ func (b *batch) add(e entry) {
 
 func (b *batch) hasDone(place int) bool { return place < len(b.done) && b.done[place] != nil }
 
-// seal completes the body, separately for each attempt: the service treats the difference between sentAt and its own
-// clock as this machine's clock error. Nothing can be added afterwards.
+// seal completes the body for one attempt: from sentAt, the service computes this machine's clock error. Nothing can be added
+// afterwards.
 func (b *batch) seal(sentAt time.Time) {
 	b.body = append(b.body[:b.ends[len(b.ends)-1]], bodySentAt...)
 	b.body = sentAt.UTC().AppendFormat(b.body, timeForm)

@@ -8,23 +8,23 @@ import (
 )
 
 // Client queues calls and sends them in the background. Create one per write key with [New], share it, and call [Client.Close]
-// before the process ends. Set its fields before the first call; later changes have no effect. Unset fields have their defaults.
-// With a negative number, each call fails (invalid_option).
+// before the process ends. Set its fields before the first call; later changes have no effect. With a negative number, each call
+// fails (invalid_option).
 type Client struct {
-	// Endpoint is the URL that batches are sent to, by default [DefaultEndpoint]; without a path, /v1/batch. Routes for one call, such
-	// as /v1/track, reject batches.
+	// Endpoint is the URL for batches, by default [DefaultEndpoint]; without a path, /v1/batch. Routes for one call, such as /v1/track,
+	// reject batches.
 	Endpoint string
 
-	// FlushAt is the number of waiting calls that triggers a flush, by default 20; 1 turns batching off. It does not limit a batch: calls
-	// made during a request go into the next one, up to 500 KB and 2,500 calls. That many are flushed at once, however high FlushAt is.
+	// FlushAt is the number of waiting calls that triggers a flush, by default 20; 1 turns batching off. A batch may be larger: up to
+	// 500 KB and 2,500 calls, which are flushed however high FlushAt is.
 	FlushAt int
-	// Size is an alias of FlushAt. If both are set to different values, each call fails (invalid_option).
+	// Size is an alias of FlushAt. If both differ, each call fails (invalid_option).
 	Size int
 
-	// FlushAfter is the longest time between two flushes while calls wait, by default 5 s. It starts at the last flush, or at the first
+	// FlushAfter is the longest time between two flushes while calls wait, by default 5 s. It starts at the last flush or the first
 	// call. After a longer pause, a call is sent at once.
 	FlushAfter time.Duration
-	// Interval is an alias of FlushAfter. If both are set to different values, each call fails (invalid_option).
+	// Interval is an alias of FlushAfter. If both differ, each call fails (invalid_option).
 	Interval time.Duration
 
 	// MaxQueue limits the calls that are waiting or being sent, by default 20,000. Further calls get [ErrQueueFull].
@@ -33,17 +33,17 @@ type Client struct {
 	MaxQueueBytes int
 
 	// MaxRetries is how often a batch is retried after a network error, no response within RequestTimeout, 429, 5xx, or a 200 that
-	// is not Sluice's; by default 25. Negative: never. All attempts of a batch end 45 minutes after the first began: the service
-	// recognizes duplicates for an hour by default, among the last million calls of a partition. Set a lower value if a partition
-	// gets more than a million calls in 45 minutes.
+	// is not Sluice's; by default 25. Negative: never. All attempts of a batch end within 45 minutes: the service recognizes
+	// duplicates for an hour by default, among the last million calls of a partition. Set a lower value if a partition gets more
+	// than a million calls in 45 minutes.
 	MaxRetries int
 	// RetryBase is the longest wait before the first retry, by default 100 ms; it doubles with each retry up to 10 s. The wait is
-	// random below that, but at least what a Retry-After asks for, up to 300 s. By default all waits add up to 96 s on average
-	// and 193 s at most.
+	// random below that, but at least what a Retry-After asks for, up to 300 s. By default, waits add up to 96 s on average and
+	// 193 s at most.
 	RetryBase time.Duration
 
-	// RequestTimeout limits one attempt, from the connection to the end of the response, by default 15 s, whatever HTTPClient does.
-	// The service responds within 10 s.
+	// RequestTimeout limits one attempt and its whole response, by default 15 s, whatever HTTPClient does. The service responds
+	// within 10 s.
 	RequestTimeout time.Duration
 	// DisableCompression turns off gzip for bodies above 1 KB.
 	DisableCompression bool
@@ -51,22 +51,22 @@ type Client struct {
 	// CloseTimeout is how long Close waits for calls to be sent, by default 30 s, plus up to 1 s for OnFailure to receive the rest.
 	CloseTimeout time.Duration
 
-	// RetryAfter, if set, returns the wait before a retry, instead of RetryBase: retries is 0 before the first one. The wait is at least
-	// what a Retry-After header asks for, and the 45 minutes still apply.
+	// RetryAfter, if set, returns the wait before a retry, instead of RetryBase; retries is 0 before the first one. A Retry-After header
+	// can lengthen the wait, and the 45 minutes still apply.
 	RetryAfter func(retries int) time.Duration
 
-	// DefaultContext is added to the Context of each call, whose keys win: their first levels are merged. Each call has its bytes. Do not
-	// change its values after the first call.
+	// DefaultContext is merged into the Context of each call at the first level; the call's keys win. Its bytes count for each call. Do
+	// not change its values after the first call.
 	DefaultContext map[string]any
 
-	// OnFailure receives queued calls that will not arrive. Calls of it do not overlap; the next batch and Close wait for it. It may
+	// OnFailure receives queued calls that will not arrive. Its calls do not overlap; the next batch and Close wait for it. It may
 	// make calls, but must not call Flush or Close, nor wait for room with the Context methods. If it panics or ends its goroutine,
-	// that is logged. Without it, one line per batch is logged, about the calls that have no function of EnqueueFunc.
+	// that is logged. Without it, each batch logs one line about the failed calls without a function of EnqueueFunc.
 	OnFailure func(Failure)
 
-	// Logger gets a line when deliveries start to fail and are retried, and one when the service responds again; failures, if OnFailure
-	// is nil; and the output of DEBUG=analytics. Default: standard error. Sending waits for it. Like OnFailure, it must not call Flush
-	// or Close, nor wait for room. If it has a method Errorf like Printf, that gets the failures.
+	// Logger gets a line when deliveries start to fail, one when the service responds again, failures if OnFailure is nil, and the
+	// output of DEBUG=analytics. Default: standard error. Sending waits for it. Like OnFailure, it must not call Flush or Close, nor
+	// wait for room. If it has a method Errorf like Printf, that gets the failures.
 	Logger Logger
 	// Verbose logs every step, like DEBUG=analytics.
 	Verbose bool
@@ -123,9 +123,9 @@ func (c *Client) Alias(m *Alias) error { return c.put(callAt(m)) }
 // Enqueue queues a message of any type, or a pointer to one, like [Client.Identify].
 func (c *Client) Enqueue(m Message) error { return c.put(callOf(m)) }
 
-// EnqueueFunc is like [Client.Enqueue], and calls done once when the call has ended: with a nil error if the service accepted it, or else
-// with the [Error] of its [Failure]. If EnqueueFunc itself returns an error, it does not call done. The next batch waits for done, which
-// has the same limits as OnFailure. A failed call is passed to both.
+// EnqueueFunc is like [Client.Enqueue], and calls done once when the call has ended: with nil if the service accepted it, else with
+// the [Error] of its [Failure]. It does not call done if it returns an error. The next batch waits for done, which has the same limits
+// as OnFailure. A failed call is passed to both.
 func (c *Client) EnqueueFunc(m Message, done func(QueuedMessage, error)) error {
 	message := callOf(m)
 	message.done = done
@@ -137,8 +137,8 @@ func (c *Client) EnqueueContext(ctx context.Context, m Message) error {
 	return c.putContext(ctx, callOf(m))
 }
 
-// IdentifyContext is like [Client.Identify], but if the queue is full, it waits for room. If ctx is done first, it fails with an error that
-// matches both [ErrQueueFull] and ctx.Err(). If there is room, it ignores ctx. Waiters get room in no particular order.
+// IdentifyContext is like [Client.Identify], but waits for room if the queue is full. If ctx is done first, the error matches both
+// [ErrQueueFull] and ctx.Err(). If there is room, it ignores ctx. Waiters get room in no particular order.
 func (c *Client) IdentifyContext(ctx context.Context, m *Identify) error {
 	return c.putContext(ctx, callAt(m))
 }

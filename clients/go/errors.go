@@ -2,8 +2,8 @@ package analytics
 
 import "fmt"
 
-// Error is the error of all methods of this package and of a [Failure]. Two errors match with [errors.Is] if their codes are equal:
-// compare with one of the Err variables, or with &Error{Code: "..."} for another code of the service.
+// Error is the error of all methods of this package and of a [Failure]. Errors with equal codes match with [errors.Is]: compare with
+// an Err variable, or with &Error{Code: "..."} for another code of the service.
 type Error struct {
 	// Code is in snake_case. For an invalid call it is the service's own code.
 	Code string
@@ -74,8 +74,8 @@ var (
 	// ErrClosed: the call came after Close. In a [Failure]: the call was queued but not sent in time; if a request was in progress,
 	// the service may have received it.
 	ErrClosed = &Error{Code: "closed", Message: "the client is closed"}
-	// ErrNotSent: Close could not send all queued calls. Calls is their number, Err the error of the first ([ErrClosed], [ErrRejected]
-	// or [ErrGaveUp]). Single rejected calls of an accepted batch do not count.
+	// ErrNotSent: Close could not send all queued calls. Calls is their number, Err the first error ([ErrClosed], [ErrRejected] or
+	// [ErrGaveUp]). Single rejected calls of an accepted batch do not count.
 	ErrNotSent = &Error{Code: "not_sent", Message: "calls could not be sent"}
 	// ErrNotFlushed: the context of Flush was done first. The calls are still queued and will be sent.
 	ErrNotFlushed = &Error{Code: "not_flushed", Message: "calls are still queued"}

@@ -57,7 +57,7 @@ func (o *outbox) put(ctx context.Context, e entry, now time.Time) *Error {
 	}
 }
 
-// tryPut returns, if there is no room and the caller waits, a channel that is closed when there may be room.
+// tryPut returns, for a waiting caller without room, a channel that is closed when there may be room.
 func (o *outbox) tryPut(e entry, now time.Time, waits bool) (err *Error, progress <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// retryFor limits all attempts of a batch, from the start of the first to the end of the last. The service drops duplicates for an
-// hour, among the last million calls of a partition. A batch whose response was lost must not be sent after that.
+// retryFor limits all attempts of a batch. The service drops duplicates for an hour, among the last million calls of a partition:
+// a batch whose response was lost must not be sent later.
 const retryFor = 45 * time.Minute
 
 // elapsed uses the clock that shows more: the monotonic one stops while the machine sleeps, the other can be set back.
@@ -51,8 +51,8 @@ func abandoned(tries int, reason, cause error) *Error {
 	return ErrClosed.because(message, cause)
 }
 
-// passesWithin returns how long a temporary refusal can last, and 0 for all others. A new source is unknown until each process of the
-// service has read it, mostly within a second. A disabled source may be enabled again.
+// passesWithin returns how long a temporary refusal can last, and 0 for others. A new source is unknown until each process of the
+// service has read it. A disabled source may be enabled again.
 func passesWithin(a *answer) time.Duration {
 	if fault := a.fault(); fault != nil {
 		switch fault.Code {

@@ -17,20 +17,19 @@ import { readSettings, type Settings } from './settings.ts'
 import { isoClock } from './timestamp.ts'
 import { uuids } from './uuid.ts'
 
-/** The time that functions of the caller have after `closeTimeout`. */
+/** After `closeTimeout`, for the caller's functions. */
 const GRACE_MS = 1_000
 
-/** Shared by all clients of the process, so that all ids ascend. */
+/** Shared by all clients, so that ids ascend within the process. */
 const newId = uuids(Date.now)
 const timestamp = isoClock(Date.now)
 
 /**
  * Queues calls in memory and sends them in batches in the background. A process needs only one client.
  *
- * Each of the six methods checks the call, queues it and returns without a request. It throws an AnalyticsError if the call is
- * invalid or larger than 32,768 bytes as JSON, if the queue is full (`queue_full`) or the client is closed (`closed`). A queued call
- * is delivered, or passed to `onFailure` and the listeners of 'error'; its callback learns which. It is serialized at once, so you may
- * change it afterwards.
+ * The six methods serialize and queue a call and return without a request. They throw an AnalyticsError if the call is
+ * invalid or larger than 32,768 bytes, the queue is full (`queue_full`) or the client is closed (`closed`). A queued
+ * call is delivered, or passed to `onFailure` and the listeners of 'error'. Its callback gets the outcome.
  */
 export class Analytics {
   readonly #sender: Sender
@@ -97,7 +96,7 @@ export class Analytics {
   }
 
   /**
-   * Adds a listener that receives every queued call that could not be delivered, as `onFailure` does. Returns the client.
+   * Adds a listener for queued calls that could not be delivered. Returns the client.
    * @throws AnalyticsError `unknown_event`, `callback_not_function`
    */
   on(event: 'error', listener: ErrorListener): this {
@@ -118,9 +117,9 @@ export class Analytics {
   }
 
   /**
-   * Resolves when the queue has room for a call of any size. Await it right before each call if calls are made faster than they can be
-   * sent. Waiters continue in order, as many as there is room for; each keeps its room until the end of that turn of the event loop.
-   * Rejects with `closed` if the client is closed.
+   * Resolves when the queue has room for a call of any size. Await it right before each call if calls come faster than
+   * they are sent. Waiters get room in order and keep it until the end of that turn of the event loop. Rejects with
+   * `closed`.
    */
   async room(): Promise<void> {
     this.#refuseWhenClosed()
@@ -129,17 +128,18 @@ export class Analytics {
   }
 
   /**
-   * Sends all queued calls now. Resolves when each is delivered or has failed, and callbacks, listeners and `onFailure` have finished with
-   * it. Never rejects.
+   * Sends all queued calls now. Resolves when all are settled, and callbacks, listeners and `onFailure` have finished.
+   * Never rejects.
    */
   flush(): Promise<void> {
     return this.#sender.flush()
   }
 
   /**
-   * Rejects further calls, sends the queued ones and closes the connections. Takes at most `closeTimeout`, plus a second if a promise
-   * of a callback, a listener or `onFailure` is pending. Every call returns the same promise. An unhandled rejection ends the process.
-   * @throws AnalyticsError `not_sent` if calls could not be sent; `calls` is their number
+   * Rejects further calls, sends the queued ones and closes the connections. Takes at most `closeTimeout`, plus a
+   * second for callbacks, listeners and `onFailure`. Repeated calls return the same promise. An unhandled rejection
+   * ends the process.
+   * @throws AnalyticsError `not_sent`; `calls` is the number of calls that could not be sent
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()

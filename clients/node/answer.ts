@@ -1,17 +1,16 @@
 import { type AnalyticsError, fault } from './errors.ts'
 import { isObject } from './fields.ts'
 
-/** The response to a request (`brokenBy`: why `body` is incomplete), or the error. */
+/** `brokenBy`: why `body` is incomplete. */
 export type Posted =
   | { status: number; retryAfter: string | undefined; body: string; brokenBy?: Error | undefined }
   | { error: Error }
 
-/** A call that the service rejects, by its index in the batch. */
 export type Rejection = { index: number; code: string; message: string }
 
 /**
- * `retry`: a retry may succeed, and anything may have been accepted. `refused`: a retry would give the same result; with
- * `passesWithinMs`, only if the refusal lasts that long.
+ * `retry`: anything may have been accepted. `refused`: a retry would fail too; with `passesWithinMs`, only if the
+ * refusal lasts that long.
  */
 export type Verdict =
   | { verdict: 'taken'; rejected: readonly Rejection[] }
@@ -19,20 +18,19 @@ export type Verdict =
   | { verdict: 'refused'; error: AnalyticsError; passesWithinMs?: number }
 
 /**
- * Temporary refusals, with their longest duration in ms. A new source is unknown until each process of the service has read it,
- * mostly within a second. A disabled source may be enabled again.
+ * Temporary refusals, with their longest duration in ms: each process of the service reads a new source later, and a
+ * disabled source may be enabled again.
  */
 const PASSES_WITHIN_MS: ReadonlyMap<string | undefined, number> = new Map([
   ['unknown_source', 10_000],
   ['source_disabled', 60_000],
 ])
 
-/** `now`: ms since 1970. `url`: the requested URL, without secrets. */
+/** `now`: ms since 1970. `url`: without secrets. */
 export type RequestFacts = { now: number; url: string }
 
 /**
- * Success is exactly status 200 with `"success": true` in JSON: any other 200 comes from another server or broke off. It is retried,
- * as are no response, 429 and 5xx.
+ * Only 200 with `"success": true` is a success: any other 200 comes from another server or broke off, and is retried.
  */
 export function judge(posted: Posted, { now, url }: RequestFacts): Verdict {
   if ('error' in posted) return { verdict: 'retry', error: posted.error, retryAfterMs: undefined }
@@ -40,7 +38,7 @@ export function judge(posted: Posted, { now, url }: RequestFacts): Verdict {
   const body = parse(posted.body)
   if (status === 200 && isObject(body) && body.success === true)
     return { verdict: 'taken', rejected: rejectedOf(body.rejected) }
-  // any other status is meaningful without its body
+  // other statuses do not need their body
   if (status === 200 && posted.brokenBy)
     return { verdict: 'retry', error: posted.brokenBy, retryAfterMs: undefined }
   const error = refusal(status, body, url)
@@ -63,12 +61,11 @@ function parse(body: string): unknown {
 
 const MAX_CHARS = 300
 
-/** Limits foreign text in errors and warnings. */
 const cut = (text: string) => (text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}...` : text)
 
 const textIn = (value: unknown) => (typeof value === 'string' && value !== '' ? cut(value) : undefined)
 
-/** Names the URL: if it is wrong, the response alone is misleading. */
+/** The URL may be the mistake. */
 function refusal(status: number, body: unknown, url: string): AnalyticsError {
   if (status === 200)
     return fault('rejected', `${url} answered 200 without {"success": true}: is it /v1/batch of Sluice?`, {
@@ -82,7 +79,7 @@ function refusal(status: number, body: unknown, url: string): AnalyticsError {
   return fault('rejected', text, { status, reason })
 }
 
-/** Rejections with a valid index, each index once. A rejection without a code counts too. */
+/** Keeps the first rejection of each index, with or without a code. */
 function rejectedOf(list: unknown): Rejection[] {
   const rejected = new Map<number, Rejection>()
   for (const each of Array.isArray(list) ? list : []) {
@@ -95,7 +92,7 @@ function rejectedOf(list: unknown): Rejection[] {
 }
 
 const TIME = String.raw`\d\d:\d\d:\d\d`
-/** The date formats that recipients must accept (RFC 9110, 5.6.7): the current one, RFC 850's, and asctime's, which is in GMT. */
+/** RFC 9110, 5.6.7: the current date format and RFC 850's. asctime's, below, is in GMT. */
 const HTTP_DATES = [
   new RegExp(String.raw`^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} ${TIME} GMT$`),
   new RegExp(String.raw`^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d ${TIME} GMT$`),
@@ -103,7 +100,7 @@ const HTTP_DATES = [
 const ASCTIME = new RegExp(String.raw`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d ${TIME} \d{4}$`)
 
 /**
- * @param value the header Retry-After (RFC 9110, 10.2.3): whole seconds, or an HTTP date. @param now ms since 1970
+ * @param value Retry-After (RFC 9110, 10.2.3): whole seconds or an HTTP date. @param now ms since 1970
  * @returns ms from `now`, at least 0; undefined if missing or unreadable
  */
 export function retryAfter(value: string | undefined, now: number): number | undefined {

@@ -4,10 +4,10 @@ import { BATCH_BYTES, BATCH_CALLS } from './limits.ts'
 const HEAD = '{"batch":['
 const tail = (sentAt: string) => `],"sentAt":"${sentAt}","context":${JSON.stringify({ library: LIBRARY })}}`
 
-/** Bytes of a body without its calls and commas. */
+/** Of a body without calls and commas. */
 const FRAME_BYTES = Buffer.byteLength(HEAD + tail(new Date(0).toISOString()))
 
-/** How many calls from the index `from` make the next batch: as many as the service accepts, or one if batching is off. */
+/** How many calls from `from` the service accepts in a batch; one if batching is off. */
 export function batchSize(
   calls: readonly { bytes: number }[],
   { flushAt, from = 0 }: { flushAt: number; from?: number },
@@ -23,7 +23,7 @@ export function batchSize(
   return count
 }
 
-/** The body of a request. @param sentAt ISO 8601, UTC, milliseconds; the service uses it to correct the calls' times */
+/** @param sentAt ISO 8601, UTC, milliseconds */
 export function bodyOf(calls: readonly { json: string }[], sentAt: string): string {
   return HEAD + calls.map(({ json }) => json).join(',') + tail(sentAt)
 }

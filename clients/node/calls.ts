@@ -8,13 +8,13 @@ export type Id = string | number
 /** ISO 8601, such as `2026-01-02T03:04:05.678Z`; UTC if it has no offset. */
 export type Timestamp = string | Date
 
-/** Fields of every call. Null and undefined count as absent. */
+/** Null and undefined count as absent. */
 type Common = {
   /** Identifies duplicates; at most 100 characters. Default: a new UUIDv7. */
   messageId?: string | null | undefined
-  /** When it happened. Default: now. The service corrects it by the clock error of this machine. */
+  /** When it happened. Default: now. The service corrects it by this machine's clock error. */
   timestamp?: Timestamp | null | undefined
-  /** The circumstances of the call (page, device, locale), not attributes of the user. */
+  /** Circumstances (page, device, locale), not attributes of the user. */
   context?: object | null | undefined
   /** Turns destinations on or off by name: `{ All: false, Webhooks: true }` sends only to Webhooks. */
   integrations?: object | null | undefined
@@ -25,7 +25,6 @@ type Someone =
   | { userId: Id; anonymousId?: Id | null | undefined }
   | { userId?: Id | null | undefined; anonymousId: Id }
 
-/** Sets traits of a user. */
 export type Identify = Common & Someone & { traits?: object | null | undefined }
 
 /** An action of a user. */
@@ -37,7 +36,7 @@ export type Page = Common &
     category?: string | null | undefined
     name?: string | null | undefined
     properties?: object | null | undefined
-    /** The Go library's name for `properties`; used if there are no properties. */
+    /** The Go library's name for `properties`; used only without them. */
     traits?: object | null | undefined
   }
 
@@ -49,7 +48,7 @@ export type Screen = Common &
     properties?: object | null | undefined
   }
 
-/** A user is a member of a company, organization, account, project or team. */
+/** A user belongs to a company, organization, account, project or team. */
 export type Group = Common & Someone & { groupId: Id; traits?: object | null | undefined }
 
 /** Two ids belong to one user: `userId` is the new id, `previousId` the old one. */
@@ -59,7 +58,7 @@ export type Alias = Common & { userId: Id; previousId: Id }
 export type QueuedMessage = { readonly type: CallType; readonly messageId: string; readonly json: string }
 
 /**
- * Called once when the call is delivered (`error` is null) or has failed. flush() and close() wait for a promise that it returns, and the
- * call counts towards `maxQueue` until it settles. Do not await flush(), close() or room() in it.
+ * Called once, when the call is delivered (`error` is null) or has failed. flush() and close() wait for a returned
+ * promise; until then the call counts towards `maxQueue`. Do not await flush(), close() or room() in it.
  */
 export type Callback = (error: AnalyticsError | null, message: QueuedMessage) => unknown

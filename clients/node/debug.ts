@@ -1,24 +1,23 @@
-/** Prints one line with an event and facts about it, without any content of calls. */
+/** Prints one line, without content of calls. */
 export type Debug = (what: string, facts: Readonly<Record<string, string | number | boolean>>) => void
 
-/** @param names the variable DEBUG: names separated by commas or spaces; `*` for all */
+/** @param names of DEBUG: separated by commas or spaces; `*` for all */
 export function isDebug(names: string | undefined): boolean {
   return (names ?? '').split(/[\s,]+/).some((name) => name === 'analytics' || name === '*')
 }
 
-/** Uses stderr, because stdout belongs to the program. */
+/** Uses stderr: stdout belongs to the program. */
 export const debug: Debug = (what, facts) => {
   const pairs = Object.entries(facts).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
   process.stderr.write(`${new Date().toISOString()} analytics ${[what, ...pairs].join(' ')}\n`)
 }
 
-/** Removes the query, which may contain a secret. */
+/** The query may be secret. */
 export function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url)
   return origin + pathname
 }
 
-/** Enough of a write key to recognize it. */
 export function masked(writeKey: string): string {
   return writeKey.length < 8 ? '***' : `${writeKey.slice(0, 4)}***`
 }

@@ -17,15 +17,15 @@ export type Tools = {
 }
 
 /**
- * Sends a batch until the outcome is final, with the same ids each time. `sentAt` is the time of the attempt: the service treats its
- * difference from its own clock as this machine's clock error.
+ * Sends a batch until the outcome is final, always with the same ids. `sentAt` is the time of the attempt: from it the
+ * service computes this machine's clock error.
  */
 export function deliverer({ post, settings, debug }: Tools): Deliver {
   const { maxRetries, retryBase: baseMs } = settings
   const url = withoutQuery(settings.endpoint)
   /** Reset when a batch arrives. */
   let hasWarned = false
-  /** Gives the ms since the first temporary refusal after the last accepted batch. */
+  /** ms since the first temporary refusal after the last accepted batch. */
   let sinceRefused: (() => number) | undefined
 
   return async (batch, signal) => {
@@ -80,7 +80,7 @@ async function timed({ post, debug }: Pick<Tools, 'post' | 'debug'>, body: Packe
   return posted
 }
 
-/** Gives the ms since now, by the clock that shows more: one stops while the machine sleeps, the other can be set back. */
+/** ms since now, by the clock that shows more: one stops while the machine sleeps, the other can be set back. */
 function stopwatch(): () => number {
   const [steady, wall] = [performance.now(), Date.now()]
   return () => Math.max(performance.now() - steady, Date.now() - wall)

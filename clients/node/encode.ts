@@ -13,10 +13,7 @@ import {
 } from './fields.ts'
 import { CALL_BYTES, CALL_LEVELS } from './limits.ts'
 
-/**
- * A call as it is sent; `bytes` is the UTF-8 length of `json`. Holds no string of the caller, which could be a slice that keeps a
- * larger string in memory.
- */
+/** `bytes`: UTF-8 length of `json`. Holds no string of the caller: a slice would keep a larger one in memory. */
 export type Encoded = { type: CallType; json: string; bytes: number; callback?: Callback }
 
 export function idIn({ json }: Encoded): string {
@@ -27,8 +24,8 @@ export function idIn({ json }: Encoded): string {
 export type Defaults = { messageId: string; timestamp: string }
 
 /**
- * Checks and serializes a call, without keeping a reference to it.
- * @throws AnalyticsError for a call that the service would reject, or if the caller's code throws during serialization
+ * Serializes a call without keeping a reference to it.
+ * @throws AnalyticsError if the service would reject the call, or the caller's code throws
  */
 export function encode(type: CallType, call: unknown, defaults: Defaults): Encoded {
   if (!isObject(call))
@@ -57,7 +54,7 @@ function print(type: CallType, call: Given, defaults: Defaults): string {
   }
 }
 
-/** JSON.stringify overflows the stack at thousands of levels. */
+/** At thousands of levels. */
 const isEndOfStack = (cause: unknown) => cause instanceof RangeError && cause.message.includes('call stack')
 
 const tooDeep = (type: CallType, cause?: unknown) =>
@@ -73,7 +70,7 @@ const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : 
 
 type Wire = ReturnType<typeof wireOf>
 
-/** The keys in the order of sending; undefined ones are not sent. */
+/** In the order of sending; undefined keys are not sent. */
 function wireOf(type: CallType, call: Given, defaults: Defaults) {
   refuseUnknown(type, call)
   return {
@@ -96,7 +93,7 @@ function wireOf(type: CallType, call: Given, defaults: Defaults) {
 
 const common = ['messageId', 'timestamp', 'userId', 'context', 'integrations']
 
-/** The fields of each type; a page may have its properties in `traits`, as in the Go library. */
+/** A page may have its properties in `traits`, as in the Go library. */
 const fields: Readonly<Record<CallType, ReadonlySet<string>>> = {
   identify: new Set([...common, 'anonymousId', 'traits']),
   track: new Set([...common, 'anonymousId', 'event', 'properties']),
@@ -106,7 +103,7 @@ const fields: Readonly<Record<CallType, ReadonlySet<string>>> = {
   alias: new Set([...common, 'previousId']),
 }
 
-/** Rejects unknown fields, so that a misspelt one is not lost silently. */
+/** A misspelt field must not be lost silently. */
 function refuseUnknown(type: CallType, call: Given): void {
   for (const field in call)
     if (!fields[type].has(field) && call[field] !== undefined)
@@ -140,7 +137,7 @@ const requireFields: Readonly<Record<CallType, (wire: Wire) => void>> = {
 
 const SEPARATORS = /[\u2028\u2029]/
 
-/** As Go's JSON does, so that both libraries send the same bytes. */
+/** Escapes as Go's JSON does: both libraries send the same bytes. */
 function escaped(json: string): string {
   if (!SEPARATORS.test(json)) return json
   return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
@@ -150,7 +147,7 @@ const [QUOTE, BACKSLASH] = ['"'.charCodeAt(0), '\\'.charCodeAt(0)]
 const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0)])
 const CLOSING = new Set(['}'.charCodeAt(0), ']'.charCodeAt(0)])
 
-/** Whether a JSON text has more than `most` levels of objects and arrays, counting the outermost. */
+/** Counts levels of objects and arrays, including the outermost. */
 export function isDeeper(json: string, most: number): boolean {
   if (!hasMoreOpening(json, most)) return false
   let [level, inText] = [0, false]
@@ -165,7 +162,7 @@ export function isDeeper(json: string, most: number): boolean {
   return false
 }
 
-/** A quick check: a text cannot have more levels than opening brackets. */
+/** A quick check: each level needs a bracket. */
 function hasMoreOpening(json: string, most: number): boolean {
   let count = 0
   for (const bracket of ['{', '['])

@@ -1,4 +1,4 @@
-/** The codes of this library. For faults of calls they are the service's own codes where it has one. */
+/** Faults of calls have the service's code where it has one. */
 export const CODES = [
   'unsupported_node',
   'write_key_required',
@@ -40,22 +40,19 @@ export type Code = (typeof CODES)[number]
 export type Details = {
   cause?: unknown
   status?: number
-  /** The service's code for a rejected request, such as `unknown_source`. */
+  /** The service's code for the rejection, such as `unknown_source`. */
   reason?: string
   tries?: number
   /** Number of calls concerned. */
   calls?: number
 }
 
-/** Every error that this library throws, rejects with or reports. */
+/** Every error of this library. */
 export class AnalyticsError extends Error {
   override readonly name = 'AnalyticsError'
-  /**
-   * One of the codes in the README. For a single call that the service has rejected, the service's code, which this version may not
-   * know.
-   */
+  /** A code in the README. For a single call that the service rejected, the service's code, which may be newer. */
   readonly code: Code | (string & Record<never, never>)
-  // only declared, so that an error has no undefined fields
+  // declared only, so that errors have no undefined fields
   declare readonly status?: number
   declare readonly reason?: string
   declare readonly tries?: number

@@ -4,10 +4,10 @@ import type { QueuedMessage } from './calls.ts'
 import { type Encoded, idIn } from './encode.ts'
 import { AnalyticsError, callsOf, fault } from './errors.ts'
 
-/** The last attempt that was not aborted, and the number of attempts. */
+/** The last attempt that was not aborted. */
 export type LastTry = { error: Error & { status?: number; reason?: string }; tries: number }
 
-/** The outcome of a batch. `aborted`: it was unfinished when the signal came. */
+/** `aborted`: unfinished when the signal came. */
 export type Delivered =
   | { outcome: 'sent'; rejected: readonly Rejection[] }
   | { outcome: 'failed'; error: AnalyticsError }
@@ -19,7 +19,6 @@ export type FailedMessage = QueuedMessage
 /** What `onFailure` receives: the reason and the calls, in order. */
 export type Failure = { readonly error: AnalyticsError; readonly messages: readonly FailedMessage[] }
 
-/** Calls that failed for the same reason. */
 export type Failed = { readonly error: AnalyticsError; readonly calls: readonly Encoded[] }
 
 export function failedOf(calls: readonly Encoded[], delivered: Delivered): Failed[] {
@@ -35,7 +34,7 @@ export const messageOf = (call: Encoded): QueuedMessage => ({
   json: call.json,
 })
 
-/** One for each call that the service has rejected. Ignores indexes outside the batch. */
+/** Ignores indexes outside the batch. */
 function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejection[]): Failed[] {
   return rejected.flatMap(({ index, code, message }) => {
     const call = batch[index]
@@ -58,14 +57,13 @@ function outOfTime(last: LastTry | undefined): AnalyticsError {
   })
 }
 
-/** One line for all failed calls of a batch, without any content of the calls. */
+/** One line, without content of calls. */
 export function summaryOf(failed: readonly Failed[]): string {
   const count = failed.flatMap(({ calls }) => calls).length
   const codes = [...new Set(failed.map(({ error }) => error.code))].join(', ')
   return `${callsOf(count)} could not be delivered (${codes}). ${failed[0]?.error.message}`
 }
 
-/** A batch that is not retried: too many attempts, or the next one would be too late. */
 export function gaveUp(last: LastTry, since: 'tries' | 'time'): Delivered {
   const { error, tries } = last
   const message =
@@ -75,7 +73,7 @@ export function gaveUp(last: LastTry, since: 'tries' | 'time'): Delivered {
   return { outcome: 'failed', error: fault('gave_up', message, { cause: error, ...factsOf(last) }) }
 }
 
-/** An unexpected error must not end the caller's process. */
+/** An unexpected error must not end the process. */
 export const broken = (cause: unknown): Delivered => ({
   outcome: 'failed',
   error: fault('gave_up', 'The batch could not be sent because of an error in this library.', { cause }),

@@ -3,14 +3,14 @@ import { type Code, fault } from './errors.ts'
 import { MESSAGE_ID_CHARS } from './limits.ts'
 import { isIsoTime } from './timestamp.ts'
 
-/** A call, or a part of one, before any checks. */
+/** Before checks. */
 export type Given = { readonly [key: string]: unknown }
 
 export function isObject(value: unknown): value is Given {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** As for the service, null, undefined and the empty string are absent. */
+/** The service treats these as absent too. */
 const isAbsent = (value: unknown): value is null | undefined | '' =>
   value === undefined || value === null || value === ''
 
@@ -58,7 +58,7 @@ type Part = 'properties' | 'traits' | 'context' | 'integrations'
 
 export const objectOf = (call: Given, part: Part) => objectIn(call[part], part)
 
-/** A value with `toJSON` counts as what that returns. */
+/** `toJSON` takes precedence. */
 function objectIn(given: unknown, part: Part, where: string = part): Given | undefined {
   if (given === undefined || given === null) return undefined
   const value = isObject(given) && typeof given.toJSON === 'function' ? given.toJSON() : given
@@ -68,7 +68,7 @@ function objectIn(given: unknown, part: Part, where: string = part): Given | und
 
 const isPlain = (value: object) => Object.getPrototypeOf(value) === Object.prototype
 
-/** Objects that JSON.stringify turns into `{}` or into something other than an object. */
+/** JSON.stringify turns these into `{}` or a non-object. */
 const NOT_JSON_OBJECTS = [
   [isMap, 'a Map'],
   [isSet, 'a Set'],
@@ -79,8 +79,8 @@ const NOT_JSON_OBJECTS = [
 const nonJsonKindOf = (value: unknown) => NOT_JSON_OBJECTS.find(([is]) => is(value))?.[1]
 
 /**
- * `All` controls every destination, and a string such as 'false' would turn them on. The service uses `context.integrations` if the
- * call has no integrations of its own.
+ * A string such as 'false' would turn every destination on. Without integrations, the service uses those in the
+ * context.
  */
 export function checkIntegrations(call: {
   integrations: Given | undefined
@@ -93,7 +93,7 @@ export function checkIntegrations(call: {
     throw fault('integrations_all_not_boolean', `${where}.All must be true or false, not ${kindOf(all)}.`)
 }
 
-/** The kind of a value, for messages; never the value, which may be personal data. */
+/** For messages: never the value, which may be personal data. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'

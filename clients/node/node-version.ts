@@ -1,7 +1,7 @@
-// index.ts imports this module before all others: they fail on an older Node, some only at the first call
+// index.ts imports this module first: the others fail on an older Node, some only at the first call
 import { fault } from './errors.ts'
 
-/** The oldest major version with all that this library uses; `engines` in package.json names the same one. */
+/** `engines` in package.json has the same version. */
 export const MIN_NODE = 22
 
 /**

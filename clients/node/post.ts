@@ -9,17 +9,17 @@ import { LIBRARY } from './library.ts'
 export type Packed = { bytes: Buffer; gzipped: boolean }
 
 const gzip = promisify(gzipWithCallback)
-/** Below this size gzip is not worth its time. */
+/** Smaller bodies are not worth the time. */
 const GZIP_ABOVE = 1024
 
-/** Compresses outside the main thread, at the fastest level. */
+/** Compresses off the main thread. */
 export async function pack(body: string, settings: { gzip: boolean }): Promise<Packed> {
   const bytes = Buffer.from(body)
   if (!settings.gzip || bytes.length <= GZIP_ABOVE) return { bytes, gzipped: false }
   return { bytes: await gzip(bytes, { level: constants.Z_BEST_SPEED }), gzipped: true }
 }
 
-/** A request ends soon after the signal, and at most `mostMs` after its start. */
+/** A request ends soon after the signal, or `mostMs` after its start. */
 export type Limits = { signal: AbortSignal; mostMs: number }
 
 /** Never rejects. */
@@ -29,16 +29,16 @@ export type Agents = { http?: HttpAgent | null | undefined; https?: HttpsAgent |
 
 export type Target = { endpoint: string; writeKey: string; requestTimeout: number; agent: Agents }
 
-/** One batch is sent at a time; the second connection is for when the first hangs. */
+/** One for the batch, one for when the first hangs. */
 const SOCKETS = 2
 /**
- * The share of the request timeout after which Node gives up an address of a host and tries the next. Node's default of 250 ms is too
- * short for a connection across the world, or one with a lost packet.
+ * The share of the timeout for each address of a host. Node's default of 250 ms is too short for a connection across
+ * the world or with a lost packet.
  */
 const PER_ADDRESS = 2 / 5
 const ANSWER_BYTES = 1024 * 1024
 
-/** Reuses its own connections until `close`; idle ones do not keep the process alive. */
+/** Idle connections do not keep the process alive. */
 export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
   post: Post
   close: () => void
@@ -52,7 +52,7 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
   const client = got.extend({
     method: 'POST',
     agent: { http: agent.http ?? defaults.http, https: agent.https ?? defaults.https },
-    // a redirected POST would become a GET; retries are made elsewhere
+    // a redirected POST would become a GET; `deliver` retries
     followRedirect: false,
     retry: { limit: 0 },
     throwHttpErrors: false,
@@ -79,7 +79,7 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
   return { post, close }
 }
 
-/** If the body breaks off or never ends, returns what was received and the reason. */
+/** Of a broken or endless body, returns what arrived. */
 async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
   let head: { status: number; retryAfter: string | undefined } | undefined
   stream.once('response', ({ statusCode: status, headers }) => {
@@ -97,14 +97,14 @@ async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
   } catch (error) {
     brokenBy = plain(error)
   } finally {
-    // releases timers and listeners in any case
+    // releases timers and listeners
     stream.on('error', () => {}).destroy()
   }
   if (!head) return { error: brokenBy ?? new Error('the request ended without a response') }
   return { ...head, body: Buffer.concat(chunks).toString(), brokenBy }
 }
 
-/** Removes the options that got attaches to its errors, because they contain the write key. */
+/** The options that got attaches to its errors contain the write key. */
 function plain(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error))
   const message = error.message || ofEachAddress(error.cause) || error.name
@@ -112,7 +112,7 @@ function plain(error: unknown): Error {
   return Object.assign(new Error(message), code !== undefined && { code })
 }
 
-/** If no address of a host accepts a connection, Node's error has no message of its own. */
+/** Node's error has no message if every address of a host refuses. */
 function ofEachAddress(cause: unknown): string {
   if (!(cause instanceof AggregateError)) return ''
   return cause.errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ')

@@ -1,6 +1,6 @@
 import { isObject } from './fields.ts'
 
-/** One listener for all tasks, present only while there are tasks. */
+/** Listens only while there are tasks. */
 function shared<Task>(listen: (on: boolean) => void) {
   const tasks = new Set<Task>()
   return {
@@ -17,22 +17,23 @@ function shared<Task>(listen: (on: boolean) => void) {
 
 type Shared<Task> = ReturnType<typeof shared<Task>>
 
-/** Called when the process has nothing left to do and is about to exit. */
+/** Called when the process is about to exit for lack of work. */
 export const whenIdle = shared<() => void>((on) => process[on ? 'on' : 'off']('beforeExit', idle))
 
 function idle(): void {
   for (const task of [...whenIdle.tasks]) task()
 }
 
-/** The number versions the stored structure: a package version that stores something else uses another number. */
+/** Another stored structure needs another number. */
 const TERMINATED = Symbol.for('sluice-analytics: called on SIGTERM, 1')
 
 /**
- * Called and awaited on SIGTERM. Then the signal is raised again, so that the process ends as usual, unless the program has its own
- * listener, which may be ending the process. Listeners of the package signal-exit, a common indirect dependency, do not count: they
- * leave the exit to any other listener, including ours.
+ * Awaited on SIGTERM. Then the signal is raised again, unless the program has its own listener, which may be ending the
+ * process. Listeners of signal-exit, a common indirect dependency, do not count: they leave the exit to any other
+ * listener.
  *
- * All copies of this package in a process share these tasks and this listener: two listeners would leave the exit to each other.
+ * All copies of this package in a process share the tasks and the listener: two listeners would leave the exit to each
+ * other.
  */
 export const whenTerminated = ofProcess(
   TERMINATED,
@@ -47,7 +48,7 @@ function ofProcess<Task>(key: symbol, value: Shared<Task>): Shared<Task> {
 }
 
 function terminated(): void {
-  // runs before all other listeners, so that those added with `once` are still counted
+  // runs before the other listeners, so that those added with `once` still count
   const isOnlyListener = process.listenerCount('SIGTERM') - ofSignalExit() === 1
   void Promise.allSettled([...whenTerminated.tasks].map((task) => task())).then(() => {
     if (!isOnlyListener) return
@@ -56,7 +57,7 @@ function terminated(): void {
   })
 }
 
-/** The number of signal-exit's listeners, which both its versions store globally. */
+/** Both versions of signal-exit store their number of listeners globally. */
 function ofSignalExit(): number {
   const emitters: unknown[] = [
     Reflect.get(globalThis, Symbol.for('signal-exit emitter')),

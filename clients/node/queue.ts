@@ -5,12 +5,12 @@ import { CALL_BYTES } from './limits.ts'
 
 export type Bounds = { maxQueue: number; maxQueueBytes: number; flushAt: number }
 
-/** Replaces a call that was taken, so that its memory can be freed. */
+/** Replaces a taken call, to free its memory. */
 const GONE: Encoded = { type: 'track', json: '', bytes: 0 }
 
 /**
- * Calls in order, bounded by number and bytes. Calls being sent still count, and so do settled calls until `onFailure` and their
- * callbacks have finished.
+ * Bounded by number and bytes. Calls in flight count, and settled ones until `onFailure` and their callbacks have
+ * finished.
  */
 export class Queue {
   readonly #bounds: Bounds
@@ -42,7 +42,7 @@ export class Queue {
     return this.#waitingBytes + this.#inFlightBytes + this.#held.bytes
   }
 
-  /** How many more calls surely fit, even of the largest size. */
+  /** How many calls of the largest size fit. */
   get room(): number {
     const { maxQueue, maxQueueBytes } = this.#bounds
     return Math.max(0, Math.min(maxQueue - this.size, Math.floor((maxQueueBytes - this.#bytes) / CALL_BYTES)))
@@ -73,7 +73,7 @@ export class Queue {
     this.#waitingBytes -= this.#inFlightBytes
     this.#calls.fill(GONE, this.#head, end)
     this.#head = end
-    // not each time: with batches of one, each call would copy the whole queue
+    // not each time: batches of one would copy the whole queue for each call
     if (this.#head * 2 >= this.#calls.length) {
       this.#calls = this.#calls.slice(this.#head)
       this.#head = 0
@@ -86,7 +86,7 @@ export class Queue {
     this.#inFlightBytes = 0
   }
 
-  /** Counts calls that have left the queue until the returned function is called. */
+  /** Counts calls outside the queue until the returned function is called. */
   hold(calls: readonly { json: string }[]): () => void {
     const bytes = calls.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0)
     this.#held.calls += calls.length
@@ -97,7 +97,7 @@ export class Queue {
     }
   }
 
-  /** Removes and returns all calls: those being sent, then those waiting. */
+  /** Removes and returns all calls: in flight, then waiting. */
   clear(): readonly Encoded[] {
     const all = [...this.#inFlight, ...this.#calls.slice(this.#head)]
     this.release()

@@ -3,21 +3,18 @@ import type { Encoded } from './encode.ts'
 import type { AnalyticsError } from './errors.ts'
 import { type Failed, type Failure, failureOf, messageOf, summaryOf } from './failure.ts'
 
-/** The return value is ignored, but a promise is awaited. */
+/** Only a returned promise matters: it is awaited. */
 export type OnFailure = (failure: Failure) => unknown
 
-/** A listener of `on('error')`: receives the same as `onFailure`, as two arguments. */
+/** Receives the same as `onFailure`, as two arguments. */
 export type ErrorListener = (error: AnalyticsError, messages: readonly QueuedMessage[]) => unknown
 
-/** Passes settled calls to the caller's functions. Resolves when all of them have finished. Never rejects. */
+/** Resolves when all of the caller's functions have finished. Never rejects. */
 export type Report = (calls: readonly Encoded[], failed: readonly Failed[]) => Promise<void>
 
 export type Listening = { onFailure: OnFailure | undefined; listeners: () => readonly ErrorListener[] }
 
-/**
- * Passes failures to `onFailure` and the listeners, and the outcome of each call to its callback. Waits for their promises. Failed
- * calls that none of them receives become one process warning. An error of one of these functions becomes a warning too.
- */
+/** Failed calls that reach none of these functions become one process warning; so does an error of a function. */
 export function reporter({ onFailure, listeners }: Listening): Report {
   return async (calls, failed) => {
     const finished: Promise<void>[] = []
@@ -63,13 +60,10 @@ async function call(name: string, run: () => unknown): Promise<void> {
   }
 }
 
-/** Code of the warning about retries: `node --disable-warning=SLUICE_TRYING_AGAIN` turns it off. */
+/** `node --disable-warning=SLUICE_TRYING_AGAIN` turns it off. */
 export const TRYING_AGAIN = 'SLUICE_TRYING_AGAIN'
 
-/**
- * Emits a process warning: one line on stderr by default, without any content of the calls. Resolves when Node has printed it, in the
- * next tick.
- */
+/** One line on stderr by default, without content of calls. Resolves when Node has printed it, in the next tick. */
 export function warn(message: string, code?: typeof TRYING_AGAIN): Promise<void> {
   process.emitWarning(message, { type: 'AnalyticsWarning', ...(code && { code }) })
   return new Promise((resolve) => process.nextTick(resolve))

@@ -1,13 +1,13 @@
 import type { Queue } from './queue.ts'
 
 /**
- * Waits for room in a queue, in order. A waiter that gets room keeps it until the end of that turn of the event loop: enough to make
- * its call, and nothing stays reserved if it makes none.
+ * Waits for room in a queue, in order. A waiter keeps its room until the end of that turn of the event loop: enough for
+ * its call, and nothing stays reserved.
  */
 export class Room {
   readonly #queue: Pick<Queue, 'room'>
   #waiters: (() => void)[] = []
-  /** Places given in this turn that no call has used yet. */
+  /** Room given in this turn and not yet used. */
   #given = 0
   #isEndSet = false
 

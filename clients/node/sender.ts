@@ -18,8 +18,8 @@ export type Parts = {
 }
 
 /**
- * Sends the queue, one batch at a time and in order. `#added` and `#settled` count calls from the first; calls up to `#flushTo` are
- * sent without waiting for more.
+ * Sends the queue in order, one batch at a time. `#added` and `#settled` count calls from the first. Calls up to
+ * `#flushTo` do not wait for more.
  */
 export class Sender {
   readonly #parts: Parts
@@ -28,12 +28,12 @@ export class Sender {
   readonly #giveUp = new AbortController()
   readonly #alarm = new Alarm(() => this.#flushAll())
   #running = false
-  /** Time of the last batch; before there is one, of the first call. */
+  /** In ms of performance.now(): the last batch, or before it the first call. */
   #flushedAt = 0
   #added = 0
   #settled = 0
   #flushTo = 0
-  /** The number of calls in failed batches, and the last error. */
+  /** `calls`: in failed batches. */
   #failed: { calls: number; lastError?: AnalyticsError | undefined } = { calls: 0 }
 
   constructor(parts: Parts) {
@@ -45,7 +45,7 @@ export class Sender {
     return this.#failed
   }
 
-  /** @throws AnalyticsError `queue_full`; this also flushes the queue */
+  /** @throws AnalyticsError `queue_full`, after which the queue is flushed */
   add(call: Encoded): void {
     const { queue, debug } = this.#parts
     try {
@@ -57,14 +57,14 @@ export class Sender {
     if (this.#added === 0) this.#flushedAt = performance.now()
     this.#added += 1
     this.#room.taken()
-    // someone waits for room: do not wait for more calls
+    // someone waits for room
     if (this.#room.isAwaited) this.#flushTo = this.#added
     const { type, bytes } = call
     debug?.('queue', { type, messageId: idIn(call), bytes, waiting: queue.waiting })
     this.#next()
   }
 
-  /** Settles a call in a microtask without sending it. */
+  /** Settles a call in a microtask, without sending it. */
   skip(call: Encoded): void {
     this.#added += 1
     this.#settled += 1
@@ -72,13 +72,11 @@ export class Sender {
     this.#flushing.settled(this.#settled, reported)
   }
 
-  /** Resolves when all calls so far are delivered, or reported and handled by onFailure. */
   flush(): Promise<void> {
     this.#flushAll()
     return this.#flushing.until(this.#added)
   }
 
-  /** Resolves when there is room for a call of any size for each waiter. */
   room(): Promise<void> {
     const room = this.#room.wait()
     if (this.#room.isAwaited) this.#flushAll()
@@ -89,7 +87,7 @@ export class Sender {
     this.#room.end()
   }
 
-  /** Gives up all calls that have not been sent, and reports them. */
+  /** Reports all unsent calls as failed. */
   giveUp(): void {
     this.#giveUp.abort()
   }
@@ -108,7 +106,7 @@ export class Sender {
     if (this.#isDue()) {
       this.#alarm.clear()
       this.#running = true
-      // not at once, so that calls of one turn are sent together
+      // calls of one turn are sent together
       setImmediate(() => void this.#run())
     } else this.#alarm.set(this.#flushedAt + this.#parts.settings.flushAfter)
   }
@@ -122,7 +120,7 @@ export class Sender {
   async #run(): Promise<void> {
     const { queue, deliver, debug } = this.#parts
     while (queue.waiting > 0 && this.#isDue()) {
-      // sends everything that waits now; later calls wait for the next flush
+      // sends all that waits now; later calls wait for the next flush
       if (this.#settled >= this.#flushTo) this.#flushTo = this.#added
       this.#flushedAt = performance.now()
       const batch = queue.take()
@@ -147,16 +145,16 @@ export class Sender {
       unhold()
       this.#room.wake()
     })
-    // the next batch does not wait for functions of the caller, which may never finish
+    // the next batch does not wait: functions of the caller may never finish
     this.#flushing.settled(this.#settled, reported)
     this.#room.wake()
   }
 }
 
-/** Waits until a number of calls, counted from the first, are finished, including onFailure. */
+/** Waits until the first `count` calls are finished, including onFailure. */
 class Flushing {
   #settled = 0
-  /** Unfinished reports, oldest first, with the number of calls settled before each. */
+  /** Unfinished reports, oldest first. `before`: calls settled before. */
   readonly #reports = new Set<{ before: number }>()
   #waitsForReports = true
   #waiters: { until: number; resolve: () => void }[] = []
@@ -166,7 +164,7 @@ class Flushing {
     return new Promise((resolve) => void this.#waiters.push({ until: count, resolve }))
   }
 
-  /** `count` calls are settled. @param reported settles when onFailure has finished with them; never rejects */
+  /** `count`: from the first call. @param reported settles when onFailure has finished; never rejects */
   settled(count: number, reported: Promise<void>): void {
     const report = { before: this.#settled }
     this.#reports.add(report)
@@ -196,7 +194,7 @@ class Flushing {
   }
 }
 
-/** A timer that does not keep the process alive. It fires at once if the process has nothing else to do. */
+/** Does not keep the process alive: rings at once if there is nothing else to do. */
 class Alarm {
   readonly #ring: () => void
   #timer: NodeJS.Timeout | undefined

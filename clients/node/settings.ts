@@ -27,7 +27,7 @@ const ALIASES = [
   ['interval', 'flushAfter'],
 ] as const
 
-/** All options; a test compares them with the README. */
+/** A test compares them with the README. */
 export const OPTIONS = [
   'writeKey',
   'endpoint',
@@ -42,7 +42,7 @@ export const OPTIONS = [
 
 /** @throws AnalyticsError for the first invalid option */
 export function readSettings(given: Options) {
-  // the value is not shown: it may be the write key
+  // not shown: it may be the write key
   if (!isObject(given))
     throw fault(
       'invalid_option',
@@ -56,7 +56,7 @@ export function readSettings(given: Options) {
   return {
     writeKey: writeKeyOf(options.writeKey),
     endpoint: endpointOf(options.endpoint),
-    // otherwise a full queue would wait for more calls
+    // a full queue must not wait for more calls
     flushAt: Math.min(numberOf(options, 'flushAt'), maxQueue),
     flushAfter: numberOf(options, 'flushAfter'),
     maxQueue,
@@ -91,7 +91,7 @@ function withoutAliases(given: Loose): Loose {
 function writeKeyOf(value: unknown): string {
   if (!isGiven(value) || value === '')
     throw fault('write_key_required', 'writeKey is required: the write key of the source.')
-  // it becomes the user name of basic auth (RFC 7617, 2); it is a secret and not shown
+  // the user name of basic auth (RFC 7617, 2); a secret, not shown
   if (typeof value === 'string' && !/[:\p{Cc}]/u.test(value)) return value
   throw fault('invalid_option', 'writeKey must be a string without colons and control characters.')
 }
@@ -103,7 +103,7 @@ function endpointOf(given: unknown): string {
   const value = given ?? DEFAULT_ENDPOINT
   const isUrl = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
   if (!isUrl)
-    // the value is not shown: it may contain a password
+    // not shown: it may contain a password
     throw fault(
       'invalid_endpoint',
       `endpoint must be a complete http or https URL such as ${DEFAULT_ENDPOINT}, with a port of at most 65535.`,
@@ -148,7 +148,7 @@ function agentOf(value: unknown): Agents {
       ([name, agent]) => ['http', 'https'].includes(name) && (!isGiven(agent) || isObject(agent)),
     )
   if (isRight) return agents as Agents // their behaviour cannot be checked
-  // the value is not shown: a proxy's URL may contain a password
+  // not shown: a proxy's URL may contain a password
   throw fault('invalid_option', 'agent must be an object such as { https: agent }, with agents of Node.')
 }
 

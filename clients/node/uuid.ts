@@ -4,12 +4,12 @@ const POOLED = 256
 const MAX_COUNTER = 0xfff
 
 /**
- * Makes UUIDs of version 7 (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter, 62 random bits. Each is greater than the
- * previous one, even within a millisecond or if the clock is set back (6.2, "Monotonicity and Counters").
+ * UUIDs of version 7 (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter, 62 random bits. They ascend, even
+ * within a millisecond or if the clock is set back (6.2, "Monotonicity and Counters").
  * @param now ms since 1970
  */
 export function uuids(now: () => number): () => string {
-  // for many ids at once: reading random bytes for each would cost more than the rest of a call
+  // reading random bytes for each id would cost more than the rest of a call
   const pool = Buffer.alloc(8 * POOLED)
   let used = pool.length
   let at = 0

@@ -1,6 +1,6 @@
 /**
- * Generates types for openapi-fetch from the OpenAPI document of the control API. Supports only the JSON Schema
- * keywords that the document uses. (openapi-typescript needs the compiler API, which TypeScript 7 lacks.)
+ * Generates types for openapi-fetch from the control API's OpenAPI document. Supports only the keywords that it uses.
+ * (openapi-typescript needs the compiler API, which TypeScript 7 lacks.)
  */
 
 type Schema = {
@@ -27,7 +27,7 @@ export type Document = {
   components: { schemas: Record<string, Schema> }
 }
 
-/** @returns the source of a TypeScript module with `paths` and `components`. */
+/** @returns a TypeScript module with `paths` and `components`. */
 export function apiTypes({ paths, components }: Document): string {
   return `// Written by \`npm run console-types\` from the control API's description: change that, not this.
 

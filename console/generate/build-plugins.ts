@@ -6,7 +6,7 @@ import type { Plugin } from 'vite'
 
 const { BROTLI_PARAM_QUALITY, BROTLI_MAX_QUALITY } = constants
 
-/** Writes a brotli (`.br`) and a gzip (`.gz`) version of each asset, at the highest compression. */
+/** Compresses each asset as `.br` and `.gz`, at the highest level. */
 export function compressed(): Plugin {
   return {
     name: 'sluice-compressed',
@@ -29,10 +29,10 @@ async function compress(file: string): Promise<void> {
 
 export const LICENSES = 'licenses.md'
 
-/** License texts (`<name>.txt`) of packages that ship without a license file. */
+/** License texts (`<name>.txt`) of packages that ship without one. */
 const TEXTS = new URL('../licenses/', import.meta.url)
 
-/** Completes the list that Vite writes (`build.license`). Fails the build if a license text is missing. */
+/** Completes Vite's list (`build.license`). Fails the build if a license text is missing. */
 export function licenses(): Plugin {
   return {
     name: 'sluice-licenses',

@@ -14,7 +14,7 @@ import { theme, variables } from './theme/theme.ts'
 import { confirmLeave } from './ui/form/unsaved.ts'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
-// for the styles that the modal's scroll lock injects
+// for styles injected by the modal's scroll lock
 setNonce(nonce)
 
 window.addEventListener('vite:preloadError', () => void reloadOnce(() => window.location.reload()))

@@ -1,11 +1,11 @@
 const STORAGE_KEY = 'sluice.reloaded-at'
 
-/** After an automatic reload, the next one is at least this far away: if the fault persists, the page must not loop. */
+/** Between automatic reloads: the page must not loop if the fault persists. */
 const INTERVAL_MS = 60_000
 
 /**
- * Reloads the page because one of its chunks no longer exists: Sluice was updated, and the current page names other
- * files. Does nothing while the server does not answer.
+ * Reloads the page because an update of Sluice has removed one of its chunks. Does nothing while the server does not
+ * answer.
  */
 export async function reloadOnce(reload: () => void): Promise<void> {
   if (!mayReload(Number(sessionStorage.getItem(STORAGE_KEY) ?? 0), Date.now())) return
@@ -18,5 +18,5 @@ export async function reloadOnce(reload: () => void): Promise<void> {
   reload()
 }
 
-/** @param lastAt the last automatic reload, in ms since 1970. */
+/** @param lastAt of the last automatic reload, in ms since 1970. */
 export const mayReload = (lastAt: number, now: number): boolean => now - lastAt > INTERVAL_MS

@@ -1,8 +1,8 @@
 import { slugOf } from '../markdown.ts'
 
 /**
- * Renders a Go package as Markdown, as `go doc` would, without Go: gofmt puts every top-level declaration at the start of
- * a line, ends it with a bracket at the start of a line, and keeps its comment right above.
+ * Renders a Go package as Markdown, as `go doc` would, without Go. Relies on gofmt: declarations start a line, end with
+ * a bracket at the start of a line, and follow their comment.
  * @param files the sources without tests.
  */
 export function goPackage(title: string, importPath: string, files: readonly string[]): string {
@@ -46,7 +46,7 @@ type Kind = 'package' | 'func' | 'type' | 'var' | 'const'
 type Declaration = {
   kind: Kind
   name: string
-  /** The type that a method belongs to, or that a function without a receiver returns. */
+  /** A method's type, or the type that a function returns. */
   owner: string | undefined
   isExported: boolean
   comment: readonly string[]
@@ -85,7 +85,7 @@ function declarationOf(kind: Kind, lines: readonly string[], comment: readonly s
   if (kind === 'func') return functionOf(first, comment)
   const [, name = ''] = /^\w+ (\w*)/.exec(first) ?? []
   const code = first.endsWith('{') || first.endsWith('(') ? exportedLines(lines) : lines
-  // a group has no name: it counts if something in it is exported
+  // a group has no name; something in it must be exported
   const isExported = name === '' ? code.length > 2 : isUpper(name)
   return { kind, name, owner: undefined, isExported, comment, code: code.join('\n') }
 }
@@ -101,7 +101,7 @@ function functionOf(line: string, comment: readonly string[]): Declaration {
 
 const isUpper = (name: string) => /^[A-Z]/.test(name)
 
-/** A struct or group without what is not exported, and without the comments of that. */
+/** A struct or group without unexported members and their comments. */
 function exportedLines(lines: readonly string[]): string[] {
   const kept: string[] = []
   let above: string[] = []
@@ -127,7 +127,7 @@ function withoutBlankEnds(lines: readonly string[]): string[] {
 function docOf(comment: readonly string[], anchors: ReadonlyMap<string, string>): string {
   const text = comment
     .join('\n')
-    // indented lines that are no list are code
+    // indented lines outside lists are code
     .replaceAll(
       /(^|\n\n)((?:\t.*\n?|\n(?=\t))+)/g,
       (_, before: string, code: string) => `${before}${fenced(code.replaceAll(/^\t/gm, '').trimEnd())}\n`,

@@ -1,8 +1,7 @@
 import { code, table } from '../markdown.ts'
 
 /**
- * Renders the declarations that the TypeScript compiler writes (`.d.ts`) as Markdown. TypeDoc needs the compiler's API,
- * which TypeScript 7 lacks.
+ * Renders the compiler's declarations (`.d.ts`) as Markdown. TypeDoc needs a compiler API that TypeScript 7 lacks.
  * @param files by name; `index.d.ts` has the exports.
  */
 export function nodePackage(title: string, name: string, files: ReadonlyMap<string, string>): string {
@@ -36,7 +35,7 @@ function declarationsIn(source: string): Declaration[] {
 
 type Statement = { comment: string; lines: string[] }
 
-/** The statements with this indentation, each with the comment above it. */
+/** Statements with this indentation, with the comment above each. */
 function statementsIn(lines: readonly string[], indent: string): Statement[] {
   const found: Statement[] = []
   let comment: string[] = []
@@ -64,7 +63,7 @@ const commentOf = (lines: readonly string[]): string =>
     .replaceAll(/\n?@throws /g, '\n\nThrows ')
     .trim()
 
-/** The names, and those of declarations that these use: `Track` is not understood without `Common`. */
+/** Adds the declarations that these use: `Track` needs `Common`. */
 function withUsed(names: readonly string[], declarations: ReadonlyMap<string, Declaration>): string[] {
   const found = [...names]
   // the list grows meanwhile
@@ -106,7 +105,7 @@ const fields = (inner: readonly Statement[]) =>
     ['field', 'type', 'required', 'description'],
     inner.map(({ comment, lines }) => {
       const [, name = '', optional = '', type = ''] = FIELD.exec(lines.join('\n')) ?? []
-      // every optional field may also be null or undefined
+      // optional fields may also be null or undefined
       const short = optional ? type.replace(/( \| (null|undefined))+$/, '') : type
       return [code(name), code(short.replaceAll(/\s+/g, ' ')), optional ? '' : 'yes', comment]
     }),

@@ -24,7 +24,7 @@ export type Document = {
   }
 }
 
-/** An operation with its path, or with several paths that do the same. */
+/** `paths`: several if they do the same. */
 type Routed = Operation & { method: string; paths: string[] }
 type Reference = { title: string; folder: string }
 
@@ -43,7 +43,7 @@ function routedIn({ paths }: Document): Routed[] {
 
 const requestsOf = ({ method, paths }: Routed) => paths.map((path) => code(`${method} ${path}`)).join(', ')
 
-/** An overview, a page for the operations of each tag, and a page for the named shapes. */
+/** An overview, a page for each tag, and a page for the named shapes. */
 export function apiPages(document: Document, { title, folder }: Reference): GeneratedPage[] {
   const operations = routedIn(document)
   const common = commonErrors(operations)
@@ -95,7 +95,7 @@ type Common = { reads: string[]; writes: string[] }
 
 const isRead = ({ method }: Routed) => method === 'GET'
 
-/** An operation that anyone may call has no errors of authentication. */
+/** Open operations have no authentication errors. */
 const isOpen = ({ security }: Operation) => security?.length === 0
 
 function commonErrors(operations: readonly Routed[]): Common {

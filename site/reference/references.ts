@@ -14,11 +14,11 @@ const GO = 'github.com/sluice-dev/sluice/clients/go'
 
 export type References = {
   pages: GeneratedPage[]
-  /** Files to download, by their path in the site. */
+  /** Files to download, by path in the site. */
   files: ReadonlyMap<string, string>
 }
 
-/** Generates the pages that describe the APIs and the client libraries from their code. */
+/** Generates pages from the code of the APIs and client libraries. */
 export async function references(root: string): Promise<References> {
   const control = await controlDescription()
   const ingest = JSON.stringify(describe())
@@ -70,7 +70,7 @@ function goSources(folder: string): string[] {
   return names.map((name) => readFileSync(join(folder, name), 'utf8'))
 }
 
-/** The compiler writes them to a folder of their own, so that a build changes no file of the library. */
+/** Uses a separate folder, so that a build changes no file of the library. */
 function nodeDeclarations(root: string): Map<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-declarations-'))
   try {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { code, table } from '../markdown.ts'
 
-/** JSON Schema, with the keywords that the two APIs use. */
+/** The JSON Schema keywords of the two APIs. */
 export type Schema = {
   $ref?: string
   type?: string | string[]
@@ -27,10 +27,10 @@ export type Schema = {
   maxItems?: number
 }
 
-/** Where a page has the named shapes: '' on the same page, or a path. */
+/** The page of the named shapes; '' for the same page. */
 export type ShapesAt = string
 
-/** One line that names the type and its limits, in Markdown. */
+/** One line of Markdown with the type and its limits. */
 export function typeOf(schema: Schema, at: ShapesAt): string {
   const { $ref, anyOf, oneOf, allOf, items, additionalProperties: values } = schema
   if ($ref) return linkTo($ref, at)
@@ -60,7 +60,7 @@ function combined(schema: Schema, at: ShapesAt): string[] {
 
 function limitsOf(schema: Schema): string {
   const { format, pattern, minimum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } = schema
-  // the largest integer that a number can hold says nothing
+  // the largest integer says nothing
   const maximum = schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum
   const least = minimum === -Number.MAX_SAFE_INTEGER ? undefined : minimum
   const limits = [
@@ -83,7 +83,7 @@ function range(from: number | undefined, to: number | undefined, unit: string): 
 
 type Field = { name: string; isRequired: boolean; schema: Schema }
 
-/** The fields of an object, with those of nested objects: `a.b`, and `a[].b` for an array. */
+/** Includes nested fields: `a.b`, and `a[].b` in an array. */
 function fieldsOf(schema: Schema, above = ''): Field[] {
   const nested = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((parts) => parts ?? [])
   const own = Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
@@ -109,7 +109,7 @@ function within(schema: Schema, name: string): Field[] {
   ]
 }
 
-/** A table of the fields; undefined if there are none. */
+/** Undefined without fields. */
 export function fieldTable(schema: Schema, at: ShapesAt): string | undefined {
   const fields = fieldsOf(schema.items ?? schema)
   if (fields.length === 0) return undefined

@@ -23,7 +23,7 @@ const deliveryShape = z.looseObject({
   destinationId: z.string(),
   deliveryId: z.string(),
   reason: text,
-  // servers before 0.2 do not have it
+  // missing before server 0.2
   condition: text.optional(),
   state: text,
   attempts: z.array(
@@ -33,7 +33,7 @@ const deliveryShape = z.looseObject({
     }),
   ),
   nextAttemptAt: text,
-  // servers before 0.2 have no code
+  // `code` is missing before server 0.2
   dead: z.looseObject({ reason: z.string(), code: text.optional() }).nullable(),
 })
 const itemShape = z.looseObject({
@@ -116,7 +116,7 @@ async function find({ args, options, control, out, err, now }: Invocation<Option
   const items: Item[] = []
   let page: Page | undefined
   const asked = { path: 'events', query, limit: options.limit, perPage: PER_PAGE }
-  // a page is the result of a few seconds of search, and may be empty
+  // a page covers a few seconds of search, and may be empty
   for await (page of pagesOf(api, asked, pageShape)) {
     items.push(...page.items)
     if (!options.json) for (const item of page.items) for (const line of shown(item)) out.line(line)
@@ -163,7 +163,7 @@ function shown(item: Item): string[] {
 
 const MAX_ANSWER = 200
 
-/** What the receiver answered to the last attempt of a delivery that has not succeeded. */
+/** The receiver's response to the last attempt of an unsuccessful delivery. */
 function answerOf({ destinationId, state, attempts }: Delivery): string[] {
   const answer = plain(attempts.findLast(({ outcome }) => outcome !== 'deferred')?.response)
   if (state === 'delivered' || answer === '-') return []
@@ -203,7 +203,7 @@ function ending({ items, next, searchedSince, faults }: Page): string[] {
         : `No such call since ${plain(searchedSince)}.`,
     )
   else if (next !== null) lines.push(`There may be older calls. Continue with --until ${plain(oldest)}`)
-  // records lost from `events` matter only if no call was found
+  // losses in `events` matter only if no call was found
   const relevant = faults.filter(({ topic }) => items.length === 0 || topic !== 'events')
   for (const { at, topic, cause, lost } of relevant)
     lines.push(`Kafka lost ${lost} records of ${plain(topic)} (${plain(cause)}, ${plain(at)}).`)

@@ -83,7 +83,7 @@ async function writeKeyOf({ options, env, control }: Invocation<Options>): Promi
   throw new CliError('no_token', 'This token is read-only and cannot see write keys: use --write-key.')
 }
 
-/** With an explicit address, control is not needed. */
+/** An explicit address works without control. */
 async function ingestOf({ options, env, target }: Invocation<Options>): Promise<string> {
   const given = options.ingestUrl ?? (env.SLUICE_INGEST_URL || undefined)
   const ingest = given?.replace(/\/+$/, '') ?? (await target()).ingest
@@ -113,7 +113,7 @@ export type CallOptions = {
 
 export type Call = { type: (typeof TYPES)[number]; body: Record<string, unknown> & { messageId: string } }
 
-/** Builds a call from options; ingest validates it. `now`: milliseconds since 1970. @throws CliError usage */
+/** Leaves validation to ingest. `now`: milliseconds since 1970. @throws CliError usage */
 export function callOf(
   text: string,
   options: CallOptions,

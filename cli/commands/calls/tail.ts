@@ -43,7 +43,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   const path = pathOf(args[0] ?? '', options.source)
   const found = await target()
   const signal = out.closed
-  // after a reconnect the latest calls come again
+  // a reconnect repeats the latest calls
   const isNew = firstSeen<ServerEvent>(({ id, event, data }) => id ?? `${event} ${data}`)
   let hasBegun = false
   while (!signal.aborted) {
@@ -65,7 +65,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   return 0
 }
 
-/** `--source` exists for a source whose id is `events`. */
+/** `--source` is for a source with the id `events`. */
 function pathOf(what: string, source: string | undefined): string {
   if (what === 'events' && source === undefined) return 'live'
   if (what !== 'events' && source !== undefined)
@@ -76,7 +76,7 @@ function pathOf(what: string, source: string | undefined): string {
 const asJson = ({ event, data }: ServerEvent) => `{"event":${JSON.stringify(event)},"data":${data}}`
 
 /**
- * The events of a stream of control. Returns when the stream ends, is aborted, or breaks after it has begun.
+ * Returns when the stream ends, is aborted, or breaks after it has begun.
  * @throws CliError refused, unreachable
  */
 async function* listen(
@@ -123,7 +123,7 @@ function jsonOrUndefined(text: string): unknown {
 
 const REMEMBERED = 10_000
 
-/** Whether a key is seen for the first time; remembers at least the last 10,000 keys. */
+/** Whether a key is new; remembers at least the last 10,000. */
 export function firstSeen<T>(keyOf: (value: T) => string): (value: T) => boolean {
   let [younger, older] = [new Set<string>(), new Set<string>()]
   return (value) => {

@@ -27,7 +27,7 @@ const item = z.looseObject({
   event: z.string().nullable(),
   user: z.string().nullable(),
   reason: z.string(),
-  // servers before 0.2 do not have it
+  // missing before server 0.2
   code: z.string().nullable().optional(),
   deadAt: z.string().nullable(),
   attempts: z.array(z.looseObject({ status: z.number().nullable(), code: z.string().nullable() })),

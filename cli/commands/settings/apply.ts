@@ -32,13 +32,13 @@ token. "***" keeps the stored secret.`
 
 type Draft = {
   declaration: Declaration
-  /** Reads the current settings and plans the changes. @throws CliError faulty_files */
+  /** Plans from the current settings. @throws CliError faulty_files */
   planNow(isDone?: (ref: Ref) => boolean): Promise<Planned>
 }
 
 /**
- * Reads the files and calls `act`, with the values of variables hidden from all output. Files with faults are planned
- * too, so that all faults are reported at once.
+ * Reads the files and calls `act`, hiding the values of variables in all output. Reports local faults and
+ * faults of the plan together.
  * @throws CliError cannot_read, faulty_files
  */
 async function withFiles<O extends Drafting>(
@@ -58,7 +58,7 @@ async function withFiles<O extends Drafting>(
   }
 }
 
-/** Reports these local faults, and those that only control can find, if it answers. */
+/** Adds the faults that only control can find, if it answers. */
 async function allOf(
   local: readonly PlacedFault[],
   { now, control }: Invocation<Drafting>,
@@ -99,7 +99,7 @@ function planner(
   }
 }
 
-/** Also masks the old value of such a field: it may be the previous secret. */
+/** Also masks the old value: it may be the previous secret. */
 function masked(change: Change, filledIn: ReadonlySet<string>): Change {
   if (!isFilledIn(change.after, filledIn)) return change
   return { ...change, ...('before' in change && { before: MASK }), after: MASK }

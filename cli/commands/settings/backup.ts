@@ -11,7 +11,7 @@ type Options = { output?: string; force?: true }
 const NOT_IN_IT =
   'Not in a backup: events, deliveries in flight, dead letters, attempts, replays, and what was last uploaded to audiences and traits. CONFIG_KEY is not in it either: without that key, the backup is useless.'
 
-/** A backup with hundreds of thousands of suppressions takes seconds. */
+/** Hundreds of thousands of suppressions take seconds. */
 const LIMIT_MS = 10 * 60_000
 
 export function addBackup({ program, ...cli }: Cli): void {
@@ -67,7 +67,7 @@ function headOf(text: string): z.infer<typeof headShape> {
   throw new CliError('unknown_answer', 'control sent no complete backup: try again')
 }
 
-/** A backup that breaks off must not replace a good one, not even if the machine loses power. */
+/** Keeps the previous backup if this one breaks off or the machine loses power. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const partial = `${path}.partial`
   try {

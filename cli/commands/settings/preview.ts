@@ -78,7 +78,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   return 0
 }
 
-/** `filledIn`: values of variables, which must not be printed. */
+/** `filledIn`: values of variables, never printed. */
 type Found = { declared?: { id: string; body: Members }; filledIn: ReadonlySet<string> }
 
 /** @throws CliError usage, cannot_read, faulty_files */
@@ -100,7 +100,7 @@ async function declaredIn(invocation: Invocation<Options>): Promise<Found> {
   throw new CliError('usage', `Select one destination in the files with --destination. They contain: ${ids}.`)
 }
 
-/** Other commands take the id of a destination where this one takes files. @throws CliError cannot_read */
+/** Other commands take a destination's id instead of files. @throws CliError cannot_read */
 async function filesIn(invocation: Invocation<Options>) {
   const { args } = invocation
   return readFiles(args, invocation).catch((error) => {

@@ -48,6 +48,5 @@ async function act({ options, target, out, err }: Invocation<Options>): Promise<
 
 const NAMES = ['control', 'ingest', 'brokers', 'registry', 'token'] as const
 
-/** Quotes a text as one word of a shell. */
 const quoted = (text: string): string =>
   /^[\w.:/@%,+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

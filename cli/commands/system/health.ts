@@ -6,7 +6,7 @@ import { action, type Cli, type Invocation, print } from '../command.ts'
 
 type Options = { json?: true }
 
-/** The counts are of the last minute. */
+/** Counts cover the last minute. */
 export const overview = z.looseObject({
   items: z.array(
     z.looseObject({

@@ -47,7 +47,7 @@ async function act({ options, control, target, out, now }: Invocation<Options>):
 
 const TROUBLE = ['failing', 'rejecting']
 
-/** Such as "crm (rejecting: 401), erp (failing)". Empty if there are none, or if control cannot tell. */
+/** Such as "crm (rejecting: 401), erp (failing)". Empty if none fail or control cannot tell. */
 async function failingDestinations(api: Api): Promise<string> {
   const { status, body } = await api({ path: 'health' })
   const parsed = status === 200 ? overview.safeParse(body) : undefined
@@ -74,7 +74,7 @@ function show(
   out.line(`    See ${page === null ? '' : `${console}${plain(page)} and `}${plain(runbook)}`)
 }
 
-/** "45 s", "12 min", "3 h", "2 days". */
+/** Such as "45 s" or "12 min". */
 function ageOf(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 120) return `${seconds} s`

@@ -39,8 +39,8 @@ type Client interface {
 	// Close sends all queued messages and ends the client. A second Close returns [ErrClosed].
 	io.Closer
 
-	// Enqueue queues a message, or a pointer to one. It returns an error if it does not queue the message, because the message is
-	// invalid or too large, the queue is full, or the client is closed.
+	// Enqueue queues a message, or a pointer to one. It returns an error if the message is invalid or too large, the queue is full, or
+	// the client is closed.
 	Enqueue(Message) error
 }
 

@@ -11,8 +11,8 @@
 //	...
 //	err = client.Close() // sends all queued messages
 //
-// The calls have the same content, but they are sent as the module's root package describes: one batch at a time and in order, with more
-// retries, and with ids that let the service drop duplicates. The differences:
+// The calls have the same content, but are sent as the root package describes: one batch at a time and in order, with more retries, and
+// with ids that let the service drop duplicates. The differences:
 //
 //   - [DefaultEndpoint] is a local Sluice.
 //   - BatchSize starts a batch but does not limit it; 1 still means a request per message.

@@ -6,10 +6,9 @@ export type DestinationActivity = Schemas['DestinationActivity']
 export type Figures = Schemas['Figures']
 export type Window = Activity['window']
 
-/** The buckets of a day are half an hour long, so the figures change slowly. */
+/** The buckets of a day are half hours, so the figures change slowly. */
 const REFETCH_MS: Record<Window, number> = { '1h': 5_000, '24h': 30_000 }
 
-/** Calls, deliveries and failed attempts of all destinations, by bucket and in total. */
 export const useActivity = (window: Window) =>
   useQuery({
     queryKey: ['activity', window],

@@ -2,8 +2,8 @@ import { api, resultOf } from './client.ts'
 import { ApiError } from './errors.ts'
 
 /**
- * Saves a backup as a file, once all of it has arrived.
- * @returns how many settings Sluice could not read, and which are missing
+ * Saves a complete backup as a file.
+ * @returns how many settings are missing because Sluice could not read them
  * @throws ApiError
  */
 export async function downloadBackup(): Promise<number> {

@@ -4,7 +4,7 @@ import type { components, paths } from './schema.ts'
 
 export type Schemas = components['schemas']
 
-/** Proves that no other site sends the request. The session is a cookie that scripts cannot read. */
+/** Proves that no other site sends the request. */
 export const CSRF_HEADERS = { 'X-Requested-With': 'sluice-console' }
 
 export const api = createClient<paths>({ baseUrl: '/', headers: CSRF_HEADERS })
@@ -14,7 +14,7 @@ type ApiResponse<T> = { data?: T; error?: unknown; response: Response }
 /** For requests that change nothing. @throws ApiError */
 export const resultOf = <T>(request: Promise<ApiResponse<T>>): Promise<T> => unwrapped(request, unreachable)
 
-/** For changes: if the answer is lost, the change may have been made. @throws ApiError */
+/** For changes: without an answer, the change may have been made. @throws ApiError */
 export const resultOfChange = <T>(request: Promise<ApiResponse<T>>): Promise<T> =>
   unwrapped(request, unanswered)
 
@@ -22,14 +22,13 @@ async function unwrapped<T>(request: Promise<ApiResponse<T>>, noAnswer: () => Ap
   const { data, error, response } = await request.catch(() => {
     throw noAnswer()
   })
-  if (response.ok) return data as T // the schema gives every successful status this body
+  if (response.ok) return data as T // the schema's body for every success
   throw toApiError(error, response.status)
 }
 
 type Page<T> = { items: T[]; next: string | null }
 type PageQuery = { limit: number; cursor?: string }
 
-/** Reads all pages of a list, a thousand items at a time. */
 export async function fetchAll<T>(fetchPage: (query: PageQuery) => Promise<Page<T>>): Promise<T[]> {
   const all: T[] = []
   for (let query: PageQuery | undefined = { limit: 1_000 }; query; ) {

@@ -41,22 +41,21 @@ type Upload = {
   onProgress: (share: number) => void
 }
 
-/** Uploads all members, or some values. Resolves once they have been compared with the last upload. */
+/** Uploads all members, or some values. Resolves once Sluice has compared them with the last upload. */
 export const useUpload = (kind: Kind, id: string) =>
   useMutation({
-    // every success has a sync as its body
+    // every success has this body
     mutationFn: (request: Upload) => upload(kind, id, request) as Promise<Sync>,
     onSettled: () => changed(kind),
   })
 
-/** Says what the upload would change. */
 export const usePreview = (kind: Kind, id: string) =>
   useMutation({
     mutationFn: (request: Omit<Upload, 'allowances'>) =>
       upload(kind, id, { ...request, allowances: [] }, { dryRun: 'true' }) as Promise<Preview>,
   })
 
-/** Uses XMLHttpRequest because fetch does not report upload progress. */
+/** fetch does not report upload progress. */
 function upload(
   kind: Kind,
   id: string,

@@ -8,7 +8,7 @@ export type Reason = 'window_expired' | 'attempts_exhausted' | 'rejected' | 'ref
 export type DeadFilter = {
   destinationId?: string
   reason?: Reason
-  /** The last hours. `since` and `until` take precedence. */
+  /** `since` and `until` take precedence. */
   hours?: number
   /** ISO 8601; `until` is exclusive. */
   since?: string
@@ -17,14 +17,14 @@ export type DeadFilter = {
   event?: string
   user?: string
   status?: string
-  /** `false`: only those that no replay has sent. */
+  /** `false`: not replayed yet. */
   replayed?: 'false'
 }
 
 const hasOnePage = ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>
   (state.data?.pages.length ?? 0) <= 1
 
-/** Newest first. Stops polling once older pages are loaded, as each refetch would load every page again. */
+/** Newest first. Stops polling once older pages are loaded: each refetch would load them all again. */
 export const useDeadLetters = (filter: DeadFilter) =>
   useInfiniteQuery({
     queryKey: ['dead', filter],
@@ -42,7 +42,7 @@ export const useDeadLetters = (filter: DeadFilter) =>
     refetchOnWindowFocus: hasOnePage,
   })
 
-/** Counts, by destination, the matches that no replay has sent so far. @throws ApiError */
+/** Counts the matches that were not replayed yet, by destination. @throws ApiError */
 export async function countToReplay(filter: DeadFilter, now: number) {
   const query = { ...toQuery(filter, now), replayed: 'false', limit: 1 } as const
   const { matching, partial: isPartial } = await resultOf(api.GET('/api/dead', { params: { query } }))

@@ -14,7 +14,7 @@ export type DeliveryFilter = {
   messageId?: string
   hours?: number
 }
-/** `of`: id of the destination. */
+/** `of`: the destination's id. */
 export type DeliveryList = { of: string; filter: DeliveryFilter }
 
 const PAGE = 50
@@ -42,15 +42,15 @@ export const stopDeliveries = (list: DeliveryList) =>
 export const refreshDeliveries = (of: string) =>
   queryClient.resetQueries({ queryKey: ['deliveries', of], exact: false })
 
-/** `isGap`: some are missing, because more were made between two requests than a request returns. */
+/** `isGap`: more were made between two requests than a request returns. */
 export type Latest = { items: readonly Delivery[]; isGap: boolean }
 
 const LIVE_MS = 3_000
-/** Deliveries of this time get their states refreshed. */
+/** Younger deliveries get their states refreshed. */
 const RECENT_MS = 60_000
 const NONE: Latest = { items: [], isGap: false }
 
-/** Asks for the deliveries of the last minute every three seconds, and keeps those that earlier requests found. */
+/** Asks for the last minute every three seconds, and keeps what earlier requests found. */
 export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Latest {
   const queryKey = [...keyOf(list), 'latest']
   const { data = NONE } = useQuery({
@@ -81,7 +81,7 @@ export function withLatest(
 
 export const MAX_ROWS = 1_000
 
-/** Newest first, each with its latest state. Beyond a thousand, the oldest are dropped. */
+/** Newest first, each with its latest state. Keeps a thousand. */
 export function mergeDeliveries(before: readonly Delivery[], latest: readonly Delivery[]): Delivery[] {
   const byId = new Map([...before, ...latest].map((each) => [each.id, each]))
   const newestFirst = (a: Delivery, b: Delivery) =>
@@ -100,9 +100,9 @@ export const useDelivery = (id: string) =>
     refetchInterval: ({ state: { data } }) => (isOpen(data?.state) ? LIVE_MS : false),
   })
 
-/** The most that the API takes in one replay. */
+/** The API's limit for one replay. */
 const MAX_COLLECTED = 1_000
-/** A request takes up to about three seconds. */
+/** A request takes up to three seconds. */
 const MAX_REQUESTS = 20
 
 /** `searchedSince`: how far back the search went, if there may be older ones. @throws ApiError */

@@ -30,7 +30,7 @@ export const allDestinations = queryOptions({
 
 export const useDestinations = () => useQuery(allDestinations)
 
-/** @param id undefined if there is no destination yet. */
+/** @param id undefined before the destination exists. */
 export const useDestination = (id: string | undefined) =>
   useQuery({
     queryKey: ['destinations', id],
@@ -45,7 +45,7 @@ export const useCreateDestination = () =>
     onSuccess: changed,
   })
 
-/** Fails with a conflict if the destination is no longer at `version`, so that nobody's change is overwritten. */
+/** Fails with a conflict if the destination has another version, so that no change is overwritten. */
 export const useReplaceDestination = () =>
   useMutation({
     mutationFn: ({ id, version, ...body }: Destination) =>
@@ -61,7 +61,7 @@ export const useReplaceDestination = () =>
 export const useDeleteDestination = (id: string) =>
   useMutation({
     mutationFn: () => resultOfChange(api.DELETE('/api/destinations/{id}', { params: { path: { id } } })),
-    // exact: a query for the deleted destination itself would only fail
+    // exact: the deleted destination's own query would fail
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ['destinations'], exact: true }),
   })
 

@@ -9,7 +9,7 @@ export class ApiError extends Error {
   readonly status: number
   readonly faults: readonly Fault[]
 
-  /** @param status 0 if there was no answer. */
+  /** @param status 0 without an answer. */
   constructor(
     { code, message, errors }: { code: string; message: string; errors: readonly Fault[] },
     status: number,
@@ -34,28 +34,28 @@ export const unanswered = () =>
 export const isConflict = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 'version_mismatch'
 
-/** Faults that the console finds itself, in the form in which the API reports them. */
+/** The console's own faults, in the API's form. */
 export const validationError = (errors: readonly Fault[]) =>
   new ApiError({ code: 'validation_failed', message: 'Some fields need attention', errors }, 400)
 
-/** The found faults that a form still has, so no new fault appears while the user types. */
+/** The found faults that remain. New ones do not appear while the user types. */
 export const remainingFaults = (found: readonly Fault[], current: readonly Fault[]): Fault[] =>
   current.filter((fault) =>
     found.some(({ pointer, code }) => pointer === fault.pointer && code === fault.code),
   )
 
-/** The fault of one field. @param pointer a JSON pointer, such as `/webhooks/0/url`. */
+/** @param pointer a field's JSON pointer, such as `/webhooks/0/url`. */
 export const fieldError = (error: unknown, pointer: string): string | undefined =>
   error instanceof ApiError ? error.faults.find((fault) => fault.pointer === pointer)?.message : undefined
 
-/** The faults of a field and everything in it. @param pointer a JSON pointer, such as `/rules/filter/all/0`. */
+/** Faults of a field and everything in it. @param pointer such as `/rules/filter/all/0`. */
 export const faultsWithin = (error: unknown, pointer: string): readonly Fault[] =>
   error instanceof ApiError ? error.faults.filter((fault) => isWithin(fault.pointer, pointer)) : []
 
 export const isWithin = (pointer: string, parent: string): boolean =>
   pointer === parent || pointer.startsWith(`${parent}/`)
 
-/** @param body of an unsuccessful answer, which may come from a proxy. */
+/** @param body of an unsuccessful answer, perhaps a proxy's. */
 export function toApiError(body: unknown, status: number): ApiError {
   if (isProblem(body)) return new ApiError(body, status)
   const message = `A proxy between your browser and Sluice answered ${status}. Try again in a moment.`
@@ -66,7 +66,7 @@ const isProblem = (body: unknown): body is Problem =>
   typeof body === 'object' && body !== null && 'code' in body && 'message' in body && 'errors' in body
 
 /**
- * Leaves out the faults whose value has changed since it was sent: the user has corrected them, or is about to.
+ * Drops faults whose value has changed since it was sent.
  * @returns undefined if no fault is left.
  */
 export function uncorrected(error: unknown, sent: unknown, current: unknown): unknown {
@@ -80,13 +80,13 @@ export function uncorrected(error: unknown, sent: unknown, current: unknown): un
     : new ApiError({ code: error.code, message: error.message, errors }, error.status)
 }
 
-/** Leaves out of a mutation's error what the user has corrected since. @param current what would be sent now. */
+/** A mutation with only the uncorrected faults. @param current what would be sent now. */
 export const withoutCorrected = <M extends { error: unknown; variables: unknown }>(
   mutation: M,
   current: unknown,
 ): M => ({ ...mutation, error: uncorrected(mutation.error, mutation.variables, current) })
 
-/** @param pointer a JSON pointer (RFC 6901). */
+/** @param pointer RFC 6901 */
 export const valueAt = (document: unknown, pointer: string): unknown =>
   pointer
     .split('/')

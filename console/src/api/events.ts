@@ -9,7 +9,7 @@ export type EventDelivery = FoundEvent['destinations'][number]
 
 export const SEARCH_FIELDS = ['messageId', 'userId', 'anonymousId', 'event', 'deliveryId'] as const
 export type SearchField = (typeof SEARCH_FIELDS)[number]
-/** `around`: ISO 8601; searches half an hour before and after it. */
+/** `around`: ISO 8601; searches half an hour before and after. */
 export type Search = { by: SearchField; value: string; sourceId?: string; around?: string }
 
 const HALF_HOUR_MS = 30 * 60_000
@@ -40,10 +40,10 @@ export const isPending = ({ destinations }: FoundEvent): boolean =>
 export const eventKey = ({ sourceId, messageId, receivedAt }: FoundEvent): string =>
   [sourceId, messageId, receivedAt].join(' ')
 
-/** ms around `receivedAt` in which the record of a call was written: clocks differ. */
+/** In ms around `receivedAt`, for the time when a call's record was written: clocks differ. */
 const CLOCK_TOLERANCE = { before: 5_000, after: 20_000 }
 
-/** A query that finds an event again. @returns undefined if it lacks an id or a time. */
+/** Finds an event again. @returns undefined if it lacks an id or a time. */
 export const locationOf = ({ sourceId, messageId, receivedAt }: FoundEvent) =>
   messageId === null || receivedAt === null
     ? undefined
@@ -62,7 +62,7 @@ export const useEvents = (search: Search) =>
     resultOf(api.GET('/api/events', { params: { query: { ...toQuery(search), ...from } }, signal })),
   )
 
-/** Discards cached results, so that the same search runs again. */
+/** Discards cached results, so that the search runs again. */
 export function restartSearch(search: Search): void {
   void queryClient.resetQueries({ queryKey: keyOf(search) })
   void queryClient.resetQueries({ queryKey: PENDING_KEY })
@@ -72,7 +72,7 @@ export const stopSearch = (search: Search) => void queryClient.cancelQueries({ q
 
 const MAX_RECENT = 50
 
-/** The newest accepted calls of a destination's sources, searched once per visit. */
+/** The newest accepted calls of a destination's sources. */
 export const useRecentCalls = ({ id, sourceIds }: { id: string; sourceIds: readonly string[] }) =>
   useQuery({
     queryKey: ['events', 'recent', id, sourceIds],
@@ -110,7 +110,7 @@ export function useUpdated(found: readonly FoundEvent[]): readonly FoundEvent[] 
     queryKey: [...PENDING_KEY, keys],
     queryFn: () => fetchUpdates(found.filter((event) => keys.includes(eventKey(event)))),
     enabled: keys.length > 0,
-    // the search result is fresh, so the first update can wait
+    // the search result is still fresh
     gcTime: 0,
     initialData: NONE,
     staleTime: 10_000,

@@ -15,5 +15,5 @@ export const useHealth = (id: string) =>
     refetchInterval: 3_000,
   })
 
-/** Live figures of all destinations and of ingest, in the shapes of GET /api/health and GET /api/ingest. */
+/** Live figures, in the shapes of GET /api/health and GET /api/ingest. */
 export const useOverview = () => useLatest<{ health: Overview; ingest: Intake }>('/api/health/stream')

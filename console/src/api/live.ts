@@ -2,7 +2,7 @@ import type { Schemas } from './client.ts'
 
 export type Attempt = Schemas['Attempt']
 
-/** A call in the live stream: docs/reference/activity.md. Fields that the call lacks are absent. */
+/** A call in the live stream (docs/reference/activity.md). Fields that the call lacks are absent. */
 export type Call = {
   messageId: string
   type: string

@@ -1,31 +1,31 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, isConflict } from './errors.ts'
 
-/** Who has signed in. `isOver`: the session has ended, and the page keeps its contents until the next sign-in. */
+/** `isOver`: the session has ended, and the page keeps its contents until the next sign-in. */
 export type Session = { who: 'admin' | 'view'; isOver: boolean }
 
 export const SESSION_KEY = ['session'] as const
 
-/** A session once the server no longer knows it. Null if there was none. */
+/** Null if there was no session. */
 export const endedSession = (before: Session | null | undefined): Session | null =>
   before ? { ...before, isOver: true } : null
 
 const isNotSession = ({ queryKey: [first] }: { queryKey: readonly unknown[] }) => first !== SESSION_KEY[0]
 
-/** Marks the session as ended on any 401, and drops cached data that no view shows. */
+/** On any 401, marks the session as ended and drops cached data that no view shows. */
 export function handleSessionEnd(error: unknown): void {
   if (!(error instanceof ApiError) || error.status !== 401) return
   queryClient.setQueryData<Session | null>(SESSION_KEY, endedSession)
   queryClient.removeQueries({ type: 'inactive', predicate: isNotSession })
 }
 
-/** Drops all cached data, so that the next user sees none of it. */
+/** The next user must see none of it. */
 export function clearCache(): void {
   queryClient.removeQueries({ predicate: isNotSession })
   queryClient.getMutationCache().clear()
 }
 
-/** On a version conflict, reads everything again before the error is shown: the form then offers the current record. */
+/** On a version conflict, refetches before the error is shown: the form then offers the current record. */
 async function handleMutationError(error: unknown): Promise<void> {
   handleSessionEnd(error)
   if (isConflict(error)) await queryClient.invalidateQueries({ predicate: isNotSession })
@@ -34,7 +34,7 @@ async function handleMutationError(error: unknown): Promise<void> {
 const isRetryable = (error: unknown) =>
   error instanceof ApiError && (error.status === 0 || error.status === 503)
 
-/** Control may run on the same machine, so the browser's online status does not matter. */
+/** Control may run on this machine, so the browser's online status does not matter. */
 const networkMode = 'always'
 
 export const queryClient: QueryClient = new QueryClient({
@@ -52,7 +52,7 @@ export const queryClient: QueryClient = new QueryClient({
   },
 })
 
-/** Refetch interval of a list in ms, so that changes by others appear. */
+/** In ms. Shows changes by others. */
 export const listRefetchInterval = ({
   state,
 }: {

@@ -1,4 +1,4 @@
-// `crypto.randomUUID` exists only on pages with https
+// pages without https lack `crypto.randomUUID`
 
 /** 128 random bits in hex. */
 export const newId = (): string =>
@@ -7,5 +7,5 @@ export const newId = (): string =>
 /** 192 random bits in base64. */
 export const newKey = (): string => btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))
 
-/** Base64 as every language accepts it, and URLs. */
+/** Base64 that URLs and every language accept. */
 export const urlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')

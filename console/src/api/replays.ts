@@ -5,14 +5,14 @@ import { queryClient } from './query-client.ts'
 
 export type Replay = Schemas['Replay']
 export type NewReplay = Schemas['NewReplay']
-/** With a client-side id the request can be repeated safely after a lost answer. */
+/** The id makes it safe to repeat the request after a lost answer. */
 export type ReplayRequest = NewReplay & { id: string }
 export type ReplayResult = { request: ReplayRequest; error?: unknown }
 
 const changed = () => queryClient.invalidateQueries({ queryKey: ['replays'] })
 
 /**
- * The last five, newest first. Polls faster while one is running.
+ * The newest five. Polls faster while one is running.
  * @param destinationId undefined for all destinations.
  */
 export const useReplays = (destinationId?: string) =>
@@ -34,12 +34,12 @@ async function start(body: ReplayRequest): Promise<void> {
   try {
     await resultOfChange(api.POST('/api/replays', { body }))
   } catch (error) {
-    // an earlier request started it, and its answer was lost
+    // an earlier request, whose answer was lost, started it
     if (!(error instanceof ApiError && error.code === 'id_taken')) throw error
   }
 }
 
-/** Starts one replay per destination, independently of each other. Does not reject. */
+/** Starts one replay per destination, independently. Does not reject. */
 export const useStartReplays = () =>
   useMutation({
     mutationFn: (requests: readonly ReplayRequest[]) =>

@@ -5,7 +5,7 @@ export type Rules = Schemas['Rules']
 export type Preview = Schemas['RulesPreview']
 export type PreviewItem = Preview['items'][number]
 
-/** How many recent events a preview tries. */
+/** Recent events in a preview. */
 export const PREVIEWED = 50
 
 type Previewed = Pick<Destination, 'id' | 'sourceIds' | 'eventTypes'> & {
@@ -13,7 +13,7 @@ type Previewed = Pick<Destination, 'id' | 'sourceIds' | 'eventTypes'> & {
   rules: unknown
 }
 
-/** Tries rules on recent events of a destination's sources. @throws ApiError with the faults of the rules. */
+/** Tries rules on recent events. @throws ApiError with the faults of the rules. */
 export const fetchPreview = ({ id, rules, sourceIds, eventTypes }: Previewed): Promise<Preview> =>
   resultOf(
     api.POST('/api/destinations/preview', {

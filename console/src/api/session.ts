@@ -15,11 +15,11 @@ async function readSession(): Promise<Session | null> {
   }
 }
 
-/** Null if nobody has signed in. */
+/** Null without a session. */
 export const useSession = () =>
   useQuery({ queryKey: SESSION_KEY, queryFn: readSession, staleTime: 60_000, refetchInterval: 60_000 })
 
-/** Whether the user may change anything. The server checks it as well. */
+/** The server checks it too. */
 export const useMayWrite = (): boolean => useSession().data?.who === 'admin'
 
 export const useSignIn = () =>

@@ -45,7 +45,7 @@ export const useReplaceSource = ({ id, version }: Pick<Source, 'id' | 'version'>
 export const useDeleteSource = (id: string) =>
   useMutation({
     mutationFn: () => resultOfChange(api.DELETE('/api/sources/{id}', { params: { path: { id } } })),
-    // exact: a query for the deleted source itself would only fail
+    // exact: the deleted source's own query would fail
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ['sources'], exact: true }),
   })
 
@@ -75,6 +75,6 @@ export async function sendSampleCall(writeKey: string): Promise<void> {
   throw new ApiError({ code: body.code ?? 'unknown', message, errors: [] }, response.status)
 }
 
-/** Where clients send their calls: control writes it into the page. */
+/** Where clients send calls: control writes it into the page. */
 export const ingestAddress: string =
   document.querySelector<HTMLMetaElement>('meta[name="sluice-ingest"]')?.content || 'http://localhost:8080'

@@ -5,10 +5,10 @@ import { queryClient } from './query-client.ts'
 export type SystemProblem = Schemas['SystemProblem']
 
 const REFETCH_MS = 5_000
-/** A control process that hangs never answers. */
+/** A hanging control process never answers. */
 const TIMEOUT_MS = 8_000
 
-/** The current problems of the system. Fails within 20 s if control does not answer. */
+/** Fails within 20 s without an answer. */
 export const useStatus = () =>
   useQuery({
     queryKey: ['status'],
@@ -17,7 +17,7 @@ export const useStatus = () =>
         api.GET('/api/status', { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) }),
       ),
     refetchInterval: REFETCH_MS,
-    // the next request follows in a few seconds anyway
+    // the next request follows in seconds
     retry: 1,
   })
 
@@ -29,7 +29,7 @@ const PATHS = {
   trait: '/api/traits/{id}',
 } as const
 
-/** Deletes a setting whose record cannot be read, without a version: it has none. */
+/** An unreadable record has no version. */
 export const useDeleteUnreadableSetting = ({
   kind,
   id,

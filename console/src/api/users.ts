@@ -6,7 +6,7 @@ import { queryClient } from './query-client.ts'
 export type User = Schemas['User']
 export type Deletion = Schemas['Deletion']
 export type Suppression = Schemas['Suppression']
-/** With a client-side id the request can be repeated safely after a lost answer. */
+/** The id makes it safe to repeat the request after a lost answer. */
 export type DeletionRequest = Schemas['NewDeletion'] & { id: string }
 
 const changed = () =>
@@ -26,7 +26,7 @@ export const useUser = (userId: string) =>
 
 const SHOWN = 20
 
-/** The newest deletions. Polls faster while one is running. */
+/** Newest first. Polls faster while one is running. */
 export const useDeletions = () =>
   useQuery({
     queryKey: ['deletions'],
@@ -44,7 +44,7 @@ export const useDeleteUsers = () =>
       try {
         await resultOfChange(api.POST('/api/deletions', { body }))
       } catch (error) {
-        // an earlier request was accepted, and its answer was lost
+        // an earlier request, whose answer was lost, was accepted
         if (!(error instanceof ApiError && error.code === 'id_taken')) throw error
       }
     },

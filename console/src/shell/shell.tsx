@@ -82,7 +82,7 @@ const ViewOnly = () => (
   </Badge>
 )
 
-/** Moves the focus to the start of a new view, as a page load would. The first view keeps the browser's focus. */
+/** Focuses the start of a new view, as a page load would. The first view keeps the browser's focus. */
 function useFocusOnNavigation(onNavigate: () => void) {
   const main = useRef<HTMLElement>(null)
   const [path] = useLocation()

@@ -11,11 +11,10 @@ import { pageLabel, problemTitle } from '../wording/problems.ts'
 
 const MAX_SHOWN = 3
 
-/** Shows the current problems of the system on every page, and nothing while all is well. */
 export function StatusBanner() {
   const { data, error, dataUpdatedAt } = useStatus()
   const [isWhole, { open }] = useDisclosure()
-  // while control does not answer, its last answer may no longer be true
+  // the last answer may no longer be true
   if (error) return <Unknown error={error} at={dataUpdatedAt} />
   const problems = data?.problems ?? []
   if (problems.length === 0) return null
@@ -37,7 +36,7 @@ export function StatusBanner() {
 const keyOf = ({ code, group, setting, since }: SystemProblem) =>
   [code, group, setting?.kind, setting?.id, since].join(' ')
 
-/** Control, or the connection to it, is in trouble. A session that has ended has its own dialog. */
+/** Control, or the connection to it, is in trouble. A session's end has its own dialog. */
 function Unknown({ error, at }: { error: Error; at: number }) {
   if (error instanceof ApiError && error.status === 401) return null
   return (
@@ -58,7 +57,7 @@ function ProblemAlert({ problem }: { problem: SystemProblem }) {
   const { code, severity, message, action, since, page, runbook, setting } = problem
   const [path] = useLocation()
   return (
-    // figures in the message change every few seconds: only a new problem is announced
+    // figures in the message change every few seconds: announce only new problems
     <Alert
       color={severity === 'error' ? 'red' : 'yellow'}
       role="alert"

@@ -13,7 +13,7 @@ const water: MantineColorsTuple = [
   '#064f59',
 ]
 
-/** System fonts, so that none are downloaded. */
+/** System fonts: nothing to download. */
 export const theme = createTheme({
   colors: { water },
   primaryColor: 'water',
@@ -21,7 +21,7 @@ export const theme = createTheme({
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
-  // tables that are wider than the screen show a scroll bar, also on touch screens
+  // wide tables show a scroll bar, also on touch screens
   components: { ScrollArea: { defaultProps: { type: 'auto' } } },
   headings: { fontWeight: '650' },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
@@ -30,7 +30,7 @@ export const theme = createTheme({
 
 const COLORS = ['water', 'green', 'red', 'yellow', 'orange', 'blue', 'gray', 'grape']
 
-/** Darkens the library's pale text to WCAG AA (4.5 : 1) on white, on panels and on light badges. */
+/** Darkens pale text to WCAG AA (4.5 : 1) on white, panels and light badges. */
 export const variables: CSSVariablesResolver = ({ colors }) => {
   const shade = (color: string, index: number) => colors[color]?.[index] ?? ''
   const text = (index: number) =>
@@ -48,7 +48,7 @@ export const variables: CSSVariablesResolver = ({ colors }) => {
       '--mantine-color-anchor': shade('water', 8),
       '--sluice-panel': '#f7f9fa',
       '--sluice-line': '#e3e8eb',
-      // also told apart by their brightness
+      // these also differ in brightness
       '--sluice-delivered': shade('green', 8),
       '--sluice-failed': '#7a1010',
     },

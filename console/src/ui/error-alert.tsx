@@ -3,12 +3,12 @@ import { ApiError, type Fault } from '../api/errors.ts'
 
 type ErrorAlertProps = {
   error: unknown
-  /** Whether the form already shows the fault of this pointer at its field. */
+  /** Whether a field already shows this pointer's fault. */
   shown?: (pointer: string) => boolean
   title?: string
 }
 
-/** An error and the faults that no field shows. */
+/** Includes the faults that no field shows. */
 export function ErrorAlert({ error, shown = () => false, title }: ErrorAlertProps) {
   if (!error) return null
   const { message, faults } = detailsOf(error)
@@ -33,7 +33,7 @@ export function ErrorAlert({ error, shown = () => false, title }: ErrorAlertProp
   )
 }
 
-/** `/webhooks/0/url` becomes `webhooks 1 url`. */
+/** Turns `/webhooks/0/url` into `webhooks 1 url`. */
 const fieldLabel = (pointer: string) =>
   pointer
     .slice(1)

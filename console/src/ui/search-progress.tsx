@@ -11,7 +11,7 @@ type Query = {
   refetch: () => Promise<unknown>
 }
 
-/** Continues a search further back until something is found or the user stops it. */
+/** Searches further back until something is found or the user stops. */
 export function useSearchProgress(query: Query, { isFound }: { isFound: boolean }) {
   const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = query
   const [isStopped, setStopped] = useState(false)
@@ -42,7 +42,7 @@ export const Searching = ({ onStop }: { onStop: () => void }) => (
   </Group>
 )
 
-/** @param at how far back the search has come; null if it is complete. */
+/** @param at how far back the search has come; null if complete. */
 export function SearchedSince({ at }: { at: string | null }) {
   if (at === null) return 'Search complete.'
   return (

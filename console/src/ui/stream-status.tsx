@@ -3,7 +3,7 @@ import { useStatus } from '../api/status.ts'
 import { type Freshness, whyStale } from '../api/stream/freshness.ts'
 import { Timestamp } from './values/time.tsx'
 
-/** Says why live data is out of date. Shows nothing during a short break. */
+/** Says why live data is out of date, except during a short break. */
 export function StreamAlert({ freshness }: { freshness: Freshness }) {
   const why = whyStale(freshness)
   if (!why) return null
@@ -32,7 +32,7 @@ export function StreamBadge({
 }: {
   freshness: Omit<Freshness, 'updatedAt'>
 }) {
-  // the stream of a control process that hangs stays open for a while
+  // a hanging control process keeps its stream open for a while
   const { isError } = useStatus()
   const { color, label } = state.is === 'open' && (isUnavailable || isError) ? OUTDATED : STATES[state.is]
   return (

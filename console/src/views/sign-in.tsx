@@ -8,7 +8,7 @@ import { Logo } from '../ui/layout/icon.tsx'
 
 export function SignIn() {
   useDocumentTitle('Sign in - Sluice')
-  // the form that had the focus is gone after signing in
+  // signing in removes the form that had the focus
   useEffect(() => () => document.getElementById('main')?.focus({ preventScroll: true }), [])
   return (
     <Box component="main">
@@ -32,7 +32,7 @@ export function SignIn() {
   )
 }
 
-/** Covers the page after the session has ended, and keeps what was typed there. */
+/** Covers the page after the session's end, and keeps what was typed. */
 export function SignInAgain({ opened }: { opened: boolean }) {
   return (
     <Modal

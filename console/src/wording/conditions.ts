@@ -1,6 +1,6 @@
 import { valueAt } from '../api/errors.ts'
 
-/** The words for each operator, between path and value. */
+/** The words between path and value. */
 export const OPERATORS = {
   eq: 'is',
   ne: 'is not',
@@ -21,11 +21,11 @@ export type Operator = keyof typeof OPERATORS
 
 export const isOperator = (name: string): name is Operator => Object.hasOwn(OPERATORS, name)
 
-/** Longer strings or lists would hide the rest of the sentence. */
+/** Longer ones would hide the rest of the sentence. */
 const MAX_CHARACTERS = 80
 const MAX_VALUES = 5
 
-/** A condition in words, without a period: `event is one of “Paid”, “Refunded” and properties.total is at least 10`. */
+/** Without a period: `event is one of “Paid”, “Refunded” and properties.total is at least 10`. */
 export function conditionWords(condition: unknown): string {
   const { all, any, not, ...leaf } = membersOf(condition)
   if (Array.isArray(all)) return groupWords(all, ' and ')
@@ -44,7 +44,7 @@ function groupWords(conditions: readonly unknown[], separator: string): string {
   return words.length === 0 ? 'no condition' : words.join(separator)
 }
 
-/** Groups of one need no parentheses. */
+/** A group of one needs no parentheses. */
 function isGroup(condition: unknown): boolean {
   const { all, any } = membersOf(condition)
   return [all, any].some((group) => Array.isArray(group) && group.length > 1)
@@ -73,9 +73,9 @@ const shortened = (text: string) =>
   text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS).trimEnd()}…` : text
 
 /**
- * Explains why a filter excludes an event.
- * @param pointer JSON pointer into the rules, to what decided: a condition, or the list of an `any`.
- * @returns undefined if nothing is there, because the rules have changed since.
+ * Why a filter excludes an event.
+ * @param pointer JSON pointer into the rules, to the deciding condition or list of an `any`.
+ * @returns undefined if the rules have changed and nothing is there.
  */
 export function decidingWords(rules: unknown, pointer: string): string | undefined {
   const decided = valueAt(rules, pointer)

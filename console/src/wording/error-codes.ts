@@ -1,6 +1,6 @@
 import { LIMITS } from './limits.ts'
 
-/** What an attempt's error code means to the people who run the receiver: docs/guides/receivers.md lists the codes. */
+/** For the people who run the receiver. docs/guides/receivers.md lists the codes. */
 type ErrorText = {
   meaning: string
   advice: string
@@ -154,9 +154,7 @@ const TEXTS: Record<string, ErrorText> = {
   },
 }
 
-/**
- * @param code of an attempt, from delivery/outcome.ts. Codes without a text of their own are names of system errors.
- */
+/** @param code from delivery/outcome.ts. Other codes are names of system errors. */
 export function errorText(code: string): ErrorText {
   if (TEXTS[code]) return TEXTS[code]
   if (/^http_3\d\d$/.test(code)) return REDIRECT

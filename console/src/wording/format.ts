@@ -5,7 +5,7 @@ const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'sh
 
 export const localTime = (iso: string): string => LOCAL.format(new Date(iso))
 
-/** Without the date if it is today. */
+/** Without today's date. */
 export function shortTime(iso: string, now = new Date()): string {
   const time = new Date(iso)
   return DAY.format(time) === DAY.format(now) ? CLOCK.format(time) : LOCAL.format(time)
@@ -43,7 +43,7 @@ export function exactDuration(ms: number): string {
   return unit === 'ms' ? `${formatInteger(ms)} ms` : pluralize(ms / length, unit)
 }
 
-/** The value of a `datetime-local` field: in the local zone, to the minute. */
+/** For a `datetime-local` field: local zone, to the minute. */
 export function toLocalInput(iso: string): string {
   const time = new Date(iso)
   if (Number.isNaN(time.getTime())) return ''
@@ -71,21 +71,21 @@ const PERIODS = [
   { hours: 168, length: '7 days', last: 'Last 7 days' },
 ]
 
-/** Choices of a past period; each value is a number of hours. */
+/** Each value is a number of hours. */
 export const LAST_PERIODS: readonly Choice[] = PERIODS.map(({ hours, last }) => ({
   value: String(hours),
   label: last,
 }))
-/** Of `OVERLAPS`: the old key or secret ends when it is replaced. */
+/** Of `OVERLAPS`: the old key or secret ends on replacement. */
 export const AT_ONCE = '0'
 
-/** How long a key or secret that is replaced stays valid, in hours. */
+/** How long a replaced key or secret stays valid, in hours. */
 export const OVERLAPS: readonly Choice[] = [
   ...PERIODS.map(({ hours, length }) => ({ value: String(hours), label: `For ${length}` })),
   { value: AT_ONCE, label: 'End it now' },
 ]
 
-/** @param hours one of `OVERLAPS`. @param now ms since 1970. @returns ISO 8601, or undefined for `AT_ONCE` */
+/** @param hours of `OVERLAPS`. @param now ms since 1970. @returns ISO 8601, or undefined for `AT_ONCE` */
 export const overlapEnd = (hours: string, now: number): string | undefined =>
   hours === AT_ONCE ? undefined : hoursBefore(-Number(hours), now)
 

@@ -1,6 +1,6 @@
 import { exactDuration } from './format.ts'
 
-/** The operator's settings, as control writes them into the page. `...KeptMs`: null if forever or unknown. */
+/** The operator's settings, which control writes into the page. `...KeptMs`: null if forever or unknown. */
 export type Limits = {
   responseTimeoutMs: number
   retryWindowMs: number
@@ -14,7 +14,7 @@ type LimitTexts = Record<
   string
 >
 
-/** Parts of sentences that name the limits. In development the limits are unknown, and the texts name no figures. */
+/** Parts of sentences. In development the limits are unknown, and the texts name no figures. */
 export function limitTexts(limits: Limits | undefined): LimitTexts {
   if (!limits)
     return {
@@ -42,12 +42,12 @@ export function limitTexts(limits: Limits | undefined): LimitTexts {
 
 type Page = { querySelector(selector: string): { getAttribute(name: string): string | null } | null }
 
-/** @param page undefined in tests that have none. */
+/** @param page undefined in tests. */
 export function limitsOf(page: Page | undefined): Limits | undefined {
   const text = page?.querySelector('meta[name="sluice-limits"]')?.getAttribute('content')
   // in development, a placeholder
   return text?.startsWith('{') ? (JSON.parse(text) as Limits) : undefined
 }
 
-/** The console reads its page once: a new page comes with new limits. */
+/** A new page brings new limits. */
 export const LIMITS: LimitTexts = limitTexts(limitsOf((globalThis as { document?: Page }).document))

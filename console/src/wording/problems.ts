@@ -15,7 +15,7 @@ const TITLES: Record<Code, string> = {
   records_lost: 'Kafka has lost records',
 }
 
-/** A newer control may have codes that this page does not know. */
+/** A newer control may have more codes. */
 export const problemTitle = (code: string): string => (TITLES as Record<string, string>)[code] ?? code
 
 const PAGES: Record<string, [list: string, one: string]> = {
@@ -26,7 +26,6 @@ const PAGES: Record<string, [list: string, one: string]> = {
   traits: ['Show traits', 'Show traits'],
 }
 
-/** The text of a link to a page of the console. */
 export function pageLabel(page: string): string {
   const [, view = '', id] = page.split('/')
   const [list, one] = PAGES[view] ?? ['Show more', 'Show more']

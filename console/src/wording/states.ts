@@ -2,8 +2,8 @@ import type { MantineColor } from '@mantine/core'
 import { LIMITS } from './limits.ts'
 
 /**
- * How each state looks, everywhere in the console. Green: it ended well, or works. Blue: it is in progress. Yellow: it may
- * still go wrong. Red: it went wrong. Gray: it is off or unknown.
+ * A state's look in the whole console. Green: works or ended well. Blue: in progress. Yellow: may still go wrong. Red:
+ * went wrong. Gray: off or unknown.
  */
 export type Label = { label: string; color: MantineColor; explanation: string }
 
@@ -57,17 +57,17 @@ export const DELIVERY_STATES: Record<DeliveryState, Label> = {
   },
 }
 
-/** Lines of charts, which are told apart by their dashes too: red and green look alike to many people. */
+/** Dashes tell lines apart too: red and green look alike to many people. */
 export const LINES = {
   accepted: CALL_STATES.accepted,
   delivered: { label: DELIVERY_STATES.delivered.label, color: 'green' },
   rejected: { label: DELIVERY_STATES.rejected.label, color: 'red', dash: [6, 4] },
-  // red badges have a text, but two red lines would be one
+  // not red: unlike badges, lines have no text
   dead: { label: DELIVERY_STATES.dead.label, color: 'grape', dash: [2, 3] },
   failedAttempts: { label: 'Failed attempts', color: 'yellow', dash: [12, 4] },
 } as const
 
-/** Outcomes of one attempt, by the API's names. */
+/** By the API's names. */
 const ATTEMPT_OUTCOMES: Record<string, Label> = {
   delivered: { ...DELIVERY_STATES.delivered, explanation: 'The webhook answered 2xx.' },
   rejected: { ...DELIVERY_STATES.rejected, explanation: 'The webhook answered 3xx or 4xx.' },
@@ -87,7 +87,7 @@ const ATTEMPT_OUTCOMES: Record<string, Label> = {
 
 export type WebhookState = 'healthy' | 'rejecting' | 'failing' | 'paused' | 'idle'
 
-/** States of a webhook; a destination has the worst state of its webhooks. */
+/** A destination has the worst state of its webhooks. */
 export const WEBHOOK_STATES: Record<WebhookState, Label> = {
   healthy: { label: 'Healthy', color: 'green', explanation: 'The latest requests were delivered.' },
   rejecting: {
@@ -106,7 +106,7 @@ export const WEBHOOK_STATES: Record<WebhookState, Label> = {
   idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },
 }
 
-/** Why a delivery became a dead letter, by the API's names. */
+/** By the API's names. */
 const DEAD_REASONS: Record<string, Omit<Label, 'color'>> = {
   attempts_exhausted: {
     label: 'All attempts failed',
@@ -132,13 +132,12 @@ const DEAD_REASONS: Record<string, Omit<Label, 'color'>> = {
   },
 }
 
-/** The latest attempt to replay a dead letter, by its outcome. */
+/** By the outcome of the latest attempt. */
 const REPLAY_OUTCOMES: Record<string, Omit<Label, 'explanation'>> = {
   delivered: { label: 'Replayed: delivered', color: 'green' },
   rejected: { label: 'Replayed: rejected', color: 'red' },
 }
 
-/** Outcomes of a destination's rules. */
 export const RULES_OUTCOMES = {
   sent: { label: 'Sent', color: 'green' },
   filtered: { label: 'Filtered', color: 'gray' },
@@ -154,12 +153,12 @@ export const deadReasonLabel = (reason: string): Label => ({
   ...(DEAD_REASONS[reason] ?? { label: reason, explanation: '' }),
 })
 
-/** @param outcome undefined: the attempts are not known, or there was none yet. */
+/** @param outcome undefined: unknown, or no attempt yet. */
 export const replayLabel = (outcome: string | undefined) => {
   if (outcome === undefined) return { label: 'Replayed', color: 'gray' }
   return REPLAY_OUTCOMES[outcome] ?? { label: 'Replayed: not delivered yet', color: 'yellow' }
 }
 
-/** Appends the status of the last answer: "Rejected: 404". */
+/** Appends the last status: "Rejected: 404". */
 export const withStatus = (label: Label, status: number | null | undefined): Label =>
   status == null ? label : { ...label, label: `${label.label}: ${status}` }

@@ -1,7 +1,7 @@
 import { type ServerEvent, sseParser } from '../../../../cli/api/sse.ts'
 import { type ApiError, toApiError, unreachable } from '../errors.ts'
 
-/** `failures`: failed attempts to connect in a row. The next attempt is automatic. */
+/** `failures`: failed connections in a row. Reconnects automatically. */
 export type StreamState =
   | { is: 'connecting' }
   | { is: 'open' }
@@ -12,7 +12,7 @@ export type FollowOptions = {
   signal: AbortSignal
   onEvent: (event: ServerEvent) => void
   onState: (state: StreamState) => void
-  /** A stream that sends nothing for so long, not even a comment, counts as broken. */
+  /** The longest silence, without even a comment, before a stream counts as broken. */
   silenceMs?: number
   reconnectMs?: number
 }
@@ -20,14 +20,14 @@ export type FollowOptions = {
 /** Control sends a comment every 15 s. */
 const SILENCE_MS = 40_000
 const RECONNECT_MS = 2_000
-/** After an error answer the client waits longer, except after 503: control may be starting. */
+/** The wait after an error answer, except 503: control may be starting. */
 const ERROR_MS = 10_000
 /** 0: no answer. */
 const RECONNECT_STATUSES = [0, 503]
 
 /**
- * Follows a stream of server-sent events and reconnects after every break. Uses fetch because EventSource reports
- * neither why a stream was refused nor that a silent one is broken.
+ * Follows server-sent events and reconnects after every break. EventSource would report neither why a stream was
+ * refused nor that a silent one is broken.
  */
 export async function follow({ onState, ...options }: FollowOptions): Promise<void> {
   const { signal, reconnectMs = RECONNECT_MS } = options
@@ -66,7 +66,7 @@ async function listen(
       parse(chunk.value).forEach(onEvent)
     }
   } catch {
-    // it broke, was silent for too long, or was aborted
+    // it broke, was silent or was aborted
   } finally {
     clearTimeout(silence)
     signal.removeEventListener('abort', end)

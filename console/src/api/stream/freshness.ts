@@ -1,8 +1,8 @@
 import type { StreamState } from './follow.ts'
 
 /**
- * The latest value of each event of a stream. `unavailable`: events without a current value, because Kafka does not
- * answer (docs/reference/health.md). `updatedAt`: ISO 8601, when any value arrived last.
+ * The latest value of each event. `unavailable`: events without a current value, because Kafka does not answer
+ * (docs/reference/health.md). `updatedAt`: ISO 8601, of the last value.
  */
 export type Latest<T> = {
   values: Partial<T>
@@ -10,7 +10,7 @@ export type Latest<T> = {
   updatedAt: string | undefined
 }
 
-/** `at`: ISO 8601, when it arrived. */
+/** `at`: ISO 8601, of its arrival. */
 export type StreamEvent = { name: string; data: unknown; at: string }
 
 export const NO_VALUES = { values: {}, unavailable: [], updatedAt: undefined }
@@ -34,10 +34,9 @@ export function receive<T>(
   }
 }
 
-/** Whether a view shows current data. */
 export type Freshness = { state: StreamState; isUnavailable: boolean; updatedAt: string | undefined }
 
-/** Why the data is out of date. @returns undefined if it is current, or the stream broke only a moment ago. */
+/** @returns why the data is out of date; undefined if it is current or the stream broke only a moment ago. */
 export function whyStale({
   state,
   isUnavailable,

@@ -7,7 +7,7 @@ import { type Freshness, NO_VALUES, receive } from './freshness.ts'
 /**
  * Follows a stream while the component is mounted and the page is visible: browsers allow few connections, and control
  * few watchers.
- * @param onEvent gets the event's name, its parsed JSON and its id.
+ * @param onEvent gets the parsed JSON as `data`.
  */
 export function useStream(
   url: string | undefined,
@@ -35,7 +35,7 @@ export function useStream(
   return state
 }
 
-/** Follows a stream whose events each replace a value. */
+/** For streams whose events each replace a value. */
 export function useLatest<T>(url: string): { values: Partial<T>; freshness: Freshness } {
   const [{ values, unavailable, updatedAt }, dispatch] = useReducer(receive<T>, NO_VALUES)
   const state = useStream(url, (name, data) => dispatch({ name, data, at: new Date().toISOString() }))

@@ -13,7 +13,6 @@ export const CardGrid = ({ children }: { children: ReactNode }) => (
   <SimpleGrid cols={{ base: 2, sm: 4 }}>{children}</SimpleGrid>
 )
 
-/** Shows the sums of the charts. */
 export function DeliveryCards({ total, window }: { total: Figures; window: Window }) {
   const { inText } = WINDOWS[window]
   return (
@@ -136,7 +135,6 @@ function QuantileChart({ title, lead, of, window, buckets }: QuantileChartProps)
 
 type TimeChartProps = ChartsProps<Bucket> & {
   title: string
-  /** Explains the title. */
   lead?: string
   lines: readonly Line[]
   format: (value: number) => string

@@ -6,11 +6,10 @@ import { WINDOWS } from './window.ts'
 type HeadingProps = {
   window: Window
   onChange: (window: Window) => void
-  /** Undefined while it is loading. */
+  /** Undefined while loading. */
   activity: Pick<Activity, 'from' | 'since'> | undefined
 }
 
-/** Names the window of the figures below, and lets the user choose it. */
 export function WindowHeading({ window, onChange, activity }: HeadingProps) {
   const { from = null, since = null } = activity ?? {}
   return (

@@ -7,7 +7,7 @@ export const WINDOWS: Record<Window, { title: string; inText: string; bucket: st
   '24h': { title: 'Last 24 hours', inText: 'in the last 24 hours', bucket: 'half hour' },
 }
 
-/** Part of the page's address, so that it can be shared as a link. */
+/** Kept in the page's address, for links. */
 export function useWindow(): [Window, (window: Window) => void] {
   const [params, setParams] = useSearchParams()
   return [
@@ -20,5 +20,5 @@ export function useWindow(): [Window, (window: Window) => void] {
 export const windowFromParams = (params: URLSearchParams): Window =>
   params.get('window') === '24h' ? '24h' : '1h'
 
-/** For a link to another page that shows the same window. */
+/** For links to the same window on another page. */
 export const windowQuery = (window: Window) => (window === '1h' ? '' : `?window=${window}`)

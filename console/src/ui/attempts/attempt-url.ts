@@ -1,11 +1,11 @@
 import { urlHash as hashOf } from '../../../../delivery/url-hash.ts'
 
-/** The URLs of a destination's webhooks, in order. `since`: the latest time at which they may have changed, ISO 8601. */
+/** URLs of a destination's webhooks, in order. `since`: ISO 8601, when they last may have changed. */
 export type Urls = { urls: readonly string[]; since: string }
 
 type Attempted = { urlIndex: number | null; startedAt: string | null; urlHash?: number | null }
 
-/** Finds the URL of an attempt, whose record has only the position of the webhook and a hash of the URL. */
+/** An attempt's record has only the webhook's position and a hash of the URL. */
 export function urlOf({ urlIndex, startedAt, urlHash }: Attempted, known?: Urls): string {
   if (urlIndex === null) return ''
   const number = `URL ${urlIndex + 1}`
@@ -13,10 +13,10 @@ export function urlOf({ urlIndex, startedAt, urlHash }: Attempted, known?: Urls)
   const url = known.urls[urlIndex]
   if (urlHash != null) {
     if (url !== undefined && hashOf(url) === urlHash) return url
-    // the webhook may have another position now
+    // the webhook may have moved
     return known.urls.find((one) => hashOf(one) === urlHash) ?? `${number}, since changed`
   }
-  // a record of an earlier version, which has no hash
+  // earlier versions recorded no hash
   if (startedAt !== null && startedAt < known.since) return `${number}, possibly changed since`
   return url ?? number
 }

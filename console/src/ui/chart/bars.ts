@@ -6,10 +6,10 @@ export type Bar = { x: number; y: number; width: number; height: number }
 
 type Counts = readonly (number | null)[]
 
-/** The minimum height of a bar, so that one failure among thousands of deliveries is visible. */
+/** Keeps one failure among thousands of deliveries visible. */
 const LEAST = 2
 
-/** Two stacked bars per bucket, scaled to the largest sum. Zero and null have no bar. */
+/** Stacks two bars per bucket, scaled to the largest sum. Zero and null have no bar. */
 export function barsOf(lower: Counts, upper: Counts): { lower: Bar[]; upper: Bar[] } {
   const width = WIDTH / Math.max(1, lower.length)
   const sums = lower.map((count, place) => (count ?? 0) + (upper[place] ?? 0))

@@ -29,14 +29,14 @@ const COLORS = {
   dark: { grid: '#373b40', text: '#a9b1b8', shade: 4 },
 } as const
 
-/** Redraws the plot when its lines, width or colors change. New values only update it. */
+/** Redraws when lines, width or colors change. New values only update the plot. */
 function ChartLines({ label, times, lines, format }: ChartProps) {
   const { ref, width } = useElementSize()
   const container = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
   const { colors } = useMantineTheme()
   const scheme = useComputedColorScheme('light')
-  // by value, because the list is a new object on every render
+  // by value: the list is new on every render
   const lineKeys = JSON.stringify(lines.map(({ label: name, color, dash }) => [name, color, dash]))
 
   const draw = useEffectEvent((at: HTMLDivElement) => {

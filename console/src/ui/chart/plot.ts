@@ -5,7 +5,7 @@ import { formatInteger } from '../../wording/format.ts'
 export type Line = {
   label: string
   color: MantineColor
-  /** Lengths of dashes and gaps in pixels. Tells the line apart for people who do not see its color. */
+  /** Lengths of dashes and gaps in pixels, for people who do not see colors. */
   dash?: readonly number[]
   values: readonly (number | null)[]
 }
@@ -13,7 +13,7 @@ export type Line = {
 export type ChartProps = {
   /** For screen readers. */
   label: string
-  /** ISO 8601, ascending. Each line has one value per time. */
+  /** ISO 8601, ascending; each line has one value per time. */
   times: readonly string[]
   lines: readonly Line[]
   format: (value: number) => string
@@ -24,7 +24,7 @@ const BY_MINUTE = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: 
 const BY_SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const HEIGHT = 200
 
-/** `strokes`: one color per line. `dashes`: of each; none for a solid line. */
+/** `dashes`: none for a solid line. */
 export type PlotStyle = {
   width: number
   grid: string
@@ -36,7 +36,7 @@ export type PlotStyle = {
 }
 
 export function optionsOf({ width, grid, text, labels, strokes, dashes, format }: PlotStyle): uPlot.Options {
-  // counts have no fractions, so ticks between integers get no label
+  // ticks between integers get no label
   const isCounted = format === formatInteger
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } }
   const inUnit = (tick: number) => (isCounted && !Number.isInteger(tick) ? '' : format(tick))
@@ -67,13 +67,12 @@ export function optionsOf({ width, grid, text, labels, strokes, dashes, format }
   }
 }
 
-/** A style of CSS borders. */
 function markerOf([length]: readonly number[]): 'solid' | 'dashed' | 'dotted' {
   if (length === undefined) return 'solid'
   return length < 4 ? 'dotted' : 'dashed'
 }
 
-/** Small ticks may be rounded to the same text, such as 0 ms. */
+/** Rounding may repeat small ticks, such as 0 ms. */
 export const withoutRepeats = (labels: readonly string[]): string[] =>
   labels.map((label, index) => (label === labels[index - 1] ? '' : label))
 
@@ -83,10 +82,10 @@ export const dataOf = (times: readonly string[], lines: readonly Line[]): uPlot.
   ...lines.map(({ values }) => [...values]),
 ]
 
-/** At least a minute, so that a single value has a visible range. */
+/** At least a minute: a single value needs a visible range. */
 const timeRange: uPlot.Range.Function = (_, min, max) => [Math.min(min, max - MINUTE_S), max]
 
-/** Marks values without neighbors: they would be invisible, as a line needs two. */
+/** Values without neighbors: a line needs two, so these need a mark. */
 function isolated({ data }: uPlot, series: number): number[] {
   const values = data[series] ?? []
   const hasValue = (index: number) => values[index] !== null && values[index] !== undefined

@@ -3,7 +3,7 @@ import { type Bar, barsOf, HEIGHT, WIDTH } from './bars.ts'
 
 type Counts = readonly (number | null)[]
 
-/** The traffic of a destination, for a table row: one bar per bucket, with failed attempts on top of deliveries. */
+/** One bar per bucket, with failed attempts on top of deliveries. */
 export function Sparkline({
   label,
   delivered,
@@ -32,7 +32,6 @@ export function Sparkline({
 const pathOf = (bars: readonly Bar[]) =>
   bars.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join('')
 
-/** As in a chart's label: the last value and the largest. */
 function summary(values: Counts): string {
   const known = values.filter((value) => value !== null)
   const last = known.at(-1)

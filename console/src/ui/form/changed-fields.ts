@@ -22,9 +22,7 @@ const NAMES: Record<string, string> = {
 }
 const ALWAYS_CHANGED = ['version', 'updatedAt']
 
-/**
- * Names the fields that differ between two versions of a record. Secrets are masked, so their changes are not visible.
- */
+/** Masked secrets look unchanged. */
 export function changedFields(before: object, after: object): string[] {
   const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   const changed = [...new Set([...old.keys(), ...now.keys()])]

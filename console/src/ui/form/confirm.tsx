@@ -7,7 +7,7 @@ type ConfirmProps = {
   onClose: () => void
   title: string
   children: ReactNode
-  /** Label of the button: a verb with its object, such as "Delete CRM". */
+  /** A verb with its object, such as "Delete CRM". */
   action: string
   danger?: boolean
   onConfirm: () => void
@@ -49,7 +49,7 @@ export function Confirm(props: ConfirmProps) {
   )
 }
 
-/** Returns the focus if the dialog is removed while it is open: then it cannot do so itself. */
+/** A dialog removed while open cannot return the focus itself. */
 function useReturnedFocus(): void {
   const [opener] = useState(() => document.activeElement)
   useEffect(

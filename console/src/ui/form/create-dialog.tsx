@@ -5,11 +5,10 @@ import { ErrorAlert } from '../error-alert.tsx'
 type CreateDialogProps = {
   opened: boolean
   onClose: () => void
-  /** What is created, such as "source". */
+  /** Such as "source". */
   what: string
-  /** The fields. */
   children: ReactNode
-  /** Pointers of the fields that show their errors themselves. */
+  /** Pointers of fields that show their own errors. */
   fields: readonly string[]
   error: unknown
   onSubmit: () => void

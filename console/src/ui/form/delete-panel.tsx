@@ -8,7 +8,7 @@ type DeleteProps = {
   what: 'source' | 'destination'
   name: string
   lead: string
-  /** Shown in the confirmation: what is lost. */
+  /** What is lost. */
   warning: string
   mutation: {
     mutate(none: undefined, options: { onSuccess: () => void }): void

@@ -4,13 +4,12 @@ import { fieldError } from '../../api/errors.ts'
 
 export type Change<Draft> = (changed: Partial<Draft>) => void
 
-/** The fields of a form as typed, and a function that changes some of them. */
+/** A form as typed, and a function that changes some fields. */
 export function useDraft<Draft>(start: () => Draft): readonly [Draft, Change<Draft>] {
   const [draft, setDraft] = useState(start)
   return [draft, (changed) => setDraft((before) => ({ ...before, ...changed }))]
 }
 
-/** The properties of each part of a form. */
 export type FieldsProps<Draft> = { draft: Draft; change: Change<Draft>; error: unknown }
 
 type NameProps = { value: string; change: Change<{ name: string }>; error: unknown; description?: string }

@@ -2,14 +2,14 @@ import { Alert, Button, Group, Text } from '@mantine/core'
 import { changedFields } from './changed-fields.ts'
 
 type ConflictProps = {
-  /** The record that the user edited, and the current one. Both are the same until the current one is loaded. */
+  /** The edited and the current record; equal until the current one is loaded. */
   before: { version: number }
   latest: { version: number }
   onShow?: () => void
   onKeep?: () => void
 }
 
-/** Another user has saved the same record. Nothing is overwritten until this user decides. */
+/** Overwrites nothing until the user decides. */
 export function EditConflict({ before, latest, onShow, onKeep }: ConflictProps) {
   const names = changedFields(before, latest)
   const isLoaded = latest.version !== before.version

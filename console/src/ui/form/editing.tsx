@@ -6,7 +6,7 @@ type Versioned = { version: number }
 export type FormState = {
   edit: Pick<EditBase<Versioned>, 'base' | 'latest' | 'keepMine'>
   isSaved: boolean
-  /** The user clicked or typed something. */
+  /** On a click or input. */
   onTouch: () => void
   onChange: () => void
   onShow: () => void
@@ -16,7 +16,7 @@ export type Edited<T> = { base: T; onSaved: (saved: T) => void; form: FormState 
 
 type EditingProps<T> = { latest: T; children: (edited: Edited<T>, key: number) => ReactNode }
 
-/** Keys the form of a record, so that it starts over when it shows another version. */
+/** Keys a record's form: it starts over for another version. */
 export function Editing<T extends Versioned>({ latest, children }: EditingProps<T>) {
   const edit = useEditBase(latest)
   const [isSaved, setSaved] = useState(false)
@@ -48,10 +48,10 @@ export function Editing<T extends Versioned>({ latest, children }: EditingProps<
 }
 
 export type EditBase<T> = {
-  /** The version that saving replaces. */
+  /** The version to replace. */
   base: T
   latest: T
-  /** React key of the form: a new key starts the form over. */
+  /** A new React key starts the form over. */
   key: number
   touch(): void
   show(record: T): void
@@ -61,10 +61,7 @@ export type EditBase<T> = {
 
 type EditState<T> = { base: T; startVersion: number; isTouched: boolean }
 
-/**
- * Follows the latest version of a record until the user touches its form. From then on, changes by others do not affect
- * the form.
- */
+/** Follows the latest version until the user touches the form. Later changes by others do not affect it. */
 export function useEditBase<T extends Versioned>(latest: T): EditBase<T> {
   const [state, setState] = useState<EditState<T>>({
     base: latest,

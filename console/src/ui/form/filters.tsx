@@ -23,7 +23,7 @@ export function SelectFilter({ value = '', onChange, all = 'All', choices, ...se
   )
 }
 
-/** A filter that applies on Enter, or when the field loses the focus. */
+/** Applies on Enter or when the field loses the focus. */
 export function TextFilter({ label, value = '', onChange, ...input }: FilterProps & TextProps) {
   return (
     <TextInput
@@ -51,7 +51,7 @@ type TextProps = {
   w?: number
 }
 
-/** A time in the zone of the browser, to the minute. Its value is ISO 8601. */
+/** In the browser's zone, to the minute. The value is ISO 8601. */
 export const TimeFilter = ({ label, value, onChange }: FilterProps & { label: string }) => (
   <TextFilter
     label={label}
@@ -64,7 +64,7 @@ export const TimeFilter = ({ label, value, onChange }: FilterProps & { label: st
 
 const STATUS = /^[1-9](?:\d\d|xx)$/
 
-/** An HTTP status such as 404, or a class such as 5xx. */
+/** A status such as 404, or a class such as 5xx. */
 export function StatusFilter({ value, onChange }: FilterProps) {
   const [isWrong, setWrong] = useState(false)
   function change(typed: string | undefined) {

@@ -8,9 +8,9 @@ import type { FormState } from './editing.tsx'
 type FormProps = FormState & {
   onSubmit: () => void
   saving: { error: unknown; isPending: boolean; reset: () => void }
-  /** A fault that the form found itself, before any request. */
+  /** A fault found without a request. */
   error?: unknown
-  /** Whether a field shows the fault of this pointer. */
+  /** Whether a field shows this pointer's fault. */
   shown: (pointer: string) => boolean
   action?: string
   done?: string
@@ -31,7 +31,7 @@ export function Form(props: FormProps) {
     action()
   }
   return (
-    // not onClickCapture: it would render the form before the click changes a checkbox and lose that change
+    // not onClickCapture: it would render before the click changes a checkbox, and lose that change
     // biome-ignore lint/a11y/useKeyWithClickEvents: a key that presses a button or checkbox also fires a click
     <form onSubmit={submit} onChangeCapture={onChange} onClick={onTouch}>
       <Stack maw={820}>
@@ -51,7 +51,7 @@ export function Form(props: FormProps) {
             type="submit"
             loading={saving.isPending}
             disabled={disabled}
-            // after saving, the form starts over and has lost the focus
+            // after saving, the form starts over without the focus
             autoFocus={isSaved}
           >
             {label}

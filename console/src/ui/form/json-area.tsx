@@ -1,6 +1,5 @@
 import { Textarea, type TextareaProps } from '@mantine/core'
 
-/** A field for JSON or other code. */
 export const JsonArea = (props: TextareaProps) => (
   <Textarea
     styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}

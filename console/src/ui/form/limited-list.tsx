@@ -11,14 +11,13 @@ type Options<T> = {
 
 export type LimitedList<T> = {
   addButton: RefObject<HTMLButtonElement | null>
-  /** The user tried to add more than allowed. */
+  /** The user tried to exceed the limit. */
   isTooMany: boolean
   add(): void
   /** @param item undefined removes it. */
   change(key: number, item: T | undefined): void
 }
 
-/** A list in a form, limited to `most` items. */
 export function useLimitedList<T extends { key: number }>(options: Options<T>): LimitedList<T> {
   const { items, most, make, onChange } = options
   const [isTooMany, setTooMany] = useState(false)
@@ -57,7 +56,7 @@ export const AddButton = ({ list: { add, addButton }, children }: AddProps) => (
   </div>
 )
 
-/** @param label names the row for screen readers, such as "Remove URL 2". */
+/** @param label for screen readers, such as "Remove URL 2". */
 export const RemoveButton = ({ label, onClick }: { label: string; onClick: () => void }) => (
   <Button variant="subtle" color="gray" px="xs" onClick={onClick} aria-label={label}>
     <Icon of="cross" size={16} />

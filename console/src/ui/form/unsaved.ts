@@ -3,7 +3,7 @@ import type { RouterProps } from 'wouter'
 
 let unsaved = 0
 
-/** While `isUnsaved`, leaving the page or the view asks for confirmation. */
+/** Leaving the page or the view asks for confirmation while `isUnsaved`. */
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return

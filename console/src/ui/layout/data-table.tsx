@@ -4,12 +4,11 @@ import type { ReactNode } from 'react'
 type Head = { label: string } & Pick<TableThProps, 'ta' | 'miw'>
 
 type DataTableProps = Pick<TableProps, 'fz' | 'verticalSpacing' | 'highlightOnHover'> & {
-  /** Names the table for screen readers. */
+  /** For screen readers. */
   label: string
-  /** In pixels. On narrower screens the table scrolls sideways. */
+  /** In pixels; narrower screens scroll sideways. */
   minWidth: number
   heads: readonly (string | Head)[]
-  /** The rows. */
   children: ReactNode
 }
 
@@ -32,5 +31,4 @@ export const DataTable = ({ label, minWidth, heads, children, ...look }: DataTab
 
 const headOf = (head: string | Head): Head => (typeof head === 'string' ? { label: head } : head)
 
-/** The head of a column of numbers. */
 export const numberHead = (label: string): Head => ({ label, ta: 'right' })

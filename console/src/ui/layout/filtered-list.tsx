@@ -10,7 +10,7 @@ type FilteredListProps<T> = {
   children: (shown: readonly T[]) => ReactNode
 }
 
-/** A list that shows a hundred items at a time, with a filter when it is long. */
+/** Shows a hundred items at a time, with a filter if the list is long. */
 export function FilteredList<T>({ all, textOf, what, children }: FilteredListProps<T>) {
   const [text, setText] = useState('')
   const [limit, setLimit] = useState(PAGE_SIZE)

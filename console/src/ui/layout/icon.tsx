@@ -27,7 +27,7 @@ const STROKES = {
 
 export type IconName = keyof typeof STROKES
 
-/** Hidden from screen readers: the text beside it says the same. */
+/** Hidden from screen readers, which read the text beside it. */
 export function Icon({ of, size = 18 }: { of: IconName; size?: number }) {
   return (
     <svg
@@ -46,7 +46,6 @@ export function Icon({ of, size = 18 }: { of: IconName; size?: number }) {
   )
 }
 
-/** Marks a row that opens and closes. */
 export const Chevron = ({ isOpened }: { isOpened: boolean }) => (
   <Box pt={4} c="dimmed" style={{ transform: isOpened ? 'rotate(180deg)' : 'none', display: 'flex' }}>
     <Icon of="down" size={16} />

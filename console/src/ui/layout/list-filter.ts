@@ -1,7 +1,7 @@
 export const MIN_FOR_FILTER = 20
 export const PAGE_SIZE = 100
 
-/** Items whose text contains every word, in any case and order. */
+/** Items with every word, in any case and order. */
 export function filterByWords<T>(all: readonly T[], text: string, textOf: (item: T) => string): readonly T[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return all

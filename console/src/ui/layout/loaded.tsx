@@ -45,7 +45,7 @@ export const LoadingView = () => (
   </Stack>
 )
 
-/** The cached data belongs to a record that no longer exists. */
+/** Cached data of a deleted record. */
 const isDeleted = (error: Error | null) => error instanceof ApiError && error.status === 404
 
 function Outdated({ error, at }: { error: Error; at: string }) {

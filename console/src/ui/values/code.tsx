@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { Copy } from './copy.tsx'
 import { withWholePorts } from './url.tsx'
 
-/** Indented JSON. Text that is not JSON is shown unchanged. */
+/** Indents JSON and keeps other text. */
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
     <ScrollingCode label={label} maxHeight={360}>
@@ -14,7 +14,7 @@ export function Json({ value, label }: { value: unknown; label: string }) {
 
 type ScrollingProps = { label: string; maxHeight: number; children: ReactNode }
 
-/** Long text. The keyboard can scroll it. */
+/** Scrolls with the keyboard too. */
 export const ScrollingCode = ({ label, maxHeight, children }: ScrollingProps) => (
   <Code
     block

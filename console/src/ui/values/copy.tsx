@@ -12,7 +12,7 @@ const STATES = {
 
 const RESET_MS = 2_000
 
-/** @param what names the text for screen readers, such as "write key of Shop". */
+/** @param what for screen readers, such as "write key of Shop". */
 export function Copy({ text, what }: { text: string; what: string }) {
   const [state, setState] = useState<CopyState>('idle')
   const { label, color, icon } = STATES[state]
@@ -35,7 +35,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
 }
 
 /**
- * Falls back to the old copy command, because pages without https have no clipboard API.
+ * Pages without https have no clipboard API: falls back to the old copy command.
  * @returns whether it worked.
  */
 async function copyText(text: string): Promise<boolean> {

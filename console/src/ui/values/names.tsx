@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { allDestinations } from '../../api/destinations.ts'
 import { allSources } from '../../api/sources.ts'
 
-/** @returns the name, or the id itself while names are loading or if the resource was deleted. */
+/** @returns the id itself while names are loading or if the resource was deleted. */
 type NameOf = (id: string) => string
 
 export const useDestinationNames = (): NameOf =>

@@ -3,9 +3,7 @@ import { useTooltip } from './tooltip.tsx'
 
 type BadgeProps = { label: string; color: string; explanation?: string | undefined }
 
-/**
- * A state in one word, with its explanation as a tooltip. Leave the explanation out inside buttons: it takes the focus.
- */
+/** The tooltip takes the focus: omit the explanation inside buttons. */
 export function StateBadge({ label, color, explanation }: BadgeProps) {
   const { target, tip } = useTooltip(explanation)
   return (

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { fromNow, localTime, shortTime, utcTime } from '../../wording/format.ts'
 
-/** A time in the local zone, with UTC as a tooltip. */
+/** Local time, with UTC as a tooltip. */
 export function Timestamp({ at, short = false }: { at: string | null; short?: boolean }) {
   if (at === null) return <>never</>
   return (
@@ -20,7 +20,7 @@ export function RelativeTime({ at }: { at: string }) {
   )
 }
 
-/** ms since 1970, updated every second. */
+/** ms since 1970, every second. */
 export const useNow = (): number => useSyncExternalStore(clock.subscribe, clock.now)
 
 const listeners = new Set<() => void>()
@@ -32,7 +32,7 @@ function tick(): void {
   for (const listener of listeners) listener()
 }
 
-/** One timer for all components that show relative times. */
+/** One timer for all components. */
 const clock = {
   /** ms since 1970 */
   now: () => current,

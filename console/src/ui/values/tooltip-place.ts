@@ -1,4 +1,4 @@
-/** In pixels, as CSS. `left`: of its center. */
+/** In CSS pixels. `left`: of the center. */
 export type Place = { left: number; maxWidth: number; top?: number; bottom?: number }
 
 const MAX_WIDTH = 320
@@ -6,7 +6,7 @@ const GAP = 6
 
 type Box = { top: number; bottom: number; left: number; width: number }
 
-/** Above an element, or below one in the upper part of the screen, and within the screen. */
+/** Above the element, or below it near the top of the screen; always within the screen. */
 export function placeBeside(
   { top, bottom, left, width }: Box,
   screen: { innerWidth: number; innerHeight: number },

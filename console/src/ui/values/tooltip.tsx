@@ -4,13 +4,13 @@ import { type ReactNode, type SyntheticEvent, useId, useState } from 'react'
 import { type Place, placeBeside } from './tooltip-place.ts'
 
 type Tooltip = {
-  /** For the element that the text explains. */
+  /** Props of the explained element. */
   target: object
-  /** The text while it is shown. Render it beside the element. */
+  /** The visible text, to render beside the element. */
   tip: ReactNode
 }
 
-/** A text that appears when the element is hovered, focused or tapped. */
+/** Appears on hover, focus or tap. */
 export function useTooltip(text: string | undefined): Tooltip {
   const id = useId()
   const [place, setPlace] = useState<Place>()
@@ -34,7 +34,7 @@ export function useTooltip(text: string | undefined): Tooltip {
 type TipProps = { id: string; text: string; place: Place; hide: () => void }
 
 function Tip({ id, text, place, hide }: TipProps) {
-  // the text does not move with the element
+  // the text does not follow the element
   useWindowEvent('scroll', hide, true)
   useWindowEvent('keydown', ({ key }) => key === 'Escape' && hide())
   return (

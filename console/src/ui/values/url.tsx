@@ -1,8 +1,8 @@
 import { Fragment, type ReactNode } from 'react'
 
-/** A URL or its host. It breaks before a part of its path or query, and never inside its port. */
+/** A URL or host. Breaks before parts of the path or query, never inside the port. */
 export function Url({ children: url }: { children: string }) {
-  // the first slashes belong to the scheme
+  // the scheme's slashes do not count
   const parts = url.split(/(?<![:/])(?=[/?&])/)
   return (
     <span className="in-flow">
@@ -19,10 +19,10 @@ export function Url({ children: url }: { children: string }) {
 
 const PORT = /(?<=[\w\]])(:\d{2,5})(?![\w:])/
 
-/** Text that breaks anywhere except inside the ports of its URLs. */
+/** Breaks anywhere except inside ports of URLs. */
 export const withWholePorts = (text: string): ReactNode[] =>
   text.split(PORT).map((part, index) =>
-    // the pattern's group is every second part
+    // every second part is the pattern's group
     index % 2 === 0 ? (
       part
     ) : (

@@ -31,7 +31,7 @@ export const OUTCOMES: Readonly<Record<string, string>> = {
   unavailable: 'not confirmed',
 }
 
-/** A later version of Sluice may have more kinds. */
+/** A newer Sluice may have more kinds. */
 export const whatLabel = (what: string): string => KINDS[what] ?? what
 
 /** Such as `name: "CRM" → "CRM 2"`. */
@@ -43,7 +43,7 @@ export const changeLines = ({ changes }: Pick<AuditEntry, 'changes'>): string[] 
       .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
       .join(' ')
     if (typeof change !== 'object' || change === null) return `${field}: changed`
-    const { from, to } = change as { from?: unknown; to?: unknown } // the form of the API
+    const { from, to } = change as { from?: unknown; to?: unknown } // the API's form
     if (from === undefined) return `${field}: ${JSON.stringify(to)}`
     return to === undefined
       ? `${field}: removed, was ${JSON.stringify(from)}`

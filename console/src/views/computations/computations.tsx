@@ -108,7 +108,7 @@ function DeleteComputation({ kind, computation: { id, name }, onRemoved }: Remov
   const [opened, { open, close }] = useDisclosure()
   const remove = useDeleteComputation(kind, id)
   function confirmed() {
-    // a promise, because mutate callbacks do not run after the row has been unmounted
+    // mutate callbacks do not run after the row is unmounted; a promise does
     remove.mutateAsync().then(
       () => onRemoved(),
       () => undefined, // the dialog shows the error

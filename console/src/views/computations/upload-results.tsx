@@ -28,7 +28,7 @@ export function UploadResults({ kind, uploading }: { kind: Kind; uploading: Uplo
   )
 }
 
-/** A rejected upload changed nothing. Without an answer it is uncertain. */
+/** A rejection changes nothing. Without an answer it is uncertain. */
 const titleOf = (error: unknown) =>
   error instanceof ApiError && error.status >= 400 && error.status < 500
     ? 'Nothing was changed'

@@ -4,7 +4,7 @@ import { formatInteger, pluralize } from '../../wording/format.ts'
 type Preview = components['schemas']['UploadPreview']
 type Kind = 'audiences' | 'traits'
 
-/** A parameter that allows an upload that would otherwise be refused. */
+/** Allows an otherwise refused upload. */
 export type Allowance = 'allowEmpty' | 'allowRemovals' | 'skipInvalid'
 
 export type Format = 'lines' | 'ndjson' | 'csv'
@@ -15,11 +15,10 @@ export const FORMATS: Record<Format, { type: string; label: string }> = {
   csv: { type: 'text/csv', label: 'CSV' },
 }
 
-/** The column of user ids in the first line of a CSV file. */
 const HEADER = /(^|,)\s*"?user_?id"?\s*(,|$)/i
 const JSON_LINE = /^(\{|"([^"\\]|\\.)*"$)/
 
-/** @param start the first characters of the text. @param fileName undefined for pasted text. */
+/** @param start of the text. @param fileName undefined for pasted text. */
 export function formatOf(kind: Kind, start: string, fileName: string | undefined): Format {
   const [first = ''] = start
     .replace(/^\ufeff/, '')
@@ -29,12 +28,12 @@ export function formatOf(kind: Kind, start: string, fileName: string | undefined
   return kind === 'traits' || JSON_LINE.test(first.trim()) ? 'ndjson' : 'lines'
 }
 
-/** Enough for the first line of any real file. */
+/** Enough for a real first line. */
 const START_BYTES = 4_096
 
 export const startOf = (content: Blob): Promise<string> => content.slice(0, START_BYTES).text()
 
-/** What the user has to confirm before the upload. */
+/** What the user has to confirm. */
 export function requiredBy(preview: Preview | undefined): Allowance[] {
   if (!preview) return []
   return [

@@ -26,7 +26,7 @@ export function Upload({ kind, computation }: UploadProps) {
         closeButtonProps={{ 'aria-label': 'Close' }}
         centered
       >
-        {/* a new form each time the dialog opens: the consent to an empty upload counts once */}
+        {/* a new form for each dialog: consent to an empty upload counts once */}
         <UploadForm kind={kind} computation={computation} onClose={close} />
       </Modal>
     </>
@@ -135,7 +135,7 @@ function ChooseFile({ file, disabled, onChange }: FileProps) {
             variant="subtle"
             disabled={disabled}
             onClick={() => {
-              // lets the user choose the same file again
+              // allows the same file again
               reset.current?.()
               onChange(null)
             }}

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type Kind, usePreview, useUpload } from '../../api/computations.ts'
 import { type Allowance, FORMATS, type Format, formatOf, requiredBy, startOf } from './upload-rules.ts'
 
-/** Shows a preview, then uploads exactly that content. */
+/** Uploads exactly the previewed content. */
 export function useUploading(kind: Kind, id: string, content: { text: string; file: File | null }) {
   const [format, setFormat] = useState<Format>('lines')
   const [progress, setProgress] = useState(0)
@@ -35,7 +35,7 @@ export function useUploading(kind: Kind, id: string, content: { text: string; fi
       onProgress: setProgress,
     }
     upload.mutate(request, {
-      // each consent counts once, and the next upload is compared with this one
+      // each consent counts once; the next upload is compared with this one
       onSettled() {
         setAllowed([])
         preview.reset()

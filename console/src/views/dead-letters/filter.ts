@@ -12,7 +12,7 @@ export const REASONS: readonly Reason[] = [
 
 const TEXTS = ['destinationId', 'messageId', 'event', 'user', 'status'] as const
 
-/** Reads the filter from the page's address. Ignores unknown parameters and values. */
+/** Ignores unknown parameters and values. */
 export function filterFromParams(params: URLSearchParams): DeadFilter {
   const text = (name: string) => params.get(name) ?? ''
   const texts = TEXTS.flatMap((name) => (text(name) ? [[name, text(name)]] : []))
@@ -30,12 +30,12 @@ export function filterFromParams(params: URLSearchParams): DeadFilter {
   }
 }
 
-/** Whether it is ISO 8601 in UTC, as this page writes it. */
+/** ISO 8601 in UTC, as this page writes it. */
 const isTime = (text: string) => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) && !Number.isNaN(Date.parse(text))
 
 export const isFiltered = (filter: DeadFilter): boolean => Object.keys(filter).length > 0
 
-/** The filter is part of the page's address, so that it can be shared as a link. */
+/** Kept in the page's address, for links. */
 export function useFilter(): [DeadFilter, (filter: DeadFilter) => void] {
   const [params, setParams] = useSearchParams()
   const toParams = (filter: DeadFilter) =>

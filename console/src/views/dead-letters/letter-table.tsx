@@ -88,7 +88,7 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
 
 type ReplayButtonsProps = {
   selected: readonly DeadLetter[]
-  /** The selected ones are being replayed. */
+  /** A replay of the selected ones has started. */
   onStarted: () => void
   prepareAll: () => Promise<Prepared>
 }
@@ -109,7 +109,7 @@ const ReplayButtons = ({ selected, onStarted, prepareAll }: ReplayButtonsProps) 
   </Group>
 )
 
-/** Skips dead letters that were replayed before, and counts the rest. @throws ApiError */
+/** Skips replayed dead letters, and counts the rest. @throws ApiError */
 async function prepareAll(
   filter: DeadFilter,
   { letters, destinations }: { letters: readonly DeadLetter[] } & Pick<Totals, 'destinations'>,

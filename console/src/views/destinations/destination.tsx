@@ -16,7 +16,7 @@ import { OnOff } from './on-off.tsx'
 import { SecretRotation } from './secret-rotation.tsx'
 import { SettingsForm } from './settings-form.tsx'
 
-/** Loaded on first use: the form is large, and few destinations need rules. */
+/** Loaded on first use: large, and rarely needed. */
 const DestinationRules = lazy(() => import('../rules/rules.tsx'))
 
 const TABS = ['health', 'deliveries', 'settings', 'rules', 'test', 'secret', 'replay']

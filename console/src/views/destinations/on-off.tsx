@@ -9,13 +9,13 @@ import { LIMITS } from '../../wording/limits.ts'
 type OnOffProps = {
   destination: Destination
   label: string
-  /** For screen readers, where the label says too little. */
+  /** For screen readers, if the label says too little. */
   ariaLabel?: string
   description?: string
   onSaved?: (destination: Destination) => void
 }
 
-/** Turning off asks for confirmation, because waiting deliveries are cancelled. */
+/** Turning off cancels waiting deliveries, so it asks for confirmation. */
 export function OnOff({ destination, label, ariaLabel, description, onSaved }: OnOffProps) {
   const { name, enabled } = destination
   const [opened, { open, close }] = useDisclosure()
@@ -28,7 +28,7 @@ export function OnOff({ destination, label, ariaLabel, description, onSaved }: O
           close()
           onSaved?.(saved)
         },
-        // the destination has been read again and shows its current state
+        // the destination was read again and shows its current state
         onError: (error) => isConflict(error) && close(),
       },
     )

@@ -12,7 +12,7 @@ import { Verification } from '../test-send/verification.tsx'
 import { SecretField } from '../webhooks/secret-field.tsx'
 import { type Signature, signaturesAfter, signaturesOf } from './signatures.ts'
 
-/** Secrets are write-only: a stored one is shown only on the page that set it. */
+/** Secrets are write-only: only the page that set one shows it. */
 export function SecretRotation({ destination }: { destination: Destination }) {
   const [saved, setSaved] = useState<SavedSecret>()
   return (
@@ -40,10 +40,10 @@ export function SecretRotation({ destination }: { destination: Destination }) {
 /** `version`: of the destination with this secret. */
 type SavedSecret = { secret: string; version: number }
 
-/** Without it, a secret that was not copied could only be replaced again, which ends the previous one at once. */
+/** A secret that was not copied could only be replaced, which ends the previous one at once. */
 function NewSecret({ secret }: SavedSecret) {
   const alert = useRef<HTMLDivElement>(null)
-  // it is above the form, whose button may be a screen further down
+  // the form's button may be a screen further down
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new secret comes into view
   useEffect(() => {
     alert.current?.focus({ preventScroll: true })
@@ -75,7 +75,7 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
   const hasSecret = base.sharedSecret !== undefined
   const isRotating = Date.parse(base.previousSecretExpiresAt ?? '') > now
 
-  /** Saves the destination with only these secrets. */
+  /** Saves only these secrets. */
   const save = (secrets: Partial<Destination>) =>
     replace.mutate(
       { ...withoutSecrets(base), ...secrets },
@@ -132,7 +132,7 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
 
 type ChoiceProps = { checked: boolean; onChange: (checked: boolean) => void }
 
-/** Only two secrets sign at once, so a replacement during a rotation ends the one that receivers may still have. */
+/** Only two secrets sign at once: replacing one during a rotation ends the one that receivers may still have. */
 const EndsPrevious = ({ checked, onChange }: ChoiceProps) => (
   <Checkbox
     label="No receiver uses the previous secret anymore. It ends immediately."
@@ -177,7 +177,7 @@ type OverlapProps = {
   isNew: boolean
 }
 
-/** Lets the user choose how long the current secret stays valid, and says what that means for the receiver. */
+/** Offers how long the current secret stays valid, and explains the effect on receivers. */
 function Overlap({ base, hours, setHours, now, isNew }: OverlapProps) {
   return (
     <>
@@ -240,7 +240,7 @@ function Signatures({ title, signatures }: { title: string; signatures: readonly
   )
 }
 
-/** Says how to switch a receiver so that it rejects no request. */
+/** How to switch receivers without rejected requests. */
 function Steps({ isStandard, overlaps }: { isStandard: boolean; overlaps: boolean }) {
   if (!overlaps)
     return (

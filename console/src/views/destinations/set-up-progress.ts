@@ -2,17 +2,17 @@ import type { Destination } from '../../api/destinations.ts'
 
 export const STEPS = { sources: 0, webhooks: 1, secret: 2, test: 3, on: 4 } as const
 
-/** Off and unchanged since it was created: it was never turned on, so its set-up is unfinished. */
+/** Off and unchanged since creation. */
 export const isSetUpUnfinished = ({ enabled, version }: Pick<Destination, 'enabled' | 'version'>): boolean =>
   !enabled && version === 1
 
-/** Label of the link to the set-up. A changed destination may have been on before, so its set-up may be finished. */
+/** A changed destination may have been on, so its set-up may be finished. */
 export const setUpLinkLabel = (destination: Pick<Destination, 'enabled' | 'version'>): string =>
   isSetUpUnfinished(destination) ? 'Continue setup' : 'Test and turn on'
 
 export const setUpPath = ({ id }: Pick<Destination, 'id'>): string => `/catalog/webhooks/${id}`
 
-/** The step at which set-up continues. A saved destination has a URL, and the secret step was before saving. */
+/** Where set-up continues. A saved destination has passed the URL and secret steps. */
 export function nextStep({ enabled, sourceIds }: Pick<Destination, 'enabled' | 'sourceIds'>): number {
   if (enabled) return STEPS.on
   return sourceIds.length === 0 ? STEPS.sources : STEPS.test

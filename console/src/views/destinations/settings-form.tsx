@@ -27,7 +27,7 @@ type Draft = {
   name: string
   sourceIds: string[]
   webhooks: readonly WebhookDraft[]
-  /** Undefined for all types, including future ones. */
+  /** Undefined: all types, including future ones. */
   eventTypes: EventType[] | undefined
   retryOn: RetryableStatus[]
   standardWebhooks: boolean

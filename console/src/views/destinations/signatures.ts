@@ -1,6 +1,6 @@
 import type { Destination } from '../../api/destinations.ts'
 
-/** One signature of a request. `until`: ISO 8601; undefined: until the secret is replaced or removed. */
+/** One signature of a request. `until`: ISO 8601; undefined until the secret is replaced or removed. */
 export type Signature = { header: string; method: string; secret: string; until: string | undefined }
 
 type Signed = Pick<
@@ -11,10 +11,7 @@ type Signed = Pick<
 const SHA1 = 'HMAC-SHA1 of the body'
 const STANDARD = 'HMAC-SHA256 of id, time and body'
 
-/**
- * The signatures of a request, each with its header and its end.
- * @param names what to call the secrets. @param now ms since 1970.
- */
+/** @param names of the secrets. @param now ms since 1970. */
 export function signaturesOf(
   { sharedSecret, previousSecretExpiresAt: until, standardWebhooks }: Signed,
   now: number,
@@ -37,7 +34,7 @@ export function signaturesOf(
   ]
 }
 
-/** The signatures after the secret is replaced. @param until ISO 8601; undefined: the current secret ends at once. */
+/** After a replacement of the secret. @param until ISO 8601; undefined: the current secret ends at once. */
 export const signaturesAfter = (
   { standardWebhooks }: Pick<Destination, 'standardWebhooks'>,
   until: string | undefined,

@@ -50,7 +50,7 @@ function labelOf({ state, attempts }: EventDelivery) {
   return withStatus(DELIVERY_STATES[state], state === 'rejected' ? rejected?.status : null)
 }
 
-/** When the next attempt is due. It can be late when many deliveries are waiting. */
+/** An attempt can be late when many deliveries wait. */
 function NextAttempt({ at }: { at: string }) {
   const isLate = Date.parse(at) < useNow()
   return (
@@ -121,7 +121,7 @@ function Explanation({
   )
 }
 
-/** Why a call is not sent to a destination, by its current settings. */
+/** Why the current settings do not send a call to a destination. */
 const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
   integrations:
     'The call itself excludes this destination: its integrations contain "Webhooks": false, or "All": false without "Webhooks".',
@@ -135,7 +135,7 @@ const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
 
 const MAX_SHOWN = 3
 
-/** Shows the last three, and the others on request. */
+/** Shows three, and the others on request. */
 export function Attempts({
   attempts,
   urls,

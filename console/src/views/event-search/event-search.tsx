@@ -104,7 +104,7 @@ function SearchForm({ search, onSearch }: SearchProps) {
   )
 }
 
-/** The search is part of the page's address, so that it can be shared as a link. */
+/** Kept in the page's address, for links. */
 function useSearch(): [Search | undefined, (search: Search) => void] {
   const [params, setParams] = useSearchParams()
   function search(next: Search): void {

@@ -20,13 +20,12 @@ import { CALL_STATES } from '../../wording/states.ts'
 import { LogFaults } from '../lag/log-faults.tsx'
 import { DeliveryCard } from './delivery.tsx'
 
-/** The events found. Until one is found, the search continues further back automatically. */
 export function SearchResults({ search }: { search: Search }) {
   const query = useEvents(search)
   const { data, isFetching, error } = query
   const items = useUpdated((data?.pages ?? []).flatMap((page) => page.items))
   const { isSearching, hasMore, stop, resume } = useSearchProgress(query, { isFound: items.length > 0 })
-  // the faults of a page reach back to its oldest call, so the longest list has all
+  // faults reach back to a page's oldest call, so the longest list has all
   const [faults = []] = (data?.pages ?? []).map((page) => page.faults).toSorted((a, b) => b.length - a.length)
   const isMissing = items.length === 0 && !isSearching
 

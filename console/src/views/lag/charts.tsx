@@ -44,7 +44,7 @@ export function LagChart({ history }: { history: readonly LagMoment[] }) {
 
 const formatSeconds = (seconds: number) => formatDuration(seconds * 1_000)
 
-/** Calls that reached Kafka in the last hour, by minute. Control sees nothing else of ingest. */
+/** Calls that reached Kafka in the last hour, by minute: all that control sees of ingest. */
 export function IngestChart({ ingest: { minutes } }: { ingest: Intake }) {
   const { times, lines } = useMemo(() => {
     const known = minutes.filter(({ at }) => at !== null)

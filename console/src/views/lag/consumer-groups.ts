@@ -2,7 +2,7 @@ import type { components } from '../../api/schema.ts'
 
 export type LagItem = components['schemas']['Lag']
 type Blocked = { group: string; topic: string }
-/** `blocked`: the topic that the group reads does not exist. */
+/** `blocked`: the group's topic does not exist. */
 type Status = LagItem['status'] | 'blocked'
 
 export type TopicLag = {
@@ -48,7 +48,7 @@ const missingTopic = (topic: string): TopicLag => ({
   partitions: [],
 })
 
-/** The sum of the records, the longest lag and the worst status. */
+/** Sums records; takes the longest lag and the worst status. */
 function combined(items: readonly LagItem[]): Pick<GroupLag, 'records' | 'seconds' | 'status'> {
   const seconds = items.flatMap(({ lagSeconds }) => lagSeconds ?? [])
   return {
@@ -63,7 +63,7 @@ const worst = (statuses: readonly Status[]) => WORST_FIRST.find((status) => stat
 export const worstOf = (groups: readonly GroupLag[]): Status | undefined =>
   worst(groups.map(({ status }) => status))
 
-/** The order in which an event passes the groups. */
+/** In the order in which events pass the groups. */
 const ORDER = ['router', 'deliverer', 'deliverer.due', 'deliverer.rungs', 'control.tasks']
 const position = (group: string) => (ORDER.includes(group) ? ORDER.indexOf(group) : ORDER.length)
 

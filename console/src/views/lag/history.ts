@@ -16,10 +16,10 @@ export type Unit = 'seconds' | 'records'
 type Sums = Record<Unit, number | null>
 export type LagMoment = { at: string; groups: ReadonlyMap<string, Sums> }
 
-/** 20 minutes of snapshots, one every 2 s. */
+/** 20 minutes, at one snapshot every 2 s. */
 const MAX_MOMENTS = 600
 
-/** Appends a snapshot. A stream that reconnects may repeat the last one. */
+/** Skips the last snapshot if a reconnected stream repeats it. */
 export function withSnapshot(
   history: readonly LagMoment[],
   { items, at }: Pick<LagSnapshot, 'items' | 'at'>,
@@ -31,7 +31,7 @@ export function withSnapshot(
   return [...history, { at, groups }].slice(-MAX_MOMENTS)
 }
 
-/** The last hour as recorded by control, followed by the live snapshots. */
+/** The hour recorded by control, then the live snapshots. */
 export function historyOf(hour: readonly Moment[], live: readonly LagMoment[]): readonly LagMoment[] {
   const [first] = live
   const before = hour.flatMap(({ at, groups }): LagMoment[] => {

@@ -73,11 +73,11 @@ type LagState = Latest<{ lag: LagSnapshot; ingest: Intake }> & { history: readon
 
 const reduce = (state: LagState, event: StreamEvent): LagState => ({
   ...receive(state, event),
-  // the stream sends what GET /api/lag returns
+  // in the form of GET /api/lag
   history: event.name === 'lag' ? withSnapshot(state.history, event.data as LagSnapshot) : state.history,
 })
 
-/** Live lag and ingest figures, with the history of the hour before the page was opened. */
+/** Live figures, after the recorded hour. */
 function useLag(): LagState & { freshness: Freshness } {
   const [state, dispatch] = useReducer(reduce, { ...NO_VALUES, history: [] })
   const stream = useStream('/api/lag/stream', (name, data) =>

@@ -15,7 +15,6 @@ const CAUSES: Record<string, string> = {
 const MAX_SHOWN = 5
 const REFETCH_MS = 30_000
 
-/** Records that Kafka has lost or removed. Shows nothing if there are none. */
 export function LogFaults({ faults }: { faults: readonly Fault[] }) {
   if (faults.length === 0) return null
   const more = faults.length - MAX_SHOWN
@@ -41,7 +40,7 @@ export function LogFaults({ faults }: { faults: readonly Fault[] }) {
 export function LatestLogFaults() {
   const { data } = useQuery({
     queryKey: ['lag', 'faults'],
-    // a group that does not exist, because only the faults matter
+    // no such group: only the faults matter
     queryFn: () => resultOf(api.GET('/api/lag', { params: { query: { group: '-' } } })),
     refetchInterval: REFETCH_MS,
   })

@@ -15,11 +15,11 @@ export type FeedEvent =
 export type Feed = {
   /** Newest first. */
   rows: readonly Row[]
-  /** Rows that the user has opened. They stay when the feed is full. */
+  /** Opened by the user. These rows stay when the feed is full. */
   opened: ReadonlySet<string>
   isReady: boolean
   skipped: number
-  /** Events received while paused. Undefined if the feed is not paused. */
+  /** Events received while paused; undefined if the feed is not paused. */
   waiting: readonly FeedEvent[] | undefined
 }
 
@@ -58,7 +58,7 @@ function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return next
 }
 
-/** A stream that reconnects repeats the latest calls with the same ids. */
+/** A reconnected stream repeats the latest calls with the same ids. */
 function withEvents(feed: Feed, events: readonly FeedEvent[]): Feed {
   const known = new Set(feed.rows.map(({ id }) => id))
   const added: Row[] = []
@@ -103,7 +103,7 @@ const merged = (known: readonly Attempt[], more: readonly Attempt[]): Attempt[] 
 const keyOf = ({ deliveryId, attempt, urlIndex, startedAt, outcome }: Attempt) =>
   [deliveryId, attempt, urlIndex, startedAt, outcome].join(' ')
 
-/** The latest attempt per destination. Of parallel attempts to several webhooks, a delivered one wins. */
+/** Per destination. Of parallel attempts to several webhooks, a delivered one wins. */
 export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
   const last = new Map<string, Attempt>()
   for (const attempt of attempts) {

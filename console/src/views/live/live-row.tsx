@@ -12,7 +12,7 @@ import { latestAttempts, type Row } from './feed.ts'
 
 type RowProps = { row: Row; isOpened: boolean; onToggle: (id: string) => void }
 
-/** Memoized: an event changes few of hundreds of rows. */
+/** An event changes few of hundreds of rows. */
 export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowProps) {
   const id = useId()
   return (

@@ -12,10 +12,10 @@ export function useLiveCalls(sourceId: string): Feed & {
   const [feed, dispatch] = useReducer(reduceFeed, EMPTY_FEED)
   const buffer = useRef<FeedEvent[]>([])
   const state = useStream(liveUrl(sourceId), (name, data, id) => {
-    // docs/reference/activity.md lists these events
+    // listed in docs/reference/activity.md
     buffer.current.push({ name, data, id } as FeedEvent)
     if (buffer.current.length > 1) return
-    // one render per frame, however many events arrive
+    // one render per frame
     requestAnimationFrame(() => dispatch({ type: 'events', events: buffer.current.splice(0) }))
   })
   const pause = useCallback(() => dispatch({ type: 'pause' }), [])

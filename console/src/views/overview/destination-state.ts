@@ -4,10 +4,10 @@ import type { DestinationNow } from '../../api/health.ts'
 import { formatInteger } from '../../wording/format.ts'
 import { type Label, WEBHOOK_STATES, withStatus } from '../../wording/states.ts'
 
-/** `weight`: rows with a higher one come first. */
+/** `weight`: higher rows come first. */
 export type DestinationState = Label & { weight: number }
 
-/** The worst state of a destination's webhooks, with recent trouble. @param now undefined while it is loading. */
+/** The worst state of the webhooks, with recent trouble. @param now undefined while loading. */
 export function destinationState(
   { enabled, sourceIds }: Pick<Destination, 'enabled' | 'sourceIds'>,
   now: DestinationNow | undefined,
@@ -19,7 +19,7 @@ export function destinationState(
   const trouble = now && recentTrouble(now)
   if (now && trouble) {
     const { what, ...rest } = trouble
-    // color alone does not tell a destination in trouble from a healthy one
+    // color alone does not show trouble
     return { label: `${WEBHOOK_STATES[now.state].label}, ${what}`, color: 'yellow', ...rest }
   }
   if (sourceIds.length === 0)
@@ -31,7 +31,7 @@ export function destinationState(
   return { ...WEBHOOK_STATES[now.state], weight: 1 }
 }
 
-/** Failures of the last minute that are over, or few: the latest requests were delivered. */
+/** Failures of the last minute that make the state neither failing nor rejecting. */
 function recentTrouble({ dead, retry, rejected, refused }: DestinationNow) {
   if (dead > 0)
     return {
@@ -57,7 +57,7 @@ export type HealthRow = {
   state: DestinationState
 }
 
-/** Sorts destinations in trouble to the front. */
+/** Destinations in trouble come first. */
 export function healthRows(
   destinations: readonly Destination[],
   { health, activity }: { health: readonly DestinationNow[]; activity: readonly ActivityItem[] },

@@ -130,7 +130,7 @@ function HealthTable({ rows: all, window }: { rows: readonly HealthRow[]; window
   )
 }
 
-/** Memoized: all rows arrive every few seconds, and few of them have changed. */
+/** All rows arrive every few seconds, but few change. */
 const Row = memo(
   ({ destination: { id, name }, activity, state, window }: HealthRow & { window: Window }) => (
     <Table.Tr>

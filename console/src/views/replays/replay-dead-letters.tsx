@@ -10,10 +10,10 @@ import { pluralize } from '../../wording/format.ts'
 import { RateField } from './rate-field.tsx'
 import { parseRate, type Skipped, startable } from './requests.ts'
 
-/** The requests that a click would send, and what to say about them. */
+/** What a click would send, with its description. */
 export type Prepared = {
   requests: readonly NewReplay[]
-  /** Names what these requests send, such as "37 dead letters". */
+  /** Such as "37 dead letters". */
   describe: (requests: readonly NewReplay[]) => string
   note?: string | undefined
 }
@@ -26,9 +26,9 @@ const TEXTS = {
 type ButtonProps = {
   kind?: keyof typeof TEXTS
   label: string
-  /** For screen readers, where several buttons have the same label. */
+  /** For screen readers, if several buttons share a label. */
   name?: string
-  /** Called on click, so that "Last hour" ends at that moment. */
+  /** Called on click: "Last hour" ends then. */
   prepare: () => Prepared | Promise<Prepared>
   disabled?: boolean
   onStarted?: () => void
@@ -53,7 +53,7 @@ export function ReplayButton({
     try {
       const { requests, describe, note } = await prepare()
       const { requests: possible, skipped } = startable(requests, destinations)
-      // the ids are fixed here, so that a second click in the dialog cannot start a second replay
+      // ids are fixed here: a second click in the dialog cannot start a second replay
       const named = possible.map((one) => ({ ...one, id: newId() }))
       setDialog({ requests: named, skipped, what: describe(possible), note })
     } catch (error) {
@@ -68,7 +68,7 @@ export function ReplayButton({
         size="compact-sm"
         variant="default"
         onClick={() => !isPreparing && void open()}
-        // `loading` would disable it, and it would lose the focus that the dialog returns
+        // `loading` would disable the button, and lose the focus that the dialog returns
         aria-busy={isPreparing}
         disabled={disabled}
         aria-label={name === undefined ? undefined : isStarted ? `${name} again (already started)` : name}
@@ -102,7 +102,7 @@ type DialogProps = {
   onStarted: () => void
 }
 
-/** Confirms a replay. If some replays cannot be started, only those are tried again. */
+/** If some replays cannot be started, only those are tried again. */
 function ReplayDialog({ kind, requests, skipped, what, note, error = null, ...on }: DialogProps) {
   const { onClose, onStarted } = on
   const { title, action, verb } = TEXTS[kind]
@@ -183,7 +183,7 @@ function Period({ from, to }: Partial<ReplayRequest>) {
   )
 }
 
-/** Says which rules apply, if any of the destinations has rules. */
+/** Explains which rules apply, if a destination has any. */
 function RulesNote({ requests }: Pick<DialogProps, 'requests'>) {
   const ruled = (useDestinations().data ?? []).filter(({ rules }) => rules !== undefined)
   if (!requests.some(({ destinationId }) => ruled.some(({ id }) => id === destinationId))) return null

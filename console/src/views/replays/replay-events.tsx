@@ -26,7 +26,7 @@ export function ReplayEvents({ destination: { id, name } }: { destination: Desti
 
   function ask() {
     if (!period) return
-    // the id is fixed here, so that a second click in the dialog cannot start a second replay
+    // fixed here: a second click in the dialog cannot start a second replay
     setPending({ replayId: newId(), ...period })
     start.reset()
     open()

@@ -17,12 +17,12 @@ const STATES = {
   failed: { label: 'Failed', color: 'red' },
 } as const
 
-/** Shown at first, so that the list does not push the page content down. */
+/** Keeps the page content near the top. */
 const MAX_SHOWN = 3
 
 const REPLAYED = { dead: 'Dead letters', events: 'Events', deliveries: 'Deliveries' }
 
-/** The latest replays and their progress. @param destinationId undefined for all destinations. */
+/** @param destinationId undefined for all destinations. */
 export function ReplayList({ destinationId }: { destinationId?: string }) {
   const query = useReplays(destinationId)
   const [showsAll, { open }] = useDisclosure()

@@ -4,10 +4,10 @@ import type { Destination } from '../../api/destinations.ts'
 import type { NewReplay } from '../../api/replays.ts'
 import { hoursBefore, pluralize } from '../../wording/format.ts'
 
-/** The API limits the deliveries of one request. */
+/** The API's limit for one request. */
 const MAX_DELIVERIES = 1_000
 
-/** Groups dead letters into one request per destination, or several if there are many. */
+/** One request per destination, or several if there are many dead letters. */
 export function requestsForLetters(
   letters: readonly Pick<DeadLetter, 'destinationId' | 'deliveryId'>[],
 ): NewReplay[] {
@@ -22,27 +22,27 @@ export function requestsForLetters(
 
 export type MatchingCount = { destinationId: string; count: number }
 
-/** `matching`: how many of the counted dead letters match the filter and were not replayed before. */
+/** `matching`: counted dead letters that match the filter and were not replayed. */
 export type Totals = {
   matching: readonly MatchingCount[]
-  /** Whether there are dead letters that are not counted. */
+  /** Whether some dead letters are not counted. */
   isPartial: boolean
-  /** Undefined while they are loading. */
+  /** Undefined while loading. */
   destinations: readonly Pick<Destination, 'id' | 'enabled'>[] | undefined
   /** ms since 1970 */
   now: number
 }
 
-/** One request per destination that may have matching dead letters. Skips those that were replayed before. */
+/** One request per destination that may have matches. Skips replayed dead letters. */
 export function requestsForFilter(
   filter: DeadFilter,
   { matching, isPartial, destinations = [], now }: Totals,
 ): NewReplay[] {
-  // the API cannot replay by message id, and `skipReplayed` replaces the filter by `replayed`
+  // the API cannot replay by message id; `skipReplayed` replaces the filter by `replayed`
   const { destinationId, hours, since, until, messageId: _, replayed: __, ...conditions } = filter
   const from = since ?? (hours === undefined ? undefined : hoursBefore(hours, now))
   const counted = matching.map((each) => each.destinationId)
-  // dead letters that are not counted may belong to any destination
+  // uncounted dead letters may belong to any destination
   const others = destinationId === undefined ? destinations.map(({ id }) => id) : [destinationId]
   return [...new Set([...counted, ...(isPartial ? others : [])])].map((id) => ({
     destinationId: id,
@@ -54,7 +54,7 @@ export function requestsForFilter(
   }))
 }
 
-/** Such as "37 dead letters". @param requests the ones that can be started. */
+/** Such as "37 dead letters". */
 export function describeMatching(
   requests: readonly NewReplay[],
   { matching, isPartial }: Pick<Totals, 'matching' | 'isPartial'>,
@@ -64,10 +64,10 @@ export function describeMatching(
   return `${isPartial ? 'at least ' : ''}${pluralize(count, 'dead letter')}`
 }
 
-/** States in which Sluice still sends the delivery without a replay. */
+/** Sluice still sends these without a replay. */
 const IN_PROGRESS: ReadonlySet<Delivery['state']> = new Set(['waiting', 'retrying', 'deferred'])
 
-/** The newest entry of each delivery, without deliveries that are still in progress. */
+/** The newest entry of each delivery, except deliveries in progress. */
 export function resendable(entries: readonly Delivery[]): Delivery[] {
   const seen = new Set<string>()
   return entries.filter(({ destinationId, deliveryId, state }) => {
@@ -78,7 +78,7 @@ export function resendable(entries: readonly Delivery[]): Delivery[] {
   })
 }
 
-/** Replays dead deliveries as dead letters, so that these count as replayed. */
+/** Dead deliveries are replayed as dead letters, so that they count as replayed. */
 export function requestsForDeliveries(entries: readonly Delivery[]): NewReplay[] {
   const isDead = ({ state }: Delivery) => state === 'dead' || state === 'rejected'
   const others = entries.filter((each) => !isDead(each))
@@ -95,7 +95,6 @@ export function requestsForDeliveries(entries: readonly Delivery[]): NewReplay[]
   ]
 }
 
-/** A destination that cannot be replayed to: it is off or deleted. */
 export type Skipped = { destinationId: string; why: 'off' | 'deleted' }
 
 export function startable(
@@ -103,7 +102,7 @@ export function startable(
   destinations: Totals['destinations'],
 ): { requests: NewReplay[]; skipped: Skipped[] } {
   const enabledById = destinations && new Map(destinations.map(({ id, enabled }) => [id, enabled]))
-  // while destinations are loading, the API decides
+  // while destinations load, the API decides
   const isOn = ({ destinationId }: NewReplay) => !enabledById || enabledById.get(destinationId) === true
   const skippedIds = new Set(requests.filter((one) => !isOn(one)).map(({ destinationId }) => destinationId))
   return {
@@ -121,13 +120,13 @@ function chunks<T>(all: readonly T[], size: number): T[][] {
   )
 }
 
-/** Deliveries per second, from 1 to 10,000. @returns undefined if the text is no such number. */
+/** Deliveries per second, 1 to 10,000; undefined for anything else. */
 export function parseRate(typed: string): number | undefined {
   const value = Number(typed)
   return typed.trim() !== '' && value >= 1 && value <= 10_000 ? value : undefined
 }
 
-/** @param choice a number of hours up to now, or `custom` for the typed local times, where an empty end means now. */
+/** @param choice hours up to now, or `custom` for the typed local times. An empty end means now. */
 export function periodOf(
   choice: string,
   typed: { from: string; to: string },

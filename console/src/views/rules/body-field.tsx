@@ -5,7 +5,7 @@ import { JsonArea } from '../../ui/form/json-area.tsx'
 import entries from './catalog.json'
 import type { RulesDraft } from './draft.ts'
 
-/** A ready-made body. `text`: the body as JSON. */
+/** `text`: JSON. */
 type CatalogBody = { id: string; label: string; text: string }
 
 const CATALOG: readonly CatalogBody[] = entries.map(({ id, title, shape }) => ({
@@ -16,10 +16,9 @@ const CATALOG: readonly CatalogBody[] = entries.map(({ id, title, shape }) => ({
 
 const EVENT = 'event'
 const OWN = 'own'
-/** The starting point for custom JSON. */
+/** Where custom JSON starts. */
 const EXAMPLE = JSON.stringify({ text: '{{event}} of {{userId}}', properties: '{{properties}}' }, null, 2)
 
-/** The body of each request: the event, a body from the catalog, or custom JSON. */
 export function BodyField({ draft: { body }, change, error }: FieldsProps<RulesDraft>) {
   const chosen = body === undefined ? EVENT : (CATALOG.find(({ text }) => text === body)?.id ?? OWN)
   function choose(id: string) {

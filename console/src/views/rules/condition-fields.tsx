@@ -7,7 +7,7 @@ import { typeHint } from './operand.ts'
 
 type ConditionProps = {
   condition: ConditionDraft
-  /** Names it for screen readers, such as "condition 1". */
+  /** For screen readers, such as "condition 1". */
   which: string
   pointer: string
   /** Undefined removes it. */
@@ -41,7 +41,7 @@ export function ConditionFields({ condition, which, pointer, onChange, error }: 
   )
 }
 
-/** The first fault of a condition that is not in its path. */
+/** The first fault outside the path. */
 function valueError(error: unknown, pointer: string): string | undefined {
   return faultsWithin(error, pointer).find((fault) => fault.pointer !== `${pointer}/path`)?.message
 }
@@ -80,7 +80,7 @@ function ValueField({ condition, which, onChange, error }: ValueProps) {
   return <TextInput {...field} description={isTyped(operator) ? typeHint(value) : undefined} />
 }
 
-/** Whether the number 10 and the string "10" differ. */
+/** Whether 10 and "10" differ. */
 const isTyped = (operator: FormOperator) => operator === 'eq' || operator === 'ne'
 
 const ORDER = ['input' as const, 'description' as const, 'error' as const]
@@ -116,7 +116,7 @@ export function PathField({ label, path, onChange, onRemove, error }: PathProps)
   )
 }
 
-/** Suggestions for all path fields. */
+/** For all path fields. */
 export const PathSuggestions = () => (
   <datalist id={PATHS_ID}>
     {PATHS.map((path) => (

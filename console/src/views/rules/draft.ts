@@ -11,8 +11,8 @@ export const SAMPLED_BY = ['user', 'event'] as const
 export type SampleDraft = { percent: string; by: (typeof SAMPLED_BY)[number] }
 
 /**
- * Rules as typed. `otherFilter`: a filter that the form keeps but cannot show. `sample`: undefined sends everything.
- * `body`: JSON with placeholders; undefined sends the event.
+ * Rules as typed. `otherFilter`: kept, but too complex for the form. `sample`: undefined sends everything. `body`: JSON
+ * with placeholders; undefined sends the event.
  */
 export type RulesDraft = {
   filter: FilterDraft
@@ -25,7 +25,7 @@ export type RulesDraft = {
 let lastKey = 0
 export const newRedaction = (): RedactionDraft => ({ key: ++lastKey, path: '', as: 'drop' })
 
-/** @returns undefined if the form cannot show these rules. */
+/** @returns undefined if the form cannot show the rules. */
 export function toDraft(rules: unknown = {}): RulesDraft | undefined {
   if (typeof rules !== 'object' || rules === null || Array.isArray(rules)) return undefined
   const members: Record<string, unknown> = { ...rules }
@@ -52,7 +52,7 @@ function toSampleDraft(sample: unknown): SampleDraft | undefined {
   return toRate(percent) === rate ? { percent, by: sampledBy } : undefined
 }
 
-/** Moves the decimal point, because 0.07 * 100 is 7.000000000000001. */
+/** Moves the decimal point: 0.07 * 100 is 7.000000000000001. */
 function shifted(value: number, digits: number): number {
   const [mantissa, exponent = '0'] = String(value).split('e')
   return Number(`${mantissa}e${Number(exponent) + digits}`)
@@ -72,7 +72,7 @@ function toRedactionDrafts(redact: unknown): RedactionDraft[] | undefined {
   return drafts.length === redact.length ? drafts : undefined
 }
 
-/** The rules in the form; undefined if there are none. Leaves out rows without a path. */
+/** Undefined without rules. Drops rows without a path. */
 export function toRules(draft: RulesDraft): Record<string, unknown> | undefined {
   const filter = draft.otherFilter ?? toFilter(draft.filter).filter
   const redact = draft.redact.flatMap(({ path, as }) => (path.trim() === '' ? [] : { path: path.trim(), as }))
@@ -86,7 +86,7 @@ export function toRules(draft: RulesDraft): Record<string, unknown> | undefined 
   return Object.keys(rules).length > 0 ? rules : undefined
 }
 
-/** @returns undefined if the text is not JSON. */
+/** Undefined if not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -95,7 +95,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** The JSON pointer of a row in the destination, to find its faults. A row without a path gets a made-up pointer. */
+/** A row's JSON pointer in the destination, to find its faults; made up for a row without a path. */
 export function conditionPointer({ filter }: RulesDraft, origin: number | 'eventNames' | 'types'): string {
   const at = toFilter(filter).pointers.get(origin)
   return at === undefined ? `/rules/new/${origin}` : `/rules/filter${at}`
@@ -106,7 +106,7 @@ export function redactionPointer({ redact }: RulesDraft, key: number): string {
   return at === -1 ? `/rules/new/redaction${key}` : `/rules/redact/${at}`
 }
 
-/** The pointers of all fields that show faults. */
+/** Of all fields that show faults. */
 export const fieldPointers = (draft: RulesDraft): string[] => [
   ...(draft.otherFilter === undefined
     ? (['eventNames', 'types', ...draft.filter.conditions.map(({ key }) => key)] as const)
@@ -117,7 +117,7 @@ export const fieldPointers = (draft: RulesDraft): string[] => [
   ...(draft.body === undefined ? [] : ['/rules/shape']),
 ]
 
-/** Faults that the API cannot find, because `toRules` leaves them out: incomplete rows, and text that does not parse. */
+/** Faults that the API cannot find, because `toRules` drops incomplete rows and unparsable text. */
 export const draftFaults = (draft: RulesDraft): Fault[] => [
   ...(draft.otherFilter === undefined ? draft.filter.conditions : []).flatMap((condition): Fault[] => {
     const missing = missingIn(condition)
@@ -138,7 +138,7 @@ const MISSING = {
   value: 'Enter a value. For an empty string, write "".',
 }
 
-/** Faults that prevent a preview, because the text does not parse. */
+/** Faults of unparsable text, which prevent a preview. */
 export function textFaults({ sample, body }: RulesDraft): Fault[] {
   const isRate = sample === undefined || Number.isFinite(toRate(sample.percent))
   const isJson = body === undefined || parsed(body) !== undefined

@@ -1,10 +1,9 @@
 import type { Fault } from '../../api/errors.ts'
 import { draftFaults, type RulesDraft, textFaults, toDraft, toRules } from './draft.ts'
 
-/** Rules in a form, or as JSON if the form cannot show them. */
+/** JSON if the form cannot show the rules. */
 export type Editor = { mode: 'form'; draft: RulesDraft } | { mode: 'json'; text: string }
 
-/** Uses the form if it can show the rules. */
 export const editorOf = (rules: unknown): Editor => toForm(jsonEditor(rules)) ?? jsonEditor(rules)
 
 const jsonEditor = (rules: unknown): Editor => ({
@@ -23,7 +22,7 @@ export function toForm(editor: Editor): Editor | undefined {
   return draft && { mode: 'form', draft }
 }
 
-/** Undefined if the text is empty, which means no rules. */
+/** Undefined for an empty text: no rules. */
 function rulesIn(text: string): unknown {
   if (text.trim() === '') return undefined
   try {
@@ -33,7 +32,7 @@ function rulesIn(text: string): unknown {
   }
 }
 
-/** `rules`: undefined for none. `faults`: everything to correct. `unreadable`: faults because of which nothing parses. */
+/** `rules`: undefined for none. `faults`: all to correct. `unreadable`: those that prevent parsing. */
 export type Content = { rules: unknown; faults: readonly Fault[]; unreadable: readonly Fault[] }
 
 export function contentOf(editor: Editor): Content {

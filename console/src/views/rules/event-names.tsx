@@ -4,15 +4,14 @@ import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 
 type EventNamesProps = {
   names: readonly string[]
-  /** Names of recent events, to choose from. */
+  /** Recent names, to choose from. */
   seen: readonly string[]
   onChange: (names: readonly string[]) => void
   error: string | undefined
 }
 
-/** Selects event names: recent ones with one click, others by typing. */
 export function EventNames({ names, seen, onChange, error }: EventNamesProps) {
-  // a deselected name keeps its place
+  // deselected names keep their place
   const [typed, setTyped] = useState(names)
   const offered = [...new Set([...typed, ...seen, ...names])]
   function add(name: string) {
@@ -48,7 +47,7 @@ export function EventNames({ names, seen, onChange, error }: EventNamesProps) {
 
 function AddName({ onAdd }: { onAdd: (name: string) => void }) {
   const [text, setText] = useState('')
-  // not trimmed: an event name can begin or end with a space
+  // not trimmed: event names may begin or end with a space
   function add() {
     if (text.trim() !== '') onAdd(text)
     setText('')
@@ -63,7 +62,7 @@ function AddName({ onAdd }: { onAdd: (name: string) => void }) {
         placeholder="Order Paid"
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
-        // otherwise saving would lose a name that is typed but not added
+        // otherwise saving would lose a name that is not added yet
         onBlur={add}
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return

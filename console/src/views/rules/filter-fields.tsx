@@ -10,7 +10,7 @@ import { EventNames } from './event-names.tsx'
 import { type ConditionDraft, type FilterDraft, MAX_CONDITIONS, newCondition } from './filter.ts'
 
 type FilterFieldsProps = FieldsProps<RulesDraft> & {
-  /** Names of recent events. */
+  /** Of recent events. */
   seenNames: readonly string[]
 }
 

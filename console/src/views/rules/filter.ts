@@ -2,16 +2,13 @@ import { EVENT_TYPES, type EventType } from '../../api/destinations.ts'
 import { isOperator, type Operator } from '../../wording/conditions.ts'
 import { isOneLine, isOperand, toLines, toOperand, toOperands, toText } from './operand.ts'
 
-/** The operators in the form. `exists` takes no value there, so its opposite is an operator too. */
+/** `exists` takes no value in the form, so `missing` is its opposite. */
 export type FormOperator = Operator | 'missing'
 
-/** A condition as typed. `value`: one operand; one per line for `in` and `nin`; empty for `exists`. */
+/** As typed. `value`: one operand; one per line for `in` and `nin`; empty for `exists`. */
 export type ConditionDraft = { key: number; path: string; operator: FormOperator; value: string }
 
-/**
- * A filter as typed: events with one of these names, of one of these types, that meet `all` or `any` of the conditions.
- * An empty list accepts all.
- */
+/** Events with one of these names and types that meet `all` or `any` conditions. An empty list accepts all. */
 export type FilterDraft = {
   eventNames: readonly string[]
   types: readonly EventType[]
@@ -19,7 +16,7 @@ export type FilterDraft = {
   conditions: readonly ConditionDraft[]
 }
 
-/** The API also counts event names and types, so it may accept fewer. */
+/** The API may accept fewer: it also counts event names and types. */
 export const MAX_CONDITIONS = 100
 
 export const NO_FILTER: FilterDraft = { eventNames: [], types: [], match: 'all', conditions: [] }
@@ -29,18 +26,18 @@ export const newCondition = (): ConditionDraft => ({ key: ++lastKey, path: '', o
 
 export const isListOperator = (operator: FormOperator): boolean => operator === 'in' || operator === 'nin'
 export const hasValue = (operator: FormOperator): boolean => operator !== 'exists' && operator !== 'missing'
-/** Operators for strings only: digits need no quotes. */
+/** For strings only: digits need no quotes. */
 export const isTextOperator = (operator: FormOperator): boolean =>
   ['startsWith', 'endsWith', 'contains', 'matches'].includes(operator)
 
 type Leaf = { path: string; [operator: string]: unknown }
 export type Condition = Leaf | { all: Condition[] } | { any: Condition[] }
 
-/** Where a condition comes from: the field with this name, or the draft with this key. */
+/** The field of this name, or the condition with this key. */
 type Origin = 'eventNames' | 'types' | number
 type Placed = { origin: Origin; condition: Condition }
 
-/** The filter (undefined if all events pass), and for each field with a value its JSON pointer in the filter. */
+/** The filter (undefined if all events pass), and the JSON pointer in it of each field with a value. */
 export function toFilter(draft: FilterDraft): {
   filter: Condition | undefined
   pointers: ReadonlyMap<Origin, string>
@@ -73,7 +70,7 @@ const typedConditions = ({ conditions }: FilterDraft): Placed[] =>
     .filter((draft) => missingIn(draft) === undefined)
     .map((draft) => ({ origin: draft.key, condition: toCondition(draft) }))
 
-/** What is still missing. Until then, the condition is not part of the filter. */
+/** What keeps a condition out of the filter. */
 export function missingIn({ path, operator, value }: ConditionDraft): 'path' | 'value' | undefined {
   if (path.trim() === '') return 'path'
   const isEmpty = isTextOperator(operator) ? value === '' : value.trim() === ''
@@ -87,7 +84,7 @@ function toCondition({ path, operator, value }: ConditionDraft): Leaf {
   return { ...at, [operator]: isTextOperator(operator) ? value : toOperand(value) }
 }
 
-/** @returns undefined if the form cannot show this filter. */
+/** @returns undefined if the form cannot show the filter. */
 export function toFilterDraft(filter: unknown): FilterDraft | undefined {
   if (filter === undefined) return NO_FILTER
   const members = membersOf(filter, 'all') ?? [filter]
@@ -102,7 +99,7 @@ export function toFilterDraft(filter: unknown): FilterDraft | undefined {
   return { ...fixed, match: anyOf ? 'any' : 'all', conditions }
 }
 
-/** The conditions of a group that has at least one. */
+/** Of a non-empty group. */
 function membersOf(condition: unknown, name: 'all' | 'any'): unknown[] | undefined {
   const [member, ...others] = Object.entries(condition ?? {})
   if (!member || others.length > 0 || member[0] !== name) return undefined
@@ -110,7 +107,7 @@ function membersOf(condition: unknown, name: 'all' | 'any'): unknown[] | undefin
   return Array.isArray(conditions) && conditions.length > 0 ? conditions : undefined
 }
 
-/** The path, the only operator and the value of a leaf. */
+/** A leaf's path, only operator and value. */
 function testOf(condition: unknown): { path: string; operator: Operator; value: unknown } | undefined {
   const members = new Map<string, unknown>(Object.entries(condition ?? {}))
   const path = members.get('path')

@@ -1,10 +1,6 @@
-/** A value that a condition compares with. */
 export type Operand = string | number | boolean | null
 
-/**
- * Reads a typed value: 10, true and null mean the same as in JSON, and anything else is a string. Quotes turn a number into
- * a string.
- */
+/** Reads 10, true and null as JSON, and anything else as a string. Quotes turn a number into a string. */
 export function toOperand(text: string): Operand {
   const trimmed = text.trim()
   try {
@@ -26,7 +22,7 @@ export const toText = (operand: Operand): string =>
 
 export const isOneLine = (text: string): boolean => !/[\n\r]/.test(text)
 
-/** One value per line; empty lines do not count. */
+/** Ignores empty lines. */
 export const toOperands = (lines: string): Operand[] =>
   lines
     .split('\n')
@@ -35,7 +31,7 @@ export const toOperands = (lines: string): Operand[] =>
 
 export const toLines = (operands: readonly Operand[]): string => operands.map(toText).join('\n')
 
-/** A hint for a value that is not a string, because types are strict. */
+/** For a value that is not a string, because types are strict. */
 export function typeHint(text: string): string | undefined {
   const operand = toOperand(text)
   if (typeof operand === 'string') return undefined

@@ -27,9 +27,8 @@ import { namesIn } from './preview/summary.ts'
 import { type PreviewState, usePreview } from './preview/use-preview.ts'
 import { RedactFields, SampleFields } from './sample-and-redact-fields.tsx'
 
-/** Edits the rules of a destination, with a preview beside them. */
 export default function DestinationRules({ destination }: { destination: Destination }) {
-  // saving resets the editor, so remember the mode
+  // survives saving, which resets the editor
   const [prefersJson, setPrefersJson] = useState(false)
   return (
     <Editing latest={destination}>
@@ -46,7 +45,7 @@ type RulesEditorProps = Edited<Destination> & {
 }
 
 function toReplacement({ rules: _, ...rest }: Destination, rules: unknown): Destination {
-  // the API checks JSON that the user wrote
+  // the API checks the user's JSON
   return rules === undefined ? rest : { ...rest, rules: rules as Rules }
 }
 
@@ -104,7 +103,6 @@ const isShown = (editor: Editor, pointer: string): boolean =>
     ? pointer === '/rules'
     : fieldPointers(editor.draft).some((field) => isWithin(pointer, field))
 
-/** Why a preview is impossible. */
 function obstacleOf({ sourceIds }: Destination, unreadable: readonly Fault[]): string | undefined {
   if (sourceIds.length === 0) return 'Select a source under Settings to see a preview.'
   return unreadable.length === 0 ? undefined : MARKED
@@ -112,7 +110,7 @@ function obstacleOf({ sourceIds }: Destination, unreadable: readonly Fault[]): s
 
 const MARKED = 'Correct the marked fields to continue the preview.'
 
-/** Replaces the error alert if the fields already show all faults. */
+/** Replaces the error alert if fields show all faults. */
 function faultsNote({ error, isCurrent }: PreviewState, shown: (pointer: string) => boolean) {
   const faults = isCurrent ? faultsWithin(error, '') : []
   return faults.length > 0 && faults.every(({ pointer }) => shown(pointer)) ? MARKED : undefined

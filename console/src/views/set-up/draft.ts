@@ -1,10 +1,7 @@
 import type { Destination, NewDestination } from '../../api/destinations.ts'
 import { hostOf, MASK, newWebhook, toDrafts, toWebhooks, type WebhookDraft } from '../webhooks/draft.ts'
 
-/**
- * What the user has typed. `name` is undefined until the user types one. `hasSecret`: a secret is stored, and an empty
- * `secret` keeps it.
- */
+/** As typed. `name`: undefined until typed. `hasSecret`: one is stored, and an empty `secret` keeps it. */
 export type Draft = {
   name: string | undefined
   sourceIds: readonly string[] | undefined
@@ -14,7 +11,7 @@ export type Draft = {
   scheme: Scheme
 }
 
-/** How requests are signed if there is a secret: with Standard Webhooks too, or only with HMAC-SHA1. */
+/** With a secret: Standard Webhooks too, or only HMAC-SHA1. */
 export type Scheme = 'standard' | 'sha1'
 
 export const emptyDraft = (): Draft => ({
@@ -26,7 +23,7 @@ export const emptyDraft = (): Draft => ({
   scheme: 'standard',
 })
 
-/** A destination that has a secret and made no choice is signed with HMAC-SHA1 only, and stays so. */
+/** A destination with a secret but no choice keeps HMAC-SHA1 only. */
 export function draftFromDestination(destination: Destination): Draft {
   const { name, sourceIds, webhooks, sharedSecret, standardWebhooks } = destination
   const hasSecret = sharedSecret !== undefined
@@ -36,7 +33,7 @@ export function draftFromDestination(destination: Destination): Draft {
   }
 }
 
-/** The typed name, or the host of the first URL. */
+/** As typed, or the host of the first URL. */
 export const destinationName = ({ name, webhooks }: Pick<Draft, 'name' | 'webhooks'>): string =>
   name ?? (hostOf(webhooks[0]?.url.trim() ?? '').slice(0, 200) || 'Webhooks')
 

@@ -3,7 +3,7 @@ import type { Row } from '../live/feed.ts'
 
 type FirstCall = {
   delivered: { call: Call; attempt: Attempt } | undefined
-  /** The latest attempt for the newest call. */
+  /** For the newest call. */
   attempted: Attempt | undefined
   rejected: RejectedCall | undefined
 }
@@ -11,7 +11,7 @@ type FirstCall = {
 /** Clocks of machines differ. */
 const CLOCK_TOLERANCE_MS = 5_000
 
-/** The results of calls since the destination was turned on. @param rows newest first. */
+/** Calls since the destination was turned on. @param rows newest first. */
 export function firstCallOf(
   rows: readonly Row[],
   { destinationId, turnedOnAt }: { destinationId: string; turnedOnAt: string },

@@ -12,7 +12,7 @@ import { Connect } from '../sources/connect.tsx'
 import { firstCallOf } from './first-call.ts'
 
 export function FirstEvent({ source, destination }: { source: Source; destination: Destination }) {
-  // when the destination was turned on, by the clock of Sluice
+  // by Sluice's clock
   const [turnedOnAt] = useState(destination.updatedAt)
   const { rows, state } = useLiveCalls(source.id)
   const { delivered, attempted, rejected } = firstCallOf(rows, { destinationId: destination.id, turnedOnAt })

@@ -13,9 +13,7 @@ import { TestStep, TurnOnStep } from './test-and-turn-on-steps.tsx'
 import { useSetUp } from './use-set-up.ts'
 import { SecretStep, WebhooksStep } from './webhooks-and-secret-steps.tsx'
 
-/**
- * The steps from the catalog to the first event. @param id of a destination whose set-up is unfinished.
- */
+/** @param id of a destination whose set-up is unfinished. */
 export default function SetUp({ id }: { id: string | undefined }) {
   const mayWrite = useMayWrite()
   return (
@@ -54,7 +52,7 @@ function Steps({ unfinished }: { unfinished?: Destination }) {
       <Stepper
         active={step}
         onStepClick={goTo}
-        // the test and the switch use the saved destination, so unsaved changes must be saved first
+        // the test and the switch use the saved destination
         allowNextStepsSelect={isSaved}
         size="sm"
         maw={820}
@@ -104,10 +102,7 @@ function Steps({ unfinished }: { unfinished?: Destination }) {
 
 type StepProps = { title: string; hasMoved: boolean; children: ReactNode }
 
-/**
- * Takes the focus when the user moves to it, so that screen readers announce it. The first step leaves that to the
- * page.
- */
+/** Takes the focus when the user moves to it, for screen readers. The page does that for the first step. */
 function Step({ title, hasMoved, children }: StepProps) {
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -16,7 +16,7 @@ export type SetUp = ReturnType<typeof useSetUp>
 
 type Saved = { destination: Destination; draft: Draft }
 
-/** The state of the set-up. @param unfinished a saved destination whose set-up continues. */
+/** @param unfinished a saved destination whose set-up continues. */
 export function useSetUp(unfinished?: Destination) {
   const [{ step, hasMoved }, setStep] = useState<{ step: number; hasMoved: boolean }>({
     step: unfinished ? nextStep(unfinished) : STEPS.sources,
@@ -32,7 +32,7 @@ export function useSetUp(unfinished?: Destination) {
 
   const goTo = (next: number) => setStep({ step: next, hasMoved: true })
 
-  /** Leaves the URL step unless the form finds a fault. */
+  /** Stays at the URL step if the form finds a fault. */
   function toSecret(): void {
     const error = draftError(draft)
     setFailure(error && { error, isLocal: true, sent: undefined })
@@ -65,7 +65,7 @@ export function useSetUp(unfinished?: Destination) {
     },
     save: saveDraft,
     isSaved: saved !== undefined && isEqual(saved.draft, draft),
-    /** Another user has saved the destination. Keeping the draft bases it on their version. */
+    /** Another user has saved the destination. `keepMine` bases the draft on their version. */
     conflict: saved && {
       before: saved.destination,
       latest: destination ?? saved.destination,
@@ -78,7 +78,7 @@ export function useSetUp(unfinished?: Destination) {
   }
 }
 
-/** Creates the destination, turned off until the last step, or replaces the saved one. */
+/** Creates the destination, off until the last step, or replaces it. */
 function useSave(saved: Destination | undefined) {
   const create = useCreateDestination()
   const replace = useReplaceDestination()
@@ -87,7 +87,7 @@ function useSave(saved: Destination | undefined) {
     const fault = draftError(draft)
     if (fault) throw fault
     if (!saved) return create.mutateAsync({ ...toDestination(draft), enabled: false })
-    // toDestination adds both again if the draft keeps them
+    // toDestination adds both if the draft keeps them
     const { sharedSecret: _, standardWebhooks: __, ...rest } = saved
     return replace.mutateAsync({ ...rest, ...toDestination(draft) })
   }
@@ -99,17 +99,16 @@ function draftError({ webhooks }: Draft): ApiError | undefined {
   return faults.length > 0 ? validationError(faults) : undefined
 }
 
-/** `isLocal`: the form found the fault itself. `sent`: what the API refused. */
+/** `isLocal`: found by the form. `sent`: what the API refused. */
 type Failure = { error: unknown; isLocal: boolean; sent: unknown }
 
-/** The part of the failure that the user has not corrected yet. */
+/** Without corrected faults. */
 function remaining({ error, isLocal, sent }: Failure, draft: Draft): unknown {
   if (!isLocal) return uncorrected(error, sent, toDestination(draft))
   const faults = error instanceof ApiError ? remainingFaults(error.faults, draftFaults(draft.webhooks)) : []
   return faults.length > 0 ? validationError(faults) : undefined
 }
 
-/** The step whose fields have a fault. */
 function stepOf(error: unknown): number | undefined {
   const pointers = error instanceof ApiError ? error.faults.map(({ pointer }) => pointer) : []
   if (pointers.some((pointer) => pointer.startsWith('/sourceIds'))) return STEPS.sources

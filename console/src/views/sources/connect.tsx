@@ -8,7 +8,7 @@ import { Snippet } from '../../ui/values/code.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 import { snippets } from './snippets.ts'
 
-/** The write key, snippets that send a call, and a test call. Only the admin sees write keys. */
+/** Only the admin sees write keys. */
 export function Connect({
   source: { writeKey, name },
   lead = 'Paste a snippet into a terminal or a program. The call appears below as soon as it arrives.',

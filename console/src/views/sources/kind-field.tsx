@@ -22,7 +22,7 @@ export function KindField({ value, onChange, hidesDescription = false }: KindPro
       }
       data={KINDS}
       value={value}
-      // the options are the values of the type
+      // the options are the type's values
       onChange={(event) => onChange(event.currentTarget.value as Kind)}
       maw={420}
     />

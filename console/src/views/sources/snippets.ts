@@ -1,6 +1,6 @@
 export type SnippetText = { id: string; label: string; code: string; note?: string }
 
-/** Code that sends a first call. @param endpoint the address of ingest, without a trailing slash. */
+/** Code for a first call. @param endpoint of ingest, without a trailing slash. */
 export function snippets({ writeKey, endpoint }: { writeKey: string; endpoint: string }): SnippetText[] {
   return [
     {
@@ -35,6 +35,6 @@ err = client.Close()`,
   ]
 }
 
-/** Quotes for a shell: a write key can contain any printable character. */
+/** For a shell: a write key can contain any printable character. */
 const quoted = (text: string): string =>
   /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

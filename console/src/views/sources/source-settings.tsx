@@ -31,7 +31,7 @@ type Draft = {
   kind: Kind
   ip: NonNullable<Source['ip']>
   dropsDuplicates: boolean
-  /** Rate limits as typed. Empty means no limit. */
+  /** As typed; empty for no limit. */
   perSecond: string
   burst: string
   bytesPerSecond: string
@@ -108,7 +108,7 @@ function GeneralFields({ draft, change, error }: Fields) {
         description="How much of context.ip is stored, even if a call sets it."
         data={IPS}
         value={ip}
-        // the options are the values of the type
+        // the options are the type's values
         onChange={(event) => change({ ip: event.currentTarget.value as typeof ip })}
         maw={420}
       />

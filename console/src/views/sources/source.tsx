@@ -50,7 +50,7 @@ export default function SourcePage({ id, tab = 'live' }: { id: string; tab?: str
   )
 }
 
-/** Calls are accepted without any destination, which otherwise shows only in their details. */
+/** Calls without a destination are accepted, which otherwise shows only in their details. */
 function NotForwarded({ sourceId }: { sourceId: string }) {
   const destinations = useDestinations().data
   const isForwarded = destinations?.some(({ enabled, sourceIds }) => enabled && sourceIds.includes(sourceId))

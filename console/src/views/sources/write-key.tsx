@@ -34,7 +34,6 @@ export function WriteKey({ source }: { source: Source }) {
   )
 }
 
-/** The previous write key, while it still works. */
 function Overlap({ source }: { source: Source }) {
   const end = useReplaceSource(source)
   const now = useNow()

@@ -3,7 +3,7 @@ import type { TestSend } from '../../api/destinations.ts'
 import type { FoundEvent } from '../../api/events.ts'
 import { localTime } from '../../wording/format.ts'
 
-/** `text`: a call as indented JSON; undefined for a deletion, which is not a call. `omitted`: fields that are too long to show. */
+/** `text`: a call as indented JSON; undefined for a deletion. `omitted`: fields too long to show. */
 export type Payload = { id: string; label: string; text: string | undefined; omitted: readonly string[] }
 
 const TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
@@ -21,10 +21,10 @@ export const SAMPLES: readonly [Payload, ...Payload[]] = [
   { id: 'sample delete', label: 'Sample delete', text: undefined, omitted: [] },
 ]
 
-/** Fields that a test ignores: it has its own id, and goes to this destination only. */
+/** A test has its own id, and goes only to this destination. */
 const IGNORED = ['messageId', 'integrations', 'receivedAt', 'sentAt', 'originalTimestamp', 'omitted']
 
-/** The calls that a test can send. Deletions are not calls. */
+/** The calls among the events. Deletions are not calls. */
 export const recentPayloads = (events: readonly FoundEvent[]): Payload[] =>
   events
     .filter(({ type }) => TYPES.some((one) => one === type))
@@ -42,7 +42,6 @@ export const recentPayloads = (events: readonly FoundEvent[]): Payload[] =>
       }
     })
 
-/** The body of the request for a test with the edited text of this payload. */
 export function toBody(
   { text: original }: Payload,
   text: string,

@@ -53,19 +53,19 @@ export function Results({ results }: { results: readonly TestResult[] }) {
 const message = (start: string, headers: Record<string, string>, body: string): string =>
   [start, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', body].join('\n')
 
-/** The request as HTTP writes it. */
+/** As HTTP writes it. */
 function requestText({ url, request: { headers, body } }: TestResult): string {
   const { pathname = '/', search = '' } = URL.parse(url) ?? {}
   return message(`POST ${pathname}${search} HTTP/1.1`, headers, body)
 }
 
-/** The response as HTTP writes it, or nothing without one. */
+/** As HTTP writes it; empty without a response. */
 const responseText = ({ status, responseHeaders, response }: TestResult): string =>
   responseHeaders === null ? '' : message(`HTTP/1.1 ${status ?? ''}`.trim(), responseHeaders, response ?? '')
 
 type RulesNoteProps = { tested: TestedRules | null; rules: Destination['rules'] }
 
-/** Says that the destination's rules would not send a real event like this. */
+/** The rules would not send a real event like this. */
 export function RulesNote({ tested, rules }: RulesNoteProps) {
   if (!tested || tested.outcome === 'sent') return null
   const { outcome, condition, message } = tested

@@ -9,7 +9,7 @@ import { type Payload, recentPayloads, SAMPLES, toBody } from './payloads.ts'
 import { Results, RulesNote } from './results.tsx'
 import { Verification } from './verification.tsx'
 
-/** Sends a sample, a recent event or an edited call, and shows what was sent and received. */
+/** Sends a sample, a recent event or an edited call, and shows the result. */
 export function TestSend({ destination }: { destination: Destination }) {
   const { id, webhooks } = destination
   const test = useTestSend(id)
@@ -17,7 +17,7 @@ export function TestSend({ destination }: { destination: Destination }) {
   const body = toBody(chosen.payload, chosen.text)
   const isJson = !(body instanceof SyntaxError)
   const error = uncorrected(test.error, test.variables, isJson ? body : undefined)
-  // the API checks what the user has written as a call
+  // the API checks the user's call
   const send = () => isJson && test.mutate(body as TestBody)
   return (
     <Stack>
@@ -79,7 +79,6 @@ function PayloadFields({ payload, text, choose, edit, payloads, error }: Payload
   )
 }
 
-/** The chosen payload and its text as edited. */
 function usePayload(destination: Destination) {
   const recent = recentPayloads(useRecentCalls(destination).data ?? [])
   const [{ payload, text }, set] = useState(() => ({ payload: SAMPLES[0], text: SAMPLES[0].text ?? '' }))

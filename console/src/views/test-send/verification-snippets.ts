@@ -26,6 +26,6 @@ const STANDARD: readonly VerificationSnippet[] = [
   { language: 'Ruby', code: standardRuby },
 ]
 
-/** Functions that verify a signature, for people to copy. Each is a file that tests run. */
+/** Functions for people to copy. Tests run each file. */
 export const snippetsOf = (isStandard: boolean): readonly VerificationSnippet[] =>
   isStandard ? STANDARD : SHA1

@@ -4,7 +4,6 @@ import type { Destination } from '../../api/destinations.ts'
 import { Snippet } from '../../ui/values/code.tsx'
 import { snippetsOf } from './verification-snippets.ts'
 
-/** How a receiver verifies the requests of this destination. */
 export function Verification({ destination }: { destination: Destination }) {
   const { id, sharedSecret, standardWebhooks = false } = destination
   return (

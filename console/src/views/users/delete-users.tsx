@@ -9,14 +9,14 @@ import { pluralize } from '../../wording/format.ts'
 type DeleteProps = {
   opened: boolean
   onClose: () => void
-  /** Undefined: the user types the ids. */
+  /** Undefined: the user types ids. */
   userId?: string
 }
 
 export function DeleteUsers({ opened, onClose, userId }: DeleteProps) {
   const [text, setText] = useState('')
   const [suppress, setSuppress] = useState(true)
-  // repeated after a lost answer, the request is accepted only once
+  // accepted only once, if repeated after a lost answer
   const [id, setId] = useState(newId)
   const deleteUsers = useDeleteUsers()
   const userIds = userId === undefined ? userIdsIn(text) : [userId]
@@ -68,7 +68,7 @@ export function DeleteUsers({ opened, onClose, userId }: DeleteProps) {
   )
 }
 
-/** One id per line, without spaces around it, blank lines and repetitions. */
+/** One per line; trims, and drops blanks and repetitions. */
 const userIdsIn = (text: string): string[] => [
   ...new Set(text.split(/\r?\n/).flatMap((line) => line.trim() || [])),
 ]

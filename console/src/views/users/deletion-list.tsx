@@ -21,7 +21,6 @@ const STATES = {
   failed: { label: 'Failed', color: 'red', explanation: 'It cannot succeed. Request it again.' },
 } as const
 
-/** The newest deletions and their progress. */
 export function DeletionList() {
   const query = useDeletions()
   return (

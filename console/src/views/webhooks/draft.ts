@@ -2,8 +2,8 @@ import type { Destination } from '../../api/destinations.ts'
 import type { Fault } from '../../api/errors.ts'
 
 /**
- * A header as typed. `stored`: the API has a value for this URL and name, which it never shows. While both are
- * unchanged, an empty value keeps it.
+ * `stored`: the API has a value for this URL and name, and never shows it. While both are unchanged, an empty value
+ * keeps it.
  */
 export type HeaderDraft = {
   key: number
@@ -15,7 +15,7 @@ export type WebhookDraft = { key: number; url: string; headers: readonly HeaderD
 
 export const MAX_URLS = 5
 export const MAX_HEADERS = 5
-/** The API shows this instead of a secret, and accepts it as "unchanged". */
+/** Stands for a secret in the API, and keeps it. */
 export const MASK = '***'
 
 let lastKey = 0
@@ -31,11 +31,11 @@ export const toDrafts = (webhooks: Webhooks): WebhookDraft[] =>
     headers: Object.keys(headers).map((name) => ({ key: ++lastKey, name, value: '', stored: { url, name } })),
   }))
 
-/** The API finds a stored value by the URL of its webhook and the name of the header. */
+/** The API finds stored values by the webhook's URL and the header's name. */
 export const isKept = ({ stored, name, value }: HeaderDraft, url: string): boolean =>
   value === '' && stored?.url === url.trim() && stored.name.toLowerCase() === name.trim().toLowerCase()
 
-/** Headers with equal names collapse into one, so `headerFaults` reports them first. */
+/** Equal names collapse into one header, so `headerFaults` reports them first. */
 export const toWebhooks = (drafts: readonly WebhookDraft[]): Webhooks =>
   drafts.map(({ url, headers }) => ({
     url: url.trim(),
@@ -44,7 +44,7 @@ export const toWebhooks = (drafts: readonly WebhookDraft[]): Webhooks =>
     ),
   }))
 
-/** Faults that the API could not see in the converted headers. */
+/** Faults that the converted headers hide from the API. */
 function headerFaults(drafts: readonly WebhookDraft[]): Fault[] {
   return drafts.flatMap(({ headers }, index) => {
     const names = headers.map(({ name }) => name.trim().toLowerCase())
@@ -60,7 +60,7 @@ function headerFaults(drafts: readonly WebhookDraft[]): Fault[] {
   })
 }
 
-/** A stored value is lost when its URL or name changes. */
+/** A changed URL or name loses the stored value. */
 function valueFaults(drafts: readonly WebhookDraft[]): Fault[] {
   return drafts.flatMap(({ url, headers }, index) =>
     headers
@@ -96,11 +96,11 @@ const isLost = (header: HeaderDraft, url: string): boolean =>
 export const lostValueError = (header: HeaderDraft, url: string): string | undefined =>
   isLost(header, url) ? LOST : undefined
 
-/** A JSON pointer (RFC 6901). */
+/** RFC 6901 */
 export const headerPointer = (webhook: number, { name }: Pick<HeaderDraft, 'name'>): string =>
   `/webhooks/${webhook}/headers/${name.trim().replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 export const isWebhookPointer = (pointer: string): boolean => pointer.startsWith('/webhooks')
 
-/** The rest of a URL is long and may contain a secret. */
+/** The rest may be long or secret. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url)

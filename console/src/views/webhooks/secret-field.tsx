@@ -3,10 +3,10 @@ import { newKey, urlSafe } from '../../api/random.ts'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 
-/** As Standard Webhooks writes a secret, or in URL-safe base64. */
+/** For Standard Webhooks, or URL-safe base64. */
 const makeSecret = (isStandard: boolean): string => (isStandard ? `whsec_${newKey()}` : urlSafe(newKey()))
 
-/** A new secret, shown in clear text because it cannot be read after saving. */
+/** In clear text: a saved secret cannot be read. */
 export function SecretField({
   isStandard,
   label,
@@ -14,7 +14,7 @@ export function SecretField({
   onChange,
   error,
 }: {
-  /** Whether Standard Webhooks signs with this secret. */
+  /** Whether Standard Webhooks signs with it. */
   isStandard: boolean
   label: string
   value: string

@@ -5,11 +5,11 @@ import { RelativeTime, Timestamp } from '../../../ui/values/time.tsx'
 import { errorText } from '../../../wording/error-codes.ts'
 import { DELIVERY_STATES, withStatus } from '../../../wording/states.ts'
 
-/** The state with the status that explains it. */
+/** Adds the status that explains the state. */
 export const labelOf = ({ state, lastStatus }: Pick<Delivery, 'state' | 'lastStatus'>) =>
   withStatus(DELIVERY_STATES[state], state === 'rejected' || state === 'retrying' ? lastStatus : null)
 
-/** On phones, the narrow columns move below the event. */
+/** On phones, narrow columns move below the event. */
 export function DeliveryTable({ rows, onOpen }: { rows: readonly Delivery[]; onOpen: (id: string) => void }) {
   return (
     <Table verticalSpacing={6} highlightOnHover aria-label="Deliveries">

@@ -5,10 +5,10 @@ import { DELIVERY_STATES, type DeliveryState } from '../../../wording/states.ts'
 
 export const STATES = Object.keys(DELIVERY_STATES) as DeliveryState[]
 const TEXTS = ['status', 'event', 'user', 'messageId'] as const
-/** Deliveries are kept for three days. */
+/** Not a week: deliveries are kept for three days. */
 export const PERIODS = LAST_PERIODS.filter(({ value }) => Number(value) <= 24)
 
-/** Reads the filter from the page's address. Ignores unknown parameters and values. */
+/** Ignores unknown parameters and values. */
 export function filterFromParams(params: URLSearchParams): DeliveryFilter {
   const state = STATES.find((one) => one === params.get('state'))
   const hours = PERIODS.find(({ value }) => value === params.get('hours'))
@@ -20,7 +20,7 @@ export function filterFromParams(params: URLSearchParams): DeliveryFilter {
   }
 }
 
-/** The filter and the opened delivery are part of the page's address, so that they can be shared as a link. */
+/** Kept in the page's address, with the opened delivery, for links. */
 export function useDeliveryParams() {
   const [params, setParams] = useSearchParams()
   const filter = filterFromParams(params)

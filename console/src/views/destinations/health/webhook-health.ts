@@ -2,15 +2,11 @@ import type { Health } from '../../../api/health.ts'
 
 type Webhook = Pick<Health['endpoints'][number], 'lastError' | 'lastDeliveredAt'>
 
-/**
- * `isErrorCurrent`, `isDeliveryCurrent`: it happened with the current settings. `isErrorOver`: a later delivery
- * succeeded.
- */
+/** `is...Current`: with the current settings. `isErrorOver`: a later delivery succeeded. */
 export type WebhookHealth = { isErrorCurrent: boolean; isErrorOver: boolean; isDeliveryCurrent: boolean }
 
 /**
- * The last error may be from before the last change of the settings, for example of a token. Then it says nothing about
- * the current ones.
+ * An error from before the last change, for example of a token, says nothing about the current settings.
  * @param updatedAt of the settings, ISO 8601
  */
 export function webhookHealth({ lastError, lastDeliveredAt }: Webhook, updatedAt: string): WebhookHealth {

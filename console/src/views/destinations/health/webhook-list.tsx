@@ -52,7 +52,7 @@ function Webhook({ webhook, url, updatedAt }: WebhookProps) {
           <Url>{url}</Url>
         </Text>
         <StateBadge {...label} />
-        {/* `since` is of the breaker, which opens only after several failures in a row */}
+        {/* the breaker's `since`: it opens only after several failures in a row */}
         {since !== null && !(breaker === 'closed' && isFailing) && (
           <Text size="xs" c="dimmed">
             since <Timestamp at={since} short />
@@ -78,7 +78,7 @@ function Webhook({ webhook, url, updatedAt }: WebhookProps) {
 type ErrorProps = {
   lastError: NonNullable<Health['endpoints'][number]['lastError']>
   isErrorCurrent: boolean
-  /** Only an error that persists gets advice. */
+  /** Only persistent errors get advice. */
   isFailing: boolean
   updatedAt: string
 }

@@ -5,12 +5,10 @@ type Options<Input, Output> = {
   onAnswer: (answer: Answer<Output>, input: Input) => void
 }
 
-/** `ask` replaces the waiting input, if any. `close` stops requests and answers. */
+/** `ask` replaces a waiting input. `close` stops requests and answers. */
 export type Latest<Input> = { ask(input: Input): void; close(): void }
 
-/**
- * Runs one request at a time, always for the newest input. Drops an answer if a newer input is waiting.
- */
+/** One request at a time, for the newest input. Drops an answer if a newer input waits. */
 export function latestOnly<Input, Output>({ request, onAnswer }: Options<Input, Output>): Latest<Input> {
   let waiting: Input | undefined
   let isRunning = false

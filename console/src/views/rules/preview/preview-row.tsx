@@ -10,7 +10,7 @@ import { RULES_OUTCOMES } from '../../../wording/states.ts'
 
 type RowProps = { item: PreviewItem; rules: unknown; isOpened: boolean; onToggle: () => void }
 
-/** An event and its outcome. A sent event opens to show its body. */
+/** A sent event opens to show its body. */
 export function PreviewRow({ item, rules, isOpened, onToggle }: RowProps) {
   const id = useId()
   if (item.body === null)
@@ -60,7 +60,6 @@ function RowHeader({ item }: { item: PreviewItem }) {
   )
 }
 
-/** Why there is no body. */
 function Reason({ item: { condition, message }, rules }: Pick<RowProps, 'item' | 'rules'>) {
   const words = message ?? (condition === null ? undefined : decidingWords(rules, condition))
   if (words === undefined) return null

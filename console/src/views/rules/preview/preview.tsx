@@ -54,7 +54,7 @@ type ItemsProps = { preview: Preview; rules: unknown; isBusy: boolean }
 
 const MAX_SHOWN = 10
 
-/** The first body is open, so it is visible while the user types. */
+/** The first body is open: the user sees it while typing. */
 function Items({ preview: { items }, rules, isBusy }: ItemsProps) {
   const [toggled, setToggled] = useState<string>()
   const [showsAll, { open: showAll }] = useDisclosure()

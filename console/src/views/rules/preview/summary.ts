@@ -9,7 +9,7 @@ const OTHERS: Record<Exclude<Outcome, 'sent'>, string> = {
   failed: 'failed',
 }
 
-/** "Sends 3 of 50 events: 40 filtered, 7 not in the sample." */
+/** Such as "Sends 3 of 50 events: 40 filtered, 7 not in the sample." */
 export function summaryOf(items: readonly Pick<PreviewItem, 'outcome'>[]): string {
   if (items.length === 0) return 'The sources have no events yet.'
   const countOf = (outcome: Outcome) => items.filter((item) => item.outcome === outcome).length
@@ -23,11 +23,11 @@ export function summaryOf(items: readonly Pick<PreviewItem, 'outcome'>[]): strin
 
 const ORDER: readonly Outcome[] = ['failed', 'sent', 'filtered', 'sampled_out']
 
-/** Failed events first, then sent ones. Items with the same outcome keep their order. */
+/** Failed events first, then sent ones; otherwise keeps the order. */
 export const sortedByOutcome = <Item extends Pick<PreviewItem, 'outcome'>>(items: readonly Item[]): Item[] =>
   items.toSorted((a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome))
 
-/** The event names, most frequent first. */
+/** Most frequent first. */
 export function namesIn(items: readonly Pick<PreviewItem, 'event'>[]): string[] {
   const counts = new Map<string, number>()
   for (const { event } of items) if (event !== null) counts.set(event, (counts.get(event) ?? 0) + 1)

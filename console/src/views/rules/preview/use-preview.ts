@@ -3,22 +3,19 @@ import type { Destination } from '../../../api/destinations.ts'
 import { fetchPreview, type Preview } from '../../../api/rules.ts'
 import { type Latest, latestOnly } from './latest.ts'
 
-/** In ms, after the last change. */
+/** ms after the last change. */
 const DEBOUNCE = 400
 
-/**
- * `rules`: the rules of this preview. `error`: why the latest request failed. `asked`: the rules of the latest request.
- */
+/** `rules`: of this preview. `error`: of the latest request. `asked`: its rules. */
 type Shown = { key: string; rules: unknown; preview: Preview | undefined; error: unknown; asked: unknown }
 
 const NOTHING: Shown = { key: '', rules: undefined, preview: undefined, error: undefined, asked: undefined }
 
-/** `isCurrent`: the preview is for the rules as they are typed now. */
+/** `isCurrent`: for the rules as typed now. */
 export type PreviewState = Omit<Shown, 'key'> & { isCurrent: boolean; refresh: () => void }
 
 type Asked = { rules: unknown; isAsked: boolean }
 
-/** Tries the rules while the user types. */
 export function usePreview(destination: Destination, { rules = {}, isAsked }: Asked): PreviewState {
   const { id, sourceIds, eventTypes } = destination
   const [shown, setShown] = useState(NOTHING)
