@@ -171,6 +171,8 @@ const environment = z.object({
   DEDUP_WINDOW: durationMs.prefault('1h'),
   /** Concurrent POSTs per lane and process. As many more may be overdue (deliverer/lane/slots.ts). */
   DELIVERY_SLOTS: whole(1, 65_536).default(512),
+  /** Idle connections to webhooks that a process keeps open. */
+  DELIVERY_IDLE_CONNECTIONS: whole(0, 65_536).default(2_048),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
@@ -229,6 +231,7 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
       windowMs: env.RETRY_WINDOW,
       responseTimeoutMs: env.RESPONSE_TIMEOUT,
       slots: env.DELIVERY_SLOTS,
+      idleConnections: env.DELIVERY_IDLE_CONNECTIONS,
     },
     /** Undefined: off. */
     traces,

@@ -72,8 +72,8 @@ async function openAttempts({ connection, log, closing }: Context, { registry }:
 
 function openPoster({ config, log, closing }: Context, ca: string[] | undefined) {
   const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
-  const limitMs = config.delivery.responseTimeoutMs
-  return closing.adopt(createPoster({ limitMs, egress, ca }), (open) => open.close())
+  const { responseTimeoutMs: limitMs, idleConnections: maxIdle } = config.delivery
+  return closing.adopt(createPoster({ limitMs, egress, ca, maxIdle }), (open) => open.close())
 }
 
 function openLanes({ config, closing }: Context, webhooks: ReturnType<typeof createWebhooks>) {

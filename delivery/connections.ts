@@ -11,11 +11,12 @@ export type Connections<C extends Pooled> = {
 
 /** The client closes idle connections after this time at the latest. `tidy` frees their memory. */
 export const IDLE_MS = 10_000
-/** Idle connections of all owners. The lane's slots limit connections in use. */
-const MAX_IDLE = 2_048
 const QUIET_MS = 2_000
 /** Looking for old connections walks over all idle ones, which is too slow to do for each POST. */
 const SWEEP_MS = 250
+
+/** `maxIdle`: idle connections of all owners. The lane's slots limit connections in use. `now`: ms. */
+type Options = { maxIdle: number; now: () => number }
 
 /**
  * Pools connections by owner, one POST at a time on each, the last used first. If too many are idle, it closes those
@@ -24,7 +25,7 @@ const SWEEP_MS = 250
  */
 export function createConnections<C extends Pooled>(
   open: (origin: string) => C,
-  now: () => number,
+  { maxIdle, now }: Options,
 ): Connections<C> {
   const idle = new Map<string, C[]>()
   const all = new Set<C>()
@@ -71,8 +72,8 @@ export function createConnections<C extends Pooled>(
     },
     release(owner, connection) {
       const at = now()
-      if (count >= MAX_IDLE) makeRoom(at)
-      if (count >= MAX_IDLE) return drop(connection)
+      if (count >= maxIdle) makeRoom(at)
+      if (count >= maxIdle) return drop(connection)
       connection.idleSince = at
       count += 1
       const pooled = idle.get(owner)

@@ -18,6 +18,8 @@ export type PosterOptions = {
   /** Vets what may be dialled: `lookup` names, `vetUrl` ports and IP literals. */
   egress: { lookup: LookupFunction; vetUrl(url: URL): void }
   ca?: string[] | undefined
+  /** How many idle connections stay open. */
+  maxIdle?: number
 }
 
 type Place = { origin: string; path: string }
@@ -104,7 +106,7 @@ class Connection {
 }
 
 /** POSTs over pooled connections. Follows no redirects, uses no proxy. */
-export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
+export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOptions): Poster {
   const connect = buildConnector({
     lookup: egress.lookup,
     timeout: limitMs,
@@ -116,7 +118,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     maxCachedSessions: 1_000,
   })
   const places = new LRUCache<string, Place>({ max: MAX_PLACES })
-  const connections = createConnections((origin) => new Connection(origin, connect), now)
+  const connections = createConnections((origin) => new Connection(origin, connect), { maxIdle, now })
   const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
 
   /** Vets each URL once, and a refused URL each time. @throws ForbiddenAddress, or TypeError for an invalid URL. */

@@ -120,10 +120,19 @@ describe('faults', () => {
     expect(
       faults({ ...least, PARTITIONS: '10000', REPLICATION: '10', DELIVERY_SLOTS: '65536', INGEST_PORT: '0' }),
     ).toEqual([])
-    expect(faults({ ...least, REPLICATION: 'three', DELIVERY_SLOTS: '0', INGEST_PORT: 'http' })).toEqual([
+    expect(
+      faults({
+        ...least,
+        REPLICATION: 'three',
+        DELIVERY_SLOTS: '0',
+        DELIVERY_IDLE_CONNECTIONS: '-1',
+        INGEST_PORT: 'http',
+      }),
+    ).toEqual([
       'REPLICATION: "three" is not a whole number from 1 to 10',
       'INGEST_PORT: "http" is not a whole number from 0 to 65535',
       'DELIVERY_SLOTS: "0" is not a whole number from 1 to 65536',
+      'DELIVERY_IDLE_CONNECTIONS: "-1" is not a whole number from 0 to 65536',
     ])
   })
 

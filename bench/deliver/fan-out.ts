@@ -29,6 +29,7 @@ const OTHER_CORE = 1
 /** POSTs that a bare loop has in flight: as many as the deliverer has slots. */
 const CONCURRENCY = 512
 const GOAL = 0.6
+const SETTINGS = { RESPONSE_TIMEOUT: '60s', DELIVERY_IDLE_CONNECTIONS: '10000' }
 
 /** `origins`: the number of hosts that the destinations share. */
 type Variant = { name: string; destinations: number; origins: number }
@@ -45,60 +46,68 @@ export async function bench({ rounds = 6, backlog = BACKLOG, warmPosts = WARM_PO
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
   await pin(stack.brokerPid, OTHER_CORE)
-  const sink = closing.adopt(await startSink('0.0.0.0'), (it) => it.stop())
-  await pin(sink.pid, OTHER_CORE)
+  // each has its own, because one process may have too few open files for the connections of both
+  const open = async () => closing.adopt(await startSink('0.0.0.0'), (it) => it.stop())
+  const sinks = { sluice: await open(), bare: await open() }
+  for (const { pid } of Object.values(sinks)) await pin(pid, OTHER_CORE)
   const measured: Measured[] = []
   for (const variant of variants)
     measured.push(
-      await measure(await prepareVariant(stack, { variant, sink, backlog }), { sink, rounds, warmPosts }),
+      await measure(await prepareVariant(stack, { variant, sinks, backlog }), { sinks, rounds, warmPosts }),
     )
   return report(measured, MEASURE_MS)
 }
 
-type Preparing = { variant: Variant; sink: Sink; backlog: number }
-type Prepared = { name: string; system: PreparedSystem; urls: readonly string[] }
 type Round = { sluice: Figures; bare: Figures }
-type Measuring = { sink: Sink; rounds: number; warmPosts: number }
+type Sinks = { sluice: Sink; bare: Sink }
+type Preparing = { variant: Variant; sinks: Sinks; backlog: number }
+/** `urls`: of the bare loop. */
+type Prepared = { name: string; system: PreparedSystem; urls: readonly string[] }
+type Measuring = { sinks: Sinks; rounds: number; warmPosts: number }
 
 /** Writes its destinations and its backlog. */
-async function prepareVariant(stack: Stack, { variant, sink, backlog }: Preparing): Promise<Prepared> {
+async function prepareVariant(stack: Stack, { variant, sinks, backlog }: Preparing): Promise<Prepared> {
   const system = await prepareSystem({ ...stack, sources: [] })
-  const destinations = Array.from({ length: variant.destinations }, (_, index) => ({
+  const urlsAt = ({ port }: Sink) =>
+    Array.from(
+      { length: variant.destinations },
+      (_, index) => `http://${loopback(index % variant.origins)}:${port}/${index}`,
+    )
+  const destinations = urlsAt(sinks.sluice).map((url, index) => ({
     id: `destination-${index}`,
     sourceId: 'bench',
-    url: `http://${loopback(index % variant.origins)}:${sink.port}/${index}`,
+    url,
   }))
   await putDestinations(system, destinations)
   const destinationIds = destinations.map(({ id }) => id)
   await fillBacklog(system, { destinationIds, deliveries: backlog })
-  return { name: variant.name, system, urls: destinations.map(({ url }) => url) }
+  return { name: variant.name, system, urls: urlsAt(sinks.bare) }
 }
 
 /** Measures one variant at a time: in longer pauses, the deliverer would close its idle connections. */
 async function measure(
   { name, system, urls }: Prepared,
-  { sink, rounds, warmPosts }: Measuring,
+  { sinks, rounds, warmPosts }: Measuring,
 ): Promise<Measured> {
   await using closing = new AsyncDisposableStack()
   // paused processes must not time out their POSTs
-  const settings = { RESPONSE_TIMEOUT: '60s' }
-  const { pid, kill } = await startRole('deliverer', system, { settings })
+  const { pid, kill } = await startRole('deliverer', system, { settings: SETTINGS })
   closing.defer(async () => void (await kill()))
   await pin(pid, MEASURED_CORE)
-  await warm(sink, warmPosts)
+  await warm(sinks.sluice, warmPosts)
   process.kill(pid, 'SIGSTOP')
   const script = new URL('./bare-post.ts', import.meta.url)
   const loop = forkScript(script, 'request', String(CONCURRENCY), SECRET)
   closing.defer(loop.stop)
   await pin(loop.pid, MEASURED_CORE)
   await loop.ask([...urls])
-  await warm(sink, warmPosts)
+  await warm(sinks.bare, warmPosts)
   process.kill(loop.pid, 'SIGSTOP')
   const all: Round[] = []
   let rss = 0
   for (let round = 0; round <= rounds; round++) {
-    const bare = await runAlone({ name: `bare, ${name}`, pid: loop.pid }, sink, MEASURE_MS)
-    all.push({ bare, sluice: await runAlone({ name, pid }, sink, MEASURE_MS) })
+    const bare = await runAlone({ name: `bare, ${name}`, pid: loop.pid }, sinks.bare, MEASURE_MS)
+    all.push({ bare, sluice: await runAlone({ name, pid }, sinks.sluice, MEASURE_MS) })
     rss = Math.max(rss, await rssBytes(pid))
   }
   // the first round is left out: a resumed process needs a moment to reach full speed
@@ -145,9 +154,10 @@ function report(measured: readonly Measured[], measureMs: number): string {
 bare loop signs and POSTs to the same destinations in turn, with ${CONCURRENCY} POSTs in flight and the same HTTP client (undici,
 \`request\` on an Agent). Each destination has its own origin (an address of 127.0.0.0/8, with one receiver behind all of
 them); in the last row, ten origins share all destinations. Deliverer and loop run in turns on one core; Kafka and the
-receiver have the other. Settings are read and connections are open. That is the best case for many origins: a destination
+receivers have the other. Settings are read and connections are open. That is the best case for many origins: a destination
 that gets calls less often than its connection is kept open needs a new connection each time. Unlike under \`npm start\`,
-\`RESPONSE_TIMEOUT\` is 60s and the receiver keeps connections open for 300 s, so a paused deliverer does not lose its own.
+\`DELIVERY_IDLE_CONNECTIONS\` is 10000, \`RESPONSE_TIMEOUT\` is 60s, and the receivers keep connections open for 300 s, so
+that a paused deliverer does not lose its own.
 Ratios compare POSTs per CPU-second. Median of ${measured[0]?.rounds.length} alternating rounds of ${measureMs / 1_000} s, with the lowest and the highest.
 
 ${markdownTable(
