@@ -8,34 +8,34 @@ import { createFailureLog, type FailureLog } from './admin/failures.ts'
 import { Kafka, logLevel } from './patches/kafkajs.ts'
 import { onAnswer } from './patches/unanswered.ts'
 
-/** `ssl`: true for Node's own roots, or paths of PEM files. */
+/** `ssl`: true for Node's own roots, or PEM files. */
 export type KafkaConfig = {
   brokers: string[]
   ssl: boolean | Record<'caFile' | 'certFile' | 'keyFile', string | undefined>
   sasl:
     | { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string }
     | undefined
-  /** Of every topic and group. */
+  /** Also of groups. */
   topicPrefix: string
   partitions: number
   replication: number
 }
 
-/** Outside this folder, topics and groups are named without prefix. */
+/** Outside `kafka/`, topics and groups have no prefix. */
 export type Connection = {
   kafka: KafkaJsKafka
-  /** @returns the name on the broker. */
+  /** With prefix. */
   named(name: string): string
-  /** @returns the name without prefix. */
+  /** Without prefix. */
   plain(name: string): string
   log: Logger
   failures: FailureLog
-  /** The client id, if no other living process has the same. */
+  /** The client id, if no other process has it. */
   soleClientId?: string | undefined
 }
 
 /**
- * @param at `host:port` on which this process alone listens by the time it consumes.
+ * @param at `host:port` on which only this process listens when it consumes.
  * @throws ConfigError when a file of KAFKA_SSL_CA, _CERT or _KEY is unusable.
  */
 export function connect(
@@ -52,10 +52,10 @@ export function connect(
     ssl: tlsOptions(config.ssl),
     logLevel: logLevel.INFO,
     logCreator: forwardTo(log, failures),
-    // after an outage, and after a leader has moved, sends resume within half a second
+    // sends resume within half a second of an outage or a leader's move
     retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 30 },
     connectionTimeout: 3_000,
-    // a broker whose machine vanishes counts as gone after this time
+    // after this, a vanished machine counts as gone
     requestTimeout: 10_000,
   }
   return {
@@ -68,7 +68,7 @@ export function connect(
   }
 }
 
-// kafkajs has a type for each mechanism; the configuration allows only these
+// kafkajs has a type for each mechanism
 const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
 
 /** While Kafka is unreachable, kafkajs takes half a minute to disconnect. */
@@ -79,7 +79,7 @@ export async function within(limitMs: number, work: Promise<unknown>): Promise<v
   await Promise.race([work.catch(() => undefined), sleep(limitMs, undefined, { ref: false })])
 }
 
-/** kafkajs retries what it logs as errors. Everything else, such as a notice of each pause, is for debugging. */
+/** kafkajs retries what it logs as errors. The rest is for debugging. */
 function forwardTo(log: Logger, failures: FailureLog): logCreator {
   return () =>
     ({ namespace, level, log: { message, timestamp: _, ...fields } }) => {
@@ -90,7 +90,7 @@ function forwardTo(log: Logger, failures: FailureLog): logCreator {
       log.debug(fields, line)
       if (level !== logLevel.ERROR || expected.test(`${text} ${error}`)) return
       const err = error || text
-      // connections and consumers report a missing topic too, several times for each attempt
+      // connections and consumers report it too, several times per attempt
       if (NO_TOPIC.test(`${text} ${error}`))
         return failures.add({ kind: NO_TOPIC_TEXT, text: NO_TOPIC_TEXT, err })
       const kind = `${namespace} ${error || text.replaceAll(/\d+/g, '')}`
@@ -98,12 +98,12 @@ function forwardTo(log: Logger, failures: FailureLog): logCreator {
     }
 }
 
-/** Normal and retried: rebalances, a coordinator that is loading, and the restart that follows each logged crash. */
+/** Normal and retried. The restart follows a crash that was logged. */
 const expected = /coordinator|rebalanc|^Restarting the consumer/i
 const NO_TOPIC = /does not host this topic-partition/
 const NO_TOPIC_TEXT = 'Kafka lacks a topic that this process uses'
 
-/** @throws ConfigError naming the setting that is wrong. */
+/** @throws ConfigError. */
 export function tlsOptions(ssl: KafkaConfig['ssl']): ConnectionOptions | boolean | false {
   if (typeof ssl === 'boolean') return ssl
   const options = {

@@ -1,8 +1,8 @@
 export const partitionKey = (topic: string, partition: number) => `${topic}/${partition}`
 
 /**
- * `removed`: records were deleted at the front of the log. `truncated`: the log has lost its end, as after a power
- * failure or an unclean leader election. `recreated`: the topic was deleted and created again.
+ * `removed`: the front of the log is gone. `truncated`: its end is gone. `recreated`: the topic was deleted and created
+ * again.
  */
 export type Cause = 'removed' | 'truncated' | 'recreated'
 
@@ -10,8 +10,8 @@ export type Cause = 'removed' | 'truncated' | 'recreated'
 export type KnownLog = { id: string; epoch: number }
 
 /**
- * Where a reader is. `time`: of the last record read, ms since 1970. `end`: of the log when it was last seen. `again`:
- * the first offset before `offset` that must be read again.
+ * `time`: of the last record read, ms since 1970. `end`: of the log when last seen. `again`: the first earlier offset
+ * to read again.
  */
 export type Place = {
   offset: number
@@ -23,14 +23,13 @@ export type Place = {
 /** `topic`: as named on the broker. The reader was at `offset` and continues at `to`. */
 export type LogFault = { topic: string; partition: number; cause: Cause; offset: number; to: number }
 
-/** `time`: shortly before the time of the last record read. */
+/** `time`: shortly before the last record read. */
 export type Verdict = { cause: Cause; to: number | 'beginning' | 'time' }
 
 /**
- * Finds out whether a place is still valid (KIP-320). Everything before it, and before the `end` it has seen, was
- * written before `known.epoch` ended. If that epoch ended earlier, the records in between are gone, and other records
- * have their offsets.
- * @param now `epochEnd`: -1: the leader does not know it; undefined: the epoch has not changed.
+ * Judges a place (KIP-320). All records before it and its `end` were written by the end of `known.epoch`. If that epoch
+ * ended at a lower offset, those in between are gone and their offsets are reused.
+ * @param now `epochEnd`: -1: unknown to the leader; undefined: the epoch has not changed.
  */
 export function judge(
   { offset, end = offset }: Place,
@@ -43,7 +42,7 @@ export function judge(
   return { cause: 'truncated', to: now.epochEnd < 0 ? 'time' : now.epochEnd }
 }
 
-/** Finds out whether a place is within the log. `high`: the offset after the last record. */
+/** `high`: the offset after the last record. */
 export function judgeRange(
   { offset, again = offset }: Place,
   { low, high }: { low: number; high: number },

@@ -76,7 +76,7 @@ export function watchRooms({ rooms, shortage }: Pick<Storage, 'rooms' | 'shortag
   })
 }
 
-/** Control measures the same from outside as lag, for dead processes too (control/activity/lag/). */
+/** Control measures lag from outside, also for dead processes (control/activity/lag/). */
 export function watchConsumers(consumers: readonly Pick<Consumer, 'loads'>[]): void {
   const labelNames = ['group', 'topic'] as const
   const loads = () => consumers.flatMap((consumer) => consumer.loads())

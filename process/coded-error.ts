@@ -1,4 +1,4 @@
-/** An error with a code, which programs may rely on; its message is for people and may change. */
+/** Programs may rely on the code. The message is for people and may change. */
 export class CodedError<Code extends string = string> extends Error {
   readonly code: Code
 

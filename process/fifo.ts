@@ -4,7 +4,6 @@ export type Fifo<T> = {
   first(): T | undefined
   take(): T | undefined
   length(): number
-  /** In order. */
   items(): T[]
 }
 
@@ -19,7 +18,7 @@ export function createFifo<T>(): Fifo<T> {
       if (head === items.length) return undefined
       const item = items[head]
       head += 1
-      // the array is copied now and then, not for each item
+      // copies the array now and then, not for each item
       if (head * 2 > items.length) {
         items = items.slice(head)
         head = 0

@@ -1,4 +1,4 @@
-/** The JSON pointer (RFC 6901) of a path. The empty path is the whole document. */
+/** JSON pointer (RFC 6901). The empty path is the whole document. */
 export function pointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }

@@ -5,7 +5,7 @@ export type { Logger }
 // its 30 modules are needed only on a terminal
 const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined
 
-/** Copies only the fields that describe the error, because some clients attach options with passwords and tokens. */
+/** Copies only what describes the error: some clients attach options that hold secrets. */
 function plainError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { name: type, message, stack, cause } = error
@@ -14,7 +14,7 @@ function plainError(error: unknown): unknown {
 }
 
 /**
- * JSON lines on stdout; formatted on a terminal. All processes use the same field names: `sourceId`, `destinationId`,
+ * JSON lines on stdout; formatted on a terminal. Field names are the same everywhere: `sourceId`, `destinationId`,
  * `deliveryId`, `messageId`, `topic`, `partition`, `offset`, `code`. No field holds a secret.
  */
 export function createLog(options: { role: string; level: string }): Logger {
@@ -32,7 +32,7 @@ export function createLog(options: { role: string; level: string }): Logger {
   )
 }
 
-/** Allows one line of each kind per `everyMs`, so that an outage does not flood the log. */
+/** Allows one line of each kind per `everyMs`. */
 export function createLogLimit(everyMs: number, maxKinds = 10_000): (kind: string) => boolean {
   const loggedAt = new Map<string, number>()
   return (kind) => {

@@ -1,9 +1,9 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import pack from '../package.json' with { type: 'json' }
 
-/** Names begin with `sluice_`. Units are Prometheus base units: seconds, bytes. */
+/** Our own names begin with `sluice_`. Units: seconds and bytes. */
 export const registry = new Registry()
-/** How often the lag of the event loop is sampled. At prom-client's 10 ms, most of an idle process's wake-ups are for it. */
+/** At prom-client's 10 ms, this sampling of the event loop causes most of an idle process's wake-ups. */
 const LOOP_MONITOR_MS = 50
 collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_MONITOR_MS })
 

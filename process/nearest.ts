@@ -1,7 +1,6 @@
-/** Names with more typing errors than this are not suggested. */
 const MAX_DISTANCE = 2
 
-/** The allowed name with the fewest typing errors. Case does not count. */
+/** @returns the allowed name with the fewest typing errors. Ignores case. */
 export function nearest(name: string, allowed: readonly string[]): string | undefined {
   const all = allowed.map((each) => ({ each, errors: distance(name.toLowerCase(), each.toLowerCase()) }))
   const [best] = all.sort((one, other) => one.errors - other.errors)
@@ -9,7 +8,7 @@ export function nearest(name: string, allowed: readonly string[]): string | unde
   return best && best.errors <= Math.min(MAX_DISTANCE, (best.each.length - 1) / 2) ? best.each : undefined
 }
 
-/** How many characters must be inserted, deleted or replaced (Levenshtein, 1966). */
+/** Levenshtein distance. */
 function distance(from: string, to: string): number {
   if (Math.abs(from.length - to.length) > MAX_DISTANCE) return Number.POSITIVE_INFINITY
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
-/** @throws ConfigError naming the setting when the file cannot be read. */
+/** @throws ConfigError when the file cannot be read. */
 export function readPem(setting: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -12,7 +12,7 @@ export function readPem(setting: string, file: string): string {
   }
 }
 
-/** @throws ConfigError also when the file has no certificate, or a broken one. */
+/** @throws ConfigError also when it has no certificate, or a broken one. */
 export function readCertificates(setting: string, file: string): string {
   const pem = readPem(setting, file)
   const fault = faultOf(pem)
@@ -38,11 +38,11 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-/** Node's messages for a certificate without a trusted root. */
+/** Matches Node's messages. */
 export const isUntrusted = (message: string): boolean =>
   /self-signed certificate|unable to (get|verify)|certificate signature failure/.test(message)
 
-/** All faults of the settings, one line each. The process exits with code 2. */
+/** All faults, one line each. The process exits with code 2. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
   readonly code = 'config_invalid'

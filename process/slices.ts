@@ -1,17 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** A slice ends with the rules of the destination that exceeds it, which take 0.1 s at most. */
+/** The rules of one destination may exceed a slice, by 0.1 s at most. */
 const SLICE_MS = 50
 
-/** One slice of work for each turn of the event loop, so that heartbeats and other records get their time. */
+/** One slice of work per turn of the event loop leaves time for heartbeats and other records. */
 export type Slices = {
-  /** Whether this turn's slice is used up. */
   isSpent(): boolean
-  /** Waits for a slice of its own. Those who wait get one turn each, in order. */
+  /** Waits for a new slice. Callers get one turn each, in order. */
   next(): Promise<void>
 }
 
-/** @param clock in ms. @param nextTurn resolves in the next turn of the event loop. */
+/** @param clock in ms. */
 export function createSlices(
   clock: () => number = () => performance.now(),
   nextTurn: () => Promise<unknown> = setImmediate,

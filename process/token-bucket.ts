@@ -1,10 +1,10 @@
 /** Calls or bytes. */
 export type RateLimit = { perSecond: number; burst: number }
 
-/** `tokens` at the time `at`, in milliseconds of a monotonic clock. Negative: a debt. */
+/** `at`: ms of a monotonic clock. Negative tokens are a debt. */
 export type Bucket = { tokens: number; at: number }
 
-/** `retryAfter`: whole seconds, at most 300 even if the real wait is longer. */
+/** `retryAfter`: whole seconds, at most 300. */
 export type Drawn = { passed: true; bucket: Bucket } | { passed: false; retryAfter: number }
 
 const LONGEST_S = 300
@@ -12,8 +12,8 @@ const LONGEST_S = 300
 const ROUNDING_S = 1e-6
 
 /**
- * A request passes if there is at least one token, and takes as many as it costs. A request that costs more than
- * the bucket holds still passes and leaves a debt. See docs/guides/sources.md, "Rate limits".
+ * A request passes if there is at least one token. It takes its whole cost and may leave a debt
+ * (docs/guides/sources.md, "Rate limits").
  * @param bucket undefined: a full one.
  */
 export function draw(
@@ -38,10 +38,10 @@ function tokensAt(bucket: Bucket | undefined, { perSecond, burst }: RateLimit, n
   return bucket ? Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond) : burst
 }
 
-/** A token bucket that holds its state. It starts full. Times are milliseconds of a monotonic clock. */
+/** Keeps its own state and starts full. Times are ms of a monotonic clock. */
 export type TokenBucket = {
   allows(now: number): boolean
-  /** Takes a token. Leaves a debt when there is none, as what was allowed earlier may begin later. */
+  /** Leaves a debt when there is no token, because work may begin some time after it was allowed. */
   take(now: number): void
 }
 

@@ -17,15 +17,15 @@ export const schemaText = (name: SchemaName) => readFileSync(new URL(`${name}.av
 export type Codec<T> = {
   encode(value: T): Buffer
   /**
-   * Returns a promise only for the first record of each writer schema. While the registry is unreachable, such records
-   * wait for `waitMs`; after that, they fail at once until it answers. Never rejects.
+   * Returns a promise while the writer's schema is unknown. The record then waits up to `waitMs` for an unreachable
+   * registry; after that, records fail at once until it answers. Never rejects.
    */
   decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>>
 }
 
 export type VariantCodec<T> = Codec<T> & {
   /**
-   * Encodes values that are equal in field `from` and all later fields.
+   * For values that are equal from field `from` on.
    * @returns the bytes of `first`, and a function that encodes another value from its fields before `from`.
    */
   encodeVariants(first: T, from: keyof T & string): { encoded: Buffer; another(value: Partial<T>): Buffer }
@@ -33,18 +33,15 @@ export type VariantCodec<T> = Codec<T> & {
 
 const HEADER_BYTES = 5
 
-/**
- * How long records wait for an unreachable registry. Longer than its restart or move takes, because parked records must
- * be put back by hand.
- */
+/** Longer than the registry takes to restart or move, because parked records must be put back by hand. */
 export const SCHEMA_WAIT_MS = 300_000
 
-/** `waitMs`: how long records wait for an unreachable registry; 0 by default. */
+/** `waitMs`: 0 by default. */
 export type SchemaSource = { client: Pick<SchemaRegistry, 'getSchema'>; waitMs?: number; retryMs?: number }
 
 /**
  * Reads older records with their writer's schema (`BACKWARD` compatibility).
- * @param id the id under which the schema is registered.
+ * @param id of the registered schema.
  */
 export function codec<N extends SchemaName>(
   name: N,
@@ -102,18 +99,18 @@ export function codec<N extends SchemaName>(
 type Writer = Decoded<avro.Resolver>
 
 const MAX_UNKNOWN = 1_000
-/** Limit of concurrent requests for schemas that no record waits for. */
+/** Concurrent requests for schemas that no record waits for. */
 const MAX_REQUESTS = 10
 
 /**
- * The writers' schemas by id. Sends one request for each, however many records wait for it.
+ * Sends one request at a time for each writer's schema.
  * @param current the schema that this process writes.
  */
 function createWriters(current: { type: avro.Type; id: number }, source: SchemaSource) {
   const { client, waitMs = 0, retryMs = 1_000 } = source
   const { type, id } = current
   const known = new Map<number, Writer>([[id, { ok: true, value: type.createResolver(type) }]])
-  /** The last answer for each id that is not known. */
+  /** By id, the last answer. */
   const unknown = new Map<number, { answer: Writer; at: number }>()
   const requests = new Map<number, Promise<Writer>>()
   /** Set while the registry does not answer. */
@@ -134,7 +131,7 @@ function createWriters(current: { type: avro.Type; id: number }, source: SchemaS
       if (!away || isGivenUp(away.since)) {
         if (unknown.size >= MAX_UNKNOWN) unknown.clear()
         unknown.set(writerId, { answer: writer, at: performance.now() })
-        // keep asking, to notice when the registry is back: until then no record waits for it
+        // no record waits any more, so only this notices that the registry is back
         if (away) setTimeout(answerMeanwhile, retryMs, writerId, writer).unref()
         return writer
       }
@@ -168,9 +165,9 @@ function createWriters(current: { type: avro.Type; id: number }, source: SchemaS
   }
 }
 
-/** Values share blocks of memory, because they are released at nearly the same time. */
+/** Values that are released at nearly the same time share a block of memory. */
 const BLOCK_BYTES = 64 * 1024
-/** A value larger than this that does not fit gets a separate buffer, so that little of a block stays unused. */
+/** A larger value that does not fit gets its own buffer, so that little of a block is wasted. */
 const LARGE_BYTES = BLOCK_BYTES / 4
 let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
 let used = 0
@@ -198,7 +195,7 @@ function encodeIn(type: avro.Type, value: unknown, rest?: Buffer): Buffer {
   return encodeIn(type, value, rest)
 }
 
-/** Avro encodes a record as its fields in order (specification, "Complex Types"). */
+/** Avro encodes a record's fields in order (specification, "Complex Types"). */
 function prefixTypes(name: SchemaName): (before: string) => avro.Type {
   const schema: { name: string; fields: { name: string }[] } = JSON.parse(schemaText(name))
   const made = new Map<string, avro.Type>()

@@ -3,13 +3,13 @@ import type { Codec } from './codec.ts'
 import type { Delivery } from './delivery.ts'
 import { DEAD } from './topics.ts'
 
-/** The position of an event in topic `events`. */
+/** In topic `events`. */
 export type EventPlace = { partition: number; offset: number }
 
 /** `code`: why the rules failed. */
 export type RulesFailed = { delivery: Delivery; key: string; code: string }
 
-/** A dead letter for an event on which rules failed. It names the event, so a replay can run the rules again. */
+/** Names the event, so that a replay can run the rules again. */
 export const rulesFailedRecord = (
   { delivery, key, code }: RulesFailed,
   { partition, offset }: EventPlace,

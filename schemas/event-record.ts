@@ -3,7 +3,7 @@ import type { Codec } from './codec.ts'
 import type { Event } from './event.ts'
 import { EVENTS } from './topics.ts'
 
-/** Events of one user and source share a partition. The id is also a header, to find duplicates without decoding. */
+/** The key keeps a user's events of one source in order. The header shows duplicates without decoding. */
 export function eventRecord(event: Event, encode: Codec<Event>['encode']): OutRecord {
   return {
     topic: EVENTS,
@@ -15,7 +15,7 @@ export function eventRecord(event: Event, encode: Codec<Event>['encode']): OutRe
 
 type NullableFields = { [Field in keyof Event as null extends Event[Field] ? Field : never]: null }
 
-/** All nullable fields of an event as null, for events that Sluice itself makes. */
+/** For events that Sluice itself makes. */
 export const EMPTY_EVENT: NullableFields = {
   userId: null,
   anonymousId: null,

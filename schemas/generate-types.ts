@@ -2,9 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { asyncapiText } from './asyncapi.ts'
 
 /**
- * `npm run schemas` writes the TypeScript types of the Avro schemas, and the AsyncAPI description of the topics. A test
- * fails when one of them is stale. Types follow what avsc returns: unions with null unwrapped, longs as numbers,
- * logical types as their base type.
+ * `npm run schemas` writes the types of the Avro schemas and `docs/asyncapi.yaml`; a test fails when one is stale.
+ * Types follow avsc: unions with null unwrapped, longs as numbers, logical types as their base type.
  */
 
 type AvroField = { name: string; type: AvroType; doc: string }
@@ -20,7 +19,7 @@ type AvroType = string | AvroType[] | AvroNamed | { type: string; logicalType: s
 
 export const schemaNames = ['event', 'delivery', 'attempt', 'rejected'] as const
 
-/** @returns the text of a schema's module: an exported type per record and enum. */
+/** @returns a module with an exported type per record and enum. */
 function typesOf(schema: AvroNamed): string {
   const modules: string[] = []
   typeText(schema, modules)
@@ -49,10 +48,9 @@ const primitives: Record<string, string> = { int: 'number', long: 'number', byte
 
 const file = (name: string) => new URL(name, import.meta.url)
 
-/** @returns for each schema the path and text of its module. */
 export function modules(): { path: URL; text: string }[] {
   return schemaNames.map((name) => {
-    // our own schemas, which avsc checks at start
+    // avsc checks our schemas at start
     const schema = JSON.parse(readFileSync(file(`${name}.avsc`), 'utf8')) as AvroNamed
     return { path: file(`${name}.ts`), text: typesOf(schema) }
   })

@@ -6,8 +6,8 @@ import { type OnAway, openRegistry, type RegistryConfig, registerSchemas } from 
 import { type Rung, topics } from './topics.ts'
 
 /**
- * Creates missing topics and registers schemas. Every process does this at its start; repeating it is safe. Logs topics
- * that differ from the table, and does not change them.
+ * Creates missing topics and registers schemas. Safe to repeat. Logs topics that differ from the table and leaves them
+ * as they are.
  * @param onAway called while the schema registry is unreachable; the start waits for it.
  * @throws ConfigError when Kafka would delete records that are still needed.
  */

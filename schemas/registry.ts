@@ -13,7 +13,7 @@ import {
 } from './codec.ts'
 import type { SchemaTopic as Topic } from './topics.ts'
 
-/** `caFile`: path of a PEM file of further trusted roots. */
+/** `caFile`: further trusted roots, in PEM. */
 export type RegistryConfig = {
   url: string
   auth: { username: string; password: string } | undefined
@@ -22,15 +22,15 @@ export type RegistryConfig = {
 
 /** A registry that cannot reach its broker never answers a registration. */
 const REQUEST_MS = 10_000
-/** A registry that is silent for this long is reported before the request times out. */
+/** Silence is reported before the request times out. */
 const SILENT_MS = 3_000
 
-/** Two concurrent first registrations may collide and be refused. The retries take at most 15 s. */
+/** Concurrent first registrations may be refused. The retries take at most 15 s. */
 const MAX_REFUSALS = 8
 
 type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number]
 
-/** Called repeatedly with the problem while the registry is unreachable, and with `undefined` when it answers. */
+/** Called repeatedly while the registry is unreachable, and with `undefined` when it answers. */
 export type OnAway = (what: string | undefined) => void
 
 export type Registry = SchemaSource & {
@@ -47,10 +47,9 @@ const withTimeout = (timeout: number): Middleware => {
 
 export type RegistryOptions = {
   onAway?: OnAway
-  /** How long records wait for a schema while the registry is unreachable, in ms; 0 by default. */
+  /** How long records wait for a schema, in ms; 0 by default. */
   waitMs?: number
   retryMs?: number
-  /** The time limit of a request for a schema. */
   requestMs?: number
 }
 
@@ -76,7 +75,7 @@ export function openRegistry(config: RegistryConfig, options: RegistryOptions = 
 const rootsOf = ({ caFile }: RegistryConfig) => caFile && readCertificates('SCHEMA_REGISTRY_CA', caFile)
 
 /**
- * Registers each topic's schema as `<topic>-value`, with compatibility BACKWARD. Waits for an unreachable registry.
+ * Registers schemas as `<topic>-value`, with compatibility BACKWARD. Waits for an unreachable registry.
  * @throws when a schema is incompatible; ConfigError when the registry refuses access.
  */
 export async function registerSchemas(
@@ -92,11 +91,11 @@ async function checkAccess(registry: Registry): Promise<void> {
   const { config } = registry
   const list = () =>
     listSubjects(config).catch((error) => {
-      // without the right to list, we may still have the right to register
+      // without the right to list, registering may still be allowed
       if (statusOf(error) !== 403) throw error
     })
   await untilAnswered(registry, list).catch((error) => {
-    // the 404 may also come from a proxy whose registry is still starting
+    // a proxy may also answer 404 while the registry starts
     throw statusOf(error) === 404 ? new ConfigError([wrongPath(config)]) : error
   })
 }
@@ -133,7 +132,7 @@ function isAway(error: unknown): boolean {
   return status >= 500 || status === 429 || (status === 400 && UNANSWERED.test(messageOf(error)))
 }
 
-/** Without an answer, the client's message ends without a message from the registry. */
+/** Without an answer, the message has no text from the registry. */
 const UNANSWERED = / - Error, status 400: /
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -163,7 +162,7 @@ export async function openCodec<N extends SchemaName>(
   return codec(schema, await register(registry, schema, subject), registry)
 }
 
-/** Leaves the global rule alone, because other programs may rely on it. */
+/** Leaves alone the global rule, on which other programs may rely. */
 async function putCompatibility(config: RegistryConfig, subject: string): Promise<void> {
   await got.put(`${config.url}/config/${encodeURIComponent(subject)}`, {
     json: { compatibility: COMPATIBILITY.BACKWARD },
@@ -208,6 +207,6 @@ class Incompatible extends Error {
   }
 }
 
-/** 409 also means (from Apicurio) that two processes create the same rule at once. */
+/** From Apicurio, 409 also means that two processes create a rule at once. */
 const isIncompatible = (error: unknown): error is Error =>
   error instanceof Error && statusOf(error) === 409 && !/already exists/.test(error.message)

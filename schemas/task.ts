@@ -4,7 +4,7 @@ import type { Codec } from './codec.ts'
 import { DEAD, DELIVERIES, DUE, EVENTS } from './topics.ts'
 
 /**
- * Background work of control: JSON in topic `tasks` under the key `kind/id`. The last record of a key states its
+ * Control's background work: JSON in topic `tasks` under the key `kind/id`. The last record of a key states its
  * progress. A finished task contains no user ids.
  */
 
@@ -32,7 +32,7 @@ export const deletionTask = z.object({
   sourceIds: z
     .array(z.string())
     .describe('The affected sources: those requested that have an enabled destination.'),
-  /** Sources for which the users are suppressed; `*`: all sources. Empty: none. */
+  /** Sources in which the users are suppressed; `*`: all. */
   suppressedFor: z.array(z.string()),
   userIds: z.array(z.string()),
 })
@@ -64,13 +64,13 @@ export const syncTask = z.object({
     ),
   of: z.object({ kind: z.enum(['audience', 'trait']), id: idShape }),
   /**
-   * When the audience or trait was created, because another one may get the same id later. Absent: it was removed, and
-   * the rest of its stored users is forgotten.
+   * When the audience or trait was created, because its id may be reused. Absent: it was removed, and its users are
+   * forgotten.
    */
   since: z.string().optional(),
-  /** What happens to users that the upload does not name. `forgotten`: removed without an event. */
+  /** Users that the upload does not name. `forgotten`: removed without an event. */
   others: z.enum(['removed', 'stay', 'forgotten']),
-  /** Of topic `uploads`. The records of this upload have the task's id as their key. */
+  /** Of topic `uploads`; the records have the task's id as their key. */
   ranges,
   lines: z.number().int().nonnegative().describe('Lines in the upload that name a user.'),
   skipped: z
@@ -79,7 +79,7 @@ export const syncTask = z.object({
     .positive()
     .optional()
     .describe('Lines that could not be used, and were left out because of `skipInvalid`.'),
-  /** True: it ends without effect if it would remove more than a tenth of the members or values. */
+  /** It ends without effect if it would remove more than a tenth of the members or values. */
   refusesManyRemovals: z.literal(true).optional(),
   counts: counts.optional(),
 })
@@ -100,11 +100,11 @@ export const replayTask = z.object({
     .optional()
     .describe('Only dead letters with an attempt that got this HTTP status or class.'),
   skipReplayed: z.boolean().optional().describe('Skips dead letters that an earlier replay has sent.'),
-  /** For `deliveries`: whether a replay made them, so that they are in `deliveries.due` and not in `deliveries`. */
+  /** For `deliveries`: whether they come from a replay, so from `deliveries.due`. */
   resent: z.boolean().optional(),
-  /** The places of records that were chosen one by one. Absent: everything in the ranges. */
+  /** Records that were chosen one by one. Absent: all in the ranges. */
   places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
-  /** For a cancelled replay: the part of the ranges that it read. Absent: it may have read nothing. */
+  /** What a cancelled replay has read. Absent: maybe nothing. */
   done: ranges.optional(),
   from: z.string().describe('ISO 8601 UTC, inclusive.'),
   to: z.string().describe('ISO 8601 UTC, exclusive.'),
@@ -131,7 +131,7 @@ export type Task = Deletion | Sync | Replay
 
 export const TASK_KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
 
-/** Holds the records that a replay reads. */
+/** The topic that a replay reads. */
 export function topicOf({ what, resent = false }: Pick<Replay, 'what' | 'resent'>): string {
   if (what === 'deliveries') return resent ? DUE : DELIVERIES
   return what === 'dead' ? DEAD : EVENTS

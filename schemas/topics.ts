@@ -8,26 +8,25 @@ import type { SchemaName } from './codec.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** `schema`: of the values; topics without one hold JSON or bytes. */
+/** `schema`: of the values. Without one, they are JSON or bytes. */
 export type SchemaTopic = Topic & { schema?: SchemaName }
 
 export const EVENTS = 'events'
 export const REJECTED = 'events.rejected'
 export const MEMBERS = 'audience-members'
 export const VALUES = 'trait-values'
-/** Uploads of audiences and traits, until they are compared with the members so far. */
+/** Uploads of audiences and traits that are not compared yet. */
 export const UPLOADS = 'uploads'
 export const DELIVERIES = 'deliveries'
 export const DUE = 'deliveries.due'
 export const DEAD = 'deliveries.dead'
 export const ATTEMPTS = 'attempts'
 export const SEEN = 'router.seen'
-/** Control's background tasks. */
 export const TASKS = 'tasks'
-/** Who changed what in control, for `GET /api/audit`. */
+/** For `GET /api/audit`. */
 export const AUDIT = 'audit'
 
-/** `name`: as written in the setting, like `5s`. */
+/** `name`: as in the setting, such as `5s`. */
 export type Rung = { name: string; delayMs: number }
 
 export const rungTopic = (delay: string) => `deliveries.retry.${delay}`
@@ -35,14 +34,13 @@ export const rungTopic = (delay: string) => `deliveries.retry.${delay}`
 const RUNG = rungTopic('')
 export const isRung = (topic: string) => topic.startsWith(RUNG)
 
-/** @returns the delay of a rung's topic in ms; 0 when its name states none. */
+/** @returns ms; 0 when the name states no delay. */
 export function rungDelay(topic: string): number {
   const name = topic.slice(RUNG.length)
   // despite its type, `ms` returns NaN for anything but a duration
   return (name && ms(name as StringValue)) || 0
 }
 
-/** The table of all topics. */
 export function topics({
   ladder,
   dedupWindowMs,
@@ -83,5 +81,5 @@ const delivery = (name: string, retention: number): SchemaTopic => ({
 export const DELIVERIES_RETENTION = 3 * DAY
 export const ATTEMPTS_RETENTION = 3 * DAY
 export const AUDIT_RETENTION = 90 * DAY
-/** How long an outage a delivery survives on top of its retry window. */
+/** A delivery survives an outage of this length after its retry window. */
 export const OUTAGE_MS = DAY

@@ -11,7 +11,7 @@ import type { RecordHeaders, TraceHeaders } from './trace.ts'
 export type Carrier = {
   read(headers: RecordHeaders | undefined): Context
   write(context: Context): TraceHeaders
-  /** @returns the span that a client names as the cause of its request. Its state and sampling decision are ignored. */
+  /** @returns the client's span. Its state and sampling decision are ignored. */
   clientSpan(traceparent: unknown): SpanContext | undefined
 }
 
@@ -27,7 +27,7 @@ const setter: TextMapSetter<Record<string, string>> = {
 
 const NOTHING: Carrier = { read: () => ROOT_CONTEXT, write: () => ({}), clientSpan: () => undefined }
 
-/** W3C Trace Context. @param carries false: each process has its own traces. */
+/** @param carries false: each process has its own traces. */
 export function createCarrier(carries: boolean): Carrier {
   if (!carries) return NOTHING
   const propagator = new W3CTraceContextPropagator()

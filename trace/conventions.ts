@@ -1,9 +1,8 @@
 import type { Attributes, Post, Processed } from './trace.ts'
 
 /**
- * Names of OpenTelemetry's semantic conventions (HTTP: stable; messaging and Kafka: development), and our own, which
- * begin with `sluice.`. Left out, as they contain write keys, customers' secrets or users: `url.query`, `url.full`,
- * `client.address`, `user_agent.original`, `messaging.kafka.message.key`.
+ * Names follow OpenTelemetry's semantic conventions; ours begin with `sluice.`. Left out, because they contain secrets
+ * or identify users: `url.query`, `url.full`, `client.address`, `user_agent.original`, `messaging.kafka.message.key`.
  */
 
 /** `route` is the whole path unless it has a `{...}`, whose value may be anything. */
@@ -36,7 +35,6 @@ export const processAttributes = ({ topic, group, partition, offset }: Place): A
 
 const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
-/** Only the origin of the URL, as the rest may contain a secret. */
 export function postAttributes({ origin, urlIndex, destinationId, attempt }: Post): Attributes {
   const url = URL.parse(origin)
   return {
@@ -55,7 +53,7 @@ export function postAttributes({ origin, urlIndex, destinationId, attempt }: Pos
 
 type PostResult = { outcome: string; status: number | null; code: string | null }
 
-/** A delivered POST is not an error, and neither is one that we aborted. */
+/** A POST that we aborted is not an error. */
 export function endPost({ outcome, status, code }: PostResult): { attributes: Attributes; error?: string } {
   const attributes: Attributes = {
     'sluice.outcome': outcome,

@@ -24,8 +24,8 @@ import type { Tracer } from './trace.ts'
 const FLUSH_MS = 2_000
 
 /**
- * Sets up the SDK without its globals: no context manager, no patches. Spans wait in a bounded queue. Those that do not
- * fit or cannot be exported are dropped and logged.
+ * Uses the SDK without context manager and patches. Spans that do not fit in the queue or cannot be exported are
+ * dropped and logged.
  */
 export function createTracer(
   settings: TraceSettings,
@@ -64,14 +64,14 @@ export function createTracer(
 
 const REPEAT_MS = 10_000
 
-/** Sends what the SDK reports to our log, each kind once in ten seconds, as an outage causes very many. */
+/** Logs what the SDK reports, each kind at most once in ten seconds. */
 function logFaults(log: Pick<Logger, 'warn'>): void {
   const mayLog = createLogLimit(REPEAT_MS)
   setGlobalErrorHandler((error) => {
     const err = error instanceof Error ? error : new Error(String(error))
     if (mayLog('export')) log.warn({ err }, 'spans cannot be exported: they are lost, nothing else is')
   })
-  // other arguments, errors and response bodies, are not strings
+  // errors and response bodies are not strings
   const warn: DiagLogFunction = (...parts: unknown[]) => {
     const text = parts.filter((part) => typeof part === 'string').join(': ')
     if (mayLog(text.replaceAll(/\d+/g, ''))) log.warn(`OpenTelemetry: ${text}`)
@@ -83,7 +83,7 @@ function logFaults(log: Pick<Logger, 'warn'>): void {
   )
 }
 
-/** The exporter reads headers, certificates and compression from the environment by itself. */
+/** The exporter itself reads headers, certificates and compression from the environment. */
 function exporterOf({ exporter }: TraceSettings): SpanExporter {
   const { protocol, url, timeoutMs: timeoutMillis } = exporter
   const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-/** How spans are made and where they go, from OpenTelemetry's own variables. Times in milliseconds. */
+/** From OpenTelemetry's own variables. Times in ms. */
 export type TraceSettings = {
   serviceName: string
   attributes: Record<string, string>
   sampler: { name: Sampler; ratio: number }
-  /** Whether W3C Trace Context is read from records and written to them. */
+  /** Whether records carry W3C Trace Context. */
   carries: boolean
   exporter: { protocol: Protocol; url: string; timeoutMs: number }
   batch: { delayMs: number; timeoutMs: number; maxQueued: number; maxBatch: number }
@@ -120,8 +120,8 @@ type Env = Readonly<Record<string, string | undefined>>
 export type ReadTraces = { settings?: TraceSettings; issues: readonly z.core.$ZodIssue[] }
 
 /**
- * Traces are off unless an endpoint or an exporter is named, and with OTEL_TRACES_EXPORTER=none or
- * OTEL_SDK_DISABLED=true. No other variable is checked then, as it may be meant for other programs.
+ * Traces are off without an endpoint or exporter, and with OTEL_TRACES_EXPORTER=none or OTEL_SDK_DISABLED=true. The
+ * rest is then not checked: it may be meant for other programs.
  * @param given without empty variables.
  */
 export function readTraces(given: Env, role: string): ReadTraces {
@@ -148,7 +148,7 @@ function settingsOf(env: z.infer<typeof environment>, role: string): TraceSettin
     carries: env.OTEL_PROPAGATORS.includes('tracecontext'),
     exporter: {
       protocol: env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL,
-      // the endpoint for traces is used as it is, the common one is a base (specification: OTLP exporter)
+      // the endpoint for traces is complete, the common one is a base (specification: OTLP exporter)
       url: env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? below(env.OTEL_EXPORTER_OTLP_ENDPOINT),
       timeoutMs: env.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT ?? env.OTEL_EXPORTER_OTLP_TIMEOUT,
     },

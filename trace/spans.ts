@@ -27,7 +27,7 @@ export type SpanParts = {
 
 const nothing = () => undefined
 
-/** Records our work as spans. An unsampled span costs its ids, or nothing if the parent was unsampled. */
+/** An unsampled span costs only its ids, or nothing if its parent was not sampled. */
 export function createSpans(parts: SpanParts): Omit<Tracer, 'close'> {
   const { tracer, carrier, byParent } = parts
   const isOut = (parent: Context) => {
@@ -67,7 +67,7 @@ export function createSpans(parts: SpanParts): Omit<Tracer, 'close'> {
   }
 }
 
-/** A trace that is not recorded. Its headers still say that it is not sampled. */
+/** An unrecorded trace. Its headers still say that it is not sampled. */
 function passing(headers: TraceHeaders): Trace {
   const sending: Sending = { headers, end: nothing }
   return { headers, send: () => sending, post: () => nothing, note: nothing, end: nothing }

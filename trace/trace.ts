@@ -1,18 +1,18 @@
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 
-/** W3C Trace Context as headers of a record: `traceparent`, and `tracestate` if there is one. Empty without a trace. */
+/** W3C Trace Context: `traceparent`, and `tracestate` if there is one. Empty without a trace. */
 export type TraceHeaders = Readonly<Record<string, string>>
 
-/** Ids and outcomes. Never contents of users or receivers, and no URLs, whose path and query may be secret. */
+/** Ids and outcomes. No contents, and no URLs, which may be secret. */
 export type Attributes = Readonly<Record<string, string | number>>
 
-/** A unit of work in a trace, with all that it sends to Kafka and posts. */
+/** One unit of work. */
 export type Trace = {
   headers: TraceHeaders
-  /** Records are handed to Kafka. `topic`: of the first one, as named on the broker. */
+  /** @param topic of the first record, as named on the broker. */
   send(topic: string, records: number): Sending
-  /** A POST begins. @returns a function that ends its span. */
+  /** @returns a function that ends the span. */
   post(post: Post): (result: { outcome: string; status: number | null; code: string | null }) => void
   note(attributes: Attributes): void
   /** Only the first call counts. `error`: why it failed, one of few codes. */
@@ -24,10 +24,10 @@ export type Sending = {
   end(outcome: string): void
 }
 
-/** `origin`: scheme, host and port of its URL. `attempt`: from 1. */
+/** `origin`: scheme, host and port. `attempt`: from 1. */
 export type Post = { origin: string; urlIndex: number; destinationId: string; attempt: number }
 
-/** A request of a client. It counts as failed if it is disposed without an answer. */
+/** It counts as failed if it is disposed without an answer. */
 export type RequestTrace = Pick<Trace, 'send' | 'note'> &
   Disposable & {
     answered(answer: { code: string; status: number }): void
@@ -47,12 +47,12 @@ export type Processed = {
 type Value = Buffer | string | undefined
 export type RecordHeaders = Readonly<Record<string, Value | Value[]>>
 
-/** Records what a process does. There is none while traces are off (see `openTracer`). */
+/** There is none while traces are off. */
 export type Tracer = {
   request(call: { method: string; route: string; traceparent: unknown }): RequestTrace
   /** Continues the trace that the record carries, or begins one. */
   process(record: Processed): Trace
-  /** Begins a trace that is linked to the one that the record carries. */
+  /** Begins a trace with a link to the one that the record carries. */
   processLinked(record: Processed): Trace
   close(): Promise<void>
 }

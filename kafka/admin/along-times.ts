@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 /**
  * @param times ascending.
- * @param ask never decreases over time, as offsets do.
- * @returns what `ask` answers for each time. Times between two equal answers are not asked about.
+ * @param ask its answers never decrease: times between two equal answers are not asked about.
  */
 export async function alongTimes<T>(
   times: readonly number[],
@@ -17,7 +16,7 @@ export async function alongTimes<T>(
   }
 
   async function between(first: number, last: number): Promise<void> {
-    // one at a time, because it is not urgent
+    // not urgent, so one at a time
     const [low, high] = [await answerAt(first), await answerAt(last)]
     const middle = (first + last) >> 1
     if (isDeepStrictEqual(low, high)) for (let index = first; index < last; index++) answers.set(index, low)

@@ -7,25 +7,25 @@ export type Failure = {
   text: string
   err?: unknown
   fields?: object
-  /** When the failures began, in ms of the monotonic clock, if known. */
+  /** When the failures began, by the monotonic clock in ms. */
   since?: number | undefined
   /** Not retried. */
   isFinal?: boolean
 }
 
-/** Logs retried failures. An outage causes dozens a second: one line per change of state, then one a minute. */
+/** Logs retried failures: one line per change of state, then one a minute. */
 export type FailureLog = {
   add(failure: Failure): void
   answered(): void
-  /** In ms of the clock `now`; undefined while Kafka counts as unreachable. */
+  /** By the clock `now`; undefined while Kafka counts as unreachable. */
   reachableSince(): number | undefined
 }
 
-/** Without an answer from any broker for this long, Kafka counts as unreachable. */
+/** Without any answer for this long, Kafka counts as unreachable. */
 const SILENT_MS = 5_000
 /** Shorter failures are normal, such as a leader that moves. */
 const GRACE_MS = 10_000
-/** A failure that recurs after a longer gap counts as a new one. */
+/** After a longer gap, a failure counts as new. */
 const GAP_MS = 15_000
 const REPEAT_MS = 60_000
 const MAX_KINDS = 100
@@ -43,7 +43,7 @@ export function createFailureLog(
   }
 }
 
-/** Consecutive failures of one kind. Times in ms. */
+/** Times in ms. */
 type Run = { since: number; lastAt: number; loggedAt: number; suppressed: number }
 
 const newRun = (since: number): Run => ({
@@ -56,7 +56,6 @@ const newRun = (since: number): Run => ({
 class Failures {
   private readonly log: Pick<Logger, 'debug' | 'info' | 'warn'>
   private readonly now: () => number
-  /** By kind. */
   private readonly runs = new Map<string, Run>()
   private outage: Run | undefined
   private answeredAt: number
@@ -75,7 +74,7 @@ class Failures {
     const reason = reasonOf(failure)
     // kafkajs's own messages are in the debug log already
     if (failure.err instanceof Error) this.log.debug({ err: failure.err, ...failure.fields }, failure.text)
-    // a wrong setting does not fix itself, and its message says more than "cannot be reached"
+    // a wrong setting does not fix itself, and its message says more
     const isLasting = settingsOf(reason) !== undefined || failure.isFinal === true
     if (!isLasting && at - this.answeredAt > SILENT_MS) {
       this.addToOutage(reason, at)
@@ -132,7 +131,7 @@ function logged(run: Run, at: number): { seconds: number; suppressed: number } {
   return { seconds: Math.round((at - since) / 1_000), suppressed }
 }
 
-/** Without the stack trace, which says where kafkajs gave up, not why. */
+/** The stack trace does not say why. */
 function reasonOf({ err, text }: Failure): string {
   if (err === undefined) return text
   return err instanceof Error ? err.message : String(err)
@@ -143,7 +142,7 @@ function settingsIn(reason: string): { settings?: string } {
   return settings === undefined ? {} : { settings }
 }
 
-/** Match messages of kafkajs, Node, OpenSSL and the broker. The first match wins. */
+/** The first match wins. */
 const HINTS: readonly [(message: string) => boolean, string][] = [
   [
     (message) => /mechanism is not supported|not support the requested SASL mechanism/.test(message),
@@ -162,18 +161,18 @@ const HINTS: readonly [(message: string) => boolean, string][] = [
     (message) => /alert (certificate required|bad certificate|unknown ca)/.test(message),
     'KAFKA_SSL_CERT, KAFKA_SSL_KEY',
   ],
-  // the user lacks rights (ACLs) on a topic, a group or the cluster
+  // the user lacks rights (ACLs)
   [(message) => /authorization failed/i.test(message), 'KAFKA_SASL_USERNAME'],
 ]
 
-/** @returns the settings that keep Sluice out of Kafka; undefined when the failure may be temporary. */
+/** @returns undefined when the failure may be temporary. */
 export function settingsOf(message: string): string | undefined {
   return HINTS.find(([matches]) => matches(message))?.[1]
 }
 
-/** Failures that may also be temporary. */
+/** These may also be temporary. */
 const WEAK_HINTS: typeof HINTS = [
-  // a listener without TLS, or a broker that was killed at that moment
+  // a listener without TLS, or a broker that was just killed
   [(message) => /before secure TLS connection was established/.test(message), 'KAFKA_SSL'],
   [(message) => /^Failed to connect to seed broker/.test(message), 'KAFKA_BROKERS'],
 ]
@@ -181,7 +180,7 @@ const WEAK_HINTS: typeof HINTS = [
 export const settingsToLookAt = (message: string): string | undefined =>
   settingsOf(message) ?? WEAK_HINTS.find(([matches]) => matches(message))?.[1]
 
-/** @returns a ConfigError when only other settings can help, otherwise the error itself. */
+/** @returns a ConfigError when only other settings help. */
 export function asConfigError(error: unknown): unknown {
   const message = error instanceof Error ? error.message : ''
   const settings = settingsOf(message)

@@ -6,9 +6,9 @@ import type { LogFault } from '../log-faults.ts'
 export const LOG_FAULTS = 'log-faults'
 
 /**
- * A record of topic `log-faults`, as JSON. `seenBy` (a consumer group, `producer`, `table`, `tail` or `reader`) was at
- * `offset` and continues at `to`. `lost`: how many offsets are gone, as far as known. `unread`: how many of them
- * `seenBy` had not read. `readTo`: the time of the last record read. Times in ms since 1970.
+ * JSON in topic `log-faults`. `seenBy`: a consumer group, `producer`, `table`, `tail` or `reader`. `lost`: how many
+ * offsets are gone, as far as known; `unread`: how many of them were not read. `readTo`: of the last record read. Times
+ * in ms since 1970.
  */
 export type Loss = Omit<LogFault, 'offset'> & {
   at: number
@@ -19,7 +19,7 @@ export type Loss = Omit<LogFault, 'offset'> & {
   readTo?: number | undefined
 }
 
-/** @param end of the log when it was last seen. */
+/** @param end of the log when last seen. */
 export function lossOf({
   cause,
   offset,
@@ -28,7 +28,7 @@ export function lossOf({
 }: Pick<LogFault, 'cause' | 'offset' | 'to'> & { end?: number | undefined }) {
   const unread = Math.max(0, end - Math.max(offset, to))
   if (cause === 'removed') return { lost: to - offset, unread: to - offset }
-  // a topic is deleted on purpose, so records that were read do not count as lost
+  // topics are deleted on purpose: records that were read are not lost
   if (cause === 'recreated') return { lost: unread, unread }
   return { lost: Math.max(end, offset) - to, unread }
 }
@@ -56,7 +56,6 @@ const MESSAGES = {
 
 type ReportedFault = LogFault & { end?: number | undefined; time?: number | undefined }
 
-/** @returns a function that reports a fault to the log, the metrics and topic `log-faults`. */
 export function createFaultReporter({
   connection,
   seenBy,
@@ -88,7 +87,7 @@ export function createFaultReporter({
 const withIsoTime = ({ at: _, readTo, ...loss }: Loss) =>
   readTo === undefined ? loss : { ...loss, readTo: new Date(readTo).toISOString() }
 
-/** Uses a separate producer, so that a report delays no other work. */
+/** A separate producer delays no other work. */
 async function write({ kafka, named, log }: Connection, loss: Loss): Promise<void> {
   const producer = kafka.producer({ allowAutoTopicCreation: false, retry: { retries: 5 } })
   try {

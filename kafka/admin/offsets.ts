@@ -13,17 +13,17 @@ export type Committed = { topic: string; partition: number; offset: number | nul
 export type Bounds = { partition: number; low: number; end: number }
 
 /**
- * Consumer groups and their topics; each call asks Kafka. Questions about several topics that are asked at once go in
- * one request. All names are without prefix. Rejects when Kafka does not answer.
+ * Questions asked at once about several topics go in one request. Names have no prefix. Rejects when Kafka does not
+ * answer.
  */
 export type Offsets = {
   topics(): Promise<string[]>
   /** A group that does not exist has committed nothing. */
   committed(of: { group: string; topics: readonly string[] }): Promise<Committed[]>
-  /** @returns by group, the `partitionKey`s of its members' partitions. */
+  /** @returns by group, its members' partitions (`partitionKey`). */
   owned(groups: readonly string[]): Promise<Map<string, Set<string>>>
   bounds(topic: string): Promise<Bounds[]>
-  /** @returns for each partition the first offset at or after this time (ms since 1970), or its end. */
+  /** @returns each partition's first offset from this time on (ms since 1970), or its end. */
   at(topic: string, time: number): Promise<{ partition: number; offset: number }[]>
   close(): Promise<void>
 }
@@ -71,9 +71,8 @@ export async function openOffsets(connection: Connection): Promise<Offsets> {
   }
 }
 
-/** Looks up the coordinator of a group once, and again after it has moved. */
 function createCoordinators(cluster: Cluster) {
-  /** The id of the coordinator, by group. */
+  /** Coordinators by group. */
   const known = new Map<string, number>()
 
   async function coordinatorOf(groupId: string): Promise<Broker> {
@@ -85,7 +84,7 @@ function createCoordinators(cluster: Cluster) {
     return broker
   }
 
-  /** Looks up the coordinator again if the broker refuses because the coordinator has moved or is loading. */
+  /** Looks up the coordinator again if it has moved or is loading. */
   const again = <T>(groupIds: readonly string[], question: () => Promise<T>) =>
     pRetry(question, {
       retries: 5,
@@ -114,7 +113,7 @@ function createCoordinators(cluster: Cluster) {
   }
 }
 
-/** Asks for the offsets of partitions: the first, the end, and the one at a time. Topics are named as on the broker. */
+/** Topics are named as on the broker. */
 function createPlaces(cluster: Cluster) {
   async function partitions(topics: readonly string[]) {
     await cluster.addMultipleTargetTopics(topics)
@@ -141,7 +140,7 @@ function createPlaces(cluster: Cluster) {
     return new Map(found.map(({ topic, partitions }) => [topic, partitions]))
   }
 
-  /** The first answer counts ends; `question` makes the second one of each topic. */
+  /** @returns by topic, its ends and the answers to `question`. */
   const endsAnd = (topics: readonly string[], question: (topic: string) => object) =>
     again(async () => {
       const asked = await partitions(topics)
@@ -181,7 +180,7 @@ const pairs = (ends: readonly PartitionOffset[] = [], others: readonly Partition
     other: Number(others.find((other) => other.partition === partition)?.offset ?? -1),
   }))
 
-/** Passes all calls of a turn that are about different topics to `ask` together. */
+/** Collects a turn's calls about different topics into one `ask`. */
 function inOneRequest<Q, A>(
   ask: (questions: ReadonlyMap<string, Q>) => Promise<ReadonlyMap<string, A>>,
 ): (topic: string, question: Q) => Promise<A> {

@@ -9,11 +9,11 @@ export type PollOptions<T extends Closable> = {
   open: () => Promise<T>
   read: (reader: T) => Promise<void>
   onFailed: (error: unknown) => void
-  /** From start to start. A read that takes longer delays the next one. */
+  /** From start to start; a longer read delays the next. */
   everyMs: number
 }
 
-/** Reads from Kafka at intervals, one read at a time. */
+/** Reads at intervals, one read at a time. */
 export function poll<T extends Closable>({ open, read, onFailed, everyMs }: PollOptions<T>): Poll {
   const closing = new AbortController()
   let reader: T | undefined
@@ -23,7 +23,7 @@ export function poll<T extends Closable>({ open, read, onFailed, everyMs }: Poll
     await read(reader)
   }
 
-  /** The next read gets a new client, because this one may still use old leaders or topics. */
+  /** The next read gets a new client: this one may know old leaders or topics. */
   async function failed(error: unknown): Promise<void> {
     if (!closing.signal.aborted) onFailed(error)
     await reader?.close()

@@ -2,33 +2,33 @@ import type { Connection } from '../client.ts'
 import { type LogDirs, openLogDirs } from '../patches/log-dirs.ts'
 import { poll } from './poll.ts'
 
-/** In bytes. `limit`: how much Sluice's topics may take up on one broker. */
+/** In bytes. `limit`: of Sluice's topics on one broker. */
 export type StorageLimits = { reserve: number | undefined; limit: number | undefined }
 
 /**
- * Bytes left on the fullest `disk` of a broker, or below the `limit`. `reserve`: bytes that must stay free for
- * accepted records that are not delivered yet.
+ * `free`: bytes on the fullest disk of a broker, or below the limit. `reserve`: bytes that must stay free for
+ * undelivered records.
  */
 export type Room = { of: 'disk' | 'limit'; free: number; reserve: number }
 
 export type Storage = {
   /** Empty when the brokers do not report it. */
   rooms(): readonly Room[]
-  /** The room that has run out. While there is one, calls should be refused. */
+  /** The room that has run out. Calls should then be refused. */
   shortage(): Room | undefined
   close(): Promise<void>
 }
 
 const GB = 1024 ** 3
 const MAX_RESERVE = 2 * GB
-/** Below this multiple of the reserve, space is low. The alert `SluiceStorageLow` uses the same. */
+/** Space is low below this multiple of the reserve (alert `SluiceStorageLow`). */
 export const LOW_FACTOR = 3
-/** A shortage ends when the free room is this many times the reserve. */
+/** A shortage ends at this multiple of the reserve. */
 const RECOVERY_FACTOR = 1.25
 
 const reserveOf = (bytes: number, setting?: number) => setting ?? Math.min(bytes / 10, MAX_RESERVE)
 
-/** @param prefix of Sluice's topics. On a shared cluster, only they count toward the limit. */
+/** @param prefix of the topics that count toward the limit. */
 export function roomsOf(dirs: LogDirs, { reserve, limit }: StorageLimits, prefix: string): Room[] {
   const disks = dirs
     .flat()
@@ -54,12 +54,11 @@ export function shortageOf(rooms: readonly Room[], before: Room | undefined): Ro
 export type StorageOptions = {
   connection: Connection
   limits: StorageLimits
-  /** Called when a shortage begins or ends. */
   onChange?: (shortage: Room | undefined) => void
   everyMs?: number
 }
 
-/** At full speed, Sluice writes half a GB in this time. */
+/** Sluice can write half a GB in this time. */
 const EVERY_MS = 2_000
 
 /** While Kafka does not answer, the last result stays valid. */

@@ -1,6 +1,6 @@
 import type { Topic } from './topics.ts'
 
-/** With three replicas, one broker may be down and acks=all still means two copies. */
+/** With three replicas and one broker down, acks=all still means two copies. */
 export const ADVISED_REPLICAS = 3
 
 export function onlyCopy(of: { brokers: number; replication: number }): string | undefined {
@@ -24,10 +24,7 @@ export function tooShort(
   ]
 }
 
-/**
- * Compaction would delete unread records. Deletion by age would delete settings that are still in force.
- * @returns the fault, with the fix.
- */
+/** Compaction would delete unread records; deletion by age, settings that are still in force. */
 export function wrongPolicy(
   topic: string,
   actual: string | undefined,

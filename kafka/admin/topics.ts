@@ -9,24 +9,24 @@ import { ADVISED_REPLICAS, spread, tooShort, wrongPolicy } from './topic-faults.
 export type Topic = {
   name: string
   /**
-   * `many`: as many as PARTITIONS says; may be increased later. `fixed`: as many as PARTITIONS says when the topic is created;
-   * what was written before would be looked for in the wrong partition if they were increased. 1: only partition 0 is used.
+   * `many`: PARTITIONS; may grow later. `fixed`: PARTITIONS at creation; with more, earlier records would be looked for
+   * in the wrong one. 1: only partition 0 is used.
    */
   partitions: 'many' | 'fixed' | 1
-  /** In ms. `compact`: Kafka keeps the last record of each key, forever or for so many ms. */
+  /** In ms. `compact`: the last record of each key stays, forever or for so many ms. */
   retention: number | 'compact' | { compact: number }
-  /** How long a record may wait, in ms. A shorter retention would delete some records unread. */
+  /** How long a record may wait, in ms. The retention must not be shorter. */
   requiredMs?: number
 }
 
 /**
- * `differences`: one line for each setting that differs from the table of topics. `losing`: settings that make Kafka
- * delete records that are still needed, with the fix. `brokers`: how many the cluster has.
+ * `differences`: from the table of topics. `losing`: settings that make Kafka delete needed records, with the fix.
+ * `brokers`: their number.
  */
 export type Found = { differences: string[]; losing: string[]; brokers: number }
 
 /**
- * Creates missing topics. Safe to repeat, and to run in several processes at once.
+ * Creates missing topics. Several processes may do so at once.
  * @throws when Kafka cannot be reached within about half a minute; ConfigError when it refuses access.
  */
 export async function createTopics(
@@ -45,7 +45,7 @@ export async function createTopics(
         retries: 5,
         minTimeout: 250,
       })
-    // a new topic has no leader for a while
+    // a new topic has no leader at first
     const names = configs.map(({ topic }) => topic)
     await pRetry(() => answered(admin.fetchTopicMetadata({ topics: names })), {
       retries: 12,
@@ -74,7 +74,7 @@ export async function createTopics(
   }
 }
 
-/** Retries outages for about half a minute. Does not retry if access is refused, because that needs other settings. */
+/** Retries for about half a minute, unless only other settings help. */
 const whileAway = {
   retries: 8,
   minTimeout: 250,
@@ -90,11 +90,11 @@ async function connectTo(admin: Admin): Promise<void> {
   }
 }
 
-/** @returns the existing topics, with prefix. */
+/** @returns names with prefix. */
 export const topicNames = (admin: Pick<Admin, 'listTopics'>): Promise<string[]> =>
   answered(admin.listTopics())
 
-/** @throws a plain error if no broker answers: kafkajs then throws a TypeError, which is not retried. */
+/** Without an answer, kafkajs throws a TypeError, which is not retried: this throws a plain error. */
 async function answered<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked
@@ -104,8 +104,8 @@ async function answered<T>(asked: Promise<T>): Promise<T> {
 }
 
 /**
- * @returns the existing topics, without prefix.
- * @throws when Kafka does not answer within about half a minute; ConfigError when it refuses access.
+ * @returns names without prefix.
+ * @throws like `createTopics`.
  */
 export async function listTopics(connection: Connection): Promise<string[]> {
   const admin = connection.kafka.admin()
@@ -145,10 +145,10 @@ function cleanup(retention: Topic['retention']): { name: string; value: string }
 }
 
 /**
- * Protects unread records. Deletion by size would remove the oldest records, read or not. Deletion by age uses the
- * time in the record, which is too old if the writer's clock is days behind. So the broker refuses records that are
- * over an hour old, and the writer retries them until its clock is right. The broker also refuses records from over an
- * hour ahead, which control relies on (control/api/auth/sessions.ts). Kafka 3 does not do so by default.
+ * Protects unread records. Deletion by size would remove the oldest; deletion by age uses the record's time, which is
+ * too old if the writer's clock is behind. So the broker refuses records over an hour old, and the writer retries until
+ * its clock is right. It also refuses those over an hour ahead, by default only since Kafka 4; control relies on it
+ * (control/api/auth/sessions.ts).
  */
 const KEEP_UNREAD = [
   { name: 'retention.bytes', value: '-1' },
@@ -186,7 +186,7 @@ async function settingsOfTopics(
 
 type Spread = { topics: readonly Topic[]; settings: ReadonlyMap<string, Actual>; connection: Connection }
 
-/** @returns a fault for each table that has records in other partitions than 0: which of two records is newer is unknown. */
+/** @returns a fault for each table with records outside partition 0. */
 async function spreadTables(admin: Admin, { topics, settings, connection }: Spread): Promise<string[]> {
   const grown = topics
     .filter(({ partitions, retention }) => partitions === 1 && typeof retention !== 'number')

@@ -12,21 +12,21 @@ import {
 } from './start-positions.ts'
 import { Tracker } from './tracker.ts'
 
-/** A partition that this member has, or had. `owned`: false once the member gives it up. */
+/** `owned`: false once the member gives it up. */
 export type Held = Pausable & {
   /** Whether offsets were settled since the last commit. */
   dirty: boolean
   /** The end of the log at the last fetch. */
   end: number
-  /** Whether it was compared with the group's commit since the last join. */
+  /** Whether it was compared with the group's commit since the join. */
   checked: boolean
 }
 
-/** For users that keep state per partition. */
+/** For callers that keep state per partition. */
 export type PartitionWatch = {
-  /** Called before the first record. Whatever was stored about these partitions is out of date. */
+  /** Called before the first record: state about these partitions is out of date. */
   gained(partitions: readonly Gained[]): void
-  /** Another member has the partition. If `gained` follows, another member had it in between. */
+  /** Another member has the partition. If `gained` follows, it had it for a while, or the log has changed. */
   lost(partition: Partition): void
 }
 
@@ -35,20 +35,17 @@ type Gained = Partition & Pick<Position, 'lostFrom'>
 type Options = Omit<StartOptions, 'logs' | 'onFault'> & {
   consumer: Pick<Consumer, 'pause' | 'resume' | 'paused' | 'commitOffsets'>
   logs: Pick<LogWatch, 'check' | 'forget' | 'known' | 'seek'>
-  /** `end`: of the log, if known. */
   onFault: (fault: LogFault & { end?: number | undefined; time?: number | undefined }) => void
-  /** See `Pauses`. */
   highWater: number
   watch?: PartitionWatch | undefined
 }
 
-/** The partitions of one consumer: which it owns, what is settled in each, and which are paused. */
 export class Assignment {
   private readonly options: Options
   private readonly starts: StartPositions
   private readonly pauses: Pauses
   private partitions = new Map<string, Held>()
-  /** Resolves when the current generation knows where its partitions start. */
+  /** Resolves when the current generation knows its start positions. */
   private generation: Promise<unknown> = Promise.resolve()
   private closed = false
   readonly commit: () => Promise<void>
@@ -62,7 +59,7 @@ export class Assignment {
     this.commit = createCommitter({ connection, groupId, consumer, known: logs.known, dirty })
   }
 
-  /** Partitions that the member keeps also keep their state. */
+  /** Kept partitions keep their state. */
   assign(assignment: Record<string, number[]>): void {
     const { consumer, logs } = this.options
     const assigned = Object.entries(assignment).flatMap(([topic, numbers]) =>
@@ -148,7 +145,7 @@ export class Assignment {
     return this.partitions.get(partitionKey(topic, partition))
   }
 
-  /** False also if the partition was lost and came back while a batch was handled: it is then another object. */
+  /** False also if the partition came back meanwhile: it is then another object. */
   isHeld(held: Partition): boolean {
     return this.partitions.get(partitionKey(held.topic, held.partition)) === held
   }
@@ -163,20 +160,19 @@ export class Assignment {
     return this.pauses.pauseIfFull(held)
   }
 
-  /** See `Pauses.hold`. */
   hold(held: Held, until: number): void {
     this.pauses.hold(held, until)
   }
 
-  /** Undefined when this member does not have the partition, or not yet. */
+  /** Undefined while this member does not have the partition. */
   place(topic: string, partition: number): Place | undefined {
     const held = this.partitions.get(partitionKey(topic, partition))
     return held && { ...held.tracker.next(), end: held.end }
   }
 
   /**
-   * Call it when the log is no longer the one that was read. Records in flight continue, but other records may have
-   * their offsets now, so nothing waits for them.
+   * Records in flight continue. If the log was cut or recreated, nothing waits for them: their offsets may belong to
+   * other records now.
    * @returns where to continue reading.
    */
   restart(fault: LogFault): number {
@@ -208,7 +204,6 @@ export class Assignment {
     return position.offset
   }
 
-  /** @param partition default: any. */
   owns(partition?: number): boolean {
     return [...this.partitions.values()].some(
       (held) => held.owned && (partition === undefined || held.partition === partition),
@@ -224,12 +219,12 @@ export class Assignment {
     return [...this.partitions.values()].reduce((sum, { tracker }) => sum + tracker.inFlight(), 0)
   }
 
-  /** From here on nothing new is started, because other members may get the partitions. */
+  /** Starts nothing new: other members may get the partitions. */
   disown(): void {
     for (const held of this.partitions.values()) held.owned = false
   }
 
-  /** From here on nothing is fetched or resumed. */
+  /** Fetches and resumes nothing from here on. */
   pauseAll(): void {
     this.closed = true
     this.pauses.close(this.partitions.values())

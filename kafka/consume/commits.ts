@@ -4,7 +4,7 @@ import type { KnownLog } from '../log-faults.ts'
 import type { LogWatch } from '../patches/log-watch/watch.ts'
 import type { Tracker } from './tracker.ts'
 
-/** `topic`: as named on the broker. `dirty`: whether offsets were settled since the last commit. */
+/** `dirty`: see `Held`. */
 export type Uncommitted = {
   topic: string
   partition: number
@@ -12,7 +12,7 @@ export type Uncommitted = {
   dirty: boolean
 }
 
-/** @returns a function that commits what is dirty. One commit runs at a time: a call during one waits for the next. */
+/** @returns a function that commits what is dirty. A call during a commit waits and commits again. */
 export function createCommitter({
   connection,
   groupId,
@@ -65,9 +65,8 @@ export function createCommitter({
   }
 }
 
-/** The metadata of a commit. */
 export type CommitMetadata = {
-  /** Which offsets after the committed one are settled, see `packAhead`. */
+  /** Which later offsets are settled, see `packAhead`. */
   ahead: string
   log?: KnownLog | undefined
   /** Of the last record read, ms since 1970. */
@@ -76,10 +75,7 @@ export type CommitMetadata = {
   foreign?: boolean
 }
 
-/**
- * `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` if the log is unknown. Kafka accepts at
- * most 4,096 characters.
- */
+/** `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` if the log is unknown. */
 export function packMetadata({ ahead, log, time }: CommitMetadata): string {
   if (log) return `s2:${log.id}.${log.epoch}.${time?.toString(36) ?? ''}:${ahead}`
   return `s1:${ahead}`
@@ -88,7 +84,7 @@ export function packMetadata({ ahead, log, time }: CommitMetadata): string {
 export function unpackMetadata(text: string): CommitMetadata {
   const [, ahead] = /^s1:(.*)$/.exec(text) ?? []
   if (ahead !== undefined) return { ahead }
-  // -1: the broker reports no epoch, or the writer gave no time
+  // the epoch is -1 if the broker reports none; the time may be missing
   const [, id, epoch, time, bits] = /^s2:([\w-]{22})\.(-?\d+)\.(-?[0-9a-z]*):(.*)$/.exec(text) ?? []
   if (id === undefined) return { ahead: '', foreign: true }
   return {

@@ -13,26 +13,24 @@ export type ConsumeOptions<T> = HandleOptions<T> & {
   /** Without prefix. */
   group: string
   topics: readonly string[]
-  /** A partition with this many unsettled records is paused. It resumes at half of that. */
+  /** A partition is paused at this many unsettled records, and resumes at half. */
   highWater?: number
   /** How long a paused partition may take to resume, in ms. */
   maxWaitMs?: number
-  /** How long records may collect between fetches of few records, in ms. */
+  /** How long records collect after a fetch of few records, in ms. */
   paceMs?: number
   maxBytesPerPartition?: number
   watch?: PartitionWatch
-  /** Records are no longer `owned`: release those that are not started yet. */
+  /** Records are no longer `owned`: release those that are not started. */
   onGivingUp?: () => void
-  /** Work besides records that must finish before partitions are given up. */
+  /** Other work to finish before partitions are given up. */
   alsoInFlight?: () => number
 }
 
 export type Consumer = {
-  /** Resolves at the first join. */
   joined: Promise<void>
-  /** Whether it has this partition, by default any, and is not about to give it up. */
+  /** Whether it has this partition (default: any) and keeps it. */
   owns(partition?: number): boolean
-  /** One for each topic. */
   loads(): Load[]
   /** Waits for records in flight (at most `drainMs`), commits, and leaves the group. */
   close(drainMs?: number): Promise<void>
@@ -41,11 +39,9 @@ export type Consumer = {
 export type Load = {
   group: string
   topic: string
-  /** How many partitions of the topic this process has. */
   partitions: number
-  /** Fetched records that are not settled. */
   unsettled: number
-  /** The time of the oldest unsettled record, ms since 1970. */
+  /** Time of the oldest unsettled record, in ms since 1970. */
   oldest: number | undefined
   /** Since this process started. */
   parked: number
@@ -159,7 +155,7 @@ const configOf = ({
   allowAutoTopicCreation: false,
   maxWaitTimeInMs: maxWaitMs,
   maxBytesPerPartition,
-  // how long the partitions of a killed member stall, unless its successor removes it
+  // how long a killed member's partitions stall, without a successor
   sessionTimeout: 10_000,
   rebalanceTimeout: 30_000,
   // less than the wait of an idle fetch, so that one follows each

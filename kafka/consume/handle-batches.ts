@@ -15,7 +15,7 @@ export type HandleOptions<T> = {
   codec: { decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>> }
   handle: Handler<T>
   producer: Pick<Producer, 'produce'>
-  /** Called when the consumer has stopped for good. The process should restart. */
+  /** The consumer has stopped for good: the process should restart. */
   onFatal: (error: Error) => void
   onParked?: () => void
   tracer?: Pick<Tracer, 'process'> | undefined
@@ -24,19 +24,16 @@ export type HandleOptions<T> = {
 
 type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle'>
 
-/** Longest wait for a schema; it ends earlier if the registry answers. */
+/** The wait ends earlier if the registry answers. */
 const SCHEMA_HOLD_MS = 60_000
 const SLOW_SCHEMA_MS = 1_000
 
-/** Passes records to the handler, in order. */
 export class BatchHandler<T> {
   closing = false
   private readonly options: HandleOptions<T>
   private readonly groupId: string
   private readonly assignment: Assignment
-  /** By topic. */
   private readonly parkedCounts = new Map<string, number>()
-  /** Records that were handled in this turn of the event loop. */
   private sinceTurn = 0
 
   constructor(options: HandleOptions<T>, groupId: string, assignment: Assignment) {
@@ -51,15 +48,15 @@ export class BatchHandler<T> {
     if (!held?.owned || !assignment.isHeld(held) || this.closing || !isRunning() || isStale()) return
     held.end = Number(batch.highWatermark)
     const { last, restUntil, goesOn } = this.handleAll(held, batch.messages)
-    // once per batch, because kafkajs counts in 64-bit objects; and before any await, because after one another
-    // member may have the partition
+    // once per batch: kafkajs counts in 64-bit objects; before any await: another member may have the partition
+    // afterwards
     if (last) resolveOffset(last.offset)
     const isFull = assignment.pauseIfFull(held)
     if (!goesOn) return
     if (!isFull && restUntil > Date.now()) assignment.hold(held, restUntil)
     this.sinceTurn += batch.messages.length
     if (this.sinceTurn < FEW) return
-    // otherwise all batches of a fetch run in one turn of the event loop and delay acknowledgements
+    // otherwise all batches of a fetch share one turn and delay acknowledgements
     await nextTurn()
     this.sinceTurn = 0
   }
@@ -82,7 +79,7 @@ export class BatchHandler<T> {
     return { last, restUntil, goesOn: true }
   }
 
-  /** A batch that cannot be decoded arrives as one message and is parked unchanged. */
+  /** A batch that cannot be decoded comes as one message and is parked unchanged. */
   private decode(message: Message): Decoded<T> | Promise<Decoded<T>> {
     const fault = batchFaultOf(message)
     if (!fault) return this.options.codec.decode(message.value)
@@ -106,7 +103,7 @@ export class BatchHandler<T> {
     return false
   }
 
-  /** No closure may use `value`, because a waiting record must not keep it in memory. */
+  /** No closure may use `value`: a waiting record must not keep it in memory. */
   private recordOf(held: Held, message: Message, value: T): Taken<T> {
     const offset = Number(message.offset)
     const { partition } = held
@@ -126,7 +123,7 @@ export class BatchHandler<T> {
     }
   }
 
-  /** Never throws: an error would stop the consumer, in some cases for good. */
+  /** Never throws: an error would stop the consumer. */
   private handle({ topic }: Held, record: Taken<T>, message: Message): Hold | Rest | undefined {
     const { tracer, describe, handle } = this.options
     try {

@@ -3,7 +3,7 @@ import type { Connection } from '../client.ts'
 import type { Partition } from './start-positions.ts'
 import { MAX_SPAN, type Tracker } from './tracker.ts'
 
-/** `waiting`: why it is paused. `full`: too many records are unsettled; `held`: a record asked to wait. */
+/** Paused when `full` (too many records are unsettled) or `held` (a record asked to wait). */
 export type Pausable = Partition & {
   tracker: Tracker
   owned: boolean
@@ -15,12 +15,11 @@ type Options = {
   connection: Pick<Connection, 'log'>
   consumer: Pick<Consumer, 'pause' | 'resume'>
   groupId: string
-  /** A partition with this many unsettled records is paused. */
   highWater: number
   isHeld: (partition: Pausable) => boolean
 }
 
-/** Timers do not notice when the wall clock is set or the machine sleeps, so they run in short steps. */
+/** Timers run in short steps: they do not notice when the wall clock is set or the machine sleeps. */
 const CHECK_MS = 1_000
 
 export class Pauses {
@@ -31,7 +30,7 @@ export class Pauses {
     this.options = options
   }
 
-  /** Does not pause with nothing in flight: released records must be fetched again, so nothing would end the pause. */
+  /** Does not pause with nothing in flight: nothing would end the pause. */
   pauseIfFull(held: Pausable): boolean {
     const { highWater, isHeld } = this.options
     const { tracker } = held
@@ -43,7 +42,6 @@ export class Pauses {
     return true
   }
 
-  /** Call it after a record is settled. */
   resumeIfRoom(held: Pausable): void {
     if (held.waiting !== 'full') return
     const { tracker } = held
@@ -52,8 +50,8 @@ export class Pauses {
   }
 
   /**
-   * Waits until the wall clock shows `until`, but no longer than that takes by the monotonic clock: the wall clock may
-   * be set forward or back. A record that comes too early is held again.
+   * Waits until the wall clock shows `until`. If the clock is set back, waits only as long as planned. A record that
+   * comes too early is held again.
    */
   hold(held: Pausable, until: number): void {
     if (!this.options.isHeld(held)) return

@@ -8,20 +8,19 @@ export type Decoded<T> =
 
 export type Message = KafkaMessage
 
-/** A record passed to a handler. The handler settles it, now or later. */
+/** The handler settles it, now or later. */
 export type Taken<T> = {
   topic: string
   partition: number
   offset: number
-  /** The record's time, ms since 1970. */
+  /** ms since 1970. */
   timestamp: number
   key: string
   value: T
-  /** Undefined while traces are off. */
   trace?: Trace | undefined
   /** Its offset can be committed once all earlier ones are settled too. */
   settle(): void
-  /** False once the partition is given up. Release records that are not started yet. */
+  /** False once the partition is given up: release records that are not started. */
   owned(): boolean
   /** Hands it back untouched. */
   release(): void
@@ -29,17 +28,16 @@ export type Taken<T> = {
   park(message: Message, reason: string): void
 }
 
-/** Safe to store while a record waits: it does not hold the record's value. */
+/** Safe to store: it does not keep the record's value in memory. */
 export type Ends = Pick<Taken<unknown>, 'settle' | 'release' | 'park'>
 
-/** This record and all later ones of its partition come again at that time (ms since 1970). */
+/** This record and later ones of its partition come again then (ms since 1970). */
 export type Hold = { holdUntil: number }
-/** Takes the record and the rest of its fetch. The partition is not fetched again before that time (ms since 1970). */
+/** Takes the record and the rest of its fetch. The next fetch is not before then (ms since 1970). */
 export type Rest = { restUntil: number }
 
 /**
- * Called in the order of the partition. It must return at once: waiting would stop every partition. `message` is for
- * `park`. It keeps its whole fetch in memory, so drop it when the record is settled; then `highWater` bounds that
- * memory. A copy would not save memory, because all records of a fetch settle at nearly the same time.
+ * Called in the partition's order. Must return at once: waiting would stop every partition. `message` is for `park`. It
+ * keeps its whole fetch in memory: drop it when the record is settled, so that `highWater` bounds that memory.
  */
 export type Handler<T> = (record: Taken<T>, message: Message) => Hold | Rest | undefined

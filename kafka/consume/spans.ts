@@ -5,7 +5,7 @@ type Where<T> = Pick<Processed, 'topic' | 'group' | 'headers'> & {
   describe: ((value: T) => Attributes) | undefined
 }
 
-/** @returns the record with a span, which ends when the record is settled, released or parked. */
+/** The span ends when the record is settled, released or parked. */
 export function inTrace<T>(
   tracer: Pick<Tracer, 'process'>,
   record: Taken<T>,
@@ -21,7 +21,7 @@ export function inTrace<T>(
   return { ...record, trace, ...ending(trace, record) }
 }
 
-/** A separate function, so that the closures do not keep the record's value in memory. */
+/** Separate, so that the closures do not keep the record's value in memory. */
 const ending = (trace: Pick<Trace, 'note' | 'end'>, { settle, release, park }: Ends): Ends => ({
   settle() {
     trace.end()

@@ -6,10 +6,7 @@ import type { LogWatch } from '../patches/log-watch/watch.ts'
 import { type CommitMetadata, unpackMetadata } from './commits.ts'
 import { cutAt, unpackAhead } from './tracker.ts'
 
-/**
- * `lostFrom`: where the log was cut or started again since the commit. Whatever is stored about this and later offsets
- * belongs to lost records.
- */
+/** `lostFrom`: where the log was cut or recreated since the commit. State from here on belongs to lost records. */
 export type Position = CommitMetadata & { offset: number; lostFrom?: number | undefined }
 
 /** `topic`: as named on the broker. */
@@ -25,13 +22,13 @@ export type StartOptions = {
   /** As named on the broker. */
   topics: string[]
   logs: Pick<LogWatch, 'check' | 'seek'>
-  /** `time`: of the last record read before the fault. */
+  /** `time`: of the last record read. */
   onFault: (fault: LogFault & { time?: number | undefined }) => void
 }
 
 const RETRY_MS = 250
 
-/** Reads a group's commits and compares them with the logs. Needed because kafkajs hides the metadata of commits. */
+/** Reads a group's commits, whose metadata kafkajs hides, and compares them with the logs. */
 export class StartPositions {
   private readonly options: StartOptions
   private readonly admin: Pick<Admin, 'connect' | 'fetchOffsets' | 'disconnect'>
@@ -43,10 +40,10 @@ export class StartPositions {
   }
 
   /**
-   * Retries until the generation is over, or this is closed.
-   * @param kept the current position of a partition that the member keeps. Its log is watched all the time, so its
-   * commit matters only if another member has read on.
-   * @returns by `partitionKey`. Faults were reported before.
+   * Retries until the generation is over or this is closed.
+   * @param kept the position in a partition that the member keeps. Its commit matters only if another member has read
+   * on.
+   * @returns by `partitionKey`. Faults are already reported.
    */
   async read(
     assigned: readonly Partition[],

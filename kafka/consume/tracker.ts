@@ -1,12 +1,12 @@
-/** Kafka accepts 4,096 characters of commit metadata. This many bits in base64 stay below that. */
+/** In bits. In base64, they fit in Kafka's 4,096 characters of commit metadata. */
 export const MAX_SPAN = 3_000 * 8
 
-/** With at least this many settled offsets, the lists drop them once they are the majority. */
+/** From this many on, the lists drop settled offsets when they are the majority. */
 const COMPACT_FROM = 1_024
 
 /**
- * Tracks which offsets of one partition are settled. Lists the offsets it has seen instead of counting, because
- * compaction and transaction markers leave gaps.
+ * Tracks which offsets of a partition are settled. Lists them instead of counting, because the log has gaps
+ * (compaction, transaction markers).
  */
 export class Tracker {
   /** Those before `head` are settled. */
@@ -34,7 +34,7 @@ export class Tracker {
   }
 
   /**
-   * @param time of the record, ms since 1970.
+   * @param time ms since 1970.
    * @returns false when the offset is in flight or settled, here or before a restart.
    */
   take(offset: number, time: number): boolean {
@@ -57,12 +57,12 @@ export class Tracker {
     this.advance()
   }
 
-  /** The offset can be taken again when it is fetched again. */
+  /** The offset can be taken again. */
   release(offset: number): void {
     if (offset >= this.base && offset <= this.last && !this.settled.has(offset)) this.released.add(offset)
   }
 
-  /** Call it when the log has lost everything before `offset`. Records in flight continue. */
+  /** The log has lost everything before `offset`. Records in flight continue. */
   skip(offset: number): void {
     for (const each of [...this.released]) if (each < offset) this.settle(each)
     if (offset <= this.last) return
@@ -83,7 +83,7 @@ export class Tracker {
     this.head = 0
   }
 
-  /** What to commit. `ahead`: which offsets after `offset` are settled, see `packAhead`. */
+  /** What to commit; see `packAhead`. */
   position(): { offset: number; ahead: string } {
     return { offset: this.base, ahead: packAhead(this.base, this.settled) }
   }
@@ -92,7 +92,7 @@ export class Tracker {
     return this.unsettledCount
   }
 
-  /** The time of the first unsettled record. */
+  /** Time of the first unsettled record. */
   oldest(): number | undefined {
     return this.times[this.head]
   }
@@ -103,8 +103,8 @@ export class Tracker {
   }
 
   /**
-   * `offset`: after everything seen or settled. `time`: of the last record seen, here or before a restart. `again`: the
-   * first released offset, which must be fetched again.
+   * `offset`: after everything seen or settled. `time`: of the last record seen, also before a restart. `again`: the
+   * first released offset.
    */
   next(): { offset: number; time: number | undefined; again?: number | undefined } {
     return {
@@ -142,7 +142,7 @@ export function unpackAhead(base: number, ahead: string): number[] {
   return offsets
 }
 
-/** @returns the position in a log that was cut at `cut`: later offsets belong to lost records. */
+/** @returns the position in a log that was cut at `cut`. */
 export function cutAt({ offset, ahead }: { offset: number; ahead: string }, cut: number) {
   if (offset >= cut) return { offset: cut, ahead: '' }
   const settled = unpackAhead(offset, ahead).filter((each) => each < cut)

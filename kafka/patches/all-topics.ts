@@ -1,8 +1,7 @@
 /**
  * Upstream: no issue; `parse` in src/protocol/requests/metadata/v0/response.js.
- * Without it: one partition without a leader, of any topic in the cluster, fails each request for the metadata of all
- * topics. New producers and admin clients send this request before they know their topics: sends stop, and no process
- * starts.
+ * Without it: any leaderless partition in the cluster fails requests for all topics' metadata. Producers and admin
+ * clients begin with one: sends stop, and no process starts.
  * Until: test/kafka/all-topics.test.ts passes without it.
  */
 import { internal } from './internals.ts'
@@ -13,7 +12,7 @@ type MetadataProtocol = (choice: {
   version: string
 }) => (request: { topics: readonly string[] }) => { request: object; response: Response }
 
-/** Metadata of named topics is parsed as before: these are the topics that this client uses. */
+/** Metadata of named topics, which this client uses, is parsed as before. */
 export function tolerateLeaderless(): void {
   const definition = internal<{ protocol: MetadataProtocol }>('protocol/requests/metadata')
   const { protocol } = definition

@@ -1,25 +1,24 @@
 /**
- * Upstream: no issue. The cluster is a private property of src/index.js. src/admin/index.js requests the offsets of one
- * topic at a time, and looks up a group's coordinator before each request about it.
- * Without it: an idle control, which follows the lag of five groups, requests offsets and coordinators 19 times a
- * second instead of four times.
+ * Upstream: no issue. src/index.js keeps the cluster private. src/admin/index.js asks about one topic at a time, and
+ * looks up a group's coordinator each time.
+ * Without it: an idle control requests offsets and coordinators 19 times a second, not 4.
  * Until: kafkajs's admin client takes several topics in one request; test/kafka/offsets.test.ts.
  */
 import type { Connection } from '../client.ts'
 
-/** A client's connections to all brokers. Topics and groups are named as on the broker. */
+/** Topics and groups are named as on the broker. */
 export type Cluster = {
   connect(): Promise<void>
   disconnect(): Promise<void>
   /** @param of no topics: all. @returns null if no broker answers; see `describe`. */
   metadata(of: { topics: string[] }): Promise<Description | null>
   findBroker(of: { nodeId: number }): Promise<Broker>
-  /** Learns the leaders of these topics, if they are not known yet. */
+  /** Learns the leaders of new topics. */
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>
   refreshMetadata(): Promise<void>
   refreshMetadataIfNecessary(): Promise<void>
   findTopicPartitionMetadata(topic: string): { partitionId: number }[]
-  /** Sends one request to each leader. @param of names each topic at most once. */
+  /** @param of names each topic at most once. */
   fetchTopicsOffset(of: OffsetQuestion[]): Promise<OffsetAnswer[]>
   findGroupCoordinator(of: { groupId: string }): Promise<Broker>
 }
@@ -57,7 +56,7 @@ type CommittedOffsets = {
   partitions: { partition: number; offset: string; metadata: string | null }[]
 }
 
-/** Returns a connected cluster. The caller disconnects it. */
+/** The caller disconnects it. */
 export async function openCluster({ kafka }: Pick<Connection, 'kafka'>): Promise<Cluster> {
   const create = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster',

@@ -1,9 +1,8 @@
 /**
  * Upstream: tulios/kafkajs#1779 (open); `joinAndSync` and `fetch` in src/consumer/consumerGroup.js.
- * Without it: when a join fails for a temporary reason, such as a coordinator that is still loading, kafkajs fetches as
- * if it had joined. Only members send heartbeats, so nothing makes it join again, and the broker refuses its commits:
- * its partitions stall. If it finds no coordinator for long enough, the consumer ends for good. See
- * docs/decisions/002-client-guards.md.
+ * Without it: after a join that failed for a temporary reason, kafkajs fetches as if it had joined. Its commits are
+ * refused and its partitions stall, because nothing makes it join again. If it finds no coordinator for long, the
+ * consumer ends for good (docs/decisions/002-client-guards.md).
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
 import { internal, prototypeOf } from './internals.ts'
@@ -19,19 +18,16 @@ const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Er
 const { KafkaJSGroupCoordinatorNotFound } =
   internal<Record<'KafkaJSGroupCoordinatorNotFound', new () => Error>>('errors')
 
-/**
- * Codes of Kafka's protocol guide. kafkajs retries after the first, and rejoins with the same member id after the
- * second.
- */
+/** After the first, kafkajs retries; after the second, it rejoins with the same member id. */
 const COORDINATOR_NOT_AVAILABLE = 15
 const REBALANCE_IN_PROGRESS = 27
 
 /** Groups that are not joined now. */
 const outside = new WeakSet<ConsumerGroup>()
-/** Shared by concurrent fetches: when a topic gets more partitions, each of them makes the member join. */
+/** Concurrent fetches share a join: each makes the member join when a topic gets more partitions. */
 const joins = new WeakMap<ConsumerGroup, Promise<void>>()
 
-/** Outside the group, fetches fail as in a rebalance, so that kafkajs joins again with its own backoff. */
+/** Outside the group, fetches fail as in a rebalance: kafkajs then joins again. */
 export function retryJoins(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { joinAndSync, fetch } = member

@@ -1,10 +1,8 @@
 /**
  * Upstream: tulios/kafkajs#1779 (open); `heartbeat`, `commitOffsets` and `recoverFromFetch` in
  * src/consumer/consumerGroup.js, `fetch` in src/consumer/runner.js.
- * Without it: a member asks a dead coordinator twenty times before it looks for the new one. Each leader that moves
- * makes the whole group join again. One dead broker ends the fetches from all others. The FETCH event does not count
- * the partitions that answered, so a table would count as fresh while the leader of its partition is down. Empty
- * partitions pass through a queue. See docs/decisions/015-cluster.md.
+ * Without it: a member asks a dead coordinator twenty times. A leader that moves makes the whole group join again. A
+ * dead broker ends all fetches. A table seems fresh while its leader is down (docs/decisions/015-cluster.md).
  * Until: test/kafka/coordinator-moves.test.ts passes without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -61,7 +59,7 @@ export function followMoves(): void {
   countFetchedPartitions()
 }
 
-/** Fetches continue meanwhile, because they do not need the coordinator. */
+/** Fetches continue meanwhile: they need no coordinator. */
 async function followCoordinator(group: ConsumerGroup): Promise<void> {
   if (following.has(group)) return
   following.add(group)
@@ -97,14 +95,13 @@ function countFetchedPartitions(): void {
     const batches = await this.consumerGroup.fetch(nodeId)
     const fetched = { numberOfBatches: batches.length, duration: performance.now() - start, nodeId }
     this.instrumentationEmitter.emit(events.FETCH, fetched)
-    // kafkajs would take each empty one through its queue, a dozen for each topic
+    // kafkajs would queue the empty ones too, a dozen for each topic
     const filled = batches.filter(({ rawMessages }) => rawMessages.length > 0)
     if (filled.length === 0) await this.heartbeat()
     return filled
   }
 }
 
-/** Errors of a broker that is down. */
 const AWAY = new Set([
   'KafkaJSConnectionError',
   'KafkaJSConnectionClosedError',
@@ -113,7 +110,7 @@ const AWAY = new Set([
   // another request holds the lock while it connects
   'KafkaJSLockTimeout',
 ])
-/** Errors when another broker leads the partition, or none does yet. */
+/** Another broker leads the partition, or none does yet. */
 const LED_ELSEWHERE = new Set([
   'LEADER_NOT_AVAILABLE',
   'NOT_LEADER_FOR_PARTITION',
@@ -121,7 +118,7 @@ const LED_ELSEWHERE = new Set([
   'UNKNOWN_LEADER_EPOCH',
   'REPLICA_NOT_AVAILABLE',
 ])
-/** Errors when another broker coordinates the group, or none does yet. */
+/** Another broker coordinates the group, or none does yet. */
 const COORDINATED_ELSEWHERE = new Set([
   'NOT_COORDINATOR_FOR_GROUP',
   'GROUP_COORDINATOR_NOT_AVAILABLE',

@@ -1,6 +1,6 @@
 /**
- * Upstream: no issue; src/consumer/consumerGroup.js has no hook before a member joins again. But just before, it asks
- * each assigner for its protocol, and retries while that throws an error of type REBALANCE_IN_PROGRESS.
+ * Upstream: no issue; src/consumer/consumerGroup.js has no hook before a member joins again. It asks each assigner for
+ * its protocol first, and retries while that throws REBALANCE_IN_PROGRESS.
  * Without it: the next owner of a partition repeats whatever was in flight at the rebalance.
  * Until: the client awaits a callback before it joins; test/flow/kafka.consume.test.ts, "rebalance".
  */
@@ -9,14 +9,14 @@ import type { PartitionAssigner } from 'kafkajs'
 import { PartitionAssigners } from './kafkajs.ts'
 
 /**
- * Kafka keeps members with another protocol out of a group. With kafkajs's protocol names, any program with the same
- * group id could join, and its commits would skip records that Sluice has not handled.
+ * Kafka keeps members with another protocol out. Otherwise a program with the same group id could join and commit
+ * records that Sluice has not handled.
  */
 const PROTOCOL = 'sluice'
 const DRAIN_MS = 2_000
 const COMMIT_MS = 1_000
 
-/** Before a member joins again, it waits a bounded time for records in flight to settle, and commits them. */
+/** Before a member joins again, records in flight get a bounded time to settle. */
 export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; commit(): Promise<void> }): {
   assigner: PartitionAssigner
   /** Call it after each join. */

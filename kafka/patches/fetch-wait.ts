@@ -1,16 +1,16 @@
 /**
- * Upstream: no issue; src/consumer/consumerGroup.js has one `maxWaitTime` and `minBytes` for the life of a consumer,
- * fetches again at once, and with all partitions paused looks for work every `maxWaitTime`.
- * Without it: paused partitions resume late, an idle consumer looks or fetches dozens of times a second, a stop waits
- * for the broker's answer, and at a low rate each record costs a fetch.
- * Until: a consumer can choose how long each fetch waits, and when the next one starts; test/kafka/fetch-wait.test.ts.
+ * Upstream: no issue; in src/consumer/consumerGroup.js, `maxWaitTime` and `minBytes` never change, each fetch follows
+ * the last at once, and a member with all partitions paused looks for work every `maxWaitTime`.
+ * Without it: paused partitions resume late, idle consumers look or fetch dozens of times a second, a stop waits for
+ * the broker's answer, and at a low rate each record costs a fetch.
+ * Until: a consumer can choose when each fetch starts and how long it waits; test/kafka/fetch-wait.test.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { prototypeOf } from './internals.ts'
 
 /**
- * The broker answers a fetch when it has `minBytes`, or after `maxWaitTime` ms. `paceMs`: a fetch of few records is
- * followed by the next one after this time, so that more records collect.
+ * The broker answers a fetch when it has `minBytes`, or after `maxWaitTime` ms. `paceMs`: how long records collect
+ * after a fetch of few records.
  */
 export type FetchWait = { maxWaitTime: number; minBytes: number; paceMs: number }
 
@@ -25,11 +25,11 @@ type ConsumerGroup = Pick<FetchWait, 'maxWaitTime' | 'minBytes'> & {
 type Runner = { consumerGroup: ConsumerGroup; stop(): Promise<void> }
 
 /**
- * The fetch wait of an idle consumer. Noticing a rebalance can take this long. Less than the second after which
- * unanswered.ts doubts a broker that does not answer.
+ * Of an idle consumer. Noticing a rebalance can take this long. Less than the second after which unanswered.ts doubts a
+ * broker.
  */
 export const IDLE_WAIT_MS = 800
-/** Fewer records are few. A fetch of one record costs as much as a fetch of dozens. */
+/** Fewer records are few. Fetching one costs as much as fetching dozens. */
 export const FEW = 50
 
 type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
@@ -37,20 +37,19 @@ type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
 const waits = new Map<string, ChooseWait>()
 
 /**
- * Calls `choose` before each fetch of this process's members of a group.
- * @param choose gets whether a partition is paused. A paused partition can be fetched only after the current fetch,
- * which leaves it out, was answered.
+ * Calls `choose` before each fetch of this process's members of a group. A paused partition resumes only after the
+ * current fetch.
  * @returns a function that undoes it.
  */
 export function setFetchWait(groupId: string, choose: ChooseWait): () => void {
   waits.set(groupId, choose)
   return () => {
-    // another member in this process may have replaced it
+    // another member may have replaced it
     if (waits.get(groupId) === choose) waits.delete(groupId)
   }
 }
 
-/** By member, its waits: those for a partition to be resumed, and those for an answer to a fetch. */
+/** Waits for a partition to be resumed, and for an answer to a fetch. */
 const waiting = new WeakMap<ConsumerGroup, { resumed: Set<() => void>; fetched: Set<() => void> }>()
 
 function waitsOf(member: ConsumerGroup) {
@@ -63,7 +62,7 @@ const isAllPaused = (member: ConsumerGroup) =>
   member.paused().length > 0 &&
   Object.values(member.getActiveTopicPartitions()).every((partitions) => partitions.size === 0)
 
-/** Resolves when a partition is resumed or the member stops, and after {@link IDLE_WAIT_MS} in any case. */
+/** Also resolves when the member stops, and after {@link IDLE_WAIT_MS}. */
 async function untilResumed(member: ConsumerGroup): Promise<void> {
   const { resumed } = waitsOf(member)
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -74,7 +73,7 @@ async function untilResumed(member: ConsumerGroup): Promise<void> {
   resumed.delete(resolve)
 }
 
-/** @returns its batches, or none as soon as the member stops: kafkajs drops what arrives afterwards. */
+/** @returns no batches once the member stops: kafkajs drops what arrives afterwards. */
 function unlessStopped(member: ConsumerGroup, fetching: Promise<Batch[]>): Promise<Batch[]> {
   const { fetched } = waitsOf(member)
   return new Promise((resolve, reject) => {

@@ -1,8 +1,7 @@
 /**
  * Upstream: tulios/kafkajs#1576 (open), src/producer/groupMessagesPerPartition.js.
- * Without it: kafkajs copies a partition's list for each message. 500 messages for one partition copy a megabyte of
- * references.
- * Until: test/kafka/group-messages.test.ts compares both. Remove this file when #1576 is in a release.
+ * Without it: kafkajs copies a partition's list for each message: a megabyte of references for 500 messages.
+ * Until: #1576 is in a release; test/kafka/group-messages.test.ts compares both.
  */
 import type { Message, PartitionerArgs } from 'kafkajs'
 import { replaceInternal } from './internals.ts'

@@ -1,8 +1,8 @@
 /**
  * Upstream: tulios/kafkajs#1704, #1556, #1751 (open), fix in #1667; src/network/requestQueue/index.js.
- * Without it: from its first answer on, each connection checks every millisecond for requests to send, and every 100 ms
- * for requests that have timed out. An idle process with 36 connections wakes up hundreds of times a second, and Node 24
- * warns about the negative timeout.
+ * Without it: after its first answer, each connection checks every millisecond for requests to send, and every 100 ms
+ * for requests that have timed out. An idle process with 36 connections wakes up hundreds of times a second, and Node
+ * 24 warns about the negative timeout.
  * Until: test/kafka/idle-requests.test.ts passes without it.
  */
 import { prototypeOf } from './internals.ts'
@@ -17,7 +17,7 @@ type RequestQueue = {
   destroy(): void
 }
 
-/** A request times out at most this long after its timeout, ms. */
+/** How late a request may time out. */
 const TIMEOUT_CHECK_MS = 250
 
 export function stopIdlePolling(): void {

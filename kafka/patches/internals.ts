@@ -2,16 +2,13 @@ import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
 
-/**
- * A module of kafkajs 2.2.4 (pinned), by its path under `src/`. `T` is the part that a patch uses; the patch's test
- * checks that part.
- */
+/** A module of kafkajs 2.2.4 (pinned), by its path under `src/`. The patch's test checks what `T` states. */
 export const internal = <T>(path: string): T => require(`kafkajs/src/${path}`)
 
 export const prototypeOf = <T>(path: string): T => internal<{ prototype: T }>(path).prototype
 
 /**
- * Replaces the export of a kafkajs module. Call it before kafkajs loads a module that imports this one.
+ * Call it before kafkajs loads a module that imports this one.
  * @returns the original.
  */
 export function replaceInternal<T>(path: string, replacement: (original: T) => T): T {

@@ -1,5 +1,5 @@
 import type * as KafkaJs from 'kafkajs'
-// these two replace modules, so they must run before kafkajs loads the importers
+// these two must run before kafkajs loads the modules that import what they replace
 import './group-messages.ts'
 import './fetch-decoder.ts'
 import { createRequire } from 'node:module'
@@ -16,9 +16,8 @@ import { removeStaleMembers } from './stale-members.ts'
 import { closeUnanswered } from './unanswered.ts'
 
 /**
- * The patched client. Import kafkajs from here only, and only within this folder. The patches apply to all clients in
- * this process. Their order matters, because several wrap the same method. Why Sluice stays on kafkajs 2.2.4:
- * docs/decisions/026-kafkajs.md.
+ * The patched client: import kafkajs only from here, and only within `kafka/` (docs/decisions/026-kafkajs.md). Patches
+ * apply to all clients in this process. Their order matters: several wrap the same method.
  */
 const kafkajs: typeof KafkaJs = createRequire(import.meta.url)('kafkajs')
 export const {

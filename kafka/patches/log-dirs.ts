@@ -1,6 +1,5 @@
 /**
- * Upstream: no issue; src/protocol/requests has no DescribeLogDirs (KIP-827), and the cluster is a private property of
- * src/index.js.
+ * Upstream: no issue; src/protocol/requests has no DescribeLogDirs (KIP-827).
  * Without it: ingest cannot refuse calls before the brokers' disks are full (docs/decisions/021-room-in-kafka.md).
  * Until: kafkajs's admin client has `describeLogDirs`; test/kafka/storage.test.ts, "a broker's answer".
  */
@@ -8,7 +7,7 @@ import type { Connection } from '../client.ts'
 import { describe, openCluster } from './cluster.ts'
 import { internal } from './internals.ts'
 
-/** A data directory of a broker, in bytes: its disk, and the size of each topic in it. */
+/** In bytes. `total` and `free`: of the disk; `topics`: the size of each. */
 export type LogDir = { total: number; free: number; topics: ReadonlyMap<string, number> }
 
 /** By broker. */
@@ -16,7 +15,7 @@ export type LogDirs = readonly (readonly LogDir[])[]
 
 export type LogDirReader = {
   /**
-   * @returns undefined when a broker is older than Kafka 3.3, or we lack `Describe` on the cluster.
+   * @returns undefined when a broker is older than Kafka 3.3, or the right to `Describe` the cluster is missing.
    * @throws when a broker does not answer.
    */
   read(): Promise<LogDirs | undefined>
@@ -34,7 +33,7 @@ type Decoder = {
 }
 
 const DESCRIBE_LOG_DIRS = 35
-/** The first version with disk sizes (KIP-827). */
+/** The first with disk sizes. */
 const VERSION = 4
 
 type Encoder = { writeUVarIntBytes(): Encoder }

@@ -1,13 +1,13 @@
 /**
  * Upstream: no issue; `Date.now()` in src/consumer/consumerGroup.js, src/network/requestQueue and
  * src/cluster/brokerPool.js.
- * Without it: when the wall clock is set back, a member sends no heartbeat until the clock has caught up. Its group
- * expels it, but it keeps working. When the clock is set forward, every request in flight times out.
+ * Without it: when the wall clock is set back, a member sends no heartbeat until it has caught up. Its group expels it,
+ * but it keeps working. When it is set forward, requests in flight time out.
  * Until: test/kafka/monotonic-clock.test.ts passes without it.
  */
 import { prototypeOf } from './internals.ts'
 
-/** Properties in which kafkajs stores a time of the wall clock to measure a duration. */
+/** Wall-clock times from which kafkajs measures durations. */
 const TIMES = {
   // the last heartbeat of a member
   'consumer/consumerGroup': 'lastRequest',
@@ -19,7 +19,7 @@ const TIMES = {
 /** Wall clock minus monotonic clock, in ms. */
 const offset = () => Date.now() - performance.now()
 
-/** Stores these times by the monotonic clock. Converts them to the current wall clock when kafkajs reads them. */
+/** Stores these times by the monotonic clock and converts them on reading. */
 export function measureByMonotonicClock(): void {
   for (const [path, name] of Object.entries(TIMES)) {
     const times = new WeakMap<object, number>()

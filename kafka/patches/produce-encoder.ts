@@ -1,10 +1,8 @@
 /**
- * Upstream: src/protocol/requests/produce and src/protocol/encoder.js; tulios/kafkajs#383 (closed: large batches encode
- * slowly).
+ * Upstream: tulios/kafkajs#383 (closed); src/protocol/requests/produce and src/protocol/encoder.js.
  * Without it: encoding costs 9.3 us per record instead of 0.5, a quarter of ingest's CPU time
  * (docs/decisions/005-produce-encoder.md).
- * Until: the client encodes a request into one buffer. test/kafka/produce-encoder.test.ts compares the bytes of both
- * encoders.
+ * Until: the client encodes a request into one buffer; test/kafka/produce-encoder.test.ts compares both.
  */
 import { encodeProduce, type ProduceRequest } from '../protocol/encode-produce.ts'
 import { internal } from './internals.ts'
@@ -29,10 +27,7 @@ export function replaceProduceEncoder(): void {
   }
 }
 
-/**
- * kafkajs encodes what Sluice never sends: compressed records, records with their own time, versions before record
- * batches.
- */
+/** Sluice never sends the rest: compressed records, their own times, old versions. */
 function isSupported({ apiVersion }: Request, { compression, topicData }: ProduceRequest): boolean {
   if (apiVersion < 3 || compression) return false
   return topicData.every(({ partitions }) =>

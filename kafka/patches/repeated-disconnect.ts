@@ -1,8 +1,7 @@
 /**
  * Upstream: no issue; `disconnect` in src/network/connection.js.
- * Without it: while a topic is missing, a consumer restarts again and again, and disconnects the same closed
- * connections each time. Each disconnect adds a listener to the closed socket. That leaks memory, and Node warns
- * (MaxListenersExceededWarning).
+ * Without it: a consumer whose topic is missing restarts again and again. Each time it adds listeners to sockets that
+ * are already closed. That leaks memory, and Node warns (MaxListenersExceededWarning).
  * Until: test/kafka/repeated-disconnect.test.ts passes without it.
  */
 import type { Socket } from 'node:net'

@@ -1,7 +1,7 @@
 /**
  * Upstream: tulios/kafkajs#884 (open: static membership, KIP-345); `connect` in src/consumer/consumerGroup.js.
- * Without it: the coordinator waits for the members of a killed process until their session ends (10 s). All
- * partitions of the group stall that long, even if the process restarts at once (docs/decisions/016-successors.md).
+ * Without it: the coordinator waits for a killed process's members until their session ends. All partitions of the
+ * group stall for those 10 s, even if the process restarts at once (docs/decisions/016-successors.md).
  * Until: kafkajs has `group.instance.id`; test/kafka/stale-members.test.ts.
  */
 import type { Socket } from 'node:net'
@@ -19,14 +19,13 @@ type ConsumerGroup = {
   logger: { debug(message: string, fields: object): void }
   connect(): Promise<void>
 }
-/** `clientHost` is Java's form of an address: `/10.0.0.1`. */
+/** `clientHost`: in Java's form, `/10.0.0.1`. */
 export type ListedMember = { memberId: string; clientId: string; clientHost: string }
 
-/** By group. */
 const soleClientIds = new Map<string, string>()
 
 /**
- * Lets members of this process replace those that its killed predecessor left in the group.
+ * This process's members then replace those of its killed predecessor.
  * @param clientId of no other living process.
  * @returns a function that undoes it.
  */
@@ -35,7 +34,7 @@ export function replacePredecessors(groupId: string, clientId: string): () => vo
   return () => void soleClientIds.delete(groupId)
 }
 
-/** Runs when kafkajs connects a new member. If it fails, the end of the session removes the members later. */
+/** If it fails, the members go when their session ends. */
 export function removeStaleMembers(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { connect } = member
@@ -52,7 +51,7 @@ export function removeStaleMembers(): void {
 async function removeFrom({ groupId, cluster, logger }: ConsumerGroup, clientId: string): Promise<void> {
   const coordinator = await cluster.findGroupCoordinator({ groupId })
   const { groups } = await coordinator.describeGroups({ groupIds: [groupId] })
-  // the address that the broker sees; with address translation it differs, and no member counts as stale
+  // as the broker sees it; if it is translated, no member counts as stale
   const address = coordinator.connectionPool.pool.find(({ socket }) => socket?.localAddress)?.socket
     ?.localAddress
   if (!address) return
@@ -64,7 +63,7 @@ async function removeFrom({ groupId, cluster, logger }: ConsumerGroup, clientId:
     )
 }
 
-/** @returns the ids of members left by a process with this client id and address. */
+/** @returns the ids of members with this client id and address. */
 export function staleMembers(
   members: readonly ListedMember[],
   { clientId, address }: { clientId: string; address: string },
@@ -78,7 +77,7 @@ export function staleMembers(
     .map(({ memberId }) => memberId)
 }
 
-/** One spelling for each address, without the zone. */
+/** One spelling, without the zone. */
 function normalized(address: string): string {
   const [plain = ''] = address.split('%')
   return ipaddr.isValid(plain) ? ipaddr.process(plain).toString() : plain

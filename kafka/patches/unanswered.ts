@@ -1,7 +1,7 @@
 /**
  * Upstream: tulios/kafkajs#919 (open), fix in #1783 (open); `send` in src/network/connection.js.
  * Without it: a request that times out is sent again on the same connection. If the broker's machine has vanished, that
- * hangs for a quarter of an hour, until the operating system gives up the connection (docs/decisions/015-cluster.md).
+ * hangs for a quarter of an hour (docs/decisions/015-cluster.md).
  * Until: test/kafka/unanswered.test.ts passes without it.
  */
 import type { Socket } from 'node:net'
@@ -26,7 +26,7 @@ type Connection = Dialled & {
 }
 type Send = (this: Connection, request: { request: { apiKey: number } }) => Promise<unknown>
 
-/** A broker that has been silent for this long is probed. */
+/** After this much silence, a broker is probed. */
 const DOUBT_MS = 1_000
 /** Each response begins with its length. */
 const LENGTH_BYTES = 4
@@ -39,7 +39,7 @@ const { KafkaJSConnectionError, KafkaJSConnectionClosedError } =
 
 const listeners: (() => void)[] = []
 
-/** Calls `listener` for each answer of a broker to any client in this process. */
+/** For each answer of a broker to any client. */
 export const onAnswer = (listener: () => void): void => void listeners.push(listener)
 
 const answered = () => {
@@ -47,9 +47,8 @@ const answered = () => {
 }
 
 /**
- * Closes the connection to a broker when a request times out, or when the broker answers neither a request nor a probe.
- * A slow broker answers the probe. If the handshake gets no answer, the connection counts as failed, so that kafkajs
- * tries another broker.
+ * Closes a connection when a request times out, or when the broker answers neither it nor a probe. A slow broker
+ * answers the probe. An unanswered handshake counts as a failed connection: kafkajs then tries another broker.
  */
 export function closeUnanswered(): void {
   const connection = prototypeOf<{ send: Send }>('network/connection')
@@ -80,19 +79,18 @@ async function timeOutIfGone(connection: Connection): Promise<void> {
   if (!socket) return
   silentMs(socket)
   if (await isAlive(connection)) return
-  // if this process was blocked, first read what arrived in the meantime
+  // if this process was blocked, first read what arrived meanwhile
   await nextTurn()
-  // a broker that answers on this connection is alive, even if it accepts no new ones
+  // a broker that answers here is alive, even if it accepts no new connections
   if (socket !== connection.socket || silentMs(socket) < DOUBT_MS) return
   for (const request of [...connection.requestQueue.inflight.values()]) request.timeoutRequest()
 }
 
-/** How many bytes a connection had received at the last check, and since when. */
 const received = new WeakMap<Socket, { bytes: number; since: number }>()
 
 /**
- * All requests on a connection share this state, possibly while another request's probe is pending.
- * @returns how long nothing has arrived, in ms.
+ * All requests on a connection share this state.
+ * @returns for how many ms nothing has arrived.
  */
 function silentMs(socket: Socket): number {
   const { bytesRead: bytes } = socket
@@ -127,21 +125,20 @@ const apiVersions = internal<{ protocol(of: { version: number }): () => object }
   'protocol/requests/apiVersions',
 )
 
-/** The wait is counted in steps: time in which this process was blocked does not count as waiting for the broker. */
+/** Steps: time in which this process was blocked must not count. */
 const PROBE_STEP_MS = 100
 const PROBE_STEPS = 30
-/** Longer than all steps together, because an expired timeout of kafkajs would look like an answer. */
+/** Longer than all steps: a timeout of kafkajs would look like an answer. */
 const NEVER_MS = 600_000
-/** How long the result of a probe is reused. */
+/** How long a broker counts as alive. */
 const ALIVE_MS = 900
 
 /** Any other error means that the machine answered. */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ETIMEDOUT'])
 
-/** By `host:port`. */
 const probes = new Map<string, Promise<boolean>>()
 
-/** @returns false if nothing arrives within three seconds. A refusal is an answer. */
+/** @returns false after three seconds without an answer. A refusal is an answer. */
 export function isAlive(of: Dialled): Promise<boolean> {
   const broker = `${of.host}:${of.port}`
   const known = probes.get(broker) ?? probe(of)

@@ -2,11 +2,10 @@ export type BatcherOptions = { maxItems: number; lingerMs: number }
 
 export type Batcher<T> = {
   add(item: T): void
-  /** Passes on the items that are waiting now. */
   flush(): void
 }
 
-/** Passes items on in batches: once there are `maxItems`, or once the first has waited for `lingerMs`. */
+/** A batch leaves once it has `maxItems`, or once its first item has waited for `lingerMs`. */
 export function createBatcher<T>(
   { maxItems, lingerMs }: BatcherOptions,
   handOver: (items: readonly T[]) => void,

@@ -1,14 +1,13 @@
 import type { Logger } from '../../process/log.ts'
 
 export type Losses = {
-  /** Call it with the number of records that were dropped. */
   lost(records: number): void
   written(): void
 }
 
 /**
- * Counts dropped records of a topic. No delivery depends on them, so they are dropped when Kafka does not accept them.
- * Logs one line when that begins and one when it ends.
+ * Counts records that are dropped when Kafka does not accept them: no delivery depends on them. Logs when that begins
+ * and ends.
  */
 export function lossesOf(
   topic: string,

@@ -1,15 +1,14 @@
 import { createFifo, type Fifo } from '../../process/fifo.ts'
 
 /**
- * Items of one flow leave in order. Flows share the sends by bytes, so that no flow delays the others (deficit round
- * robin: Shreedhar and Varghese, 1995).
+ * Items of one flow leave in order. Flows share the sends by bytes, so none delays the others (deficit round robin:
+ * Shreedhar and Varghese, 1995).
  */
 export type FairQueue<T, B> = {
   /** @param batch its `count` is at least 1. */
   add(flow: string, batch: B): void
-  /** @returns the items of the next send: at least one, unless nothing waits. */
+  /** @returns the next send; empty only if nothing waits. */
   next(): T[]
-  /** The batches that still have items here. */
   waiting(): B[]
   isEmpty(): boolean
   clear(): void
@@ -19,7 +18,7 @@ export type FairQueue<T, B> = {
 export const MAX_ITEMS = 500
 /** Half of what a partition accepts in one request. */
 export const MAX_BYTES = 512 * 1024
-/** How much a flow may send per round. To send a larger item, it skips rounds. */
+/** Per flow and round. After a larger item, the flow skips rounds. */
 const QUANTUM_BYTES = 16 * 1024
 /** Added to each item's bytes, so that small items count too. */
 const ITEM_BYTES = 512
@@ -29,9 +28,9 @@ type Flow<T, B> = {
   batches: Fifo<B>
   /** Of the next item in the first batch. */
   place: number
-  /** The next item, if it was made already. */
+  /** The next item, once made. */
   item: T | undefined
-  /** Bytes left in this round. */
+  /** In bytes. */
   credit: number
 }
 
@@ -42,7 +41,6 @@ export function createFairQueue<T extends { bytes: number }, B extends { count: 
   /** The next flow comes first. None of them is empty. */
   const flows = new Map<string, Flow<T, B>>()
 
-  /** @returns the first flow with credit. */
   function nextFlow(): Flow<T, B> | undefined {
     for (const [name, flow] of flows) {
       if (flow.credit > 0) return flow
@@ -87,7 +85,7 @@ const newFlow = <T, B>(name: string): Flow<T, B> => ({
   credit: QUANTUM_BYTES,
 })
 
-/** @returns whether that was the last item of the flow. */
+/** @returns whether the flow is empty now. */
 function removeNext<T, B extends { count: number }>(flow: Flow<T, B>): boolean {
   flow.item = undefined
   flow.place += 1

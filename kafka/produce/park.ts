@@ -2,10 +2,10 @@ import type { KafkaMessage } from 'kafkajs'
 import type { Produced } from './pending.ts'
 import type { OutRecord, Producer } from './produce.ts'
 
-/** Topic of records that could not be handled, unchanged byte for byte. */
+/** Records that could not be handled, byte for byte. */
 export const PARKED = 'parked'
 
-/** If a record is too large, parks it without its value; a header then states the size of the value. */
+/** A record that is too large or refused is parked without its value; a header states the value's size. */
 export async function park(producer: Pick<Producer, 'produce'>, record: OutRecord): Promise<Produced> {
   const outcome = await producer.produce([record])
   if (outcome !== 'too_large' && outcome !== 'refused') return outcome
@@ -15,7 +15,7 @@ export async function park(producer: Pick<Producer, 'produce'>, record: OutRecor
   ])
 }
 
-/** @returns the record for topic `parked`: unchanged, plus headers with place and reason. */
+/** @returns the record unchanged, plus headers with place and reason. */
 export function parkedRecord(from: {
   topic: string
   partition: number

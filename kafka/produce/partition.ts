@@ -1,7 +1,7 @@
 const SEED = 0x9747b28c
 const M = 0x5bd1e995
 
-/** 32-bit murmur2 as in Kafka's Java client. The one in kafkajs uses BigInt and takes fifteen times as long. */
+/** As in Kafka's Java client. kafkajs uses BigInt, which takes fifteen times as long. */
 export function murmur2(data: Buffer): number {
   const whole = data.length & ~3
   let hash = SEED ^ data.length
@@ -18,12 +18,12 @@ export function partitionOf(key: Buffer, count: number): number {
   return (murmur2(key) & 0x7fffffff) % count
 }
 
-/** `partition`: if the key does not decide it. `placed`: its partition during one attempt to send it. */
+/** `partition`: if the key does not decide it. `placed`: its partition in this attempt. */
 export type Placeable = { key: Buffer; partition?: number; placed?: number | undefined }
 
 /**
- * Keeps a record in its partition. kafkajs asks again at each retry, and by then the topic may have more partitions. If
- * the record moved to a partition that has answered already, it would count as acknowledged without being sent.
+ * kafkajs asks again at each retry. If the topic has more partitions by then, the record could move to one that has
+ * answered, and count as acknowledged unsent.
  */
 export function place(record: Placeable, count: number): number {
   record.placed ??= record.partition ?? partitionOf(record.key, count)

@@ -1,17 +1,18 @@
 /**
- * `unknown`: not acknowledged within the deadline, or before the producer closed; the records may still be written.
- * `full`: too many bytes are waiting already. `too_large`: one record is larger than the broker accepts. `refused`: the
- * broker refuses one record for good.
+ * `unknown`: no acknowledgement before the deadline or the close; the records may still be written. `full`: too many
+ * bytes wait. `too_large`, `refused`: one record cannot be written.
  */
 export type Produced = 'acked' | 'unknown' | 'full' | 'too_large' | 'refused'
 
-/** Records that were produced together. */
 export type Pending = {
   /** By the monotonic clock, in ms. */
   deadline: number
   outcome: Promise<Produced>
   settle(produced: Produced): void
-  /** The first refusal settles all records, otherwise the last one does. @returns whether it was the last. */
+  /**
+   * Settles all records at the first refusal, or after the last record.
+   * @returns whether it was the last.
+   */
   ended(outcome: 'acked' | 'refused'): boolean
 }
 

@@ -15,8 +15,8 @@ export type OutRecord = {
 }
 
 /**
- * Records that are made when they are sent, so that shared data is in memory only once. Places count from 0. Only the
- * size of the first record is checked, so no other may be much larger.
+ * Made when they are sent, so that shared data is in memory once. Places count from 0. Only the first record's size is
+ * checked: no other may be much larger.
  */
 export type RecordList = { count: number; record(place: number): OutRecord }
 
@@ -24,30 +24,29 @@ export type ProduceOptions = {
   /** After this many ms the outcome is `unknown`. */
   deadlineMs?: number
   trace?: Pick<Trace, 'send'> | undefined
-  /** Records of one flow are sent in order, and flows share the sends. */
+  /** See `FairQueue`. */
   flow?: string
 }
 
 export type Producer = {
-  /** Resolves when all in-sync replicas have every record, or when that has failed. Never rejects. */
+  /** Resolves when all in-sync replicas have every record, or on failure. Never rejects. */
   produce(records: readonly OutRecord[], options?: ProduceOptions): Promise<Produced>
   /** The list must not be empty. */
   produceList(list: RecordList, options?: ProduceOptions): Promise<Produced>
   isFull(): boolean
   queuedBytes(): number
-  /** How long the current send has been waiting for its acknowledgement; 0 if there is none. */
+  /** How long the current send has waited; 0 if there is none. */
   stalledMs(): number
   close(drainMs?: number): Promise<void>
 }
 
 /**
- * After a send of fewer than `fullAt` records, the next one starts `ms` after it, or once `fullAt` records wait.
- * `onlyShared`: not for a lone caller that waits for each answer, because nothing would arrive in the meantime.
+ * After a send of fewer than `fullAt` records, the next one starts `ms` later, or once `fullAt` records wait.
+ * `onlyShared`: not for a lone caller that waits for each answer.
  */
 export type Pace = { ms: number; fullAt: number; onlyShared?: boolean }
 
 export type ProducerOptions = {
-  /** In bytes of memory. */
   maxQueuedBytes?: number
   pace?: Pace
   onAck?: (ack: { records: number; seconds: number }) => void
@@ -55,24 +54,24 @@ export type ProducerOptions = {
 
 /** Below the broker's `max.message.bytes` (1,048,588), with room for headers and framing. */
 const MAX_RECORD_BYTES = 1_000_000
-/** Approximate memory of a record besides its key and value, so that small records count too. */
+/** Approximate memory besides key and value. */
 const RECORD_OVERHEAD = 512
-/** Memory per record of a list that is not made yet. */
+/** Of a record that is not made yet. */
 const REFERENCE_BYTES = 8
 const SWEEP_MS = 250
 const NO_PACE: Pace = { ms: 0, fullAt: 0 }
-/** Callers count as one until two of them wait at the same time, and again when none did for so long. */
+/** Callers count as one until two wait at the same time, and again when none did for so long. */
 const SHARED_MS = 1_000
 /** If a send waits this long while brokers answer, its topic accepts no writes. */
 const STALL_MS = 10_000
 
 type Queued = { topic: string; message: Keyed; bytes: number; batch: Batch }
-/** `bytes`: the memory it takes until its last record has ended. */
+/** `bytes`: of memory, until its last record has ended. */
 type Batch = RecordList & { pending: Pending; bytes: number }
 
 /**
- * Collects records into sends, one at a time (send.ts). A producer that was idle sends on the next tick. Under load,
- * records collect while a send is in flight, and for `pace.ms`.
+ * Sends one at a time. An idle producer sends on the next tick; under load, records collect during a send and for
+ * `pace.ms`.
  */
 export async function createProducer(
   connection: Connection,
@@ -106,7 +105,7 @@ class ProduceQueue {
   private readonly pace: Pace
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
-  /** Only while records are queued: an idle process should not wake up. */
+  /** Only while records are queued, so that an idle process sleeps. */
   private sweep: NodeJS.Timeout | undefined
   private sending: readonly Queued[] = []
   private sendingSince = 0
@@ -114,7 +113,6 @@ class ProduceQueue {
   private smallSince = Number.NEGATIVE_INFINITY
   /** When records last came while others had not ended. */
   private sharedAt = Number.NEGATIVE_INFINITY
-  /** How many records wait for a send. */
   private waitingRecords = 0
   private stopCollecting: (() => void) | undefined
   private stalled: { topics: string[] } | undefined
@@ -176,11 +174,10 @@ class ProduceQueue {
       this.sendingSince = 0
       this.sending = []
     }
-    // there is no await since the queue was empty, so no record is left behind
+    // no await since the queue was empty, so no record is left behind
     this.running = undefined
   }
 
-  /** Lets records arrive that can go with the next send. */
   private async collect(): Promise<void> {
     const { ms, fullAt, onlyShared = false } = this.pace
     const leftMs = this.smallSince + ms - performance.now()
@@ -252,7 +249,7 @@ class ProduceQueue {
   }
 }
 
-/** `bytes`: of memory. `largest`: bytes of its largest record. */
+/** `bytes`: of memory. `largest`: of its records, in bytes. */
 type MeasuredList = RecordList & { bytes: number; largest: number }
 
 function measureAll(records: readonly OutRecord[]): MeasuredList {
@@ -273,12 +270,14 @@ function measureFirst({ count, record }: RecordList): MeasuredList {
   return { count, record: (place) => (place === 0 ? first : record(place)), bytes, largest: size }
 }
 
-/** @returns the bytes of its key and value. */
 export function sizeOf({ key, value }: Pick<OutRecord, 'key' | 'value'>): number {
   return Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value))
 }
 
-/** @param topic as named on the broker. @param produce gets a function that adds the trace to a record's headers. */
+/**
+ * @param topic as named on the broker.
+ * @param produce gets a function that adds the trace to a record.
+ */
 export async function sendIn<R extends { headers?: IHeaders }>(
   trace: Pick<Trace, 'send'>,
   { topic, count }: { topic: string; count: number },

@@ -6,14 +6,13 @@ import { partitionKey } from '../log-faults.ts'
 import { CompressionTypes } from '../patches/kafkajs.ts'
 import { type Placeable, place } from './partition.ts'
 
-/** A message whose key is a buffer. */
 export type Keyed = Message & Placeable
 type Sendable = { topic: string; message: Keyed }
 
 export type Sender = {
   /**
    * Calls `settle` for each record once all in-sync replicas have acknowledged it, or the broker refuses it for good.
-   * Ends early only when closed; the remaining outcomes are then unknown.
+   * Ends early only when closed; the rest is then unknown.
    */
   send<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void>
   close(): Promise<void>
@@ -27,10 +26,9 @@ const WRONG_CLOCK =
   "Kafka refuses records for their time: this machine's clock is too far from the broker's. They are sent again until the clock is right"
 
 /**
- * An idempotent producer with one send in flight. With more, a lost response makes kafkajs reuse a sequence number for
- * other records; the broker takes them for duplicates, acknowledges them and drops them. For the same reason a producer
- * is replaced after a send that threw or needed a second try: kafkajs then rolls its sequence numbers back, whether or
- * not the records were written.
+ * An idempotent producer with one send in flight. With more, a lost response makes kafkajs reuse sequence numbers: the
+ * broker takes new records for duplicates, and acknowledges and drops them. A send that threw or needed a second try
+ * also rolls the numbers back, so its producer is replaced (docs/decisions/002-client-guards.md).
  */
 export async function createSender(connection: Connection): Promise<Sender> {
   const sender = new IdempotentSender(connection)
@@ -42,7 +40,7 @@ class IdempotentSender implements Sender {
   private readonly connection: Connection
   private readonly noticeLoss: (acked: Acked) => void
   private producer: KafkaJsProducer | undefined
-  /** Requests from the first try of the last send may still be on their way to other brokers. */
+  /** Requests from the last send's first try may still be on their way. */
   private doubtful = false
   private closed = false
 
@@ -94,7 +92,7 @@ class IdempotentSender implements Sender {
     }
   }
 
-  /** @returns the records that are not acknowledged yet, in order. */
+  /** @returns the records that are not acknowledged, in order. */
   private async attempt<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<T[]> {
     for (const { message } of records) message.placed = undefined
     const topicMessages = byTopic(records)
@@ -146,10 +144,7 @@ class IdempotentSender implements Sender {
   }
 }
 
-/**
- * Acknowledged offsets only grow. If one does not, it replaces records that were acknowledged before: their log has
- * lost its end or was recreated.
- */
+/** Acknowledged offsets only grow, unless the log has lost its end or was recreated. */
 export function createLossDetector(report: ReturnType<typeof createFaultReporter>): (acked: Acked) => void {
   const ends = new Map<string, number>()
   return (acked) => {
@@ -164,10 +159,10 @@ export function createLossDetector(report: ReturnType<typeof createFaultReporter
   }
 }
 
-/** `base`: the first offset; -1 if the broker does not report it. `count`: number of records. */
+/** `base`: the first offset; -1 if not reported. */
 type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
 
-/** @returns the partitions that have answered, with a count of 0. */
+/** @returns the partitions that have answered. */
 function byPartition(acks: readonly RecordMetadata[]) {
   const topics = new Map<string, Map<number, { base: number; count: number }>>()
   for (const { topicName, partition, baseOffset } of acks) {
@@ -190,15 +185,15 @@ function byTopic(records: readonly Sendable[]): { topic: string; messages: Messa
 const SIZE_FAULTS = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 
 /**
- * Permanent faults of a record. One such record fails its whole request. INVALID_TIMESTAMP is temporary: a record has
- * the time when it was sent, so this machine's clock is wrong (by over an hour, by default) until someone corrects it.
+ * Permanent; one such record fails its whole request. INVALID_TIMESTAMP is temporary: this machine's clock is wrong, by
+ * over an hour by default.
  */
 const RECORD_FAULTS = new Set([...SIZE_FAULTS, 'INVALID_RECORD', 'CORRUPT_MESSAGE'])
 const CLOCK_FAULTS = new Set(['INVALID_TIMESTAMP'])
 
 export const isRecordFault = (error: unknown): boolean => isType(RECORD_FAULTS, error)
 
-/** Whether a record exceeds its topic's `max.message.bytes`. */
+/** A record exceeds its topic's `max.message.bytes`. */
 export const isTooLarge = (error: unknown): boolean => isType(SIZE_FAULTS, error)
 
 const isClockFault = (error: unknown): boolean => isType(CLOCK_FAULTS, error)

@@ -5,16 +5,13 @@ import type { Table } from '../tables/table.ts'
 import type { OutRecord } from './produce.ts'
 import { isRecordFault } from './send.ts'
 
-/** `unavailable`: Kafka did not answer. The write may or may not have happened. */
+/** `unavailable`: Kafka did not answer. The write may have happened. */
 export type Written<R> = { ok: true } | { ok: false; refusal: R } | { ok: false; unavailable: Error }
 
 export type Decision<R> = { records: readonly OutRecord[] } | { refusal: R }
 
 export type FencedWriter = {
-  /**
-   * Decides with the table's content and writes, with no other writer in between. Resolves when the table shows the
-   * write. Calls `decide` again if another instance has written in the meantime.
-   */
+  /** Resolves when the table shows the write. Calls `decide` again if another instance has written in between. */
   write<R>(decide: () => Decision<R>): Promise<Written<R>>
   close(): Promise<void>
 }
@@ -25,18 +22,15 @@ type Waiting = {
   fail(error: Error): void
 }
 
-/** The first `count` decisions of the queue, written together. */
+/** The first `count` decisions of the queue. */
 type WriteBatch = { count: number; records: readonly OutRecord[] }
 
-/** Takes longer than clients wait. Instances that fence each other may need more than five slow tries. */
+/** Gives up after both, later than clients do: instances that fence each other may need many tries. */
 const TRIES = 5
 const TRY_MS = 30_000
 /** The broker accepts 1 MB per partition and request. A larger decision is written alone. */
 const MAX_BYTES = 512 * 1024
-/**
- * Instances that fence each other come apart by random waits: up to this long, or as long as the slowest try, for each
- * failed try.
- */
+/** Instances that fence each other wait at random: for each failed try up to this, or as long as the slowest took. */
 const APART_MS = 100
 /** Writes resume soon after Kafka is back. */
 const MAX_WAIT_MS = 5_000
@@ -48,9 +42,9 @@ type Options = {
 }
 
 /**
- * Conditional writes for any number of instances. They share a `transactionalId`, so in the broker a newer instance
- * fences an older one. A fenced instance opens a new producer, reads the table to its end and decides again. Decisions
- * that arrive during a write are written together; each sees those before it as if they were in the table.
+ * Conditional writes by any number of instances. They share a `transactionalId`: the newest fences the others. A fenced
+ * instance opens a new producer, reads the table to its end and decides again. Waiting decisions are written together;
+ * each sees those before it.
  */
 export function createFencedWriter(options: Options): FencedWriter {
   const writer = new TransactionWriter(options)
@@ -104,7 +98,10 @@ class TransactionWriter {
     this.writing = undefined
   }
 
-  /** @returns how many decisions of the queue were written. @throws when none can be written. */
+  /**
+   * @returns how many decisions were written.
+   * @throws when none can be written.
+   */
   private async writeSome(): Promise<number> {
     let inDoubt: WriteBatch | undefined
     let maxBytes = MAX_BYTES
@@ -112,7 +109,7 @@ class TransactionWriter {
     const began = performance.now()
     for (let tries = 1; ; tries++) {
       const from = performance.now()
-      // after a failure, this takes over the id (which ends the previous transaction) and reads the table to its end
+      // after a failure, ends the previous transaction and reads the table to its end
       const producer = await this.ownProducer()
       if (inDoubt && this.isWritten(inDoubt.records)) return inDoubt.count
       inDoubt = this.decideTogether(maxBytes)
@@ -173,7 +170,7 @@ class TransactionWriter {
     await old?.disconnect().catch(() => undefined)
   }
 
-  /** @param maxBytes 0: only up to the first decision with records. */
+  /** @param maxBytes 0: only the first decision with records. */
   private decideTogether(maxBytes: number): WriteBatch {
     return this.table.supposing((suppose) => {
       const records: OutRecord[] = []
@@ -191,7 +188,7 @@ class TransactionWriter {
     })
   }
 
-  /** @returns undefined if the decision throws: only that one fails. */
+  /** @returns undefined if it throws: only this decision fails. */
   private decide(waiting: Waiting): readonly OutRecord[] | undefined {
     try {
       return waiting.decide()
@@ -208,19 +205,19 @@ class TransactionWriter {
       acks: -1,
       topicMessages: records.map(({ topic, ...message }) => ({
         topic: this.connection.named(topic),
-        // a table has one partition. If someone adds others, its records must stay in their order
+        // if someone adds partitions to a table, its records must stay in order
         messages: [{ ...message, partition: 0 }],
       })),
     })
     await transaction.commit()
-    // the commit is answered before its marker is in the topic; until then, the topic seems to end before our records
+    // the commit is answered before its marker is in the topic: until then, our records seem to be missing
     for (const { partition, baseOffset } of written)
       await this.table.reached({ partition, offset: Number(baseOffset) })
   }
 
   /**
-   * Whether a write took effect although its commit failed. It takes effect as a whole, so one value proves it. Sealed
-   * values never repeat, and other records may have been replaced since.
+   * Whether a write took effect although its commit failed. One value proves it: a write takes effect as a whole, and
+   * sealed values never repeat. Others may have been replaced.
    */
   private isWritten(records: readonly OutRecord[]): boolean {
     const { table } = this
@@ -229,7 +226,7 @@ class TransactionWriter {
     return values.some(({ key, value }) => table.get(String(key))?.equals(Buffer.from(value ?? '')) === true)
   }
 
-  /** Refuses the last decision of the batch. Those before it have nothing to write. */
+  /** Refuses the last decision; those before it have nothing to write. */
   private refuse({ count }: WriteBatch, error: Error): 0 {
     for (const { written } of this.queue.splice(0, count - 1)) written()
     this.queue.shift()?.fail(error)

@@ -2,7 +2,6 @@ import { crc32c } from '@node-rs/crc32'
 import type { KafkaMessage } from 'kafkajs'
 import { decompress, MAX_BYTES } from './decompress.ts'
 
-/** kafkajs's reader over the bytes of a fetch. */
 export type FetchBytes = { buffer: Buffer; offset: number }
 
 type Decoded = ReturnType<typeof decodeRecord>
@@ -33,25 +32,24 @@ export type BatchFault = { reason: string; firstOffset: number; lastOffset: numb
 
 const faults = new WeakMap<object, BatchFault>()
 
-/** @returns why a batch cannot be decoded, for the message that stands for it; undefined for an ordinary record. */
+/** @returns the fault of the batch that this message stands for, if any. */
 export const batchFaultOf = (message: KafkaMessage): BatchFault | undefined =>
   message.key === null ? faults.get(message) : undefined
 
 /** More than 1 MB of the smallest records. Each becomes an object of about 300 bytes. */
 const MAX_RECORDS = 250_000
 
-/** How often a batch with a wrong checksum or format is fetched, because the network may have damaged it. */
+/** Tries for a batch with a wrong checksum or format: the network may have damaged it. */
 const MAX_FETCHES = 3
 const MAX_SUSPECTS = 100
 
 /**
- * Decodes the batches of one partition in a fetch. A batch that cannot be decoded becomes one message at its last
- * offset, with the whole batch as its value (see `batchFaultOf`). An error would end the fetch, and the next fetch
- * would start at the same batch.
- * @param decodeOlder decodes formats 0 and 1, which brokers before 4.0 may still have.
+ * Decodes one partition's batches. One that cannot be decoded becomes a message at its last offset, with the batch as
+ * its value (see `batchFaultOf` and docs/decisions/022-batches.md).
+ * @param decodeOlder for formats 0 and 1, which brokers before 4.0 may still have.
  */
 export function batchesDecoder(decodeOlder: DecodeBatches): DecodeBatches {
-  /** How often a batch was fetched, by its header. */
+  /** Number of fetches, by the batch's header. */
   const suspects = new Map<string, number>()
 
   function shouldFetchAgain(header: string): boolean {
@@ -137,7 +135,7 @@ function decodeRecords(records: Buffer, { batch, into }: { batch: Buffer; into: 
 
 type Context = BatchContext & { producerId: string; inTransaction: boolean }
 
-/** kafkajs needs `producerId` and `inTransaction` to leave out records of aborted transactions. */
+/** With `producerId` and `inTransaction`, kafkajs leaves out aborted transactions. */
 function contextOf(batch: Buffer): Context {
   const attributes = batch.readInt16BE(AT.attributes)
   return {
@@ -172,8 +170,8 @@ function standIn(batch: Buffer, reason: string): Decoded {
 }
 
 /**
- * How many offsets the batch covers after its first. The batch's field is trusted if the checksum is right or the
- * number of records agrees. Otherwise the reader advances one offset at a time.
+ * @returns how many offsets follow the first. The batch says so; it is believed if the checksum is right or the number
+ * of records agrees. Otherwise 0: the reader advances one by one.
  */
 function offsetsBehind(batch: Buffer): number {
   const behind = batch.readInt32BE(AT.lastOffsetDelta)
@@ -189,13 +187,13 @@ export type BatchContext = {
   maxTimestamp: string
   magicByte: number
   isControlBatch?: boolean
-  /** Who set the time of a record: 0: the producer, 1: the broker. */
+  /** 0: the producer set the times, 1: the broker. */
   timestampType: number
 }
 
 /**
- * Decodes one record of format 2 (Kafka protocol guide, "Record") into kafkajs's shape. kafkajs's decoder makes several
- * 64-bit objects per record, but offsets and times are far below 2^53.
+ * Decodes a record of format 2 (Kafka protocol guide, "Record"). Offsets and times are far below 2^53, so plain numbers
+ * suffice.
  */
 export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
   const { firstOffset, firstTimestamp, maxTimestamp, timestampType, magicByte } = batchContext
@@ -245,7 +243,7 @@ type Value = Buffer | null
 
 const NO_HEADERS: Record<string, Value | Value[]> = Object.freeze(Object.create(null))
 
-/** A name may occur several times. No prototype: a name may be anything. */
+/** No prototype: a name may be anything. */
 function readHeaders(bytes: RecordBytes): Record<string, Value | Value[]> {
   let left = readVarint(bytes)
   if (left <= 0) return NO_HEADERS

@@ -2,8 +2,8 @@ import { promisify } from 'node:util'
 import { unzip, zstdDecompress } from 'node:zlib'
 
 /**
- * Without a limit, 1 MB of zstd could take all memory. With Kafka's defaults, a batch has at most 1 MB before
- * compression (`max.request.size`); those of Sluice have 512 KB.
+ * Without a limit, 1 MB of zstd could take all memory. Batches have at most 1 MB by Kafka's defaults
+ * (`max.request.size`), from Sluice 512 KB.
  */
 export const MAX_BYTES = 16 * 1024 * 1024
 
@@ -13,7 +13,7 @@ const bounded = { maxOutputLength: MAX_BYTES }
 const gunzip = promisify<Buffer, typeof bounded, Buffer>(unzip)
 const unzstd = promisify<Buffer, typeof bounded, Buffer>(zstdDecompress)
 
-/** By the codec number of a batch. */
+/** By codec number. */
 const CODECS: Readonly<Record<number, Codec>> = {
   1: { name: 'gzip', decompress: (bytes) => gunzip(bytes, bounded) },
   2: { name: 'Snappy', decompress: (bytes) => snappyDecompress(bytes, MAX_BYTES) },
@@ -34,14 +34,14 @@ export async function decompress(bytes: Buffer, number: number): Promise<Buffer>
   }
 }
 
-// LZ4 and Snappy as Kafka's clients and brokers write them, because Node has neither
+// LZ4 and Snappy, which Node does not have
 
-/** Up to this many bytes are copied one by one, because a function call takes longer. */
+/** Copying fewer bytes one by one beats a function call. */
 const FEW = 32
 
 type Output = {
   literals(source: Buffer, start: number, count: number): void
-  /** Appends `count` bytes that start `distance` before the end. They may overlap with the appended bytes. */
+  /** Appends `count` bytes from `distance` before the end. They may overlap. */
   repeat(distance: number, count: number): void
   done(): Buffer
 }
@@ -75,7 +75,7 @@ function createOutput({ size, max }: { size: number; max: number }): Output {
       else for (let index = 0; index < count; index++) bytes[length + index] = bytes[from + index] ?? 0
       length += count
     },
-    // trim it, because records are slices that keep the whole buffer in memory
+    // trim it: records are slices that keep the whole buffer in memory
     done: () =>
       length * 2 < bytes.length ? Buffer.from(bytes.subarray(0, length)) : bytes.subarray(0, length),
   }
@@ -88,9 +88,9 @@ const LZ4_MAGIC = 0x184d2204
 const STORED = 0x80000000
 
 /**
- * Decodes one LZ4 frame (LZ4 Frame Format 1.6). Ignores its checksums: that of the batch covers the same bytes, and
- * early Kafka clients wrote wrong ones.
- * @throws RangeError for anything else, and for more than `max` bytes.
+ * Decodes one frame (LZ4 Frame Format 1.6). Ignores its checksums: the batch's covers the same bytes, and early Kafka
+ * clients wrote wrong ones.
+ * @throws like `decompress`, with limit `max`.
  */
 export function lz4Decompress(frame: Buffer, max: number): Buffer {
   if (frame.length < 7 || frame.readUInt32LE(0) !== LZ4_MAGIC) throw new RangeError('not an LZ4 frame')
@@ -113,13 +113,10 @@ export function lz4Decompress(frame: Buffer, max: number): Buffer {
   }
 }
 
-/**
- * A block holds literals, each but the last followed by a repetition (LZ4 Block Format). Linked blocks refer to earlier
- * ones.
- */
+/** Literals, each but the last followed by a repetition (LZ4 Block Format). Linked blocks refer to earlier ones. */
 function lz4Block(block: Buffer, output: Output): void {
   let at = 0
-  /** After 15, more bytes follow to be added, up to the first that is not 255. */
+  /** After 15, bytes are added up to the first that is not 255. */
   function lengthOf(nibble: number): number {
     let length = nibble
     if (nibble < 15) return length
@@ -148,8 +145,8 @@ const XERIAL = Buffer.from('\x82SNAPPY\0', 'latin1')
 const XERIAL_HEADER_BYTES = XERIAL.length + 8
 
 /**
- * Decodes Snappy in the framing of brokers and Java clients (a length before each block), or one block without framing.
- * @throws RangeError for anything else, and for more than `max` bytes.
+ * Decodes one block, or the framing of brokers and Java clients: a length before each block.
+ * @throws like `decompress`, with limit `max`.
  */
 export function snappyDecompress(bytes: Buffer, max: number): Buffer {
   if (!bytes.subarray(0, XERIAL.length).equals(XERIAL)) return snappyBlock(bytes, max)
@@ -167,7 +164,7 @@ export function snappyDecompress(bytes: Buffer, max: number): Buffer {
   return Buffer.concat(blocks)
 }
 
-/** Its length, then literals and copies of earlier bytes (Snappy compressed format description). */
+/** Length, literals and copies of earlier bytes (Snappy compressed format description). */
 function snappyBlock(block: Buffer, max: number): Buffer {
   let at = 0
   function littleEndian(bytes: number): number {

@@ -1,15 +1,13 @@
 import { crc32c } from '@node-rs/crc32'
 import type { Message } from 'kafkajs'
 
-/** The request that kafkajs passes to its encoder. */
 export type ProduceRequest = {
   transactionalId?: string | null | undefined
   acks: number
-  /** How long the broker may wait for its replicas, in ms. */
+  /** In ms. */
   timeout: number
   /** 0: none. */
   compression: number
-  /** kafkajs's own 64-bit number. */
   producerId: { toString(): string }
   producerEpoch: number
   topicData: readonly {
@@ -19,8 +17,8 @@ export type ProduceRequest = {
 }
 
 /**
- * Encodes the body of a produce request, versions 3 to 7 (Kafka protocol guide), into one buffer of the exact size.
- * kafkajs's encoder takes twenty times as long: it makes an encoder for each record and header, and eight copies.
+ * Encodes the body of a produce request, versions 3 to 7 (Kafka protocol guide), into one buffer of the exact size
+ * (docs/decisions/005-produce-encoder.md).
  * @param now ms since 1970.
  */
 export function encodeProduce(request: ProduceRequest, now: number): Buffer {
@@ -78,7 +76,7 @@ function writeString(into: Buffer, start: number, text: string | null | undefine
 }
 
 export type RecordBatch = {
-  /** Without timestamps of their own. */
+  /** None has its own timestamp. */
   messages: readonly Message[]
   /** Of all records, ms since 1970. */
   timestamp: number
@@ -94,7 +92,7 @@ export type SizedBatch = RecordBatch & {
   bytes: number
 }
 
-/** Base offset, length, leader epoch, magic and CRC. The CRC covers everything after them. */
+/** The CRC covers everything after base offset, length, leader epoch, magic and CRC. */
 const BEFORE_CRC_COVER = 21
 const HEADER_BYTES = 61
 const MAGIC = 2
@@ -107,7 +105,7 @@ export function measure(batch: RecordBatch): SizedBatch {
   return { ...batch, sizes, bytes }
 }
 
-/** Attributes and time delta take a byte each; the offset's delta is the record's place. */
+/** Attributes and time delta take a byte each. The offset's delta is the place. */
 function sizeOfRecord({ key, value, headers }: Message, place: number): number {
   const fields = fieldsOf(headers)
   let size = 2 + varintBytes(place) + sizeOfField(key) + sizeOfField(value) + varintBytes(fields.length / 2)

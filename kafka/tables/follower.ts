@@ -13,37 +13,34 @@ import { type BoundsOf, boundsOf } from './ranges.ts'
 
 export type FollowerOptions = {
   connection: Connection
-  /** Appears in the group's name and in reports of lost records. A table starts at the beginning. */
+  /** In the group's name and in reports of lost records. A table starts at the beginning. */
   kind: 'table' | 'tail' | 'reader'
   topics: readonly string[]
   config: Pick<ConsumerConfig, 'maxWaitTimeInMs' | 'sessionTimeout' | 'heartbeatInterval'>
-  /** Called in order, from the partition's position on. Must not throw. */
+  /** Called in order, from the position on. Must not throw. */
   onRecord: (message: Message, at: At & { offset: number }) => void
   /** Called after each batch, and after a fault of the log. */
   onMoved?: (at: At) => void
-  /** The log is no longer the one that was read. Reading continues at `fault.to`. */
+  /** Reading continues at `fault.to`. */
   onFault?: (fault: LogFault) => void
   onJoined?: (assigned: readonly At[]) => void
   onSkipped?: ((fault: BatchFault) => void) | undefined
-  /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
-  /** Whether to read a batch. If given, the caller sets positions, and records removed by retention are no loss. */
+  /** Whether to read a batch. If given, the caller sets positions, and removed records are no loss. */
   accepts?: (at: At, isStale: () => boolean) => boolean
 }
 
 /** `topic`: without prefix. */
 type At = { topic: string; partition: number }
 
-/**
- * A consumer that commits nothing and keeps its positions in memory, across rebalances. Closing it deletes its group.
- */
+/** Commits nothing and keeps its positions in memory, across rebalances. Closing it deletes its group. */
 export class Follower {
-  /** When a broker last answered a fetch, in ms of `performance.now()`; 0: not yet. */
+  /** When a broker last answered a fetch, by `performance.now()`; 0: not yet. */
   fetchedAt = 0
-  /** When a batch with records last came, by the same clock. */
+  /** When records last came, by that clock. */
   receivedAt = Number.NEGATIVE_INFINITY
   readonly groupId: string
-  /** The next offsets to read, by `partitionKey` of the topic's name without prefix. */
+  /** The next offsets to read, by `partitionKey` without prefix. */
   readonly positions = new Map<string, number>()
   private readonly options: FollowerOptions
   private readonly admin: Admin
@@ -108,7 +105,7 @@ export class Follower {
     consumer.on(FETCH, ({ payload }) => {
       if (payload.numberOfBatches > 0) this.fetchedAt = performance.now()
     })
-    // the handler does not get batches that hold only the marker of a transaction
+    // the handler gets no batches with only the marker of a transaction
     consumer.on(END_BATCH_PROCESS, ({ payload }) => {
       const { topic, partition, lastOffset } = payload
       if (!accepts) this.passed({ topic: connection.plain(topic), partition }, Number(lastOffset))
@@ -175,7 +172,6 @@ export class Follower {
     }
   }
 
-  /** Drops what is known of the log. */
   forget({ topic, partition }: At): void {
     this.logs.forget(this.options.connection.named(topic), partition)
   }
@@ -184,12 +180,11 @@ export class Follower {
     return boundsOf(this.admin, this.options.connection.named(topic))
   }
 
-  /** For startup: a broker that has just restarted answers before it leads its partitions again. */
+  /** A broker that has just started answers before it leads its partitions. */
   firstBounds(topic: string): Promise<BoundsOf> {
     return pRetry(() => this.bounds(topic), { retries: 8, minTimeout: 50, maxTimeout: 1_000 })
   }
 
-  /** Takes {@link CLOSE_MS} at most. */
   async close(): Promise<void> {
     await within(CLOSE_MS, this.leave())
   }
@@ -197,7 +192,7 @@ export class Follower {
   private async leave(): Promise<void> {
     const { admin, consumer, groupId } = this
     await consumer.disconnect()
-    // otherwise the broker forgets the group later
+    // otherwise the broker forgets it later
     await admin
       .deleteGroups([groupId])
       .catch((err) => this.options.connection.log.debug({ err, groupId }, 'the group was not deleted'))
@@ -206,8 +201,9 @@ export class Follower {
 }
 
 /**
+ * Logs and counts undecodable batches.
  * @param batch `topic`: as named on the broker.
- * @returns its records. Leaves out, logs and counts batches that cannot be decoded.
+ * @returns the other records.
  */
 export function skipUndecodable(
   batch: { topic: string; partition: number; messages: Message[] },

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs'
 import type { Connection } from '../client.ts'
 
-/** Offsets of one partition; `to` is not included. */
+/** Offsets; `to` is not included. */
 export type Range = { partition: number; from: number; to: number }
 
 /** `high`: the offset after the last record. */
@@ -15,7 +15,7 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
-/** @returns the ranges of records between two times in ms since 1970; `to` is exclusive. */
+/** Times in ms since 1970; `to` is exclusive. */
 export async function rangesByTime(
   { kafka, named }: Connection,
   { topic, from, to }: { topic: string; from: number; to: number },
@@ -36,15 +36,15 @@ export async function rangesByTime(
   }
 }
 
-/** A consumer group for ranges of a topic. It must have no members while its offsets are written. */
+/** A consumer group for ranges. It must have no members while its offsets are written. */
 export type RangeGroup = {
-  /** For each range that has no commit, commits its start. */
+  /** Commits the start of each range without a commit. */
   begin(): Promise<void>
-  /** Whether all ranges are committed, or the rest no longer exists. */
+  /** Whether all are committed, or the rest no longer exists. */
   isThrough(): Promise<boolean>
-  /** The committed part of each range. A range without a commit has none. */
+  /** The committed part of each range. */
   through(): Promise<Range[]>
-  /** Whether the topic reaches as far as the ranges. A recreated topic may not. */
+  /** Whether the topic reaches that far. A recreated topic may not. */
   isThere(): Promise<boolean>
   /** Without it, the broker forgets the group later. */
   remove(): Promise<void>
@@ -101,7 +101,7 @@ export async function openRangeGroup(
 
 type Starts = { groupId: string; topic: string; ranges: readonly Range[] }
 
-/** Commits as a member that reads nothing, because `setOffsets` of kafkajs first waits five seconds for a fetch. */
+/** Commits as a member that reads nothing: `setOffsets` of kafkajs first waits five seconds for a fetch. */
 async function commitStarts(kafka: Connection['kafka'], { groupId, topic, ranges }: Starts): Promise<void> {
   const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 50 })
   const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))

@@ -3,15 +3,13 @@ import { partitionKey } from '../log-faults.ts'
 import { Follower } from './follower.ts'
 import type { BoundsOf, Range } from './ranges.ts'
 
-/** Reads ranges of a topic on request. */
 export type Reader = {
-  /** How many there were when the reader was opened. */
+  /** When the reader was opened. */
   partitions: number
   bounds(): Promise<BoundsOf>
   /**
-   * Resolves when the range has been read. Rejects if nothing arrives for half a minute. Ranges of one partition are
-   * read in the order of the calls. `onValue` must not throw, and must not store value or key: they keep the whole
-   * fetch in memory.
+   * Rejects if the log changes, or nothing arrives for half a minute. Ranges of a partition are read one after another.
+   * `onValue` must not throw, or store value or key: they keep the whole fetch in memory.
    */
   read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>
@@ -32,12 +30,12 @@ type Job = Range & {
 }
 
 const READ_MS = 30_000
-/** How long it may take until the reading of a range starts. */
+/** Limits the delay before a range is read. */
 const FETCH_WAIT_MS = 50
 
 /**
- * Partitions are paused except while a range is read. The reader joins its group only once, because a group for each
- * range would wait for the broker's initial rebalance delay each time (3 s by default).
+ * Partitions are paused except while a range is read. All ranges share one group: joining a new one takes the broker's
+ * initial rebalance delay (3 s by default).
  */
 export async function openReader({
   connection,
@@ -95,7 +93,7 @@ export async function openReader({
 type Read = (range: Range, onValue: OnValue) => Promise<void>
 
 function queuePerPartition(read: Read): Read {
-  /** By partition; these never reject. */
+  /** These never reject. */
   const last = new Map<number, Promise<unknown>>()
   return async (range, onValue) => {
     const reading = Promise.resolve(last.get(range.partition)).then(() => read(range, onValue))
@@ -123,7 +121,7 @@ async function readRange(
     fail: reject,
   })
   follower.positions.set(partitionKey(topic, range.partition), range.from)
-  // the caller has just asked for the bounds, so older knowledge of the log is out of date
+  // the caller has just asked for the bounds: older knowledge is out of date
   follower.forget(at)
   follower.resume(at)
   try {

@@ -5,23 +5,22 @@ import type { OutRecord } from '../produce/produce.ts'
 import type { BatchFault } from '../protocol/decode-batches.ts'
 import { Follower } from './follower.ts'
 
-/** A compacted topic in memory. */
 export type Table = {
   /** Resolves when everything that was in the topic at the start has been read. */
   loaded: Promise<void>
   isLoaded(): boolean
-  /** Whether it is at most two seconds behind. False while its consumer is not in its group. */
+  /** Whether it is at most two seconds behind. False while it is not in its group. */
   isFresh(): boolean
   get(key: string): Buffer | undefined
   entries(): IterableIterator<[string, Buffer]>
   /**
-   * While `work` runs, shows records as if they had been read. `work` is synchronous, so no other code sees them. Calls
-   * `onChange` for them and for their removal.
+   * While `work` runs, shows records as if they were read. It is synchronous, so nothing else sees them. `onChange` is
+   * called for them and their removal.
    */
   supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T
   /** Resolves when everything that is in the topic now has been read; rejects after `timeoutMs`. */
   caughtUp(timeoutMs?: number): Promise<void>
-  /** The same for everything up to this offset. */
+  /** The same up to this offset. */
   reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>
   close(): Promise<void>
 }
@@ -31,14 +30,14 @@ export type TableOptions = {
   topic: string
   /** Which keys to store; all by default. */
   matches?: (key: string) => boolean
-  /** Called for each record in order; `undefined`: removed. Must not throw. */
+  /** Called in order; `undefined`: removed. Must not throw. */
   onChange?: (key: string, value: Buffer | undefined) => void
   onSkipped?: (fault: BatchFault) => void
   onFatal: (error: Error) => void
 }
 
 const LOAD_MS = 60_000
-/** An idle fetch takes `IDLE_WAIT_MS`. The rest is for slow brokers and pauses of this process. */
+/** `IDLE_WAIT_MS`, plus time for slow brokers and pauses of this process. */
 const FRESH_MS = 1_750
 
 /** Follows a compacted topic of one partition from its beginning. */
@@ -65,10 +64,10 @@ class CompactedTable {
   readonly values = new Map<string, Buffer>()
   private readonly options: TableOptions
   private readonly follower: Follower
-  /** After a fault of the log: keys that were not read again yet. */
+  /** Keys that were not read again since a fault of the log. */
   private unconfirmed = new Set<string>()
   private isBehind = true
-  /** Each join or fault starts a new catch-up and ends the one before. */
+  /** Each join or fault starts a new one and ends the one before. */
   private catchUps = 0
   private isClosed = false
 
@@ -78,7 +77,7 @@ class CompactedTable {
       connection: options.connection,
       kind: 'table',
       topics: [options.topic],
-      // the shortest session that brokers allow: after an outage, the table may have to wait until its old one ends
+      // the shortest allowed: after an outage, the table may wait for its old session to end
       config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 1_500 },
       onRecord: ({ key, value }) => {
         if (key) this.apply(key.toString(), value)
@@ -106,7 +105,7 @@ class CompactedTable {
     const { matches, onChange } = this.options
     if (matches?.(key) === false) return
     this.unconfirmed.delete(key)
-    // a copy, because a slice would keep its whole fetch in memory
+    // a slice would keep its whole fetch in memory
     if (value === null) this.values.delete(key)
     else this.values.set(key, Buffer.from(value))
     onChange?.(key, this.values.get(key))
@@ -149,8 +148,8 @@ class CompactedTable {
   }
 
   /**
-   * Removes what the log has lost. Does nothing if the log is empty: then the topic was recreated, and an operator
-   * needs time to restore it.
+   * Removes what the log has lost, unless the log is empty: then the topic was recreated, and an operator needs time to
+   * restore it.
    */
   private removeUnconfirmed(): void {
     if (this.unconfirmed.size === this.values.size) return

@@ -4,7 +4,7 @@ import { partitionKey } from '../log-faults.ts'
 import { IDLE_WAIT_MS, setFetchWait } from '../patches/fetch-wait.ts'
 import { Follower } from './follower.ts'
 
-/** `timestamp`: the record's time, ms since 1970. */
+/** `timestamp`: ms since 1970. */
 export type TailRecord = {
   topic: string
   partition: number
@@ -15,30 +15,33 @@ export type TailRecord = {
   headers: IHeaders
 }
 
-/** Records from offset `from` on are passed on. Those from `low` to `from` are not. */
+/** Records from `from` on are passed on; those from `low` to `from` are not. */
 export type Begun = { topic: string; partition: number; low: number; from: number }
 
 export type Tail = {
   begun: readonly Begun[]
-  /** When a broker last answered, in ms of `performance.now()`. */
+  /** When a broker last answered, by `performance.now()`. */
   fetchedAt(): number
   /** Resolves when everything that was in the topics at the start has been passed on; never after `close`. */
   caughtUp: Promise<void>
   close(): Promise<void>
 }
 
-/** For a tail of one topic. @returns the partitions with records that are too old to be passed on. */
+/**
+ * For a tail of one topic.
+ * @returns the partitions with records that are too old for it.
+ */
 export const begunLate = ({ begun }: Pick<Tail, 'begun'>): ReadonlySet<number> =>
   new Set(begun.filter(({ low, from }) => from > low).map(({ partition }) => partition))
 
 export type TailOptions = {
   connection: Connection
   topics: readonly string[]
-  /** How many offsets before its end a partition starts, by the topic's number of partitions. Gaps count. */
+  /** How many offsets before its end a partition starts, by the number of partitions. Gaps count. */
   last: (partitions: number) => number
   /**
-   * Called once per record, in the order of its partition. Must not throw, and must not store key, value or a header:
-   * they keep the whole fetch in memory.
+   * Called once per record, in the partition's order. Must not throw, or store key, value or headers: they keep the
+   * whole fetch in memory.
    */
   onRecord: (record: TailRecord) => void
   onFatal: (error: Error) => void
@@ -57,7 +60,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     connection: options.connection,
     kind: 'tail',
     topics: options.topics,
-    // the shortest session that brokers allow: after an outage, the tail may have to wait until its old one ends
+    // as in table.ts
     config: { sessionTimeout: 6_000, heartbeatInterval: 1_500 },
     onRecord: ({ key, value, headers = {}, timestamp }, { topic, partition, offset }) =>
       options.onRecord({ topic, partition, offset, key, value, headers, timestamp: Number(timestamp) }),
@@ -97,7 +100,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   }
 }
 
-/** The ends that partitions had at the start, by `partitionKey`. Each is dropped once it is reached. */
+/** By `partitionKey`, until they are reached. */
 function createEnds() {
   const ends = new Map<string, number>()
   const { promise: allReached, resolve } = Promise.withResolvers<void>()

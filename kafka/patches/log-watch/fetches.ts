@@ -1,10 +1,9 @@
 /**
- * Upstream: tulios/kafkajs#818 (open: KIP-320), #1119 (closed: "Offset out of range" drops messages); `fetch`,
- * `recoverFromFetch` and `recoverFromOffsetOutOfRange` in src/consumer/consumerGroup.js, `fetch` in
- * src/broker/index.js, `handleBatch` in src/consumer/runner.js.
- * Without it: kafkajs restarts at the beginning of a topic when its offset is out of range, and does not notice a cut
- * log once the offset is in range again. In a test with such a log none of 1,999 calls was delivered. See
- * docs/decisions/019-log-watch.md.
+ * Upstream: tulios/kafkajs#818 (open: KIP-320), #1119 (closed); `fetch`, `recoverFromFetch` and
+ * `recoverFromOffsetOutOfRange` in src/consumer/consumerGroup.js, `fetch` in src/broker/index.js, `handleBatch` in
+ * src/consumer/runner.js.
+ * Without it: if its offset is out of range, kafkajs restarts at the beginning of the topic. Once the offset is in
+ * range again, it does not notice that the log was cut, and skips new records (docs/decisions/019-log-watch.md).
  * Until: test/kafka/log-watch.consumer.test.ts and test/flow/kafka.log-loss.test.ts pass without it.
  */
 import { isAway, isLedElsewhere } from '../coordinator-moves.ts'
@@ -39,12 +38,11 @@ export type FetchWatch = {
   epochOf(topic: string, partition: number): number
   recheckSoon(): void
   outOfRange(topic: string, partition: number): Promise<void>
-  /** How often partitions were moved so far. */
   moves(): number
   movedSince(move: number, batch: Batch): boolean
 }
 
-/** By cluster object: each consumer has its own. */
+/** Each consumer has its own cluster object. */
 const watches = new WeakMap<Cluster, FetchWatch>()
 const watchOf = new WeakMap<Broker, FetchWatch>()
 const fetched = new WeakMap<Batch, { watch: FetchWatch; move: number }>()
@@ -53,7 +51,7 @@ export const register = (cluster: Cluster, watch: FetchWatch): void => void watc
 
 type Hooks = Pick<ConsumerGroup, 'fetch' | 'recoverFromFetch' | 'recoverFromOffsetOutOfRange'>
 
-/** A log is compared with the one that was read before. Until then nothing is read from it. */
+/** Nothing is read from a log before it is compared with the one that was read. */
 export function watchFetches(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { fetch, recoverFromFetch, recoverFromOffsetOutOfRange } = member

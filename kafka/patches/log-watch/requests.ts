@@ -1,7 +1,7 @@
 /**
- * Upstream: tulios/kafkajs#818 (open: KIP-320); src/protocol/requests has neither Metadata version 12, with topic ids
- * and leader epochs, nor OffsetForLeaderEpoch.
- * Without it: the watch cannot find out whether a log is still the one that was read.
+ * Upstream: tulios/kafkajs#818 (open: KIP-320); src/protocol/requests lacks Metadata version 12 and
+ * OffsetForLeaderEpoch.
+ * Without it: the watch cannot tell whether a log is still the one that was read.
  * Until: kafkajs sends both requests; test/kafka/log-watch.test.ts, "the requests".
  */
 import { internal } from '../internals.ts'
@@ -25,10 +25,10 @@ type Exchange<T> = {
 
 /** `id`: a UUID in base64url. It changes when the topic is recreated. */
 export type TopicState = { topic: string; id: string; partitions: PartitionState[] }
-/** `leader`: -1 if there is none. `epoch` grows whenever a leader is elected or starts. */
+/** `leader`: -1 if there is none. `epoch` grows with each election or start. */
 export type PartitionState = { partition: number; leader: number; epoch: number }
 
-/** Asks where leader epoch `epoch` ended. `current`: the leader's present epoch. */
+/** Asks where `epoch` ended. `current`: the leader's epoch. */
 export type EpochQuestion = { topic: string; partition: number; current: number; epoch: number }
 /** `end`: -1: the leader does not know the epoch. */
 export type EpochEnd = { topic: string; partition: number; end: number }
@@ -47,7 +47,7 @@ export const supportsEpochs = ({ versions }: Broker): boolean =>
 
 /**
  * @param topics as named on the broker.
- * @returns the topics that exist. Rejects when the broker does not answer or refuses.
+ * @returns those that exist.
  */
 export const describeTopics = (broker: Broker, topics: readonly string[]): Promise<TopicState[]> =>
   send(broker, {
@@ -58,7 +58,7 @@ export const describeTopics = (broker: Broker, topics: readonly string[]): Promi
     decode: decodeMetadata,
   })
 
-/** Rejects with the first error. @param broker must lead all these partitions. */
+/** @param broker must lead all these partitions. */
 export const endsOfEpochs = (broker: Broker, questions: readonly EpochQuestion[]): Promise<EpochEnd[]> =>
   send(broker, {
     apiKey: EPOCH_END,
@@ -88,10 +88,7 @@ async function send<T>(broker: Broker, { encode, decode, ...request }: Plain<T>)
   return decode((answer as { bytes: Buffer }).bytes)
 }
 
-/**
- * Metadata, version 12 (Kafka protocol guide). The first byte ends the request's header: kafkajs writes no tagged
- * fields.
- */
+/** Metadata, version 12 (Kafka protocol guide). The first byte ends the header: kafkajs writes no tagged fields. */
 export function encodeMetadata(topics: readonly string[]): Buffer {
   const parts: Buffer[] = [Buffer.from([0]), uvarint(topics.length + 1)]
   for (const topic of topics) {
@@ -206,7 +203,7 @@ function reader(buffer: Buffer) {
       if (byte < 0x80) return value >>> 0
     }
   }
-  /** A null string or array has length -1 and reads as an empty one. */
+  /** A null string or array has length -1 and reads as empty. */
   const times = <T>(count: number, read: () => T) => Array.from({ length: Math.max(0, count) }, read)
   return {
     bytes,

@@ -5,20 +5,19 @@ import { describeTopics, endsOfEpochs, type PartitionState, supportsEpochs } fro
 /** `topic`: as named on the broker. */
 export type At = { topic: string; partition: number }
 type State = At & { id: string } & PartitionState
-/** `log`: the log that the place belongs to, if known. */
+/** `log`: the one of the place, if known. */
 export type Checked = At & { place: Place; log: KnownLog | undefined }
 /** `epochEnd`: see `judge`. */
 export type Compared = { now: State; at: Checked; epochEnd: number | undefined }
 
-/** A broker that is cut off from the others reports old epochs. If this lasts longer, the cluster was restored. */
+/** A broker that is cut off reports old epochs. If this lasts longer, the cluster was restored. */
 const BEHIND_MS = 30_000
 
 export class LogStates {
-  /** Of the consumer that reads the logs. */
   cluster: Cluster | undefined
   private behindSince: number | undefined
 
-  /** @returns the logs that have a leader; undefined when the brokers are too old to report epochs. */
+  /** @returns the logs with a leader; undefined when the brokers are too old to report epochs. */
   async compare(places: readonly Checked[]): Promise<Compared[] | undefined> {
     const states = await this.describe([...new Set(places.map(({ topic }) => topic))])
     if (!states) return undefined
@@ -48,7 +47,7 @@ export class LogStates {
     )
   }
 
-  /** Throws the error of a broker that does not lead a partition, so that the next request goes to another one. */
+  /** Throws as if the broker did not lead: the next request goes to another one. */
   private refuseOlder(isBehind: boolean): void {
     this.behindSince = isBehind ? (this.behindSince ?? performance.now()) : undefined
     if (this.behindSince === undefined || performance.now() - this.behindSince > BEHIND_MS) return
@@ -56,7 +55,7 @@ export class LogStates {
     throw Object.assign(new Error(text), { type: 'FENCED_LEADER_EPOCH' })
   }
 
-  /** @returns by `partitionKey` where the known epoch ended. */
+  /** @returns by `partitionKey`. */
   private async epochEnds(of: readonly { now: State; log: KnownLog }[]): Promise<Map<string, number>> {
     const byLeader = Map.groupBy(of, ({ now }) => now.leader)
     const answers = await Promise.all(
@@ -69,7 +68,6 @@ export class LogStates {
     return new Map(answers.flat().map(({ topic, partition, end }) => [partitionKey(topic, partition), end]))
   }
 
-  /** @returns undefined when there is no such offset. */
   async offsetAt(
     { topic, partition }: At,
     when: { fromBeginning: boolean } | { fromTimestamp: number },

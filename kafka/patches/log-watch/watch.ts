@@ -12,19 +12,19 @@ import {
 import { type Cluster, type ConsumerGroup, type FetchWatch, register } from './fetches.ts'
 import { type At, type Checked, type Compared, LogStates } from './states.ts'
 
-/** `log`: undefined if the commit does not name it. The place then counts as valid. */
+/** Without `log`, the place counts as valid. */
 export type Committed = Place & { topic: string; partition: number; log: KnownLog | undefined }
 
 /** Watches the logs that one consumer reads (docs/decisions/019-log-watch.md). */
 export type LogWatch = {
-  /** Wraps the consumer's assigner, which gives the watch access to the consumer's connections. */
+  /** Wraps the assigner to get at the consumer's connections. */
   assigning(assigner: PartitionAssigner): PartitionAssigner
   known(topic: string, partition: number): KnownLog | undefined
-  /** Drops what is known of the log. Call it when another member may have read the partition. */
+  /** Call it when another member may have read the partition. */
   forget(topic: string, partition: number): void
   /**
-   * Compares places with the present logs, which are known from here on. Does not call `onFault` or move the consumer.
-   * @returns the faults of invalid places, by `partitionKey`. Rejects when Kafka does not answer.
+   * Compares places with the present logs, which are then known. Does not call `onFault`.
+   * @returns the faults of places, by `partitionKey`. Rejects when Kafka does not answer.
    */
   check(places: readonly Committed[]): Promise<Map<string, LogFault>>
   /** Also drops batches that were fetched before. */
@@ -33,25 +33,24 @@ export type LogWatch = {
 
 export type WatchOptions = {
   log: Logger
-  /** Undefined when the reader has no place in the partition yet. */
+  /** Undefined while the reader has no place. */
   place: (topic: string, partition: number) => Place | undefined
   /**
-   * Called before the consumer moves. If `to` is not below `offset`, the log has lost only unread records; this is
-   * reported for places with an `end`.
+   * Called before the consumer moves. If `to` is not below `offset`, only unread records are lost.
    * @returns where to continue; `to` by default.
    */
   onFault: (fault: LogFault) => number | undefined
   seek: (at: { topic: string; partition: number; offset: string }) => void
-  /** Whether to restart at the beginning after any fault. */
+  /** After any fault. */
   fromBeginning?: boolean
 }
 
 /**
- * Only a recheck notices a topic that was recreated within one leader epoch. Until then its records may be skipped, but
- * the recheck starts again at its beginning. Each recheck costs one request per consumer.
+ * Only a recheck notices a topic that was recreated within one leader epoch; reading then restarts at its beginning. It
+ * costs one request per consumer.
  */
 const RECHECK_MS = 2_000
-/** How much is read again if epochs do not show where the log was cut. The clocks of writers differ. */
+/** How far back to read again if epochs do not show where the log was cut. Writers' clocks differ. */
 const REPEAT_MS = 60_000
 
 export function watchLog(options: WatchOptions): LogWatch {
@@ -76,7 +75,6 @@ class Watcher implements FetchWatch {
   private readonly states = new LogStates()
   private recheckAt = 0
   private rechecking: Promise<void> | undefined
-  /** The brokers do not report leader epochs. */
   private unable = false
 
   constructor(options: WatchOptions) {
@@ -147,7 +145,7 @@ class Watcher implements FetchWatch {
     const at = { topic, partition }
     const log = this.known.get(partitionKey(topic, partition))
     const [compared] = await this.compare([{ ...at, place, log }])
-    // without a leader the log is unknown; the next fetch asks again
+    // without a leader, the next fetch asks again
     if (compared ? !(await this.adopt(compared)) : !this.unable) return
     await this.states.cluster?.refreshMetadata()
     const low = (await this.states.offsetAt(at, { fromBeginning: true })) ?? 0
@@ -168,19 +166,22 @@ class Watcher implements FetchWatch {
         'the brokers do not report leader epochs: a log that loses its end is noticed late or not at all',
       )
     this.unable = true
-    // otherwise brokers would refuse fetches because of stale epochs
+    // stale epochs would make brokers refuse fetches
     this.known.clear()
     return []
   }
 
-  /** Makes the present log the known one, and moves an invalid place. @returns whether the place is valid. */
+  /**
+   * Makes the present log the known one, and moves an invalid place.
+   * @returns whether the place is valid.
+   */
   private async adopt({ at, now, epochEnd }: Compared): Promise<boolean> {
     const key = partitionKey(at.topic, at.partition)
-    // records may have been read in the meantime
+    // records may have been read meanwhile
     const place = this.options.place(at.topic, at.partition) ?? at.place
     const verdict = at.log && judge(place, at.log, { id: now.id, epochEnd })
     const fault = verdict && (await this.resolve(at, place, verdict))
-    // the partition was revoked or compared again in the meantime
+    // the partition was revoked or compared again meanwhile
     if (this.known.get(key) !== at.log) return false
     this.known.set(key, { id: now.id, epoch: now.epoch })
     if (fault) this.move(fault)
