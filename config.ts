@@ -7,10 +7,7 @@ import { DELIVERIES_RETENTION, OUTAGE_MS } from './schemas/topics.ts'
 import { keysFor, parseConfigKey, type Role } from './settings/config-key.ts'
 import { readTraces, TRACE_SETTINGS, type TraceSettings } from './trace/settings.ts'
 
-/**
- * One pure function from the environment to a typed tree, which reports all faults at once. Names and defaults:
- * docs/reference/settings.md.
- */
+/** Names and defaults: docs/reference/settings.md. */
 
 const list = z.string().transform((text) =>
   text
@@ -89,7 +86,7 @@ const keys = list.transform((texts, ctx) => {
   return found.filter((key) => key !== undefined)
 })
 
-/** Distinct bytes of a key, and distinct characters of a token: random ones have more. */
+/** Distinct bytes of a key and characters of a token: random ones have more. */
 const LEAST_BYTES = 8
 const LEAST_CHARACTERS = 5
 
@@ -102,56 +99,53 @@ const token = z
   )
 
 const environment = z.object({
-  /** host:port of the brokers, comma-separated. */
+  /** host:port, comma-separated. */
   KAFKA_BROKERS: list.refine((brokers) => brokers.length > 0, 'needs at least one host:port'),
   KAFKA_SSL: flag.default(false),
-  /** Path of a PEM file of roots for brokers' certificates, instead of Node's own. */
+  /** PEM file of roots for brokers, instead of Node's own. */
   KAFKA_SSL_CA: z.string().optional(),
-  /** Paths of PEM files: Sluice's certificate for brokers, and its key without passphrase. */
+  /** PEM files: Sluice's certificate for brokers, and its key without passphrase. */
   KAFKA_SSL_CERT: z.string().optional(),
   KAFKA_SSL_KEY: z.string().optional(),
   KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional(),
   KAFKA_SASL_USERNAME: z.string().optional(),
   KAFKA_SASL_PASSWORD: z.string().optional(),
-  /** Confluent-compatible; user and password in the URL are sent as basic auth. */
+  /** Confluent-compatible; user and password are sent as basic auth. */
   SCHEMA_REGISTRY_URL: z.url({
     protocol: /^https?$/,
     error: 'must be a URL that begins with http:// or https://',
   }),
-  /** Path of a PEM file of roots for the registry's certificate, instead of Node's own. */
+  /** As KAFKA_SSL_CA, for the registry. */
   SCHEMA_REGISTRY_CA: z.string().optional(),
-  /** Prefix of every topic and group. */
+  /** Of every topic and group. */
   TOPIC_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]{0,100}$/, 'only letters, digits, dot, dash, underscore')
     .default(''),
   PARTITIONS: whole(1, 10_000).default(12),
   REPLICATION: whole(1, 10).default(1),
-  /** How much Sluice's topics may take on a broker's disk. */
+  /** What Sluice's topics may take on a broker's disk. */
   STORAGE_LIMIT: bytes.optional(),
-  /** With less free space on a broker's disk, calls are refused. By default a tenth of the disk, at most 2 GB. */
+  /** With less free space on a broker's disk, calls are refused. Default: a tenth, at most 2 GB. */
   STORAGE_RESERVE: bytes.optional(),
   HOST: z.string().default('0.0.0.0'),
   INGEST_PORT: port.default(8080),
   CONTROL_PORT: port.default(8081),
   ROUTER_PORT: port.default(8082),
   DELIVERER_PORT: port.default(8083),
-  /** Separate ports for operators; the other processes have only this kind. */
+  /** For operators; the other processes have only this kind. */
   INGEST_METRICS_PORT: port.default(8084),
   CONTROL_METRICS_PORT: port.default(8086),
-  /** The address of ingest in the console; by default on the console's host. */
+  /** For the console; by default on its host. */
   INGEST_URL: z
     .url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' })
     .optional(),
-  /** Bearer tokens: one with all rights, one read-only. */
+  /** One with all rights, one read-only. */
   CONTROL_TOKEN: token.optional(),
   CONTROL_VIEW_TOKEN: token.optional(),
-  /** The first key encrypts secrets and signs records of the config topic; all decrypt and verify. */
+  /** The first encrypts secrets and signs settings; all decrypt and verify. */
   CONFIG_KEY: keys,
-  /**
-   * Use `accept` only during an upgrade from a version that did not sign settings: anyone who can write to the topic
-   * can make such records.
-   */
+  /** `accept` only during an upgrade from unsigned settings, which anyone who can write to the topic can make. */
   UNSIGNED_SETTINGS: z.enum(['accept', 'refuse'], 'accept or refuse').default('refuse'),
   /** Load balancers whose `X-Forwarded-For` has the client's address. */
   TRUST_PROXY: cidrs.default([]),
@@ -160,7 +154,7 @@ const environment = z.object({
   /** Public addresses that webhooks may not reach. Wins over EGRESS_ALLOW. */
   EGRESS_DENY: cidrs.default([]),
   EGRESS_PORTS: ports.optional(),
-  /** Path of a PEM file of further trusted roots. */
+  /** PEM file of further trusted roots. */
   EGRESS_CA: z.string().optional(),
   RETRY_LADDER: ladder.prefault('5s,30s,2m,5m,15m,30m,60m,60m,60m'),
   RETRY_WINDOW: durationMs.prefault('4h'),
@@ -169,7 +163,7 @@ const environment = z.object({
     .refine((ms) => ms <= 60_000, 'must be at most 1m: a POST that waits for its response occupies a slot')
     .prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
-  /** Concurrent POSTs per lane and process. As many more may be overdue (deliverer/lane/slots.ts). */
+  /** Per lane and process. As many more may be late (deliverer/lane/slots.ts). */
   DELIVERY_SLOTS: whole(1, 65_536).default(512),
   /** Idle connections to webhooks that a process keeps open. */
   DELIVERY_IDLE_CONNECTIONS: whole(0, 65_536).default(2_048),
@@ -233,7 +227,6 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
       slots: env.DELIVERY_SLOTS,
       idleConnections: env.DELIVERY_IDLE_CONNECTIONS,
     },
-    /** Undefined: off. */
     traces,
   }
 }
@@ -274,7 +267,6 @@ function describe(issue: z.core.$ZodIssue, given: Record<string, unknown>): stri
   return given[name] === undefined ? `${name}: not set` : `${name}: ${issue.message}`
 }
 
-/** Rules between settings. */
 function rules(env: z.infer<typeof environment>): string[] {
   const faults: string[] = []
   if (env.CONTROL_TOKEN && env.CONTROL_TOKEN === env.CONTROL_VIEW_TOKEN)

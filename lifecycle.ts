@@ -20,23 +20,21 @@ export type Context = {
   config: Config
   log: Logger
   connection: Connection
-  /** Undefined while traces are off. */
   tracer: Tracer | undefined
-  /** Ends the process with code 1, so that its supervisor restarts it. */
+  /** Ends the process with code 1: its supervisor restarts it. */
   onFatal: (error: Error) => void
-  /** Reports that the start waits for the schema registry. */
+  /** The start waits for the schema registry. */
   onAway: OnAway
   waitsFor: () => string | undefined
-  /** Closed in reverse order at the end, intake first. */
+  /** Closed in reverse order, intake first. */
   closing: AsyncDisposableStack
 }
 
-/** Longer than the 10 s for work in flight. Supervisors must wait longer than this. */
+/** Longer than the 10 s for work in flight. Supervisors must wait longer. */
 export const SHUTDOWN_MS = 15_000
 
 /**
- * Runs one of the four processes. SIGTERM and SIGINT shut it down in order. Exit codes: 0 ended, 1 failed, 2 wrong
- * settings.
+ * SIGTERM and SIGINT shut the process down in order. Exit codes: 0 ended, 1 failed, 2 wrong settings.
  * @param assemble opens everything, and adds what must be closed to `closing`.
  */
 export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {
@@ -63,7 +61,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   }
 
   function onFatal(err: Error): void {
-    // a running process shuts down in order instead, and reports the fault at its next start
+    // a running process reports the fault at its next start
     if (err instanceof ConfigError && !assembled) exitFor(err)
     const settings = portTaken(err, config)
     log.fatal(
@@ -85,7 +83,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
     await assemble({ config, log, connection, tracer, onFatal, ...waiting, closing })
     assembled = true
   } catch (error) {
-    // errors are expected here, because resources are already closed
+    // expected, because resources are already closed
     if (ending) log.debug({ err: error }, 'ended before it was ready')
     else onFatal(error instanceof Error ? error : new Error(String(error)))
   }
@@ -103,7 +101,6 @@ function exitFor({ message }: ConfigError): never {
   process.exit(2)
 }
 
-/** Exits with code 2 when settings are wrong. */
 function orExit<T>(read: () => T): T {
   try {
     return read()
@@ -131,7 +128,7 @@ function createWaiting(log: Logger): Pick<Context, 'onAway' | 'waitsFor'> {
   }
 }
 
-/** Reports `ending` before anything is closed, and what the start waits for. */
+/** `ending` before anything is closed, or what the start waits for. */
 export function probeUntilClosed(
   { closing, waitsFor }: Pick<Context, 'closing' | 'waitsFor'>,
   notReady: Probe['notReady'],
@@ -147,7 +144,7 @@ export type CommonParts = {
   producer: Producer
 }
 
-/** Opens what router and deliverer share. Starts with the port for probes and metrics. */
+/** Starts with the port for probes and metrics. */
 export async function openCommon(context: Context, notReady: Probe['notReady']): Promise<CommonParts> {
   const { config, log, connection, onFatal, onAway, closing } = context
   const probe = probeUntilClosed(context, notReady)

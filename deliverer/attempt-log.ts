@@ -9,7 +9,7 @@ import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
 
-/** `settles`: whether it is the first 2xx of its delivery. */
+/** `settles`: it is the first 2xx of its delivery. */
 export type LoggedResult = AttemptResult & { settles: boolean }
 
 export type AttemptLog = {
@@ -19,15 +19,15 @@ export type AttemptLog = {
 }
 
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
-/** Queue of this topic's producer. It leaves room for cancellations, which must not be dropped. */
+/** Leaves room for cancellations, which must not be dropped. */
 export const MAX_ATTEMPTS_BYTES = 2 * MAX_QUEUED_BYTES
-/** For Kafka, hundreds of records in a batch cost as much as one, and no reader needs them sooner. */
+/** For Kafka, a batch of hundreds costs as much as one record. */
 const BATCH = { maxItems: 500, lingerMs: 100 }
 
 /**
- * Writes topic `attempts`: one record for each POST (docs/reference/codes.md, "Outcomes of a POST"). No delivery depends
- * on these records, so they are dropped and counted while Kafka accepts no writes.
- * @param producer only for this topic, which may block it.
+ * One record for each POST (docs/reference/codes.md, "Outcomes of a POST"). No delivery depends on these records, so
+ * they are dropped and counted while Kafka accepts no writes.
+ * @param producer only for topic `attempts`, which may block it.
  */
 export function createAttemptLog({
   producer,
@@ -66,7 +66,7 @@ export function createAttemptLog({
   }
 }
 
-/** The only record of a cancelled delivery, which is not settled before Kafka has it (settle.ts). */
+/** The only record of a cancelled delivery (settle.ts). */
 export const cancelled = (
   delivery: Delivery,
   { code, codec, now }: { code: string; codec: Pick<Codec<Attempt>, 'encode'>; now: number },

@@ -14,10 +14,10 @@ import type { LoggedResult } from './attempt-log.ts'
 import type { Lane } from './lane/lane.ts'
 import type { Job, Refusal, SlotLease } from './lane/state.ts'
 
-/** A finished attempt. POSTs still in flight no longer count. */
+/** POSTs still in flight no longer count. */
 export type Attempted = {
   results: readonly AttemptResult[]
-  /** Some targets were skipped: the settings have changed, or the partition was revoked. */
+  /** The settings have changed, or the partition was revoked. */
   hasSkipped: boolean
   dropped: readonly Target[]
   waitMs: number
@@ -27,9 +27,9 @@ export type Attempted = {
 export type AttemptParts = {
   lane: Pick<Lane, 'offer'>
   poster: Pick<Poster, 'post'>
-  /** Settings are read when the POST begins, not when it is queued. */
+  /** Read when the POST begins, not when it is queued. */
   destination: (id: string) => Destination | undefined
-  /** Called once for each POST and each deferred webhook, possibly after the attempt is over. */
+  /** Also for each deferred webhook, possibly after the attempt is over. */
   onAttempt: (delivery: Delivery, result: LoggedResult) => void
 }
 
@@ -40,8 +40,8 @@ export type AttemptTask = {
 }
 
 /**
- * POSTs a delivery to each target, all at once as far as the lane allows. Calls `done` once: when no POST is left, or
- * when one has delivered and none waits to begin.
+ * POSTs to all targets at once, as far as the lane allows. Calls `done` once: when no POST is left, or one has
+ * delivered and none waits to begin.
  */
 export function attempt(task: AttemptTask, parts: AttemptParts): void {
   const delivery = new DeliveryAttempt(task, parts)
@@ -52,7 +52,7 @@ export function attempt(task: AttemptTask, parts: AttemptParts): void {
   }
 }
 
-/** Collects the results of all webhooks. A class, as are its parts: closures for each POST would cost more. */
+/** A class, because closures for each POST would cost more. */
 class DeliveryAttempt {
   readonly record: Taken<Delivery>
   readonly parts: AttemptParts
@@ -115,7 +115,7 @@ class DeliveryAttempt {
     this.endWhenDone()
   }
 
-  /** Every webhook gets every event: one still waiting for a slot gets its POST even after another has succeeded. */
+  /** A webhook that waits for a slot gets its POST even after another has succeeded. */
   endWhenDone(): void {
     if (this.#unfinished === 0 || (this.#isDelivered && this.#waiting === 0)) this.#end()
   }
@@ -137,9 +137,7 @@ class DeliveryAttempt {
   }
 }
 
-/**
- * One POST to one webhook. It waits in the lane, then begins or is deferred. Its outcome comes first, the body last.
- */
+/** The outcome comes first, the body last. */
 class WebhookAttempt implements Job, Listener {
   readonly bytes: number
   readonly #delivery: DeliveryAttempt
@@ -247,7 +245,7 @@ class WebhookAttempt implements Job, Listener {
 const isCertificateRefusal = (outcome: Outcome) =>
   outcome.outcome === 'refused' && outcome.code.startsWith('tls_')
 
-/** Two webhooks may have the same URL with different headers, so the position decides while its URL is the same. */
+/** Webhooks may share a URL with different headers, so the position decides while its URL is the same. */
 function currentIndex({ url, urlIndex }: Target, { webhooks }: Destination): number {
   return webhooks[urlIndex]?.url === url ? urlIndex : webhooks.findIndex((webhook) => webhook.url === url)
 }

@@ -21,14 +21,14 @@ export type Consuming = {
   tracer: Tracer | undefined
 }
 
-/** Unsettled records of a partition. The lane bounds them over all its partitions. */
+/** Per partition. The lane bounds all partitions together. */
 const LANE_HIGH_WATER = 10_000
 const LANE_WAIT_MS = 25
 const RUNG_HIGH_WATER = 400
-/** How long the records of a new rung may wait for a deliverer that started before it. */
+/** The records of a new rung may wait this long for older deliverers. */
 const RUNGS_POLL_MS = 10_000
 
-/** First attempts, retries and rungs have a consumer group each, so that none waits for another. */
+/** First attempts, retries and rungs have a consumer group each, so none waits for another. */
 export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
   const { connection, producer, codec, handle, lanes, onFatal, tracer } = consuming
   const lane = (name: keyof typeof lanes, group: string, topic: string) =>
@@ -54,9 +54,8 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
 }
 
 /**
- * Reads all rungs that exist, including rungs of an older ladder or of another deliverer. A member does not read
- * partitions of a topic that it does not know. So all members must subscribe to the same topics, and each polls for new
- * rungs.
+ * Reads all rungs that exist, even of older ladders or other deliverers. A member does not read topics that it does not
+ * know, so all members subscribe to the same topics and poll for new rungs.
  */
 async function consumeRungs({ connection, producer, onFatal }: Consuming): Promise<Consumer> {
   const open = (topics: readonly string[]) =>
@@ -116,7 +115,7 @@ const SAMPLE_MS = 100
 const BUSY = 0.9
 
 export type Load = {
-  /** Whether this process limits its own speed: its event loop has had almost no idle time lately. */
+  /** Whether the event loop has had almost no idle time lately. */
   isBusy(): boolean
   close(): void
 }

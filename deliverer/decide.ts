@@ -15,13 +15,13 @@ import type { Rung } from '../schemas/topics.ts'
 import type { Attempted } from './attempt.ts'
 import type { DeferCode } from './lane/state.ts'
 
-/** How a delivery is settled. `deferred`: targets that got no attempt and wait for one. */
+/** `deferred`: targets that wait for an attempt. */
 export type Settlement = (Next | { kind: 'cancelled'; code: string }) & { deferred?: readonly Target[] }
 
-/** What to do with a delivery. `again`: prepare it again, or release it to the next owner of its partition. */
+/** `again`: prepare it again, or release it to the next owner of its partition. */
 export type Decision = Settlement | { kind: 'again' } | { kind: 'park'; reason: string }
 
-/** How long a delivery waits for unreadable settings. It is posted within this time after they are repaired. */
+/** A delivery with unreadable settings is posted within this time after they are repaired. */
 const UNREADABLE_MS = 60_000
 
 export function decideUnsent(
@@ -43,7 +43,7 @@ export function decideUnsent(
 
 type Facts = { targets: readonly Target[]; attempted: Attempted; isOwned: boolean; now: number }
 
-/** Decides on a delivery after an attempt. `isOwned`: this process still owns its partition. */
+/** `isOwned`: this process still owns the partition. */
 export function decide(
   delivery: Delivery,
   { targets, attempted, isOwned, now }: Facts,
@@ -71,18 +71,14 @@ const isAborted = (results: readonly AttemptResult[]) =>
   results.some(({ outcome }) => outcome.outcome === 'retry' && outcome.code === 'aborted') &&
   !results.some(isDelivered)
 
-/**
- * A skipped webhook might have delivered. This does not matter if another one has, or if the delivery is retried
- * anyway.
- */
+/** A skipped webhook might have delivered, which matters if no other has and no retry follows. */
 const isUndecided = ({ hasSkipped, results }: Attempted) =>
   hasSkipped && !results.some((result) => isDelivered(result) || isRetry(result))
 
 /**
  * Puts a delivery on a rung without an attempt. Each deferral in a row may use the next longer rung, so a dead
- * webhook's backlog costs little, but none longer than `waitMs`, so it comes back soon after a recovery. The retry
+ * webhook's backlog costs little, but none longer than `waitMs` (see `Refusal`), so it comes back soon. The retry
  * window includes deferrals (docs/decisions/009).
- * `waitMs`: see `Refusal`.
  */
 export function defer(
   delivery: Delivery,
@@ -104,7 +100,6 @@ export function defer(
   return { kind: 'defer', rung, dueAt: now + rung.delayMs, delivery: deferred }
 }
 
-/** Whether a deferral with this code is not the receiver's fault. */
 const IS_LOCAL: Record<DeferCode, boolean> = { queue_full: true, breaker_open: false }
 const LOCAL = new Set(Object.entries(IS_LOCAL).flatMap(([code, isLocal]) => (isLocal ? code : [])))
 
@@ -121,7 +116,7 @@ type Missing = {
   dropped: readonly Target[]
 }
 
-/** Targets that never had an attempt, for a reason of ours. A failure in an earlier attempt counts as one. */
+/** Targets that never had an attempt, for a reason of ours (an open breaker is none). */
 export function withoutAttempt(
   { history }: Delivery,
   { targets, results, dropped }: Missing,
@@ -137,10 +132,7 @@ export function withoutAttempt(
 
 type Rest = { targets: readonly Target[]; rest: readonly Target[]; waitMs: number; now: number }
 
-/**
- * One webhook has the event, so failed ones are not retried. Targets in `rest` got no attempt for a reason of ours and
- * still get one, except those with an open breaker.
- */
+/** One webhook has the event, so failed ones are not retried. Only `rest` still gets an attempt. */
 export function deferRest(
   delivery: Delivery,
   { targets, rest, waitMs, now }: Rest,

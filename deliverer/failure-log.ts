@@ -5,16 +5,13 @@ import type { Settlement } from './decide.ts'
 
 export type DeliveryFailureLog = {
   ofDelivery(settlement: Settlement, delivery: Delivery): void
-  /** Logs only the origin of a webhook's URL, as the rest may contain a secret. */
+  /** Logs only the origin of a URL, as the rest may contain a secret. */
   ofBreaker(change: BreakerChange): void
 }
 
 const REPEAT_MS = 10_000
 
-/**
- * Logs failing destinations (each once in ten seconds), deliveries that are dead or missed a webhook, and breakers that
- * open or close. Topic `attempts` has all attempts.
- */
+/** Each failing destination at most once in ten seconds. Topic `attempts` has all attempts. */
 export function createDeliveryFailureLog(log: Pick<Logger, 'info' | 'warn'>): DeliveryFailureLog {
   const mayLog = createLogLimit(REPEAT_MS)
 

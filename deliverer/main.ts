@@ -20,7 +20,7 @@ const TICK_MS = 50
 await run('deliverer', async (context) => {
   const { config, log, onFatal } = context
   const { ladder, windowMs } = config.delivery
-  // read first, so that a bad file ends the process before anything is opened
+  // first, so that a bad file ends the process before anything is opened
   const ca = trustedRoots(config.egress.caFile)
   let joined = false
   const common = await openCommon(context, () =>
@@ -56,7 +56,6 @@ await run('deliverer', async (context) => {
   log.info('deliverer ready')
 })
 
-/** Topic `attempts` has its own producer, because a topic that accepts no writes blocks its producer. */
 async function openAttempts({ connection, log, closing }: Context, { registry }: CommonParts) {
   const attempts = await openCodec(registry, 'attempt', `${connection.named(ATTEMPTS)}-value`)
   const attemptProducer = closing.adopt(

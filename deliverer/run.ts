@@ -28,9 +28,8 @@ export type DelivererParts = SettlerParts & {
 type FoundDestination = Destination | 'unreadable' | undefined
 
 /**
- * Takes each delivery of a lane from its record to its settlement: prepare, attempt, decide, settle. A delivery is
- * settled when it is delivered or Kafka has its next record (ARCHITECTURE, "Hop by hop"). The handler returns at once;
- * the rest happens in callbacks, which are cheaper than promises.
+ * Takes each delivery of a lane to its settlement: when it is delivered, or Kafka has its next record (ARCHITECTURE,
+ * "Hop by hop"). Callbacks are cheaper than promises.
  */
 export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
   const { settings, producer, poster, webhooks, ladder, onAttempt } = parts
@@ -62,7 +61,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
       return pressure
     }
 
-    /** 2. Prepares the delivery with the current settings, and posts it to each webhook that is not settled. */
+    /** 2. Prepares the delivery with the current settings, and posts it to each unsettled webhook. */
     function start(record: Taken<Delivery>, found: FoundDestination): void {
       const prepared = prepare(record.value, found)
       if (prepared.kind !== 'post') {
@@ -100,7 +99,7 @@ type LookUpEnds = {
   failed: (record: Taken<Delivery>, reason: string) => void
 }
 
-/** Reads destinations that are not known here. Records of one destination share a read and keep their order. */
+/** For destinations that are not known here. Keeps the order of a destination's records. */
 function createLookUps(settings: Pick<Settings, 'destination'>, { found, failed }: LookUpEnds) {
   const pending = new Map<string, Promise<void>>()
   let waiting = 0
@@ -124,11 +123,10 @@ function createLookUps(settings: Pick<Settings, 'destination'>, { found, failed 
   }
 }
 
-/** Limit for records on their way to rungs. The attempt log drops records before this is reached. */
+/** Limit for records on their way to rungs. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const HOLD_MS = 100
 
-/** Holds the partition while the lane or the producer is full, whatever the destination. */
 export function laneHold(
   lane: Pick<Lane, 'isFull'>,
   producer: Pick<Producer, 'queuedBytes'>,
@@ -136,7 +134,7 @@ export function laneHold(
   return lane.isFull() || producer.queuedBytes() > MAX_QUEUED_BYTES ? hold(HOLD_MS) : undefined
 }
 
-/** Lets deliveries wait in Kafka, in order, when deferring would not be faster for any webhook of the destination. */
+/** Deliveries wait in Kafka, in order, when deferring would not be faster for any webhook. */
 export function destinationPressure(
   lane: Pick<Lane, 'pressure'>,
   destination: Destination,

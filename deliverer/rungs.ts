@@ -7,9 +7,8 @@ import { carried } from '../trace/trace.ts'
 const SKEW_MS = 1_000
 
 /**
- * Moves records unchanged to `deliveries.due` when they are due, and settles them when Kafka has the copy. Records of a
- * rung are due in order, except for the short time in which deferrals are batched, so one that is not due holds its
- * partition.
+ * Moves records unchanged to `deliveries.due` when they are due, and settles them when Kafka has the copy. They are due
+ * in order, except for batched deferrals, so one that is not due holds its partition.
  */
 export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
   return (record, message) => {
@@ -33,7 +32,7 @@ export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
 
 type Place = { topic: string; headers?: { dueAt: string } }
 
-/** A record that waits longer than its rung was written under a fast clock. It goes to the end of the rung. */
+/** A record that waits longer than its rung was written under a fast clock: it goes to the end. */
 function placeOf(
   { topic, timestamp }: Pick<Taken<Buffer>, 'topic' | 'timestamp'>,
   dueAt: number,

@@ -23,7 +23,7 @@ export type SettlerParts = {
   attempts: Pick<Codec<Attempt>, 'encode'>
   log: Pick<Logger, 'error'>
   onSettled: (settlement: Settlement, delivery: Delivery) => void
-  /** A delivery could be neither written nor parked. The process should end, so that the record is read again. */
+  /** Neither written nor parked: the process should end, so that the record is read again. */
   onFatal: (error: Error) => void
 }
 
@@ -31,8 +31,8 @@ const MAX_REASON = 1_024
 /** How long a cancelled delivery waits for its record in `attempts`. */
 const CANCEL_MS = 5_000
 /**
- * Deferrals and cancellations are written in batches, which cost as much as one record. They can wait: a crash repeats
- * no POST, and the due time is set.
+ * Deferrals and cancellations can wait for a batch, which costs as much as one record: a crash repeats no POST, and the
+ * due time is set.
  */
 const UNSENT_BATCH = { maxItems: 200, lingerMs: 50 }
 
@@ -63,7 +63,7 @@ export class Settler {
     writing.catch((error) => this.park(record, String(error)))
   }
 
-  /** Settles when Kafka has the next record. A record that was not written is read again and handled again. */
+  /** Settles when Kafka has the next record. If it was not written, the delivery is read again. */
   async #write(record: Taken<Delivery>, settlement: WithNextRecord): Promise<void> {
     const { producer, deliveries } = this.#parts
     const next = nextRecord(record.key, settlement, deliveries.encode(settlement.delivery))
@@ -74,8 +74,8 @@ export class Settler {
   }
 
   /**
-   * Settles when topic `attempts` has the record. While the topic accepts no writes, the delivery waits on a rung instead
-   * of blocking its partition. It is cancelled again when due, so it may be in `attempts` twice.
+   * Settles when `attempts` has the record. While it accepts no writes, the delivery waits on a rung and is cancelled
+   * again when due, so it may be in `attempts` twice.
    */
   async #cancel(record: Taken<Delivery>, settlement: Cancelled): Promise<void> {
     const { attemptProducer, attempts: codec, ladder } = this.#parts
@@ -92,7 +92,7 @@ export class Settler {
     if (outcome === 'acked') return this.#end(record, settlement)
     if (outcome !== 'unknown' && outcome !== 'full')
       return this.park(record, `its next record cannot be written: ${outcome}`)
-    // a window without an end, as a cancelled delivery is no dead letter
+    // without end, as a cancelled delivery is no dead letter
     const endless = { ...ladder, windowMs: Number.POSITIVE_INFINITY }
     const next = defer(delivery, { waitMs: Number.POSITIVE_INFINITY, now: Date.now() }, endless)
     if (next.kind !== 'done') await this.#write(record, next)
@@ -100,13 +100,13 @@ export class Settler {
 
   #end(record: Taken<Delivery>, settlement: Settlement): void {
     record.trace?.note({ 'sluice.outcome': settlement.kind })
-    // the trace of a dead letter ends with an error, so that it can be found
+    // an error makes the trace of a dead letter easy to find
     if (settlement.kind === 'dead') record.trace?.end(settlement.reason)
     this.#parts.onSettled(settlement, record.value)
     record.settle()
   }
 
-  /** Parks a delivery that cannot be processed because of an internal fault. */
+  /** After an internal fault. */
   readonly park = (record: Taken<Delivery>, reason: string): Promise<void> =>
     this.#park(record, reason).catch(this.#parts.onFatal)
 

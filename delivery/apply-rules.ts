@@ -9,28 +9,24 @@ import { deliveryKey, deliveryWith } from './routing.ts'
 /** `too_costly_together`: see router/rule-runs.ts. */
 type Code = FailCode | 'unread_rules' | 'too_costly_together'
 
-/** `unread_rules`: the rules cannot be read, so the body contains nothing of the event. */
+/** `unread_rules`: the body contains nothing of the event. */
 export type RulesRun =
   | Exclude<RulesResult, { outcome: 'failed' }>
   | { outcome: 'failed'; code: Code; message: string; body: string }
 
-/**
- * The result of a destination's rules for an event. `key`: key of the record. `failed`: `delivery` is a dead letter with a
- * redacted body.
- */
+/** `key`: of the record. `failed`: `delivery` is a dead letter with a redacted body. */
 export type Ruled =
   | { outcome: 'sent'; delivery: Delivery; key: string }
   | { outcome: 'failed'; code: Code; message: string; delivery: Delivery; key: string }
   | Extract<RulesResult, { outcome: 'filtered' | 'sampled_out' }>
 
-/** The same event and rules always give the same result. @param now ms since 1970. */
+/** @param now ms since 1970. */
 export function applyRules(event: Event, destination: Outline, now: number): Ruled {
   const result = runRules(event, destination)
   if (result.outcome === 'filtered' || result.outcome === 'sampled_out') return result
   return deliveryFrom(result, event, { destination, now })
 }
 
-/** @param budget which the run reduces by what it spends. Default: the budget of one destination. */
 export function runRules(event: Event, destination: Outline, budget?: Budget): RulesRun {
   const compiled = compiledOf(destination)
   return !compiled || destination.hasUnreadRules ? unread(event) : compiled.run(event, budget)
@@ -55,7 +51,7 @@ function unread({ type }: Event): RulesRun {
   return { outcome: 'failed', code: 'unread_rules', message, body: JSON.stringify({ type }) }
 }
 
-/** If the rules cannot be read, they may redact the user. */
+/** Unreadable rules may redact the user. */
 function keyFor(destination: Outline, event: Event): string {
   const compiled = compiledOf(destination)
   if (!compiled || destination.hasUnreadRules) return `${destination.id}/`

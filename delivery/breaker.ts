@@ -1,11 +1,11 @@
 import type { Outcome } from './outcome.ts'
 
-/** How a POST ended for the breaker. Any response below 500 is an answer. */
+/** Any response below 500 is an answer. */
 export type Ended = 'answered' | 'failed' | 'timed_out'
 
 /**
- * The breaker of a webhook or a host. While it is open only probes may begin (docs/understand/isolation.md). Times are
- * monotonic milliseconds.
+ * Of a webhook or a host. While it is open only probes may begin (docs/understand/isolation.md). Times are monotonic
+ * milliseconds.
  */
 export type Breaker = {
   open: boolean
@@ -15,7 +15,7 @@ export type Breaker = {
   /** Bits for the last 20 POSTs, the latest lowest: failures of any kind, and timeouts. */
   failed: number
   timedOut: number
-  /** The first failure since the last answer; undefined after an answer. */
+  /** The first failure since the last answer. */
   failingSince: number | undefined
   failedAt: number | undefined
 }
@@ -40,8 +40,8 @@ export const HEALTHY: Breaker = {
 }
 
 /**
- * Any answer closes it, even to a POST from before it opened. It opens after 5 failures in a row, or when over half of
- * the last 20 POSTs failed and 10 of them timed out.
+ * Any answer closes it, even to an earlier POST. It opens after 5 failures in a row, or when over half of the last 20
+ * POSTs failed and 10 of them timed out.
  */
 export function afterPost(breaker: Breaker, ended: Ended, now: number): Breaker {
   if (breaker.open) return ended === 'answered' ? HEALTHY : breaker
@@ -73,7 +73,6 @@ function afterAnswer(breaker: Breaker): Breaker {
 const mustOpen = ({ inRow, failed, timedOut }: Breaker) =>
   inRow >= OPENS_IN_ROW || (ones(failed) > OPENS_FAILED && ones(timedOut) >= OPENS_TIMED_OUT)
 
-/** How many of the bits are ones. */
 export function ones(bits: number): number {
   let count = 0
   for (let left = bits; left !== 0; left &= left - 1) count += 1
@@ -85,13 +84,13 @@ export function permit(breaker: Breaker, now: number): 'all' | 'probe' | 'nothin
   return now >= breaker.probeAt ? 'probe' : 'nothing'
 }
 
-/** Schedules the next probe: after 2, 4 and 8 s, so that a short outage ends soon, then every 10 s. */
+/** After 2, 4 and 8 s, so that a short outage ends soon, then every 10 s. */
 export function afterProbe(breaker: Breaker, now: number): Breaker {
   const probeEveryMs = Math.min(breaker.probeEveryMs * 2, PROBE_MS)
   return { ...breaker, probeAt: now + probeEveryMs, probeEveryMs }
 }
 
-/** This machine has run out of a resource, which says nothing about any webhook. */
+/** This machine lacks a resource, which says nothing about any webhook. */
 export const LOCAL_CODES: ReadonlySet<string> = new Set([
   'EMFILE',
   'ENFILE',
@@ -100,10 +99,7 @@ export const LOCAL_CODES: ReadonlySet<string> = new Set([
   'EADDRNOTAVAIL',
 ])
 
-/**
- * The breaker's view of an outcome. A rejection counts as an answer. So does a refusal (certificate, address), which is
- * final and known at once.
- */
+/** A rejection counts as an answer, and so does a refusal (certificate, address). */
 export function endedOf(outcome: Outcome): Ended | undefined {
   if (outcome.outcome === 'delivered' || outcome.outcome === 'rejected' || outcome.outcome === 'refused')
     return 'answered'

@@ -12,17 +12,17 @@ type Compiled = { rules: CompiledRules; key: KeyObject }
 // a changed destination is a new object
 const known = new WeakMap<Outline, Compiled>()
 
-/** Compiles a destination's rules once. Undefined if it has none. */
+/** Undefined without rules. */
 export const compiledOf = (destination: Outline): CompiledRules | undefined => compiled(destination)?.rules
 
 let compilations = 0
 
-/** How often rules or their patterns were compiled in this process. A pattern takes up to about 10 ms. */
+/** Of rules or patterns in this process. A pattern takes up to 10 ms. */
 export const compilationCount = (): number => compilations + patternCompilations()
 
 const deciding = new WeakMap<Outline, CompiledRules>()
 
-/** Filter and sample only, to decide quickly which of many events a destination gets. Undefined if it has neither. */
+/** Filter and sample only, to decide quickly about many events. */
 export function decidingOf(destination: Outline): CompiledRules | undefined {
   const { rules: { filter, sample } = {}, hashKey } = destination
   if (!filter && !sample) return undefined
@@ -37,7 +37,7 @@ export function decidingOf(destination: Outline): CompiledRules | undefined {
   return made
 }
 
-/** Hashes an id as the rules do for `as: hash`. */
+/** As the rules do for `as: hash`. */
 export function hashedBy(destination: Outline, text: string): string {
   const found = compiled(destination)
   return found ? hashOf(found.key, text) : ''
@@ -55,11 +55,11 @@ function compiled(destination: Outline): Compiled | undefined {
   return made
 }
 
-/** Control generates a key for every destination that redacts. If one is missing, a random key still hides the values. */
+/** Control generates keys for destinations that redact. Otherwise a random one still hides the values. */
 export const hashKeyOf = (hashKey: string | undefined): Buffer =>
   hashKey === undefined ? randomBytes(32) : Buffer.from(hashKey)
 
-/** The enabled destinations of a source. `plain`: without rules. `byName`: those that get only events with this name. */
+/** Enabled destinations of a source. `plain`: without rules. `byName`: those that get only events with this name. */
 type Group = {
   plain: readonly Outline[]
   ruled: readonly Outline[]
@@ -99,7 +99,7 @@ function grouped(enabled: readonly Outline[]): Group {
 
 export const isRuled = ({ rules, hasUnreadRules }: Outline) => rules !== undefined || hasUnreadRules === true
 
-/** The destinations whose rules may let the event pass. A source can have a thousand with one event name each. */
+/** Those whose rules may let the event pass. A source can have a thousand with one event name each. */
 export function candidates({ type, event }: Event, { ruled, unnamed, byName }: Group): readonly Outline[] {
   // rules let every deletion pass
   if (byName.size === 0 || type === 'delete') return ruled

@@ -1,7 +1,7 @@
 export type Pooled = { idleSince: number; destroy(): unknown }
 
 export type Connections<C extends Pooled> = {
-  /** A free connection to the origin. `owner`: the only webhook whose POSTs may use it. */
+  /** `owner`: the only webhook whose POSTs may use the connection. */
   take(owner: string, origin: string): C
   release(owner: string, connection: C): void
   drop(connection: C): void
@@ -9,19 +9,19 @@ export type Connections<C extends Pooled> = {
   close(): Promise<void>
 }
 
-/** The client closes idle connections after this time at the latest. `tidy` frees their memory. */
+/** The client closes idle connections after this time. `tidy` frees their memory. */
 export const IDLE_MS = 10_000
 const QUIET_MS = 2_000
-/** Looking for old connections walks over all idle ones, which is too slow to do for each POST. */
+/** Walking over all idle connections is too slow for each POST. */
 const SWEEP_MS = 250
 
 /** `maxIdle`: idle connections of all owners. The lane's slots limit connections in use. `now`: ms. */
 type Options = { maxIdle: number; now: () => number }
 
 /**
- * Pools connections by owner, one POST at a time on each, the last used first. If too many are idle, it closes those
- * idle for long, or else the released one: closing the oldest would close each before its next use when there are very
- * many owners. (undici's pool searches all connections of an origin for each POST, and has its own queue.)
+ * Pools connections by owner, the last used first. If too many are idle, it closes those idle for long, or else the
+ * released one: closing the oldest would close each before its next use when there are very many owners
+ * (docs/decisions/003).
  */
 export function createConnections<C extends Pooled>(
   open: (origin: string) => C,
@@ -37,7 +37,7 @@ export function createConnections<C extends Pooled>(
     void connection.destroy()
   }
 
-  /** Closes it in a later turn of the event loop, as the client may still be reporting the end of a request. */
+  /** In a later turn of the event loop, as the client may still be reporting the end of a request. */
   function drop(connection: C): void {
     setImmediate(close, connection)
   }

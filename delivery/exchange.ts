@@ -2,24 +2,24 @@ import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
 import { classifyError, codeOf, type Outcome, type ResponseHead } from './outcome.ts'
 
-/** How much of a response is stored, and how much is read for how long to reuse its connection. */
+/** How much of a response is stored, and read for how long to reuse its connection. */
 const KEPT_BYTES = 1_024
 const READ_BYTES = 16 * 1024
 const READ_MS = 1_000
 
-/** Called for each POST: `onOutcome` once, then `onEnd` once. */
+/** `onOutcome` once, then `onEnd` once. */
 export type Listener = {
   onConnected?(): void
-  /** The headers of the response, before `onOutcome`. */
+  /** Before `onOutcome`. */
   onHead?(head: ResponseHead): void
-  /** The outcome is known after `durationMs`. `sent`: the request was sent. */
+  /** `sent`: the request was sent. */
   onOutcome(outcome: Outcome, durationMs: number, sent: boolean): void
-  /** `response`: the first 1,024 bytes of the body, in whole characters; null without a body. */
+  /** The first 1,024 bytes of the body, in whole characters; null without a body. */
   onEnd(response: string | null): void
 }
 
 type Options = {
-  /** Covers name lookup, connect, TLS and headers. The body gets the rest, at most a second. */
+  /** For name lookup, connect, TLS and headers. The body gets the rest, at most a second. */
   limitMs: number
   classify: (head: ResponseHead) => Outcome
   listener: Listener
@@ -31,12 +31,12 @@ type Options = {
 const textOf = (body: Buffer, isWhole: boolean) =>
   isWhole ? body.toString('utf8') : new StringDecoder('utf8').write(body.subarray(0, KEPT_BYTES))
 
-/** undici's code. Also used when the receiver sends more than one exchange reads. */
+/** undici's code, also for more data than one exchange reads. */
 const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
 
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
 
-/** One POST through undici. An endless or dripping response is cut off, which costs only its connection. */
+/** Cutting off an endless or dripping response costs only its connection. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: Options
   readonly #startedAt = performance.now()
@@ -78,7 +78,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     setImmediate(awaitBody, this)
   }
 
-  /** The body gets the rest of the time, at most a second. */
   awaitBody(): void {
     if (this.#state !== 'answered') return
     this.#awaited = true
@@ -102,7 +101,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#bytes > READ_BYTES) this.#end({ reusable: false })
   }
 
-  /** Frees the connection in a later turn: surplus data in the same read must close it, not answer the next POST. */
+  /** In a later turn of the event loop: surplus data must close the connection, not answer the next POST. */
   onResponseEnd(): void {
     this.#isWhole = true
     this.#report()

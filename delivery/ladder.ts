@@ -3,7 +3,7 @@ import type { Rung } from '../schemas/topics.ts'
 import { type Outcome, recorded } from './outcome.ts'
 import { settledWith, type Target } from './targets.ts'
 
-/** The result of one POST, or of deferring it. Times in milliseconds. */
+/** Of one POST, or of deferring it. Times in milliseconds. */
 export type AttemptResult = {
   urlIndex: number
   url: string
@@ -13,20 +13,19 @@ export type AttemptResult = {
   response: string | null
 }
 
-/** What follows an attempt: nothing (`done`) or another record. `missed`: webhooks that never got an attempt. */
+/** `missed`: webhooks that never got an attempt. */
 export type Next =
   | { kind: 'done'; missed?: readonly Target[] }
   | { kind: 'retry' | 'defer'; rung: Rung; dueAt: number; delivery: Delivery }
   | { kind: 'dead'; reason: DeadReason; delivery: Delivery }
 
-/** The settings RETRY_LADDER and RETRY_WINDOW (config.ts). Each rung has a topic (schemas/topics.ts). */
+/** RETRY_LADDER and RETRY_WINDOW (config.ts). Each rung has a topic (schemas/topics.ts). */
 export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
  * Done when one webhook delivered, dead when all rejected or refused (docs/guides/receivers.md). Otherwise the next
- * rung that ends within the retry window. Retry-After moves it up to the first rung that is as long, or else to the
- * longest that ends in time.
- * No POST is still in flight unless one of the `results` is delivered.
+ * rung within the retry window that is as long as Retry-After. No POST is still in flight unless one of the `results`
+ * is delivered.
  */
 export function next(
   delivery: Delivery,
@@ -53,7 +52,7 @@ export function next(
 
 /**
  * The retry window begins with the first attempt, in ms since 1970, but not before the delivery was routed: a slow
- * clock could otherwise end it at once.
+ * clock could end it at once.
  */
 export const windowStart = (
   { firstAttemptAt, routedAt }: Pick<Delivery, 'firstAttemptAt' | 'routedAt'>,
@@ -75,7 +74,7 @@ export const isRetry = ({ outcome }: AttemptResult) => outcome.outcome === 'retr
 export const isFinal = ({ outcome }: AttemptResult) =>
   outcome.outcome === 'refused' || outcome.outcome === 'rejected'
 
-/** Settles webhooks that rejected or refused the event. The others had no room and get this attempt later. */
+/** Settles webhooks that rejected or refused. The others get this attempt later. */
 export function withoutFinal(delivery: Delivery, results: readonly AttemptResult[]): Delivery {
   const final = results.filter(isFinal)
   if (final.length === 0) return delivery
@@ -111,9 +110,9 @@ function afterAttempt(
   }
 }
 
-/** Why a delivery is dead: header `reason` and field `deadReason` in `deliveries.dead`. Replays select by it. */
+/** Header `reason` and field `deadReason` in `deliveries.dead`. Replays select by it. */
 export const GIVEN_UP_REASONS = ['window_expired', 'attempts_exhausted', 'rejected', 'refused'] as const
 export type DeadReason = (typeof GIVEN_UP_REASONS)[number]
 
-/** Includes the reason that the router or a replay writes without an attempt. */
+/** Includes the reason that needs no attempt. */
 export const DEAD_REASONS = [...GIVEN_UP_REASONS, 'rules_failed'] as const

@@ -1,10 +1,10 @@
 /**
- * The outcome of one POST (docs/reference/codes.md, "Outcomes of a POST"). `code`: why it was not delivered, from a
- * bounded set that fits a metric's label. `retryAfterMs`: the delay that the receiver requested.
+ * Of one POST (docs/reference/codes.md, "Outcomes of a POST"). `code`: from a bounded set that fits a metric's label.
+ * `retryAfterMs`: as the receiver requested.
  */
 export type Outcome =
   | { outcome: 'delivered'; status: number }
-  /** The receiver answered 3xx or 4xx. This is final for the webhook and does not count as delivered. */
+  /** 3xx or 4xx: final for the webhook, but not delivered. */
   | { outcome: 'rejected'; status: number; code: string }
   | { outcome: 'retry'; code: string; status?: number; retryAfterMs?: number }
   | { outcome: 'refused'; code: string }
@@ -18,12 +18,12 @@ export const recorded = (outcome: Outcome) => ({
 
 export type ResponseHead = { status: number; headers: Record<string, string | string[] | undefined> }
 
-/** `retryOn`: statuses below 500 that the destination has retried. `now`: ms since 1970, for an HTTP-date. */
+/** `retryOn`: statuses below 500. `now`: ms since 1970, for an HTTP-date. */
 export type ResponseRules = { retryOn: readonly number[]; now: number }
 
 /**
- * Only 2xx is delivered. 3xx and 4xx are rejections, retried only if `retryOn` lists them; redirects are never
- * followed. Statuses from 600 count as 5xx (RFC 9110, 15). A status below 200 is no answer to a POST.
+ * Only 2xx is delivered. 3xx and 4xx are rejections, unless `retryOn` lists them; redirects are never followed.
+ * Statuses from 600 count as 5xx (RFC 9110, 15). A status below 200 is no answer to a POST.
  */
 export function classifyResponse(
   { status, headers }: ResponseHead,
@@ -50,17 +50,17 @@ function announcesBody({
   return coding !== undefined || [length].flat().some((each) => !/^0+$/.test(each.trim()))
 }
 
-/** @param code the client's name for the failure (see `codeOf`). Unknown ones are retried as `unknown_error`. */
+/** @param code see `codeOf`. Unknown ones are retried as `unknown_error`. */
 export function classifyError(code: string): Outcome {
   const known = errorCodes.get(code)
   if (known) return { ...known }
   if (/^HPE_/.test(code)) return { outcome: 'retry', code: 'protocol_error' }
-  // no common version, plain HTTP on the port or a broken record: all may be temporary
+  // may be temporary: no common version, plain HTTP on the port, a broken record
   if (/^ERR_(SSL|OSSL|TLS)_/.test(code)) return { outcome: 'retry', code: 'tls_handshake' }
   return { outcome: 'retry', code: 'unknown_error' }
 }
 
-/** Limit for following causes, which may be circular. */
+/** Causes may be circular. */
 const MAX_CAUSES = 5
 
 /** @returns an error's own code, its cause's code, or its name. Of several addresses, the most informative one. */
@@ -80,23 +80,21 @@ export function codeOf(error: unknown): string {
 const directCode = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/**
- * An address that refuses or resets is reachable. An address without a route often means that this machine has no IPv6.
- */
+/** An address that refuses or resets is reachable. One without a route often means that this machine has no IPv6. */
 function mostTelling(errors: readonly unknown[]): unknown {
   const unreachable = /^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/
   return errors.find((error) => !unreachable.test(directCode(error) ?? '')) ?? errors[0]
 }
 
-/** undici uses one code for closed connections and for unacceptable answers (100, 101, unexpected ones). */
+/** undici has one code for closed connections and unacceptable answers (100, 101, unexpected ones). */
 const socketCode = (message: string) =>
   /^bad (response|upgrade)$/.test(message) ? 'protocol_error' : 'connection_closed'
 
 export type Failure = { outcome: 'retry' | 'refused'; code: string }
 
 /**
- * Final failures: mostly untrusted certificates (docs/guides/receivers.md), all of Node's "X509 certificate error
- * codes". UNSPECIFIED is Node's name for any other verdict of OpenSSL, such as a weak key.
+ * Final: mostly untrusted certificates (docs/guides/receivers.md), all of Node's "X509 certificate error codes".
+ * UNSPECIFIED: any other verdict of OpenSSL.
  */
 const REFUSED: Record<string, string> = {
   tls_self_signed: 'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN',
@@ -115,7 +113,7 @@ const REFUSED: Record<string, string> = {
   address_forbidden: 'address_forbidden',
 }
 
-/** May succeed later. ERR_ASSERTION: undici's assertions that a receiver can break, such as a status below 100. */
+/** ERR_ASSERTION: undici's assertions that a receiver can break, such as a status below 100. */
 const RETRIED: Record<string, string> = {
   timeout: 'timeout UND_ERR_CONNECT_TIMEOUT UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT ETIMEDOUT',
   // c-ares: no name server answered
@@ -127,7 +125,7 @@ const RETRIED: Record<string, string> = {
   tls_handshake: 'EPROTO OUT_OF_MEM',
 }
 
-/** Codes of the system and of c-ares that operators know: connections, routes, limits of this machine, name lookups. */
+/** Codes of the system and of c-ares that operators know. */
 const PASSED_ON = `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ENOTCONN ESHUTDOWN
   EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN ENONET EADDRNOTAVAIL EAFNOSUPPORT EACCES EPERM EINVAL
   EMFILE ENFILE ENOBUFS ENOMEM
@@ -146,18 +144,18 @@ export const errorCodes: ReadonlyMap<string, Failure> = new Map([
   ...words(PASSED_ON).map((code): [string, Failure] => [code, { outcome: 'retry', code }]),
 ])
 
-/** No ladder waits longer than a day. Also bounds numbers with a hundred digits. */
+/** No ladder waits longer than a day. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1_000
 
 const TIME = String.raw`\d\d:\d\d:\d\d`
-/** The three forms that recipients must accept (RFC 9110, 5.6.7). The last has no zone: it is GMT too. */
+/** The forms that recipients must accept (RFC 9110, 5.6.7). ASCTIME has no zone: it is GMT too. */
 const HTTP_DATE = new RegExp(
   String.raw`^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} ${TIME} GMT$|^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d ${TIME} GMT$`,
 )
 const ASCTIME = new RegExp(String.raw`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d ${TIME} \d{4}$`)
 
 /**
- * Reads the header Retry-After: seconds, or an HTTP-date (RFC 9110, 10.2.3).
+ * Seconds, or an HTTP-date (RFC 9110, 10.2.3).
  * @param now ms since 1970.
  * @returns ms from `now`, 0 to a day; the longest of several; undefined when none can be read.
  */

@@ -8,7 +8,7 @@ import { classifyError, classifyResponse, codeOf } from './outcome.ts'
 import type { Request } from './request.ts'
 
 export type Poster = {
-  /** Never throws. The listener's `onEnd` comes within the time limit, whatever the receiver does. */
+  /** Never throws. `onEnd` comes within the time limit, whatever the receiver does. */
   post(request: Request, listener: Listener): void
   close(): Promise<void>
 }
@@ -25,21 +25,20 @@ export type PosterOptions = {
 type Place = { origin: string; path: string }
 
 /**
- * Share of the time limit for one of several addresses, so that two can be tried. Node's default leaves an address
- * after 250 ms and never returns, but a connection around the world takes as long, and one with a lost packet takes a
- * second.
+ * Lets two of several addresses be tried. Node's default leaves an address after 250 ms, but a connection around the
+ * world takes as long, and a lost packet costs a second.
  */
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
 const TIDY_MS = 5_000
-/** Most that one exchange reads from the socket: 1xx responses, 16 KB of headers, 16 KB of body, and framing. */
+/** For one exchange: 1xx responses, 16 KB of headers, 16 KB of body, and framing. */
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
 
 /** TLS session tickets per connection. Servers send about two. They bypass our `read`. */
 const MAX_TICKETS = 16
 
-/** One connection and its current exchange. The client connects with the first POST. */
+/** Connects with the first POST. */
 class Connection {
   idleSince = 0
   readonly #client: Client
@@ -96,7 +95,7 @@ class Connection {
     socket.destroy()
   }
 
-  /** Drops bytes beyond the limit, so that they are not parsed. */
+  /** Bytes beyond the limit are not parsed. */
   #bounded(chunk: Buffer | null): Buffer | null {
     if (!chunk) return null
     const left = MAX_WIRE_BYTES - this.#bytes
@@ -105,7 +104,7 @@ class Connection {
   }
 }
 
-/** POSTs over pooled connections. Follows no redirects, uses no proxy. */
+/** Follows no redirects, uses no proxy. */
 export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOptions): Poster {
   const connect = buildConnector({
     lookup: egress.lookup,
@@ -121,7 +120,7 @@ export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOption
   const connections = createConnections((origin) => new Connection(origin, connect), { maxIdle, now })
   const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
 
-  /** Vets each URL once, and a refused URL each time. @throws ForbiddenAddress, or TypeError for an invalid URL. */
+  /** Vets each URL once, a refused one each time. @throws ForbiddenAddress, or TypeError for an invalid URL. */
   function placeOf(url: string): Place {
     const known = places.get(url)
     if (known) return known

@@ -2,22 +2,21 @@ import { mapSecrets } from '../settings/seal.ts'
 import type { Destination } from '../settings/settings.ts'
 
 const MASK = '***'
-/** Shorter values occur in any text: `X-Version: 2` would mask every 2 and hide nothing. */
+/** Shorter values occur in any text: `X-Version: 2` would mask every 2. */
 const MIN_CHARS = 4
 
-/** A secret as a receiver may print it, prepared for a linear-time search (Knuth-Morris-Pratt). */
+/** A secret as a receiver may print it, prepared for a linear search (Knuth-Morris-Pratt). */
 type Spelling = { text: string; start: string; isWhole: boolean; borders: Uint16Array }
 
-/** Searched length of a longer spelling. The stored part of a response is shorter. */
+/** Longer spellings are cut. Stored responses are shorter. */
 const LONGEST = 2_048
 
 // a changed destination is another object
 const known = new WeakMap<Destination, readonly Spelling[]>()
 
 /**
- * Masks the destination's secrets, header values and URL tokens in a response with `***`. Some receivers echo them, and
- * attempts have more readers than secrets may have. Finds values of at least four characters as they are, as JSON, HTML
- * and URLs escape them, and in base64. Takes linear time in the response and in the number of spellings.
+ * Masks the destination's secrets, header values and URL tokens in a response with `***`, as some receivers echo them.
+ * Finds values of at least four characters plain, escaped as in JSON, HTML and URLs, and in base64. Takes linear time.
  */
 export function withoutSecrets(response: string | null, destination: Destination): string | null {
   if (response === null || response.length < MIN_CHARS) return response
@@ -32,7 +31,7 @@ export function withoutSecrets(response: string | null, destination: Destination
 }
 
 /**
- * Notes where the spelling is in the text, also if the text ends within it, as only the head of a response is stored.
+ * Also finds a spelling that the end of the text cuts off.
  * @param ends by position: the end of the longest secret that begins there, or 0.
  */
 function find(text: string, { text: secret, isWhole, borders }: Spelling, ends: Uint32Array): void {
@@ -44,7 +43,7 @@ function find(text: string, { text: secret, isWhole, borders }: Spelling, ends: 
     while (matched > 0 && text[at] !== secret[matched]) matched = borders[matched - 1] ?? 0
     if (text[at] === secret[matched]) matched += 1
     if (matched < secret.length) continue
-    // if only its beginning was searched for, the rest of the text may belong to the secret
+    // after a cut spelling, the rest of the text may belong to the secret
     note(at + 1 - matched, isWhole ? at + 1 : text.length)
     matched = borders[matched - 1] ?? 0
   }
@@ -71,7 +70,7 @@ function learn(destination: Destination): readonly Spelling[] {
   return spellings
 }
 
-/** For each prefix of the text, the length of its longest proper prefix that is also its suffix. */
+/** For each prefix, the length of its longest proper prefix that is also its suffix. */
 function bordersOf(text: string): Uint16Array {
   const borders = new Uint16Array(text.length)
   let length = 0
@@ -97,7 +96,7 @@ function spellingsOf(destination: Destination): string[] {
 /** Shorter paths, such as `/hook`, are not tokens. */
 const MIN_PATH = 12
 
-/** Possible tokens in a webhook's URL: its path, long path segments, and query values. */
+/** Possible tokens: path, long path segments, query values and credentials. */
 function urlParts(url: string): string[] {
   const parsed = URL.parse(url)
   if (!parsed) return []
@@ -106,7 +105,7 @@ function urlParts(url: string): string[] {
   return [...paths.filter(({ length }) => length >= MIN_PATH), ...searchParams.values(), username, password]
 }
 
-/** For `Bearer abc` also the part after the scheme; for `Basic` also the decoded pair and its password. */
+/** For `Bearer abc` also `abc`; for `Basic` also the decoded pair and its password. */
 function partsOf(secret: string): string[] {
   const [, scheme = '', credentials] = /^([A-Za-z][\w-]*) +(\S+)$/.exec(secret) ?? []
   if (credentials === undefined) return [secret]

@@ -1,9 +1,8 @@
 import type { Event } from '../schemas/event.ts'
 
 /**
- * The body of every attempt: keys in the order of docs/guides/receivers.md, "The body", `context` last. Equals
- * JSON.stringify's output, as receivers sign `JSON.stringify(JSON.parse(body))`. An event's JSON columns are inserted
- * unparsed.
+ * In the order of docs/guides/receivers.md, "The body". Equals JSON.stringify's output, as receivers sign
+ * `JSON.stringify(JSON.parse(body))`. JSON columns are inserted unparsed.
  */
 export function render(event: Event): string {
   switch (event.type) {
@@ -33,7 +32,7 @@ export function render(event: Event): string {
   }
 }
 
-// members begin with a comma, so that texts are joined once and without a list
+// members begin with a comma, so that texts are joined once, without a list
 const versioned = ({ type }: Event, members: string) => `{"version":1,"type":"${type}"${members}}`
 const text = (key: string, value: string) => `,"${key}":${JSON.stringify(value)}`
 const json = (key: string, value: string | null) => `,"${key}":${value ?? '{}'}`
@@ -44,7 +43,7 @@ const name = (event: Event) => (event.name === null ? '' : text('name', event.na
 const MINUTE = 60_000
 let minute = { begins: Number.NaN, text: '' }
 
-/** Equals `Date.toISOString` at a third of its cost when consecutive times are in the same minute, as most are. */
+/** Equals `Date.toISOString` at a third of its cost if consecutive times are in the same minute. */
 function isoOf(ms: number): string {
   const begins = Math.floor(ms / MINUTE) * MINUTE
   if (begins !== minute.begins)
@@ -58,12 +57,11 @@ function user({ userId, anonymousId }: Event): string {
   return anonymousId === null ? '' : text('anonymousId', anonymousId)
 }
 
-/** Adds a page's `name` and `category` to its properties unless these keys exist. */
 function pageProperties({ properties, name, category }: Event): string | null {
   return withAdded(properties, { name, category })
 }
 
-/** Adds a screen's `category` too; its name has a separate key. Empty properties are left out. */
+/** The name has a separate key. Empty properties are left out. */
 function screenProperties({ properties, category }: Event): string {
   const all = withAdded(properties, { category })
   return all === null ? '' : json('properties', all)
@@ -78,7 +76,7 @@ function withAdded(properties: string | null, more: Record<string, string | null
 
 /** Some libraries put the Integrations object, which is meant for Sluice, into the context. */
 function withoutIntegrations(context: string | null): string | null {
-  // without the leading quote, frequent in JSON, the search is three times as fast and finds the same
+  // without the leading quote, the search is three times as fast and finds the same
   if (!context?.includes('integrations":')) return context
   const { integrations: _, ...rest } = JSON.parse(context)
   return JSON.stringify(rest)

@@ -14,13 +14,13 @@ export type Request = {
 
 export type Posting = Pick<Delivery, 'deliveryId' | 'messageId' | 'body' | 'replay'>
 
-/** `attempt`: number of this attempt, from 1. `now`: ms since 1970. */
+/** `attempt`: from 1. `now`: ms since 1970. */
 export type RequestOf = { destination: Destination; urlIndex: number; attempt: number; now: number }
 
 const REPLAY = new Set(['x-replay'])
 const PREVIOUS = new Set(['x-signature-previous'])
 
-/** Builds the POST for one webhook. Our headers win over configured ones. @throws RangeError without such a webhook. */
+/** Our headers win over configured ones. @throws RangeError without such a webhook. */
 export function request(posting: Posting, { destination, urlIndex, attempt, now }: RequestOf): Request {
   const settings = templateOf(destination)
   const webhook = settings.webhooks[urlIndex]
@@ -48,7 +48,7 @@ export function request(posting: Posting, { destination, urlIndex, attempt, now 
   }
 }
 
-/** Percent-encodes a client's id if it contains characters that headers cannot. */
+/** Percent-encodes an id with characters that headers cannot contain. */
 function headerSafe(id: string): string {
   return /^[\x20-\x7e]+$/.test(id) && id === id.trim() ? id : encodeURIComponent(id.toWellFormed())
 }
@@ -65,7 +65,7 @@ const NONE: readonly number[] = []
 // a changed destination is another object
 const known = new WeakMap<Destination, Template>()
 
-/** Cached per destination, as building it would cost too much at thousands of POSTs a second. */
+/** Cached, as building it costs too much at thousands of POSTs a second. */
 export function templateOf(destination: Destination): Template {
   const found = known.get(destination)
   if (found) return found
@@ -92,10 +92,7 @@ function makeTemplate(destination: Destination): Template {
   }
 }
 
-/**
- * Lower-case names of headers that we set on every POST, replacing configured ones. `request` replaces those that only
- * some POSTs have.
- */
+/** Lower-case names of headers that we set on every POST. `request` replaces the others. */
 function reservedNames({ sharedSecret, standardWebhooks }: Destination): Set<string> {
   const names = ['user-agent', 'content-type', 'x-delivery-id', 'x-message-id', 'x-attempt']
   if (sharedSecret !== undefined) {

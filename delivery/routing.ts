@@ -5,18 +5,18 @@ import type { Outline } from '../settings/lookup.ts'
 import { candidates, groupOf } from './compiled-rules.ts'
 import { render } from './render.ts'
 
-/** The key in the Integrations object for all webhook destinations (docs/reference/ingest.md, "Integrations"). */
+/** For all webhook destinations (docs/reference/ingest.md, "Integrations"). */
 const WEBHOOKS = 'Webhooks'
 
 export const UNMATCHED = ['integrations', 'disabled', 'type'] as const
 export type Unmatched = (typeof UNMATCHED)[number]
 
-/** `plain`: destinations that get this event. `ruled`: destinations that get it if their rules let it pass. */
+/** `ruled`: destinations that get the event if their rules let it pass. */
 export type Matching = { plain: readonly Outline[]; ruled: readonly Outline[] }
 
 const NONE: readonly Outline[] = []
 
-/** @returns destinations that are enabled, accept the type of this event, and are not turned off by the call. */
+/** @returns destinations that are enabled, accept the event's type, and are not turned off by the call. */
 export function matching(event: Event, connected: readonly Outline[]): Matching {
   if (connected.length === 0 || !allowsWebhooks(event.integrations)) return { plain: NONE, ruled: NONE }
   const group = groupOf(connected)
@@ -33,10 +33,7 @@ function mismatch({ type }: Event, { enabled, eventTypes }: Outline): Unmatched 
   return eventTypes === undefined || eventTypes.includes(type) ? undefined : 'type'
 }
 
-/**
- * Whether the call leaves webhooks on (docs/reference/ingest.md, "Integrations"): the key `Webhooks` decides (true or
- * an object is on, false is off), or else `All`, which defaults to true.
- */
+/** `Webhooks` decides (true or an object is on, false is off), or else `All`, which defaults to true. */
 export function allowsWebhooks(integrations: string | null): boolean {
   if (integrations === null) return true
   const parsed: unknown = JSON.parse(integrations)
@@ -90,7 +87,7 @@ export const idsOf = (
   destinationId,
 })
 
-/** The same event and destination give the same id, however often the event is routed. */
+/** The same event and destination always give the same id. */
 export function deliveryId(
   destinationId: string,
   { sourceId, messageId }: Pick<Event, 'sourceId' | 'messageId'>,
@@ -98,7 +95,7 @@ export function deliveryId(
   return hash('sha256', `${destinationId}\0${sourceId}\0${messageId}`, 'hex').slice(0, 32)
 }
 
-/** Puts first attempts of one user and destination into one partition, and so keeps their order. */
+/** Keeps first attempts of one user and destination in one partition, and so in order. */
 export const deliveryKey = (
   destinationId: string,
   { userId, anonymousId }: Pick<Event, 'userId' | 'anonymousId'>,

@@ -2,7 +2,6 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 
-/** What a destination signs with. */
 export type Signing = {
   keys: SecretKeys | undefined
   /** `until`: ms since 1970. */
@@ -22,11 +21,11 @@ export function signingOf(destination: Destination): Signing {
   }
 }
 
-/** During a rotation the previous secret signs too, so that the receiver may switch at any moment. */
+/** During a rotation the previous secret signs too, so the receiver may switch at any moment. */
 export const olderKeys = ({ keys, previous }: Signing, now: number): SecretKeys | undefined =>
   keys && previous && now < previous.until ? previous.keys : undefined
 
-/** Adds the signatures to the headers, if there is a secret. `now`: ms since 1970. */
+/** `now`: ms since 1970. */
 export function sign(
   headers: Record<string, string>,
   { deliveryId, body }: Pick<Delivery, 'deliveryId' | 'body'>,
@@ -44,7 +43,7 @@ export function sign(
   headers['webhook-signature'] = older ? `${current} ${standardSignature(message, older.standard)}` : current
 }
 
-/** The keys of one secret. `plain`: its UTF-8 bytes. `standard`: the same, unless it is base64 (see `standardKey`). */
+/** `plain`: the secret's UTF-8 bytes. `standard`: the same, unless it is base64 (see `standardKey`). */
 type SecretKeys = { plain: KeyObject; standard: KeyObject }
 
 const secretKeys = (secret: string): SecretKeys => ({
@@ -59,15 +58,13 @@ function standardKey(secret: string): Buffer {
     : Buffer.from(secret)
 }
 
-/** Lower-case hex HMAC-SHA1 of the body's UTF-8 bytes, keyed by the secret in UTF-8 (docs/guides/receivers.md). */
+/** Lower-case hex HMAC-SHA1 of the UTF-8 body (docs/guides/receivers.md). */
 export const signature = (body: string, secret: string | KeyObject) =>
   createHmac('sha1', secret).update(body).digest('hex')
 
 /** `timestamp`: seconds since 1970. */
 type StandardMessage = { id: string; timestamp: number; body: string }
 
-/**
- * Standard Webhooks' symmetric signature: `v1,` and the base64 HMAC-SHA256 of id, timestamp and body, joined by dots.
- */
+/** Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of id, timestamp and body, joined by dots. */
 const standardSignature = ({ id, timestamp, body }: StandardMessage, key: KeyObject) =>
   `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`

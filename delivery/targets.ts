@@ -1,12 +1,10 @@
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 
-/**
- * A webhook to post to. `webhook`: its unique key. `origin`: the origin of its URL, possibly shared; empty if invalid.
- */
+/** `webhook`: its unique key. `origin`: of its URL, possibly shared; empty if invalid. */
 export type Target = { urlIndex: number; url: string; webhook: string; origin: string }
 
-/** A delivery with the current settings, so that corrected URLs also apply to deliveries waiting on the ladder. */
+/** With the current settings, so corrected URLs also apply to deliveries on the ladder. */
 export type Prepared =
   | { kind: 'post'; targets: readonly Target[] }
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
@@ -15,7 +13,7 @@ export type Prepared =
 
 type Settled = Pick<Delivery, 'refusedUrls' | 'refusedIndexes'>
 
-/** One POST for each unsettled webhook. `refused`: all are settled. `unreadable`: the settings cannot be read. */
+/** `refused`: all webhooks are settled. `unreadable`: the settings cannot be read. */
 export function prepare(settled: Settled, destination: Destination | 'unreadable' | undefined): Prepared {
   if (destination === 'unreadable') return { kind: 'unreadable' }
   if (!destination) return { kind: 'cancelled', code: 'destination_deleted' }

@@ -1,6 +1,6 @@
 /**
- * Tells whether a webhook still has the URL of an attempt: attempts do not store URLs, which may contain tokens. FNV-1a
- * over the UTF-16 units, as a signed 32-bit integer. The console computes it too.
+ * Tells whether a webhook still has the URL of an attempt. Attempts do not store URLs, which may contain tokens. FNV-1a
+ * over UTF-16 units, as a signed 32-bit integer. The console computes it too.
  */
 export function urlHash(url: string): number {
   let hash = 0x811c9dc5

@@ -3,19 +3,18 @@ import { afterPost, afterProbe, type Breaker, type Ended, HEALTHY, opened, permi
 import type { Target } from './targets.ts'
 
 /**
- * The host of webhooks with one URL origin. Its breaker counts only failures before a request is sent: DNS, connect,
- * TLS. `webhooks`: number of known webhooks; the host is forgotten with the last. `open`: number of them with an open
- * breaker.
+ * Webhooks with one URL origin. The breaker counts only failures before a request is sent: DNS, connect, TLS.
+ * `webhooks`: how many are known; the host is forgotten with the last. `open`: with an open breaker.
  */
 export type HostState = { readonly origin: string; breaker: Breaker; webhooks: number; open: number }
 
-/** One URL of one destination: the unit of isolation. All lanes of this process share it (docs/decisions/009). */
+/** One URL of one destination: the unit of isolation. All lanes share it (docs/decisions/009). */
 export type WebhookState = {
   readonly key: string
   readonly host: HostState
   breaker: Breaker
   answerMs: number
-  /** Deliveries that this process deferred, minus answers since: estimates how many are ahead of the next one. */
+  /** Deferred deliveries, minus answers since: estimates how many are ahead of the next one. */
   behind: number
   answeredAt: number
   probedAt: number
@@ -24,36 +23,32 @@ export type WebhookState = {
 
 export type WebhookTarget = Pick<Target, 'webhook' | 'origin'>
 
-/** The breaker of `webhook` has opened or closed; without `webhook`, the breaker of the host. */
+/** Of `webhook`; without it, of the host. */
 export type BreakerChange = { host: HostState; webhook?: WebhookState; breaker: Breaker }
 
 export type Webhooks = {
   of(target: WebhookTarget, now: number): WebhookState
-  /** Deliveries to these webhooks were deferred for the first time. */
   deferred(targets: Iterable<WebhookTarget>, now: number): void
-  /** `sent`: the request was sent. Without that, a failure counts for the host. */
+  /** `sent`: the request was sent. Otherwise a failure counts for the host. */
   ended(webhook: WebhookState, ended: Ended, by: { sent: boolean; now: number }): void
-  /** What may begin now. A probe is for the host if the host is in trouble, otherwise for the webhook. */
+  /** A probe is for the host if the host is in trouble, otherwise for the webhook. */
   permit(webhook: WebhookState, now: number): ReturnType<typeof permit>
   open(webhook: WebhookState, now: number): void
   probed(webhook: WebhookState, now: number): void
-  /** A new connection to the host was made, so the host is reachable. */
+  /** A new connection was made, so the host is reachable. */
   connected(host: HostState, now: number): void
   onChange(listener: (change: BreakerChange) => void): void
-  /** Forgets unused webhooks. Call it at any time; it works once a minute. */
+  /** Forgets unused webhooks, at most once a minute. */
   forget(now: number): void
   count(): Record<'webhooks' | 'hosts', { closed: number; open: number }>
 }
 
-/** A forgotten webhook counts as healthy when it is used again. If it is in trouble, it gets a few POSTs. */
+/** A forgotten webhook counts as healthy. */
 export const KEPT_MS = 15 * 60_000
 const FORGETS_EVERY_MS = 60_000
-/**
- * The least recently used are forgotten first. A webhook takes 1.3 KB with its queues in both lanes, and 2.5 KB more if
- * it has its own host.
- */
+/** A webhook takes 1.3 KB with its queues in both lanes, and 2.5 KB more with its own host. */
 const MAX_WEBHOOKS = 50_000
-/** An open webhook waits this long for each open webhook of its host before it is probed: 33 probes a second. */
+/** An open webhook waits this long for each open one of its host: 33 probes a second. */
 const PROBE_SPACING_MS = 30
 const LATELY_MS = 60_000
 
@@ -131,7 +126,7 @@ class RememberedWebhooks implements Webhooks {
   ended(webhook: WebhookState, ended: Ended, { sent, now }: { sent: boolean; now: number }): void {
     if (ended === 'answered') webhook.answeredAt = now
     if (sent || ended === 'answered') this.#count(webhook, ended, now)
-    // without a sent request, 'answered' is a refusal of ours, which says nothing about the host
+    // otherwise 'answered' is a refusal of ours, which says nothing about the host
     if (sent === (ended === 'answered')) this.#count(webhook.host, ended, now)
   }
 
@@ -148,7 +143,7 @@ class RememberedWebhooks implements Webhooks {
     of.breaker = breaker
     if (before.open === breaker.open) return
     const change = 'key' in of ? { host: of.host, webhook: of } : { host: of }
-    // a webhook that was forgotten in the meantime is not counted
+    // not for a webhook that was forgotten in the meantime
     if ('key' in of && this.#webhooks.peek(of.key) === of) {
       of.host.open += breaker.open ? 1 : -1
       of.probedAt = now

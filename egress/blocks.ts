@@ -15,10 +15,7 @@ export function blockOf(cidr: string): Block {
 export const isIn = (address: Address, [network, bits]: Block): boolean =>
   network.kind() === address.kind() && address.match(network, bits)
 
-/**
- * What is wrong with a CIDR. Only the canonical form passes: `10/8`, `010.0.0.0/8` and surplus bits (`10.1.2.3/8`) may
- * not mean what was intended.
- */
+/** Only the canonical form passes: `10/8`, `010.0.0.0/8` and surplus bits (`10.1.2.3/8`) may be mistakes. */
 export function faultOfCidr(text: string): string | undefined {
   const [address = '', prefix = ''] = text.split('/')
   if (!isIP(address) || address.includes('%') || !/^\d{1,3}$/.test(prefix) || !ipaddr.isValidCIDR(text))
@@ -34,7 +31,7 @@ export function faultOfCidr(text: string): string | undefined {
   return isSame ? undefined : `"${text}" has bits beyond its prefix: write ${canonical}`
 }
 
-/** Blocks that are not public, as IANA's special-purpose registries define them. */
+/** Not public, by IANA's special-purpose registries. */
 const SPECIAL: readonly Block[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',

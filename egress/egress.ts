@@ -20,15 +20,15 @@ import {
 /** Guards every request to a URL that a customer has chosen (docs/decisions/008). */
 export type Egress = {
   /**
-   * For net, tls and undici: resolves a name, vets all its addresses, and gives the socket exactly these. Fails with
-   * ForbiddenAddress if any is forbidden, or NameNotResolved within 3 s.
+   * Resolves a name, vets all its addresses, and gives the socket exactly these. Fails with ForbiddenAddress if any is
+   * forbidden, or NameNotResolved within 3 s.
    */
   lookup: LookupFunction
-  /** Vets the port and an IP literal, for which `lookup` is not called. @throws ForbiddenAddress */
+  /** Vets the port and an IP literal, which needs no `lookup`. @throws ForbiddenAddress */
   vetUrl(url: URL): void
   /**
-   * For saving settings: why webhooks may not reach a URL at its current addresses; undefined when they may, or without
-   * an address yet. Never rejects; takes at most 3 s.
+   * For saving settings: why webhooks may not reach a URL; undefined when they may, or without an address yet. Never
+   * rejects; takes at most 3 s.
    */
   faultOf(url: URL): Promise<string | undefined>
   close(): void
@@ -40,9 +40,9 @@ export type EgressOptions = {
   /** EGRESS_PORTS. All by default. */
   ports?: Ports | undefined
   log?: Pick<Logger, 'warn'>
-  /** Name servers as `address:port`. Those of /etc/resolv.conf by default. */
+  /** `address:port` each. By default those of /etc/resolv.conf. */
   servers?: readonly string[]
-  /** Text of a hosts file. By default the machine's own, read once. */
+  /** By default the machine's own, read once. */
   hosts?: string
 }
 
@@ -123,8 +123,8 @@ export function hasIPv6(interfaces: Interfaces): boolean {
 }
 
 /**
- * The vetted addresses to dial. Each gets a share of the time, so IPv6 addresses are left out without IPv6 on this
- * machine, except loopback. If no others are left they are dialled anyway, so that the failure has a code.
+ * Each address gets a share of the time, so IPv6 ones are left out without IPv6 on this machine, except loopback. If no
+ * others are left they are dialled anyway, so that the failure has a code.
  */
 export function reachable(
   addresses: readonly LookupAddress[],
@@ -137,7 +137,7 @@ export function reachable(
 }
 
 /**
- * Trusted roots as PEM: Node's own and those of the file. Undefined without a file: Node's own.
+ * PEM: Node's own roots and those of the file.
  * @throws ConfigError naming EGRESS_CA when the file is unreadable or not only certificates.
  */
 export function trustedRoots(caFile: string | undefined): string[] | undefined {

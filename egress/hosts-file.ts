@@ -1,15 +1,12 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 
-/** Addresses by name, in the file's order. Names are spelled as `canonical` gives them. */
+/** In the file's order. Names are `canonical`. */
 export type Hosts = ReadonlyMap<string, readonly LookupAddress[]>
 
 export const canonical = (host: string) => host.toLowerCase().replace(/\.$/, '')
 
-/**
- * @param text lines of an address and its names, `#` before a comment. Skips invalid addresses and those with a zone
- * (`fe80::1%lo0`), which lead to an interface of this machine.
- */
+/** Skips invalid addresses and those with a zone (`fe80::1%lo0`), which lead to an interface of this machine. */
 export function parseHosts(text: string): Hosts {
   const hosts = new Map<string, LookupAddress[]>()
   for (const line of text.split('\n')) {
@@ -30,10 +27,7 @@ const LOOPBACK: readonly LookupAddress[] = [
   { address: '::1', family: 6 },
 ]
 
-/**
- * Addresses known without a name server: loopback for localhost and all names below it (RFC 6761, 6.3), otherwise those
- * in the hosts file.
- */
+/** Loopback for localhost and all names below it (RFC 6761, 6.3), otherwise from the hosts file. */
 export function localAddresses(name: string, hosts: Hosts): readonly LookupAddress[] | undefined {
   return /^(.+\.)?localhost$/.test(name) ? LOOPBACK : hosts.get(name)
 }

@@ -4,7 +4,7 @@ import { LRUCache, type Perf } from 'lru-cache'
 import { CodedError } from '../process/coded-error.ts'
 import { canonical, type Hosts, localAddresses } from './hosts-file.ts'
 
-/** A name without an address. `code`: ENOTFOUND, ETIMEOUT, ESERVFAIL or another code of c-ares. */
+/** `code`: ENOTFOUND, ETIMEOUT, ESERVFAIL or another code of c-ares. */
 export class NameNotResolved extends CodedError {
   override name = 'NameNotResolved'
   constructor(host: string, code: string) {
@@ -20,26 +20,26 @@ export type CachedResolver = {
 
 export type ResolverOptions = {
   hosts: Hosts
-  /** `address:port` each. By default the servers of /etc/resolv.conf. */
+  /** See `EgressOptions`. */
   servers?: readonly string[] | undefined
   limits?: Limits
   maxNames?: number
   clock?: Perf
 }
 
-/** `graceMs`: how long the second family may take once the first has answered. */
+/** `graceMs`: for the second family, once the first has answered. */
 export type Limits = { limitMs: number; graceMs: number }
 
-/** A delivery has 5 s for its lookup, connection and answer. */
+/** By default, a delivery has 5 s in all. */
 const LIMITS: Limits = { limitMs: 3_000, graceMs: 500 }
-/** c-ares drops late answers to an earlier try, so tries are few and long. The limit cuts off the last one. */
+/** c-ares drops late answers to an earlier try, so tries are few and long. */
 const TRIES = { timeout: 1_000, tries: 4, maxTimeout: 2_000 }
 const MAX_NAMES = 10_000
 
-/** Resolves names with one query per name at a time, and caches the answers for their TTL. */
+/** One query per name at a time. Caches answers for their TTL. */
 export function createResolver(options: ResolverOptions): CachedResolver {
   const { hosts, servers, limits = LIMITS, maxNames = MAX_NAMES, clock = performance } = options
-  // c-ares: getaddrinfo would hold one of libuv's four threads for as long as a name server is silent
+  // getaddrinfo would hold one of libuv's four threads while a name server is silent
   const resolver = new Resolver(TRIES)
   if (servers) resolver.setServers(servers)
   const cache = new LRUCache<string, Resolved>({
@@ -48,7 +48,7 @@ export function createResolver(options: ResolverOptions): CachedResolver {
     ttl: 1,
     ttlResolution: 0,
     perf: clock,
-    // a lookup in progress still answers when newer names have evicted its entry
+    // a lookup in progress still answers after its entry was evicted
     ignoreFetchAbort: true,
     async fetchMethod(name, _stale, { options: entry }) {
       const resolved = await queryBoth(name, resolver, limits)
@@ -72,7 +72,7 @@ export function createResolver(options: ResolverOptions): CachedResolver {
 type Query = (name: string, options: { ttl: true }) => Promise<RecordWithTtl[]>
 type Queries = { resolve4: Query; resolve6: Query }
 
-/** Queries both families at once. Never rejects; takes at most `limitMs`. */
+/** Both families at once. Never rejects; takes at most `limitMs`. */
 function queryBoth(name: string, queries: Queries, { limitMs, graceMs }: Limits): Promise<Resolved> {
   const replies: Replies = { a: { code: 'ETIMEOUT' }, aaaa: { code: 'ETIMEOUT' } }
   const { promise, resolve } = Promise.withResolvers<Resolved>()
@@ -82,7 +82,7 @@ function queryBoth(name: string, queries: Queries, { limitMs, graceMs }: Limits)
     clearTimeout(grace)
     resolve(resolvedFrom(replies))
   }
-  // c-ares has limits per try and server, but they may be a second late
+  // the limits of c-ares may be a second late
   const limit = setTimeout(end, limitMs)
   let grace: NodeJS.Timeout | undefined
 
@@ -111,17 +111,17 @@ export type Resolved =
   | { addresses: readonly LookupAddress[]; ttlMs: number }
   | { code: string; ttlMs: number }
 
-/** Bounds of a record's TTL: concurrent connections share a query, and new ones follow a moved name within a minute. */
+/** Concurrent connections share a query, and new ones follow a moved name within a minute. */
 const TTL_MS = { min: 1_000, max: 60_000 }
 /** The minimum of RFC 9520, 3.2. */
 const FAILURE_MS = 1_000
 /** Per family. A name server may send thousands. */
 const MAX_ADDRESSES = 16
 
-/** The servers say that the name, or a record of this type, does not exist. */
+/** The name, or a record of this type, does not exist. */
 const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** One family is enough: some name servers fail AAAA queries, or never answer them, although A has a good answer. */
+/** One family is enough: some name servers fail AAAA queries, or never answer them. */
 export function resolvedFrom({ a, aaaa }: Replies): Resolved {
   const records = [...recordsOf(a), ...recordsOf(aaaa)]
   if (records.length === 0) return { code: failure([a, aaaa]), ttlMs: FAILURE_MS }
@@ -137,7 +137,7 @@ const recordsOf = (reply: Reply) => ('records' in reply ? reply.records.slice(0,
 const toAddresses = (reply: Reply, family: 4 | 6) =>
   recordsOf(reply).map(({ address }): LookupAddress => ({ address, family }))
 
-/** ENOTFOUND only when both queries say so. Otherwise the name may have an address that could not be read. */
+/** ENOTFOUND only when both queries say so. */
 function failure(replies: readonly Reply[]): string {
   const codes = replies.map((reply) => ('code' in reply ? reply.code : 'ENODATA'))
   const trouble = codes.find((code) => !NOTHING.has(code))

@@ -3,16 +3,13 @@ import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type Address, type Block, blockOf, isIn } from './blocks.ts'
 
-/**
- * `allow`: blocks that webhooks may reach although they are not public. `deny`: public blocks that they may not reach.
- */
+/** `allow`: blocks that are not public, but allowed. `deny`: public blocks that are not allowed. */
 export type AddressRules = { allow: readonly Block[]; deny: readonly Block[] }
 
 /**
- * The range that forbids an address to webhooks; undefined if it is allowed. Only global unicast and EGRESS_ALLOW pass,
- * minus EGRESS_DENY, whose IPv4 addresses are also refused through NAT64 (docs/decisions/008). A metadata service needs
- * its exact address in EGRESS_ALLOW. An allowed IPv4 address is also allowed as IPv4-mapped, which is dialled as IPv4,
- * but in no other IPv6 form.
+ * Why an address is forbidden; undefined if it is allowed. Only global unicast and EGRESS_ALLOW pass, minus
+ * EGRESS_DENY, also through NAT64 (docs/decisions/008). A metadata service needs its exact address in EGRESS_ALLOW. An
+ * allowed IPv4 address is also allowed as IPv4-mapped, but in no other IPv6 form.
  * @param address as the socket gets it. Other spellings (octal, one number) are `no_address`.
  */
 export function forbidden(address: string, { allow, deny }: AddressRules): string | undefined {
@@ -29,13 +26,13 @@ export function forbidden(address: string, { allow, deny }: AddressRules): strin
 }
 
 /**
- * Turns an IPv4-mapped address into IPv4. URL normalizes IPv6 first, as the library mistakes c-ares's `::127.0.0.1`
- * (IPv4-compatible) for IPv4-mapped.
+ * IPv4-mapped becomes IPv4. URL normalizes IPv6 first, as the library mistakes c-ares's `::127.0.0.1` (IPv4-compatible)
+ * for IPv4-mapped.
  */
 const parse = (address: string): Address =>
   ipaddr.process(isIPv4(address) ? address : new URL(`http://[${address}]`).hostname.slice(1, -1))
 
-/** Azure's host agent, although the address is public. */
+/** Azure's host agent. The address is public. */
 const AZURE = '168.63.129.16'
 
 /** These hand out credentials of cloud instances, containers and pods. */
@@ -57,10 +54,9 @@ function forbiddenV4(address: ipaddr.IPv4): string | undefined {
   return address.toString() === AZURE ? 'metadata' : undefined
 }
 
-/** IPv6-only networks reach IPv4 by this prefix: its gateways dial the IPv4 address at its end (RFC 6052, 2.1). */
+/** Gateways of IPv6-only networks dial the IPv4 address at its end (RFC 6052, 2.1). */
 const NAT64 = blockOf('64:ff9b::/96')
 
-/** The IPv4 address that a NAT64 address leads to. */
 const behindNat64 = (address: Address): ipaddr.IPv4 | undefined =>
   isIn(address, NAT64) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : undefined
 
@@ -74,7 +70,7 @@ function forbiddenV6(address: ipaddr.IPv6): string | undefined {
   return (scope & 0xfdff) === 0 && isatap === 0x5efe ? 'isatap' : undefined
 }
 
-/** The CIDR of this single address; undefined if none could allow it. */
+/** Undefined if no CIDR could allow the address. */
 export function singleBlock(address: string): string | undefined {
   if (!isIP(address) || address.includes('%')) return undefined
   const parsed = parse(address)
@@ -86,18 +82,18 @@ export class ForbiddenAddress extends Error {
   readonly code = 'address_forbidden'
 }
 
-/** The IP literal in a URL, without brackets and as `new URL` normalizes it; undefined when the host is a name. */
+/** Without brackets; undefined when the host is a name. */
 export function literalOf({ hostname }: URL): string | undefined {
   const host = hostname.replace(/^\[|\]$/g, '')
   return isIP(host) ? host : undefined
 }
 
-/** `message` is for the customer who chose the URL; `logged` has what only operators may know. */
+/** `message`: for the customer. `logged`: only for operators. */
 export type Refusal = { message: string; logged?: { host: string; address: string; reason: string } }
 
 /**
- * Why none of a name's addresses may be dialled if one is forbidden, and what to do. The message hides the address, so
- * that customers cannot map the internal network.
+ * If one address is forbidden, none is dialled. The message hides it, so that customers cannot map the internal
+ * network.
  */
 export function faultOfAddresses(
   host: string,
@@ -125,7 +121,7 @@ export function faultOfAddresses(
 /** The first and last port of each range. */
 export type Ports = readonly (readonly [number, number])[]
 
-/** Why webhooks may not use this port. @param ports that they may use; undefined for all. */
+/** @param ports that webhooks may use; undefined for all. */
 export function faultOfPort({ port, protocol }: URL, ports: Ports | undefined): string | undefined {
   const actual = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
   if (!ports || ports.some(([first, last]) => first <= actual && actual <= last)) return undefined

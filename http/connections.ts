@@ -11,35 +11,28 @@ export type Connections = {
 
 type Options = {
   most: number
-  /**
-   * CIDRs of load balancers. Their connections stand for many clients, so they are never closed in favor of
-   * others.
-   */
+  /** CIDRs of load balancers. Their connections stand for many clients, so they are never closed in favor of others. */
   trustProxy: readonly string[]
-  /** While more than `all` requests wait for answers, connections on which more than `each` wait are closed. */
+  /** While more than `all` requests wait for answers, connections with more than `each` are closed. */
   waiting: { each: number; all: number }
-  /** A connection is closed if its client reads none of its waiting answers for this long, and at most for twice as long. */
+  /** A client that reads no answer for this long, at most for twice as long, is disconnected. */
   unreadMs: number
-  /** Called when a connection was closed to stay within a limit. */
+  /** A connection was closed to stay within a limit. */
   onRefused: () => void
 }
 
-/**
- * Options for a server whose connections are shared. Otherwise, Node answers requests without Host itself, and they are not
- * counted. The server has to refuse them.
- */
+/** Otherwise Node answers requests without Host itself, and they are not counted. The server has to refuse them. */
 export const COUNTED = { requireHostHeader: false } as const
 
-/** Node itself refuses connections this far above `most`: connections that are closing still count. */
+/** Node refuses connections this far above `most`, as closing ones still count. */
 const CLOSING = 64
-/** A network with more than this share of the connections can lose one whose request waits for an answer. */
+/** With more than this share, a network can lose a connection whose request waits. */
 const LARGE_SHARE = 1 / 8
 
 /**
- * Limits the open connections of a server so that no network can take all of them. When it is full, a new connection
- * from a smaller network replaces one of the largest network: the oldest without a request in progress. If all have one,
- * it replaces the oldest, but only if that network has more than an eighth of all connections. Otherwise the new
- * connection is refused.
+ * No network can take all connections. When there are `most`, a new one from a smaller network replaces the oldest of
+ * the largest network without a request in progress. If all have one, it replaces the oldest, but only if that network
+ * has more than LARGE_SHARE. Otherwise it is refused.
  */
 export function shareConnections(
   server: Server,
@@ -49,7 +42,6 @@ export function shareConnections(
   const open = new Set<Socket>()
   const networks = createNetworks(trustProxy)
 
-  /** @param networkSize how many connections its network has; 1 for a proxy, since each stands for one client. */
   function makeRoom(socket: Socket, networkSize: number): void {
     const sockets = networks.largest()
     const victim = sockets.size > networkSize ? victimOf(sockets) : undefined
@@ -66,12 +58,12 @@ export function shareConnections(
   const isOneTooMany = countWaiting(waiting)
   server.prependListener('request', ({ socket }, response) => {
     responses.set(socket, response)
-    // Node still emits the requests that it had read before the connection was closed
+    // Node still emits requests that it read before the connection was closed
     if (socket.destroyed || !isOneTooMany(socket, response)) return
     socket.destroy()
     onRefused()
   })
-  // Node would answer these itself too; expectations other than 100-continue are ignored, as HTTP allows
+  // Node would answer these itself; a server may ignore expectations other than 100-continue
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('connection', (socket: Socket) => {
     open.add(socket)
@@ -85,12 +77,12 @@ export function shareConnections(
   return { open, lastResponse: (socket) => responses.get(socket) }
 }
 
-/** The open connections of each network, except those of proxies. */
+/** By network, without those of proxies. */
 function createNetworks(trustProxy: readonly string[]) {
   const byNetwork = new Map<string, Set<Socket>>()
   const proxies = blockListOf(trustProxy)
   return {
-    /** Counts a connection until it closes. @returns how many its network has now; 1 for a proxy. */
+    /** @returns how many connections its network has now; 1 for a proxy. */
     add(socket: Socket): number {
       const address = socket.remoteAddress ?? ''
       if (proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return 1
@@ -124,20 +116,20 @@ function blockListOf(cidrs: readonly string[]): BlockList {
 
 const delayed = new WeakSet<ServerResponse>()
 
-/** Delays a response to a client that sends too many requests. It does not hold its connection for that long. */
+/** For a client that sends too many requests. Its connection may be replaced meanwhile. */
 export async function delayResponse(response: ServerResponse, ms: number): Promise<void> {
   delayed.add(response)
   await delay(ms)
   delayed.delete(response)
 }
 
-/** A client that does not read its responses does not count as waiting, or it could hold its place forever. */
+/** A client that does not read its responses does not count, or it could hold its place forever. */
 function isWaitedOn(socket: Socket, response: ServerResponse | undefined): boolean {
   if (!response || delayed.has(response) || socket.writableLength > 0) return false
   return response.req.complete && !response.writableFinished
 }
 
-/** Instead of Node's socket timeout, which restarts at each read and write (2 us per call), and which streams restart too. */
+/** Node's socket timeout would restart at each read and write (2 us per call). */
 function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number): void {
   let before = new Map<Socket, number>()
   const timer = setInterval(() => {
@@ -150,18 +142,18 @@ function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number):
 
 const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength
 
-/** Counts a large answer until the client has read it. `ip`: the client's, even behind a trusted proxy. */
+/** Counts a large answer until it is read. `ip`: the client's, even behind a trusted proxy. */
 export type CountUnread = (reply: { raw: ServerResponse; request: { ip: string } }, bytes: number) => void
 
-/** Smaller answers are not counted: the number of requests that wait is limited too. */
+/** Smaller answers are not counted: waiting requests are limited too. */
 const LARGE_ANSWER = 4 * 1024
 
 /**
- * Limits the memory of answers that clients do not read. Beyond `most` bytes, the network that holds the most loses the
- * connection that has waited the longest. A single connection may exceed `most`.
+ * Limits the memory of unread answers. Beyond `most` bytes, the network that holds the most loses the connection that
+ * has waited longest. A single connection may exceed `most`.
  */
 export function limitUnread(most: number, onRefused: () => void): CountUnread {
-  /** Those who have waited longest come first. */
+  /** Longest waiting first. */
   const holders = new Map<Socket, { network: string; bytes: number }>()
   const watched = new WeakSet<Socket>()
   let total = 0
@@ -191,7 +183,7 @@ export function limitUnread(most: number, onRefused: () => void): CountUnread {
   return ({ raw: response, request }, bytes) => {
     const { socket } = response.req
     if (bytes < LARGE_ANSWER || socket.destroyed) return
-    // responses that wait behind others get no event when their connection closes
+    // responses behind others get no event when their connection closes
     if (!watched.has(socket)) socket.once('close', () => forget(socket))
     watched.add(socket)
     const holder = holders.get(socket) ?? { network: networkOf(request.ip), bytes: 0 }
@@ -219,7 +211,7 @@ function countWaiting({
 
   function change(socket: Socket, by: number): number {
     const before = bySocket.get(socket)
-    // responses that wait behind others get no event when their connection closes
+    // as in `limitUnread`
     if (before === undefined) socket.once('close', () => change(socket, -(bySocket.get(socket) ?? 0)))
     const count = (before ?? 0) + by
     bySocket.set(socket, count)
@@ -236,8 +228,8 @@ function countWaiting({
 }
 
 /**
- * Once a server closes, Node no longer checks for slow clients. Without this, one of them could delay the shutdown.
- * @param ms for requests in progress at that moment.
+ * A closing server no longer checks for slow clients, so one could delay the shutdown.
+ * @param ms for requests in progress.
  */
 export function endInTime(app: FastifyInstance, ms: number): void {
   let timer: NodeJS.Timeout | undefined

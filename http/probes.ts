@@ -6,11 +6,11 @@ import { COUNTED, shareConnections } from './connections.ts'
 import { isAmbiguous } from './requests.ts'
 
 export type Probe = {
-  /** Why this process should get no work now; undefined when it is ready. */
+  /** Why this process should get no work now. */
   notReady(): string | undefined
 }
 
-/** `/livez`: the process runs. `/readyz`: 503 with the reason while it is not ready. `/metrics`: Prometheus. */
+/** `/livez`: the process runs. `/readyz`: 503 with the reason if not ready. `/metrics`: Prometheus. */
 export async function answerOps(
   path: string,
   probe: Probe,
@@ -27,9 +27,9 @@ export async function answerOps(
 const COLLECTIONS: RateLimit = { perSecond: 4, burst: 20 }
 
 /**
- * Anyone may request metrics, so a flood of requests gets copies that are at most 250 ms old. Scrapers always get new
- * metrics. Concurrent requests share one collection.
- * @param clock milliseconds of a monotonic clock.
+ * Anyone may request metrics, so a flood gets copies that are at most 250 ms old. Concurrent requests share one
+ * collection.
+ * @param clock milliseconds, monotonic.
  */
 export function limitCollections(collect: () => Promise<string>, clock = () => performance.now()) {
   const collections = createTokenBucket(COLLECTIONS)
@@ -49,20 +49,20 @@ export function limitCollections(collect: () => Promise<string>, clock = () => p
 
 const collected = limitCollections(() => registry.metrics())
 
-/** Probes and scrapers open few connections and send one request at a time. */
+/** Probes and scrapers open few connections. */
 const CONNECTIONS = 200
 const WAITING = { each: 4, all: 0 }
 /** Prometheus gives up after 10 s. */
 const UNREAD_MS = 10_000
 
-/** Serves `answerOps` on its own port. @returns the port. */
+/** @returns the port. */
 export async function serveOps(options: {
   host: string
   port: number
   probe: Probe
 }): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer(COUNTED, (request, response) => {
-    // Node still emits the requests that it has already read
+    // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) return
     if (isAmbiguous(request)) return void response.writeHead(400, { connection: 'close' }).end()
     const [path = '/'] = (request.url ?? '/').split('?')

@@ -3,15 +3,15 @@ import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import { type Bucket, draw, type RateLimit, waitOf } from '../process/token-bucket.ts'
 
-/** A token bucket for each network, in the memory of one process. */
+/** A token bucket for each network, in this process. */
 export type NetworkLimit = {
   /** @returns whole seconds to wait if the network is over its limit. */
   wait(ip: string): number | undefined
-  /** Takes tokens, which may leave a debt. @returns as `wait`; a network over its limit loses nothing. */
+  /** May leave a debt. @returns as `wait`; a network over its limit loses nothing. */
   draw(ip: string, cost: number): number | undefined
 }
 
-/** With more, the least recently used network is forgotten. */
+/** Beyond, the least recently used network is forgotten. */
 const MAX_NETWORKS = 10_000
 
 /** @param clock milliseconds, monotonic. */
@@ -29,9 +29,7 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
   }
 }
 
-/**
- * The IPv4 address, even if mapped to IPv6. For IPv6 the /64, because one customer usually has all of it.
- */
+/** The IPv4 address, even if mapped to IPv6. For IPv6 the /64, as one customer usually has all of it. */
 export function networkOf(ip: string): string {
   if (isIPv4(ip) || !ipaddr.isValid(ip)) return ip
   const address = ipaddr.process(ip)

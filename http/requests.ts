@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * Whether a proxy may have read the request differently: no Host or two of them (RFC 9112, 3.2), or a
- * Transfer-Encoding, which HTTP/1.0 does not have (6.1).
+ * Whether a proxy may have read the request differently: no Host or two (RFC 9112, 3.2), or a Transfer-Encoding in
+ * HTTP/1.0 (6.1).
  */
 export function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
   let hosts = 0
@@ -18,8 +18,8 @@ export function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessag
 const FORWARDED = 32
 
 /**
- * Some proxies append `address:port` or `[address]:port` to X-Forwarded-For. With the port, each connection would count
- * as another client. Keeps the last 32 addresses: with TRUST_PROXY, reading 60 KB of them took 24 ms.
+ * Some proxies append `address:port` or `[address]:port` to X-Forwarded-For: each connection would count as another
+ * client. Keeps the last 32 addresses: with TRUST_PROXY, reading 60 KB took 24 ms.
  */
 export function dropForwardedPorts({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const forwarded = headers['x-forwarded-for']
@@ -43,10 +43,7 @@ const withoutPort = (text: string): string => {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/**
- * Whether the JSON in `bytes` nests deeper than `levels`, without parsing it: 500 KB of brackets take 14 ms
- * to parse. Stops at the first bracket that is too deep. The result is meaningless if `bytes` is not JSON.
- */
+/** Does not parse the JSON: 500 KB of brackets would take 14 ms. The result is meaningless if `bytes` is not JSON. */
 export function isDeeper(bytes: Uint8Array, levels: number): boolean {
   let level = 0
   for (let at = 0; at < bytes.length; at++) {
@@ -61,7 +58,7 @@ export function isDeeper(bytes: Uint8Array, levels: number): boolean {
   return false
 }
 
-/** @returns the position of the closing quote, or the end of the input. */
+/** @returns the position of the closing quote, or the end. */
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1

@@ -7,7 +7,7 @@ export type Answer = {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Without this header browsers hide the answer from the client library, which then retries. */
+/** Otherwise browsers hide the answer from the client library, which then retries. */
 export const CORS = { 'access-control-allow-origin': '*' } as const
 
 export const PREFLIGHT = {
@@ -28,7 +28,6 @@ export function batchAnswer(rejected: readonly RejectedItem[], unlisted: number)
   return { ...SUCCESS, body: JSON.stringify(body) }
 }
 
-/** Only codes that merely need a retry have a Retry-After. */
 export function errorAnswer(code: Code, headers: Answer['headers'] = retryHeaders(code)): Answer {
   const answer = { code, status: statusOf(code), body: JSON.stringify(refusal(code)) }
   return headers ? { ...answer, headers } : answer

@@ -7,17 +7,17 @@ import type { RouteType } from './call/authenticate.ts'
 import type { StatedType } from './call/batch.ts'
 import type { MemoryLimit } from './http/body.ts'
 
-/** The facts of a request that are kept while its records are written. */
+/** Kept while the records of a request are written. */
 export type Summary = {
   answer: Answer
-  /** Undefined when no source has its write key. */
+  /** Undefined when the source is not known. */
   sourceId: string | undefined
   accepted: readonly CallType[]
   rejected: readonly { type: StatedType; code: Code }[]
   suppressed: readonly StatedType[]
 }
 
-/** Ingest's metrics. Calls only increment numbers; labels are made when Prometheus scrapes. */
+/** Only increments numbers; labels are made when Prometheus scrapes. */
 export type Meter = CallCounts &
   HttpMeter & {
     began(): void
@@ -113,14 +113,14 @@ export function gauge(
 }
 
 export type CallCounts = {
-  /** A request was answered with `code`. Any code but `ok` counts for all calls of the request. */
+  /** Counts each call of a request answered with `ok`, otherwise the request as a whole. */
   count(type: RouteType, summary: Summary, code: Answer['code']): void
   refused(type: RouteType | 'unknown', code: Code): void
   unlogged(calls: number): void
 }
 
 type ByType = Record<CallType, number>
-/** `source` is empty when no source has the write key. */
+/** `source` is empty when it is not known. */
 type Labels = { source: string; type: string; code?: Code }
 type Sums = Map<string, { labels: Labels; count: number }>
 

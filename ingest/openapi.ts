@@ -11,7 +11,7 @@ import {
   REJECTED_LISTED_EACH,
 } from './limits.ts'
 
-/** The HTTP API as OpenAPI 3.1, generated from ingest's own tables of routes, codes and limits. */
+/** Generated from ingest's own routes, codes and limits. */
 export function describe() {
   return {
     openapi: '3.1.0',
@@ -225,7 +225,7 @@ const NOT_SINGLE: readonly Code[] = [
   'too_many_calls',
 ]
 
-/** Codes for a batch as a whole. Codes for single calls are in the list of rejected calls. */
+/** For a batch as a whole. */
 const BATCH: readonly Code[] = [
   ...ANYWHERE,
   'invalid_json',

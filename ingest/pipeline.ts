@@ -30,7 +30,7 @@ import {
 } from './rate-limits.ts'
 import type { RejectionLog } from './rejection-log.ts'
 
-/** Then the result of the write counts as unknown and the client should retry. The router drops duplicates. */
+/** After this, the client should retry. The router drops duplicates. */
 const DEADLINE_MS = 10_000
 
 export type PipelineOptions = {
@@ -53,21 +53,17 @@ export type Ingest = (received: Received, ip: string, trace?: IngestTrace) => Pr
 type IngestTrace = Pick<Trace, 'send' | 'note'> | undefined
 
 /**
- * Refuses, and counts, a request before work is spent on its body: before it is read, and again before it is inflated and
- * parsed.
+ * Refuses and counts a request before its body is read, and again before it is inflated and parsed.
  * @returns undefined if it passes.
  */
 export type Precheck = (request: Omit<Received, 'body'>, ip: string) => Answer | undefined
 
-/** Counts a body that could not be unpacked toward the limit of its source, or of its network. */
+/** For a body that could not be unpacked: counts toward the limit of its source or network. */
 export type CountUnpacked = (request: Omit<Received, 'body'>, ip: string, bytes: number) => void
 
 export type Pipeline = { ingest: Ingest; precheck: Precheck; countUnpacked: CountUnpacked }
 
-/**
- * Authenticates a request, decides on its calls, writes its events to Kafka as one group, and answers when all are
- * acknowledged.
- */
+/** Writes the events of a request as one group, and answers when Kafka has acknowledged all. */
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { produce, unavailable, logRejected, encoders, meter } = options
   const sourceLimits = createSourceLimits(options.clock)
@@ -91,14 +87,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       sourceLimits.draw(source.rateLimit, 1)
       sourceLimits.spend(source.rateLimit, wire.bytes)
     },
-    // not async: a request that waits for Kafka holds only its records in memory
+    // not async: a request that waits for Kafka holds only its records
     ingest(received, ip, trace) {
       const why = unavailable()
       if (why) return Promise.resolve(refused(received.type, refuse(why, undefined)))
       const { decision, limit } = decideRequest(received, ip, parts)
       if (decision.sourceId) trace?.note({ 'sluice.source.id': decision.sourceId })
       const { events, rejected } = recordsOf(decision, encoders)
-      // members that are not stored take as long to parse, and gzip that inflates to nothing takes longer
+      // members that are not stored cost parsing too, and gzip that inflates to nothing costs more
       const taken = Math.max(received.body.length, received.wire?.bytes ?? 0)
       const bytes = () => Math.max(bytesOf(events) + bytesOf(rejected), taken)
       if (limit?.bytesPerSecond !== undefined) sourceLimits.spend(limit, bytes())

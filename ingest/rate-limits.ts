@@ -9,20 +9,14 @@ export type SourceLimit = NonNullable<Source['rateLimit']>
 export type SourceLimits = {
   /** @returns whole seconds until a request passes; undefined when it passes now. */
   wait(limit: SourceLimit): number | undefined
-  /**
-   * Takes calls from their source's limit.
-   * @returns undefined if they pass, otherwise the whole seconds until a request does.
-   */
+  /** @returns as `wait`. */
   draw(limit: SourceLimit, calls: number): number | undefined
   spend(limit: SourceLimit, bytes: number): void
 }
 
 const BURST_S = 10
 
-/**
- * The token buckets of the current settings. Saving a source refills its buckets.
- * @param clock milliseconds, monotonic.
- */
+/** Saving a source refills its buckets. @param clock milliseconds, monotonic. */
 export function createSourceLimits(clock: () => number): SourceLimits {
   const callsOf = new WeakMap<SourceLimit, Bucket>()
   const bytesOf = new WeakMap<SourceLimit, Bucket>()
@@ -60,7 +54,6 @@ function byteLimit({ bytesPerSecond }: SourceLimit): RateLimit | undefined {
     : { perSecond: bytesPerSecond, burst: bytesPerSecond * BURST_S }
 }
 
-/** The answer to a request over the limit, naming it. @param seconds until a request passes, whole. */
 export function rateLimited({ perSecond, burst, bytesPerSecond }: SourceLimit, seconds: number): Answer {
   const { code, message } = refusal('rate_limited')
   const calls = `At most ${perSecond} a second, and ${burst} at once`
@@ -73,12 +66,9 @@ export function rateLimited({ perSecond, burst, bytesPerSecond }: SourceLimit, s
   }
 }
 
-/**
- * Bounds the cost per network of bodies without a valid write key, which must be inflated and parsed to find that out.
- * Requests with the key outside the body are exempt.
- */
+/** Limits each network's bodies without a valid write key, which must be inflated and parsed to find that out. */
 export type AnonymousLimit = {
-  /** @returns whole seconds until a body from this network is read again; undefined when it is read now. */
+  /** @returns whole seconds until this network's bodies pass; undefined when they pass now. */
   wait(ip: string): number | undefined
   count(ip: string, bytes: number): void
 }

@@ -4,7 +4,6 @@ import type { Producer } from '../kafka/produce/produce.ts'
 import type { Logger } from '../process/log.ts'
 import type { Settings } from '../settings/follow.ts'
 
-/** Kafka counts as unreachable when a send has waited this long for its acknowledgement. */
 const STALLED_MS = 5_000
 
 const SHORTAGES = {
@@ -23,7 +22,7 @@ export function notReady(
   return producer.stalledMs() > STALLED_MS ? 'Kafka has not acknowledged for 5 s' : undefined
 }
 
-/** Whether an unknown write key may belong to a source whose record cannot be read. */
+/** An unknown write key may then belong to an unreadable source. */
 export const isSourceUnreadable = ({ unreadable }: Pick<Settings, 'unreadable'>): boolean =>
   [...unreadable.values()].some(({ kind }) => kind === 'source')
 

@@ -3,14 +3,14 @@ import type { Losses } from '../kafka/produce/dropped.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import type { Trace } from '../trace/trace.ts'
 
-/** Writes rejected calls. Resolves when Kafka has them, or at the time limit. Never rejects. */
+/** Resolves when Kafka has the records, or at the time limit. Never rejects. */
 export type RejectionLog = (records: readonly OutRecord[], trace?: Pick<Trace, 'send'>) => Promise<void>
 
 const WAIT_MS = 1_000
 
 /**
- * Writes topic `events.rejected`. Has its own producer, so that a blocked topic does not delay accepted calls. Records
- * that cannot be written are dropped and counted.
+ * Has its own producer, so that a blocked topic does not delay accepted calls. Drops and counts records that cannot be
+ * written.
  */
 export function createRejectionLog({
   producer,

@@ -16,21 +16,19 @@ export type DeliveryWriterParts = {
   codec: Pick<VariantCodec<Delivery>, 'encode' | 'encodeVariants'>
   producer: Pick<Producer, 'produce' | 'produceList'>
   slices: Slices
-  /** Called once for each event and destination whose rules ran. */
+  /** Once for each event and destination whose rules ran. */
   onRuled: (destination: Outline, result: RulesRun) => void
 }
 
 type Routed = Pick<Taken<Event>, 'value' | 'trace' | 'partition' | 'offset' | 'owned'>
 
-/** `count`: number of deliveries, without dead letters. */
+/** `count`: deliveries, without dead letters. */
 export type Writing = { count: number; writing: Promise<Produced> }
 
 /**
- * Writes a delivery for each destination. Destinations without rules share the encoded body while they wait: 32 KB for
- * each of 10,000 destinations would take 320 MB.
- *
- * @returns a promise if the rules take more than one slice. What they have made is written after each slice, so cheap
- * rules and destinations without rules do not wait for costly rules.
+ * Destinations without rules share the encoded body: 32 KB for each of 10,000 would take 320 MB.
+ * @returns a promise if the rules take more than one slice. Each slice is written at once, so cheap rules do not wait
+ * for costly ones.
  */
 export function writeDeliveries(
   record: Routed,
@@ -47,8 +45,8 @@ export function writeDeliveries(
 }
 
 /**
- * Waits for each slice to be written, so that no more than its bodies are in memory. Stops once the partition is given up
- * or a write is uncertain: the event is then routed again.
+ * Holds the bodies of only one slice in memory. Stops once the partition is given up or a write is uncertain: the event
+ * is then routed again.
  */
 async function continueRuns(
   runs: RuleRuns,
@@ -77,12 +75,11 @@ const optionsOf = ({ value, trace }: Routed): ProduceOptions => ({ trace, flow: 
 const worst = (outcomes: readonly Produced[]): Produced =>
   outcomes.includes('unknown') ? 'unknown' : (outcomes.find((outcome) => outcome !== 'acked') ?? 'acked')
 
-/** A slice ends once its bodies take this much memory. */
 const MAX_SLICE_BYTES = 4 * 1024 * 1024
 
 /**
- * `shared`: destinations that get the same body as those without rules. `body`: theirs, if rules have rendered it. `own`:
- * the records of the others.
+ * `shared`: destinations that get the same body as those without rules. `body`: theirs, if rendered. `own`: others'
+ * records.
  */
 type Results = {
   count: number
@@ -91,10 +88,10 @@ type Results = {
   own: readonly OutRecord[]
 }
 
-/** Work between two looks at the clock: about 0.5 ms. Looking after each of many cheap rules would double their cost. */
+/** About 0.5 ms: looking at the clock after each cheap rule would double its cost. */
 const UNCHECKED_WORK = 20_000
 
-/** Runs nothing if this turn's slice is used up. */
+/** Runs nothing if the slice is spent. */
 function runSlice(
   runs: RuleRuns,
   { value: event, partition, offset }: Routed,

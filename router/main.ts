@@ -21,9 +21,9 @@ import {
 import { createRouter } from './run.ts'
 
 const MAX_SEEN_BYTES = 16 * 1024 * 1024
-/** No event waits for these records, only its commit. So all partitions' records of this time go in one send. */
+/** Only commits wait for these records, so those of all partitions go in one send. */
 const SEEN_PACE = { ms: 100, fullAt: 500 }
-/** The largest share of an event's way at a low rate. It also sets how often the deliverer fetches (decision 030). */
+/** The largest share of an event's time at a low rate. It also sets how often the deliverer fetches (decision 030). */
 const PACE_MS = 24
 
 await run('router', async (context) => {

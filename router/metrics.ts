@@ -9,7 +9,7 @@ import type { RouterParts } from './run.ts'
 
 const registers = [registry]
 
-/** Counts since the last scrape. A labelled counter would cost each event as much as hashing its id. */
+/** Since the last scrape. A labelled counter would cost each event as much as hashing its id. */
 const routedOf = new Map<string, number>()
 let made = 0
 
@@ -33,7 +33,6 @@ new Counter({
   },
 })
 
-/** Counts since the last scrape, like those above. */
 const ruledBy = new Map<RulesRun['outcome'], number>([
   ['sent', 0],
   ['filtered', 0],
@@ -86,7 +85,6 @@ export function routed({ type }: Event, count: number): void {
 
 const REPEAT_MS = 60_000
 
-/** Counts the outcomes of rules, and logs failures at most once a minute per destination. */
 export function ruleWatcher(log: Pick<Logger, 'warn'>): RouterParts['onRuled'] {
   const mayLog = createLogLimit(REPEAT_MS)
   return ({ id }, ruled) => {

@@ -4,15 +4,15 @@ import { budgetOf, MAX_WORK } from '../rules/call.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Outline } from '../settings/lookup.ts'
 
-/** Up to this many destinations have enough budget for all. */
+/** Up to this many destinations get the full budget each. */
 export const MANY = 10
 
-/** About 1 s at most: for all destinations of an event together, without what each has for itself. */
+/** About 1 s at most, for all destinations of an event. */
 const SHARED_WORK = MANY * MAX_WORK
 
 /**
- * The budget of each destination in the first, second and third attempt. The first is its own: about 1 ms at most. The
- * others count towards the shared budget, until only `reserve` is left of it.
+ * Three attempts. The first has a budget of its own, about 1 ms at most. The others draw on the shared one, down to
+ * `reserve`.
  */
 const MANY_ATTEMPTS: readonly Attempt[] = [
   { work: MAX_WORK / 100 },
@@ -23,7 +23,7 @@ const ONE_ATTEMPT: readonly Attempt[] = [{ work: MAX_WORK }]
 
 type Attempt = { work: number; reserve?: number }
 
-/** Without a budget the rules fail at once, with a redacted body for the dead letter. */
+/** Without a budget the rules fail at once, with a redacted body. */
 const TOO_COSTLY_TOGETHER = {
   code: 'too_costly_together',
   message:
@@ -31,21 +31,20 @@ const TOO_COSTLY_TOGETHER = {
 } as const
 
 /**
- * Runs the rules of an event's destinations, as far as the caller lets it. If there are many, each first gets a small
- * budget of its own. Those that need more share a common budget. The cheaper ones go first, so only the costliest fail
- * once it is used up. The same event and rules always give the same results.
+ * Runs the rules of an event's destinations. If there are many, each first gets a small budget. Those that need more
+ * share one, cheaper rules first, so only the costliest fail. Results depend only on event and rules.
  */
 export type RuleRuns = {
-  /** Runs the next one. @returns undefined if its rules need more budget and run again later. */
+  /** @returns undefined if the rules need more budget and run again later. */
   next(): { destination: Outline; result: RulesRun } | undefined
   isDone(): boolean
-  /** What has been done so far: roughly characters read or written, at 25 ns at most. */
+  /** Work so far: roughly characters read or written, at 25 ns at most. */
   work(): number
 }
 
-/** The fixed work of a run. Its budget counts the rest. */
+/** The fixed work of a run, besides its budget. */
 const RUN_WORK = 100
-/** The work of a run that compiles rules or patterns first. */
+/** Added if a run compiles rules or patterns. */
 const COMPILE_WORK = 1_000_000
 
 export function createRuleRuns(event: Event, ruled: readonly Outline[]): RuleRuns {

@@ -18,14 +18,13 @@ export type RouterParts = DeliveryWriterParts & {
   onDuplicate: (event: Event) => void
 }
 
-/** Partitions are held while more than this waits for Kafka. Refusing records would break their order. */
+/** Partitions are held while more waits for Kafka: refusing records would break their order. */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 const HOLD_MS = 50
 
 /**
- * Turns each event into its deliveries: check for duplicates, match, write, settle. An offset may be committed once
- * Kafka has all deliveries and, for a limited time, the event's id in `router.seen`. Without the id, a duplicate passes
- * after a restart.
+ * An offset may be committed once Kafka has all deliveries. It also waits a limited time for the event's id in
+ * `router.seen`, without which a duplicate passes after a restart.
  */
 export function createRouter(parts: RouterParts): Handler<Event> {
   const { settings, producer, duplicates, slices } = parts
@@ -47,7 +46,7 @@ export function createRouter(parts: RouterParts): Handler<Event> {
   }
 }
 
-/** @returns a promise if the rules take more than a slice: it ends when they have run, and never rejects. */
+/** @returns a promise if the rules take more than a slice. It never rejects. */
 function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts): Promise<void> | undefined {
   const { settings, duplicates, onDuplicate } = parts
   const event = record.value
@@ -96,8 +95,8 @@ function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'off
 const notSeen = async (): Promise<Written> => 'unwritten'
 
 /**
- * `unknown` comes only at shutdown: the next owner routes the event again. Does not hold the event, as thousands wait
- * and the garbage collector copies them.
+ * `unknown` comes only at shutdown: the next owner routes the event again. Does not hold the event: thousands would
+ * burden the garbage collector.
  */
 async function settleWhenWritten(
   writing: Promise<Produced>,

@@ -9,13 +9,13 @@ const MAX_BYTES = 256 * 1024
 const CHECK_MS = 50
 
 /**
- * While the rules of an event take more than a slice, later events of the same source and partition wait here, so a
- * destination gets a user's events in order. Events of other sources go on.
+ * While an event's rules take more than a slice, later events of its source and partition wait here, to keep a user's
+ * events in order.
  */
 export type WaitingEvents = {
-  /** Makes the event wait if it must. @returns `full`: it must wait, but there is no room. */
+  /** @returns `full`: the event must wait, but there is no room. */
   add(record: Taken<Event>, message: Message): 'no' | 'waits' | 'full'
-  /** @param routing ends when the rules of this event have run. It never rejects. */
+  /** @param routing ends when the rules have run. It never rejects. */
   follow(record: Taken<Event>, routing: Promise<void>): void
 }
 
@@ -24,7 +24,7 @@ type Waiting = { record: Taken<Event>; message: Message; bytes: number }
 type Parts = {
   slices: Slices
   isReady: (record: Taken<Event>) => boolean
-  /** @returns a promise if the rules take more than a slice. May throw; the promise never rejects. */
+  /** May throw, but the promise never rejects. */
   route: (record: Taken<Event>, message: Message) => Promise<void> | undefined
 }
 
@@ -61,7 +61,7 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
 
   return {
     add(record, message) {
-      // without costly rules nothing waits, and nothing else is looked up
+      // without costly rules nothing waits
       const queue = queues.size === 0 ? undefined : queues.get(keyOf(record))
       if (!queue) return 'no'
       if ((bytesIn.get(record.partition) ?? 0) >= MAX_BYTES) return 'full'

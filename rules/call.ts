@@ -4,21 +4,21 @@ import { EACH, isJsonRoot, type JsonRoot, type Key, type Path, type Root } from 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 export type Columns = Partial<Record<JsonRoot, Json | undefined>>
 
-/** An event as rules see it, with its remaining budget. JSON columns are parsed on first use. */
+/** An event as rules see it. JSON columns are parsed on first use. */
 export type Call = {
   event: Event
-  /** Parsed columns. Never change them in place: the rules of several destinations share them. */
+  /** Never change them in place: the rules of several destinations share them. */
   columns: Columns
   budget: Budget
 }
 
 /**
- * What remains. `work`: roughly characters read. `output`: characters of the body. Below 0, the rules fail. `done`: the
- * work that was done, without the step that exceeded the budget.
+ * What remains of `work` (roughly characters read) and `output` (characters of the body): below 0, the rules fail.
+ * `done`: work so far, without the step that exceeded the budget.
  */
 export type Budget = { work: number; output: number; done: number }
 
-/** About 0.1 s at most. Patterns alone use it up in half that time. */
+/** About 0.1 s at most, half of that for patterns alone. */
 export const MAX_WORK = 4_000_000
 export const MAX_BODY_BYTES = 256 * 1024
 
@@ -27,7 +27,7 @@ export const budgetOf = (work: number): Budget => ({ work, output: MAX_BODY_BYTE
 /** `body`: without rules, once rendered. */
 type Shared = Pick<Call, 'event' | 'columns'> & { body?: string }
 
-/** Destinations share what is made of an event: the router mostly runs the rules of all of them before the next event. */
+/** Destinations share this: the router mostly runs all rules of an event before the next. */
 let latest: Shared | undefined
 
 function sharedOf(event: Event): Shared {
@@ -41,7 +41,7 @@ export const callOf = (event: Event, budget = budgetOf(MAX_WORK)): Call => ({
   budget,
 })
 
-/** The body of an event that is not redacted. Rendered once for all destinations. */
+/** Of an event that is not redacted, rendered once for all destinations. */
 export function sharedBody(event: Event, render: (event: Event) => string): string {
   const shared = sharedOf(event)
   shared.body ??= render(event)
@@ -56,7 +56,7 @@ export function spend(budget: Budget, work: number): boolean {
   return true
 }
 
-/** A column as the call has it, without the properties that the body adds (`shown`). */
+/** Without the properties that the body adds (`shown`). */
 export function column({ event, columns }: Call, root: JsonRoot): Json | undefined {
   if (root in columns) return columns[root]
   const text = event[root]
@@ -72,13 +72,13 @@ function withoutIntegrations(context: Json | undefined): Json | undefined {
   return rest
 }
 
-/** Fields of the call that the body shows as properties, unless the call has properties with these names. */
+/** The body shows these fields as properties, unless the call has such properties. */
 const SHOWN_AS_PROPERTIES = { page: ['name', 'category'], screen: ['category'] } as const
 
 export const shownAsProperties = (type: Event['type']): readonly ('name' | 'category')[] =>
   type === 'page' || type === 'screen' ? SHOWN_AS_PROPERTIES[type] : []
 
-/** A column as the body shows it; undefined once the budget is spent. */
+/** As the body shows it; undefined once the budget is spent. */
 function shown(call: Call, root: JsonRoot): Json | undefined {
   const value = column(call, root)
   const { event } = call
@@ -90,7 +90,7 @@ function shown(call: Call, root: JsonRoot): Json | undefined {
   return { ...properties, ...Object.fromEntries(added.map((name) => [name, event[name]])) }
 }
 
-/** A column as JSON. Not parsed if the body shows it unchanged. */
+/** As JSON. Not parsed if the body shows it unchanged. */
 export function printColumn(root: JsonRoot): (call: Call) => string | undefined {
   return (call) => {
     const { event } = call
@@ -102,7 +102,7 @@ export function printColumn(root: JsonRoot): (call: Call) => string | undefined 
   }
 }
 
-/** Reads a value; undefined if it is missing. Null inside JSON is a value, but a column that is null is missing. */
+/** @returns undefined if missing. Null inside JSON is a value, but a null column is missing. */
 export type Read = (call: Call) => Json | undefined
 
 /** For a path without `[*]`. */
@@ -121,7 +121,7 @@ export function readOne({ root, keys }: Path): Read {
   }
 }
 
-/** The work for each value that `[*]` visits, in characters read. */
+/** In characters read. */
 const VALUE_WORK = 2
 
 /** For a path with `[*]`: all values found, or none once the budget is spent. */
@@ -150,7 +150,7 @@ function readRoot(root: Root): Read {
   return ({ event }) => event[root] ?? undefined
 }
 
-/** Does not copy all properties for the texts that the body shows as properties. */
+/** Avoids the copy of all properties that `shown` makes. */
 function readProperty(name: Key): Read {
   return (call) => {
     const properties = column(call, 'properties')

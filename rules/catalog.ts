@@ -1,10 +1,9 @@
 /**
- * Ready-made shapes to copy and change. Each works for every event and truncates user input to the service's limits.
- * docs/guides/rules.md shows them; tests check them against the service's schema or limits.
+ * Each shape works for every event and truncates user input to the service's limits. See docs/guides/rules.md; tests
+ * check them against the service's schema or limits.
  */
 export type CatalogEntry = {
   id: string
-  /** The service's name. */
   title: string
   /** Where the service documents what it accepts. */
   documentation: string

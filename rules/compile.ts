@@ -8,9 +8,9 @@ import { compileSample } from './sample.ts'
 import { compileShape, type Write } from './shape.ts'
 
 export type CompiledRules = {
-  /** @param budget which the run reduces by what it spends. Default: the budget of one destination. */
+  /** @param budget reduced by the run. */
   run: (event: Event, budget?: Budget) => RulesResult
-  /** Whether `userId` or `anonymousId` is redacted, so the delivery's key must not contain it. */
+  /** `userId` or `anonymousId` is redacted, so the delivery's key must not contain it. */
   changesUser: boolean
 }
 
@@ -32,12 +32,10 @@ const FAILURES = {
 export type FailCode = keyof typeof FAILURES
 
 /**
- * Deletions pass every filter and sample and are not shaped, because receivers must recognize them. They are redacted.
- *
- * @param hashKey of the destination, for `as: hash`.
- * @param render makes the body if there is no shape.
- * @returns rules that never throw and always give the same result for an event. Rules that match `rulesShape` but cannot be
- * compiled fail every event.
+ * Deletions pass every filter and sample. They are redacted, but not shaped: receivers must recognize them.
+ * @param hashKey for `as: hash`.
+ * @param render makes the body without a shape.
+ * @returns rules that never throw and always give the same result. If they cannot be compiled, they fail every event.
  */
 export function compileRules(rules: Rules, hashKey: Buffer, render: Render): CompiledRules {
   const redact = compileRedact(rules.redact ?? [], hashKey)
@@ -52,7 +50,7 @@ export function compileRules(rules: Rules, hashKey: Buffer, render: Render): Com
   }
 }
 
-/** An invalid path may have been meant to be the user's. */
+/** An invalid path may be meant as the user's. */
 function namesUser(text: string): boolean {
   const path = parsePath(text)
   return isWrong(path) || path.root === 'userId' || path.root === 'anonymousId'
@@ -79,7 +77,7 @@ function compileParts(
   return { decide, isSampled: sample && compileSample(sample), write, ...bodies }
 }
 
-/** Only a bug throws here, and it must not stop the router. Drops the error, because it may quote the event. */
+/** Only a bug throws here, and it must not stop the router. The error may quote the event. */
 function guarded(call: Call, parts: Parts): RulesResult {
   try {
     return run(call, parts)
@@ -118,7 +116,7 @@ const failed = (code: FailCode, body: string): RulesResult => ({
   body,
 })
 
-/** Contains nothing of the event: for events that cannot be redacted. */
+/** For events that cannot be redacted. */
 const EMPTY_BODY = '{}'
 
 function bodyOf({ event }: Call, render: Render): string {

@@ -21,7 +21,7 @@ export const MAX_RULES_CHARACTERS = 64 * 1024
 
 type At = readonly PropertyKey[]
 
-/** A part that does not fit its shape must not hide what is wrong with the others. */
+/** A misshapen part must not hide faults of the others. */
 const fittingParts = z.object({
   filter: rulesShape.shape.filter.catch(undefined),
   redact: rulesShape.shape.redact.catch(undefined),
@@ -29,9 +29,8 @@ const fittingParts = z.object({
 })
 
 /**
- * Finds everything wrong with new rules that `rulesShape` does not find. Stored rules are exempt.
- *
- * @param at path of the rules in the request, for the JSON pointers.
+ * What `rulesShape` does not find in new rules. Stored rules are exempt.
+ * @param at path of the rules in the request.
  */
 export function rulesFaults(rules: unknown, at: At): Fault[] {
   const { data } = fittingParts.safeParse(rules)

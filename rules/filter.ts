@@ -3,15 +3,14 @@ import { isWrong, type Path, parsePath } from './path.ts'
 import { compilePattern } from './pattern.ts'
 import { type Filter, OPERATORS, type Operator, type Scalar } from './rules.ts'
 
-/** @returns undefined if the filter holds, otherwise a JSON pointer into the rules, to the condition that does not. */
+/** @returns undefined if it holds, otherwise a JSON pointer to the condition that does not. */
 export type Decide = (call: Call) => string | undefined
 
 type Holds = (value: Json, call: Call) => boolean
 
-/** A stored filter that is nested deeper does not compile. The limit for new ones is lower. */
+/** Deeper stored filters do not compile. The limit for new ones is lower. */
 const MAX_NESTING = 32
 
-/** @returns undefined if the filter cannot be compiled. */
 export function compileFilter(filter: Filter, pointer = '/filter', depth = 1): Decide | undefined {
   if (depth > MAX_NESTING) return
   const { all, any, not } = filter
@@ -47,7 +46,7 @@ const anyOf = (filters: readonly Decide[], pointer: string): Decide => {
   }
 }
 
-/** The operators of a condition. New conditions have exactly one. */
+/** New conditions have exactly one. */
 export const operatorsOf = (filter: Filter): Operator[] =>
   OPERATORS.filter((name) => filter[name] !== undefined)
 
@@ -137,10 +136,7 @@ function compileMatches(text: string): Holds | undefined {
     typeof value === 'string' && spend(budget, instructions * (value.length + 1)) && test(value)
 }
 
-/**
- * For an index: the event names that can pass, deletions aside. It may include names that do not pass. Undefined if other
- * events can pass too.
- */
+/** The event names that can pass, and maybe others, besides deletions. Undefined if any event can pass. */
 export function eventNamesOf({
   all,
   any,

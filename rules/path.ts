@@ -1,6 +1,6 @@
 import { nearest } from '../process/nearest.ts'
 
-/** The fields of a call that a path can begin with. `true`: the field is JSON; otherwise it is a string. */
+/** What a path can begin with. `true`: the field is JSON; otherwise a string. */
 const ROOTS = {
   type: false,
   event: false,
@@ -36,11 +36,11 @@ const MAX_KEYS = 32
 export const isJsonRoot = (root: Root): root is JsonRoot => ROOTS[root]
 const isRoot = (name: string): name is Root => Object.hasOwn(ROOTS, name)
 
-/** A name may contain anything that has no meaning in a path or placeholder. */
+/** Anything without a meaning in a path or placeholder. */
 const NAME = /[^\s.[\]{}|"\p{Cc}]+/uy
 const KEY = /\.([^\s.[\]{}|"\p{Cc}]+)|\[(?:(\d{1,6})|(\*)|("(?:[^"\\]|\\.)*"))\]/uy
 
-/** Parses a path such as `properties.items[0]["a b"]` or `properties.items[*].name`. @returns it, or what is wrong. */
+/** Such as `properties.items[0]["a b"]` or `properties.items[*].name`. @returns the path, or what is wrong. */
 export function parsePath(text: string): Path | { wrong: string } {
   if (text.length > MAX_PATH_LENGTH) return { wrong: `a path has at most ${MAX_PATH_LENGTH} characters` }
   const name = at(NAME, text, 0)?.[0] ?? ''

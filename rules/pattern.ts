@@ -2,22 +2,21 @@ import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
 
 export const MAX_PATTERN_LENGTH = 1_024
-/** Instructions of a compiled pattern. Matching takes at most about 13 ns per instruction and character. */
+/** Matching takes about 13 ns at most per instruction and character. */
 const MAX_PROGRAM = 1_000
 
-/** Bounds of ranges in the character classes of a compiled pattern. `\pL` alone has 1,300. */
+/** Bounds of ranges in character classes. `\pL` alone has 1,300. */
 const MAX_CLASS_BOUNDS = 20_000
 
 export type Pattern = { test: (text: string) => boolean; instructions: number }
 
 /**
- * Compiles an RE2 expression, which matches in time proportional to the length of the text. RE2 has no lookarounds and no
- * backreferences. Equal expressions share one program. To save memory, a program may be dropped; `test` then compiles
- * it again, which takes a few milliseconds.
+ * RE2 matches in linear time, without lookarounds and backreferences. Equal expressions share a program, which may be
+ * dropped to save memory; `test` then compiles it again in a few milliseconds.
  */
 export function compilePattern(text: string): Pattern | { wrong: string } {
   if (text.length > MAX_PATTERN_LENGTH) return { wrong: `at most ${MAX_PATTERN_LENGTH} characters` }
-  // 30 characters may expand to a million instructions, so this comes before RE2 compiles them
+  // before RE2 compiles them: 30 characters may expand to a million instructions
   if (!kept.has(text) && sizeOf(text) > MAX_PROGRAM)
     return { wrong: `is too large when its repetitions are written out: at most ${MAX_PROGRAM} steps` }
   try {
@@ -35,10 +34,10 @@ export function compilePattern(text: string): Pattern | { wrong: string } {
 
 const TOO_MANY_CLASSES = 'has too many classes of characters such as \\pL: repeat one instead, as in \\pL{3}'
 
-/** `bytes`: estimated memory, including the states that matching has cached. */
+/** `bytes`: estimated memory, including cached states. */
 type Program = { compiled: RE2JS; classBounds: number; bytes: number }
 
-/** For all patterns of this process together. A thousand destinations may have 20,000. */
+/** For all patterns of the process. A thousand destinations may have 20,000. */
 export const MAX_KEPT_BYTES = 128 * 1024 * 1024
 
 const kept = new LRUCache<string, Program>({
@@ -48,7 +47,6 @@ const kept = new LRUCache<string, Program>({
 
 let compilations = 0
 
-/** How many patterns were compiled in this process. */
 export const patternCompilations = (): number => compilations
 
 function programOf(text: string): Program {
@@ -86,10 +84,7 @@ function classBoundsOf({ re2Input: { prog } }: RE2JS): number {
   return [...classes].reduce((sum, { length }) => sum + length, 0)
 }
 
-/**
- * For RE2's cache of states. Filling its default of 8 MB per pattern takes ten times as long as the engine that RE2 falls
- * back to.
- */
+/** RE2's cache of states. Filling its default of 8 MB takes ten times as long as RE2's fallback. */
 const MAX_STATES_BYTES = 256 * 1024
 
 /** re2js has no option for this. */
@@ -101,7 +96,7 @@ function limitStates({ re2Input: { dfa } }: RE2JS): void {
 
 const statesBytes = ({ re2Input: { dfa } }: RE2JS): number => MAX_STATES_BYTES - dfa.memBudget
 
-/** Splits a pattern into tokens as RE2 does: a misread bracket would hide a repetition. Flags add no instructions. */
+/** Splits a pattern as RE2 does: a misread bracket would hide a repetition. Flags add no instructions. */
 const TOKEN = new RegExp(
   [
     String.raw`(?<quoted>\\Q[\s\S]*?(?:\\E|$))`,
@@ -117,7 +112,7 @@ const TOKEN = new RegExp(
   'gu',
 )
 
-/** Estimates the instructions of a pattern. It may take twice as many. */
+/** An estimate: it may take twice as many instructions. */
 function sizeOf(pattern: string): number {
   const groups: number[] = []
   let size = 0

@@ -3,24 +3,24 @@ import { isObject, type Json } from './call.ts'
 export type PlaceholderFilter = {
   /** A missing value is undefined. */
   apply: (value: Json | undefined, argument: Json | undefined) => Json | undefined
-  /** What is wrong with the argument; undefined means that none was given. A filter without `wrong` takes no argument. */
+  /** What is wrong with the argument, which may be missing. A filter without `wrong` takes none. */
   wrong?: (argument: Json | undefined) => string | undefined
 }
 
-/** A value inside a string: missing values and null are empty, objects and lists are JSON. */
+/** Missing values and null are empty, objects and lists are JSON. */
 export function textOf(value: Json | undefined): string {
   if (typeof value === 'string') return value
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
-/** A filter for strings; other values become strings first. */
+/** Other values become strings first. */
 const ofText = (apply: (text: string) => Json | undefined): PlaceholderFilter => ({
   apply: (value) => (value === undefined ? undefined : apply(textOf(value))),
 })
 
 const MAX_KEPT = 100_000
 
-/** The filters of placeholders by name. The output of each is at most a few times as long as its input. */
+/** Each output is at most a few times as long as its input. */
 export const PLACEHOLDER_FILTERS: Record<string, PlaceholderFilter> = {
   default: {
     apply: (value, argument) => value ?? argument,
@@ -86,7 +86,7 @@ function sizeOf(value: Json | undefined): number | undefined {
 
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
 
-/** Parses an ISO 8601 time with its zone, or a date. In ms since 1970. */
+/** An ISO 8601 date, or time with its zone, in ms since 1970. */
 function timeOf(value: Json | undefined): number | undefined {
   if (typeof value !== 'string' || !ISO.test(value)) return
   const time = Date.parse(value)

@@ -6,20 +6,20 @@ import { type Budget, type Call, column, isObject, type Json, shownAsProperties,
 import { EACH, isJsonRoot, isWrong, type JsonRoot, type Key, parsePath, type Root } from './path.ts'
 import type { Redact, Redaction } from './rules.ts'
 
-/** String fields of a call that can be redacted. The others identify the event or are needed to deliver it. */
+/** String fields that can be redacted. The others identify the event or are needed to deliver it. */
 const TEXTS = ['event', 'userId', 'anonymousId', 'previousId', 'groupId', 'name', 'category'] as const
 type Text = (typeof TEXTS)[number]
 
 export const isRedactable = (root: Root): root is Text | JsonRoot =>
   isJsonRoot(root) || TEXTS.some((name) => name === root)
 
-/** @returns the redacted call. Does not change the given one. */
+/** Does not change the given call. */
 export type RedactCall = (call: Call) => Call
 
-/** Replaces a value that is not null. @returns undefined to drop it. */
+/** Never gets null. @returns undefined to drop the value. */
 type Replace = (value: Json, budget: Budget) => Json | undefined
 
-/** @returns undefined if one of the entries cannot be compiled. */
+/** @returns undefined if an entry cannot be compiled. */
 export function compileRedact(items: readonly Redact[], hashKey: Buffer): RedactCall | undefined {
   const key = createSecretKey(hashKey)
   const steps = items.map((item) => compileOne(item, key))
@@ -28,7 +28,7 @@ export function compileRedact(items: readonly Redact[], hashKey: Buffer): Redact
   if (valid.length === 0) return (call) => call
   const roots = JSON_ROOTS.filter((root) => items.some(({ path }) => rootOf(path) === root))
   return (call) => {
-    // parsed before the first change: a column that is dropped would otherwise look unchanged
+    // parsed before the first change: a dropped column would otherwise look unchanged
     for (const root of roots) column(call, root)
     return printed(
       valid.reduce((redacted, step) => step(redacted), call),
@@ -44,7 +44,6 @@ function rootOf(text: string): Root | undefined {
   return isWrong(path) ? undefined : path.root
 }
 
-/** Writes the changed columns into the event, once after all entries. */
 function printed(call: Call, before: Call): Call {
   const changes = JSON_ROOTS.filter((root) => call.columns[root] !== before.columns[root]).map((root) => {
     const value = call.columns[root]
@@ -67,7 +66,7 @@ function compileOne({ path: text, as }: Redact, key: KeyObject): RedactCall | un
     )
 }
 
-/** The body shows some fields of the call as properties, so the property's path redacts these fields too. */
+/** The body shows some fields as properties, so a property's path redacts these too. */
 function shownTexts({ type }: Event, [first, ...rest]: readonly Key[]): Text[] {
   if (rest.length > 0) return []
   return shownAsProperties(type).filter((name) => first === undefined || first === name)
@@ -118,7 +117,7 @@ function changed(
   return others
 }
 
-/** The fixed work of each replacement, in characters read. `truncate`: for an IP address. */
+/** In characters read. `truncate`: for an IP address. */
 const WORK = { hash: 400, mask: 20, truncate: 300 }
 
 function replacement(as: Redaction, key: KeyObject): Replace {
@@ -134,23 +133,22 @@ function replacement(as: Redaction, key: KeyObject): Replace {
 }
 
 /**
- * The first 128 bits of an HMAC-SHA256 as 32 hexadecimal digits. Within a destination, equal values get equal hashes.
- *
- * @param key from `createSecretKey`: with raw bytes, each call takes six times as long.
+ * The first 128 bits of an HMAC-SHA256, in hexadecimal. Within a destination, equal values get equal hashes.
+ * @param key from `createSecretKey`: raw bytes take six times as long.
  */
 export const hashOf = (key: KeyObject, text: string): string =>
   createHmac('sha256', key).update(text).digest('hex').slice(0, 32)
 
 const MASKS = [4, 8, 16, 32, 64]
 
-/** 4, 8, 16, 32 or 64 asterisks, so that they reveal only a range for the length. */
+/** Reveals only a range for the length. */
 function mask(text: string): string {
   return text === '' ? '' : '*'.repeat(MASKS.find((length) => length >= text.length) ?? 64)
 }
 
 const KEPT_CHARACTERS = 4
 
-/** The network of an IP address: /24 or /48. Otherwise the first four characters, but at most half. */
+/** The network of an IP address (/24 or /48), otherwise the first four characters, but at most half. */
 function truncate(text: string): string {
   // ipaddr.js takes fewer zones (%eth-0) than isIP
   if (isIP(text) !== 0) return truncateAddress(text.replace(/%.*/, ''))

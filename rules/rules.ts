@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * The rules of a destination: filter, sample, redact and shape apply to each event in this order. Stored rules must match
- * these shapes forever; `rulesFaults` (faults.ts) has the limits for new rules. See docs/guides/rules.md.
+ * Filter, sample, redact and shape apply in this order. Stored rules must match these shapes forever; faults.ts limits
+ * new rules. See docs/guides/rules.md.
  */
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], {
@@ -28,7 +28,7 @@ export const OPERATORS = [
 ] as const
 export type Operator = (typeof OPERATORS)[number]
 
-/** One of `all`, `any`, `not`, or a condition: `path` with one operator. An object gives clearer errors than a union. */
+/** One of `all`, `any`, `not`, or `path` with one operator. An object gives clearer errors than a union. */
 const filterShape = z
   .strictObject({
     get all() {

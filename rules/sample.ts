@@ -5,8 +5,8 @@ import type { Rules } from './rules.ts'
 type Sample = NonNullable<Rules['sample']>
 
 /**
- * Decides whether an event is in the sample. Depends only on the user or the message id, so retries, replays, restarts and
- * other destinations decide the same, and a user in a small sample is in every larger one.
+ * Depends only on the user or the message id: retries, replays and other destinations decide the same. A user in a
+ * small sample is in every larger one.
  */
 export function compileSample({ rate, by }: Sample): (event: Event) => boolean {
   if (rate >= 1) return () => true
@@ -17,5 +17,5 @@ export function compileSample({ rate, by }: Sample): (event: Event) => boolean {
 /** Calls have a user or an anonymous id. */
 const userOf = ({ userId, anonymousId, messageId }: Event) => userId ?? anonymousId ?? messageId
 
-/** The first 32 bits of the SHA-256, as a number. */
+/** The first 32 bits of the SHA-256. */
 const positionOf = (text: string) => Number.parseInt(hash('sha256', text, 'hex').slice(0, 8), 16)

@@ -8,8 +8,8 @@ export type Write = (call: Call) => string | undefined
 const MAX_NESTING = 32
 
 /**
- * Compiles a shape to a function that writes it. Constant parts are stringified once. The output equals that of
- * `JSON.stringify`, so receivers can parse the body, stringify it again and still verify the signature.
+ * The output equals that of `JSON.stringify`, so receivers can parse the body, stringify it and still verify the
+ * signature.
  * @returns undefined if it cannot be compiled.
  */
 export function compileShape(shape: unknown, depth = 1): Write | undefined {
@@ -54,7 +54,7 @@ function textWriter(template: Template): Write {
   }
 }
 
-/** Stringifying takes time even if the output has no room for the value. */
+/** Stringifying takes time even without room in the output. */
 function written(json: string, { budget }: Call): string | undefined {
   budget.output -= json.length
   return spend(budget, json.length) ? json : undefined

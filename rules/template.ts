@@ -12,18 +12,14 @@ import {
 import { isJsonRoot, isWrong, parsePath } from './path.ts'
 import { PLACEHOLDER_FILTERS, type PlaceholderFilter, textOf } from './placeholder-filters.ts'
 
-/** `print`: the value as JSON, where that is cheaper than stringifying the result of `read`. */
+/** `print`: the value as JSON, if that is cheaper than stringifying it. */
 export type Placeholder = { read: Read; print?: (call: Call) => string | undefined }
 
-/** A string, split into plain text and placeholders. */
 export type Template = readonly (string | Placeholder)[]
 
 export const MAX_FILTERS = 5
 
-/**
- * Parses a string of a shape. A placeholder, such as `{{properties.total | default: 0}}`, has a path or a JSON string,
- * followed by filters.
- */
+/** A placeholder has a path or a JSON string, then filters: `{{properties.total | default: 0}}`. */
 export function parseTemplate(text: string): Template | { wrong: string } {
   const parts: (string | Placeholder)[] = []
   let position = 0
@@ -50,7 +46,7 @@ const unclosed = (character: number, missing: Missing): string =>
 
 type Missing = '"' | '}}'
 
-/** Splits at `|`, up to `}}`, except inside quotes. @returns the pieces, or what is missing at the end. */
+/** Splits at `|`, up to `}}`, outside quotes. @returns the pieces, or what is missing. */
 function piecesOf(text: string, begin: number): Pieces | Missing {
   const texts: string[] = []
   let from = begin
@@ -139,7 +135,7 @@ function filtered(read: Read, { apply, argument }: Filter): Read {
   }
 }
 
-/** Fills in the placeholders. Undefined if the result is larger than what is left of the body. */
+/** Undefined if the result is larger than what is left of the body. */
 export function fill(template: Template, call: Call): string | undefined {
   let text = ''
   for (const part of template) {

@@ -1,7 +1,7 @@
 import type { DeferCode, Refusal, WebhookQueue } from './state.ts'
 import { isSilent, standing, WINDOW_MS } from './webhook-queue.ts'
 
-/** Each webhook that is not in trouble may always have this many POSTs waiting. */
+/** For each webhook that is not in trouble. */
 const MIN_WAITING = 16
 
 export type QueueFacts = {
@@ -12,16 +12,15 @@ export type QueueFacts = {
   inTrouble: boolean
 }
 
-/** Whether a webhook's queue is full, by POSTs or by bytes. A single POST may have any size. */
+/** A single POST may have any size. */
 export function isQueueFull(facts: QueueFacts): boolean {
   const { queued, waiting, room } = facts
   return queued.posts >= queueLimit(facts) || (queued.bytes > 0 && queued.bytes >= room.bytes - waiting.bytes)
 }
 
 /**
- * A webhook may use as much room as is left in the lane. One webhook gets half, two get a third each, and some room is
- * always left (dynamic thresholds, as in network switches with a shared buffer). The minimum is the number of POSTs that
- * the webhook recently answered in a quarter of a second. A webhook in trouble gets room for one POST.
+ * A webhook may use as much room as is left in the lane: one gets half, two get a third each (dynamic thresholds, as in
+ * network switches). At least it gets what it recently answered in a quarter of a second. In trouble, it gets one POST.
  */
 function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
   if (inTrouble) return waiting.posts < room.posts ? 1 : 0
@@ -30,7 +29,7 @@ function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number
 
 /**
  * The longest deferral, as a share of the outage so far. With a quarter, a backlog drains at about five times the rate
- * of arrivals, and each of its deliveries is deferred about three times while the outage doubles.
+ * of arrivals.
  */
 const OUTAGE_SHARE = 1 / 4
 
@@ -43,7 +42,6 @@ export function refusal({ webhook, perSecond, jobs }: WebhookQueue, code: DeferC
   return { code, waitMs: ((behind + jobs.length()) * 1_000) / Math.max(1, perSecond) }
 }
 
-/** All answers of the lane a second, and whether the process has no idle time. */
 export type LaneSpeed = { perSecond: number; isBusy: boolean }
 
 /** Answers a second. A process can write about three times as many deferrals. */
@@ -52,9 +50,8 @@ const MOST = 3 / 4
 const LONGEST_REST_MS = 100
 
 /**
- * A webhook has enough waiting at twice its cap plus its answers in 50 ms. The rest should stay in Kafka when deferring
- * would not be faster: the webhook is fast (new ones count as fast), or takes nearly all work of a busy process, or a
- * busy process cannot fill its cap.
+ * Twice a webhook's cap, or its answers in 50 ms if more, are enough. The rest stays in Kafka if deferring would not be
+ * faster: the webhook is fast or new, takes nearly all work of a busy process, or a busy process cannot fill its cap.
  * @returns ms until half of this is left; 0 to defer the rest.
  */
 export function restFor(queue: WebhookQueue, lane: LaneSpeed, now: number): number {

@@ -15,7 +15,7 @@ export const hostLimits = (slots: number, room: { posts: number; bytes: number }
 
 /** New webhooks get a chance even while others of their host hang. */
 const TRIALS = { perSecond: 20, burst: 2 }
-/** Slightly more than the webhooks of one host are probed together (webhooks.ts). */
+/** Slightly more than the webhooks of a host are probed (webhooks.ts). */
 const PROBES = { perSecond: 40, burst: 8 }
 const SHRINKS_TO = 7 / 8
 const SILENT_MS = 1_000
@@ -46,8 +46,8 @@ export const createHostShare = (
 })
 
 /**
- * The webhook has never answered, has not answered lately, or has timed out twice in a row. This decides about slots
- * only: the state that people see is in control/activity/health/health.ts.
+ * It fails, and has never answered, has not answered lately, or has timed out twice in a row. For slots only: for
+ * people see control/activity/health/health.ts.
  */
 export function isFailingWebhook(queue: WebhookQueue, now: number): boolean {
   const { failingSince, inRow, timedOut } = queue.webhook.breaker
@@ -57,7 +57,7 @@ export function isFailingWebhook(queue: WebhookQueue, now: number): boolean {
 }
 
 const hasAnswered = ({ webhook }: WebhookQueue) => webhook.answeredAt > Number.NEGATIVE_INFINITY
-/** It has just answered, so the silence of other webhooks on its host says nothing about it. */
+/** It has just answered, so the silence of others on its host says nothing about it. */
 export const isAnswering = ({ webhook }: WebhookQueue, now: number) => now - webhook.answeredAt <= SILENT_MS
 
 /** It has answered since the longest-silent webhook was last heard from. */
@@ -86,8 +86,8 @@ export function hostAllows(queue: WebhookQueue, now: number): boolean {
 }
 
 /**
- * The reserve is for webhooks that keep answering while others hang. Half of it is also for webhooks with nothing in
- * flight next to busy ones.
+ * The reserve is for webhooks that keep answering while others hang. Half of it is also for those with nothing in
+ * flight.
  */
 function isAllowedReserve(queue: WebhookQueue, now: number): boolean {
   const { prompt, limits, trials } = queue.share
@@ -97,7 +97,7 @@ function isAllowedReserve(queue: WebhookQueue, now: number): boolean {
   return isAnswering(queue, now) || isTrusted(queue) || trials.allows(now)
 }
 
-/** It has answered before. It gets one POST at a time, as all webhooks of a host may begin to hang at once. */
+/** It has answered before. It gets one POST at a time, as all webhooks of a host may hang at once. */
 function isTrusted(queue: WebhookQueue): boolean {
   const { trusted, awaiting, limits } = queue.share
   return hasAnswered(queue) && !awaiting.has(queue) && trusted.size < limits.trusted
@@ -119,24 +119,24 @@ export function unblock({ blocked }: HostShare, queue: WebhookQueue): void {
 
 export const hasBlocked = ({ blocked }: HostShare) => blocked.known.size + blocked.untested.size > 0
 
-/** The share has been full of silent webhooks for a second, and this webhook has never answered. */
+/** Silent webhooks have filled the share for a second, and this one has never answered. */
 export function isBlockedByHost(queue: WebhookQueue, now: number): boolean {
   if (hasAnswered(queue) || !isFull(queue.share)) return false
   return now - awaitingSince(queue.share) > SILENT_MS
 }
 
-/** The host's waiting room is used up, and this webhook has not answered within the last second. */
+/** The host's waiting room is used up, and this webhook has not just answered. */
 export function isCrowded(queue: WebhookQueue, now: number): boolean {
   const { waiting, waitingBytes, limits } = queue.share
   if (isAnswering(queue, now)) return false
-  // a webhook's first POST has twice the room, as others may have taken all of it
+  // a webhook's first POST has twice the room, as others may have taken it
   const most = queue.jobs.length() === 0 ? limits.waiting * 2 : limits.waiting
   return waiting >= most || waitingBytes >= limits.waitingBytes
 }
 
 export type EnteredAs = 'answering' | 'unproven' | 'failing'
 
-/** A POST begins. @returns what to pass to `leaveShare`. */
+/** @returns what to pass to `leaveShare`. */
 export function enterShare(queue: WebhookQueue, isProbe: boolean, now: number): EnteredAs {
   const { share } = queue
   if (isProbe && share.failing >= share.limits.failing) share.probes.take(now)
@@ -158,9 +158,8 @@ export function enterShare(queue: WebhookQueue, isProbe: boolean, now: number): 
 }
 
 /**
- * Keeps the set in order, with the longest silent webhook first. Searching for it took a third of a lane's CPU time with a
- * thousand webhooks. A webhook that already has a POST in flight, such as a probe, may be silent for longer than those
- * before it.
+ * Keeps the longest silent webhook first: searching took a third of a lane's CPU time with a thousand webhooks. One
+ * with a POST in flight, such as a probe, may be silent for longer than those before it.
  */
 function addAwaiting(queue: WebhookQueue): void {
   const { awaiting, outOfOrder } = queue.share
@@ -170,7 +169,7 @@ function addAwaiting(queue: WebhookQueue): void {
 
 type Ending = { ended: Ended; hasOthers: boolean }
 
-/** Updates the share when a POST has ended. Call it after `onEnded`. */
+/** Call it when a POST has ended, after `onEnded`. */
 export function endInShare(queue: WebhookQueue, { ended, hasOthers }: Ending): void {
   const { share } = queue
   if (!share.awaiting.has(queue)) return
@@ -180,14 +179,13 @@ export function endInShare(queue: WebhookQueue, { ended, hasOthers }: Ending): v
   else if (ended !== 'timed_out') wasHeard(queue)
 }
 
-/** One of the webhook's connections is free. @param isIdle none of its POSTs is in flight any more. */
+/** @param isIdle the webhook has no POST in flight any more. */
 export function leaveShare(queue: WebhookQueue, { as, isIdle }: { as: EnteredAs; isIdle: boolean }): void {
   if (as !== 'answering') queue.share.unproven -= 1
   if (as === 'failing') queue.share.failing -= 1
   if (isIdle) forget(queue)
 }
 
-/** Moves the webhook to the end of the order. */
 function wasHeard(queue: WebhookQueue): void {
   const { awaiting, outOfOrder } = queue.share
   outOfOrder.delete(queue)

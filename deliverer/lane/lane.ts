@@ -29,23 +29,23 @@ import {
   waitsFor,
 } from './webhook-queue.ts'
 
-/** First attempts and retries have a lane each, so that a recovery with many retries cannot delay a new event. */
+/** First attempts and retries have a lane each, so that many retries cannot delay a new event. */
 export type Lane = {
-  /** Queues a POST, or says why not. POSTs to one webhook begin in the order in which they came. */
+  /** Queues a POST, or says why not. POSTs to one webhook begin in order. */
   offer(target: WebhookTarget, job: Job): Refusal | undefined
-  /** The lane is so full that the consumers should pause. */
+  /** So full that the consumers should pause. */
   isFull(): boolean
   pressure(target: WebhookTarget): Pressure | undefined
   tidy(): void
-  /** Call this several times a second: it frees the slots of late POSTs, and defers what has waited too long. */
+  /** Call this several times a second: frees slots of late POSTs, and defers what waits too long. */
   tick(): void
   count(): { waiting: number; prompt: number; late: number }
   waits(): Record<WaitsFor, number>
 }
 
 /**
- * For `restMs` no more deliveries for a webhook should come. If `isFull`, this includes the present one. They wait in
- * Kafka, because deferring them would not be faster.
+ * For `restMs`, deliveries for a webhook should wait in Kafka, as deferring would not be faster. If `isFull`, the
+ * present one too.
  */
 export type Pressure = { restMs: number; isFull: boolean }
 
@@ -57,13 +57,13 @@ export type LaneOptions = {
   now: () => number
 }
 
-/** Room for waiting POSTs. Up to twice as many may wait, because each webhook may always have a few. */
+/** Up to twice as many POSTs may wait, as each webhook may always have a few. */
 const ROOM = { posts: 4_096, bytes: 32 * 1024 * 1024 }
-/** POSTs that wait longer are deferred, because their records hold back the commits of their partitions. */
+/** Longer waits are deferred, as they hold back the commits of their partitions. */
 const MAX_WAIT_MS = 5_000
-/** Of a longer gap between two ticks only this counts as waiting: the process was stopped. */
+/** Of a longer gap between two ticks only this counts: the process was stopped. */
 const LONGEST_TICK_MS = 500
-/** How many blocked queues of one host are checked at once. Queues behind one without room may have some. */
+/** How many blocked queues to check at once: those behind one without room may have some. */
 const MAX_CHECKED = 64
 
 export const createLane = (options: LaneOptions): Lane => new SlotLane(options)
@@ -72,7 +72,7 @@ class SlotLane implements Lane {
   readonly #webhooks: Webhooks
   readonly #isBusy: () => boolean
   readonly #now: () => number
-  /** Half of the slots: the highest cap of a single webhook. */
+  /** The highest cap of a webhook. */
   readonly #most: number
   readonly #slots: Slots
   readonly #queues: WebhookQueues
@@ -137,7 +137,7 @@ class SlotLane implements Lane {
     })
   }
 
-  /** Begins POSTs as long as there are slots for what waits. A POST that ends at once calls this again. */
+  /** A POST that ends at once calls this again. */
   #pump(): void {
     if (this.#isPumping) return
     this.#isPumping = true
@@ -190,7 +190,7 @@ class SlotLane implements Lane {
     this.#pump()
   }
 
-  /** Reschedules queues that wait for their host, as long as it has room. */
+  /** Reschedules queues that wait for their host, while it has room. */
   #admitBlocked(share: HostShare, now: number): void {
     let left = MAX_CHECKED
     for (const queue of share.blocked.known) {
@@ -202,7 +202,7 @@ class SlotLane implements Lane {
     if (!hasBlocked(share)) this.#withBlocked.delete(share)
   }
 
-  /** @returns false if it must keep waiting for its host; it then keeps its place. */
+  /** @returns false if it keeps waiting for its host, in its place. */
   #unblock(queue: WebhookQueue, now: number): boolean {
     if (queue.jobs.length() > 0 && waitsFor(queue, now) === 'host') {
       if (!isFailingWebhook(queue, now)) return false
@@ -213,13 +213,13 @@ class SlotLane implements Lane {
     return true
   }
 
-  /** The host has no room for failing webhooks: like the others, this one is only probed from now on. */
+  /** The host has no room for failing webhooks: this one is only probed from now on. */
   #openBreaker(queue: WebhookQueue, now: number): void {
     while (queue.jobs.length() > 0) this.#backlog.take(queue)?.defer(refusal(queue, 'queue_full', now))
     this.#webhooks.open(queue.webhook, now)
   }
 
-  /** After a breaker has opened, defers all POSTs that wait for the webhook, or for all webhooks of the host. */
+  /** Defers all POSTs that wait for a webhook or host whose breaker has opened. */
   #empty(of: WebhookState | HostState): void {
     const concerned = 'key' in of ? [this.#queues.known(of)] : this.#queuesOf(of)
     for (const queue of concerned) {

@@ -2,15 +2,15 @@ import { block } from './host-share.ts'
 import type { Job, QueuedJob, Standing, WebhookQueue } from './state.ts'
 import { mayBegin, standing, waitsFor } from './webhook-queue.ts'
 
-/** Chooses the webhook of the next POST: round robin, prompt ones first, except every eighth time. */
+/** Round robin, prompt webhooks first, except every eighth time. */
 export type Scheduler = {
-  /** Lists the queue if it may begin a POST. If its host has no room, lists it there as blocked. */
+  /** Lists the queue as blocked if its host has no room. */
   add(queue: WebhookQueue, now: number): void
   next(isFree: (standing: Standing) => boolean, now: number): WebhookQueue | undefined
 }
 
 const ORDER = ['prompt', 'slow', 'doubtful'] as const
-/** Without this, doubtful webhooks would never be tested while others use every slot. */
+/** Otherwise doubtful webhooks would never be tested while others use every slot. */
 const EIGHTH = ['doubtful', 'slow', 'prompt'] as const
 
 export function createScheduler(): Scheduler {

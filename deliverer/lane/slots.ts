@@ -13,19 +13,19 @@ export type Slot = {
 export type PromptCount = { prompt: number }
 
 const LATE_MS = 1_000
-/** Share of the budget for all doubtful webhooks together. */
+/** For all doubtful webhooks together. */
 const DOUBTFUL = 1 / 4
 /**
- * Shares of the budget that slow webhooks may begin per second and at once, as their answers come in bursts. This is
- * more than they can use (each POST takes half a second or longer), in steps too small to delay a prompt POST.
+ * Shares of the budget that slow webhooks may begin per second and at once, as their answers come in bursts. More than
+ * they can use, in steps too small to delay prompt POSTs.
  */
 const SLOW_PER_SECOND = 5 / 2
 const SLOW_AT_ONCE = 1 / 64
 
 /**
  * A lane's budget, once for prompt POSTs and once for late ones. A prompt POST becomes late after a second if a late
- * slot is free, so dying webhooks return their slots after one second instead of a timeout of five. Doubtful webhooks
- * get a quarter of the budget and leave half of the late slots to slow webhooks, whose POSTs are late at once.
+ * slot is free, so dying webhooks return their slots early. Doubtful webhooks get a quarter, and leave half of the late
+ * slots to slow webhooks, whose POSTs are late at once.
  */
 export class Slots {
   readonly #budget: number
@@ -45,7 +45,7 @@ export class Slots {
     })
   }
 
-  /** Call this before `isFree`: it makes prompt POSTs late that have lasted a second. */
+  /** Call this before `isFree`: prompt POSTs become late after a second. */
   age(now: number): void {
     this.#age(this.#oldest.trusted, this.#budget, now)
     this.#age(this.#oldest.doubtful, this.#budget / 2, now)

@@ -5,15 +5,14 @@ import { createHostShare, hostAllows, isBlockedByHost, rollShareWindow } from '.
 import type { HostLimits, HostShare, Standing, WebhookQueue } from './state.ts'
 
 const SILENT_MS = 1_000
-/** The longest time of an answer. A webhook in trouble that gets POSTs has failed at least once within this time. */
+/** The longest time of an answer. A webhook in trouble that gets POSTs has failed within it. */
 const FRESH_MS = 5_000
 const SLOW_MS = 500
-/** Length of a window for counting answers and peaks. */
 export const WINDOW_MS = 1_000
 
 type QueuesParts = { webhooks: Pick<Webhooks, 'of'>; limits: HostLimits; withBlocked: Set<HostShare> }
 
-/** A lane's queues, by webhook. They are garbage collected with the state of the webhook. */
+/** Garbage collected with the state of the webhook. */
 export class WebhookQueues {
   readonly #parts: QueuesParts
   readonly #queues = new WeakMap<WebhookState, WebhookQueue>()
@@ -23,7 +22,7 @@ export class WebhookQueues {
     this.#parts = parts
   }
 
-  /** Up to date: its windows are rolled. */
+  /** With its windows rolled. */
   of(target: WebhookTarget, now: number): WebhookQueue {
     const webhook = this.#parts.webhooks.of(target, now)
     let queue = this.#queues.get(webhook)
@@ -67,9 +66,8 @@ export const createWebhookQueue = (webhook: WebhookState, share: HostShare, now:
 })
 
 /**
- * A POST was queued. A slow webhook's cap grows with its queue: its answers are as close together as its POSTs began,
- * so growing with them would double each burst.
- * @param most the highest cap.
+ * A slow webhook's cap grows with its queue: its answers are as close together as its POSTs began, so growing with them
+ * would double each burst.
  */
 export function onQueued(queue: WebhookQueue, most: number, now: number): void {
   if (standing(queue) !== 'slow' || isSilent(queue, now)) return
@@ -80,7 +78,7 @@ export function onQueued(queue: WebhookQueue, most: number, now: number): void {
 export const mayBegin = (queue: WebhookQueue, now: number) =>
   queue.jobs.length() > 0 && waitsFor(queue, now) === 'slot'
 
-/** What the next POST waits for: an answer to one in flight, the end of one (`cap`), its host, or a slot. */
+/** An answer to a POST in flight, the end of one (`cap`), its host, or a slot. */
 export type WaitsFor = 'answer' | 'cap' | 'host' | 'slot'
 
 export function waitsFor(queue: WebhookQueue, now: number): WaitsFor {
@@ -98,7 +96,7 @@ export function onBegun(queue: WebhookQueue, now: number): void {
 
 type Ending = { ended: Ended; begunAt: number; most: number }
 
-/** A POST has ended. Updates the queue but not the webhook's breaker (webhooks.ts). @param most the highest cap. */
+/** Does not update the breaker (webhooks.ts). */
 export function onEnded(queue: WebhookQueue, { ended, begunAt, most }: Ending, now: number): void {
   const { webhook, inFlight } = queue
   if (ended !== 'timed_out') queue.heardAt = now
@@ -110,7 +108,6 @@ export function onEnded(queue: WebhookQueue, { ended, begunAt, most }: Ending, n
   if (ended === 'timed_out') queue.cap = capAfterTimeout(queue.cap)
 }
 
-/** Ends the window when it is over. Called whenever the queue is looked at. */
 export function rollWindow(queue: WebhookQueue, now: number): void {
   if (now - queue.windowFrom < WINDOW_MS) return
   // a time without POSTs says nothing about the speed
@@ -132,14 +129,11 @@ export function standing(queue: WebhookQueue): Standing {
 const isProbing = ({ jobs }: WebhookQueue) => jobs.first()?.isProbe === true
 const isSlow = ({ webhook }: WebhookQueue) => webhook.answerMs > SLOW_MS
 
-/**
- * Whether POSTs are in flight and the webhook has been silent for a second. A slow webhook may also take the time of its
- * usual answers.
- */
+/** POSTs are in flight, and the webhook has been silent for a second, a slow one also for its usual time. */
 export const isSilent = (queue: WebhookQueue, now: number) =>
   queue.inFlight > 0 && now - queue.heardAt > SILENT_MS + (isSlow(queue) ? queue.webhook.answerMs : 0)
 
-/** Nothing has answered for a second. A single failure among answers is no trouble, and neither is an old one. */
+/** Nothing has answered for a second. A single or an old failure is no trouble. */
 export function isInTrouble(queue: WebhookQueue, now: number): boolean {
   const { webhook } = queue
   return (
@@ -154,16 +148,16 @@ const isFailing = ({ failingSince = Number.POSITIVE_INFINITY, failedAt = 0 }: Br
   now - failingSince > SILENT_MS && now - failedAt <= FRESH_MS
 
 /**
- * The cap limits a webhook's POSTs in flight in a lane. While used up it grows by one with each answer, so it doubles
- * in the time of one exchange. It shrinks by an eighth with each timeout. If a share p of POSTs times out it settles
- * near 8(1 - p)/p: 400 at 2 %, 72 at 10 %, 8 at half (docs/decisions/009).
+ * The cap limits a webhook's POSTs in flight in a lane. While used up it grows by one with each answer. It shrinks by
+ * an eighth with each timeout. If a share p of POSTs times out it settles near 8(1 - p)/p, 72 at 10 %
+ * (docs/decisions/009).
  */
 export const MIN_CAP = 4
 
 const SHRINKS_BY = 1 / 8
 
 /**
- * @param inFlight includes the POST that was answered; for a slow webhook, also those that wait.
+ * @param inFlight includes the answered POST; for a slow webhook, also those that wait.
  * @param most half of the lane's slots.
  */
 export function capAfterUse(cap: number, { inFlight, most }: { inFlight: number; most: number }): number {
@@ -173,7 +167,7 @@ export function capAfterUse(cap: number, { inFlight, most }: { inFlight: number;
 export const capAfterTimeout = (cap: number) => Math.max(MIN_CAP, cap * (1 - SHRINKS_BY))
 
 /**
- * Gives up unused cap, so that a webhook that dies holds no more slots than it needed just before.
+ * A dying webhook holds no more slots than it needed just before.
  * @param peak the most POSTs in flight during the window.
  */
 export const capAfterWindow = (cap: number, peak: number) => Math.max(MIN_CAP, Math.min(cap, peak * 2))

@@ -28,10 +28,7 @@ export type Facts = {
 
 export type Accepted = { ok: true; event: Event } | { ok: false; code: Code }
 
-/**
- * Decides whether one call is accepted, and as which event. Never throws.
- * @param type of the route. The calls of a batch have their own.
- */
+/** Never throws. @param type of the route; undefined in a batch. */
 export function accept(call: unknown, facts: Facts, type?: CallType): Accepted {
   if (!isObject(call)) return { ok: false, code: 'call_not_object' }
   const oversize = measure(call, type ? Number.POSITIVE_INFINITY : CALL_BYTES)
@@ -41,8 +38,8 @@ export function accept(call: unknown, facts: Facts, type?: CallType): Accepted {
 }
 
 /**
- * Prints a call to measure it only if it may be too large. A single call's body was already measured. Printing makes it
- * at most 4.4 times as large (`1e20,`); with its integrations stored twice that is 288 KB, far below a record's 1 MB.
+ * Prints a call of a batch only if it may be too large. A single call was measured as a body: printing makes it at most
+ * 4.4 times as large (`1e20,`), 288 KB with integrations stored twice.
  */
 function measure(call: JsonObject, most: number): Code | undefined {
   const bound = boundOf(call, CALL_LEVELS)
@@ -108,7 +105,7 @@ function toEvent({ call, type, ids, columns, facts }: Valid): Event {
   }
 }
 
-/** The address depends on two members, so the others are not copied. */
+/** Copies only the members that the address depends on. */
 function addressed(context: Merged, { ip, addressRule }: Facts): Merged {
   const { shared, own } = context
   const seen = shared || own ? { direct: memberOf(context, 'direct'), ip: memberOf(context, 'ip') } : null
@@ -121,7 +118,6 @@ function ofPage({ properties, traits }: Columns): Pick<Columns, 'properties' | '
   return properties === null ? { properties: traits, traits: null } : { properties, traits }
 }
 
-/** Names are strings. Any other value is stored as its JSON. */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null) return null
   return typeof value === 'string' ? value : JSON.stringify(value)
@@ -139,8 +135,8 @@ export type Columns = {
 export type OfBatch = { context: unknown; integrations: unknown }
 
 /**
- * Integrations are read from the top level, or else from the context. The call's win over the batch's.
- * @returns a code when one of the four has the wrong type.
+ * Top-level integrations win over those in the context, and the call's over the batch's.
+ * @returns a code if one of the four has the wrong type.
  */
 export function readColumns(call: JsonObject, shared: OfBatch): Columns | Code {
   const { properties = null, traits = null } = call
@@ -163,7 +159,7 @@ function allIsBoolean(integrations: Merged): boolean {
   return typeof value === 'boolean'
 }
 
-/** One version of the Go library writes `all`. It is renamed before merging, so that both count as the same key. */
+/** One version of the Go library writes `all`. Renamed before merging, as both are one key. */
 export function withAll(integrations: unknown): unknown {
   if (!isObject(integrations) || typeof integrations.all !== 'boolean') return integrations
   const { all, All, ...rest } = integrations
@@ -188,8 +184,8 @@ export function readIds(call: JsonObject): Ids | undefined {
 }
 
 /**
- * @returns null for a missing id, undefined for an invalid one. Numbers above 2^53 - 1 are invalid: parsing has lost
- * digits, so two users could get the same id.
+ * @returns null if missing, undefined if invalid. Numbers above 2^53 - 1 have lost digits: two users could get the same
+ * id.
  */
 export function readId(value: unknown): string | null | undefined {
   if (value === undefined || value === null || value === '') return null

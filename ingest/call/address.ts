@@ -3,7 +3,7 @@ import { truncateAddress } from '../../process/truncate-address.ts'
 import type { Source } from '../../settings/settings.ts'
 import type { JsonObject } from './json.ts'
 
-/** What to do with `context.ip`. `fill`: a call without one gets the client's address. */
+/** `fill`: a call without `context.ip` gets the client's address. */
 export type AddressRule = { fill: boolean; as: NonNullable<Source['ip']> }
 
 /** @returns undefined when `context.ip` stays as it was sent. */
@@ -16,7 +16,7 @@ export function addressRule(
 }
 
 /**
- * A client that sends directly (`context.direct`) gets its address filled in, whatever its source.
+ * Always fills in the address of a client that sends directly (`context.direct`).
  * @param ip of the client. May be IPv4 mapped into IPv6.
  */
 export function withAddress(

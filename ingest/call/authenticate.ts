@@ -11,7 +11,7 @@ export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
-  /** `body` as it was sent: its bytes, and the cost of receiving and inflating it, in bytes of cheap JSON. */
+  /** The bytes of `body` as sent, and the cost of receiving and inflating them, in bytes of cheap JSON. */
   wire?: { bytes: number; cost: number }
   isPixel?: boolean
 }
@@ -20,14 +20,13 @@ export type Sender = Pick<Source, 'id' | 'enabled' | 'rateLimit' | 'kind' | 'ip'
 /** `unreadable`: no readable source has this key, but an unreadable one may. */
 export type SourceByWriteKey = (writeKey: string) => Sender | 'unreadable' | undefined
 
-/** A parsed request from an enabled source. Its calls are not checked yet. */
 export type Authenticated = Pick<Received, 'type' | 'isPixel'> & { source: Sender; parsed: Parsed }
 
 export type Unauthenticated = { refused: Code; sourceId: string | undefined }
 
 const BATCH_LEVELS = 2
 
-/** Finds the source of a request and parses the body. Never throws. */
+/** Never throws. */
 export function authenticate(
   { writeKey, body, ...request }: Received,
   sourceByWriteKey: SourceByWriteKey,
@@ -55,7 +54,7 @@ export function sourceOf(
   return source.enabled ? source : { refused: 'source_disabled', sourceId: source.id }
 }
 
-/** How many calls a request counts as. An oversized batch counts as one of the maximum size. */
+/** An oversized batch counts as one of the maximum size. */
 export function countCalls({ type, parsed }: Authenticated): number {
   if (type !== 'batch' || !parsed.ok || !isObject(parsed.value)) return 1
   const { batch } = parsed.value
@@ -63,8 +62,7 @@ export function countCalls({ type, parsed }: Authenticated): number {
 }
 
 /**
- * The write key outside the body: the user name of basic auth, or `writeKey` in the query, if not empty. `Bearer` is
- * ignored, as OAuth clients send a token in addition to the write key.
+ * The user name of basic auth, or else `writeKey` in the query. Ignores `Bearer`, which OAuth clients send in addition.
  */
 export function keyOutside(authorization: string | undefined, query: unknown): string | undefined {
   return basicUser(authorization) ?? keyInside(query)

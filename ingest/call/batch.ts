@@ -16,9 +16,8 @@ import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
 import { parseTime } from './time.ts'
 
 /**
- * Whether a call is about a suppressed user: by `userId`, or by the `previousId` of an alias, which would continue that
- * user. Also checks invalid calls, as rejected calls are stored.
- * @param type of the route.
+ * By `userId`, or by the `previousId` of an alias, which would continue that user. Includes invalid calls, which are
+ * stored too.
  */
 export function isSuppressed(call: unknown, users: Users, type?: CallType): boolean {
   if (!isObject(call)) return false
@@ -38,7 +37,7 @@ type Calls = {
 
 export type BatchBody = { value: unknown; bytes: number }
 
-/** Decides on each call separately. Only an invalid batch is refused as a whole. Never throws. */
+/** Refuses only an invalid batch as a whole. Never throws. */
 export function acceptBatch(
   { value: body, bytes }: BatchBody,
   facts: Facts,
@@ -77,7 +76,7 @@ function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rul
   return result
 }
 
-/** The bytes that the event stores of the batch's copied fields, and of numbers that grow when printed (`1e20`). */
+/** Includes copied fields of the batch, and numbers that grow when printed (`1e20`). */
 const printedBytes = ({ properties, traits, context, integrations }: Event): number =>
   bytesOf(properties) + bytesOf(traits) + bytesOf(context) + bytesOf(integrations)
 

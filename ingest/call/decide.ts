@@ -15,10 +15,10 @@ export type Known = Omit<Facts, 'sourceId' | 'shared' | 'addressRule'> & {
 
 export type Rejection = { type: StatedType; code: Code; record: Rejected }
 
-/** What to do with a request. It is answered once Kafka has `events` and `rejected`. */
+/** The answer waits until Kafka has `events`, and for a limited time until it has `rejected`. */
 export type Decision = {
   answer: Answer
-  /** Undefined when no source has its write key. */
+  /** Undefined when the source is not known. */
   sourceId: string | undefined
   events: readonly Event[]
   rejected: readonly Rejection[]
@@ -63,7 +63,7 @@ function decideBatch(parsed: Parsed, facts: Facts, suppressed: Users | undefined
   }
 }
 
-/** Stores the whole batch, unless it may contain suppressed users, whose data must not be stored. */
+/** Does not store a batch that may contain data of suppressed users. */
 function refuseBatch(
   code: Code,
   { parsed, facts, suppressed }: { parsed: Parsed; facts: Facts; suppressed: Users | undefined },

@@ -3,7 +3,7 @@ import { QUOTE_BYTES } from '../limits.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 
-/** `text`: the body, to store when it is not JSON. `bytes`: its length in UTF-8. */
+/** `text`: the body, to store if it is rejected. `bytes`: its length in UTF-8. */
 export type Parsed = { text: string; bytes: number } & (
   | { ok: true; value: unknown }
   | { ok: false; code: 'invalid_encoding' | 'invalid_json' }
@@ -11,7 +11,7 @@ export type Parsed = { text: string; bytes: number } & (
 
 const BYTE_ORDER_MARK = '\uFEFF'
 
-/** Parses a body. A byte order mark is skipped. */
+/** Skips a byte order mark. */
 export function parseBody(body: Buffer): Parsed {
   const bytes = body.length
   const whole = body.toString('utf8')
@@ -25,8 +25,7 @@ export function parseBody(body: Buffer): Parsed {
 }
 
 /**
- * The cost of parsing a body, in bytes of JSON that is cheap to parse. Quotes cost more: V8 stores each string, and each
- * new key changes the layout of an object.
+ * In bytes of cheap JSON. Quotes cost more: V8 stores each string, and each new key changes the layout of an object.
  */
 export function parseCost(body: Buffer): number {
   let cost = body.length
@@ -43,12 +42,12 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** The most bytes of one character: an escape such as \u001f. */
 const CHARACTER = 6
-/** More bytes than any number, true, false or null takes, including a comma. */
+/** More bytes than any number, true, false or null with a comma. */
 const SCALAR = 26
 
 /**
- * An upper bound of the bytes of `value` as compact JSON, far cheaper than printing it; Infinity when nested deeper
- * than `levels`, so that no body can exhaust the stack.
+ * An upper bound of the bytes of the JSON, far cheaper than printing it. Infinity if nested deeper than `levels`, which
+ * protects the stack.
  */
 export function boundOf(value: unknown, levels: number): number {
   if (typeof value === 'string') return value.length * CHARACTER + 3
@@ -59,7 +58,7 @@ export function boundOf(value: unknown, levels: number): number {
     for (const item of value) sum += boundOf(item, levels - 1)
     return sum
   }
-  // objects of JSON.parse have no inherited keys that for..in could visit
+  // objects of JSON.parse have no inherited keys
   for (const key in value) sum += key.length * CHARACTER + 3 + boundOf((value as JsonObject)[key], levels - 1)
   return sum
 }

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from './json.ts'
 
 /**
- * The context or integrations of a call, over those of its batch. The call's members win, at the first level. Not one
- * object, because a copy of the batch's members for each call took up to 4 ms.
+ * The context or integrations of a call, over those of its batch at the first level. Copying the batch's members into
+ * each call took up to 4 ms.
  */
 export type Merged = { shared: JsonObject | null; own: JsonObject | null }
 
@@ -17,10 +17,7 @@ export function memberOf({ shared, own }: Merged, name: string): unknown {
   return own && Object.hasOwn(own, name) ? own[name] : shared?.[name]
 }
 
-/**
- * The JSON of a copy that has the members of both, in the order that JavaScript gives them. Leaves out members that are
- * undefined in the call.
- */
+/** The JSON of both as one object, in JavaScript's order. Leaves out undefined members. */
 export function printMerged({ shared, own }: Merged): string | null {
   if (shared === null) return own === null ? null : JSON.stringify(own)
   const { texts, indexes, names, whole } = printedOnce(shared)
@@ -41,7 +38,7 @@ function printMember(name: string, value: unknown): string | undefined {
   return value === undefined ? undefined : `${JSON.stringify(name)}:${JSON.stringify(value)}`
 }
 
-/** Objects have such members first, in ascending order. */
+/** Objects list these members first, in ascending order. */
 const isIndex = (name: string): boolean => /^(?:0|[1-9]\d{0,9})$/.test(name) && Number(name) < 2 ** 32 - 1
 
 type Printed = {

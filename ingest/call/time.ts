@@ -1,4 +1,4 @@
-/** Times are milliseconds since 1970 in UTC. */
+/** Milliseconds since 1970 in UTC. */
 export type EventTimes = {
   timestamp: number
   receivedAt: number
@@ -13,13 +13,12 @@ const ISO = new RegExp(`^${DATE}(?:[Tt ]${CLOCK} ?${OFFSET}?)?$`)
 
 const USUAL = /^\d{4}-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Years 1 to 9999, which print as ISO 8601 with four digits and which all languages support. */
+/** Years 1 to 9999, which all languages support. */
 const EARLIEST = -62_135_596_800_000
 const LATEST = 253_402_300_799_999
 
 /**
- * Parses ISO 8601: a date, or date and time, extended or basic, any offset form (UTC without one), any number of
- * decimals (cut to ms).
+ * ISO 8601: a date with or without time, extended or basic, any offset (default UTC), decimals cut to ms.
  * @returns null for anything else, including numbers.
  */
 export function parseTime(value: unknown): number | null {
@@ -56,8 +55,8 @@ function parseAny(value: string): number | null {
 const inRange = (time: number): number | null => (time >= EARLIEST && time <= LATEST ? time : null)
 
 /**
- * The times of an event. `timestamp` is corrected by the client's clock error, which `sentAt` shows. Without `sentAt`
- * it is the client's, for historical imports; without either, the receive time.
+ * `timestamp` is corrected by the client's clock error, which `sentAt` shows. Without `sentAt` it stays the client's,
+ * for historical imports.
  */
 export function eventTimes({
   receivedAt,

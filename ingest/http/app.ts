@@ -33,7 +33,7 @@ export type AppOptions = Pick<Parts, 'ingest' | 'precheck' | 'countUnpacked' | '
   trustProxy?: readonly string[]
 }
 
-/** The HTTP side of ingest, not listening yet. Every answer is JSON with a code, and readable by browsers. */
+/** Not listening yet. Browsers can read every answer. */
 export function createApp({
   heldBytes = HELD_BYTES,
   unreadBytes = UNREAD_BYTES,
@@ -54,7 +54,7 @@ export function createApp({
   app.setErrorHandler<FastifyError>((err, _request, reply) => failed(err, reply))
   app.addHook('onRequest', ({ raw: request, is404 }, reply, done) => {
     dropForwardedPorts(request)
-    // Node still hands over requests that it had read before the connection was closed
+    // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) reply.hijack()
     else if (isAmbiguous(request)) respond(reply, errorAnswer('bad_request'))
     else if (request.method === 'POST' || is404 || !isUnread(request)) done()
@@ -85,7 +85,7 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
     app.route({
       method: methodOf(route),
       url: route.path.replace('{type}', ':type'),
-      // does not return the promise, as Fastify would then watch each response for its end
+      // returns no promise, as Fastify would then watch each response for its end
       handler: (request, reply) => void handle(request, reply).catch((error) => reply.send(error)),
     })
   }
@@ -125,7 +125,6 @@ export function handlerOf(route: Route, parts: Parts): Handler {
   }
 }
 
-/** Only requests that may carry calls are traced. */
 function tracedAt(route: Route, { tracer }: Parts): ReceiveOptions['traced'] {
   const at = { method: methodOf(route), route: route.path }
   return tracer && (({ headers }) => tracer.request({ ...at, traceparent: headers.traceparent }))
@@ -151,7 +150,7 @@ async function answerProbe(path: string, probe: Probe, reply: FastifyReply): Pro
 }
 
 export function timed(ingest: Ingest, meter: Pick<Meter, 'began' | 'ended'>): Ingest {
-  // not async, which would keep the request's body in memory while it waits
+  // not async, which would keep the request's body in memory
   return (received, ip, trace) => {
     const { type } = received
     const start = performance.now()

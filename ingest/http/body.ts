@@ -16,10 +16,10 @@ import {
   SMALL_HOLDER,
 } from '../limits.ts'
 
-/** Why a body could not be read. `gone`: the client has closed its connection. */
+/** `gone`: the client has closed its connection. */
 export type Unread = { ok: false; code: Code | 'gone' }
 export type Body = { ok: true; bytes: Buffer } | Unread
-/** `cost`: of receiving it, in bytes of cheap JSON. If its chunks are small, they are most of the cost. */
+/** `cost`: of receiving it, in bytes of cheap JSON. */
 export type Received = Body & { cost: number }
 
 export type BodyLimit = { bytes: number; code: 'call_too_large' | 'batch_too_large' }
@@ -53,10 +53,7 @@ export function unpack(
   return lease.add(bytes.length) ? { ok: true, bytes } : { ok: false, code: 'unavailable' }
 }
 
-/**
- * Reads and discards a body, so that the connection can be reused. Stops after `most` bytes. Does not start if the
- * client sent Expect.
- */
+/** Discards a body of at most `most` bytes, to reuse the connection. Does nothing if the client sent Expect. */
 export function drain(exchange: Exchange, most: number): Promise<'gone' | 'over'> {
   const { expect, 'content-length': length } = exchange.request.headers
   if (expect !== undefined || Number(length) > most) return Promise.resolve('over')
@@ -86,21 +83,21 @@ function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Re
   }
   return new Promise((resolve) =>
     readChunks(exchange, collectChunk, (end) => {
-      const bytes = chunks.join() // or the chunks would stay in memory until the answer
+      const bytes = chunks.join() // frees the chunks before the answer
       const cost = Math.max(bytes.length, count * CHUNK_COST)
       resolve(end === 'end' ? { ok: true, bytes, cost } : { ok: false, code: end, cost })
     }),
   )
 }
 
-/** Joins chunks as they arrive: kept separately, each takes a kilobyte, even for one byte (measured). */
+/** Joins chunks as they arrive: kept alone, one byte takes a kilobyte (measured). */
 function createChunks() {
   let bytes: Buffer = Buffer.alloc(0)
   let size = 0
   return {
     size: () => size,
     add(chunk: Buffer): void {
-      // a first chunk is not copied, unless it is a view that would keep a larger buffer in memory
+      // a view is copied, as it would keep a larger buffer in memory
       if (size === 0 && chunk.buffer.byteLength === chunk.length) bytes = chunk
       else {
         if (size + chunk.length > bytes.length) {
@@ -120,12 +117,11 @@ function createChunks() {
   }
 }
 
-/** Growth factor of the buffer, so that few copies are made. */
 const GROWTH = 1.5
 
 export type End = Code | 'gone' | 'end'
 
-/** Reads a body to its end, or until `take` returns a code and ignores the rest. `ended` is called once. */
+/** Reads a body. Ignores the rest once `take` returns a code. Calls `ended` once. */
 export function readChunks(
   { request, response }: Exchange,
   take: (chunk: Buffer) => Code | undefined,
@@ -148,7 +144,7 @@ export function readChunks(
   request.on('close', () => stop('gone'))
 }
 
-/** Counts the chunks of a body that is discarded, until there are too many for its size. */
+/** Counts chunks, until there are too many for the size of the body. */
 export function discard(): (chunk: Buffer) => 'too_many_chunks' | undefined {
   let allowed = DISCARDED_CHUNKS
   return (chunk) => {
@@ -176,10 +172,7 @@ export function encodingOf(header: string | undefined): Encoding | undefined {
 export const inflatedBytes = (wire: number, limit: number): number =>
   Math.min(limit, Math.max(GZIP_FREE, wire * GZIP_TIMES))
 
-/**
- * zlib stops at most 16 KB beyond `limit`, so a zip bomb costs no more than a valid body. Synchronous: a call is too
- * short (30 us for 18 KB, 0.4 ms for 450 KB) for another thread.
- */
+/** zlib stops at most 16 KB beyond `limit`. Synchronous: 450 KB take 0.4 ms, too little for another thread. */
 export function inflate(bytes: Buffer, limit: number): Buffer | 'too_large' | 'broken' {
   try {
     return gunzipSync(bytes, { maxOutputLength: limit })
@@ -190,16 +183,15 @@ export function inflate(bytes: Buffer, limit: number): Buffer | 'too_large' | 'b
 }
 
 export type Lease = Disposable & {
-  /** @returns false, and adds nothing, when the sum would exceed the limit. */
+  /** @returns false, and adds nothing, beyond the limit. */
   add(bytes: number): boolean
 }
 
-/** `open` starts a lease for a request from this address. */
 export type MemoryLimit = { open(ip: string): Lease; bytes(): number }
 
 /**
- * Limits the bytes that all requests hold at once, as many large and slow bodies could fill the memory. The last
- * quarter is reserved for networks that hold little, so that one network cannot get the others refused.
+ * Limits the bytes of all requests. HELD_RESERVED is for networks that hold little, so no network can get the others
+ * refused.
  */
 export function createMemoryLimit(bound: number): MemoryLimit {
   let held = 0

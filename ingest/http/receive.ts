@@ -38,16 +38,13 @@ export type ReceiveOptions = {
 const CALL: BodyLimit = { bytes: CALL_BYTES, code: 'call_too_large' }
 const BATCH: BodyLimit = { bytes: BATCH_BYTES, code: 'batch_too_large' }
 
-/** Handles a route for calls: checks the request early, reads it, passes its bytes to the pipeline, and answers. */
 export function receive(type: RouteType, options: ReceiveOptions): Handler {
   const { ingest, precheck, countUnpacked, memory, respond, meter, traced } = options
   const limit = type === 'batch' ? BATCH : CALL
 
   type Pending = { answer: Promise<Answer> }
 
-  /**
-   * Holds the body only until its calls are decided on. Their records wait in the producer, which has its own limit.
-   */
+  /** Holds the body only until its calls are decided on. */
   async function begin(
     request: FastifyRequest,
     { raw: response }: FastifyReply,
@@ -66,7 +63,7 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
       if (isAnonymous && wire.cost > 0 && wire.code !== 'unavailable') countUnpacked(target, ip, wire.cost)
       return wire.code
     }
-    // other bodies of the source or network may have arrived in the meantime
+    // other bodies may have arrived in the meantime
     const late = precheck(target, ip)
     if (late) return { answer: Promise.resolve(late) }
     const encoding = headers['content-encoding']
@@ -101,7 +98,7 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
   }
 }
 
-/** Client libraries send their own metrics here. They are read and discarded. */
+/** Discards the metrics that client libraries send about themselves. */
 export function receiveMetrics(respond: Respond): Handler {
   return async ({ raw: request }, reply) => {
     const exchange = { request, response: reply.raw }
@@ -114,14 +111,14 @@ const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA
 
 const HEADERS = { ...CORS, 'content-type': 'image/gif', 'cache-control': 'no-store, max-age=0' }
 
-/** The page always gets its image, even if the call is rejected. */
+/** The page gets its image even if the call is rejected. */
 export function sendPixel(reply: FastifyReply): void {
   closeAtEnd(reply)
   forgetHeaders(reply.request.raw)
   reply.code(200).headers(HEADERS).send(GIF)
 }
 
-/** Ingests the call in a pixel's URL. @returns the code that the other routes would answer. */
+/** @returns the code that the other routes would answer. */
 export async function ingestPixel(
   { params, query, headers, ip, raw }: Pick<FastifyRequest, 'params' | 'query' | 'headers' | 'ip' | 'raw'>,
   { ingest, precheck, memory, meter }: Pick<ReceiveOptions, 'ingest' | 'precheck' | 'memory' | 'meter'>,

@@ -25,7 +25,7 @@ export function createRespond({ answered, countUnread, lingerMs }: RespondOption
   }
 }
 
-/** Frees the headers: an answer may wait for those to earlier requests of its connection. */
+/** Frees the headers: the answer may wait for earlier ones. */
 export function forgetHeaders(request: IncomingMessage): void {
   request.rawHeaders = []
   request.headers = {}
@@ -39,10 +39,7 @@ function send(reply: FastifyReply, { status, body, headers }: Answer): void {
   reply.send(body)
 }
 
-/**
- * Closes the connection after its answer during shutdown, as an open one would delay the end, and after a request whose
- * body is not read: Node would read all of it first.
- */
+/** Closes the connection during shutdown, and after an unread body, which Node would otherwise read first. */
 export function closeAtEnd(reply: FastifyReply): void {
   if (!reply.server.server.listening || isUnread(reply.request.raw)) reply.header('connection', 'close')
 }
@@ -53,8 +50,8 @@ export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Answers a request whose body was not read completely. Keeps the connection until the client has sent all of it, or
- * for `lingerMs`: closing earlier would reset it and lose the answer.
+ * Answers before the whole body was read. Closes the connection only after the rest or `lingerMs`: an earlier reset
+ * would lose the answer.
  */
 function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): void {
   const { request, response } = writeLast(reply, answer)
@@ -71,14 +68,13 @@ function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): v
   if (request.socket.readableEnded) close()
 }
 
-/** Closes the connection at once, because Node parses up to 2 MB of it before it does anything else. */
+/** Closes the connection at once: Node would first parse up to 2 MB more. */
 function sendAndDestroy(reply: FastifyReply, answer: Answer): void {
   const { request, response } = writeLast(reply, answer)
   response.end()
   request.socket.destroy()
 }
 
-/** Writes the last answer of a connection. */
 function writeLast(reply: FastifyReply, { status, body, headers }: Answer) {
   reply.hijack()
   const { raw: response } = reply

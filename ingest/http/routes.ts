@@ -17,7 +17,7 @@ const many = ['batch', 'import', 'b'].map(
 
 export const PIXEL_PATH = '/v1/pixel/{type}'
 
-/** Every route, each also with a trailing slash (a default of Java clients). `{type}` stands for one segment. */
+/** Each route also has a trailing slash (a default of Java clients). `{type}` stands for one segment. */
 export const ROUTES: readonly Route[] = [
   ...single,
   ...many,

@@ -17,9 +17,7 @@ export type ServerOptions = {
   notFound: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
-/**
- * An HTTP server without routes, protected against slow clients, too many clients, and clients that do not speak HTTP.
- */
+/** Protects against slow clients, too many clients, and clients that do not speak HTTP. */
 export function createServer({ timeouts, meter, ...options }: ServerOptions): FastifyInstance {
   const trustProxy = options.trustProxy ?? []
   const app = fastify({
@@ -33,7 +31,7 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
   const { server } = app
   server.prependListener('request', shortenPath)
   server.on('connection', (socket: Socket) => {
-    // after a CONNECT Node removes its own listener; without another one a client's reset would end the process
+    // Node removes its own listener after a CONNECT; without this one, a client's reset would end the process
     socket.on('error', () => {})
     // an incomplete body will not be completed
     socket.once('end', () => lastResponse(socket)?.req.emit(CUT, 'bad_request'))
@@ -73,7 +71,7 @@ const fastifyOptions = (timeouts: Timeouts) => ({
     ignoreTrailingSlash: true,
     querystringParser: parseQuery,
   },
-  // requests on open connections are still accepted while the process ends
+  // open connections may still send requests while the process ends
   return503OnClosing: false,
 })
 
@@ -83,7 +81,7 @@ function handleAll(server: Server): void {
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
   // this is no proxy
   server.on('connect', (_request, socket) => server.emit('clientError', new Error('CONNECT'), socket))
-  // a client may close its side after the request and wait for the answer: an undocumented switch of Node
+  // lets a client close its side and wait for the answer: an undocumented switch of Node
   Object.assign(server, { httpAllowHalfOpen: true })
 }
 
@@ -95,7 +93,7 @@ type BrokenOptions = {
 
 type Broken = { error: NodeJS.ErrnoException; socket: Socket }
 
-/** Answers requests that Node's parser has rejected (no HTTP, too large a head, too slow), after those before them. */
+/** Answers what Node's parser rejects (no HTTP, too large a head, too slow), after earlier answers. */
 export function createAnswerBroken({ lastResponse, answered, lingerMs }: BrokenOptions) {
   function byHand(socket: Socket, code: Code): void {
     if (!socket.writable) return
@@ -111,7 +109,7 @@ export function createAnswerBroken({ lastResponse, answered, lingerMs }: BrokenO
     const last = lastResponse(socket)
     if (!last || (last.req.complete && last.writableFinished)) byHand(socket, code)
     else if (last.req.complete) last.once('close', () => byHand(socket, code))
-    // it was answered before the rest of its body came; `sendAndLinger` closes it
+    // already answered; `sendAndLinger` closes it
     else if (last.headersSent && !last.writableFinished) return
     else if (!last.req.emit(CUT, code)) socket.destroy()
   }
@@ -122,7 +120,7 @@ function codeOf({ code }: NodeJS.ErrnoException): Code {
   return code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'bad_request'
 }
 
-/** Prints the answer as HTTP/1.1, as there is no response object. */
+/** There is no response object. */
 function printed({ status, body }: Answer): string {
   const headers = {
     'content-type': JSON_TYPE,

@@ -19,14 +19,14 @@ export type Duplicates = {
 export type DuplicatesOptions = SeenWriterParts & {
   reader: Pick<Reader, 'partitions' | 'bounds' | 'read'>
   windowMs: number
-  /** Called when a partition's window is loaded, or late: not loaded within the time that routing waits. */
+  /** `late`: not loaded within the time that routing waits. */
   onLoad: (outcome: 'loaded' | 'late') => void
   waitMs?: number
   log: Logger
   failures: Pick<FailureLog, 'add'>
 }
 
-/** Waiting longer would harm events more than a duplicate would. */
+/** Longer waiting would harm events more than duplicates do. */
 const WAIT_MS = 2_000
 const RETRY_MS = 250
 
@@ -34,10 +34,7 @@ type Gained = Parameters<PartitionWatch['gained']>[0][number]
 type Bounds = ReturnType<Reader['bounds']>
 type Owned = PartitionWindow & { window: Window; mayRoute: boolean }
 
-/**
- * The windows of the partitions that this process routes. `router.seen` keeps them (docs/understand/guarantees.md,
- * "Duplicates").
- */
+/** Kept in `router.seen` (docs/understand/guarantees.md, "Duplicates"). */
 export function createDuplicates(options: DuplicatesOptions): Duplicates {
   const { reader, onLoad, log, waitMs = WAIT_MS } = options
   const owned = new Map<number, Owned>()
@@ -122,7 +119,7 @@ async function loadUntilDone({ partition, lostFrom }: Gained, loading: Loading):
   }
 }
 
-/** The most records that one step reads; some may not fit. */
+/** In records. */
 const MAX_STEP = 32_768
 
 export type LoadOptions = {
@@ -136,16 +133,14 @@ export type LoadOptions = {
   windowMs: number
   /** Milliseconds since 1970. */
   now: number
-  /**
-   * Kafka has lost the events from this offset of `events` on. Clients may send them again, so their ids are not recalled.
-   */
+  /** Kafka has lost `events` from this offset on. Clients may send them again, so their ids are not recalled. */
   lostFrom?: number | undefined
   onUnreadable(offset: number): void
 }
 
 /**
- * Recalls ids routed within the window before the newest routed event. Ignores future times, as one wrong clock would
- * make all others too old. Reads backwards in growing steps, as the newest ids matter most.
+ * Recalls ids routed within the window before the newest one. Ignores future times: one wrong clock would make all
+ * others too old. Reads backwards, as the newest matter most.
  */
 export async function load(options: LoadOptions): Promise<void> {
   const { low, high, read, isOwned, window, windowMs, now, onUnreadable } = options
@@ -172,7 +167,7 @@ export async function load(options: LoadOptions): Promise<void> {
   }
 }
 
-/** How many records to read next: more each time, but no more than fit if they hold as many ids as the last ones. */
+/** More each time, but no more than fit if they hold as many ids as the last ones. */
 function nextStep({ step, entries, room }: { step: number; entries: number; room: number }): number {
   const fitting = Math.ceil((room * step) / Math.max(1, entries))
   return Math.max(1, Math.min(step * 8, MAX_STEP, fitting))

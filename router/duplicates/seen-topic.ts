@@ -4,12 +4,12 @@ import type { Producer } from '../../kafka/produce/produce.ts'
 import { SEEN } from '../../schemas/topics.ts'
 import type { Entry } from './window.ts'
 
-/** Writes the ids that one partition's window admits to the partition of the same number in `router.seen`. */
+/** Writes the ids of a partition to the same partition of `router.seen`. */
 export type SeenWriter = {
   /**
-   * @returns a function that waits for the acknowledgement. Call it when the event's deliveries are acknowledged, so
-   * that an outage does not count. Never rejects. After two seconds or a refusal, later calls do not wait until Kafka
-   * accepts a record again: that risks duplicates, but loses no event.
+   * @returns a function that waits for the acknowledgement and never rejects. Call it once the event's deliveries are
+   * acknowledged, so that an outage does not count. After two seconds without one, later calls do not wait until Kafka
+   * accepts a record again: duplicates may pass, but no event is lost.
    */
   write(entry: Entry): () => Promise<Written>
 }
@@ -20,7 +20,7 @@ export type Written = 'acked' | 'unwritten' | 'unknown'
 const WAIT_MS = 2_000
 
 export type SeenWriterParts = {
-  /** Only for topic `router.seen`: a topic that accepts no writes blocks its producer. */
+  /** Only for `router.seen`: a topic that accepts no writes blocks its producer. */
   producer: Pick<Producer, 'produce'>
   onUnwritten: (ids: number) => void
 }
@@ -80,19 +80,18 @@ async function withLimit<T>(work: Promise<T>, limitMs: number): Promise<T | 'lat
   return outcome
 }
 
-/** Few enough that no event waits long to be settled under load. */
+/** Few enough that no event waits long to be settled. */
 export const MAX_ENTRIES = 64
-/** At most ten records a second and partition, unless there is enough to fill more. */
+/** At most ten records a second and partition, or more if full. */
 const BATCH = { maxItems: MAX_ENTRIES, lingerMs: 100 }
 
 const VERSION = 1
-/** The version, and for each entry two numbers of at most 8 bytes and the hash. */
+/** For each entry two numbers and the hash, of at most 8 bytes each. */
 const MAX_BYTES = 1 + MAX_ENTRIES * 24
 
 /**
- * A value of `router.seen`: a version byte, then for each entry the differences of offset and time in ms to the
- * previous entry (first: to 0) as signed varints, as in Avro and protobuf, and the 8 bytes of the hash. 10 to 12 bytes
- * each.
+ * A version byte, then for each entry the differences of offset and time in ms to the previous one (first: to 0) as
+ * signed varints, as in Avro and protobuf, and 8 bytes of hash: 10 to 12 bytes.
  * @param entries at most `MAX_ENTRIES`.
  */
 export function pack(entries: readonly Entry[]): Buffer {
@@ -127,7 +126,7 @@ export function unpack(value: Buffer | null): Entry[] | undefined {
 
 type Cursor = { buffer: Buffer; at: number }
 
-/** Uses arithmetic instead of shifts, as offsets and times exceed 32 bits. @returns the index after it. */
+/** Arithmetic instead of shifts, as offsets and times exceed 32 bits. @returns the index after it. */
 function writeSigned(buffer: Buffer, at: number, value: number): number {
   let left = value < 0 ? -2 * value - 1 : 2 * value
   let index = at

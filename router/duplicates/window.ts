@@ -1,18 +1,14 @@
 import { getRandomValues, hash } from 'node:crypto'
 import type { Event } from '../../schemas/event.ts'
 
-/** A routed event: the hash of its id, its offset in `events`, and its record's time in ms, never in the future. */
+/** `offset`: in `events`. `time`: of the record, in ms, never in the future. */
 export type Entry = Hash & { offset: number; time: number }
 
-/** The recently routed ids of one partition (docs/understand/guarantees.md, "Duplicates"). */
+/** Of one partition (docs/understand/guarantees.md, "Duplicates"). */
 export type Window = {
-  /**
-   * Remembers the id.
-   * @returns false for a duplicate: the id is known from a lower offset. An event routed again after a crash has the
-   * same offset, so it is not a duplicate.
-   */
+  /** @returns false if the id is known from a lower offset. An event routed again after a crash has the same one. */
   admit(entry: Entry): boolean
-  /** Adds what was routed before this process owned the partition, at any time. */
+  /** Adds what an earlier owner routed, at any time. */
   recall(entry: Entry): void
   room(): number
   size(): number
@@ -23,14 +19,14 @@ type Dated = Generation & { since: number }
 const dated = (since: number): Dated => ({ ...createGeneration(), since })
 
 /**
- * Two generations: one fills, the other is only read. They rotate when the first is full or `windowMs` old, so an id is
- * known for at least `windowMs` or `maxIds` further ids, and at most twice that.
+ * One generation fills, the other is only read. They rotate when the first is full or `windowMs` old, so an id is known
+ * for `windowMs` or `maxIds` further ids, and at most twice that.
  */
 export function createWindow({ windowMs, maxIds = MAX_IDS }: { windowMs: number; maxIds?: number }): Window {
   let current: Dated | undefined
   const recalled = dated(Number.POSITIVE_INFINITY)
   let previous = recalled
-  /** The highest time of a record, so that slow clocks do not rotate anything. */
+  /** The highest time of a record: slow clocks rotate nothing. */
   let now = Number.NEGATIVE_INFINITY
 
   function rotated(): Dated {
@@ -63,34 +59,34 @@ export function createWindow({ windowMs, maxIds = MAX_IDS }: { windowMs: number;
   }
 }
 
-/** Hashes, each with the low 32 bits of an offset, in flat tables: 12 bytes a slot and no object per id. */
+/** Hashes with the low 32 bits of an offset, in flat tables: 12 bytes a slot, no object per id. */
 export type Generation = {
   size(): number
   isFull(): boolean
   bytes(): number
   find(hash: Hash): number | undefined
-  /** Keeps the lower of two offsets of one hash. @returns false when it did not fit. */
+  /** Keeps the lower offset of a hash. @returns false when it did not fit. */
   put(hash: Hash, offset: number): boolean
 }
 
 export const MAX_IDS = 1_000_000
 
-/** Segments grow separately, so that growing takes little time and memory at once. */
+/** Each grows separately, in little time and memory. */
 const SEGMENTS = 64
 const FIRST_SLOTS = 8
 const LOAD = 0.72
-/** Slots of a segment with a million ids in all: 16.7 MB, or 33.5 MB for two generations, plus one segment's growth. */
+/** At a million ids: 33.5 MB for two generations, plus one segment's growth. */
 const MAX_SLOTS = Math.ceil(MAX_IDS / SEGMENTS / LOAD)
-/** Highest load of a segment of the final size. Neither chance nor chosen ids come near it. */
+/** Neither chance nor chosen ids come near this load. */
 const STUFFED = 0.9 * MAX_SLOTS
 
-/** A slot: both halves of the hash, the offset. */
+/** Both halves of the hash, and the offset. */
 const WORDS = 3
 
 /**
- * The slot of a hash is secret: otherwise an attacker could choose ids that fill one segment, so that others are
- * forgotten, or that share a slot. Multiply-shift with secret odd factors spreads any set chosen without them
- * (Dietzfelbinger et al., 1997). The stored hash is the same in all routers.
+ * The slot of a hash is secret: otherwise chosen ids could fill one segment or share a slot. Multiply-shift with secret
+ * odd factors spreads any set chosen without them (Dietzfelbinger et al., 1997). The stored hash is the same in all
+ * routers.
  */
 const FACTORS = getRandomValues(new Uint32Array(4)).map((factor) => factor | 1)
 const [A = 1, B = 1, C = 1, D = 1] = FACTORS
@@ -101,7 +97,7 @@ const slotIndex = ({ high, low }: Hash, slots: number) =>
 
 type Segment = { words: Uint32Array; used: number }
 
-/** Grows from nothing to at most `MAX_IDS`. Open addressing, linear probing. */
+/** Open addressing, linear probing. */
 export function createGeneration(): Generation {
   const segments = Array.from({ length: SEGMENTS }, (): Segment => ({ words: new Uint32Array(0), used: 0 }))
   let size = 0
@@ -141,7 +137,7 @@ export function createGeneration(): Generation {
   }
 }
 
-/** Whether an offset precedes another, by their low 32 bits: they are at most 2^31 apart. `undefined` comes last. */
+/** By their low 32 bits, as offsets are at most 2^31 apart. `undefined` comes last. */
 export function isBefore(one: number | undefined, other: number | undefined): boolean {
   if (one === undefined) return false
   return other === undefined || ((one - other) | 0) < 0
@@ -149,7 +145,7 @@ export function isBefore(one: number | undefined, other: number | undefined): bo
 
 const isFree = (words: Uint32Array, at: number) => words[at] === 0 && words[at + 1] === 0
 
-/** @returns the index of the hash's slot, or of the free slot where it belongs. */
+/** @returns the index of the hash's slot, or of the free one for it. */
 function slotFor(words: Uint32Array, hash: Hash): number {
   const { high, low } = hash
   let at = slotIndex(hash, words.length / WORDS) * WORDS
@@ -176,13 +172,13 @@ function grow(segment: Segment): void {
   segment.words = grown
 }
 
-/** 64 bits of an id's hash, as two unsigned halves. Never both 0, which marks a free slot. */
+/** Two unsigned halves. Never both 0, which marks a free slot. */
 export type Hash = { high: number; low: number }
 
 /**
- * The first 64 bits of SHA-256, so that an attacker cannot find an id that makes another source's event a duplicate.
- * Unseeded, as all routers must agree. Includes the user, so that users of one partition cannot hide each other's
- * events. As JSON, as ids may contain any character.
+ * The first 64 bits of SHA-256: an attacker cannot find an id that makes another source's event a duplicate. Unseeded,
+ * as all routers must agree. With the user, so users cannot hide each other's events. As JSON, because ids may contain
+ * any character.
  */
 export function hashOf({
   sourceId,
@@ -190,7 +186,7 @@ export function hashOf({
   anonymousId,
   messageId,
 }: Pick<Event, 'sourceId' | 'userId' | 'anonymousId' | 'messageId'>): Hash {
-  // hex is the cheapest output of node:crypto, at half the cost of a buffer
+  // hex costs half as much as a buffer
   const digest = hash('sha256', JSON.stringify([sourceId, userId ?? [anonymousId], messageId]), 'hex')
   const high = Number.parseInt(digest.slice(0, 8), 16)
   const low = Number.parseInt(digest.slice(8, 16), 16)
