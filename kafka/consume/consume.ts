@@ -159,7 +159,7 @@ const configOf = ({
   sessionTimeout: 10_000,
   rebalanceTimeout: 30_000,
   // less than the wait of an idle fetch, so that one follows each
-  heartbeatInterval: 750,
+  heartbeatInterval: IDLE_WAIT_MS - 50,
   retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
 })
 
