@@ -3,7 +3,7 @@ import { stdin, stdout } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 
-/** Output of `npm audit --json` (report version 2). A string in `via` names a package that has its own entry. */
+/** Output of `npm audit --json`. A string in `via` names a package that has its own entry. */
 const report = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(
@@ -19,7 +19,7 @@ const report = z.object({
   ),
 })
 
-/** `.ci/audit-exceptions.json`. `advisory`: GitHub id, `GHSA-…`. `reason`: why it does not affect Sluice. */
+/** `advisory`: GitHub id, `GHSA-…`. `reason`: why it does not affect Sluice. */
 export const exceptions = z.strictObject({
   exceptions: z.array(
     z.strictObject({ advisory: z.string().regex(/^GHSA(-[0-9a-z]{4}){3}$/), reason: z.string().min(20) }),
@@ -28,7 +28,7 @@ export const exceptions = z.strictObject({
 
 export type Judgement = { faults: string[]; warnings: string[] }
 
-/** @param output of `npm audit --omit=dev --json`. A fault fails CI; a failed audit is only a warning. */
+/** @param output of `npm audit --omit=dev --json`. A fault fails CI; a failed audit only warns. */
 export function judge(output: string, { exceptions: excepted }: z.infer<typeof exceptions>): Judgement {
   const { data, error } = report.safeParse(parsed(output))
   if (!data)

@@ -1,18 +1,18 @@
-/** Sizes that the command line can override. */
+/** From the command line. */
 export type Sizes = { rounds?: number; minutes?: number; count?: number }
 export type Size = keyof Sizes
 
 type Bench = {
   what: string
-  /** Approximate duration on two cores at the default sizes. */
+  /** On two cores, with the default sizes. */
   minutes: number
-  /** The sizes that this bench accepts. */
+  /** Those that this bench accepts. */
   sizes: readonly Size[]
   load: () => Promise<{ bench(sizes?: Sizes): Promise<string> }>
   onlyByName?: true
 }
 
-/** By name, in the order in which they run. */
+/** In the order in which they run. Each `bench` returns its section of RESULTS.md. */
 export const benches: Readonly<Record<string, Bench>> = {
   clients: {
     what: "our client libraries against Segment's: calls a second, CPU, memory",

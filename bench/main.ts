@@ -29,7 +29,7 @@ These options run a trial of another size: its section is printed, not written.
   --minutes N  duration of the run (drain: of the outage; end-to-end: of the search): ${takers('minutes')}
 `
 
-/** @throws for an unknown bench or option, an invalid size, or a size that none of the benches accepts. */
+/** @throws for an unknown bench or option, an invalid size, or a size that none of the benches accepts */
 function readArguments(): { names: readonly string[]; sizes: Sizes } {
   const text = { type: 'string' } as const
   const options = { rounds: text, minutes: text, count: text, all: { type: 'boolean' } } as const

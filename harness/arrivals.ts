@@ -1,6 +1,6 @@
 import type { Arrival, Receiver } from './receiver.ts'
 
-/** @returns whether a receiver answered a call below 500 at a path. It reads each arrival once, so it is cheap to poll. */
+/** Whether a call was answered below 500 at a path. Reads each arrival once, so it is cheap to poll. */
 export function deliveredAt(
   receiver: Pick<Receiver, 'arrivals'>,
 ): (path: string, messageId: string) => boolean {
@@ -23,10 +23,7 @@ export function deliveredAt(
   }
 }
 
-/**
- * Leaves out later attempts of each delivery, as a slow receiver may read them out of order. The same attempt arriving
- * twice stays twice.
- */
+/** Without later attempts of a delivery, as a slow receiver may read them out of order. Repeats of one attempt stay. */
 export function withoutRetries(arrivals: readonly Arrival[]): Arrival[] {
   const attempts = new Map<unknown, Set<unknown>>()
   return arrivals.filter(({ headers: { 'x-delivery-id': id, 'x-attempt': attempt } }) => {
@@ -37,7 +34,7 @@ export function withoutRetries(arrivals: readonly Arrival[]): Arrival[] {
   })
 }
 
-/** @returns `<delivery>: <attempts in order>` for each delivery with more than one arrival in `withoutRetries`. */
+/** @returns `<delivery>: <attempts in order>` for each delivery that `withoutRetries` has more than once */
 export function postedAgain(arrivals: readonly Arrival[]): string[] {
   const idOf = ({ headers }: Arrival) => String(headers['x-delivery-id'])
   const left = Map.groupBy(withoutRetries(arrivals), idOf)

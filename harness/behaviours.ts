@@ -1,46 +1,42 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** One request to a receiver, read in full. */
+/** One request, read in full. */
 export type Exchange = {
   request: IncomingMessage
   response: ServerResponse
-  /** What follows the behaviour's name in the path: `/slow/<first>/<second>`. */
+  /** `/slow/<first>/<second>`. */
   first: number
   second: number
   deliveryId: string
-  /** The number of requests for this delivery so far, including this one. */
+  /** Requests for this delivery so far, including this one. */
   times: () => number
-  /** The number of requests before this one. */
   before: number
-  /** Call this when an answer that will not end normally is on its way. */
+  /** For an answer that never ends: call this once it is on its way. */
   answered: (status: number) => void
 }
 
-/** How a receiver answers, by the first part of the path. Other paths answer 200 with `ok`. */
+/** By the first part of the path. Other paths answer 200. */
 export const behaviours: Readonly<Record<string, (exchange: Exchange) => void>> = {
-  /** `/status/<code>`: that status. */
+  /** `/status/<code>`. */
   status: ({ response, first }) => response.writeHead(first).end(`answered ${first}`),
-  /** `/later/<seconds>`: 429, with Retry-After. */
+  /** `/later/<seconds>`: 429 with Retry-After. */
   later: ({ response, first }) => response.writeHead(429, { 'retry-after': String(first) }).end(),
   /** `/flaky/<n>`: 503 to the first n attempts of each delivery. */
   flaky: ({ response, first, times }) => response.writeHead(times() <= first ? 503 : 200).end(),
   /** 503 to the first attempt of about one delivery in ten. */
   tenth: ({ response, deliveryId, times }) =>
     response.writeHead(times() === 1 && isTenth(deliveryId) ? 503 : 200).end(),
-  /** Never answers. */
   hang: () => {},
-  /** `/slow/<ms>/<status>`: answers after that time; the status is 200 by default. */
+  /** `/slow/<ms>/<status>`, by default 200. */
   slow: ({ response, first, second }) => setTimeout(() => response.writeHead(second || 200).end(), first),
-  /** Resets the connection. */
   reset: ({ request }) => request.socket.resetAndDestroy(),
-  /** Headers at once, then a body that never ends. */
+  /** Headers at once, then an endless body. */
   drip: ({ request: { socket }, response, answered }) => {
     response.writeHead(200)
     socket.once('close', () => answered(200))
     repeat(socket, 50, () => response.write('.'))
   },
-  /** The request's headers, as JSON. */
   echo: ({ request, response }) => response.end(JSON.stringify(request.headers)),
   /** 404, 410 or 301 to one request in four. */
   rejecting: ({ response, before }) => {
@@ -53,24 +49,24 @@ export const behaviours: Readonly<Record<string, (exchange: Exchange) => void>> 
     socket.once('close', () => answered(200))
     repeat(socket, FLOOD_MS, () => socket.write('x'.repeat(1_024)))
   },
-  /** Endless interim answers, and never a final one. */
+  /** Endless interim answers. */
   informational: ({ request: { socket } }) =>
     repeat(socket, FLOOD_MS, () => socket.write('HTTP/1.1 102 Processing\r\n\r\n')),
-  /** Answers, then sends another answer on the open connection, before or during the next request. */
+  /** Answers, then sends another answer before or during the next request. */
   unsolicited: ({ request: { socket }, response }) => {
     const again = () => socket.writable && socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
     response.end('ok', () => setTimeout(again, AGAIN_MS))
   },
 }
 
-/** Slow enough to leave CPU time for others. */
+/** Leaves CPU time for others. */
 const FLOOD_MS = 20
 const AGAIN_MS = 5
 
 /** Ids are hexadecimal and random. */
 const isTenth = (id: string) => Number.parseInt(id.slice(0, 4), 16) % 10 === 0
 
-/** Repeats until the other side closes the connection. */
+/** Until the other side closes the connection. */
 function repeat(socket: Socket, everyMs: number, write: () => void): void {
   const timer = setInterval(write, everyMs)
   socket.once('close', () => clearInterval(timer))

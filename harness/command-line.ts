@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util'
 
 /**
- * Returns what `read` makes of the command line. `--help` prints the usage to stdout and exits with 0. If `read` throws, the
- * process exits with 2 after one line that says what is wrong, and the usage, on stderr.
+ * `--help` prints the usage and exits with 0. If `read` throws, exits with 2 after one line of the error and the usage.
  */
 export function readOrExit<T>(usage: string, read: () => T): T {
   const options = { help: { type: 'boolean', short: 'h' } } as const
@@ -13,14 +12,14 @@ export function readOrExit<T>(usage: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    // drops the rest of Node's message, which suggests other ways to write the option
+    // the rest of Node's message suggests other ways to write the option
     const [what] = String(error instanceof Error ? error.message : error).split(/\.\s|\n/)
     process.stderr.write(`${what}\n\n${usage}`)
     process.exit(2)
   }
 }
 
-/** @throws unless `text` is a number above 0, and a whole one if `isWhole`. */
+/** @throws unless `text` is a number above 0, and a whole one if `isWhole` */
 export function sizeOf(option: string, text: string, isWhole = false): number {
   const size = Number(text)
   if (size > 0 && (isWhole ? Number.isInteger(size) : Number.isFinite(size))) return size

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher, request } from 'undici'
 
-/** The answer to a request after `took` ms. `retryAfter`: in ms. */
+/** `retryAfter` and `took`: ms. */
 export type Answered = {
   status: number
   code: string | undefined
@@ -11,27 +11,26 @@ export type Answered = {
 
 export type Fleet = {
   answers: readonly Answered[]
-  /** Why requests got no answer: `timeout after 3000 ms` if the client gave up. */
+  /** `timeout after 3000 ms` if the client gave up. */
   unanswered: readonly string[]
-  /** Ids of the calls that were answered with 200. */
+  /** Ids of calls answered with 200. */
   accepted: ReadonlySet<string>
-  /** Makes no more calls, and resolves when every call is accepted. */
+  /** Makes no more calls. Resolves when every call is accepted. */
   drain(): Promise<void>
 }
 
 type Call = { messageId: string; type: 'track'; userId: string; event: string; properties: object }
 type Client = { name: string; path: '/v1/track' | '/v1/batch'; timeout: number; made: Call[] }
 
-/** Pause between two calls of a client. */
 const EVERY_MS = 1_000
 const MAX_BATCH = 20
 
-/** Client timeouts: 3 s for some applications, 15 s for client libraries. */
+/** 3 s for some applications, 15 s for client libraries. */
 const timeoutOf = (client: number) => (client % 4 === 0 ? 3_000 : 15_000)
 
 /**
- * Clients that make a call a second and send it like client libraries: one request at a time. A request without a 200
- * is retried with the same ids after the requested delay. Half of the clients send batches.
+ * Clients that make a call a second, and send one request at a time. They retry until 200 with the same ids, after the
+ * requested delay. Half of them send batches.
  */
 export function startFleet({ url, writeKey, size }: { url: string; writeKey: string; size: number }): Fleet {
   const dispatcher = new Agent({ connections: size })
@@ -68,7 +67,7 @@ export function startFleet({ url, writeKey, size }: { url: string; writeKey: str
 
   const running = Promise.all(
     Array.from({ length: size }, async (_, index) => {
-      await sleep((index / size) * EVERY_MS) // evenly over a second
+      await sleep((index / size) * EVERY_MS)
       await run(clientOf(index))
     }),
   )
@@ -100,7 +99,7 @@ const callOf = (userId: string): Call => ({
   properties: { text: 'x'.repeat(500) },
 })
 
-/** Sends one request to ingest. @param dispatcher holds the connections. */
+/** @param dispatcher holds the connections */
 export async function post(
   url: string,
   { body, ...options }: { body: string; dispatcher?: Dispatcher; signal?: AbortSignal },

@@ -9,7 +9,6 @@ import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** The flags with which `npm start` runs its processes. */
 export const NODE_FLAGS: readonly string[] = flagsOf(ROOT)
 
 function flagsOf(root: string): readonly string[] {
@@ -21,28 +20,23 @@ export type Env = Readonly<Record<string, string>>
 
 const ONCE = { retry: { limit: 0 }, timeout: { request: 2_000 } } as const
 
-/** A process of a role. It ends with this process. */
+/** Ends with this process. */
 export type Launched = Child & {
   role: Role
   url: string
-  /** Serves `/metrics`. Ingest has a separate port for it. */
+  /** Ingest has a separate port for `/metrics`. */
   opsUrl: string
-  /**
-   * Resolves when `/readyz` answers 200. @throws after `timeout` ms, or when the process ends; the message has its last
-   * lines.
-   */
+  /** @throws after `timeout` ms, or with the last lines of a process that ends */
   ready(timeout?: number): Promise<void>
-  /** The text of `/metrics`. */
   metrics(): Promise<string>
 }
 
-/** Starts `node <role>/main.ts` as operators run it. @param env with a port for the role (`freePorts`). */
+/** As operators run it. @param env with a port for the role (`freePorts`) */
 export type Launch = (role: Role, env: Env, onLine?: (line: string) => void) => Launched
 
-/** Starts processes of this version. */
 export const launch: Launch = launchFrom(ROOT)
 
-/** @param root a checkout of Sluice with its packages. Its processes get the flags of its own `npm start`. */
+/** @param root a checkout with its packages; its processes get the flags of its own `npm start` */
 export function launchFrom(root: string): Launch {
   const program = { cwd: root, flags: flagsOf(root) }
   return (role, env, onLine) => start(role, env, { ...program, ...(onLine && { onLine }) })
@@ -73,7 +67,7 @@ function start(role: Role, env: Env, { cwd, flags, onLine }: Program): Launched 
     ...tied,
     ...{ role, url, opsUrl },
     async ready(timeout = 90_000) {
-      // fetch, because this polls while the process loads, and with got a refused request takes several times the CPU
+      // fetch, because this polls, and got takes several times the CPU for a refused request
       const isReady = async () => {
         const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })
         await response.arrayBuffer()
@@ -88,12 +82,12 @@ function start(role: Role, env: Env, { cwd, flags, onLine }: Program): Launched 
   }
 }
 
-/** The ports of the last ten calls. A port stays free until its process listens, so it must not be handed out again. */
+/** A port stays free until its process listens, so it must not be given twice. */
 const given: number[] = []
-/** Older ports belong to systems that have ended, and a process has only 100 ports to choose from. */
+/** The ports of ten calls. Older ones are free again, and a process has only 100. */
 const MAX_GIVEN = 60
 
-/** @returns settings with a free port for each role, and for the second port of ingest and control. */
+/** For each role, and for the second port of ingest and control. */
 export async function freePorts(): Promise<Record<string, string>> {
   const names = [
     ...ROLES.map((role) => `${role.toUpperCase()}_PORT`),

@@ -4,21 +4,21 @@ import { post } from './fleet.ts'
 
 export type OpenLoadOptions = { urls: readonly string[]; writeKey: string; perSecond: number }
 
-/** One call; times in ms of `performance.now()`. */
+/** Times in ms of `performance.now()`. */
 export type Call = {
   messageId: string
   userId: string
-  /** When the call was due, so that a slow load generator does not hide delays. */
+  /** When the call was due, so that a slow load generator hides no delay. */
   madeAt: number
-  /** When it was answered with 200; undefined before. */
+  /** When it was answered with 200. */
   acceptedAt: number | undefined
 }
 
 export type OpenLoad = {
   calls: readonly Call[]
-  /** How many requests were not answered with 200, by reason. */
+  /** By reason. */
   refused: ReadonlyMap<string, number>
-  /** Makes no more calls, and resolves when every call is accepted. */
+  /** Makes no more calls. Resolves when every call is accepted. */
   drain(): Promise<void>
 }
 
@@ -28,8 +28,8 @@ const AGAIN_MS = 100
 const USERS = 500
 
 /**
- * Sends calls at a fixed rate, whatever the answers (open loop), to several instances in turn like a load balancer. A
- * call that is not accepted goes to the next instance with the same id after the requested delay.
+ * An open loop: a fixed rate, whatever the answers, to several instances in turn. A call that is not accepted goes to
+ * the next instance with the same id after the requested delay.
  */
 export function startOpenLoad({ urls, writeKey, perSecond }: OpenLoadOptions): OpenLoad {
   const dispatcher = new Agent({ connections: 256 })
@@ -81,7 +81,7 @@ const bodyOf = ({ messageId, userId }: Call, writeKey: string) =>
 
 type Refusal = { why: string; waitMs: number }
 
-/** @returns undefined when the call is accepted. */
+/** Undefined: accepted. */
 async function attempt(
   url: string,
   request: { body: string; dispatcher: Agent },

@@ -10,7 +10,7 @@ import { CONFIG, type Source } from '../settings/settings.ts'
 import { type Env, freePorts, type Launched, launch } from './launch.ts'
 import type { Observer } from './system.ts'
 
-/** Topics with a separate prefix on a shared broker, with schemas and settings, for roles that start one by one. */
+/** On a shared broker with its own prefix, for roles that start one by one. */
 export type PreparedSystem = { config: Config; connection: Connection; env: Record<string, string> }
 
 export type PreparedSource = Pick<Source, 'id' | 'writeKey' | 'enabled'>
@@ -45,7 +45,7 @@ export async function prepareSystem({
   return system
 }
 
-/** Starts a process of a role on free ports. @returns when it is ready. */
+/** Resolves when it is ready. */
 export async function startRole(
   role: Role,
   { env }: Pick<PreparedSystem, 'env'>,
@@ -58,7 +58,7 @@ export async function startRole(
   return launched
 }
 
-/** Writes sources like control, with sealed secrets. */
+/** As control writes them, with sealed secrets. */
 export const putSources = (system: PreparedSystem, sources: readonly PreparedSource[]): Promise<void> =>
   putRecords(
     system,
@@ -69,7 +69,7 @@ export type PreparedDestination = { id: string; sourceId: string; url: string }
 
 export const SECRET = 'bench-secret'
 
-/** Writes destinations with one webhook like control, with sealed secrets. */
+/** As control writes them, each with one webhook. */
 export const putDestinations = (
   system: PreparedSystem,
   destinations: readonly PreparedDestination[],

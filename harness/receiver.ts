@@ -9,7 +9,7 @@ import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { behaviours, type Exchange } from './behaviours.ts'
 
-/** One request. `at`: ms since 1970. `status`: undefined until it is answered. */
+/** `at`: ms since 1970. `status`: undefined until it is answered. */
 export type Arrival = {
   path: string
   body: string
@@ -22,11 +22,11 @@ export type Receiver = {
   url: string
   /** Stays empty with `onArrival`. */
   arrivals: Arrival[]
-  /** Makes a path behave like another one: `behave('/1', '/status/503')`. */
+  /** `behave('/1', '/status/503')` makes a path behave like another one. */
   behave(path: string, as: string): void
-  /** Sets what `/switch` does: it answers this status, or never. */
+  /** What `/switch` does: it answers this status, or never. */
   answerWith(status: number | 'hang'): void
-  /** Stops listening and closes connections, or listens again on the same port. */
+  /** Closes its port and connections, or listens again on the same port. */
   refuse(isRefusing: boolean): Promise<void>
   close(): Promise<void>
 }
@@ -34,17 +34,15 @@ export type Receiver = {
 export type ReceiverOptions = {
   /** Default: a free one. */
   port?: number
-  /** Makes it an HTTPS receiver. */
+  /** For HTTPS. */
   tls?: ServerOptions
-  /** Receives each request instead of `arrivals`, for runs whose requests do not fit in memory. */
+  /** Gets each request instead of `arrivals`, for runs that do not fit in memory. */
   onArrival?: (arrival: Arrival) => void
-  /** Receives a request once its answer is on its way. */
+  /** Gets a request once its answer is on its way. */
   onAnswer?: (arrival: Arrival) => void
 }
 
-/**
- * A webhook receiver that fails as its path says (behaviours.ts). To run it by hand: `node harness/receiver.ts 9000`.
- */
+/** Fails as the path says (behaviours.ts). By hand: `node harness/receiver.ts 9000`. */
 export async function startReceiver({
   port = 0,
   tls,
@@ -91,7 +89,6 @@ export async function startReceiver({
   }
 }
 
-/** Answers each request as its path says. `behave` makes one path answer like another. */
 function createAnswers() {
   const aliases = new Map([['/switch', '/status/200']])
   const times = new Map<string, number>()
@@ -114,7 +111,7 @@ function createAnswers() {
   }
 }
 
-/** @returns undefined when the connection ends before the body. */
+/** Undefined if the connection ends before the body. */
 async function textOf(request: IncomingMessage): Promise<string | undefined> {
   return request.toArray().then(
     (chunks) => Buffer.concat(chunks).toString(),
@@ -130,7 +127,7 @@ function listen(server: Server, port: number): Promise<number> {
   })
 }
 
-/** @param sockets all of them: `closeAllConnections` leaves sockets in a TLS handshake open. */
+/** `closeAllConnections` leaves sockets open that are in a TLS handshake. */
 function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())

@@ -6,7 +6,7 @@ import { killAllChildren } from '../local/child-process.ts'
 
 const folders: string[] = []
 
-/** @returns a new folder, which is removed when this process exits. */
+/** Removed when this process exits. */
 export async function scratchFolder(purpose: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `sluice-${purpose}-`))
   if (folders.push(folder) === 1) process.once('exit', removeAll)
@@ -22,9 +22,9 @@ function removeAll(): void {
     }
 }
 
-/** On Ctrl-C and similar signals, ends all child processes, then this process, and removes its scratch folders. */
+/** Ends all children, then this process, and removes its scratch folders. */
 export function exitWhenInterrupted(): void {
-  // `on`, not `once`: npm repeats a Ctrl-C that this process already got, and a second one without a listener ends it at once
+  // not `once`: npm repeats a Ctrl-C, and a second signal without a listener would end this process at once
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => void killAllChildren().then(() => process.exit(130)))
 }

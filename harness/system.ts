@@ -10,7 +10,7 @@ import { type Env, freePorts, type Launched, launch } from './launch.ts'
 import { endSessions, type Members, membersOf } from './sessions.ts'
 import { until } from './until.ts'
 
-/** All roles as operators run them, on topics with a separate prefix. */
+/** As operators run it, on topics with its own prefix. */
 export type System = {
   env: Record<string, string>
   connection: Connection
@@ -19,15 +19,15 @@ export type System = {
   start(role: Role): Promise<void>
   /** SIGKILL. */
   kill(role: Role): Promise<void>
-  /** Like `kill`, and ends its group memberships, so that the next process need not wait for its sessions to expire. */
+  /** Also ends its group memberships, which the next process would wait for. */
   crash(role: Role): Promise<void>
-  /** SIGTERM. @returns the exit code. */
+  /** SIGTERM. @returns the exit code */
   stop(role: Role): Promise<number | null>
-  /** Sends SIGSTOP. @returns a function that sends SIGCONT. */
+  /** SIGSTOP. @returns a function that sends SIGCONT */
   freeze(role: Role): () => void
-  /** Starts one more process of a role. @param more settings of this process only. */
+  /** One more process. @param more settings of this process only */
   another(role: Role, more?: Record<string, string>): Promise<Instance>
-  /** The lines that processes of a role have logged since the start of the system. */
+  /** Since the start of the system. */
   logged(role: Role): readonly LogLine[]
   api(
     method: 'get' | 'post' | 'put' | 'delete',
@@ -35,9 +35,9 @@ export type System = {
     json?: object,
     headers?: Record<string, string>,
   ): Promise<{ status: number; body: Record<string, unknown> }>
-  /** Creates a destination for the source `shop`, and waits until the router uses it. */
+  /** For the source `shop`. Resolves when the router uses it. */
   destination(id: string, webhooks: string[], more?: object): Promise<void>
-  /** Sends calls as one batch, by default to the source `shop`. @returns when they are accepted. */
+  /** Sends one batch, by default to the source `shop`. Resolves when it is accepted. */
   send(calls: object[], writeKey?: string): Promise<void>
   close(): Promise<void>
 }
@@ -50,7 +50,6 @@ export type Observer = {
   heard(text: string): void
 }
 
-/** A line of a process's log. */
 export type LogLine = { level: string; msg: string } & Record<string, unknown>
 
 export type Instance = { crash(): Promise<void>; stop(): Promise<number | null> }
@@ -59,7 +58,7 @@ export type SystemOptions = {
   brokers: string
   registryUrl: string
   settings?: Env
-  /** Default: all. Must include control. Each process costs CPU even when idle. */
+  /** Default: all. Must include control. Even an idle process costs CPU. */
   roles?: readonly Role[]
   observer?: Observer
 }
@@ -79,8 +78,8 @@ export async function startSystem({
   const connection = connect(config.kafka, { clientId: 'test', log })
   const processes = createProcesses({ env, connection, ...(observer && { observer }) })
   const calls = createCalls(env, observer)
-  // Creates topics and schemas while the processes load: if all four created them at once, registrations would collide.
-  // A system with a broker of its own starts as it does for operators.
+  // topics and schemas are made while the processes load: four registrations at once would collide. A system with its
+  // own broker starts as it does for operators.
   const prepared = settings.KAFKA_BROKERS ? undefined : prepareKafka(connection, config, () => undefined)
   await Promise.all([prepared, ...roles.map(processes.start)])
   await calls.api('post', 'sources', { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' })
@@ -103,7 +102,6 @@ async function environment(brokers: string, registryUrl: string): Promise<Record
   }
 }
 
-/** Shared by all processes of a system. */
 type Parts = { env: Env; connection: Connection; observer?: Observer }
 type Processes = Pick<System, 'start' | 'kill' | 'crash' | 'stop' | 'freeze' | 'another' | 'logged' | 'close'>
 
@@ -166,7 +164,7 @@ function createLauncher({ env, observer }: Omit<Parts, 'connection'>) {
       observer?.heard(line)
     })
     all.push(launched)
-    // with five test workers on two cores, four processes took more than 30 s to start at once
+    // with five test workers on two cores, four processes took more than 30 s to start
     await launched.ready(90_000)
     return launched
   }
@@ -174,7 +172,7 @@ function createLauncher({ env, observer }: Omit<Parts, 'connection'>) {
   return { all, lines, launchReady }
 }
 
-/** As derived by `sluice keys`: only control has the full key. */
+/** As `sluice keys` derives it: only control has the full key. */
 function leastKey(role: Role, { CONFIG_KEY = '' }: Env): { CONFIG_KEY?: string } {
   if (role === 'control') return {}
   return { CONFIG_KEY: derivedKeys(role, Buffer.from(CONFIG_KEY, 'base64')) }

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** `timeout`: ms, 30,000 by default. `message`: names the condition in the error. */
 export type UntilOptions = { timeout?: number; message?: string | (() => string) }
 
-/** Bounds of the pause between two polls, in ms. A poll costs CPU of the process under test. */
+/** In ms. A poll costs CPU of the process under test. */
 const SHORTEST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 100
 
 /**
  * Polls until the condition returns something truthy, and returns that. A condition that throws counts as "not yet".
- * @throws after `timeout`, with what the condition last threw.
+ * @throws after `timeout`, with what the condition last threw
  */
 export async function until<T>(
   condition: () => T | Promise<T>,

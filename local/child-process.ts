@@ -23,13 +23,12 @@ export type SpawnOptions = {
 }
 
 /**
- * The watcher reads from a socket whose other end only this process holds. When this process is gone, the read fails
- * and the watcher kills the program; a line makes it exit. `exec` keeps the pid, so `$$` is the program. Plain sh, for
- * Linux and macOS.
+ * Kills the program when this process is gone: the other end of the watcher's socket closes, and its read fails. A line
+ * makes the watcher exit. `exec` keeps the pid, so `$$` is the program. Plain sh, for Linux and macOS.
  */
 const WATCHED = '(read -r _ <&3 || kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null'
 
-/** Starts any program. A program that does not exist exits with 127. @throws when there is no `sh` */
+/** A program that does not exist exits with 127. @throws when there is no `sh` */
 export function spawnChild(program: string, { args, cwd, env, onLine = () => {} }: SpawnOptions): Child {
   const spawned = spawn('/bin/sh', ['-c', WATCHED, 'sh', program, ...args], {
     cwd,
@@ -51,10 +50,7 @@ export function spawnChild(program: string, { args, cwd, env, onLine = () => {} 
 
 const EXIT_WITH_PARENT = fileURLToPath(new URL('./exit-with-parent.ts', import.meta.url))
 
-/**
- * Starts a Node program with this process's Node, flags, stdout and stderr. Needs no watcher: the IPC channel closes
- * with us.
- */
+/** Inherits this process's flags, stdout and stderr. Ends with us, as the IPC channel closes. */
 export function spawnNodeChild(script: string, { args, cwd, env }: Omit<SpawnOptions, 'onLine'>): Child {
   const flags = [...process.execArgv, '--import', EXIT_WITH_PARENT]
   return track(
@@ -67,7 +63,7 @@ export function spawnNodeChild(script: string, { args, cwd, env }: Omit<SpawnOpt
   )
 }
 
-/** Enough to read what is left in a pipe; a grandchild may hold the pipe open for longer. */
+/** A grandchild may hold the pipe open for longer. */
 const LAST_LINES_MS = 500
 
 const running = new Set<Child>()
@@ -76,10 +72,7 @@ export async function killAllChildren(): Promise<void> {
   await Promise.all([...running].map((child) => child.kill()))
 }
 
-/**
- * Children are `detached`: each leads a process group. Ctrl-C reaches only this process, which stops them in order, and
- * a group can be killed as one.
- */
+/** Children are `detached`: each leads a process group that can be killed as one, and Ctrl-C reaches only us. */
 function track(spawned: ChildProcess): Child {
   const { pid } = spawned
   spawned.on('error', () => {}) // seen as a missing pid, or as the exit
@@ -90,7 +83,7 @@ function track(spawned: ChildProcess): Child {
     try {
       process.kill(target, name)
     } catch {
-      // it has just ended; its exit event follows
+      // just ended; its exit event follows
     }
   }
   const child: Child = {

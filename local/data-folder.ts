@@ -5,16 +5,16 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { LocalError } from './errors.ts'
 
-/** The root of this checkout, without a trailing slash. */
+/** This checkout, without a trailing slash. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 
-/** Where `npm start` stores everything; absolute. */
+/** Absolute. */
 export function dataFolder(env: { readonly SLUICE_DATA?: string | undefined }): string {
   const folder = env.SLUICE_DATA || '.sluice'
   return isAbsolute(folder) ? folder : resolve(ROOT, folder)
 }
 
-/** Creates the folder, readable only by its owner. @throws LocalError setting_invalid */
+/** Only the owner can read it. @throws LocalError setting_invalid */
 export async function makeDataFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -25,7 +25,7 @@ export async function makeDataFolder(folder: string): Promise<void> {
   }
 }
 
-/** The file appears whole or not at all, even after a crash; only its owner may read it. */
+/** The file appears whole or not at all, even after a crash. Only its owner can read it. */
 export async function writeFileAtomically(path: string, text: string): Promise<void> {
   const partial = `${path}.${process.pid}`
   const file = await open(partial, 'w', 0o600)
@@ -47,8 +47,8 @@ const keys = z.object({
 export type Keys = z.infer<typeof keys>
 
 /**
- * Reads the folder's keys, or creates them if the folder `isNew`. Lost keys are never replaced: settings encrypted
- * under the old CONFIG_KEY would become unreadable. @throws LocalError keys_damaged
+ * Creates keys only if the folder `isNew`: a new CONFIG_KEY could not read its settings. @throws LocalError
+ * keys_damaged
  */
 export async function findKeys(folder: string, options: { isNew: boolean }): Promise<Keys> {
   const path = join(folder, 'keys.json')

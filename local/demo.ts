@@ -11,8 +11,8 @@ const CALLS = 6
 const TIMEOUT_MS = 20_000
 
 /**
- * `npm start -- --demo`: creates a source and a destination, starts a receiver that checks signatures, sends one call
- * of each type, and prints what arrives. The receiver answers until the process ends, so the destination keeps working.
+ * Sends one call of each type through a new source and destination, and prints what arrives. The receiver answers until
+ * the process ends, so the destination keeps working.
  */
 export async function demo(addresses: Addresses, terminal: Terminal): Promise<void> {
   const secret = randomBytes(16).toString('hex')
@@ -39,7 +39,7 @@ export async function demo(addresses: Addresses, terminal: Terminal): Promise<vo
   )
 }
 
-/** Reuses the source of an earlier demo on the same data. @returns its write key */
+/** Reuses the source of an earlier demo. @returns its write key */
 async function makeSource(api: Got): Promise<string> {
   const found = await api.get('sources/demo', { throwHttpErrors: false, responseType: 'json' })
   const { body } =
@@ -49,7 +49,7 @@ async function makeSource(api: Got): Promise<string> {
   return (body as { writeKey: string }).writeKey
 }
 
-/** Replaces an earlier demo's destination: the receiver's port is different each time. */
+/** Replaces an earlier demo's destination, as the receiver's port is new. */
 async function makeDestination(api: Got, { url, secret }: { url: string; secret: string }): Promise<void> {
   await api.delete('destinations/demo', { throwHttpErrors: false })
   const webhooks = [{ url, headers: { 'X-Team': 'demo' } }]
@@ -81,10 +81,7 @@ function describe({ type, body, headers, signatureIsRight }: Arrival): string {
 
 type Arrival = { type: string; body: string; headers: IncomingHttpHeaders; signatureIsRight: boolean }
 
-/**
- * A receiver as a customer would write one: checks the signature over the body's bytes, and answers 200.
- * @returns its URL
- */
+/** As a customer would write it: checks the signature over the body's bytes. @returns its URL */
 async function startReceiver(secret: string, onArrival: (arrival: Arrival) => void): Promise<string> {
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray())
@@ -99,7 +96,6 @@ async function startReceiver(secret: string, onArrival: (arrival: Arrival) => vo
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  // must not keep a stopped system's process alive
   server.unref()
   return `http://127.0.0.1:${port}/webhook`
 }

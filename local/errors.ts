@@ -16,13 +16,13 @@ export type LocalErrorCode =
   | 'registry_start_failed'
   | 'setting_invalid'
 
-/** A fault that the user of `npm start` can fix: printed as one message without a stack; the exit code is 2. */
+/** A fault that the user of `npm start` can fix: printed without a stack; exit code 2. */
 export class LocalError extends CodedError<LocalErrorCode> {
   override name = 'LocalError'
 }
 
 const MB = 1024 ** 2
-/** Kafka writes some MB when it starts, and exits with an obscure error when it cannot. */
+/** Kafka writes some MB at its start. If it cannot, its error does not say why. */
 const MIN_FREE = 64 * MB
 
 /** @throws LocalError disk_full */
@@ -34,7 +34,7 @@ export async function requireFreeSpace(folder: string): Promise<void> {
   throw diskFull(folder, `has ${mb} MB free, and Kafka needs ${MIN_FREE / MB} MB to start`)
 }
 
-/** Turns a write error caused by a full disk into `disk_full`; returns any other error unchanged. */
+/** Turns the error of a full disk into `disk_full`, and returns any other as it is. */
 export function asDiskFull(error: unknown, folder: string): unknown {
   const isFull =
     error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')

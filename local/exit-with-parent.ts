@@ -1,7 +1,7 @@
 /**
- * Preloaded (`node --import`) into each process that `npm start` starts. When the parent ends in any way, its IPC
- * channel closes and this process exits. Does nothing in a process started by hand, which has no channel.
+ * Preloaded (`node --import`) into the processes of `npm start`. The IPC channel closes however the parent ends. A
+ * process started by hand has none.
  */
 process.once('disconnect', () => process.exit(1))
-// must follow the listener, which would otherwise let the channel keep the process running
+// after the listener, which would let the channel keep the process running
 process.channel?.unref()

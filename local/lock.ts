@@ -13,8 +13,7 @@ export type ProcessId = z.infer<typeof processId>
 export type Lock = { release(): Promise<void> }
 
 /**
- * Allows one `npm start` per data folder. Takes over the lock of a process that is gone, even if its pid is in use
- * again.
+ * One `npm start` per data folder. Takes over the lock of a process that is gone, even if its pid is in use again.
  * @throws LocalError already_running
  */
 export async function takeLock(folder: string): Promise<Lock> {
@@ -35,11 +34,11 @@ function isTaken(error: NodeJS.ErrnoException): boolean {
   throw error
 }
 
-/** Renames the lock before it removes it, and checks again: another process may have taken it over in between. */
+/** Checks again after the rename: another process may have taken the lock over in between. */
 async function removeStale(path: string, folder: string): Promise<void> {
   await refuseIfHeld(path, folder)
   const moved = `${path}.stale.${process.pid}`
-  await rename(path, moved).catch(() => {}) // another process was faster
+  await rename(path, moved).catch(() => {}) // another was faster
   try {
     await refuseIfHeld(moved, folder)
   } catch (error) {
@@ -59,14 +58,14 @@ async function refuseIfHeld(path: string, folder: string): Promise<void> {
   )
 }
 
-/** Records in `file` which process uses the folder that the file is in. */
+/** Records which process uses the file's folder. */
 export async function recordOwner(file: string, pid: number): Promise<void> {
   await writeFile(file, JSON.stringify(identify(pid)))
 }
 
 /**
- * Waits for a previous broker to exit, as it outlives a killed `npm start` by up to a second. Kafka's own lock is not
- * enough: a second broker writes to the first one's metadata before it checks the lock (decision 4).
+ * A broker outlives a killed `npm start` by up to a second. Kafka's own lock is not enough: a
+ * second broker writes metadata before it checks the lock (decision 4).
  * @throws LocalError already_running
  */
 export async function awaitPreviousOwner(file: string, directory: string, timeoutMs = 3_000): Promise<void> {
@@ -95,7 +94,7 @@ export function isAlive({ pid, started }: ProcessId): boolean {
   return startTimeOf(pid) === started
 }
 
-/** In the system's own format. Undefined for a process that does not exist or is a zombie. */
+/** In the system's own format. Undefined if there is no such process, or it is a zombie. */
 export function startTimeOf(pid: number): string | undefined {
   try {
     if (process.platform === 'linux') return startTimeInStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -106,7 +105,7 @@ export function startTimeOf(pid: number): string | undefined {
   }
 }
 
-/** Field 22 of proc_pid_stat(5); field 3 is the state. Field 2, the name, may contain spaces and brackets. */
+/** Field 22 of proc_pid_stat(5). Field 3 is the state. Field 2, the name, may contain spaces and brackets. */
 export function startTimeInStat(stat: string): string | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state, started] = [fields[0], fields[19]]

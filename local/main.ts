@@ -24,14 +24,13 @@ log.flush()
 if (code === 0) terminal.line(`stopped; the data stays in ${settings.dataFolder}`)
 process.exit(code)
 
-/** Exit code 2 for what the user can fix. */
 function exitReason(error: unknown): ExitReason {
   if (error instanceof LocalError || error instanceof ConfigError)
     return { code: 2, message: `\n${error.message}` }
   return { code: 1, message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
-/** Exits directly: nothing has started yet. */
+/** Nothing has started yet. */
 function settingsOrExit(): LocalSettings {
   try {
     return readSettings(process.env, process.argv.slice(2))

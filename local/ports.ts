@@ -20,10 +20,7 @@ export type Ports = Record<PortName, number>
 
 const kafkaPorts = z.object({ kafka: z.number(), controller: z.number(), registry: z.number() })
 
-/**
- * Users' own programs connect to Kafka and the registry, so these ports stay the same at every start while they are
- * free.
- */
+/** Users' programs connect to these ports, so they stay the same while they are free. */
 export type KafkaPorts = z.infer<typeof kafkaPorts>
 
 const KAFKA_DEFAULTS: KafkaPorts = { kafka: 9092, controller: 9093, registry: 8085 }
@@ -33,8 +30,7 @@ const LOOPBACK = '127.0.0.1'
 const names = Object.keys(DEFAULTS) as PortName[]
 
 /**
- * Chooses a port for each process, fixed for this run, so that a restarted process gets its port again. If a default is
- * taken, the next free port is used and `onChange` gets a line about it.
+ * Fixed for this run: a restarted process gets its port again. `onChange` gets a line if a default is taken.
  * @throws LocalError port_taken or setting_invalid for a port set in the environment
  */
 export async function choosePorts(
@@ -44,7 +40,7 @@ export async function choosePorts(
 ): Promise<Ports> {
   const chosen: Ports = { ...DEFAULTS }
   const used: number[] = []
-  // ports set in the environment come first, so that no default takes one of them
+  // first those of the environment, so that no default takes one
   for (const name of [...names].sort((a, b) => Number(!env[a]) - Number(!env[b]))) {
     const setting = env[name]
     const port = setting
@@ -81,7 +77,7 @@ async function isUsable(port: number, host: string, name: PortName): Promise<boo
   })
 }
 
-/** The first free port from `first` that is neither used nor the default of something else. */
+/** Skips used ports and other defaults. */
 export async function nextFree(first: number, { host, used }: Place): Promise<number> {
   for (let port = first; port < first + 1_000; port++) {
     const reserved = port !== first && RESERVED.includes(port)
@@ -93,9 +89,9 @@ export async function nextFree(first: number, { host, used }: Place): Promise<nu
 export type KafkaPortsOptions = {
   folder: string
   taken: readonly number[]
-  /** What is started here. A port of what runs elsewhere is neither checked nor changed. */
+  /** Ports of what runs elsewhere are neither checked nor changed. */
   started: { kafka: boolean; registry: boolean }
-  /** Gets a line for each port that differs from the last start, or from its default on a first start. */
+  /** Gets a line for each port that is not the one of the last start, or the default. */
   onChange(line: string): void
 }
 
@@ -125,22 +121,17 @@ async function sameOrFree(port: number, taken: readonly number[]): Promise<numbe
   return !taken.includes(port) && (await isFree(port, LOOPBACK)) ? port : freePort(LOOPBACK, taken)
 }
 
-/** How many ports a process looks among, and how many processes with consecutive pids have different ones. */
 const PORTS_EACH = 100
 const PROCESSES = 170
 let next = randomInt(PORTS_EACH)
 
 /**
- * The first port of this process's range. In a shared range, two processes could find the same free port, as they
- * listen only later. All ranges are below the ports of outgoing connections: a client that dials a stopped broker's
- * port from that same port connects to itself, and the broker cannot come back.
+ * The first of this process's own range: in a shared one, two processes could find the same port before either listens.
+ * All ranges are below the ports of outgoing connections (decision 4).
  */
 export const firstPortOf = (pid: number): number => 15_000 + (pid % PROCESSES) * PORTS_EACH
 
-/**
- * A port that nothing listens on. Rotates through the range, so a port that was found but is not in use yet is not
- * found again soon.
- */
+/** Rotates through the range, as a port that was found may not be in use yet. */
 export async function freePort(host = LOOPBACK, avoid: readonly number[] = []): Promise<number> {
   for (let attempt = 0; attempt < PORTS_EACH; attempt++) {
     const port = firstPortOf(process.pid) + (next++ % PORTS_EACH)
@@ -149,7 +140,7 @@ export async function freePort(host = LOOPBACK, avoid: readonly number[] = []): 
   throw new Error(`no free port from ${firstPortOf(process.pid)} on ${host}`)
 }
 
-/** Whether a server could listen there now. @throws any error but "address in use" */
+/** @throws any error but "address in use" */
 function isFree(port: number, host: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer()

@@ -13,7 +13,7 @@ const addresses = z.object({
   token: z.string(),
 })
 
-/** What a running `npm start` publishes to its user's other programs; URLs without a trailing slash. */
+/** For other programs of the same user. URLs have no trailing slash. */
 export type Running = z.infer<typeof addresses>
 
 const shape = processId.extend(addresses.shape)
@@ -22,7 +22,7 @@ type Published = Pick<Addresses, 'control' | 'ingest' | 'brokers' | 'registryUrl
 
 const pathIn = (folder: string) => join(folder, 'running.json')
 
-/** Only the owner may read the file, since it contains the token. @returns a function that removes it */
+/** Only the owner can read the file: it has the token. @returns a function that removes it */
 export async function publishRunning(
   folder: string,
   { control, ingest, brokers, registryUrl: registry, controlToken: token }: Published,
@@ -32,7 +32,7 @@ export async function publishRunning(
   return () => rm(pathIn(folder), { force: true })
 }
 
-/** Undefined if no `npm start` runs on this folder; ignores what a killed one has left behind. */
+/** Undefined if no `npm start` runs there. A killed one leaves its file behind. */
 export async function findRunning(folder: string): Promise<Running | undefined> {
   try {
     const { pid, started, ...running } = shape.parse(JSON.parse(await readFile(pathIn(folder), 'utf8')))

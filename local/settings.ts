@@ -6,19 +6,19 @@ import { dataFolder, findKeys, type Keys } from './data-folder.ts'
 import { LocalError } from './errors.ts'
 import { chooseKafkaPorts, choosePorts, type KafkaPorts, type Ports } from './ports.ts'
 
-/** What `npm start` itself needs from the environment; each process reads the rest with `config.ts`. */
+/** Each process reads the rest (config.ts). */
 export type LocalSettings = {
   env: NodeJS.ProcessEnv
-  /** Holds Kafka's data, keys, ports and the lock; absolute. */
+  /** Absolute. */
   dataFolder: string
   host: string
   kafkaBrokers: string | undefined
-  /** Undefined: start the schema registry here. */
+  /** Undefined: start the registry here. */
   registryUrl: string | undefined
   demo: boolean
 }
 
-/** Reports all faults before anything starts. @throws ConfigError, LocalError */
+/** Reports all faults at once. @throws ConfigError, LocalError */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): LocalSettings {
   checkEnvironment(env)
   return {
@@ -31,7 +31,7 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): L
   }
 }
 
-/** Checks the environment as the processes will, with placeholders for what `npm start` chooses later. */
+/** As the processes will read it, with placeholders for what is chosen later. */
 function checkEnvironment(env: NodeJS.ProcessEnv): void {
   const placeholders = {
     KAFKA_BROKERS: '127.0.0.1:9092',
@@ -54,17 +54,14 @@ function readDemo(args: readonly string[], env: NodeJS.ProcessEnv): boolean {
   }
 }
 
-/**
- * Fills in keys, ports and addresses that the environment does not set; `onChange` gets a line for each port that is
- * not the usual one. @throws LocalError
- */
+/** `onChange` gets a line for each unusual port. @throws LocalError */
 export async function chooseEnvironment(
   settings: LocalSettings,
   onChange: (line: string) => void,
 ): Promise<{ env: ChildEnvironment; ports: KafkaPorts }> {
   refuseSecuredKafkaWithoutRegistry(settings)
   const { dataFolder, env, host, kafkaBrokers, registryUrl } = settings
-  // ports.json is written after the keys: without it, nothing was ever encrypted with them
+  // ports.json is written after the keys: without it, they have encrypted nothing
   const isNew = !existsSync(join(dataFolder, 'ports.json')) || Boolean(env.CONFIG_KEY)
   const keys = await findKeys(dataFolder, { isNew })
   const processPorts = await choosePorts(env, host, onChange)
@@ -95,7 +92,6 @@ const LOOPBACK_BLOCKS = `${LOOPBACK_BLOCK},::1/128`
 
 export type Chosen = { brokers: string; registryUrl: string; ports: Ports; keys: Keys }
 
-/** The environment of the four processes: the user's, completed with what was chosen here. */
 export function childEnvironment(
   { env, host }: LocalSettings,
   { brokers, registryUrl, ports, keys }: Chosen,
@@ -122,7 +118,7 @@ export function childEnvironment(
 
 export type ChildEnvironment = ReturnType<typeof childEnvironment>
 
-/** How to reach a started system; URLs without a trailing slash. */
+/** URLs without a trailing slash. */
 export type Addresses = {
   ingest: string
   control: string

@@ -5,19 +5,16 @@ export type ExitReason = { code: number; message?: string }
 export type Shutdown = {
   readonly requested: Promise<ExitReason>
   readonly signal: AbortSignal
-  /** Only the first request counts. */
+  /** Only the first one counts. */
   request(reason: ExitReason): void
 }
 
-/** The terminal sends Ctrl-C to both npm and us, and npm forwards it: signals within this time are one key press. */
+/** The terminal and npm both send us a Ctrl-C. Signals within this time are one key press. */
 const SAME_PRESS_MS = 500
 
 const ORPHAN_GRACE_MS = 3_000
 
-/**
- * Requests a shutdown on Ctrl-C, SIGTERM, a closed terminal or the death of npm. A second Ctrl-C kills all children at
- * once.
- */
+/** On Ctrl-C, SIGTERM, a closed terminal or the death of npm. A second Ctrl-C kills all children. */
 export function watchShutdown(env: NodeJS.ProcessEnv): Shutdown {
   const { promise, resolve } = Promise.withResolvers<ExitReason>()
   const controller = new AbortController()
@@ -35,7 +32,7 @@ export function watchShutdown(env: NodeJS.ProcessEnv): Shutdown {
   // writing to a closed terminal must not crash us
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   watchNpm(env, () => {
-    // closing a terminal also ends npm: a shutdown in progress gets some time
+    // closing a terminal also ends npm: give a shutdown in progress some time
     setTimeout(killAllChildren, controller.signal.aborted ? ORPHAN_GRACE_MS : 0)
     request({ code: 1 })
   })
@@ -43,8 +40,8 @@ export function watchShutdown(env: NodeJS.ProcessEnv): Shutdown {
 }
 
 /**
- * An npm that is killed cannot forward a signal. npm is our parent, because the `start` script ends in `exec`. Without
- * npm there is no watch: the shell that started us in the background may exit.
+ * A killed npm forwards no signal. npm is our parent, as the `start` script ends in `exec`. Without npm nothing is
+ * watched: a shell that started us in the background may exit.
  */
 function watchNpm(env: NodeJS.ProcessEnv, onGone: () => void): void {
   if (!env.npm_lifecycle_event) return

@@ -27,14 +27,14 @@ import { banner, type FirstSteps, type Terminal } from './terminal.ts'
 
 export type StartOptions = {
   settings: LocalSettings
-  /** Gets everything that must end with `npm start`; closed in reverse order. */
+  /** Closed in reverse order at the end. */
   closing: AsyncDisposableStack
   log: Logger
   terminal: Terminal
   shutdown: Pick<Shutdown, 'request' | 'signal'>
 }
 
-/** All of `npm start`, from the lock to `sluice ready`. @throws LocalError, ConfigError */
+/** @throws LocalError, ConfigError */
 export async function start(options: StartOptions): Promise<Addresses> {
   const { settings, closing, log, terminal, shutdown } = options
   await makeDataFolder(settings.dataFolder)
@@ -69,7 +69,7 @@ export async function start(options: StartOptions): Promise<Addresses> {
 
 const RECEIVER_PORT = 9000
 
-/** Undefined if something is set up already, or if webhooks may not reach this machine. */
+/** Undefined if something is set up, or webhooks may not reach this machine. */
 async function firstSteps({
   control,
   controlToken,
@@ -127,9 +127,7 @@ async function startProcesses(
 
 const SLOW_MS = 30_000
 
-/**
- * Waits until every URL has answered 200. Has no limit: the user can press Ctrl-C. `onSlow` gets what is missing, once.
- */
+/** Has no limit. `onSlow` gets what is missing, once. */
 async function allReady(
   urls: Readonly<Record<string, string>>,
   onSlow: (line: string) => void,

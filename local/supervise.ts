@@ -10,16 +10,15 @@ export type SuperviseOptions = {
   root: string
   env: NodeJS.ProcessEnv
   log: Warn
-  /** Aborted at shutdown. */
   ending: AbortSignal
-  /** Called if a program rejects its settings (exit code 2) before all are ready; it has printed the reason. */
+  /** A program exited with 2 before all were ready: it rejects its settings, and has printed why. */
   onRefused: (name: string) => void
 }
 
 export type Supervised = {
-  /** From now on the settings are known to be good, and a program that exits with 2 is restarted. */
+  /** All are ready: a program that exits with 2 is now restarted. */
   accepted(): void
-  /** Sends SIGTERM to all at once, and SIGKILL to those still running after `graceMs`. */
+  /** SIGTERM to all at once, and SIGKILL to those that still run after `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -52,15 +51,15 @@ export type KeepRunningOptions<T extends Child> = {
   first: T
   restart: (ended: T) => Promise<T>
   log: Warn
-  /** Aborted at shutdown: nothing is restarted from then on. */
+  /** Nothing is restarted once this is aborted. */
   ending: AbortSignal
-  /** Called at each exit; true means no restart. */
+  /** True means no restart. */
   isFinal?: (exit: Exit) => boolean
 }
 
 export type KeptRunning = { stop(graceMs: number): Promise<void> }
 
-/** Restarts the process whenever it exits, at growing intervals, until it is stopped. */
+/** At growing intervals. */
 export function keepRunning<T extends Child>(options: KeepRunningOptions<T>): KeptRunning {
   const stopping = new AbortController()
   const stopped = AbortSignal.any([stopping.signal, options.ending])
@@ -111,7 +110,7 @@ const FIRST_MS = 250
 const LONGEST_MS = 10_000
 const STEADY_MS = 30_000
 
-/** The delay doubles with each restart, and starts over after a process has run for a while. */
+/** Doubles with each restart. Starts over after a long run. */
 export function nextDelay(previousMs: number | undefined, upMs: number): number {
   if (previousMs === undefined || upMs >= STEADY_MS) return FIRST_MS
   return Math.min(previousMs * 2, LONGEST_MS)

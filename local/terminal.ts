@@ -3,7 +3,9 @@ import type { Addresses } from './settings.ts'
 
 export type Terminal = {
   line(text: string): void
-  /** Replaces the previous progress text on a terminal; elsewhere prints at most a line per second, and the last one. */
+  /**
+   * Replaces the last progress text. Where there is no terminal, prints at most a line per second, and the last one.
+   */
   progress(text: string, isLast?: boolean): void
 }
 
@@ -31,10 +33,10 @@ export function terminalOn(out: Pick<WriteStream, 'write' | 'isTTY'>): Terminal 
   }
 }
 
-/** `receiverPort`: a free port for the receiver that the user starts. */
+/** A free port for the user's receiver. */
 export type FirstSteps = { receiverPort: number }
 
-/** Printed once all processes are ready. The commands work as they are in any sh. */
+/** The commands work as they are in any sh. */
 export function banner(at: Addresses, firstSteps?: FirstSteps): string {
   return `
 sluice ready
@@ -55,7 +57,7 @@ Press Ctrl-C to stop.
 `
 }
 
-/** A new source is known to ingest within a second. */
+/** Ingest knows a new source within a second. */
 const tryIt = ({ control, ingest, controlToken }: Addresses, { receiverPort }: FirstSteps) => `
 Try it in a second terminal: a receiver that prints what it gets (kill %1 stops it), a source, a destination, and a call.
 (Or let npm start -- --demo do it.)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { freePort } from '../local/ports.ts'
 import { NODE_FLAGS } from './helpers/node-flags.ts'
 
-/** A router that is told to end while it starts: what it opens next finds all closed. */
+/** Told to end while it starts: what it opens next finds all closed. */
 const ENDED_EARLY = `
   const { run } = await import('${new URL('../lifecycle.ts', import.meta.url)}')
   setInterval(() => {}, 1_000) // a router has open sockets; without any, the process ends before it gets the signal
@@ -19,7 +19,7 @@ const ENDED_EARLY = `
   })
 `
 
-/** A router whose port somebody else has. */
+/** Somebody else has its port. */
 const PORT_TAKEN = `
   const { createServer } = await import('node:net')
   const { run } = await import('${new URL('../lifecycle.ts', import.meta.url)}')

@@ -1,35 +1,35 @@
 import type { OffsetRange } from '../harness/kafka/disk.ts'
 import type { CutTopic } from './plan.ts'
 
-/** One POST that an endpoint has answered below 500. */
+/** A POST answered below 500. */
 export type Answered = { destinationId: string; messageId: string; deliveryId: string }
 
 export type Facts = {
-  /** Ids of calls that were answered with success. */
+  /** Ids of calls answered with 200. */
   accepted: ReadonlySet<string>
   /** Ids in topic `events`. */
   events: ReadonlySet<string>
   /** `destinationId messageId` of each record in topic `deliveries`. */
   routed: ReadonlySet<string>
   answered: readonly Answered[]
-  /** The same for records of `deliveries.dead`, and for attempts recorded as cancelled. */
+  /** The same, of `deliveries.dead` and of attempts recorded as cancelled. */
   dead: ReadonlySet<string>
   cancelled: ReadonlySet<string>
-  /** Deliveries that `attempts` records as delivered: id to `destinationId messageId`. */
+  /** What `attempts` records as delivered: delivery id to `destinationId messageId`. */
   recorded: ReadonlyMap<string, string>
-  /** Ids of the deliveries whose requests reached an endpoint in full, if known. */
+  /** Delivery ids whose requests reached an endpoint in full, if known. */
   seen?: ReadonlySet<string>
-  /** Records that power cuts removed from Kafka. Records of rungs and of `deliveries.due` count as `retries`. */
+  /** What power cuts removed from Kafka. Rungs and `deliveries.due` are `retries`. */
   cuts?: readonly Cut[]
-  /** Losses in Kafka that topic `log-faults` reports. */
+  /** Losses that topic `log-faults` reports. */
   reported?: readonly OffsetRange[]
-  /** Destinations that existed and were enabled all the time: each event goes to them. */
+  /** Destinations that were enabled all the time: each event goes to them. */
   steady: readonly string[]
 }
 
 /**
- * What a power cut removed from a partition. `topic`: without prefix. `keys`: what each record was, by offset: a
- * `messageId` of `events`, or `destinationId messageId` of `deliveries`; unknown for retries.
+ * `topic`: without prefix. `keys`: by offset, a `messageId` of `events` or `destinationId messageId` of `deliveries`;
+ * unknown for retries.
  */
 export type Cut = OffsetRange & { kind: CutTopic; keys?: ReadonlyMap<number, string> }
 
@@ -40,10 +40,10 @@ export type Account = {
   delivered: number
   dead: number
   cancelled: number
-  /** Records that power cuts removed from Kafka, and how many of these Sluice reported. */
+  /** What power cuts removed, and how much of it Sluice reported. */
   cut: Readonly<Record<CutTopic, number>>
   reported: Readonly<Record<CutTopic, number>>
-  /** Records that were not reported because Kafka had not acknowledged them, and that were written again. */
+  /** Not reported: Kafka had not acknowledged them, and they were written again. */
   rewritten: number
   /** POSTs answered below 500 beyond the first of their delivery. */
   again: number
@@ -63,8 +63,8 @@ export const pair = ({ destinationId, messageId }: Pick<Answered, 'destinationId
   `${destinationId} ${messageId}`
 
 /**
- * Checks that accepted calls are in `events`, events are routed, deliveries are delivered, dead or cancelled, and
- * repeated POSTs have the same id.
+ * Accepted calls must be in `events`, events routed, and deliveries delivered, dead or cancelled. Repeated POSTs must
+ * have the same id.
  */
 export function account(facts: Facts): Account {
   const { accepted, events, routed, answered, dead, cancelled, recorded, seen, steady } = facts
@@ -121,7 +121,6 @@ function sumOf(cuts: readonly Cut[], count: (cut: Cut) => number): Record<CutTop
   return sums
 }
 
-/** @returns the offsets of a cut that are reported. */
 function covered({ topic, partition, from, to }: Cut, reported: readonly OffsetRange[]): Set<number> {
   const offsets = new Set<number>()
   for (const range of reported)
@@ -138,7 +137,7 @@ function unreportedKeys(cut: Cut, reported: readonly OffsetRange[]): string[] {
   return offsets.flatMap((at) => (known.has(at) ? [] : [keys.get(at) ?? `${topic}-${partition}@${at}`]))
 }
 
-/** Leaves out as many keys as were reported lost. Only their number is known. */
+/** Leaves out as many keys as were reported lost: which ones is not known. */
 const beyond = (reported: number, keys: string[]): string[] => keys.slice(reported)
 
 export const holds = ({ missing }: Account): boolean =>

@@ -2,31 +2,30 @@ import { type Arrival, type Receiver, startReceiver } from '../harness/receiver.
 import type { Answered } from './account.ts'
 import type { Behaviour } from './plan.ts'
 
-/** Beyond the random ones: rejects everything (404), or asks for a retry after a minute and more (429). */
+/** `rejected`: 404 to everything. `later`: 429, with a Retry-After of more than a minute. */
 export type EndpointBehaviour = Behaviour | 'rejected' | 'later'
 
-/** A webhook whose behaviour changes. */
+/** Its behaviour changes. */
 export type Endpoint = {
   url: string
   answered: readonly Answered[]
-  /** Ids of the deliveries whose requests arrived in full. */
+  /** Delivery ids whose requests arrived in full. */
   seen: ReadonlySet<string>
   behave(behaviour: EndpointBehaviour): Promise<void>
 }
 
-/** A POST that has been answered. */
 export type Post = Answered & {
-  /** Number of the endpoint on its host. */
+  /** On its host. */
   endpoint: number
   status: number
-  /** The number of the attempt, from 1. */
+  /** From 1. */
   attempt: number
   body: string
 }
 
 export type Host = { endpoints: readonly Endpoint[]; close(): Promise<void> }
 
-/** The receiver's path for each behaviour. An endpoint alone on its host refuses connections by not listening. */
+/** Paths of the receiver. An endpoint alone on its host refuses connections by not listening. */
 const PATHS: Readonly<Record<EndpointBehaviour, string>> = {
   answers: '/ok',
   failing: '/status/503',
@@ -43,7 +42,7 @@ const PATHS: Readonly<Record<EndpointBehaviour, string>> = {
   unsolicited: '/unsolicited',
 }
 
-/** Starts one host with a webhook for each destination, at `/0`, `/1` and so on. */
+/** One host with a webhook for each destination: `/0`, `/1` and so on. */
 export async function startHost(
   destinationIds: readonly string[],
   onPost: (post: Post) => void = () => {},

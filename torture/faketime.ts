@@ -5,9 +5,7 @@ import { join } from 'node:path'
 /** The multi-threaded build, as Node has threads. */
 const LIBRARY = 'libfaketimeMT.so.1'
 
-/**
- * Folders by Node's name of the processor: Debian and Ubuntu. Below: Fedora and SUSE, Arch and Alpine, manual builds.
- */
+/** By Node's name of the processor, on Debian and Ubuntu. Below: Fedora and SUSE, Arch and Alpine, manual builds. */
 const MULTIARCH: Readonly<Record<string, string>> = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }
 const FOLDERS = ['/usr/lib64/faketime', '/usr/lib/faketime', '/usr/local/lib/faketime'] as const
 
@@ -19,7 +17,7 @@ export type Machine = {
 
 export const thisMachine: Machine = { platform: process.platform, arch: process.arch, exists: existsSync }
 
-/** @returns the path of libfaketime, or undefined. Linux only, as other systems preload libraries differently. */
+/** Linux only: other systems preload libraries differently. */
 export function findFaketime({ platform, arch, exists }: Machine): string | undefined {
   if (platform !== 'linux') return undefined
   const multiarch = MULTIARCH[arch]
@@ -27,15 +25,15 @@ export function findFaketime({ platform, arch, exists }: Machine): string | unde
   return folders.map((folder) => join(folder, LIBRARY)).find(exists)
 }
 
-/** A settable wall clock for processes. */
+/** The wall clock of some processes. */
 export type Clock = {
-  /** The environment of a process that uses this clock. */
+  /** For a process that uses this clock. */
   env: Readonly<Record<string, string>>
-  /** Takes effect within a second or two. @param seconds offset from the real time; negative is behind. */
+  /** Takes a second or two. @param seconds offset from the real time */
   set(seconds: number): Promise<void>
 }
 
-/** @param file created here: it holds the offset. */
+/** @param file created here; holds the offset */
 export async function openClock(library: string, file: string): Promise<Clock> {
   async function set(seconds: number): Promise<void> {
     // a process that reads half a line would exit
@@ -52,14 +50,14 @@ export async function openClock(library: string, file: string): Promise<Clock> {
       // as with a real clock step, timers and waits are not affected
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
       NO_FAKE_STAT: '1',
-      // supported since 0.9.11
+      // since 0.9.11
       FAKETIME_DISABLE_SHM: '1',
     },
     set,
   }
 }
 
-/** Removes what older libraries leave behind after a process: a later one with the same pid could not start. */
+/** Older libraries leave these behind: a later process with the same pid could not start. */
 export async function removeShared(pid: number): Promise<void> {
   for (const name of [`faketime_shm_${pid}`, `sem.faketime_sem_${pid}`])
     await rm(join('/dev/shm', name), { force: true })

@@ -25,12 +25,12 @@ Clocks are stepped where libfaketime is (on Debian: apt-get install libfaketime)
 `
 
 const WRITE_KEY = 'torture-write-key'
-/** Short, so that deliveries that are never accepted reach the end of their retry window within the run. */
+/** Short: deliveries that are never accepted reach the end of their retry window within the run. */
 const SETTINGS = { RETRY_LADDER: '1s,2s,4s,8s,15s,30s', RETRY_WINDOW: '2m', LOG_LEVEL: 'info' }
-/** Time after the last fault for the retry window, expiring sessions and backlogs. */
+/** For the retry window, expiring sessions and backlogs after the last fault. */
 const SETTLE_MS = 300_000
 
-/** Destinations that exist all the time, with the numbers of their endpoints. */
+/** Destinations that always exist, with the numbers of their endpoints. */
 const STEADY = {
   calm: [0],
   one: [1],
@@ -42,10 +42,10 @@ const STEADY = {
   worse: [10],
 } as const
 const MOVING = [6, 7] as const
-/** These share one host, with different paths. */
+/** On one host, with different paths. */
 const TOGETHER: readonly number[] = [8, 9, 10]
 const COUNT = 11
-/** Endpoints that always or never answer. */
+/** Always or never answer. */
 const FIXED = { calm: 0, never: 5, neighbour: 8 } as const
 
 function options() {
@@ -100,7 +100,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   return holds(result)
 }
 
-/** Each destination with the numbers of its endpoints. */
+/** With the numbers of their endpoints. */
 const DESTINATIONS: readonly (readonly [string, readonly number[]])[] = [
   ...Object.entries(STEADY),
   [CHANGING, MOVING],
@@ -118,7 +118,7 @@ async function startEndpoints(closing: AsyncDisposableStack): Promise<Endpoint[]
   return endpoints
 }
 
-/** Resolves when the processes use the source and its destinations. */
+/** Resolves when the processes use them. */
 async function makeSettings(sluice: Sluice, endpoints: readonly Endpoint[]): Promise<void> {
   await sluice.ready()
   await sluice.api('POST', 'sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
@@ -130,10 +130,10 @@ async function makeSettings(sluice: Sluice, endpoints: readonly Endpoint[]): Pro
   await sleep(2_000) // processes apply a change within a second
 }
 
-/** These kinds come at their own times, the others one after another. */
+/** These come at their own times, the others one after another. */
 const BESIDE: readonly Fault['kind'][] = ['endpoint', 'step-clock']
 
-/** @param start when the plan's times begin. @returns the number of faults of each kind. */
+/** @param start when the plan's times begin @returns how many faults of each kind */
 async function strikeAll(
   faults: readonly Planned[],
   targets: Targets,
@@ -200,7 +200,7 @@ async function recover({ sluice, endpoints }: Targets, fleet: Fleet): Promise<vo
   await sluice.ready()
 }
 
-/** @returns the milliseconds until all records are settled. */
+/** @returns the milliseconds until all records are settled */
 async function settle(kafka: Kafka, faults: readonly Planned[]): Promise<number> {
   const start = performance.now()
   // deliveries first attempted under a clock that was ahead expire that much later

@@ -3,9 +3,9 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import type { Role } from '../settings/config-key.ts'
 
 /**
- * What an endpoint does, in this order: answers at once; answers 503; never answers; answers after 7 s, after the
- * timeout; resets the connection; refuses it; answers with an endless body; sometimes rejects (404, 410 or 301);
- * answers with endless chunk extensions; sends endless 1xx; answers twice, the second time without a request.
+ * In this order: answers at once; 503; never answers; answers after 7 s, beyond the timeout; resets the connection;
+ * refuses it; endless body; sometimes 404, 410 or 301; endless chunk extensions; endless 1xx; a second answer without a
+ * request.
  */
 const BEHAVIOURS = [
   ...(['answers', 'failing', 'silent', 'late', 'reset', 'refusing', 'drip'] as const),
@@ -16,13 +16,13 @@ export type Behaviour = (typeof BEHAVIOURS)[number]
 export type Fault =
   | { kind: 'kill' | 'end'; role: Role }
   | { kind: 'freeze'; role: Role; forMs: number }
-  /** One more instance for a while. Partitions are reassigned when it starts and when it stops. */
+  /** One more instance for a while. Partitions are reassigned when it starts and stops. */
   | { kind: 'another'; role: Role; forMs: number; goes: 'kill' | 'end' }
   | { kind: 'kill-broker'; forMs: number }
   | { kind: 'freeze-broker'; forMs: number }
-  /** What was written to the topic in this time is lost in the power cut. */
+  /** What the topic got in this time is lost. */
   | { kind: 'cut-power'; topic: CutTopic; forMs: number }
-  /** Sets the wall clock of a role to this offset in seconds. A further instance has the real time. */
+  /** Offset of a role's wall clock. A further instance has the real time. */
   | { kind: 'step-clock'; role: Role; seconds: number }
   | { kind: 'settings'; change: 'off' | 'on' | 'remove' | 'move' }
   | { kind: 'endpoint'; endpoint: number; behaviour: Behaviour }
@@ -38,7 +38,7 @@ export type PlanOptions = {
   seed: number
   forMs: number
   endpoints: number
-  /** Whether clocks can be changed. The other faults of a seed do not depend on it. */
+  /** Whether clocks can change. The other faults of a seed stay the same. */
   clocks: boolean
 }
 
@@ -46,17 +46,17 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const ROLES: readonly Role[] = ['ingest', 'router', 'deliverer', 'control']
 
-/** Offsets in seconds: about the wait for a retry, and longer than anything in a run. */
+/** In seconds: about the wait for a retry, and longer than anything in a run. */
 const STEPS = [
   { least: 1, most: 30 },
   { least: 60, most: 600 },
 ] as const
-/** All clocks are correct for this long before the end. */
+/** All clocks are correct for this long at the end. */
 const RIGHT_MS = 5 * SECOND
 
 /**
- * The same seed gives the same faults. Faults of processes and of the broker follow one another 2 to 10 s apart, while
- * endpoints change independently. The broker is down for a minute in every tenth minute, otherwise for seconds.
+ * The same seed gives the same faults. Faults of processes and the broker follow one another 2 to 10 s apart; endpoints
+ * change beside them. Once in ten minutes the broker is down for a minute.
  */
 export function plan({ seed, forMs, endpoints, clocks }: PlanOptions): Planned[] {
   const random = randomOf(xoroshiro128plus(seed))
@@ -87,7 +87,7 @@ type Random = ReturnType<typeof randomOf>
 
 function randomOf(generator: ReturnType<typeof xoroshiro128plus>) {
   const between = (from: number, to: number) => uniformInt(generator, from, to)
-  /** @param choices at least one. */
+  /** @param choices at least one */
   const oneOf = <T>(choices: readonly T[]): T => choices[between(0, choices.length - 1)] as T
   return { between, oneOf }
 }
@@ -122,7 +122,7 @@ function oneFault({ between, oneOf }: Random): Fault {
   }
 }
 
-/** Uses a separate random stream of the seed. Each clock is wrong several times for a while, and correct at the end. */
+/** From a separate random stream. Each clock is wrong for a while several times, and correct at the end. */
 function steps(seed: number, forMs: number): Planned[] {
   const generator = xoroshiro128plus(seed)
   generator.jump()
@@ -145,13 +145,12 @@ function steps(seed: number, forMs: number): Planned[] {
   return planned
 }
 
-/** The furthest that a clock is ahead, in ms. What is decided in that time may be due that much later. */
+/** In ms. What is decided under this clock may be due that much later. */
 export const furthestAhead = (planned: readonly Planned[]): number =>
   Math.max(0, ...planned.map(({ fault }) => (fault.kind === 'step-clock' ? fault.seconds * SECOND : 0)))
 
 export const lengthOf = (fault: Fault): number => ('forMs' in fault ? fault.forMs : 0)
 
-/** One line for the log. */
 export function inWords(fault: Fault): string {
   const { kind, ...rest } = fault
   return [kind, ...Object.values(rest)].join(' ')

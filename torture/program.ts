@@ -4,26 +4,26 @@ import { killAllChildren } from '../local/child-process.ts'
 
 const begun = performance.now()
 
-/** Prints to stderr, with the seconds since the start. */
+/** On stderr, with the seconds since the start. */
 export const say = (text: string) =>
   process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
 
-/** @returns a listener for a process's log lines that prints errors on stderr, after this name. */
+/** A listener for log lines that prints errors on stderr, after this name. */
 export const printErrors = (name: string) => (line: string) => {
   if (/"level":"(error|fatal)"/.test(line)) process.stderr.write(`    ${name}: ${line.slice(0, 600)}\n`)
 }
 
 export type Program<T> = {
   usage: string
-  /** Parses the command line. @throws if it is invalid. */
+  /** Parses the command line. @throws if it is invalid */
   options: () => T
-  /** @returns whether the checked guarantee holds. */
+  /** Whether the guarantee holds. */
   run: (options: T) => Promise<boolean>
 }
 
 /**
- * Exit codes: 0 if the guarantee holds, 1 if not, 2 if the run failed or the command line is wrong. Everything it
- * started ends with it.
+ * Exit code 0: the guarantee holds; 1: it does not; 2: the run failed or the command line is wrong. What it started
+ * ends with it.
  */
 export async function runProgram<T>({ usage, options, run }: Program<T>): Promise<void> {
   const given = readOrExit(usage, options)

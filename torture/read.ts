@@ -18,12 +18,11 @@ import type { Sluice } from './sluice.ts'
 export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded' | 'reported'>
 
 export type Kafka = {
-  /** Unsettled records of all consumer groups that deliver. */
+  /** Of all consumer groups that deliver. */
   unsettled(): Promise<number>
   topics(): Promise<Topics>
-  /** @returns the topics that this kind includes, as named on the broker. */
+  /** As named on the broker. */
   cut(topic: CutTopic): Promise<string[]>
-  /** @returns the loss in the form of `Facts`. */
   taken(topic: CutTopic, gone: readonly Gone[]): Promise<Cut[]>
 }
 

@@ -5,9 +5,8 @@ export type Run = {
   seed: number
   minutes: number
   clients: number
-  /** The number of faults of each kind. */
+  /** By kind. */
   struck: ReadonlyMap<string, number>
-  /** Whether clocks could be changed. */
   clocks: boolean
   result: Account
   settledMs: number
@@ -17,7 +16,6 @@ export type Run = {
 const count = (figure: number) => figure.toLocaleString('en-US')
 const ofTopics = ({ events, deliveries, retries }: Account['cut']) =>
   `${count(events)} of events, ${count(deliveries)} of deliveries, ${count(retries)} of retries`
-/** Enough to find them. */
 const SOME = 5
 
 export function report({ seed, minutes, clients, struck, clocks, result, settledMs, deaths }: Run): string {
@@ -43,7 +41,6 @@ for, by what the webhooks answered and by the topics.
 ${markdownTable(['', ''], rows)}`
 }
 
-/** What became of the calls. */
 export const sumRows = (sums: Account): string[][] => [
   ['calls answered with 200', count(sums.accepted)],
   ['events in `events`', count(sums.events)],
@@ -54,7 +51,6 @@ export const sumRows = (sums: Account): string[][] => [
   ['POSTs repeated with the same `X-Delivery-Id`', count(sums.again)],
 ]
 
-/** What must be zero. */
 export const missingRows = ({ missing }: Account): string[][] =>
   KINDS.map((what) => [`**${MISSING[what]}**`, `**${count(missing[what].length)}**${some(missing[what])}`])
 
@@ -74,7 +70,7 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
 
 const KINDS = ['accepted', 'unrouted', 'unsettled', 'unreported', 'strangeIds', 'unseen'] as const
 
-/** The number for each destination, if there is one, and the first few. */
+/** The first few keys, and their number for each destination. */
 function some(keys: readonly string[]): string {
   if (keys.length === 0) return ''
   const ofDestinations = keys.filter((key) => key.includes(' '))

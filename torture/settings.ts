@@ -1,14 +1,14 @@
 import type { Fault } from './plan.ts'
 import type { Sluice } from './sluice.ts'
 
-/** The destination whose settings change. Events need not reach it while it is off or missing. */
+/** Its settings change. Events need not reach it while it is off or missing. */
 export const CHANGING = 'changing'
 
 type Change = Extract<Fault, { kind: 'settings' }>['change']
-/** The form of control's API. */
+/** As in control's API. */
 type Current = { id: string; version: number; webhooks: { url: string }[] }
 
-/** Skips a change that control refuses or cannot make now. Without the destination, every change creates it. */
+/** Skips what control refuses. Without the destination, every change creates it. */
 export async function change(
   sluice: Pick<Sluice, 'api'>,
   what: Change,

@@ -12,11 +12,11 @@ import { ROLES, type Role } from '../settings/config-key.ts'
 import { type Clock, openClock, removeShared } from './faketime.ts'
 import { printErrors } from './program.ts'
 
-/** A whole Sluice on one machine as a target for faults. Processes that end are restarted, as by a supervisor. */
+/** A whole Sluice on one machine. Processes that end are restarted, as by a supervisor. */
 export type Sluice = {
   env: Readonly<Record<string, string>>
   ingest: string
-  /** @param path below `/api/`. @throws when control refuses or does not answer. */
+  /** @param path below `/api/`. @throws when control refuses or does not answer */
   api(
     method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     path: string,
@@ -25,30 +25,26 @@ export type Sluice = {
   ): Promise<unknown>
   end(role: Role, how: 'kill' | 'end'): Promise<void>
   freeze(role: Role, forMs: number): Promise<void>
-  /** Runs one more process of a role for a while. */
+  /** One more process for a while. */
   another(role: Role, forMs: number, goes: 'kill' | 'end'): Promise<void>
-  /** Sets the wall clock of a role, also for restarted processes. Does not affect `another` or the broker. */
+  /** Also for restarted processes, but not for `another` or the broker. */
   stepClock(role: Role, seconds: number): Promise<void>
   killBroker(awayMs: number): Promise<void>
   freezeBroker(forMs: number): Promise<void>
-  /** Cuts the broker's power after this time. Records that these topics got meanwhile are lost. @returns the loss. */
+  /** Cuts the power after this time. What these topics got meanwhile is lost. @returns the loss */
   cutPower(topics: readonly string[], afterMs: number): Promise<Gone[]>
-  /** Resolves when all processes are ready. */
   ready(): Promise<void>
   /** How often a process ended on its own. */
   deaths(): number
   close(): Promise<void>
 }
 
-/** Time for a process to shut down. */
 const GRACE_MS = 20_000
-/** Pause before an ended process is restarted. */
 const RESTART_MS = 500
 const READY_MS = 120_000
 
 /**
- * @param faketime path of libfaketime, for the four processes. The broker has the real time, as its JVM is known to
- * hang under libfaketime.
+ * @param faketime path of libfaketime, for the four processes. The broker has the real time: JVMs may hang under it.
  */
 export async function startSluice(settings: Env, faketime: string | undefined): Promise<Sluice> {
   const folder = await scratchFolder('torture')
@@ -93,7 +89,7 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
   }
 }
 
-/** Settings for a system on its own broker and registry, with new secrets. */
+/** With new secrets. */
 export const environment = ({ brokers, registryUrl }: { brokers: string; registryUrl: string }) => ({
   KAFKA_BROKERS: brokers,
   SCHEMA_REGISTRY_URL: registryUrl,
@@ -103,7 +99,7 @@ export const environment = ({ brokers, registryUrl }: { brokers: string; registr
   EGRESS_ALLOW: '127.0.0.0/8',
 })
 
-/** `right`: a clock that is never changed. */
+/** `right` never changes. */
 type ClockName = Role | 'right'
 
 async function openClocks(faketime: string, folder: string): Promise<Map<ClockName, Clock>> {
@@ -138,7 +134,7 @@ function launchWith(env: Env, role: Role, clock: Clock | undefined): Launched {
 const endOne = (launched: Launched, how: 'kill' | 'end') =>
   how === 'kill' ? launched.kill() : launched.stop(GRACE_MS)
 
-/** Runs one process of each role, and restarts it when it ends, until closed. */
+/** One process of each role. */
 function supervise(env: Env, clocks: ReadonlyMap<ClockName, Clock>) {
   const current = new Map<Role, Launched>()
   /** Processes that a planned fault ends. */
@@ -171,7 +167,7 @@ function supervise(env: Env, clocks: ReadonlyMap<ClockName, Clock>) {
     running,
     deaths: () => deaths,
     async ready() {
-      // always the current process, as one may end during the wait
+      // always the current one, as it may end during the wait
       for (const role of ROLES) await until(() => isReady(running(role)), { timeout: READY_MS })
     },
     async end(role: Role, how: 'kill' | 'end') {
@@ -196,7 +192,7 @@ async function freezePid(pid: number, forMs: number): Promise<void> {
   signal(pid, 'SIGCONT')
 }
 
-/** The process may be gone: on a busy machine, faults are late and follow each other at once. */
+/** It may be gone: on a busy machine, faults are late and follow each other at once. */
 function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, name)

@@ -1,4 +1,4 @@
-/** Files that contain the version. `first`: replace only this many occurrences; later ones may be of a dependency. */
+/** Files with the version. `first`: replace only so many; later ones may be of a dependency. */
 const VERSIONED: readonly { path: string; first?: number }[] = [
   { path: 'package.json', first: 1 },
   { path: 'package-lock.json', first: 2 },
@@ -18,31 +18,30 @@ const CHANGELOGS = ['CHANGELOG.md', 'clients/node/CHANGELOG.md', 'clients/go/CHA
 
 const SCHEMAS = ['attempt', 'delivery', 'event', 'rejected'].map((name) => `schemas/${name}.avsc`)
 
-/** The files that a plan reads. */
 export const FILES: readonly string[] = [...VERSIONED.map(({ path }) => path), ...CHANGELOGS, ...SCHEMAS]
 
 export type Facts = {
-  /** The version to release, such as `1.0.0` or `1.1.0-rc.1`. */
+  /** Such as `1.0.0` or `1.1.0-rc.1`. */
   version: string
   now: Date
   branch: string
   /** Changed or untracked files. */
   unclean: readonly string[]
   tags: readonly string[]
-  /** The content of each of `FILES`, by path. */
+  /** By path: all of `FILES`. */
   files: ReadonlyMap<string, string>
 }
 
 export type Plan = {
   /** Why the release is impossible, one sentence each. */
   faults: string[]
-  /** The content of each file to write, by path. */
+  /** Contents by path. */
   writes: Map<string, string>
-  /** One for the server and the Node library, and one for the Go module, which begins with its folder. */
+  /** Of the server and the Node library, and of the Go module, whose tag begins with its folder. */
   tags: string[]
 }
 
-/** Decides what a release changes. If there are faults, write nothing. */
+/** If there are faults, write nothing. */
 export function planRelease(facts: Facts): Plan {
   const { version, files } = facts
   const current = /^ {2}"version": "(.+)"/m.exec(files.get('package.json') ?? '')?.[1] ?? ''
@@ -60,7 +59,7 @@ export function planRelease(facts: Facts): Plan {
     if (fault) faults.push(`${path}: ${fault}`)
     else writes.set(path, text)
   }
-  // later versions must read what this one writes, and vice versa (test/schemas/released.test.ts)
+  // versions must read each other's records (test/schemas/released.test.ts)
   for (const path of SCHEMAS)
     writes.set(path.replace('schemas/', `test/schemas/released/${version}/`), content(path))
   return { faults, writes, tags }
@@ -87,7 +86,7 @@ function faultsOf(
   return faults
 }
 
-/** Undefined if the text does not contain the current version. */
+/** Undefined if the text lacks the current version. */
 function replaceVersion(
   text: string,
   { current, version, first }: { current: string; version: string; first: number | undefined },
@@ -104,7 +103,7 @@ function replaceVersion(
 
 const UNRELEASED = '## Unreleased\n'
 
-/** Moves the unreleased changes to a section with the version and the date. */
+/** Moves the unreleased changes to a section with version and date. */
 function closeSection(
   text: string,
   { version, now }: Facts,
@@ -119,13 +118,13 @@ function closeSection(
   return { text: `${before}\n${UNRELEASED}\n${heading}${changes}` }
 }
 
-/** The changes of a version without the heading. Undefined if the changelog has no such section. */
+/** Without the heading. Undefined if the changelog has no such section. */
 export function notesOf(changelog: string, version: string): string | undefined {
   const section = changelog.split(/^## /m).find((each) => each.startsWith(`${version} - `))
   return section?.slice(section.indexOf('\n')).trim()
 }
 
-/** Major, minor, patch and candidate number. A release comes after all its candidates. */
+/** Major, minor, patch, candidate. A release comes after all its candidates. */
 function numbersOf(version: string): [number, number, number, number] | undefined {
   const found = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-rc\.([1-9]\d*))?$/.exec(version)
   if (!found) return undefined
@@ -133,7 +132,7 @@ function numbersOf(version: string): [number, number, number, number] | undefine
   return [Number(major), Number(minor), Number(patch), Number(candidate ?? Number.POSITIVE_INFINITY)]
 }
 
-/** Negative if `a` is older than `b`, 0 if they are equal or one is not a version. */
+/** Negative if `a` is older than `b`. 0 if they are equal, or one is not a version. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [numbersOf(a), numbersOf(b)]
   if (!left || !right) return 0

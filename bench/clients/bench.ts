@@ -14,7 +14,6 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const CALLS = { go: 400_000, node: 99_000 }
 const LIMIT_MS = 120_000
 
-/** @returns the section of RESULTS.md: our client libraries against Segment's. */
 export async function bench({ rounds = 4 } = {}): Promise<string> {
   const program = join(await scratchFolder('bench'), 'clients')
   await run('go', ['build', '-o', program, '.'], { cwd: join(folder, 'go') })
@@ -54,7 +53,7 @@ process, including background sending. "Failed" is what the library reports as n
 Node's are sampled; both include the map or object that the caller makes per call. Rounds alternate; median, lowest and
 highest.`
 
-/** Results of one library, in seconds and bytes. */
+/** In seconds and bytes. */
 type Measured = {
   language: 'go' | 'node'
   which: 'ours' | 'peer'

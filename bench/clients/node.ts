@@ -4,12 +4,12 @@ import { Analytics as Peer } from '@segment/analytics-node'
 import { Analytics, AnalyticsError } from '../../clients/node/index.ts'
 
 /**
- * Makes calls with one client library for Node, waits until all are delivered, and prints the cost as JSON. Usage:
- * node.ts ours|peer URL CALLS
+ * Usage: node.ts ours|peer URL CALLS. Makes calls with one library, waits until all are delivered, and prints the cost
+ * as JSON.
  */
 const [which = '', url = '', count = ''] = process.argv.slice(2)
 
-/** Calls per turn of the event loop. */
+/** Per turn of the event loop. */
 const AT_ONCE = 100
 const SAMPLE_BYTES = 256 * 1024
 
@@ -17,7 +17,7 @@ let failed = 0
 
 type Library = { call(number: number): void | Promise<void>; close(): Promise<void> }
 
-/** A 400-byte call as applications make it. */
+/** 400 bytes, as applications make it. */
 const callOf = (number: number) => ({
   userId: 'user-1',
   event: 'Order Paid',
@@ -78,7 +78,7 @@ async function makeCalls(library: Library): Promise<void> {
   }
 }
 
-/** @returns the bytes allocated while `act` ran, by sampling. */
+/** Bytes allocated while `act` ran, by sampling. */
 async function allocated(act: () => Promise<void>): Promise<number> {
   const session = new Session()
   session.connect()

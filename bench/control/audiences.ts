@@ -10,11 +10,10 @@ import { recordsWritten } from '../stack/topics.ts'
 
 const MEMBERS = 1_000_000
 const WARM_MEMBERS = 20_000
-/** The share of members that leaves; as many others join. */
+/** So many members leave, and as many join. */
 const OTHERS = 0.01
 const SOURCE = { id: 'bench', writeKey: 'bench-write-key', enabled: true }
 
-/** @returns the section of RESULTS.md: uploads of whole audiences: first, unchanged, and slightly changed. */
 export async function bench({ rounds = 2, count = MEMBERS } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -29,7 +28,7 @@ export async function bench({ rounds = 2, count = MEMBERS } = {}): Promise<strin
 
 type Parts = { system: PreparedSystem; control: ControlProcess }
 
-/** Uploads to a new audience. */
+/** To a new audience. */
 async function syncs(name: string, members: number, parts: Parts): Promise<Case[]> {
   const id = name.replace(' ', '-')
   await parts.control.ask('POST', 'audiences', { json: { id, name, sourceId: SOURCE.id } })
@@ -76,7 +75,7 @@ function* lines(from: number, members: number): Generator<string> {
 
 const idOf = (number: number) => `5f3a${number.toString(16).padStart(20, '0')}`
 
-/** An upload: the members it names, the calls that Kafka got, and the cost. */
+/** `members`: those that the upload names. `calls`: those that Kafka got. */
 type Case = Use & { name: string; members: number; calls: number }
 
 const FIRST_PER_SECOND = 20_000

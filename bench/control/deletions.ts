@@ -12,7 +12,7 @@ const SOURCES = 4
 const ANSWER_S = 1
 
 type Variant = { name: string; sources: number; suppress: boolean }
-/** Times in milliseconds from the request on. */
+/** Milliseconds since the request. */
 type Case = { deletes: number; answeredMs: number; performedMs: number; idleShare: number }
 
 const variants: readonly Variant[] = [
@@ -21,7 +21,6 @@ const variants: readonly Variant[] = [
   { name: 'of 1 source, and suppressed', sources: 1, suppress: true },
 ]
 
-/** @returns the section of RESULTS.md: time to answer and to perform a request to delete many users. */
 export async function bench({ rounds = 5, count = USERS } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -29,7 +28,7 @@ export async function bench({ rounds = 5, count = USERS } = {}): Promise<string>
   await putDestinations(system, sourceIds().map(toDestination))
   const control = closing.adopt(await startControl(system), async (it) => void (await it.kill()))
   const all: Case[][] = []
-  // the first is the warm-up
+  // the first warms up
   for (let round = 0; round <= rounds; round++) {
     const cases = []
     for (const variant of variants)

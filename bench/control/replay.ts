@@ -15,10 +15,9 @@ const LIVE_PER_SECOND = 500
 const REPLAYED_PER_SECOND = 1_000
 const WARM_MS = 20_000
 const WITHOUT_MS = 40_000
-/** Time for a replay's consumer to join and make its first delivery. */
+/** Until a replay's consumer has joined and made its first delivery. */
 const LEAD_MS = 5_000
 
-/** @returns the section of RESULTS.md: latency of fresh deliveries with and without a replay of dead letters. */
 export async function bench({ count = LETTERS } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -59,7 +58,7 @@ export async function bench({ count = LETTERS } = {}): Promise<string> {
   })
 }
 
-/** @param windows four of them: before the replay, its start, during it, and after it. The start is not reported. */
+/** @param windows before the replay, its start (not reported), during and after it */
 function partsOf(
   { before, during, after }: Record<'before' | 'during' | 'after', Use>,
   [first, , second, third]: readonly WindowReport[],
@@ -78,14 +77,13 @@ function partsOf(
 
 type Progress = { state: string; read: number; replayed: number }
 
-/** Replays all dead letters of one destination. */
+/** All dead letters of one destination. */
 async function begin({ ask }: ControlProcess) {
   const json = { destinationId: 'destination-0', perSecond: REPLAYED_PER_SECOND }
   const { id } = await ask<{ id: string }>('POST', 'replays', { json })
   const progress = () => ask<Progress>('GET', `replays/${id}`)
   return {
     progress,
-    /** Resolves when the replay is done. */
     async end(): Promise<Progress> {
       for (;;) {
         const now = await progress()
@@ -96,10 +94,9 @@ async function begin({ ask }: ControlProcess) {
   }
 }
 
-/** Latency of fresh deliveries, and the cost of the deliverer. */
 export type Part = WindowReport & Use & { name: string }
 
-/** `read`: dead letters read when the replay should have ended; `replayed`: in the end. Rates are per second. */
+/** `read`: letters read when the replay should have ended. `replayed`: at the end. Rates are per second. */
 type Replayed = { letters: number; read: number; replayed: number; live: number; perSecond: number }
 
 const RATIO_OF_P99 = 2

@@ -3,10 +3,10 @@ import { Agent, Client, type Dispatcher } from 'undici'
 import { deliveryBodies } from '../load/calls.ts'
 
 /**
- * The baselines for the deliverer: loops over the same HTTP client that only sign and send. Forked with `[request |
- * dispatch, POSTs in flight, secret]`; begins when it gets the URLs. `request` is the usual way to use the client; it
- * POSTs to the URLs in turn. `dispatch` works like the deliverer: a connection for each POST in flight, and a handler
- * without a stream; it POSTs to the first URL.
+ * The baselines for the deliverer: they only sign and send, with the same HTTP client. Forked with `[request |
+ * dispatch, POSTs in flight, secret]`; begins when it gets the URLs. `request` uses the client in the usual way, on the
+ * URLs in turn. `dispatch` works like the deliverer, on the first URL: a connection for each POST in flight, and no
+ * stream.
  */
 const [how = '', concurrency = '1', secret = ''] = process.argv.slice(2)
 let places: { origin: string; path: string }[] = []

@@ -19,7 +19,6 @@ const OTHER_CORE = 1
 
 type Round = { bare: Figures; dispatch: Figures; sluice: Figures }
 
-/** @returns the section of RESULTS.md: signed POSTs answered 200 per core of the real process, against bare loops. */
 export async function bench({ rounds = 4 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -39,7 +38,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   const bare = startBare('request')
   const dispatch = startBare('dispatch')
   for (const loop of [bare, dispatch]) await loop.ask([url])
-  // paused while the others run, it must not time out its POSTs
+  // it must not time out POSTs while it is paused
   const settings = { DELIVERY_SLOTS: String(CONCURRENCY), RESPONSE_TIMEOUT: '60s' }
   const sluice = closing.adopt(
     await startRole('deliverer', system, { settings }),
@@ -47,7 +46,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   )
   await Promise.all([bare.pid, dispatch.pid, sluice.pid].map((pid) => pin(pid, MEASURED_CORE)))
   for (const { pid } of [bare, dispatch]) process.kill(pid, 'SIGSTOP')
-  await sleep(WARM_MS) // leaves compilation out of the figures
+  await sleep(WARM_MS) // leaves out compilation
   process.kill(sluice.pid, 'SIGSTOP')
   for (const { pid } of [bare, dispatch]) await runAlone({ name: 'warm-up', pid }, sink, MEASURE_MS)
   const all: Round[] = []

@@ -17,21 +17,18 @@ import { MB, pin, rssBytes } from '../stack/machine.ts'
 import { RUNGS, recordsWritten } from '../stack/topics.ts'
 
 const BACKLOG = 250_000
-/**
- * POSTs of each variant before measuring: nearly every one of 10,000 destinations has had some, and connections are
- * open.
- */
+/** Before measuring: nearly all of 10,000 destinations have had a POST, and connections are open. */
 const WARM_POSTS = 40_000
-/** Short, because a process that is paused for long loses its place in the consumer group. */
+/** Short: a process paused for long loses its place in the consumer group. */
 const MEASURE_MS = 1_500
 const MEASURED_CORE = 0
 const OTHER_CORE = 1
-/** POSTs that a bare loop has in flight: as many as the deliverer has slots. */
+/** Of a bare loop: as many as the deliverer has slots. */
 const CONCURRENCY = 512
 const GOAL = 0.6
 const SETTINGS = { RESPONSE_TIMEOUT: '60s', DELIVERY_IDLE_CONNECTIONS: '10000' }
 
-/** `origins`: the number of hosts that the destinations share. */
+/** `origins`: how many hosts the destinations share. */
 type Variant = { name: string; destinations: number; origins: number }
 
 const variants: readonly Variant[] = [
@@ -41,7 +38,6 @@ const variants: readonly Variant[] = [
   { name: '10,000 at 10 origins', destinations: 10_000, origins: 10 },
 ]
 
-/** @returns the section of RESULTS.md: cost of a delivery with many destinations, against bare loops over the same hosts. */
 export async function bench({ rounds = 6, backlog = BACKLOG, warmPosts = WARM_POSTS } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -65,7 +61,6 @@ type Preparing = { variant: Variant; sinks: Sinks; backlog: number }
 type Prepared = { name: string; system: PreparedSystem; urls: readonly string[] }
 type Measuring = { sinks: Sinks; rounds: number; warmPosts: number }
 
-/** Writes its destinations and its backlog. */
 async function prepareVariant(stack: Stack, { variant, sinks, backlog }: Preparing): Promise<Prepared> {
   const system = await prepareSystem({ ...stack, sources: [] })
   const urlsAt = ({ port }: Sink) =>
@@ -84,7 +79,7 @@ async function prepareVariant(stack: Stack, { variant, sinks, backlog }: Prepari
   return { name: variant.name, system, urls: urlsAt(sinks.bare) }
 }
 
-/** Measures one variant at a time: in longer pauses, the deliverer would close its idle connections. */
+/** One variant at a time: in longer pauses, the deliverer would close its idle connections. */
 async function measure(
   { name, system, urls }: Prepared,
   { sinks, rounds, warmPosts }: Measuring,
@@ -110,21 +105,18 @@ async function measure(
     all.push({ bare, sluice: await runAlone({ name, pid }, sinks.sluice, MEASURE_MS) })
     rss = Math.max(rss, await rssBytes(pid))
   }
-  // the first round is left out: a resumed process needs a moment to reach full speed
+  // without the first: a resumed process needs a moment to reach full speed
   return { name, rounds: all.slice(1), rss, toRungs: await recordsWritten(system, RUNGS) }
 }
 
 const loopback = (index: number) => `127.2.${Math.floor(index / 250)}.${(index % 250) + 1}`
 
-/** Leaves compilation out of the figures. */
+/** Leaves out compilation. */
 async function warm(sink: Sink, posts: number): Promise<void> {
   for (let done = 0; done < posts; done += (await sink.since()).requests) await sleep(100)
 }
 
-/**
- * Results for a number of destinations. `rss`: the highest resident memory in bytes. `toRungs`: records written to
- * rungs, failed or deferred.
- */
+/** `rss`: highest resident memory in bytes. `toRungs`: records written to rungs, failed or deferred. */
 type Measured = { name: string; rounds: Round[]; rss: number; toRungs: number }
 
 function report(measured: readonly Measured[], measureMs: number): string {

@@ -12,14 +12,13 @@ const SILENT = 4
 const MINUTE_MS = 60_000
 const HEALTHY_MS = 10_000
 
-/** Bytes that the router uses to remember ids. @param metrics the text of /metrics. */
+/** Bytes of the ids that the router remembers. @param metrics the text of /metrics */
 const idsIn = (metrics: string) => Number(/^sluice_router_ids_bytes (\S+)$/m.exec(metrics)?.[1])
 
-/** @returns the section of RESULTS.md: memory of the processes while some webhooks hang. */
 export async function bench({ minutes = 20, minuteMs = MINUTE_MS } = {}): Promise<string> {
   await using stack = await startStack()
   await using pipeline = await startPipeline(stack, ENDPOINTS)
-  // twenty minutes would be 8 GB; everything older than ten minutes has been read
+  // twenty minutes would be 8 GB; what is older than ten minutes has been read
   await shortenRetention(pipeline.system, { topics: [EVENTS, DELIVERIES, ATTEMPTS], ms: 600_000 })
   const { pids } = pipeline
   const outcome = await beginScenario(pipeline, {
@@ -45,7 +44,7 @@ what healthy webhooks get. The router remembers ids for an hour (\`DEDUP_WINDOW\
   return `${explained}\n\n${report(samples, await outcome())}`
 }
 
-/** Resident memory in one minute, in bytes. `ids`: the router's share for remembered ids. */
+/** Resident memory in one minute, in bytes. `ids`: the router's remembered ids. */
 type Sample = Record<(typeof PROCESSES)[number] | 'ids', number>
 
 const PROCESSES = ['deliverer', 'router', 'ingest'] as const
@@ -81,7 +80,7 @@ ${verdict([
 ])}`
 }
 
-/** By minute 2 all is at work: breakers have opened, and deferred deliveries come back. */
+/** Breakers have opened by minute 2, and deferred deliveries come back. */
 const growthOf = (samples: readonly Sample[], name: keyof Sample) =>
   highestOf(samples.slice(2), name) / (samples[1]?.[name] ?? Number.NaN)
 

@@ -10,7 +10,7 @@ export type RungWriter = Awaited<ReturnType<typeof openRungWriter>>
 const TICK_MS = 20
 const AT_ONCE = 5_000
 
-/** Rungs keep the key, so it can carry the mark and the due time. */
+/** Rungs keep the key, so it carries the mark and the due time. */
 const keyOf = (mark: string, number: number, dueAt: number) => `bench/${mark}/${number}/${dueAt}`
 export function readKey(key: string): { mark: string; dueAt: number } {
   const [, mark = '', , dueAt] = key.split('/')
@@ -35,13 +35,13 @@ export async function openRungWriter({ connection, config }: PreparedSystem) {
   }
 
   return {
-    /** Writes records as fast as Kafka takes them. */
+    /** As fast as Kafka takes them. */
     async fill(rung: Rung, { records, mark }: { records: number; mark: string }): Promise<void> {
       for (let written = 0; written < records; written += AT_ONCE)
         await write(rung, mark, Math.min(AT_ONCE, records - written))
     },
 
-    /** Writes at a fixed rate. @returns the number of records. */
+    /** At a fixed rate. @returns the number of records */
     pace: (rung: Rung, { mark, ...paced }: Paced & { mark: string }) =>
       atRate(paced, (count) => write(rung, mark, count)),
 

@@ -17,7 +17,6 @@ const PER_SECOND = 500
 const BACKLOG = 1_000_000
 const WARM_MS = 8_000
 
-/** @returns the section of RESULTS.md: delay of due retries, with and without a full long rung. */
 export async function bench({ backlog = BACKLOG, minutes = 0.5 } = {}): Promise<string> {
   const measureMs = minutes * 60_000
   await using closing = new AsyncDisposableStack()
@@ -25,7 +24,7 @@ export async function bench({ backlog = BACKLOG, minutes = 0.5 } = {}): Promise<
   const sink = closing.adopt(await startSink(), (it) => it.stop())
   const system = await prepareSystem({ ...stack, sources: [] })
   await putDestinations(system, [{ id: 'bench', sourceId: 'bench', url: `http://127.0.0.1:${sink.port}/` }])
-  // records then carry the time at which the broker got them
+  // the broker's time, not the writer's
   await alterTopics(system, [DUE], { 'message.timestamp.type': 'LogAppendTime' })
   const deliverer = closing.adopt(await startRole('deliverer', system), async (it) => void (await it.kill()))
   const writer = closing.adopt(await openRungWriter(system), (it) => it.close())
@@ -39,7 +38,7 @@ export async function bench({ backlog = BACKLOG, minutes = 0.5 } = {}): Promise<
 
 type Measuring = { writer: RungWriter; deliverer: Launched; forMs: number }
 
-/** Writes records into the short rung for a while, and waits until the last one is due. */
+/** Writes into the short rung for a while, until the last record is due. */
 async function measure(mark: string, { writer, deliverer: { pid }, forMs }: Measuring): Promise<Phase> {
   const writing = writer.pace(SHORT, { perSecond: PER_SECOND, forMs, mark })
   await sleep(SHORT.delayMs)
@@ -52,7 +51,7 @@ async function measure(mark: string, { writer, deliverer: { pid }, forMs }: Meas
   return { mark, written, rss, cpuShare }
 }
 
-/** `written`: records into the short rung. `rss`: the deliverer's highest, in bytes. `cpuShare`: share of a core. */
+/** `written`: to the short rung. `rss`: the deliverer's highest, in bytes. `cpuShare`: of a core. */
 type Phase = { mark: string; written: number; rss: number; cpuShare: number }
 
 function report(
@@ -81,10 +80,10 @@ ${markdownTable(
 ${verdict(phases.map(({ mark }) => ({ what: `p99 in ms ${mark} the backlog`, is: (lateness.get(mark)?.percentile(99) ?? Number.NaN) - 1, atMost: 250 })))}`
 }
 
-/** Delays in `deliveries.due` by mark, in milliseconds plus one, as histograms begin at 1. */
+/** Delays by mark, in ms plus one, as histograms begin at 1. */
 type Lateness = ReadonlyMap<string, RecordableHistogram>
 
-/** Reads all of `deliveries.due`. Record times are the broker's. */
+/** By the broker's times in `deliveries.due`. */
 async function latenessOf(system: PreparedSystem): Promise<Lateness> {
   const { kafka, named } = system.connection
   const lateness = new Map<string, RecordableHistogram>()

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuSeconds } from '../stack/machine.ts'
 import { median, spreadOfCounts } from './summary.ts'
 
-/** Figures of a process measured while its competitors were paused. */
+/** Of a process measured while its competitors were paused. */
 export type Figures = {
   perSecond: number
   perCpuSecond: number
-  /** Connections opened per 1,000 POSTs. */
+  /** Connections per 1,000 POSTs. */
   openedPerThousand: number
 }
 
-/** Table cells over several rounds: requests per second, requests per CPU-second, us of CPU per request. */
+/** Requests per second, requests per CPU-second, us of CPU per request. */
 export function cells(rounds: readonly Figures[]): string[] {
   const perCpuSecond = rounds.map((round) => round.perCpuSecond)
   return [
@@ -20,14 +20,14 @@ export function cells(rounds: readonly Figures[]): string[] {
   ]
 }
 
-/** Time for a resumed process to reach full speed. */
+/** Until a resumed process is at full speed. */
 const LEAD_MS = 300
 
 export type Poster = { name: string; pid: number }
 /** `since`: the counts since the last call. */
 export type Counter = { since(): Promise<{ requests: number; opened: number }> }
 
-/** Resumes a paused process for a while. @returns the counts of that time. */
+/** Resumes a paused process for a while. @returns the counts of that time */
 export async function runAlone({ name, pid }: Poster, counter: Counter, forMs: number): Promise<Figures> {
   process.kill(pid, 'SIGCONT')
   await sleep(LEAD_MS)

@@ -1,11 +1,11 @@
-/** For an even number of figures: the mean of the middle two. */
+/** For an even number, the mean of the middle two. */
 export function median(figures: readonly number[]): number {
   const sorted = [...figures].sort((a, b) => a - b)
   const middle = sorted.length / 2
   return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
 }
 
-/** `0.42 (0.40 to 0.45)`: the median with the lowest and the highest. */
+/** `0.42 (0.40 to 0.45)`: median, lowest, highest. */
 export function spread(figures: readonly number[], digits = 2): string {
   const text = (figure: number) => figure.toFixed(digits)
   return `${text(median(figures))} (${text(Math.min(...figures))} to ${text(Math.max(...figures))})`
@@ -17,10 +17,9 @@ export function spreadOfCounts(figures: readonly number[]): string {
   return `${text(median(figures))} (${text(Math.min(...figures))} to ${text(Math.max(...figures))})`
 }
 
-/** A figure and its bound. */
 export type Goal = { what: string; is: number } & ({ atMost: number } | { atLeast: number })
 
-/** Names each missed goal. NaN misses its goal. */
+/** NaN misses its goal. */
 export function verdict(goals: readonly Goal[]): string {
   const missed = goals.filter((goal) => !isReached(goal))
   if (missed.length === 0) return goals.length === 1 ? 'The goal is reached.' : 'All goals are reached.'
@@ -36,7 +35,7 @@ function describe(goal: Goal): string {
 
 const text = (figure: number) => figure.toLocaleString('en-US', { maximumFractionDigits: 2 })
 
-/** @param metrics the text of /metrics. @returns the sum of a counter's samples with this label. */
+/** Sum of a counter's samples with this label. @param metrics the text of /metrics */
 export function countIn(metrics: string, name: string, label: string): number {
   const samples = metrics.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label))
   return samples.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)

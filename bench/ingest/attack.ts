@@ -6,9 +6,9 @@ import { markdownTable } from '../../harness/results.ts'
 import { type Goal, median, spread, verdict } from '../figures/summary.ts'
 import { type Figures, type Load, measure, startBench } from './measure.ts'
 
-/** Single calls with the key in the header, at a rate far below ingest's capacity. */
+/** Single calls with the key in the header, far below ingest's capacity. */
 const HONEST: Load = { name: 'honest calls', path: '/v1/track', batch: 1, connections: 50, perSecond: 500 }
-/** Requests a second of one client, from another address of this machine. */
+/** Of one client, from another address of this machine. */
 const ATTACKS_A_SECOND = 200
 const ATTACKER = '127.0.0.2'
 const EVERY_MS = 1_000 / ATTACKS_A_SECOND
@@ -16,7 +16,7 @@ const EVERY_MS = 1_000 / ATTACKS_A_SECOND
 type Attack = { name: string; headers: Record<string, string>; body: Buffer }
 
 const gzip = { 'content-encoding': 'gzip' }
-/** Incompressible bytes: enough to stay just below the inflation limit. */
+/** Incompressible: just enough to stay below the inflation limit. */
 const noise = randomBytes(4_500).toString('base64')
 
 const attacks: readonly Attack[] = [
@@ -34,11 +34,11 @@ const attacks: readonly Attack[] = [
   },
 ]
 
-/** Measures honest calls alone and under each attack, alternating. @returns the section of RESULTS.md. */
+/** Measures honest calls alone and under each attack, alternating. */
 export async function bench({ rounds = 3, measureMs = 10_000 } = {}): Promise<string> {
   await using started = await startBench()
   const { sluice } = started
-  await measure(sluice, HONEST, measureMs) // leaves compilation out of the figures
+  await measure(sluice, HONEST, measureMs) // leaves out compilation
   const rows: string[][] = []
   const goals: Goal[] = []
   for (const attack of attacks) {
@@ -80,7 +80,7 @@ function coreShare(figures: readonly Figures[]): string {
   return spread(shares, 0)
 }
 
-/** Sends one attack at its rate until disposed of. */
+/** At its rate, until disposed of. */
 function strike(url: string, { headers, body }: Attack, statuses: Map<number, number>): AsyncDisposable {
   const agent = new Agent({ keepAlive: true, maxSockets: 20, localAddress: ATTACKER })
   const under = new Set<Promise<void>>()

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** The baseline for ingest: reads a body, parses it, answers at once. Prints its port. */
+/** The baseline for ingest: reads a body, parses it, answers. Prints its port. */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk) => chunks.push(chunk))

@@ -24,13 +24,9 @@ const scenarios: readonly Scenario[] = [
     peer: '38,900/s, 35 us with its store',
   },
 ]
-/** Scenarios that run again at half of their measured rate. */
+/** These run again at half of their measured rate. */
 const halved = new Set(['singles on 200', 'batches of 20 on 50'])
 
-/**
- * @returns the section of RESULTS.md: acknowledged calls per core of the real process, against bare node:http +
- * JSON.parse.
- */
 export async function bench({ rounds = 4, measureMs = 4_000 } = {}): Promise<string> {
   await using started = await startBench()
   const { sluice } = started
@@ -78,7 +74,7 @@ loop), and latency counts from when a call was due.`
 type Comparing = { sluice: Target; bare: Target; rounds: number; measureMs: number }
 
 async function compare(scenario: Scenario, { sluice, bare, rounds, measureMs }: Comparing): Promise<Round[]> {
-  await measure(sluice, scenario, measureMs) // leaves compilation out of the figures
+  await measure(sluice, scenario, measureMs) // leaves out compilation
   return repeat(rounds, async () => ({
     bare: await measure(bare, scenario, measureMs),
     sluice: await measure(sluice, scenario, measureMs),

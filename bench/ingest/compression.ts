@@ -28,10 +28,7 @@ const SIZES = [1, 3, 10, 30, 100]
 const ROUND_MS = 300
 const ROUNDS = 5
 
-/**
- * Measures the cost of compressing batches of `events`, for ingest and for readers, and the bytes saved
- * (docs/decisions/027-producer-compression.md).
- */
+/** See docs/decisions/027-producer-compression.md. */
 export async function bench({ rounds = ROUNDS } = {}): Promise<string> {
   const all = values()
   const rows = SIZES.flatMap((size) => {
@@ -54,7 +51,7 @@ export async function bench({ rounds = ROUNDS } = {}): Promise<string> {
   return `${INTRODUCTION}\n\n${markdownTable(HEAD, rows)}`
 }
 
-/** CPU of a single call in ingest, in us, from section `ingest` of bench/RESULTS.md. */
+/** CPU of a single call, from section `ingest` of bench/RESULTS.md. */
 const INGEST_US = 45
 
 const INTRODUCTION = `CPU time per event, in us, to compress and decompress batches of \`events\`: 1 KB track calls of one
@@ -72,7 +69,7 @@ const HEAD = [
   'us per event for each reader',
 ]
 
-/** Bodies that differ as real ones do; equal bodies would compress too well. */
+/** Bodies differ as real ones do: equal ones would compress too well. */
 function values(): string[] {
   return [...calls(), ...calls()].map((call) => {
     const [product] = call.properties.products
@@ -110,7 +107,7 @@ const encoded = (records: readonly string[]): Buffer =>
 
 type Work = { rounds: number; size: number; work: (index: number) => Buffer }
 
-/** @returns CPU per event of this process, by round. */
+/** CPU per event, by round. */
 function microseconds({ rounds, size, work }: Work): number[] {
   const figures: number[] = []
   for (let round = 0; round <= rounds; round++) {

@@ -8,17 +8,17 @@ import { cpuSeconds, pin } from '../stack/machine.ts'
 
 const WARM_MS = 2_000
 export const WRITE_KEY = 'bench-write-key'
-/** The core of the measured process. The broker and the load share the other one. */
+/** The measured process has its own core. The broker and the load share the other one. */
 const MEASURED_CORE = 0
 const OTHER_CORE = 1
 
-/** `storePid`: the process that stores the calls. */
+/** `storePid`: of the process that stores the calls. */
 export type Target = { pid: number; url: string; storePid?: number }
 
 /** `batch`: calls per request. */
 export type Load = { name: string; path: string; batch: number; connections: number; perSecond?: number }
 
-/** Results of one measurement. `storeUs`: the store's CPU in microseconds per event. */
+/** `storeUs`: the store's CPU per event. */
 export type Figures = Pick<LoadReport, 'p50Ms' | 'p99Ms' | 'errors'> & {
   perSecond: number
   perCpuSecond: number
@@ -27,7 +27,7 @@ export type Figures = Pick<LoadReport, 'p50Ms' | 'p99Ms' | 'errors'> & {
 
 export type Bench = { sluice: Target; system: PreparedSystem } & AsyncDisposable
 
-/** Starts Kafka and a real ingest with the write key above, each on its own core. */
+/** Kafka and a real ingest with the write key above, each on its own core. */
 export async function startBench(): Promise<Bench> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -46,7 +46,7 @@ export async function startBench(): Promise<Bench> {
   }
 }
 
-/** Starts the baseline in ingest's place. */
+/** The baseline in ingest's place. */
 export async function startBare(): Promise<Child & Target> {
   const address = Promise.withResolvers<string>()
   const args = [fileURLToPath(new URL('./bare.ts', import.meta.url))]
@@ -61,7 +61,7 @@ export async function startLoadOn({ url }: Target, load: Load) {
   return started
 }
 
-/** Applies a load for a while. @returns the figures, without the warm-up. */
+/** @returns the figures without the warm-up */
 export async function measure(target: Target, load: Load, forMs: number): Promise<Figures> {
   const running = await startLoadOn(target, load)
   await sleep(WARM_MS)

@@ -7,7 +7,7 @@ import { highestRss, MB } from '../stack/machine.ts'
 import { shortenRetention } from '../stack/topics.ts'
 import { type Load, startBench, startLoadOn, type Target } from './measure.ts'
 
-/** The share of the highest rates, of both loads at once. */
+/** Of the highest rates, with both loads at once. */
 const LOAD = 0.8
 const loads: readonly Load[] = [
   { name: 'singles', path: '/v1/track', batch: 1, connections: 200 },
@@ -16,12 +16,11 @@ const loads: readonly Load[] = [
 
 type Minute = { rss: number; reports: LoadReport[] }
 
-/** @returns the section of RESULTS.md: ingest's memory over ten minutes of load. */
 export async function bench({ minutes = 10, minuteMs = 60_000, measureMs = 10_000 } = {}): Promise<string> {
   await using started = await startBench()
   const { sluice, system } = started
   await shortenRetention(system, { topics: [EVENTS], ms: 60_000 }) // ten minutes of events would be 10 GB
-  await ratesOf(sluice, measureMs) // leaves compilation out of the figures
+  await ratesOf(sluice, measureMs) // leaves out compilation
   const rates = await ratesOf(sluice, measureMs)
   const running = await Promise.all(
     loads.map((load, index) => startLoadOn(sluice, { ...load, perSecond: LOAD * (rates[index] ?? 0) })),
@@ -36,7 +35,7 @@ export async function bench({ minutes = 10, minuteMs = 60_000, measureMs = 10_00
   return report(seen, minuteMs)
 }
 
-/** @returns the highest rate of each load, in requests a second, both at once. */
+/** The highest rates, in requests a second, with both loads at once. */
 async function ratesOf(sluice: Target, forMs: number): Promise<number[]> {
   const running = await Promise.all(loads.map((load) => startLoadOn(sluice, load)))
   await sleep(forMs)

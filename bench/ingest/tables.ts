@@ -49,7 +49,7 @@ export function halfLoad(halves: readonly Compared[]): string {
 export const loneClient = ({ p50Ms, p99Ms }: Figures) =>
   `One client alone gets its answer after ${p50Ms.toFixed(1)} ms (p50, goal <= ${ALONE_P50_MS}) and ${p99Ms.toFixed(1)} ms (p99).`
 
-/** @param alone figures of a single client. */
+/** @param alone figures of a single client */
 export function goals(compared: readonly Compared[], halves: readonly Compared[], alone: Figures): Goal[] {
   const ratios = compared.flatMap(({ scenario: { name, atLeast }, rounds }) =>
     atLeast === undefined ? [] : { what: `the ratio of ${name}`, is: median(ratiosOf(rounds)), atLeast },
@@ -84,7 +84,7 @@ function cells(rounds: readonly Figures[]): string[] {
   ]
 }
 
-/** Shows errors beside the rate, as they make the figures unreliable. */
+/** With errors, which make the figures unreliable. */
 function rate(rounds: readonly Figures[]): string {
   const errors = pick(rounds, 'errors').reduce((sum, count) => sum + count, 0)
   return `${spreadOfCounts(pick(rounds, 'perSecond'))}${errors > 0 ? ` **${errors} errors**` : ''}`

@@ -5,12 +5,12 @@ import { bench as onOneHost } from './same-host.ts'
 import { isolationTable, type Round } from './table.ts'
 
 const PER_SECOND = 1_000
-/** Leaves the slow start of the processes out of the figures. */
+/** Leaves out the slow start of the processes. */
 const HEALTHY_MS = 15_000
 /** First the time before any breaker can open (a webhook must hang for 5 s), then the rest. */
 const WINDOWS_MS = [6_000, 24_000]
 
-/** Extra rounds for the goal's case and its baseline, as p99 varies by half on such a busy machine. */
+/** For the goal's case and its baseline: p99 varies by half on such a busy machine. */
 const MORE_ROUNDS = 4
 
 const cases = [
@@ -23,14 +23,12 @@ const cases = [
   { name: '20 % refusing connections', bad: 4, behaviour: 'refusing' },
 ] as const satisfies (Pick<Scenario, 'name' | 'bad' | 'behaviour'> & { isOften?: true })[]
 
-/**
- * @returns the section of RESULTS.md: healthy webhooks next to webhooks in trouble, on separate hosts and on one host.
- */
+/** On separate hosts, and on one host. */
 export async function bench(sizes: { rounds?: number } = {}): Promise<string> {
   return `${await onOwnHosts(sizes)}\n\n### On one host\n\n${await onOneHost(sizes)}`
 }
 
-/** Compares each kind of trouble with no trouble. */
+/** Compares each kind of trouble with none. */
 async function onOwnHosts({
   rounds = 2,
   moreRounds = MORE_ROUNDS,

@@ -10,7 +10,7 @@ import { nowUs, sleepUntil } from '../stack/machine.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 
 const START_US = 1e6
-/** Leaves the slow start of the processes out of the figures. */
+/** Leaves out the slow start of the processes. */
 const HEALTHY_US = 15e6
 const WINDOW_US = 20e6
 /** As in `isolation`: no breaker can open in the first 6 s, so p99 covers the 24 s after them. */
@@ -18,8 +18,8 @@ const FIRST_US = 6e6
 const THEN_US = 24e6
 
 /**
- * `bad`: webhooks that get into trouble, the first ones. `behaviour`: what they then do. `windowUs`: time measured from
- * then on. `skipUs`: the start of the window, left out of p99.
+ * The first `bad` webhooks get into trouble. `windowUs`: time measured from then on. `skipUs`: its start, left out of
+ * p99.
  */
 type Run = {
   hosts: Hosts
@@ -77,7 +77,6 @@ const cases: readonly Case[] = [
 
 type Pair = { is: WindowReport; control: WindowReport }
 
-/** @returns the section of RESULTS.md: healthy webhooks next to webhooks in trouble on the same host. */
 export async function bench({ rounds = 3 } = {}): Promise<string> {
   await using stack = await startStack()
   await warmUp(stack)
@@ -91,7 +90,7 @@ export async function bench({ rounds = 3 } = {}): Promise<string> {
   return `${explained(rounds)}\n\n${table(results)}`
 }
 
-/** Runs on fresh processes and topics. All webhooks answer at first; then the bad ones misbehave. */
+/** On fresh processes and topics. All webhooks answer at first; then the bad ones misbehave. */
 async function runOnce(
   stack: Stack,
   { hosts, bad, behaviour, badPerSecond, perSecond, windowUs, skipUs }: Run,
@@ -132,7 +131,7 @@ const HEAD = [
   ...['p99 ms', 'p99 ms, control', 'ratio', 'goal'],
 ]
 
-/** @param results the rounds of each case. */
+/** @param results the rounds of each case */
 export function table(results: readonly (readonly Pair[])[]): string {
   const rows = cases.map(({ name, figure, atLeast }, index) => {
     const pairs = results[index] ?? []

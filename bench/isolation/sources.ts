@@ -26,7 +26,6 @@ const AT_MOST_MS = 240_000
 type Delays = { router: number[]; deliverer: number[] }
 type Outcome = { destinations: number; seconds: number; rss: number; before: Delays; during: Delays }
 
-/** @returns the section of RESULTS.md: delays of one source's events while another's go to many destinations. */
 export async function bench(): Promise<string> {
   await using stack = await startStack()
   const outcomes: Outcome[] = []
@@ -80,7 +79,7 @@ async function measure(stack: Stack, destinations: number): Promise<Outcome> {
   return outcome
 }
 
-/** Large events of one source, made at the same time. */
+/** Large events of one source at the same time. */
 function busyRecords(codec: Pick<Codec<Event>, 'encode'>) {
   const properties = JSON.stringify({ text: 'x'.repeat(EVENT_BYTES) })
   return Array.from({ length: EVENTS_AT_ONCE }, (_, index) => ({
@@ -104,7 +103,7 @@ const anEvent = (fields: Partial<Event>): Event => ({
   ...fields,
 })
 
-/** Sends events of the quiet source at intervals. `sent`: when each was sent, by number. */
+/** `sent`: when each event was sent, by number. */
 function startQuiet(producer: Producer, codec: Codec<Event>) {
   const sent: number[] = []
   const writes: Promise<unknown>[] = []
@@ -125,10 +124,7 @@ function startQuiet(producer: Producer, codec: Codec<Event>) {
 
 type Delay = { at: number; ms: number }
 
-/**
- * Each event's delay until its delivery was written and until its POST began. An event without either counts as the
- * whole run.
- */
+/** From each event until its delivery was written, and until its POST began. Without either, the whole run. */
 async function delaysOf({ connection, config }: PreparedSystem, sent: readonly number[]) {
   const registry = openRegistry(config.registry)
   const onFatal = (error: Error) => {
@@ -162,7 +158,7 @@ async function delaysOf({ connection, config }: PreparedSystem, sent: readonly n
   return { router: of(written), deliverer: of(posted) }
 }
 
-/** Frees gigabytes of disk space. */
+/** Frees gigabytes of disk. */
 async function dropTopics({ connection }: PreparedSystem): Promise<void> {
   const topics = [EVENTS, DELIVERIES, ATTEMPTS].map(connection.named)
   await withAdmin(connection, (admin) => admin.deleteTopics({ topics }))

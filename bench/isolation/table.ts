@@ -3,7 +3,7 @@ import { median, spread, verdict } from '../figures/summary.ts'
 import type { ScenarioResult } from '../load/scenario.ts'
 import type { WindowReport } from '../receivers/tally.ts'
 
-/** The results of all cases in order; undefined if not run. The first is the baseline. */
+/** By case; undefined if not run. The first is the baseline. */
 export type Round = (ScenarioResult | undefined)[]
 
 type Part = 0 | 1
@@ -53,7 +53,7 @@ function cells(index: number, rounds: readonly Round[]): string[] {
 
 type Figure = (report: WindowReport) => number
 
-/** Ratios to the first case of the same round. */
+/** To the first case of the same round. */
 const ratios = (rounds: readonly Round[], index: number, part: Part, figure: Figure) =>
   rounds
     .filter((round) => round[index])
@@ -87,8 +87,7 @@ function costs(index: number, rounds: readonly Round[]): string[] {
 }
 
 /**
- * POSTs to bad webhooks. The receiver does not see refused ones, so the deliverer's count is added, with retries and
- * probes.
+ * POSTs to bad webhooks. Receivers do not see refused ones, so the deliverer's count is added, with retries and probes.
  */
 function burnt({ firsts, refused }: ScenarioResult): number {
   const bad = firsts.bad + refused

@@ -9,7 +9,7 @@ import { deliveryBodies } from './calls.ts'
 
 const AT_ONCE = 5_000
 
-/** Writes deliveries for the destinations in turn. Default: untried ones, into `deliveries`. */
+/** For the destinations in turn. Default: untried ones, into `deliveries`. */
 export async function fillBacklog(
   { connection, config }: PreparedSystem,
   {
@@ -39,7 +39,7 @@ export async function fillBacklog(
   await producer.close()
 }
 
-/** @returns a function that makes the key and value of a 1 KB delivery. `tried`: fields of an earlier attempt. */
+/** Makes the key and value of a 1 KB delivery. `tried`: fields of an earlier attempt. */
 export function renderer(codec: Pick<Codec<Delivery>, 'encode'>, tried: Partial<Delivery> = {}) {
   const bodies = deliveryBodies()
   return (destinationId: string, number: number) => {

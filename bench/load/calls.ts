@@ -4,7 +4,7 @@ import type { LoadOptions } from './start.ts'
 
 const USERS = 1_000
 
-/** A 1 KB track call, as a shop's browser library sends it. */
+/** 1 KB, as a shop's browser library sends it. */
 function call(user: number) {
   return {
     type: 'track',
@@ -40,10 +40,10 @@ function call(user: number) {
   }
 }
 
-/** One call from each of many users. */
+/** Of many users. */
 export const calls = () => Array.from({ length: USERS }, (_, user) => call(user))
 
-/** The calls as events, as ingest stores them. */
+/** As ingest stores them. */
 export const events = (): Event[] => calls().map(eventOf)
 
 function eventOf(call: ReturnType<typeof calls>[number]): Event {
@@ -69,7 +69,7 @@ function eventOf(call: ReturnType<typeof calls>[number]): Event {
   }
 }
 
-/** The calls as request bodies. `batch`: calls in each, 1 for single calls. */
+/** As request bodies. `batch`: calls in each, 1 for single calls. */
 export function bodies(batch: number): string[] {
   const all = calls()
   if (batch === 1) return all.map((one) => JSON.stringify(one))
@@ -79,7 +79,7 @@ export function bodies(batch: number): string[] {
   return groups.map((group) => JSON.stringify({ batch: group, sentAt: '2026-01-02T03:04:06.000Z' }))
 }
 
-/** The calls as the router renders them. */
+/** As the router renders them. */
 export function deliveryBodies(): string[] {
   return Array.from({ length: USERS }, (_, user) => {
     const { type, userId, event, properties, timestamp, context } = call(user)
@@ -87,13 +87,13 @@ export function deliveryBodies(): string[] {
   })
 }
 
-/** A request as bytes on the wire. `idsAt`: the position of the id of each of its calls. */
+/** A request on the wire. `idsAt`: where the ids of its calls are. */
 export type Prepared = { bytes: Buffer; idsAt: readonly number[] }
 
 const DIGITS = 10
 const UNNUMBERED = '0'.repeat(DIGITS)
 
-/** How a call is sent: its headers, its body, and the text before each id. */
+/** `before`: the text before each id. */
 type Form = (body: string, key: string) => { headers: readonly string[]; body: string; before: string }
 
 export const OUTPOST_KEY = 'bench-outpost-api-key'
@@ -108,7 +108,7 @@ const FORMS = {
     const before = 'X-Message-Id: '
     return { headers: [basic(key), `${before}${UNNUMBERED}`], body, before }
   },
-  /** The key is the tenant's id. Ids are new in each run, because Outpost drops events whose id it has seen. */
+  /** The key is the tenant's id. Ids are new in each run: Outpost drops those it has seen. */
   outpost: (body, key) => ({
     headers: [`Authorization: Bearer ${OUTPOST_KEY}`],
     body: `{"id":"${UNNUMBERED}-${randomUUID()}","tenant_id":"${key}","topic":"${OUTPOST_TOPIC}","data":${body}}`,
@@ -118,13 +118,13 @@ const FORMS = {
 
 export type Target = keyof typeof FORMS
 
-/** @param batch calls in a request. */
+/** @param batch calls in a request */
 export function pathOf(target: Target, batch = 1): string {
   if (target === 'sluice') return batch === 1 ? '/v1/track' : '/v1/batch'
   return target === 'outpost' ? '/api/v1/publish' : '/'
 }
 
-/** Requests of many users, with the keys in turn. */
+/** Of many users, with the keys in turn. */
 export function prepareRequests({ url, path, keys, batch, target }: LoadOptions): Prepared[] {
   const { hostname } = new URL(url)
   return bodies(batch).map((content, index) => {
@@ -144,11 +144,10 @@ function positionsAfter(bytes: Buffer, text: string): number[] {
   return found
 }
 
-/** Gives each call of a request a unique id that begins with its number and has the same length. */
+/** Each call gets an id of the same length that begins with its number. */
 export function putNumbers({ bytes, idsAt }: Prepared, first: number): void {
   for (const [index, at] of idsAt.entries())
     bytes.write(String(first + index).padStart(DIGITS, '0'), at, 'latin1')
 }
 
-/** @returns the call's number. */
 export const numberIn = (id: string) => Number(id.slice(0, DIGITS))

@@ -6,8 +6,8 @@ import type { LoadOptions, LoadReport } from './start.ts'
 
 /**
  * Sends calls on kept-alive connections, one request in flight on each. Forked with its options as JSON; answers each
- * message with the figures since the last one. It writes prepared bytes and reads only the status, as it must cost less
- * than the measured process.
+ * message with the figures since the last one. Must cost less than the measured process: writes prepared bytes, and
+ * reads only the status.
  */
 // from our own parent
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions
@@ -15,15 +15,15 @@ const { batch, connections, perSecond, fromUs } = options
 const { hostname, port } = new URL(options.url)
 const requests = prepareRequests(options)
 
-/** Sends one request. `dueAt`: when it was due. */
+/** `dueAt`: when the request was due. */
 type Send = (dueAt: number) => void
 
 let next = 0
 let errors = 0
-/** In microseconds. A histogram, as sorting a list would pause the load for longer than a call takes. */
+/** In microseconds. Sorting a list would pause the load for longer than a call takes. */
 const latencies = createHistogram()
 
-/** @param onFree called when the connection can take a request. */
+/** @param onFree called when the connection can take a request */
 function open(onFree: (send: Send) => void): void {
   const socket = connect(port ? Number(port) : 80, hostname)
   socket.setNoDelay(true)
@@ -33,14 +33,14 @@ function open(onFree: (send: Send) => void): void {
     const number = next++
     const request = requests[number % requests.length]
     if (!request) return
-    // safe to change: there are more buffers than connections, so the kernel has read its last use
+    // there are more buffers than connections, so the kernel has read this one
     if (fromUs !== undefined) putNumbers(request, number * batch)
     socket.write(request.bytes)
   }
   socket.on('connect', () => onFree(send))
   socket.on('data', (answer) => {
     latencies.record(Math.max(1, Math.round((performance.now() - dueAt) * 1_000)))
-    // answers are small enough to arrive in one piece
+    // small answers arrive in one piece
     if (answer.toString('latin1', 9, 10) !== '2') errors += 1
     onFree(send)
   })
@@ -50,12 +50,12 @@ function open(onFree: (send: Send) => void): void {
   })
 }
 
-/** Sends as fast as requests are answered. */
+/** As fast as requests are answered. */
 const closedLoop = (send: Send) => send(performance.now())
 
 /**
- * Sends at a fixed rate, however slow the answers. A request without a free connection waits; its latency counts from
- * when it was due.
+ * At a fixed rate, however slow the answers. A request may wait for a connection: its latency counts from when it was
+ * due.
  */
 function openLoop(rate: number): (send: Send) => void {
   const free: Send[] = []

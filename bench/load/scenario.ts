@@ -10,39 +10,39 @@ import { type Load, type LoadReport, startLoad } from './start.ts'
 
 export const ENDPOINTS = 20
 const CONNECTIONS = 64
-/** There must be fewer connections than different batches. */
+/** Fewer than different batches. */
 const BATCH_CONNECTIONS = 32
-/** Enough time for the load generator to start. */
+/** For the load generator to start. */
 const START_US = 1e6
 
-/** Calls at a fixed rate. All webhooks are healthy at first; then some turn bad until the last window ends. */
+/** Calls at a fixed rate. All webhooks are healthy at first; then some are bad until the last window ends. */
 export type Scenario = Trouble & {
   name: string
   perSecond: number
   healthyMs: number
-  /** Lengths of consecutive windows, from when webhooks turn bad. */
+  /** Consecutive windows, from when webhooks turn bad. */
   windowsMs: readonly number[]
-  /** Calls in each request, 1 by default. */
+  /** Calls in each request, by default 1. */
   batch?: number
 }
 
-/** Where calls are sent, with a key for each endpoint, and where deliveries arrive. */
+/** `keys`: one for each endpoint. `endpoints`: where deliveries arrive. */
 export type Entry = { target: Target; url: string; keys: readonly string[]; endpoints: Endpoints }
 
-/** Figures of a scenario since some webhooks turned bad. */
+/** Since some webhooks turned bad. */
 export type ScenarioResult = EndpointsReport & {
   load: LoadReport
   /** The deliverer's CPU in us per call due, including calls for bad webhooks. */
   delivererUs: number
   /** Share of the machine's cores. Near 0 the machine was overloaded, and the figures mean nothing. */
   idleShare: number
-  /** Records written to rungs, failed or deferred. */
+  /** Records, failed or deferred. */
   toRungs: number
   /** POSTs whose connection was refused, including retries. */
   refused: number
 }
 
-/** Runs a whole scenario on separate processes and topics. */
+/** On separate processes and topics. */
 export async function runScenario(stack: Stack, scenario: Scenario): Promise<ScenarioResult> {
   await using pipeline = await startPipeline(stack, ENDPOINTS)
   const outcome = await beginScenario(pipeline, scenario)
@@ -51,7 +51,7 @@ export async function runScenario(stack: Stack, scenario: Scenario): Promise<Sce
   return result
 }
 
-/** Leaves Kafka's compilation out of the figures. */
+/** Leaves out Kafka's compilation. */
 export const warmUp = (stack: Stack) =>
   runScenario(stack, {
     name: 'warm-up',
@@ -62,7 +62,7 @@ export const warmUp = (stack: Stack) =>
     windowsMs: [15_000],
   })
 
-/** Resolves when the endpoints have turned bad. @returns a function that waits for the end of the windows. */
+/** Resolves when endpoints have turned bad. @returns a function that waits for the end of the windows */
 export async function beginScenario(
   pipeline: Pipeline,
   scenario: Scenario,
@@ -93,7 +93,7 @@ export async function beginScenario(
   }
 }
 
-/** Starts a scenario's calls, and gives the endpoints its schedule. */
+/** Also gives the endpoints the schedule. */
 export async function startCalls(
   { endpoints, target, url, keys }: Entry,
   { bad, perSecond, healthyMs, windowsMs, batch = 1 }: Omit<Scenario, 'name' | 'behaviour'>,
@@ -110,7 +110,6 @@ export async function startCalls(
   return { load, windows }
 }
 
-/** Consecutive windows. */
 function following(startUs: number, lengthsMs: readonly number[]): Window[] {
   let end = startUs
   return lengthsMs.map((length) => {
@@ -120,7 +119,7 @@ function following(startUs: number, lengthsMs: readonly number[]): Window[] {
   })
 }
 
-/** @returns a function that returns the process's CPU seconds and the machine's idle share since then. */
+/** @returns a function that returns the process's CPU seconds and the machine's idle share since then */
 async function startClock(pid: number): Promise<() => Promise<{ cpu: number; idleShare: number }>> {
   const [cpu, machine] = [await cpuSeconds(pid), machineSeconds()]
   return async () => {
@@ -141,7 +140,6 @@ async function outside({
   }
 }
 
-/** One line for the log. */
 function summary({ windows, load, delivererUs, toRungs, idleShare }: ScenarioResult): string {
   const each = windows.map(
     ({ due, inTime, p50Ms, p99Ms }) =>

@@ -5,16 +5,13 @@ export type LoadOptions = {
   url: string
   path: string
   target: Target
-  /**
-   * Write keys or tenants, used in turn: if their number divides 1,000, single call n has key n modulo that number.
-   */
+  /** Write keys or tenants, used in turn: if their number divides 1,000, single call n has key n modulo that number. */
   keys: readonly string[]
-  /** Calls per request. */
   batch: number
   connections: number
   /** Requests at a fixed rate; without it, as fast as they are answered. */
   perSecond?: number
-  /** When the first request is due (`nowUs`). Each call then has an id that begins with its number. */
+  /** When the first request is due (`nowUs`). Ids then begin with the call's number. */
   fromUs?: number
 }
 
@@ -22,7 +19,7 @@ export type LoadReport = { requests: number; errors: number; p50Ms: number; p99M
 
 export type Load = Pick<Forked, 'pid' | 'stop'> & { since(): Promise<LoadReport> }
 
-/** Starts the load generator as a separate process. */
+/** In a separate process. */
 export function startLoad(options: LoadOptions): Load {
   const { ask, ...forked } = forkScript(new URL('./load.ts', import.meta.url), JSON.stringify(options))
   return { ...forked, since: () => ask<LoadReport>('report') }

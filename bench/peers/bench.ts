@@ -16,11 +16,11 @@ const TROUBLE = { perSecond: 1_000, bad: 4, behaviour: 'silent' } as const
 const KILL = { perSecond: 300, afterMs: 10_000, forMs: 30_000, settledMs: 120_000 }
 const ONE_HOST: Hosts = new Array<number>(ENDPOINTS).fill(0)
 
-/** `isSplit`: with a separate process for deliveries, which can be killed. */
+/** `isSplit`: deliveries have a process of their own, which can be killed. */
 type Options = { hosts?: Hosts; isSplit?: boolean }
 type Contender = { name: string; start: (options?: Options) => Promise<RunningLine> }
 
-/** @returns the section of RESULTS.md: Sluice and a peer under the same load, in turns. `minutes`: with hanging webhooks. */
+/** Sluice and a peer under the same load, in turns. `minutes`: with hanging webhooks. */
 export async function bench({ rounds = 3, minutes = 1 } = {}): Promise<string> {
   const outpost = await buildOutpost()
   await using stack = await startStack()
@@ -39,7 +39,7 @@ export async function bench({ rounds = 3, minutes = 1 } = {}): Promise<string> {
   )
 }
 
-/** Sluice's stores are Kafka and the schema registry. */
+/** Its stores are Kafka and the schema registry. */
 async function startWithRegistry(stack: Stack, hosts?: Hosts): Promise<RunningLine> {
   const line = await startSluice(stack, hosts)
   return { ...line, pids: { ...line.pids, stores: [stack.brokerPid, stack.registryPid] } }
@@ -54,7 +54,7 @@ type Result = {
   kill: Kill
 }
 
-/** Makes each measurement on fresh processes and empty stores. */
+/** Each measurement has fresh processes and empty stores. */
 async function measure({ start }: Contender, troubleMs: number): Promise<Result> {
   const rates: AtRate[] = []
   for (const perSecond of RATES) {
@@ -87,7 +87,7 @@ async function memory({ pids: { own, stores } }: Line): Promise<Cost> {
   return { own: await of(own), stores: await of(stores) }
 }
 
-/** Some webhooks never answer, from the first call on. @returns the figures of the healthy ones. */
+/** Some webhooks never answer. @returns the figures of the others */
 async function runTrouble(line: Line, forMs: number): Promise<WindowReport> {
   await line.endpoints.misbehave(TROUBLE)
   const { load, windows } = await startCalls(line, { ...TROUBLE, healthyMs: 0, windowsMs: [forMs] })
@@ -100,10 +100,12 @@ async function runTrouble(line: Line, forMs: number): Promise<WindowReport> {
   return report
 }
 
-/** `lost`: accepted, but not delivered at the end. `again`: POSTs beyond one for each call. `p99Ms`: from the kill on. */
+/**
+ * `lost`: accepted, but not delivered at the end. `again`: POSTs beyond one for each call. `p99Ms`: from the kill on.
+ */
 type Kill = { lost: number; again: number; p99Ms: number }
 
-/** The processes that deliver are killed under load. Calls from before the kill count too, as some are in flight then. */
+/** Kills the processes that deliver. Calls from before count too, as some are in flight. */
 async function runKill(line: RunningLine): Promise<Kill> {
   const { perSecond, afterMs, forMs, settledMs } = KILL
   const { load, windows } = await startCalls(line, {
@@ -128,13 +130,13 @@ async function runKill(line: RunningLine): Promise<Kill> {
   }
   const until = nowUs() + settledMs * 1_000
   while (nowUs() < until && (await result()).lost > 0) await sleepUntil(nowUs() + 1e6)
-  await sleepUntil(nowUs() + 5e6) // repetitions may arrive later
+  await sleepUntil(nowUs() + 5e6) // for late repetitions
   const kill = await result()
   process.stderr.write(`${line.target}, killed: ${JSON.stringify(kill)}\n`)
   return kill
 }
 
-/** Time for the last calls of a window to be answered: an interrupted request may not be accepted. */
+/** For the last calls of a window: an interrupted request may not be accepted. */
 const ANSWERED_US = 1e6
 
 async function reportOf({ endpoints }: Line): Promise<WindowReport> {

@@ -15,10 +15,10 @@ import { findPrograms, type Stores, startStores } from './stores.ts'
 
 const REPOSITORY = 'https://github.com/hookdeck/outpost'
 export const COMMIT = 'f67ae011b287ff2588cb06699d808a69bba6ab4d'
-/** Concurrent deliveries. The default is 1; 100 did best of all numbers that we tried. */
+/** Concurrent deliveries. The default is 1; 100 was the best number that we tried. */
 const SLOTS = 100
 
-/** Builds Outpost's programs once, from `OUTPOST_SOURCE` (a clone) or from GitHub. @returns their folder. */
+/** Once, from `OUTPOST_SOURCE` (a clone) or from GitHub. @returns the programs' folder */
 export async function buildOutpost(): Promise<string> {
   const folder = join(await cacheFolder(process.env), `outpost-${COMMIT.slice(0, 12)}`)
   if (existsSync(folder)) return folder
@@ -41,8 +41,8 @@ export async function buildOutpost(): Promise<string> {
 type Service = 'all' | 'api' | 'delivery' | 'log'
 
 /**
- * Starts Outpost on empty stores, with a tenant and a webhook for each endpoint. `isSplit`: starts a process for each
- * service, so that one can be killed. By default, one process runs all services, as it does out of the box.
+ * On empty stores, with a tenant and a webhook for each endpoint. `isSplit`: a process for each service, so that one
+ * can be killed. By default one process runs all, as out of the box.
  */
 export async function startOutpost(
   folder: string,

@@ -9,7 +9,7 @@ import { until } from '../../harness/until.ts'
 import { type Child, spawnChild } from '../../local/child-process.ts'
 import { freePort } from '../../local/ports.ts'
 
-/** Redis, PostgreSQL and RabbitMQ with their default settings, in a separate folder. */
+/** With default settings, in a separate folder. */
 export type Stores = {
   redisPort: number
   postgresUrl: string
@@ -17,10 +17,10 @@ export type Stores = {
   pids: readonly number[]
 } & AsyncDisposable
 
-/** Where Debian puts RabbitMQ. For root, the program on the PATH switches to a user that cannot write to our folders. */
+/** Of Debian. For root, the program on the PATH switches to a user that cannot write to our folders. */
 const RABBITMQ = '/usr/lib/rabbitmq/bin'
 
-/** @returns the path of each program. @throws with all that are missing, and how to install them. */
+/** Their paths. @throws with all that are missing, and how to install them */
 export async function findPrograms<Name extends string>(
   names: readonly Name[],
 ): Promise<Record<Name, string>> {
@@ -85,7 +85,7 @@ async function startRedis(program: string, folder: string): Promise<Started> {
 
 type PostgresPrograms = Record<'initdb' | 'postgres' | 'psql' | 'setpriv', string>
 
-/** Runs as the user `postgres` if we are root, because PostgreSQL refuses to run as root. */
+/** PostgreSQL refuses to run as root, so it then runs as the user `postgres`. */
 async function startPostgres(
   { initdb, postgres, psql, setpriv }: PostgresPrograms,
   folder: string,
@@ -114,7 +114,7 @@ async function startPostgres(
   return { child, port, url }
 }
 
-/** Starts Erlang's port mapper too: otherwise Erlang would start one that outlives RabbitMQ. */
+/** Also starts Erlang's port mapper: Erlang would start one that outlives RabbitMQ. */
 async function startRabbit(
   programs: Record<'rabbitmq-server' | 'epmd', string>,
   folder: string,
@@ -144,7 +144,6 @@ async function startRabbit(
   return { children: [rabbit, epmd], port }
 }
 
-/** Resolves when a server listens on this port. */
 const listening = (port: number, name: string) =>
   until(() => canConnect(port), { timeout: 60_000, message: `${name} listens on port ${port}` })
 

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A trace collector that discards everything. Runs as a forked process: sends its port, then answers each message with
- * the bytes received since the previous message.
+ * A trace collector that discards everything. Forked: sends its port, then answers each message with the bytes since
+ * the last one.
  */
 let bytes = 0
 const server = createServer((request, response) => {

@@ -6,15 +6,15 @@ import type { Behaviour, EndpointsReport, Hosts, Instruction } from './start.ts'
 import { createTally, type Tally } from './tally.ts'
 
 /**
- * Endpoints that answer 200 at once, until some are told to misbehave. Forked with the host number of each endpoint.
- * Sends their URLs, which end with the endpoint's number, then answers each instruction. It reads two headers of a
- * request and no body, as it must cost less than the measured process.
+ * Answer 200 at once, until some are told to misbehave. Forked with the host number of each endpoint: sends their URLs,
+ * which end with the endpoint's number, then answers each instruction. Must cost less than the measured process: reads
+ * two headers and no body.
  */
 const SLOW_MS = 2_000
 
 let tally: Tally | undefined
 let bad: { first: number; behaviour: Behaviour } = { first: 0, behaviour: 'answers' }
-/** First attempts since some endpoints turned bad. */
+/** First attempts since some turned bad. */
 let firsts = { healthy: 0, bad: 0 }
 // from our own parent
 const hosts = JSON.parse(process.argv[2] ?? '') as Hosts
@@ -71,7 +71,6 @@ function obey(instruction: Instruction): EndpointsReport | readonly number[] | '
   return 'done'
 }
 
-/** Stops listening. */
 function leave(server: Server): void {
   server.close()
   server.closeAllConnections()

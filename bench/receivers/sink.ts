@@ -1,12 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Requests and opened connections since the last report. */
+/** Since the last report. */
 export type SinkReport = { requests: number; opened: number }
 
 /**
- * A receiver that answers 200 at once, with the body that client libraries expect. Forked with its address: sends its
- * port, then answers each message with a report. On 0.0.0.0 it serves all addresses of 127.0.0.0/8.
+ * Answers 200 at once, with the body that client libraries expect. Forked with its address: sends its port, then
+ * answers each message with a report. On 0.0.0.0 it serves all of 127.0.0.0/8.
  */
 const [host = '127.0.0.1'] = process.argv.slice(2)
 const ANSWER = Buffer.from('{"success":true}')

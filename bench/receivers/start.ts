@@ -2,7 +2,7 @@ import { type Forked, forkScript } from '../stack/forked.ts'
 import type { SinkReport } from './sink.ts'
 import type { Schedule, WindowReport } from './tally.ts'
 
-/** What bad endpoints do: never answer, 200 after 2 s, 503 at once, refuse or reset the connection. */
+/** In this order: 200 at once, no answer, 200 after 2 s, 503 at once, connections refused, connections reset. */
 export type Behaviour = 'answers' | 'silent' | 'slow' | 'failing' | 'refusing' | 'resetting'
 
 export type Trouble = { bad: number; behaviour: Behaviour }
@@ -17,20 +17,17 @@ export type EndpointsReport = {
 export type Endpoints = Pick<Forked, 'pid' | 'stop'> & {
   urls: readonly string[]
   expect(schedule: Schedule): Promise<void>
-  /** Makes the first `bad` endpoints misbehave. */
+  /** The first `bad` endpoints misbehave. */
   misbehave(trouble: Trouble): Promise<void>
   report(): Promise<EndpointsReport>
-  /** The number of requests that the first `count` endpoints have answered normally. */
+  /** Requests that the first `count` endpoints have answered normally. */
   answered(count: number): Promise<number>
 }
 
-/** The number of each webhook's host. Webhooks with the same number share an origin. */
+/** By webhook. Webhooks with the same number share an origin. */
 export type Hosts = readonly number[]
 
-/**
- * Starts webhooks in one separate process.
- * @param endpoints their number, each with its own origin; or the host of each.
- */
+/** In one separate process. @param endpoints their number, each with its own origin; or the host of each */
 export async function startEndpoints(endpoints: number | Hosts): Promise<Endpoints> {
   const hosts =
     typeof endpoints === 'number' ? Array.from({ length: endpoints }, (_, host) => host) : endpoints
@@ -52,10 +49,7 @@ export async function startEndpoints(endpoints: number | Hosts): Promise<Endpoin
 /** `since`: the report since the last call. */
 export type Sink = Pick<Forked, 'pid' | 'stop'> & { port: number; since(): Promise<SinkReport> }
 
-/**
- * Starts a receiver that answers 200 at once, as a separate process. @param host 0.0.0.0 for all addresses of
- * 127.0.0.0/8.
- */
+/** In a separate process. @param host 0.0.0.0 for all of 127.0.0.0/8 */
 export async function startSink(host = '127.0.0.1'): Promise<Sink> {
   const { ask, next, ...forked } = forkScript(new URL('./sink.ts', import.meta.url), host)
   return { ...forked, port: await next<number>(), since: () => ask<SinkReport>('report') }

@@ -1,51 +1,48 @@
 import { createHistogram } from 'node:perf_hooks'
 
-/** Times in microseconds (`nowUs`). */
+/** In microseconds (`nowUs`). */
 export type Window = { fromUs: number; toUs: number }
 
 /**
- * Call n is due n / perSecond after the start, together with its whole batch. Single calls go to endpoint n modulo their
- * number.
+ * Call n is due n / perSecond after the start, with its whole batch. Single calls go to endpoint n modulo their number.
  */
 export type Schedule = {
   fromUs: number
   perSecond: number
-  /** Calls in each request, 1 by default. */
+  /** Calls in each request, by default 1. */
   batch?: number
   calls: number
   endpoints: number
-  /** The first endpoints turn bad; the figures below leave them out. */
+  /** The first endpoints, left out of the figures below. */
   bad: number
   windows: readonly Window[]
-  /**
-   * Arrivals at endpoints before this one are ignored (default: 0). They belong to another load with its own numbering.
-   */
+  /** Arrivals at endpoints before this one (default: 0) belong to another load, and are ignored. */
   countedFrom?: number
 }
 
-/** Figures of the calls to healthy endpoints that were due in a window. */
+/** Calls to healthy endpoints that were due in a window. */
 export type WindowReport = {
   due: number
-  /** Arrived by now. */
+  /** By now. */
   arrived: number
-  /** Further arrivals of calls that had already arrived. */
+  /** Further arrivals of the same calls. */
   again: number
-  /** Arrived by the window's end, plus a short grace period. */
+  /** By the window's end, plus a short grace period. */
   inTime: number
-  /** Arrived within a second of the due time. */
+  /** Within a second of the due time. */
   soon: number
-  /** From due time to arrival. A call that has not arrived counts with its waiting time so far. */
+  /** From due time to arrival. A missing call counts with its waiting time so far. */
   p50Ms: number
   p99Ms: number
 }
 
 export type Tally = ReturnType<typeof createTally>
 
-/** Grace period for calls due at the very end of a window. */
+/** For calls due at the very end of a window. */
 export const GRACE_US = 250_000
 const SOON_US = 1e6
 
-/** Records arrivals and their delays in histograms and a byte per call: lists would weigh on the measured processes. */
+/** Histograms and a byte per call, as lists would weigh on the measured processes. */
 export function createTally({ fromUs, perSecond, batch = 1, calls, endpoints, bad, windows }: Schedule) {
   const arrived = new Uint8Array(calls)
   const tallies = windows.map((window) => ({

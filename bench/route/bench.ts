@@ -22,9 +22,6 @@ const OTHER_CORE = 1
 
 type Round = { bare: Figures; sluice: Figures }
 
-/**
- * @returns the section of RESULTS.md: events routed per core of the real process, against parsing and printing each.
- */
 export async function bench({ rounds = 4 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -38,7 +35,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   process.kill(bare.pid, 'SIGSTOP')
   const router = closing.adopt(await startRole('router', system), async (it) => void (await it.kill()))
   await Promise.all([bare.pid, router.pid].map((pid) => pin(pid, MEASURED_CORE)))
-  await sleep(WARM_MS) // leaves compilation out of the figures
+  await sleep(WARM_MS) // leaves out compilation
   process.kill(router.pid, 'SIGSTOP')
   const turns = {
     bare: () => runAlone({ name: 'bare', pid: bare.pid }, bareCounter(bare), MEASURE_MS),
@@ -55,7 +52,6 @@ const bareCounter = (bare: Forked): Counter => since(() => bare.ask<number>('cou
 const routedCounter = (router: Launched): Counter =>
   since(async () => countIn(await router.metrics(), 'sluice_router_events_total', ''))
 
-/** Counts since the last call. */
 function since(count: () => Promise<number>): Counter {
   let before = 0
   return {
@@ -90,7 +86,7 @@ ${verdict([{ what: 'the ratio', is: median(ratios), atLeast: 0.3 }])}`
 
 const AT_ONCE = 5_000
 
-/** Writes events of one source as ingest does, each with its own id. */
+/** As ingest writes them, each with its own id. */
 async function fillEvents({ connection, config }: PreparedSystem, count: number): Promise<void> {
   const producer = await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY })
   const codec = await openCodec(openRegistry(config.registry), 'event', `${connection.named(EVENTS)}-value`)
@@ -104,7 +100,6 @@ async function fillEvents({ connection, config }: PreparedSystem, count: number)
         value: codec.encode({
           ...event,
           messageId: `m-${from + index}`,
-          // one event per millisecond
           timestamp: event.timestamp + from + index,
           receivedAt: Date.now(),
         }),

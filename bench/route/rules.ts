@@ -6,7 +6,7 @@ import type { Event } from '../../schemas/event.ts'
 import { median, spread, verdict } from '../figures/summary.ts'
 import { events } from '../load/calls.ts'
 
-/** Warm-up before the rounds, so that V8 has compiled the code. */
+/** Until V8 has compiled the code. */
 const WARM = 20_000
 const EVENTS = 20_000
 const ROUNDS = 15
@@ -41,7 +41,7 @@ const cases = {
 
 type Name = keyof typeof cases
 
-/** @returns a table of the CPU time per event in microseconds, and the goals. */
+/** CPU time per event in microseconds, and the goals. */
 export function rulesSection(): string {
   const all = events()
   const runs = Object.entries(cases).map(([name, rules]) => ({

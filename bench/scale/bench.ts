@@ -14,13 +14,13 @@ import { type Costs, createWorld, type World } from './world.ts'
 const SEED = 20_260_101
 const WARM_MS = 30_000
 const MEASURE_MS = 120_000
-/** Breakers open in this time, and the delay caused by dying webhooks passes. */
+/** Breakers open, and the delay caused by dying webhooks passes. */
 const FIRST_MS = 30_000
 
 /**
- * From bench/RESULTS.md. The base is a POST to ten origins (fan-out); the extra cost of ten thousand origins is their
- * new connections. A deferral costs a third of a POST (deliverer/lane/backpressure.ts, FAST). A move from a rung is
- * assumed to cost as much as its fetch and its write.
+ * From bench/RESULTS.md. Base: a POST to ten origins (fan-out); ten thousand origins add their new connections. A
+ * deferral costs a third of a POST (deliverer/lane/backpressure.ts, FAST). A move from a rung is assumed to cost its
+ * fetch and its write.
  */
 const PLAIN: Costs = { take: 8, post: 68, connect: 145, defer: 25, rung: 15 }
 const TLS: Costs = { ...PLAIN, connect: 1_000 }
@@ -62,10 +62,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-/**
- * @returns the section of RESULTS.md: isolation at a scale beyond this machine. The same on every machine, as the clock
- * is simulated.
- */
+/** The same on every machine, as the clock is simulated. */
 export async function bench({ minutes = MEASURE_MS / 60_000 } = {}): Promise<string> {
   const rows = cases.map((one) => {
     const row = simulate(one, minutes * 60_000)
@@ -110,7 +107,7 @@ type Calling = {
   onCall: (receiver: Receiver) => void
 }
 
-/** @returns a function that makes the calls due until a millisecond: some receivers get far more than others. */
+/** @returns a function that makes the calls due until a millisecond; some receivers get far more than others */
 function createCalls({ perSecond, neighbours }: Case, { receivers, beside, random, onCall }: Calling) {
   const pick = heavyTailed(receivers.length, random)
   const besideMs = 1_000 / (neighbours?.perSecond ?? 0)
@@ -170,7 +167,6 @@ const HEAD = [
   ...['deferrals a call', 'new connections per 1,000 POSTs', 'late slots, most', 'left in Kafka'],
 ]
 
-/** The default settings of a process. */
 const DEFAULTS = readConfig(
   {
     KAFKA_BROKERS: '127.0.0.1:9092',

@@ -1,17 +1,17 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 
-/** What a receiver does: answers soon, never, with 503, or 200 after 2 s. */
+/** Answers soon, never, with 503, or 200 after 2 s. */
 export type Kind = 'fine' | 'silent' | 'failing' | 'slow'
-/** One webhook. `origin`: its host, which others may share. */
+/** `origin`: its host, which others may share. */
 export type Receiver = { webhook: string; origin: string; kind: Kind }
 
-/** Random numbers from 0 to 1; the same seed gives the same numbers. */
+/** From 0 to 1; the same seed gives the same numbers. */
 export function createRandom(seed: number): () => number {
   const generator = xoroshiro128plus(seed)
   return () => (generator.next() >>> 0) / 2 ** 32
 }
 
-/** Of the webhooks in trouble half hang, a quarter fail and a quarter are slow. */
+/** Half of those in trouble hang, a quarter fail and a quarter are slow. */
 const KINDS: readonly Kind[] = ['silent', 'silent', 'failing', 'slow']
 
 export const createReceivers = (count: number): Receiver[] =>
@@ -21,7 +21,7 @@ export const createReceivers = (count: number): Receiver[] =>
     kind: 'fine',
   }))
 
-/** Webhooks of one host, each of a different destination. */
+/** On one host, each of a different destination. */
 export const createNeighbours = (count: number): Receiver[] =>
   Array.from({ length: count }, (_, index) => ({
     webhook: `shared${index} 0 http://shared/${index}`,
@@ -29,7 +29,7 @@ export const createNeighbours = (count: number): Receiver[] =>
     kind: 'fine',
   }))
 
-/** Gets a random share of the receivers into trouble at once. */
+/** A random share of the receivers, at once. */
 export function putInTrouble(receivers: readonly Receiver[], share: number, random: () => number): void {
   for (const receiver of receivers)
     if (random() < share) receiver.kind = KINDS[Math.floor(random() * KINDS.length)] ?? 'fine'
@@ -55,5 +55,5 @@ export function heavyTailed(count: number, random: () => number): () => number {
   }
 }
 
-/** Random time between independent events (exponential distribution). */
+/** Time between independent events (exponential distribution). */
 export const exponential = (mean: number, random: () => number) => -mean * Math.log(1 - random())

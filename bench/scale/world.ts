@@ -40,8 +40,8 @@ const MEAN_MS = 40
 
 /**
  * One deliverer on a simulated clock of milliseconds. Its decisions are the real ones (lane, breaker, cap, queues,
- * deferral, ladder). Kafka is a list of records, a receiver is the time of its answer, and each action has a CPU cost.
- * Nothing begins while the CPU is busy.
+ * deferral, ladder). Kafka is a list, a receiver is the time of its answer, and each action costs CPU. Nothing begins
+ * while the CPU is busy.
  */
 export function createWorld(options: WorldOptions) {
   const machine = createMachine()
@@ -61,7 +61,7 @@ export function createWorld(options: WorldOptions) {
       if (receiver.kind === 'fine') counts.cameFine += 1
       put(first, { receiver, delivery: { ...NEW, routedAt: now }, cameAt: now }, options.random)
     },
-    /** Advances by one millisecond. */
+    /** By one millisecond. */
     tick(): void {
       machine.advance()
       if (machine.now() % LOOK_MS === 0) for (const { lane } of [first, retry]) lane.tick()
@@ -73,7 +73,6 @@ export function createWorld(options: WorldOptions) {
   }
 }
 
-/** What `createWorld` returns. */
 export type World = ReturnType<typeof createWorld>
 
 type Machine = ReturnType<typeof createMachine>
@@ -81,7 +80,7 @@ type Machine = ReturnType<typeof createMachine>
 /** A clock that counts milliseconds, a schedule, and one CPU. */
 function createMachine() {
   let clock = 0
-  /** When the CPU becomes free, in milliseconds. */
+  /** Of the CPU, in milliseconds. */
   let freeAt = 0
   let [isBusy, busyMs] = [false, 0]
   const due = new Map<number, (() => void)[]>()
@@ -90,7 +89,7 @@ function createMachine() {
     now: () => clock,
     freeAt: () => freeAt,
     isFree: () => freeAt < clock + 1,
-    /** Whether the CPU was busy in the last window. */
+    /** In the last window. */
     isBusy: () => isBusy,
     spend(us: number): void {
       freeAt = Math.max(clock, freeAt) + us / 1_000
@@ -108,7 +107,7 @@ function createMachine() {
       for (const act of due.get(clock) ?? []) act()
       due.delete(clock)
     },
-    /** @returns the milliseconds of CPU used in the window. */
+    /** @returns the milliseconds of CPU used in the window */
     endBusyWindow(): number {
       const used = busyMs
       isBusy = used > BUSY * BUSY_WINDOW_MS
@@ -127,7 +126,7 @@ function put({ partitions }: Stream, item: Item, random: () => number): void {
   partitions[Math.floor(random() * PARTITIONS)]?.items.push(item)
 }
 
-/** Takes one delivery from each partition that has one and may go on. @returns whether it took any. */
+/** One delivery from each partition that may go on. @returns whether it took any */
 function work(world: Simulation, { lane, partitions }: Stream): boolean {
   const { machine } = world
   let worked = false
@@ -147,7 +146,7 @@ function work(world: Simulation, { lane, partitions }: Stream): boolean {
 
 type Place = { partition: Partition; lane: Lane }
 
-/** Treats the lane's answer as deliverer/run.ts does. @returns false when the item stays in its partition. */
+/** As deliverer/run.ts treats the lane's answer. @returns false when the item stays in its partition */
 function take(world: Simulation, item: Item, { partition, lane }: Place): boolean {
   const { machine, webhooks, counts, costs } = world
   const { ladder, windowMs } = world.delivery
@@ -212,7 +211,7 @@ function endingOf({ kind }: Receiver, { delivery, random }: WorldOptions): [Ende
   return [kind === 'failing' ? 'failed' : 'answered', SOON_MS + exponential(MEAN_MS, random)]
 }
 
-/** Brings a delivery that is not settled back when its rung is due. */
+/** A delivery that is not settled comes back when its rung is due. */
 function follow({ machine, counts, costs, retry, random }: Simulation, item: Item, decided: Next): void {
   if (decided.kind !== 'retry' && decided.kind !== 'defer') return
   counts.toRungs += 1
@@ -223,7 +222,7 @@ function follow({ machine, counts, costs, retry, random }: Simulation, item: Ite
 }
 
 /**
- * `waits`: microseconds from Kafka to the wire, for first attempts to fine receivers. `spent`: POSTs to receivers that
+ * `waits`: microseconds from Kafka to the wire, of first attempts to fine receivers. `spent`: POSTs to receivers that
  * hang or fail.
  */
 const newCounts = () => ({

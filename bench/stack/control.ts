@@ -5,15 +5,15 @@ import type { Launched } from '../../harness/launch.ts'
 import { type PreparedSystem, startRole } from '../../harness/prepare.ts'
 import { until } from '../../harness/until.ts'
 
-/** `json` or lines of text. */
+/** `body`: lines of text. */
 type Sent = { json: object } | { body: Readable }
 
 export type ControlProcess = Launched & {
-  /** @param path below `/api/`. @returns the answer's body. @throws when control refuses. */
+  /** @param path below `/api/`. @returns the answer's body. @throws when control refuses */
   ask<T>(method: 'GET' | 'POST' | 'PUT', path: string, sent?: Sent): Promise<T>
 }
 
-/** Control as `npm start` runs it, with its background work started. */
+/** With its background work started. */
 export async function startControl(system: PreparedSystem): Promise<ControlProcess> {
   const token = randomBytes(16).toString('hex')
   const role = await startRole('control', system, { settings: { CONTROL_TOKEN: token } })
@@ -29,14 +29,13 @@ export async function startControl(system: PreparedSystem): Promise<ControlProce
   return { ...role, ask }
 }
 
-/** Resolves when a task has been performed, as its worker has then joined its consumer group. */
+/** After a task, its worker has joined its consumer group. */
 async function warm({ ask }: Pick<ControlProcess, 'ask'>): Promise<void> {
   await until(() => ask('GET', 'sources'), { timeout: 30_000 })
   const { id } = await ask<{ id: string }>('POST', 'deletions', { json: { userIds: ['nobody'] } })
   await performed({ ask }, id)
 }
 
-/** Resolves when a deletion is done. */
 export async function performed({ ask }: Pick<ControlProcess, 'ask'>, id: string): Promise<void> {
   const isDone = async () => (await ask<{ state: string }>('GET', `deletions/${id}`)).state === 'done'
   await until(isDone, { timeout: 60_000, message: `deletion ${id} is done` })

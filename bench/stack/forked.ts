@@ -1,12 +1,12 @@
 import { fork, type Serializable } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A script in a separate process, which ends with this one. */
+/** Ends with this process. */
 export type Forked = {
   pid: number
   /** The script's next message. */
   next<Message>(): Promise<Message>
-  /** @returns the script's answer. Ask one question at a time. */
+  /** One question at a time. */
   ask<Answer>(question: Serializable): Promise<Answer>
   stop(): Promise<void>
 }

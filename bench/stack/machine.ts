@@ -8,13 +8,13 @@ const TICK_SECONDS = 0.01
 
 export const MB = 1024 * 1024
 
-/** CPU seconds, user and system, of all threads of a process. */
+/** User and system, of all threads. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const fields = await fieldsOf(pid)
   return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS
 }
 
-/** @returns these processes and all their descendants. */
+/** With all their descendants. */
 export async function familiesOf(pids: readonly number[]): Promise<number[]> {
   const all = (await readdir('/proc')).map(Number).filter(Number.isInteger)
   const parents = new Map(await Promise.all(all.map(async (pid) => [pid, await parentOf(pid)] as const)))
@@ -23,27 +23,27 @@ export async function familiesOf(pids: readonly number[]): Promise<number[]> {
   return all.filter(isIn)
 }
 
-/** @returns undefined when the process has ended. */
+/** Undefined when the process has ended. */
 const parentOf = (pid: number): Promise<number | undefined> =>
   fieldsOf(pid).then(
     ([, parent]) => Number(parent),
     () => undefined,
   )
 
-/** The fields of `/proc/<pid>/stat` after the program's name, which is in brackets and may contain spaces. */
+/** After the program's name in `/proc/<pid>/stat`, which is in brackets and may contain spaces. */
 async function fieldsOf(pid: number): Promise<string[]> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** CPU seconds of processes, including those of children that have ended. */
+/** Includes children that have ended. */
 export async function secondsOf(pids: readonly number[]): Promise<number> {
   const each = await Promise.all(pids.map((pid) => fieldsOf(pid).catch(() => [])))
   const ticks = each.map((fields) => fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0))
   return ticks.reduce((sum, own) => sum + own, 0) * TICK_SECONDS
 }
 
-/** Memory of processes in bytes. Pages that they share count once. */
+/** In bytes. Pages that they share count once. */
 export async function memoryOf(pids: readonly number[]): Promise<number> {
   const pss = async (pid: number) => {
     const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
@@ -52,27 +52,27 @@ export async function memoryOf(pids: readonly number[]): Promise<number> {
   return (await Promise.all(pids.map(pss))).reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** Idle seconds and all seconds of the machine's cores since it started. */
+/** Of all cores since the machine started. */
 export function machineSeconds(): { idle: number; all: number } {
   const times = cpus().map(({ times }) => times)
   const sum = (of: readonly number[]) => of.reduce((total, ms) => total + ms, 0) / 1_000
   return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((each) => Object.values(each))) }
 }
 
-/** Pins all threads of a process to one core, if the system can. */
+/** All threads, if the system can. */
 export async function pin(pid: number, core: number): Promise<void> {
   await new Promise<void>((resolve) => {
     execFile('taskset', ['-acp', String(core), String(pid)], () => resolve())
   })
 }
 
-/** Resident memory of a process in bytes. */
+/** Resident memory in bytes. */
 export async function rssBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
 }
 
-/** @returns the highest resident memory of each process over a while, in bytes. */
+/** By process, in bytes. */
 export async function highestRss(pids: readonly number[], forMs: number): Promise<number[]> {
   let highest = pids.map(() => 0)
   const end = performance.now() + forMs
@@ -83,15 +83,12 @@ export async function highestRss(pids: readonly number[], forMs: number): Promis
   return highest
 }
 
-/**
- * `cpu`: seconds of one process. `rss`: its highest resident memory in bytes. `idleShare`: share of the machine's
- * cores.
- */
+/** `cpu`: seconds of one process. `rss`: its highest resident memory in bytes. `idleShare`: of the machine's cores. */
 export type Use = { seconds: number; cpu: number; rss: number; idleShare: number }
 
 const EVERY_MS = 100
 
-/** @returns the result of the work, and the process's resource use meanwhile. */
+/** @returns the result of the work, and the process's use meanwhile */
 export async function measureUse<T>(pid: number, work: () => Promise<T>): Promise<Use & { result: T }> {
   const [cpu, machine, start] = [await cpuSeconds(pid), machineSeconds(), performance.now()]
   const stopping = new AbortController()
@@ -107,7 +104,7 @@ export async function measureUse<T>(pid: number, work: () => Promise<T>): Promis
   }
 }
 
-/** @returns the highest resident memory until `stopped`. */
+/** Resident memory until `stopped`. */
 async function highest(pid: number, stopped: AbortSignal): Promise<number> {
   let rss = 0
   while (!stopped.aborted) {
@@ -117,7 +114,7 @@ async function highest(pid: number, stopped: AbortSignal): Promise<number> {
   return rss
 }
 
-/** Microseconds of a monotonic clock that all processes of this machine share, so their times can be compared. */
+/** Microseconds of a monotonic clock that all processes of this machine share. */
 export function nowUs(): number {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1e6 + Math.floor(nanoseconds / 1e3)

@@ -4,7 +4,7 @@ import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '
 import type { Entry } from '../load/scenario.ts'
 import { type Hosts, startEndpoints } from '../receivers/start.ts'
 
-/** The way from calls to webhooks, with a source for each endpoint, so that each call makes one delivery. */
+/** From calls to webhooks. Each endpoint has its own source, so each call makes one delivery. */
 export type Pipeline = Entry & {
   system: PreparedSystem
   router: Launched
@@ -12,10 +12,7 @@ export type Pipeline = Entry & {
   pids: { ingest: number; router: number; deliverer: number }
 } & AsyncDisposable
 
-/**
- * Starts ingest, router and deliverer as real processes, on separate topics.
- * @param endpoints their number, each with its own origin; or the host of each.
- */
+/** Real processes, on separate topics. @param endpoints their number, each with its own origin; or the host of each */
 export async function startPipeline(stack: Stack, endpoints: number | Hosts): Promise<Pipeline> {
   await using closing = new AsyncDisposableStack()
   const started = closing.adopt(await startEndpoints(endpoints), (it) => it.stop())
@@ -44,7 +41,7 @@ export async function startPipeline(stack: Stack, endpoints: number | Hosts): Pr
   }
 }
 
-/** Starts ingest, router and deliverer. At the end they are killed: their topics are not used again. */
+/** They are killed at the end: their topics are not used again. */
 export async function startRoles(system: Pick<PreparedSystem, 'env'>, closing: AsyncDisposableStack) {
   const [ingest, router, deliverer] = await Promise.all([
     startRole('ingest', system),

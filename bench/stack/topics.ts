@@ -4,7 +4,7 @@ import type { PreparedSystem } from '../../harness/prepare.ts'
 import { rungTopic } from '../../schemas/topics.ts'
 import { MB } from './machine.ts'
 
-/** @returns the number of records written to topics with this prefix. */
+/** Of all topics with this prefix. */
 export async function recordsWritten({ connection }: PreparedSystem, topicPrefix: string): Promise<number> {
   const offsets = await withAdmin(connection, async (admin) => {
     const all = await admin.listTopics()
@@ -14,16 +14,16 @@ export async function recordsWritten({ connection }: PreparedSystem, topicPrefix
   return offsets.flat().reduce((sum, { high }) => sum + Number(high), 0)
 }
 
-/** The prefix of all rungs: deliveries that failed, or were deferred. */
+/** The prefix of all rungs: deliveries that failed or were deferred. */
 export const RUNGS = rungTopic('')
 
-/** Shortens the retention of topics, so that a long run does not fill the disk. `ms`: milliseconds. */
+/** For long runs, which would fill the disk. `ms`: milliseconds. */
 export const shortenRetention = (
   system: PreparedSystem,
   { topics, ms }: { topics: readonly string[]; ms: number },
 ) => alterTopics(system, topics, { 'retention.ms': String(ms), 'segment.bytes': String(64 * MB) })
 
-/** Replaces everything that is set on these topics. */
+/** Replaces all settings of these topics. */
 export const alterTopics = (
   { connection }: PreparedSystem,
   topics: readonly string[],

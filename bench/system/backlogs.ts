@@ -11,17 +11,15 @@ import { RUNGS, recordsWritten } from '../stack/topics.ts'
 export const AWAY = 4
 const WARM_MS = 15_000
 const BEFORE_MS = 30_000
-/**
- * The time after an outage is divided into tenths; nine are observed. Deferred deliveries are due within half of it.
- */
+/** Tenths of the time after an outage, of which nine are observed. Deferred deliveries are due within half of it. */
 const PARTS = 10
 const LOOKED_AT = 9
 
 /** Rates are per second. */
 export type Drain = {
-  /** Calls still missing when draining begins. */
+  /** Calls missing when draining begins. */
   backlog: number
-  /** Still outstanding after these seconds. More than a second's arrivals if the backlog was not drained. */
+  /** Still outstanding after these seconds: more than a second's arrivals if the backlog was not drained. */
   left: number
   seconds: number
   perSecond: number
@@ -75,10 +73,10 @@ export async function drainOutage(
   }
 }
 
-/** Time limit for draining. */
+/** For draining. */
 const LONGEST_MS = 900_000
 
-/** The deliverer is down, and finds a large backlog in `deliveries` when it restarts. Calls keep coming. */
+/** The deliverer restarts with a large backlog in `deliveries`. Calls keep coming. */
 export async function drainRestart(
   stack: Stack,
   { backlog, perSecond }: { backlog: number; perSecond: number },
@@ -107,9 +105,9 @@ export async function drainRestart(
 }
 
 type Backlog = {
-  /** Requests answered so far. */
+  /** So far. */
   answered(): Promise<number>
-  /** Requests due by then. */
+  /** By then. */
   due(atUs: number): number
   arrivalsPerSecond: number
   untilUs: number
@@ -126,8 +124,8 @@ const POLL_MS = 250
 const TELLS_EVERY = 20
 
 /**
- * Waits until at most a second's arrivals are outstanding, or the time is over. @returns the number outstanding at
- * first and at the end, and the number answered in between.
+ * Waits until at most a second's arrivals are outstanding, or time is over. @returns the number outstanding at first
+ * and at the end, and answered in between
  */
 async function workOff({ answered, due, arrivalsPerSecond, untilUs }: Backlog) {
   const first = await answered()

@@ -10,7 +10,6 @@ const MINUTES = 10
 const GOAL = 4
 const GOAL_P99 = 2
 
-/** @returns the section of RESULTS.md: time to drain a backlog after an outage of webhooks, and of the deliverer. */
 export async function bench({
   minutes = MINUTES,
   count = MINUTES * 60 * PER_SECOND,
@@ -63,7 +62,7 @@ their partition, so none is faster until the backlog is worked off, whether the 
   ].join('\n\n')
 }
 
-/** The drain rate, relative to arrivals. */
+/** Relative to arrivals. */
 const times = ({ perSecond, arrivalsPerSecond }: Drain) => perSecond / arrivalsPerSecond
 
 function drained(name: string, one: Drain): string[] {

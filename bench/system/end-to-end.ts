@@ -28,7 +28,7 @@ const IDLE_AT_MOST: Cost = { own: 0.03, stores: 0.05 }
 const WARM_MS = 15_000
 const STRAIGHT_WARM_MS = 5_000
 const MEASURE_MS = 30_000
-/** Each rate is measured for this share of the search time. */
+/** Of the search time, for each rate. */
 const TRY_SHARE = 1 / 20
 const CLOSED = { connections: 50, warmMs: 15_000, forMs: MEASURE_MS }
 const CLOSED_AT_LEAST = 8_000
@@ -38,10 +38,7 @@ const SEARCHES = [
   { batch: 20, atLeast: 10_000 },
 ] as const
 
-/**
- * @returns the section of RESULTS.md: latency and CPU per call at everyday rates, CPU without calls, and the highest
- * rates on two cores. `minutes`: of each search.
- */
+/** `minutes`: of each search. */
 export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
@@ -65,7 +62,7 @@ export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> 
 
 const TIMES = { warmMs: WARM_MS, forMs: MEASURE_MS }
 
-/** Measures on fresh processes and topics. */
+/** On fresh processes and topics. */
 async function onSluice<T>(stack: Stack, measure: (line: Line) => Promise<T>): Promise<T> {
   await using line = await startSluice(stack)
   return await measure(line)
@@ -79,7 +76,7 @@ async function straight(): Promise<WindowReport> {
   return report
 }
 
-/** Tries rates until the highest sustainable one is found, or the time is over. */
+/** Finds the highest sustainable rate, unless the time is over. */
 async function search(
   stack: Stack,
   { batch, limitMs }: { batch: number; limitMs: number },

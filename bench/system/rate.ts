@@ -10,20 +10,20 @@ import { startControl } from '../stack/control.ts'
 import { familiesOf, machineSeconds, nowUs, secondsOf, sleepUntil } from '../stack/machine.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 
-/** `batch`: calls in each request, 1 by default. */
+/** `batch`: calls in each request, by default 1. */
 export type Rate = { perSecond: number; batch?: number; warmMs: number; forMs: number }
 
-/** What the measured system takes: its own processes, and those that store its records. */
+/** Of the system's own processes, and of those that store its records. */
 export type Cost = { own: number; stores: number }
 
 /** A whole system that forwards calls. */
 export type Line = Entry & {
-  /** Descendants of these processes count too. */
+  /** Their descendants count too. */
   pids: { own: readonly number[]; stores: readonly number[] }
 }
 
 export type RunningLine = Line & {
-  /** Kills the processes that deliver, and starts them again. */
+  /** And starts them again. */
   killDelivery(): Promise<void>
 } & AsyncDisposable
 
@@ -46,7 +46,7 @@ export async function startSluice(stack: Stack, hosts: number | Hosts = ENDPOINT
   }
 }
 
-/** Kills a process and starts it again on the same port, as a supervisor does. */
+/** On the same port, as a supervisor does. */
 async function replace(
   system: PreparedSystem,
   killed: Launched,
@@ -75,10 +75,10 @@ export async function runIdle(
   }
 }
 
-/** Results of calls at a rate. `us`: microseconds of CPU per call. */
+/** `us`: microseconds of CPU per call. */
 export type Run = WindowReport & { perSecond: number; errors: number; us: Cost; idleShare: number }
 
-/** Calls at a fixed rate, however slow the answers (open loop). */
+/** However slow the answers (open loop). */
 export async function runAtRate(line: Line, { perSecond, batch = 1, warmMs, forMs }: Rate): Promise<Run> {
   const { load, windows } = await startCalls(line, {
     ...{ bad: 0, perSecond, batch },
@@ -100,10 +100,10 @@ export async function runAtRate(line: Line, { perSecond, batch = 1, warmMs, forM
   return run
 }
 
-/** Results of calls sent as fast as they are answered. `us`: microseconds of CPU per delivery. */
+/** Sent as fast as they are answered. `us`: microseconds of CPU per delivery. */
 export type Closed = { accepted: number; delivered: number; p50Ms: number; p99Ms: number; us: Cost }
 
-/** Single calls, one in flight on each connection (closed loop). `accepted`, `delivered`: per second. */
+/** One call in flight on each connection (closed loop). `accepted`, `delivered`: per second. */
 export async function runClosed(
   line: Line,
   { connections, warmMs, forMs }: Pick<Rate, 'warmMs' | 'forMs'> & { connections: number },
@@ -131,7 +131,7 @@ export async function runClosed(
   return closed
 }
 
-/** The same calls at the same rate, sent straight to one webhook. */
+/** The same calls straight to one webhook. */
 export async function runStraight({ perSecond, warmMs, forMs }: Rate, endpoints: Endpoints) {
   const fromUs = nowUs() + 1e6
   const window = { fromUs: fromUs + warmMs * 1_000, toUs: fromUs + (warmMs + forMs) * 1_000 }
@@ -155,7 +155,7 @@ async function reportOf(endpoints: Endpoints, toUs: number): Promise<WindowRepor
   return report
 }
 
-/** @returns a function that returns the CPU seconds of the processes and the machine's idle share since then. */
+/** @returns a function that returns the processes' CPU seconds and the machine's idle share since then */
 async function startClock({ own, stores }: Line['pids']) {
   const spent = async (pids: readonly number[]) => secondsOf(await familiesOf(pids))
   const [machine, before] = [machineSeconds(), { own: await spent(own), stores: await spent(stores) }]

@@ -4,16 +4,12 @@ export type Found = { held: number; failed: number | undefined }
 const FIRST = 1_000
 const STEP = 250
 
-/**
- * Doubles the rate until one fails, then bisects down to 250 a second. @returns the next rate to try; undefined when
- * done.
- */
+/** Doubles the rate until one fails, then bisects to 250 a second. Undefined when done. */
 export function nextRate({ held, failed }: Found): number | undefined {
   if (failed === undefined) return held === 0 ? FIRST : held * 2
   const middle = Math.round((held + failed) / 2 / STEP) * STEP
   return middle < failed ? middle : undefined
 }
 
-/** Adds the result of one more rate. */
 export const afterTry = ({ held, failed }: Found, rate: number, hasHeld: boolean): Found =>
   hasHeld ? { held: Math.max(held, rate), failed } : { held, failed: Math.min(failed ?? rate, rate) }

@@ -23,10 +23,10 @@ const FREE_PORTS = {
   CONTROL_METRICS_PORT: '0',
 }
 
-/** Seconds until ready, and the idle share of the cores meanwhile. */
+/** `idleShare`: of the cores, until ready. */
 type Start = { seconds: number; idleShare: number }
 
-/** @returns the section of RESULTS.md: start time of `npm start` with an existing data folder, against Kafka alone. */
+/** With an existing data folder. */
 export async function bench({ rounds = ROUNDS } = {}): Promise<string> {
   const folder = await scratchFolder('start')
   const kafka = await kafkaAlone(join(folder, 'kafka-alone'))
@@ -38,7 +38,6 @@ export async function bench({ rounds = ROUNDS } = {}): Promise<string> {
   return report(first, again)
 }
 
-/** A started system that is ready. */
 type Ready = { end(): Promise<unknown> }
 
 async function timed(name: string, start: () => Promise<Ready>): Promise<Start> {
@@ -51,7 +50,7 @@ async function timed(name: string, start: () => Promise<Ready>): Promise<Start> 
   return { seconds, idleShare: (now.idle - machine.idle) / (now.all - machine.all) }
 }
 
-/** Kafka with the flags and the class archive of `npm start`. */
+/** With the flags and the class archive of `npm start`. */
 async function kafkaAlone(directory: string): Promise<() => Promise<Ready>> {
   const java = await findJava(process.env)
   const cache = await cacheFolder(process.env)

@@ -9,7 +9,7 @@ import { forkScript } from '../stack/forked.ts'
 import { cpuSeconds, MB, rssBytes } from '../stack/machine.ts'
 import { startRoles } from '../stack/pipeline.ts'
 
-/** Longer than the export delay, so that all spans of the previous case have arrived. */
+/** Longer than the export delay: all spans of the previous case have arrived. */
 const WARM_MS = 6_000
 const MEASURE_MS = 6_000
 /** For compilation, and for buffers to reach their size. */
@@ -30,7 +30,6 @@ type Line = { url: string; pids: Readonly<Record<(typeof ROLES)[number], number>
 /** Per event: microseconds of CPU of each process, and exported bytes. */
 type Cost = Record<(typeof ROLES)[number] | 'bytes', number>
 
-/** @returns the section of RESULTS.md: cost of traces: off, for one call in a hundred, and for all. */
 export async function bench({ rounds = 4 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())

@@ -13,21 +13,20 @@ import { scratchFolder } from '../scratch.ts'
 import { type Gone, imageOf } from './disk.ts'
 import { kafkaParts } from './stack.ts'
 
-/** A broker that can be killed and restarted on the same port with the same data. */
+/** Restarts on the same port with the same data. */
 export type OwnBroker = {
   now: Broker
-  /** @param awayMs how long it is down. */
+  /** @param awayMs how long it is down */
   restart(how: 'kill' | 'stop', awayMs?: number): Promise<void>
   /**
-   * Copies the log files of these topics (as named on the broker). @returns a function that simulates a power cut: it
-   * kills the broker, restores the copies, restarts the broker, and returns the lost records.
+   * Copies the logs of these topics (as named on the broker). @returns a function that simulates a power cut: it
+   * restarts the broker on the copies, and returns the lost records
    */
   diskImage(topics: readonly string[]): Promise<() => Promise<Gone[]>>
-  /** Kills it and removes its folder. */
+  /** Also removes its folder. */
   close(): Promise<void>
 }
 
-/** @param more extra ports, listeners and users. */
 export async function startOwnBroker(
   more: Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> = {},
 ): Promise<OwnBroker> {
@@ -57,7 +56,7 @@ export async function startOwnBroker(
   return current
 }
 
-/** Retries like a supervisor: Kafka may exit at its start on a machine short of CPU. */
+/** Kafka may exit at its start on a machine short of CPU. */
 const startAgain = (broker: Broker): Promise<Broker> =>
   pRetry(() => broker.restart(), {
     retries: 5,
@@ -66,15 +65,15 @@ const startAgain = (broker: Broker): Promise<Broker> =>
   })
 
 export type OwnCluster = Cluster & {
-  /** The data folder of each broker. */
+  /** Each broker's data folder. */
   folders: readonly string[]
-  /** Kills them and removes their folders. */
+  /** Also removes their folders. */
   close(): Promise<void>
 }
 
 const NODES = 3
 
-/** Three brokers with a replica of each topic on each. */
+/** Three brokers with a copy of each topic. */
 export async function startOwnCluster(): Promise<OwnCluster> {
   const folder = await scratchFolder('cluster')
   const cluster = await startCluster({ nodes: NODES, directory: folder, ...(await kafkaParts()) })

@@ -3,16 +3,15 @@ import { copyFile, cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/prom
 import { join } from 'node:path'
 import { batchesDecoder } from '../../kafka/protocol/decode-batches.ts'
 
-/** Offsets of one partition, `to` exclusive. `topic`: as named on the broker. */
+/** `topic`: as named on the broker. `to`: exclusive. */
 export type OffsetRange = { topic: string; partition: number; from: number; to: number }
 
-/** Records that a disk has lost, with their values by offset. */
+/** Records that a disk has lost. `values`: by offset. */
 export type Gone = OffsetRange & { values: ReadonlyMap<number, Buffer> }
 
 /**
- * Copies the logs of these topics, so that a later power cut can lose what was not synced.
- * @param directory of the broker. `topics`: as named on the broker.
- * @returns a function that restores the copies while the broker is down, and returns the lost records.
+ * Copies the logs of these topics (as named on the broker), so that a power cut can lose what was not synced.
+ * @returns a function that restores them while the broker is down, and returns the lost records
  */
 export async function imageOf(directory: string, topics: readonly string[]): Promise<() => Promise<Gone[]>> {
   const data = join(directory, 'data')
@@ -32,7 +31,7 @@ export async function imageOf(directory: string, topics: readonly string[]): Pro
   }
 }
 
-/** Copies the files of a partition while its broker runs, and may rename or delete some of them. */
+/** The broker runs, and may rename or delete files. */
 async function copyLive(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true })
   for (const name of await readdir(from))
@@ -43,7 +42,7 @@ async function copyLive(from: string, to: string): Promise<void> {
 
 type End = { topic: string; partition: number; folder: string; end: number }
 
-/** @returns the end of each partition of these topics on the disk of a stopped broker. */
+/** On the disk of a stopped broker. */
 export const endsOf = (directory: string, topics: readonly string[]): Promise<End[]> =>
   endsIn(join(directory, 'data'), topics)
 
@@ -59,7 +58,7 @@ async function endsIn(data: string, topics: readonly string[]): Promise<End[]> {
   )
 }
 
-/** @returns the records of `before` that `after` lacks. */
+/** The records of `before` that `after` lacks. */
 export async function goneBetween(before: readonly End[], after: readonly End[]): Promise<Gone[]> {
   const gone: Gone[] = []
   for (const { topic, partition, folder, end: to } of before) {
@@ -69,7 +68,6 @@ export async function goneBetween(before: readonly End[], after: readonly End[])
   return gone
 }
 
-/** @returns the values of the records at `from` and after it. */
 async function valuesFrom(folder: string, from: number): Promise<Map<number, Buffer>> {
   const segment = await lastSegment(folder)
   const batches = segment.batches.filter(({ to }) => to > from).map(({ bytes }) => bytes)
@@ -90,7 +88,7 @@ async function foldersOf(data: string, topics: readonly string[]): Promise<strin
 
 type Segment = { end: number; batches: readonly { to: number; bytes: Buffer }[] }
 
-/** @returns the whole batches of a partition's last segment, each with the offset after its last record. */
+/** Whole batches only. `to`: the offset after the last record. */
 async function lastSegment(folder: string): Promise<Segment> {
   const last = (await readdir(folder))
     .filter((name) => name.endsWith('.log'))

@@ -4,18 +4,17 @@ import type { Cluster } from '../../local/kafka/broker.ts'
 import { until } from '../until.ts'
 import type { Admin } from './topics.ts'
 
-/** The partitions of a cluster: their leaders and in-sync replicas. */
 export type Brokers = {
-  /** @returns the number of partitions that each broker leads, by index (not id). */
+  /** By index of the broker, not id. */
   leads(): Promise<number[]>
-  /** Resolves when all replicas of all partitions are in sync. */
+  /** Resolves when all replicas are in sync. */
   inSync(): Promise<void>
   /**
-   * Moves a topic to these brokers (ids), and lets any single one take writes and lead, in sync or not.
-   * @returns a function that undoes it.
+   * Moves a topic to these brokers (ids). Any one of them then takes writes and can lead, in sync or not. @returns a
+   * function that undoes it
    */
   weaken(topic: string, replicas: readonly number[]): Promise<() => Promise<void>>
-  /** Resolves when this broker (id) leads all partitions of the topic. */
+  /** Resolves when this broker (id) leads the whole topic. */
   ledBy(topic: string, broker: number): Promise<void>
   close(): Promise<void>
 }
@@ -69,7 +68,6 @@ export async function watchBrokers(
   }
 }
 
-/** Reads the brokers and settings of topics, and moves partitions. */
 function topicsOf(admin: Admin) {
   return {
     async partitions() {
@@ -82,7 +80,7 @@ function topicsOf(admin: Admin) {
     },
     place: (topic: string, partitionAssignment: { partition: number; replicas: number[] }[]) =>
       admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] }),
-    /** Only what is set on the topic, without defaults. */
+    /** Without defaults. */
     async settings(topic: string): Promise<Record<string, string>> {
       const { resources } = await admin.describeConfigs({
         includeSynonyms: false,
@@ -96,7 +94,7 @@ function topicsOf(admin: Admin) {
   }
 }
 
-/** Replaces everything that is set on these topics, named as on the broker. */
+/** Replaces all their settings. `topics`: as named on the broker. */
 export async function configureTopics(
   admin: Admin,
   topics: readonly string[],

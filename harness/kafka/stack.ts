@@ -14,14 +14,11 @@ export type Stack = {
   registryPid: number
 } & AsyncDisposable
 
-/** Called during downloads, which happen once. */
+/** Downloads happen once. */
 type OnProgress = (text: string) => void
 const toStderr: OnProgress = (text) => void process.stderr.write(`${text}\n`)
 
-/**
- * A broker and a schema registry for one bench; their data is removed with them. The broker has the full compiler and 1 GB,
- * as Kafka's own start script gives it.
- */
+/** For one bench. The broker runs as with Kafka's own start script: full compiler, 1 GB. */
 export async function startStack(): Promise<Stack> {
   const folder = await scratchFolder('bench')
   const { java, jars } = await kafkaFiles(toStderr)
@@ -44,7 +41,7 @@ export async function startStack(): Promise<Stack> {
   }
 }
 
-/** What `startBroker` and `startCluster` need; downloads missing files. `jvmFlags` speed up the start of a broker. */
+/** For `startBroker` and `startCluster`. Downloads missing files. */
 export async function kafkaParts() {
   const { java, cache, jars } = await kafkaFiles(() => {})
   return { java: java.program, jars, jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }) }
@@ -56,7 +53,7 @@ async function kafkaFiles(onProgress: OnProgress) {
   return { java, cache, jars: await kafkaJars(cache, onProgress) }
 }
 
-/** A schema registry that stores its schemas on these brokers, with a copy on each. */
+/** Keeps a copy of its schemas on each of these brokers. */
 export async function startOwnRegistry(
   brokers: string,
   folder: string,

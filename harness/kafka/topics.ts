@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
 import type { Connection } from '../../kafka/client.ts'
 
-/** `writtenAt`: ms since 1970, by the clock of the writer. */
+/** `writtenAt`: ms since 1970, by the writer's clock. */
 export type ReadRecord = {
   key: string
   value: Buffer
@@ -12,14 +12,14 @@ export type ReadRecord = {
   headers: Record<string, string>
 }
 
-/** @returns all records of a topic up to its end now, by partition and offset. */
+/** All records of a topic up to its end now, by partition and offset. */
 export async function readAll(from: Connection, topic: string): Promise<ReadRecord[]> {
   const found: ReadRecord[] = []
   await readEach(from, topic, (record) => void found.push(record))
   return found
 }
 
-/** Like `readAll`, one record at a time: for topics that do not fit in memory. */
+/** One record at a time, for topics that do not fit in memory. */
 export async function readEach(
   from: Connection,
   topic: string,
@@ -49,7 +49,6 @@ export async function readEach(
   await consumer.disconnect()
 }
 
-/** The fields of the client's messages that are used here. */
 type Message = {
   key: Buffer | null
   value: Buffer | null
@@ -69,13 +68,13 @@ function recordOf({ key, value, headers, offset, timestamp }: Message, partition
   }
 }
 
-/** @returns the sum of a topic's end offsets. Each transaction adds a marker. */
+/** Sum of the end offsets. Each transaction adds a marker. */
 export async function ended(connection: Connection, topic: string): Promise<number> {
   const ends = await withAdmin(connection, (admin) => endsOf(admin, connection.named(topic)))
   return ends.reduce((sum, { high }) => sum + Number(high), 0)
 }
 
-/** @returns how many records a group has not committed. */
+/** Records that a group has not committed. */
 export async function lag(connection: Connection, of: { group: string; topic: string }): Promise<number> {
   const { named } = connection
   const [ends, committed] = await withAdmin(connection, async (admin) => [
@@ -91,11 +90,10 @@ export async function lag(connection: Connection, of: { group: string; topic: st
 
 export type Admin = ReturnType<Connection['kafka']['admin']>
 
-/** A busy broker does not know for a while that it leads a new topic. */
+/** A busy broker may not know yet that it leads a new topic. */
 const endsOf = (admin: Admin, topic: string) =>
   pRetry(() => admin.fetchTopicOffsets(topic), { retries: 5, minTimeout: 50 })
 
-/** Connects an admin client for this use only. */
 export async function withAdmin<T>(
   { kafka }: Pick<Connection, 'kafka'>,
   use: (admin: Admin) => Promise<T>,

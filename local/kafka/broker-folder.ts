@@ -19,15 +19,12 @@ export function layout(directory: string, logs = join(directory, 'logs')): Layou
 export type FolderOptions = Omit<BrokerProperties, 'dataFolder'> & {
   paths: Layout
   clusterId?: string
-  /** SCRAM users in the form of `kafka-storage format --add-scram`. */
+  /** As for `kafka-storage format --add-scram`. */
   scram?: readonly string[]
   java: { program: string; classPath: string; flags: readonly string[] }
 }
 
-/**
- * Makes the folder ready for a broker: formats it unless it has data, and writes the settings. A half-formatted folder
- * without data is formatted again. @throws LocalError data_damaged
- */
+/** Formats the folder unless it has data, and writes the settings. @throws LocalError data_damaged */
 export async function prepareFolder(options: FolderOptions): Promise<void> {
   const { paths } = options
   await mkdir(paths.logs, { recursive: true })
@@ -39,7 +36,7 @@ async function stateOf(data: string): Promise<'formatted' | 'unformatted'> {
   const names = await readdir(data).catch(() => [])
   const meta = await readFile(join(data, 'meta.properties'), 'utf8').catch(() => '')
   if (/^cluster\.id=\S+$/m.test(meta) && /^node\.id=\d+$/m.test(meta)) return 'formatted'
-  // each partition is a folder such as `topic-3`, the broker's own metadata too
+  // each partition is a folder such as `topic-3`; so is the broker's metadata
   if (!names.some((name) => /-\d+$/.test(name))) return 'unformatted'
   throw new LocalError(
     'data_damaged',
@@ -48,7 +45,7 @@ async function stateOf(data: string): Promise<'formatted' | 'unformatted'> {
   )
 }
 
-/** Formats under another name, so that a format killed halfway is never taken for a complete one. */
+/** Formats under another name: half a format must not count as a whole one. */
 async function format(options: FolderOptions): Promise<void> {
   const { paths } = options
   const fresh = `${paths.data}.formatting`
@@ -70,7 +67,7 @@ async function format(options: FolderOptions): Promise<void> {
   await rm(properties)
 }
 
-/** 16 random bytes in base64url; the first is below 0x80, so that the id never looks like an option (`-...`). */
+/** 16 random bytes in base64url. The first is below 0x80: an id must not look like an option (`-...`). */
 export function newClusterId(): string {
   const bytes = randomBytes(16)
   bytes[0] = (bytes[0] ?? 0) & 0x7f
@@ -82,7 +79,7 @@ export type Voter = { id: number; controllerPort: number }
 export type BrokerProperties = {
   nodeId: number
   port: number
-  /** All controllers of the cluster, including this one. */
+  /** All nodes of the cluster, including this one. */
   voters: readonly Voter[]
   dataFolder: string
   more?: Readonly<Record<string, string>> | undefined
@@ -90,7 +87,7 @@ export type BrokerProperties = {
 
 const HOST = '127.0.0.1'
 
-/** The text of `server.properties`: a KRaft node that is both broker and controller, on loopback only. */
+/** A KRaft node that is broker and controller, on loopback only. Reasons: decision 4. */
 export function brokerProperties({ nodeId, port, voters, dataFolder, more }: BrokerProperties): string {
   const copies = voters.length
   const inSync = Math.max(1, copies - 1)
@@ -115,17 +112,15 @@ export function brokerProperties({ nodeId, port, voters, dataFolder, more }: Bro
     'transaction.state.log.min.isr': inSync,
     ...internalTopic('share.coordinator.state.topic', copies),
     'share.coordinator.state.topic.min.isr': inSync,
-    // after kill -9 a broker cannot register until its old session expires; the default is 9 s
+    // after kill -9 a broker waits for its old session to expire: 9 s by default
     'broker.session.timeout.ms': 2_000,
     'broker.heartbeat.interval.ms': 500,
-    // otherwise a lone broker writes a record twice a second to show that it is alive: a fifth of its idle CPU
+    // by default a lone broker writes a record twice a second: a fifth of its idle CPU
     ...(copies === 1 && { 'metadata.max.idle.interval.ms': 0 }),
-    // a group of one starts at once
     'group.initial.rebalance.delay.ms': 0,
-    // the default uses 128 MB of heap
+    // the default takes 128 MB of heap
     'log.cleaner.dedupe.buffer.size': 2_097_152,
-    // both indexes of a partition are allocated in full at the first record; the default of 10 MB took 40 ms of CPU
-    // each time
+    // allocated in full at a partition's first record: 40 ms of CPU with the default of 10 MB
     'log.index.size.max.bytes': 1_048_576,
     ...more,
   }

@@ -9,22 +9,22 @@ import { type Layout, layout, newClusterId, prepareFolder, type Voter } from './
 import { JavaOutput } from './java.ts'
 
 export type BrokerOptions = {
-  /** Holds this broker's data, log and settings; created, or reused with its data. */
+  /** Data, log and settings. Existing data is used again. */
   directory: string
-  /** Folder for Kafka's own log. Default: in `directory`. */
+  /** Default: in `directory`. */
   logs?: string
   java: string
   jars: string
   port?: number
   controllerPort?: number
-  /** For a node of a cluster; `voters` lists all nodes. */
+  /** For a node of a cluster, with all nodes in `voters`. */
   nodeId?: number
   voters?: readonly Voter[]
   clusterId?: string
-  /** Extra lines of `server.properties`, and SCRAM users: for a broker with secured listeners. */
+  /** Extra lines of `server.properties`, and SCRAM users. */
   more?: Readonly<Record<string, string>>
   scram?: readonly string[]
-  /** Uses the heap, collector and compiler of Kafka's own start script: slower to start, faster later. */
+  /** As Kafka's own start script runs it: slower to start, faster later. */
   benchmark?: boolean
   jvmFlags?: readonly string[]
 }
@@ -34,7 +34,7 @@ export type Broker = Child & {
   readonly brokers: string
   readonly port: number
   readonly logFile: string
-  /** Starts an exited broker again: same folder, same ports. */
+  /** On the same folder and ports. */
   restart(): Promise<Broker>
 }
 
@@ -42,17 +42,14 @@ const HOST = '127.0.0.1'
 const START_LIMIT_MS = 60_000
 const LOG_SETTINGS = fileURLToPath(new URL('./broker-log.properties', import.meta.url))
 
-/**
- * Starts Kafka and returns once it serves.
- * @throws LocalError disk_full, data_damaged, already_running, kafka_start_failed
- */
+/** @throws LocalError disk_full, data_damaged, already_running, kafka_start_failed */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   try {
     await mkdir(options.directory, { recursive: true })
     await requireFreeSpace(options.directory)
     return await startInFolder(options)
   } catch (error) {
-    // if the disk has become full meanwhile, Kafka's own error does not say so
+    // Kafka's own error does not name a disk that is full by now
     await requireFreeSpace(options.directory)
     throw asDiskFull(error, options.directory)
   }
@@ -107,16 +104,13 @@ export type ClusterOptions = Pick<BrokerOptions, 'directory' | 'java' | 'jars' |
 
 export type Cluster = {
   readonly brokers: string
-  /** Ordered by node id, from 1. */
+  /** By node id, from 1. */
   readonly nodes: readonly Broker[]
   restart(index: number): Promise<void>
   kill(): Promise<void>
 }
 
-/**
- * Starts several brokers on this machine, each in its own folder below `directory`; each topic has a copy on every
- * broker.
- */
+/** In folders below `directory`, with a copy of each topic on every broker. */
 export async function startCluster({ nodes, directory, ...options }: ClusterOptions): Promise<Cluster> {
   const taken: number[] = []
   const takePort = async () => {

@@ -10,14 +10,14 @@ export type ArchiveOptions = {
   cache: string
   name: string
   classPath: string
-  /** Where Java writes the list of classes for the archive while there is none. */
+  /** Java lists the classes here while there is no archive. */
   list: string
 }
 
-/** Java's class data sharing (CDS) for one program: halves the start time of Kafka and the registry. */
+/** Class data sharing (CDS): halves the start time of Kafka and the registry. */
 export type ClassArchive = {
   flags: string[]
-  /** Makes a missing archive for the next start. Takes seconds of CPU, at the lowest priority. */
+  /** Makes a missing archive. Takes seconds of CPU, at the lowest priority. */
   make(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export async function archiveFlags(
 
 const ARCHIVE = 'classes.jsa'
 
-/** A version of Java reads only its own archives. */
+/** Java reads only archives of its own version. */
 function folderOf({ java, cache, name }: Pick<ArchiveOptions, 'java' | 'cache' | 'name'>): string {
   return join(cache, `${name}-${createHash('sha256').update(java.version).digest('hex').slice(0, 8)}`)
 }

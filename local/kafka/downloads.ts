@@ -22,7 +22,7 @@ const KAFKA = '4.3.1'
 const LOG4J = '2.25.4'
 const REGISTRY = '3.0.9' // the last version for Java 17; 3.3 needs 21
 
-/** Gets a text at each change that says what is being downloaded, and how much of it is done. The last one says 100 %. */
+/** `text`: what is downloaded, and how much of it is done. The last one says 100 %. */
 export type Progress = (text: string, isLast?: boolean) => void
 
 const PARTS = {
@@ -32,13 +32,13 @@ const PARTS = {
 type Part = keyof typeof PARTS
 
 export type Downloads = {
-  /** The folder with Kafka's jars. */
+  /** Their folder. */
   kafkaJars(): Promise<string>
-  /** The jar that runs the registry, with its dependencies in the same folder. */
+  /** A jar whose folder has its dependencies. */
   registryApp(): Promise<string>
 }
 
-/** Downloads what the cache lacks, once. The progress counts all of `wanted` together. */
+/** Downloads what the cache lacks, with one progress for all of `wanted`. */
 export async function createDownloads(
   cache: string,
   wanted: readonly Part[],
@@ -65,7 +65,7 @@ export async function createDownloads(
 export const kafkaJars = async (cache: string, progress: Progress): Promise<string> =>
   (await createDownloads(cache, ['kafka'], progress)).kafkaJars()
 
-/** The jar of Kafka's tools (0.7 MB), which brokers do not need. Downloaded once. @param kafka folder of Kafka's jars */
+/** The jar of Kafka's tools (0.7 MB). @param kafka folder of Kafka's jars */
 export async function toolsJar(cache: string, kafka: string): Promise<string> {
   const name = `kafka-tools-${basename(kafka).replace('kafka-', '')}`
   const artifact = `-Dartifact=org.apache.kafka:${name.replace(/-(?=\d)/, ':')}`
@@ -82,8 +82,8 @@ export const registryApp = async (cache: string, progress: Progress): Promise<st
 type Counted = { name: string; megabytes: number }
 
 /**
- * Reports one percentage for all parts, which only grows. The sizes are estimates, so it stays at 99 % until each part is
- * complete (`Infinity`). Other parts are ignored.
+ * One percentage for all parts, which never falls. Sizes are estimates: a part stays at 99 % until it is complete
+ * (`Infinity`). Other parts are ignored.
  */
 export function percentage<T extends Counted>(
   parts: readonly T[],
@@ -123,7 +123,7 @@ async function unpack(archive: string, cwd: string): Promise<void> {
   await rm(join(cwd, archive))
 }
 
-/** Maven reads the pom in its working directory, and leaves files there. */
+/** Maven leaves files in its working directory. */
 async function maven(run: Omit<MavenRun, 'cwd'>): Promise<void> {
   const cwd = join(run.folder, 'maven')
   run.onProgress(0)
@@ -149,26 +149,23 @@ export type MavenRun = {
   goal: 'copy-dependencies' | 'copy'
   args: readonly string[]
   cwd: string
-  /** Where the files go; may contain other folders, but no other files. */
+  /** May contain other folders, but no other files. */
   folder: string
   onProgress: OnMegabytes
 }
 
-/**
- * Newer plugins need the parent POM of what they copy, and the registry's is not on Maven Central. Works with Maven 3.8
- * to 4.0.
- */
+/** Newer plugins need the registry's parent POM, which Maven Central lacks. Works with Maven 3.8 to 4.0. */
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:2.8'
 
 /**
- * Downloads files and checks them against `maven.sha512`. Does not use batch mode, which prints no progress.
+ * Not in batch mode, which prints no progress.
  * @throws LocalError maven_missing, download_failed, checksum_wrong
  */
 export async function runMaven({ goal, args, cwd, folder, onProgress }: MavenRun): Promise<void> {
   const errors: string[] = []
   let finished = 0
   const onLine = (line: string) => {
-    // Progress overwrites itself with carriage returns, which readline takes for line ends
+    // progress ends in carriage returns, which readline takes for line ends
     const done = /^Downloaded from .*\(([\d.]+) (kB|MB)/.exec(line)
     if (done) finished += megabytes(done[1], done[2])
     const unfinished = [...(/^Progress/.test(line) ? line.matchAll(/([\d.]+)(?:\/[\d.]+)? (kB|MB)/g) : [])]
@@ -198,7 +195,7 @@ const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => to
 
 const PINS = new URL('maven.sha512', import.meta.url)
 
-/** @throws LocalError checksum_wrong if a file differs from its pinned SHA-512, or has none */
+/** @throws LocalError checksum_wrong if the SHA-512 of a file differs from maven.sha512, or is not there */
 export async function checkSums(folder: string, pins: string | URL = PINS): Promise<void> {
   const lines = (await readFile(pins, 'utf8')).split('\n').filter((line) => !line.startsWith('#'))
   const pinned = new Map(lines.map((line) => line.split('  ').toReversed() as [string, string]))
@@ -218,7 +215,7 @@ export async function checkSums(folder: string, pins: string | URL = PINS): Prom
   }
 }
 
-/** The folder for downloads: the user's cache, or one in the checkout if that is not writable. @throws LocalError */
+/** The user's cache, or a folder in the checkout. @throws LocalError cache_not_writable if neither is writable */
 export async function cacheFolder(env: NodeJS.ProcessEnv): Promise<string> {
   const inHome = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sluice')
   const candidates = [inHome, join(ROOT, 'node_modules/.cache/sluice')]
@@ -240,9 +237,8 @@ async function isWritable(folder: string): Promise<boolean> {
 }
 
 /**
- * Returns the folder `target`; calls `fill` first if it does not exist. The folder appears whole or not at all, because
- * it is filled under another name. If two processes fill it at the same time, the first wins and both succeed. Also
- * removes what killed processes have left.
+ * Calls `fill` if `target` does not exist. The folder appears whole or not at all. If two processes fill it at the same
+ * time, the first wins and both succeed.
  */
 export async function cached(target: string, fill: (folder: string) => Promise<void>): Promise<string> {
   await removeLeftovers(target)
@@ -260,7 +256,7 @@ export async function cached(target: string, fill: (folder: string) => Promise<v
 
 const LEFTOVER_AGE_MS = 60 * 60_000
 
-/** Age tells abandoned folders from those being filled. One that cannot be removed does no harm. */
+/** By age, as another process may be filling one. A folder that stays does no harm. */
 async function removeLeftovers(target: string): Promise<void> {
   for (const name of await readdir(dirname(target))) {
     const path = join(dirname(target), name)

@@ -9,10 +9,10 @@ export const WAYS_OUT = `Do one of these:
   - set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to an existing broker and registry
   - run everything in containers: docker compose up`
 
-/** The program that runs Kafka and the registry, and its full version text. */
+/** `version`: the full text of `java -version`. */
 export type Java = { program: string; version: string }
 
-/** @throws LocalError java_missing, also for a version that is too old */
+/** @throws LocalError java_missing, also for an old version */
 export async function findJava(env: NodeJS.ProcessEnv): Promise<Java> {
   const program = env.JAVA_HOME ? join(env.JAVA_HOME, 'bin', 'java') : 'java'
   const version = await askVersion(program, env)
@@ -24,7 +24,7 @@ export async function findJava(env: NodeJS.ProcessEnv): Promise<Java> {
   return { program, version }
 }
 
-/** Undefined if it does not run: macOS has a `java` that only says where to get one. */
+/** Undefined if it does not run: the `java` of macOS may only say where to get one. */
 function askVersion(program: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile(program, ['-version'], { env }, (error, _stdout, stderr) => resolve(error ? undefined : stderr))
@@ -37,7 +37,7 @@ export function majorVersion(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** Collects what a Java program prints, to explain why it exited. */
+/** To explain why a Java program exited. */
 export class JavaOutput {
   readonly #lines = new Set<string>()
 
@@ -48,7 +48,7 @@ export class JavaOutput {
 
   toString(): string {
     if (this.#lines.size === 0) return 'It printed nothing.'
-    // an exception is printed several times; its cause is among the first lines
+    // an exception is printed several times, with its cause in the first lines
     return `It printed:\n  ${[...this.#lines].slice(0, 5).join('\n  ')}`
   }
 }

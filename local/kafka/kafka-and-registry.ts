@@ -17,9 +17,9 @@ export type LocalOptions = {
   settings: LocalSettings
   ports: KafkaPorts
   kafka: Config['kafka']
-  /** Called once Kafka serves, while the registry is still starting. */
+  /** The registry may still be starting. */
   onKafka: () => Promise<void>
-  /** Stops what was started, the registry before Kafka. */
+  /** The registry stops before Kafka. */
   closing: AsyncDisposableStack
   ending: AbortSignal
   log: Logger
@@ -32,9 +32,8 @@ const SLOW_MS = 15_000
 type Tools = LocalOptions & { java: Java; cache: string; logs: string }
 
 /**
- * Starts Kafka and the schema registry unless the environment names them, and keeps them running.
- * @returns class archives that can be made later to speed up the next start
- * @throws LocalError
+ * Starts, and keeps running, what the environment does not name.
+ * @returns class archives to make later, for a faster next start. @throws LocalError
  */
 export async function startKafkaAndRegistry(options: LocalOptions): Promise<ClassArchive[]> {
   const { settings, log, terminal } = options
@@ -89,7 +88,7 @@ async function startKafka({ java, cache, logs, ...options }: Tools, jars: string
   return archive
 }
 
-/** Starts in parallel with Kafka if the journal exists; on a first start it waits until the journal is made. */
+/** In parallel with Kafka, except on a first start, which has to make the journal. */
 async function startLocalRegistry(
   tools: Tools,
   app: Promise<string>,

@@ -10,7 +10,7 @@ import { freePort } from '../ports.ts'
 import { JavaOutput } from './java.ts'
 
 export type RegistryOptions = {
-  /** host:port list of the brokers that store its schemas. */
+  /** host:port list. */
   brokers: string
   java: string
   jar: string
@@ -24,14 +24,14 @@ export type Registry = Child & {
   /** Base URL of Confluent's API, as in `SCHEMA_REGISTRY_URL`. */
   readonly url: string
   readonly port: number
-  /** Starts an exited registry again on the same port. */
+  /** On the same port. */
   restart(): Promise<Registry>
 }
 
 const HOST = '127.0.0.1'
 const START_LIMIT_MS = 60_000
 
-/** Starts the schema registry and returns once it serves. @throws LocalError registry_start_failed */
+/** @throws LocalError registry_start_failed */
 export async function startRegistry(options: RegistryOptions): Promise<Registry> {
   await options.ensureJournal(options.brokers)
   const port = options.port ?? (await freePort())
@@ -65,7 +65,7 @@ function settings(
   return {
     APICURIO_STORAGE_KIND: 'kafkasql',
     APICURIO_KAFKASQL_BOOTSTRAP_SERVERS: brokers,
-    // the default of 5000 makes the start take 25 s
+    // with the default of 5000 a start takes 25 s
     APICURIO_KAFKASQL_CONSUMER_POLL_TIMEOUT: '200',
     QUARKUS_HTTP_HOST: HOST,
     QUARKUS_HTTP_PORT: String(port),
@@ -98,19 +98,16 @@ async function isOk(url: string): Promise<boolean> {
   }
 }
 
-/**
- * Creates the registry's storage topic with unlimited retention. A registry that creates it itself loses its schemas
- * after 7 days.
- */
+/** The registry's storage topic, kept for ever. A registry that makes it itself loses its schemas after 7 days. */
 export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<void> {
-  const config = { ...kafka, topicPrefix: '' } // the registry does not use the prefix
+  const config = { ...kafka, topicPrefix: '' } // the registry knows no prefix
   const connection = connect(config, { clientId: 'sluice-start', log })
   const journal = { name: 'kafkasql-journal', partitions: 1, retention: -1 } as const
   const { differences } = await createTopics(connection, [journal], config)
   for (const line of differences) log.warn(`topic differs: ${line}`)
 }
 
-/** The same on the brokers of a test or bench run, with a copy on each. */
+/** For tests and benches: a copy on each broker. */
 export function ensureTestJournal(list: string): Promise<void> {
   const brokers = list.split(',')
   const kafka = {

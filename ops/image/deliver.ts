@@ -6,8 +6,8 @@ import got from 'got'
 import { until } from '../../harness/until.ts'
 
 /*
- * node deliver.ts HOST: sends calls to the ingest of docker-compose.yml and waits until a receiver on this machine has a signed
- * webhook for each. The containers reach this machine as HOST. Fails if a webhook is missing or unsigned, or a call is refused.
+ * node deliver.ts HOST: sends calls to docker-compose.yml's ingest, and waits until a receiver on this machine, HOST
+ * for the containers, has a signed webhook for each. Fails if a webhook is missing or unsigned, or a call is refused.
  */
 const CALLS = 100
 const SECRET = randomBytes(16).toString('hex')
@@ -49,7 +49,7 @@ async function send(messageId: string): Promise<boolean> {
   return statusCode === 200
 }
 
-// ingest and router know a new source and destination within a second, or later on a busy machine
+// ingest and router know new settings within a second, or later on a busy machine
 let first = 0
 const isKnown = async () => arrived.size > 0 || ((await send(`${id}-first-${first++}`)) && arrived.size > 0)
 await until(isKnown, { message: () => `a first webhook arrives; answers: ${JSON.stringify([...answers])}` })

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { stdout } from 'node:process'
 import { cacheFolder, createDownloads, toolsJar } from '../../local/kafka/downloads.ts'
 
-// Downloads Kafka's jars, the registry and the jar of Kafka's tools, and prints their paths, one per line.
+// Prints the paths of Kafka's jars, the registry and the jar of Kafka's tools, one per line.
 const cache = await cacheFolder(process.env)
 const downloads = await createDownloads(cache, ['kafka', 'registry'], () => undefined)
 const jars = await downloads.kafkaJars()

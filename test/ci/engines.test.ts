@@ -16,14 +16,13 @@ const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8')) as 
 }
 const installed = Object.entries(packages).filter(([path, { optional }]) => path !== '' && !optional)
 
-/** npm never installs an optional package that does not fit, and says nothing about it. */
+/** npm skips an optional package that does not fit, without a word. */
 const refused = (range: string | undefined, version: string) =>
   range !== undefined && !satisfies(version, range)
 
-// npm compares engines with the Node that runs npm. Packages run on the Node among them (`node_modules/node`), so for npm
-// on an older Node it would warn about packages that work, five lines each. The lock file therefore has no `engines` for
-// them, and npm does not put them back. If this test names a package, delete its `engines` from package-lock.json.
-// `loglevel=error` in .npmrc would also hide install scripts that npm does not run.
+// npm compares engines with the Node that runs npm, but packages run on the Node among them (`node_modules/node`). The
+// lock file therefore has no `engines` for packages that fit only the latter: npm would warn about them in vain. If
+// this test names a package, delete its `engines` from package-lock.json; npm does not put them back.
 test.each(['20.19.0', '22.12.0'])('npm ci on Node %s warns about no package', (version) => {
   const warned = installed.filter(([, { engines }]) => refused(engines?.node, version))
   expect(warned.map(([path, { engines }]) => `${path}: ${engines?.node}`)).toEqual([])

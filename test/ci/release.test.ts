@@ -8,7 +8,7 @@ import { compareVersions, type Facts, FILES, notesOf, planRelease } from '../../
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-/** The previous version: the current one of this repository. */
+/** The version in the texts below. */
 const current = '0.1.0'
 const CHANGES =
   '# Changelog\n\n## Unreleased\n\n### Upgrade\n- Do this.\n\n## 0.0.1 - 2025-01-01\n\n- First.\n'
@@ -148,7 +148,6 @@ describe('the command', () => {
     onTestFinished(() => rmSync(created, { recursive: true }))
     for (const [path, text] of files) {
       mkdirSync(dirname(join(folder, path)), { recursive: true })
-      // the check of this repository needs its packages
       writeFileSync(join(folder, path), text.replace(/"check": ".*"/, '"check": "true"'))
     }
     git('init', '--quiet', '--initial-branch', 'main')

@@ -9,7 +9,6 @@ mkdirSync(join(folder, '.ci'))
 cpSync('.ci/packages.sh', join(folder, '.ci/packages.sh'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** What `packages` prints for a list. */
 function packages(list: string, which: 'missing' | 'all' = 'missing'): string[] {
   writeFileSync(join(folder, '.ci/system-packages'), list)
   const script = `. .ci/packages.sh; packages ${which}`

@@ -39,7 +39,6 @@ test.each(names)('%s pins third-party actions to commits and names the version',
 describe('the release', () => {
   const jobs = jobsOf('release.yml')
 
-  /** Jobs that must pass before a job starts. */
   function needed(job: string): string[] {
     const direct = [jobs[job]?.needs ?? []].flat()
     return [...new Set([...direct, ...direct.flatMap(needed)])]

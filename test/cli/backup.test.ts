@@ -8,7 +8,6 @@ import { control, operatorOf } from './in-memory.ts'
 
 const lost = { kind: 'destination', id: 'lost', reason: 'it is not JSON', since: 0, isKept: false } as const
 
-/** A folder, and commands of an operator of a system with these settings. */
 async function operating(...records: Parameters<typeof control>) {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-backup-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

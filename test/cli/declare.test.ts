@@ -7,7 +7,7 @@ import { settings } from './generated.ts'
 
 const env = { SECRET: 's3cret' }
 
-/** All faults of one file as `line:column code`. */
+/** As `line:column code`. */
 function faults(text: string): string[] {
   return declare([{ name: 'f.yaml', text }], env).faults.map(
     ({ place, code }) => `${place?.line}:${place?.column} ${code}`,
@@ -72,7 +72,7 @@ destinations:
       '4:14 invalid_type',
       '5:5 unknown_field',
       '6:9 invalid_id',
-      // the other fields of a record without a valid id are checked too
+      // other fields of a record without a valid id are checked too
       '8:5 unknown_field',
       '9:5 invalid_id',
       '9:11 invalid_type',

@@ -17,7 +17,7 @@ const made = (deliveryId: string) =>
 const listed = (deliveryId: string, offset: number) =>
   listedOf(made(deliveryId), 'crm/u1', { routed: true, partition: 3, offset })
 
-/** Finds these deliveries, two on each page. */
+/** Two on each page. */
 function searching(ids: readonly string[], isEndless = false) {
   const asked: object[] = []
   const deliveries: DeliverySearch = {

@@ -19,7 +19,7 @@ const rejected = {
 
 type Parts = Parameters<typeof control>[1]
 
-/** `sluice <args>` when the search finds these pages, one per request. */
+/** `found`: one page per request. */
 async function find(args: string, found: FoundCall[][], parts: Parts = {}) {
   const queries: EventsQuery[] = []
   const ids = ['crm', 'erp', 'off', 'pages', 'left', 'slow', 'gone']

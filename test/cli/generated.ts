@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import type { Exported } from '../../cli/settings/export.ts'
 
-/** Settings in the form of files, with few ids, so that declared and existing records often match. */
+/** In the form of files. The ids are few: declared and existing records often match. */
 
 const IDS = ['a', 'b', 'c'] as const
 const id = fc.constantFrom(...IDS)
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
 
-/** Names that YAML, variables or terminals could misinterpret. */
+/** YAML, variables or terminals could misinterpret these. */
 export const trickyText = fc.oneof(
   fc.constantFrom(
     '${HOME}',
@@ -64,7 +64,7 @@ const destination = fc.record({
   standardWebhooks: optional(fc.boolean()),
 })
 
-// each id has its own write key, so that none is taken twice
+// each id has its own write key
 const computation = (kind: string) =>
   fc.record({ id, sourceId: id }).map((each) => ({ ...each, name: `${kind} ${each.id}` }))
 
@@ -73,11 +73,9 @@ const unique = <T extends { id: string }>(record: fc.Arbitrary<T>) =>
 
 const suppression = fc.record({ sourceId: fc.constantFrom(...IDS, '*'), userId: trickyText })
 
-/** Removes undefined fields. */
 const defined = <T extends object>(record: T): T =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
 
-/** Adds the sources that other records refer to. */
 export const settings: fc.Arbitrary<Exported> = fc
   .record({
     sources: unique(source),

@@ -6,10 +6,8 @@ import { run } from '../../cli/run.ts'
 import { jsonSchema } from '../../cli/settings/schema.ts'
 import { aContext } from './in-memory.ts'
 
-/** The output of `sluice <args>`. */
 const said = (...args: string[]) => saidOn(undefined, ...args)
 
-/** The same on a terminal of this width. */
 async function saidOn(columns: number | undefined, ...args: string[]) {
   const context = aContext({ columns })
   const code = await run(args, context)

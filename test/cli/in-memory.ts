@@ -12,7 +12,7 @@ export const NOW = Date.parse('2026-01-02T03:04:05.678Z')
 export function control(...given: Parameters<typeof api>) {
   const memory = api(...given)
   const writes: string[] = []
-  /** Runs before each write over HTTP, as a change by someone else. */
+  /** Before each write over HTTP, as a change by someone else. */
   let meanwhile: (() => Promise<void>) | undefined
 
   const ask: Api = async ({ method = 'GET', path, query = {}, json, ifMatch }) => {
@@ -47,7 +47,7 @@ export function control(...given: Parameters<typeof api>) {
   }
 }
 
-/** Serves the same API over HTTP until the end of the test. @returns its address */
+/** Until the end of the test. @returns its address */
 export async function listening({ asked }: Pick<ReturnType<typeof control>, 'asked'>): Promise<string> {
   const server = createServer(async (request, response) => {
     const { method = '', url = '', headers } = request
@@ -81,7 +81,6 @@ function lines(columns?: number): Output & { said: string[]; text(): string } {
   }
 }
 
-/** An empty context for a test. */
 export function aContext({
   env = {},
   input = '',
@@ -94,7 +93,7 @@ export function aContext({
   const [out, err] = [lines(columns), lines(columns)]
   let made = 0
   return {
-    // a data folder without a running npm start
+    // no npm start runs there
     env: { SLUICE_DATA: '/nowhere', ...env },
     out,
     err,
@@ -104,7 +103,6 @@ export function aContext({
   } satisfies Context
 }
 
-/** The context of an operator of this API. */
 export async function operatorOf(
   memory: Pick<ReturnType<typeof control>, 'asked'>,
   env: Record<string, string> = {},

@@ -12,7 +12,6 @@ import { control, NOW, operatorOf } from './in-memory.ts'
 
 const crm = { ...recentCrm, updatedAt: '2026-01-01T00:00:00.000Z' }
 
-/** The output of `sluice <args>` if control has these tasks. */
 async function told(
   args: string,
   tasks: readonly Task[],
@@ -116,7 +115,6 @@ describe('lag', () => {
 })
 
 describe('health', () => {
-  /** The output of `sluice <args>` after these attempts at webhook 0 of `crm`. */
   async function of(args: string, attempts: readonly Attempt[]): Promise<string[]> {
     const figures = createFigures(() => NOW)
     const health = createHealth({ destinations: new Map([[crm.id, crm]]), figures, now: () => NOW })

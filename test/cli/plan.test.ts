@@ -117,7 +117,7 @@ audiences:
       'faults' in found && found.faults.map(({ place, code }) => `${place?.line}:${place?.column} ${code}`),
     ).toEqual([
       '2:37 write_key_taken',
-      // web is faulty, but it is there
+      // web is faulty, but there
       '6:22 unknown_source',
       '7:19 nothing_to_keep',
       '10:39 unknown_source',
@@ -274,7 +274,6 @@ destinations:
   })
 })
 
-/** A file that lists only these collections. */
 const fileOf = (wanted: Exported, collections: readonly Collection[] = COLLECTIONS) =>
   declaration(asYaml(wanted, collections))
 
@@ -317,7 +316,7 @@ describe('any settings', () => {
           for (const each of collections) expect(memory.settings[each].size).toBe(wanted[each].length)
       },
     )
-    // this example succeeds, and creates and removes a record: thirty random ones might not
+    // succeeds, and creates and removes a record: thirty random examples might not
     const source = (id: string) => ({ id, name: id, writeKey: `write-key-${id}`, enabled: true })
     const others = { destinations: [], audiences: [], traits: [], suppressions: [] }
     const of = (id: string) => ({ sources: [source(id)], ...others })

@@ -16,7 +16,7 @@ const events = [
   anEvent({ messageId: 'm2', event: 'Left', receivedAt }),
 ]
 
-/** Runs `sluice preview <args>`, with these YAML files in place of their names. */
+/** `files`: YAML in place of their names. */
 async function preview(
   args: string,
   files: Record<string, string> = {},

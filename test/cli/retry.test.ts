@@ -3,7 +3,7 @@ import { run } from '../../cli/run.ts'
 import { crm, shop } from '../control/in-memory.ts'
 import { control, operatorOf } from './in-memory.ts'
 
-/** Runs `sluice <args>` on an API whose answers to POSTs can be lost. */
+/** The API's answers to POSTs can be lost. */
 function operator(parts: Parameters<typeof control>[1] = {}) {
   const memory = control({ sources: [shop], destinations: [crm] }, parts)
   let isLost = false

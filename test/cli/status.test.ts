@@ -13,7 +13,6 @@ const broken: Unreadable = {
   isKept: true,
 }
 
-/** Runs a command at this control. */
 async function sluice(memory: ReturnType<typeof control>, args: string, input = '') {
   const context = { ...(await operatorOf(memory)), readInput: async () => input }
   const code = await run(args.split(' '), context)

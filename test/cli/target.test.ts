@@ -98,7 +98,6 @@ describe('sluice env', () => {
 })
 
 describe('the address of another process', () => {
-  /** Answers everything as ingest does on a path that it does not have. */
   const ingest = () => {
     const { status, body } = errorAnswer('not_found')
     return listening({ asked: async () => ({ status, text: body, headers: {}, json: undefined }) })

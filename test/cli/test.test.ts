@@ -5,7 +5,6 @@ import type { Destination } from '../../settings/settings.ts'
 import { aDestination } from '../helpers/events.ts'
 import { control, operatorOf } from './in-memory.ts'
 
-/** A network on which every POST succeeds. */
 const openPoster = (): Poster => ({
   post(_, listener) {
     listener.onOutcome({ outcome: 'delivered', status: 200 }, 7, true)
@@ -14,7 +13,6 @@ const openPoster = (): Poster => ({
   close: async () => undefined,
 })
 
-/** `sluice test crm` for a destination with these rules. */
 async function sent(rules: NonNullable<Destination['rules']>) {
   const context = await operatorOf(control({ destinations: [aDestination({ rules })] }, { openPoster }))
   const code = await run(['test', 'crm'], context)

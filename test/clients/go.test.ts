@@ -21,7 +21,7 @@ const runIn = (options: { cwd: string; env?: NodeJS.ProcessEnv }, program: strin
     })
   })
 
-// each set of build flags compiles Go's own packages again, which takes a minute of CPU: use the same flags throughout
+// always the same flags: others compile Go's own packages again, for a minute of CPU
 const RACE = ['test', '-race']
 
 let folder: string
@@ -41,7 +41,7 @@ test('the Go library is vetted and passes its own tests and examples under the r
   expect(await run('go', ...RACE, '-vet=all', '-count=1', './...')).toMatch(/^ok/m)
 }, 180_000)
 
-/** Number of inputs. Run `go test -fuzz` by hand to fuzz for longer. */
+/** Inputs. By hand, `go test -fuzz` runs for longer. */
 const FUZZED = { FuzzEncode: 15_000, FuzzSplit: 3_000 }
 
 test('fuzzing finds nothing wrong, under the race detector', async () => {
@@ -98,7 +98,7 @@ test('a module that is tagged as the README says can be fetched by its path', as
     GOPRIVATE: MODULE,
     GOMODCACHE: join(folder, 'modules'),
     GOFLAGS: '-modcacherw',
-    // what a clone of the published repository would bring
+    // in place of a clone of the published repository
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: `url.file://${repository}.insteadOf`,
     GIT_CONFIG_VALUE_0: 'https://github.com/sluice-dev/sluice',

@@ -1,9 +1,8 @@
 /**
- * Sends many calls with the Node client library, like an application with several producers.
+ * Sends many calls like an application with several producers: produce.ts ENDPOINT WRITE_KEY COUNT MAX_QUEUE [GATED]
  *
- * Usage: produce.ts ENDPOINT WRITE_KEY COUNT MAX_QUEUE [GATED]; the message ids are node-0, node-1 and so on. With GATED, the
- * second half waits for a line on standard input. Prints as JSON how many calls threw, how many the library reported as lost, and
- * the peak memory of the process in bytes.
+ * With GATED, the second half waits for a line on standard input. Prints as JSON how many calls threw, how many were
+ * reported as lost, and the peak memory in bytes. Message ids are node-0, node-1 and so on.
  */
 import { once } from 'node:events'
 import { Analytics, AnalyticsError } from '../../clients/node/index.ts'

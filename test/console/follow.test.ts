@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { follow, type StreamState } from '../../console/src/api/stream/follow.ts'
 import { until } from '../helpers/until.ts'
 
-/** Follows a server that gives these answers in order, and repeats the last one. */
+/** The last answer is repeated. */
 async function following(answers: readonly ((response: ServerResponse) => void)[], silenceMs = 5_000) {
   let asked = 0
   const server = createServer((_, response) => answers[Math.min(asked++, answers.length - 1)]?.(response))

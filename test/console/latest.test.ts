@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Answer, latestOnly } from '../../console/src/views/rules/preview/latest.ts'
 
-/** Requests that the test answers. */
 function requests() {
   const running: { input: string; answer: (value: string) => void; fail: (error: unknown) => void }[] = []
   const answers: Answer<string>[] = []

@@ -126,7 +126,7 @@ const { filter } = fc.letrec<{ filter: unknown }>((tie) => ({
   ),
 }))
 
-/** The conditions of a filter in any order, without groups of one. */
+/** Sorted, and without groups of one. */
 function normal(value: unknown): unknown {
   const { all, any, not, ...rest } = Object(value)
   for (const [name, members] of Object.entries({ all, any }))

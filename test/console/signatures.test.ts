@@ -7,7 +7,7 @@ const now = Date.UTC(2026, 0, 2, 3, 4, 5)
 const until = '2026-01-03T00:00:00.000Z'
 const rotating = { sharedSecret: 'new', previousSecret: 'old', previousSecretExpiresAt: until }
 
-/** The headers that carry a signature, and how many each has. */
+/** Headers with signatures, and how many each has. */
 function sentWith(fields: object, at: number): string[] {
   const { headers } = request(aDelivery(), {
     ...{ destination: aDestination(fields), urlIndex: 0, attempt: 1, now: at },

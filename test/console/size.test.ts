@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 
 const dist = fileURLToPath(new URL('../../console/dist', import.meta.url))
 
-/** Total bytes of the built files with this ending. */
 async function sizeOf(end: string): Promise<number> {
   const names = (await readdir(`${dist}/assets`)).filter((name) => name.endsWith(end))
   const sizes = await Promise.all(

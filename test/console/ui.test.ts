@@ -55,7 +55,7 @@ test('an attempt shows its URL, whatever else was changed since, until the URL i
 })
 
 test('the hash of a URL is FNV-1a, of 32 bits', () => {
-  // from the test vectors of its authors
+  // test vectors of its authors
   expect([urlHash(''), urlHash('a'), urlHash('foobar')]).toEqual([
     0x811c9dc5 | 0,
     0xe40c292c | 0,

@@ -4,7 +4,7 @@ import { outcomeLabel } from '../../console/src/wording/states.ts'
 import { OUTCOMES } from '../../control/activity/attempts.ts'
 import { errorCodes } from '../../delivery/outcome.ts'
 
-/** Names of system errors that are too rare for an own text. */
+/** Too rare for a text of their own. */
 const isSystemError = (code: string) => /^E[A-Z_]+$/.test(code)
 
 test('every error code of Sluice has a text', () => {

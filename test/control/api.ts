@@ -26,7 +26,7 @@ export type Asked = {
   from?: string
 }
 
-/** The API without Kafka or a socket, until the test ends. Checks every response against the OpenAPI document. */
+/** Until the test ends. Checks every response against the OpenAPI document. */
 export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial<AppParts> = {}) {
   const memory = inMemory(records)
   const { tasks, taskWriter, endedSessions, topic: taskTopic } = tasksInMemory()
@@ -103,7 +103,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
   async function ask({ method = 'GET', url, body, token = ADMIN, headers = {}, from }: Asked) {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
     const response = await app.inject({
-      // tests use invalid methods as well
+      // tests use invalid methods too
       method: method as 'GET',
       url,
       ...(from !== undefined && { remoteAddress: from }),

@@ -20,7 +20,7 @@ export const anAttempt = (fields: Partial<Attempt> = {}): Attempt => ({
   ...fields,
 })
 
-/** Attempts as if read from one partition in this order. */
+/** As if read from one partition in this order. */
 export function attemptsHeld(
   attempts: readonly Attempt[] = [],
   more: Partial<AttemptRouteParts['attempts']> = {},

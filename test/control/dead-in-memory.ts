@@ -23,7 +23,7 @@ export const aDeadOne = (fields: Partial<Delivery> = {}): Delivery =>
     ...fields,
   })
 
-/** Dead letters as if read from one partition in this order. `low`: those before it have expired. */
+/** As if read from one partition in this order. `low`: those before it have expired. */
 export function deadHeld(
   deliveries: readonly Delivery[] = [],
   { low = 0, isPartial = () => false, ...more }: { low?: number } & Partial<DeadRouteParts['dead']> = {},

@@ -20,7 +20,7 @@ export type Document = {
   components: { schemas: Record<string, object>; responses: Record<string, Response> }
 }
 
-/** All apps have the same paths, so one document serves all. */
+/** All apps have the same paths. */
 let known: Promise<Document> | undefined
 
 export function documentOf(app: FastifyInstance): Promise<Document> {
@@ -36,7 +36,7 @@ export type Answered = {
   text: string
 }
 
-/** Fails if a response does not match the OpenAPI document in status, headers, type or shape. */
+/** In status, headers, type and shape. */
 export async function expectDescribed(app: FastifyInstance, answer: Answered): Promise<void> {
   const { method, url, status } = answer
   const [path = ''] = url.split('?')
@@ -57,7 +57,7 @@ function responseTo(
   const found = Object.entries(paths).filter(([template]) =>
     new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   )
-  // a path without a parameter may leave some methods to a path with one
+  // a path without a parameter may leave methods to a path with one
   const [operation] = found.flatMap(([, of]) => of[method === 'HEAD' ? 'get' : method.toLowerCase()] ?? [])
   if (operation) return operation.responses[status]
   // authentication comes before path and method

@@ -77,7 +77,7 @@ export function factsOf(records: Records): Facts & {
 const byId = <T extends { id: string }>(records: readonly T[] = []) =>
   new Map(records.map((record) => [record.id, record]))
 
-/** Settings and their writer without Kafka; `topic` has what would be in Kafka. */
+/** `topic` has what would be in Kafka. */
 export function inMemory(records: Records = {}) {
   const facts = factsOf(records)
   const topic = new Map<string, string | null>()
@@ -117,7 +117,7 @@ export function opened(key: string, value: string): object {
   return openRecord(key, { record: JSON.parse(verified.json), isSigned: true }, keys) ?? { not: 'opened' }
 }
 
-/** The faults of a decision, as `pointer code`. */
+/** As `pointer code`. */
 export function faults(decided: Decided<unknown>): string[] {
   if (!('refusal' in decided) || !('faults' in decided.refusal))
     throw new Error(`not faulty: ${JSON.stringify(decided)}`)

@@ -10,7 +10,7 @@ export const aReading = (fields: Partial<GroupTopic> = {}): GroupTopic => ({
   ...fields,
 })
 
-/** A partition with 100 records, 90 of them settled. */
+/** 100 records, 90 of them settled. */
 export function aSeen(fields: Partial<PartitionOffsets> = {}): PartitionOffsets {
   const { end = 100 } = fields
   return {

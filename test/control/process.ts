@@ -19,7 +19,7 @@ export type ControlEnv = {
 }
 export type ApiResponse = { status: number; json: Record<string, unknown>; headers: Headers }
 
-/** A control process as operators run it, on a free port. Does not wait for it to start. */
+/** Does not wait for it to start. */
 export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, settings }: ControlEnv) {
   const lines: string[] = []
   const env = {

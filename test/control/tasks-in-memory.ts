@@ -3,7 +3,7 @@ import { createTaskIndex, type Tasks } from '../../control/tasks/task-table.ts'
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import { type Deletion, type Replay, type Sync, type Task, taskCodec } from '../../schemas/task.ts'
 
-/** Tasks and their writer without Kafka; `topic` has the records that would be in Kafka. */
+/** `topic` has what would be in Kafka. */
 export function tasksInMemory() {
   const known = createTaskIndex()
   const topic: Task[] = []

@@ -2,7 +2,7 @@ import type { Connection } from '../../kafka/client.ts'
 import { openTable } from '../../kafka/tables/table.ts'
 import { CONFIG } from '../../settings/settings.ts'
 
-/** The content of a compacted topic on the broker, without removed keys. */
+/** Of a compacted topic, without removed keys. */
 export async function rawTopic(connection: Connection, topic = CONFIG): Promise<Map<string, string>> {
   const fatal = Promise.withResolvers<never>()
   const table = await openTable({ connection, topic, onFatal: fatal.reject })
@@ -12,7 +12,7 @@ export async function rawTopic(connection: Connection, topic = CONFIG): Promise<
   return records
 }
 
-/** All topics under the connection's prefix, which only this test file uses. */
+/** Only this test file uses the prefix. */
 export async function removeTopics({ kafka, named }: Connection): Promise<void> {
   const admin = kafka.admin()
   await admin.connect()
@@ -21,9 +21,8 @@ export async function removeTopics({ kafka, named }: Connection): Promise<void> 
   await admin.disconnect()
 }
 
-/** All schemas registered under that prefix. */
 export async function removeSubjects({ named }: Connection, registryUrl: string): Promise<void> {
-  // the registry's API returns a list of names
+  // a list of names
   const subjects = (await (await fetch(`${registryUrl}/subjects`)).json()) as string[]
   for (const subject of subjects.filter((name) => name.startsWith(named(''))))
     await fetch(`${registryUrl}/subjects/${encodeURIComponent(subject)}`, { method: 'DELETE' })

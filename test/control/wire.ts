@@ -2,7 +2,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
 
-/** @returns a function that opens a connection to the app, until the test ends, and sends text. */
+/** @returns a function that opens a connection and sends text */
 export async function listen(app: FastifyInstance): Promise<(sent: string) => Socket> {
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
@@ -15,7 +15,6 @@ export async function listen(app: FastifyInstance): Promise<(sent: string) => So
   }
 }
 
-/** The head of a request. */
 export const head = (line: string, headers: Record<string, string> = {}): string =>
   [line, 'Host: sluice', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', ''].join(
     '\r\n',

@@ -24,7 +24,7 @@ const aPosted = (outcome: Outcome, response: string | null = null): LoggedResult
 })
 const delivered = aPosted({ outcome: 'delivered', status: 200 })
 
-/** An attempt log whose writes end with this outcome. `writes` has the records of each write. */
+/** `writes`: the records of each write. */
 function aLog(outcome: Produced = 'acked') {
   let queuedBytes = 0
   const writes: (readonly OutRecord[])[] = []
@@ -37,7 +37,7 @@ function aLog(outcome: Produced = 'acked') {
       },
       queuedBytes: () => queuedBytes,
     },
-    // what is written is looked at by value; its bytes are the codec's affair
+    // values are compared; bytes are the codec's affair
     codec: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
     losses: { lost: (attempts) => void unlogged.push(attempts), written: () => undefined },
   })
@@ -49,7 +49,6 @@ function aLog(outcome: Produced = 'acked') {
     queue: (bytes: number) => {
       queuedBytes = bytes
     },
-    /** How many records each write had. */
     sizes: () => writes.map(({ length }) => length),
     records: () => writes.flat(),
     attempts: () => writes.flat().map(({ value }): Attempt => JSON.parse(String(value))),

@@ -22,7 +22,7 @@ const full: Refusal = { code: 'queue_full', waitMs: 0 }
 const [one, two] = ['http://one.example', 'http://two.example']
 const both = aDestination({ webhooks: [one, two].map((url) => ({ url: `${url}/`, headers: {} })) })
 
-/** A deliverer whose lane begins, keeps or refuses POSTs as the test says, and whose POSTs end when the test says so. */
+/** The test decides what the lane does, and when POSTs end. */
 function aWorld(first = both) {
   let destination: Destination | undefined = first
   let unreadable = false
@@ -84,7 +84,7 @@ function aWorld(first = both) {
       },
       stalledMs: () => 0,
     },
-    // what is written is looked at by topic; its bytes are the codec's affair
+    // topics are compared; bytes are the codec's affair
     deliveries: { encode: (delivery) => Buffer.from(JSON.stringify(delivery)) },
     attempts: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
     ladder: { ladder: [{ name: '5s', delayMs: 5_000 }], windowMs: 60_000 },
@@ -122,7 +122,6 @@ function aWorld(first = both) {
     press: (by: Pressure) => {
       pressure = by
     },
-    /** Begins this many of the waiting POSTs. */
     begin(count = kept.length) {
       for (const job of kept.splice(0, count))
         if (job.isNeeded()) job.begin(lease)
@@ -150,18 +149,18 @@ function aWorld(first = both) {
     written: () =>
       written.map(({ topic, value }) => [topic, JSON.parse(String(value))] as [string, Delivery]),
     logged,
-    /** The webhooks whose POST was the first 2xx of its delivery. */
+    /** Webhooks whose POST was the first 2xx of its delivery. */
     settling,
     results,
     heard,
     faults,
     lookUps: () => lookUps,
-    /** How this many records ended. Waits, because deferred ones are written a little later. */
+    /** Waits, as deferred records are written a little later. */
     fates: async (count: number) => {
       await until(() => fates.length >= count, { message: () => `${count} records have met their fate` })
       return fates.join()
     },
-    /** How the record ended, once all pending work is done. */
+    /** Once all pending work is done. */
     fate: async () => {
       for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
       return fates.join()

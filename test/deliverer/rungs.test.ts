@@ -11,7 +11,6 @@ const NOW = 2_000_000_000_000
 beforeEach(() => void vi.useFakeTimers({ now: NOW, toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Hands a record of a rung over that was written at `writtenAt`. */
 async function met(name: string, { writtenAt, dueAt }: { writtenAt: number; dueAt: number }) {
   const written: OutRecord[] = []
   const settle = vi.fn()
@@ -24,7 +23,7 @@ async function met(name: string, { writtenAt, dueAt }: { writtenAt: number; dueA
   const value = Buffer.from('a delivery')
   const record = { topic: rungTopic(name), timestamp: writtenAt, key: 'crm u1', value, settle }
   const headers = { dueAt: Buffer.from(String(dueAt)), traceparent: Buffer.from('00-1-2-01') }
-  // of a record and its message a rung takes no more than this
+  // a rung takes no more than this of a record and its message
   const held = handle(record as unknown as Taken<Buffer>, { headers } as unknown as Message)
   await new Promise(setImmediate)
   const [moved] = written

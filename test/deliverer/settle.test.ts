@@ -17,7 +17,7 @@ const retry: Settlement = { kind: 'retry', rung, dueAt: 5_000, delivery: after }
 const deferral: Settlement = { kind: 'defer', rung, dueAt: 5_000, delivery: aDelivery({ deferrals: 1 }) }
 const dead: Settlement = { kind: 'dead', reason: 'refused', delivery: after }
 
-/** A settler whose writes end with these outcomes, in order; later ones with `acked`. */
+/** Later writes are `acked`. */
 function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
   let stalledMs = 0
   const written: (OutRecord & { at: number })[] = []
@@ -33,7 +33,7 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
     producer: { produce },
     attemptProducer: { produce, stalledMs: () => stalledMs },
     ladder: { ladder: [rung, { name: '1h', delayMs: 3_600_000 }] },
-    // what is written is looked at by value; its bytes are the codec's affair
+    // values are compared; bytes are the codec's affair
     deliveries: {
       encode(delivery) {
         if (unfit.has(delivery)) throw new Error('no such field')

@@ -9,7 +9,6 @@ import { aTracer, SAMPLED } from '../trace/collected.ts'
 
 const url = 'https://user.example:8443/secret?token=secret'
 
-/** A delivery as the consumer hands it over, in a trace. */
 function taken({ tracer }: Pick<ReturnType<typeof aTracer>, 'tracer'>, value = aDelivery()) {
   const record = {
     topic: 'deliveries',

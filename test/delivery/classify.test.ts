@@ -86,7 +86,7 @@ test('every response head has an outcome: delivered only for 2xx, rejected only 
   )
 })
 
-/** Our name for a failure, and what undici 7.30.2, Node 24 and OpenSSL call it. */
+/** Our name for a failure, and the names of undici 7.30.2, Node 24 and OpenSSL. */
 const TABLE: ['retry' | 'refused', string, string][] = [
   ['refused', 'tls_self_signed', 'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN'],
   ['refused', 'tls_expired', 'CERT_HAS_EXPIRED'],

@@ -6,7 +6,7 @@ const [here, there] = ['https://here.example', 'https://there.example']
 
 const laterTurn = () => new Promise(setImmediate)
 
-/** Connections whose names show the order in which they were opened (`here#0`). `closed` has the order of closing. */
+/** Names show the order of opening (`here#0`), `closed` that of closing. */
 function aWorld() {
   let now = 0
   let opened = 0
@@ -25,9 +25,7 @@ function aWorld() {
     Array.from({ length: count }, () => connections.take(origin, origin))
   return {
     ...connections,
-    /** Takes connections. @returns their names. */
     names: (origin: string, count = 1) => take(origin, count).map((client) => names.get(client)),
-    /** Takes connections, to release or drop them later. */
     many: take,
     keep(origin: string, clients: readonly Pooled[]) {
       for (const client of clients) connections.release(origin, client)
@@ -86,7 +84,7 @@ describe('a connection', () => {
 describe('as many idle connections of all origins as there may be stay open', () => {
   const third = 'https://third.example'
 
-  /** As many idle ones as there may be, half of them of each origin; the second half is released a second later. */
+  /** Half of each origin. The second half is released a second later. */
   function aFullWorld() {
     const world = aWorld()
     const [ours, theirs] = [here, there].map((origin) => world.many(origin, MAX_IDLE / 2))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Exchange } from '../../delivery/exchange.ts'
 
-/** The stored part of a body that arrives in these chunks. If `whole` is false, the connection ends before the body does. */
+/** Without `whole`, the connection ends before the body. */
 async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise<string | null | undefined> {
   let kept: string | null | undefined
   const exchange = new Exchange({

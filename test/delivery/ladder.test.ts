@@ -154,7 +154,6 @@ describe('Retry-After', () => {
     return result.kind === 'retry' ? result.rung.name : result
   }
 
-  /** What follows a second attempt this long after the first. */
   const afterMinutes = (minutes: number, outcome: Outcome) =>
     next(
       aDelivery({ attempt: 1, firstAttemptAt: now - minutes * MINUTE }),
@@ -202,7 +201,6 @@ describe('Retry-After', () => {
   })
 })
 
-/** One run of a delivery through a ladder: what each round came to, and when. */
 function climb(steps: readonly Outcome[][], by: Ladder): { at: number; round: Outcome[]; result: Next }[] {
   const run: { at: number; round: Outcome[]; result: Next }[] = []
   let delivery = aDelivery()

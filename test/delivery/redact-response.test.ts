@@ -6,7 +6,6 @@ import { aDestination } from '../helpers/events.ts'
 const withHeaders = (headers: Record<string, string>) =>
   aDestination({ webhooks: [{ url: 'https://r.example/', headers }] })
 
-/** What is kept of an answer of a receiver that gets this header. */
 const shown = (response: string, value: string) =>
   withoutSecrets(response, withHeaders({ 'X-Api-Key': value }))
 
@@ -86,7 +85,7 @@ describe('other text stays', () => {
   })
 })
 
-/** Masks by brute force: each occurrence of a value, and its beginning at the end of the text. */
+/** By brute force: each occurrence, and a beginning at the end of the text. */
 function reference(text: string, values: readonly string[]): string {
   const hidden = new Array<boolean>(text.length).fill(false)
   for (const value of values)

@@ -4,7 +4,7 @@ import { MAX_RETRY_AFTER_MS, retryAfter } from '../../delivery/outcome.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5)
 
-// where local time is not GMT, a date without a zone would be another
+// local time is not GMT: a date without a zone would be another
 beforeAll(() => void vi.stubEnv('TZ', 'America/New_York'))
 afterAll(() => void vi.unstubAllEnvs())
 

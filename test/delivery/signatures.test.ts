@@ -10,7 +10,7 @@ const body = '{"type":"track","event":"Grüße ✓","n":1.5}'
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const HOUR = 3_600_000
 
-// tools that a machine may lack; .ci/run installs them
+// a machine may lack these; .ci/run installs them
 const has = (command: string, argument: string) => spawnSync(command, [argument]).status === 0
 
 describe('the signature', () => {

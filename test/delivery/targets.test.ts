@@ -6,7 +6,6 @@ const [crm, erp] = ['https://crm.example/', 'https://erp.example/']
 const to = (...urls: string[]) => aDestination({ webhooks: urls.map((url) => ({ url, headers: {} })) })
 const nothing = { refusedUrls: [], refusedIndexes: [] }
 
-/** Positions of the webhooks that are posted to. */
 const planned = (settled: Parameters<typeof prepare>[0], destination: ReturnType<typeof to>) => {
   const what = prepare(settled, destination)
   return what.kind === 'post' ? what.targets.map(({ urlIndex }) => urlIndex) : what.kind

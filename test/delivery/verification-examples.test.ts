@@ -12,10 +12,9 @@ const EXAMPLES = fileURLToPath(new URL('../../examples/verify', import.meta.url)
 const SCHEMES = ['sha1', 'standard-webhooks'] as const
 type Scheme = (typeof SCHEMES)[number]
 
-/** A request as a receiver sees it, and its secret. */
 type Case = { body: string; headers: Record<string, string>; secret: string }
 
-/** Languages that a machine may lack; .ci/run installs them. Each driver reads cases and prints a verdict for each. */
+/** A machine may lack these; .ci/run installs them. Each driver reads cases and prints a verdict for each. */
 const LANGUAGES: Record<string, { version: [string, ...string[]]; driver: string; run: string[] }> = {
   mjs: {
     version: ['node', '--version'],
@@ -76,14 +75,13 @@ puts JSON.dump(JSON.parse($stdin.read).map { |c| genuine?(c['body'], Headers[c['
 
 const isInstalled = ([command, ...args]: [string, ...string[]]) => spawnSync(command, args).status === 0
 
-/** What the example of this language says of each case. */
 async function verdicts(scheme: Scheme, language: string, cases: readonly Case[]): Promise<boolean[]> {
   const { run: [command = '', ...args] = [], driver } = LANGUAGES[language] ?? { driver: '' }
   const folder = await mkdtemp(join(tmpdir(), 'sluice-verify-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const example = join(folder, `verify.${language}`)
   await copyFile(join(EXAMPLES, scheme, `verify.${language}`), example)
-  // the example is of package webhooks; a program is of package main
+  // the example is of package webhooks
   if (language === 'go')
     await writeFile(example, (await readFile(example, 'utf8')).replace('package webhooks', 'package main'))
   await writeFile(join(folder, `driver.${language}`), driver)
@@ -98,7 +96,7 @@ const [SECRET, OLDER] = ['a secret of twenty-four.', 'another secret of 27 bytes
   (text) => `whsec_${Buffer.from(text).toString('base64')}`,
 ) as [string, string]
 
-/** A POST as Sluice sends it, with the secret that the receiver has. */
+/** `secret`: the receiver's. */
 function sent(fields: Partial<Destination>, secret: string, at = Date.now()): Case {
   const destination = aDestination(fields)
   const { headers } = request(aDelivery({ body }), { destination, urlIndex: 0, attempt: 1, now: at })

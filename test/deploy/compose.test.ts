@@ -16,7 +16,7 @@ const text = await readFile(file, 'utf8')
 
 const one = z.looseObject({
   command: z.string(),
-  /** Null: the value of the outer environment, if it is set. */
+  /** Null: from the outer environment, if it is set there. */
   environment: z.record(z.string(), z.string().nullable()),
   init: z.literal(true),
   read_only: z.literal(true),
@@ -51,11 +51,11 @@ const { services } = z
   })
   .parse(parse(text, { merge: true }), { reportInput: true })
 
-/** As compose puts them in: `${NAME:-default}`, `${NAME:?what is missing}`, here with nothing set. */
+/** As compose fills in `${NAME:-default}` and `${NAME:?what is missing}` when nothing is set. */
 const unset = (value: string) =>
   value.replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, _name, sign, rest) => (sign === '-' ? rest : ''))
 
-/** Of a role, without what is handed on from outside. */
+/** Without what comes from outside. */
 const environmentOf = (role: Role): Record<string, string> =>
   Object.fromEntries(
     Object.entries(services[role].environment).flatMap(([name, value]) =>
@@ -143,7 +143,6 @@ test('a mounted script checks brokers without a JVM, and brokers send several he
 })
 
 describe('with --profile watch', () => {
-  /** Where a service finds files of the compose file's folder. */
   const mounts = ({ volumes }: z.infer<typeof watching>) =>
     volumes.flatMap((volume) => {
       const [source = '', target = ''] = volume.split(':')
@@ -183,7 +182,7 @@ describe('with --profile watch', () => {
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
-/** As compose itself loads it: anchors, variables, schema, and what services say of one another. */
+/** Compose's own loader: anchors, variables, schema, and references between services. */
 const load = (env: Record<string, string>) =>
   spawnSync('go', ['run', 'load_compose.go', fileURLToPath(file)], {
     cwd: here,
@@ -191,7 +190,7 @@ const load = (env: Record<string, string>) =>
     encoding: 'utf8',
   })
 
-// Go, or the modules that it would have to fetch, may be missing; .ci/run installs the one and fetches the others
+// Go or its modules may be missing; .ci/run installs and fetches them
 const canLoad = spawnSync('go', ['build', '-o', '/dev/null', 'load_compose.go'], { cwd: here }).status === 0
 
 test.skipIf(!canLoad)(

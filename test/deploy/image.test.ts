@@ -14,17 +14,17 @@ const dockerfile = (await read('Dockerfile')).replace(/\\\n/g, ' ')
 const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))
 const first = dockerfile.slice(0, dockerfile.indexOf('\nFROM ', dockerfile.indexOf('FROM ') + 1))
 
-// a tool that a machine may lack; .ci/run installs it (requirements.txt)
+// a machine may lack it; .ci/run installs it (requirements.txt)
 const hasHadolint = spawnSync('hadolint', ['--version']).status === 0
 
-/** Sources and target of each COPY of a stage, without those from other stages. */
+/** Without those from other stages. */
 const copies = (stage: string) =>
   [...stage.matchAll(/^COPY (?!--)(.+)$/gm)].map(([, words = '']) => {
     const paths = words.trim().split(/\s+/)
     return { sources: paths.slice(0, -1), target: paths.at(-1) ?? '' }
   })
 
-/** What the programs import and read, found by following imports. Imports of types alone do not exist at run time. */
+/** Follows imports and reads, except imports of types. */
 async function reached(files: readonly string[]) {
   const own = new Set(files)
   const packages = new Set<string>()
@@ -62,7 +62,7 @@ test('images of others are named by version and digest', async () => {
     (image) => !/^[\w./-]+:v?[\w.-]+@sha256:[0-9a-f]{64}$/.test(String(image)),
   )
   expect(images.length).toBeGreaterThan(6)
-  // the one whose digest could not be looked up yet
+  // its digest could not be looked up yet
   expect(byVersionAlone).toEqual(['apicurio/apicurio-registry:3.0.9'])
 })
 
@@ -75,7 +75,6 @@ test('what it is made of is there, and not kept out', async () => {
   expect(sources.filter(isKept)).toEqual([])
 })
 
-/** Whether a stage has a file, by what is copied into it. */
 const isIn = (stage: string) => (file: string) =>
   copies(stage).some(({ sources }) => sources.some((path) => file === path || file.startsWith(`${path}/`)))
 
@@ -89,7 +88,7 @@ test('it has all that its programs import, and no package that is for tests alon
   const programs = ['ingest', 'router', 'deliverer', 'control', 'cli'].map((name) => `${name}/main.ts`)
   const { own, packages } = await reached(programs)
   expect(own.length).toBeGreaterThan(200)
-  // the folder of all, and what another stage has built
+  // all files, and what another stage has built
   const others = ['.', 'console/dist', 'site/dist']
   expect(own.filter((file) => !others.includes(file) && !isIn(last)(file))).toEqual([])
   expect(packages.filter((name) => !(name in dependencies))).toEqual([])
@@ -119,7 +118,7 @@ test('no stage runs commands on the target platform, so no build needs emulation
 
 test('it runs as nobody who could write, and its programs listen for signals themselves', () => {
   expect(last).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)
-  // in the form that needs no shell, which would keep signals from it
+  // without a shell, which would keep signals from it
   expect(last).toMatch(/^ENTRYPOINT \["node", /m)
 })
 

@@ -36,7 +36,7 @@ const deploymentOf = (objects: readonly Manifest[], role: Role): Deployment =>
     objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === `sluice-${role}`),
   )
 
-/** The variables that a process gets, of ConfigMaps among the objects and of the secrets that operators make. */
+/** From ConfigMaps, and from the secrets that operators make. */
 function environmentOf(objects: readonly Manifest[], { spec }: Deployment): Record<string, string> {
   const sources = spec.template.spec.containers[0].envFrom.map((from) =>
     'configMapRef' in from

@@ -5,7 +5,7 @@ import { z } from 'zod'
 
 const folder = fileURLToPath(new URL('../../ops/kubernetes', import.meta.url))
 
-// tools that a machine may lack; .ci/run installs them (requirements.txt)
+// a machine may lack these; .ci/run installs them (requirements.txt)
 export const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0
 export const hasHelm = spawnSync('helm', ['version', '--short']).status === 0
 
@@ -77,7 +77,6 @@ const selector = z.object({
     .default([]),
 })
 
-/** The parts of other kinds that point at a Deployment or its pods. */
 export const selecting = object.extend({
   spec: z.union([
     z.looseObject({ selector }).transform(({ selector }) => selector),
@@ -94,7 +93,7 @@ export const scaling = object.extend({
 export type Manifest = z.infer<typeof object>
 export type Deployment = z.infer<typeof deployment>
 
-/** The objects of a folder of `ops/kubernetes`, as `kubectl apply -k` would send them. */
+/** As by `kubectl apply -k`. */
 export function rendered(path: string): Manifest[] {
   const text = execFileSync('kubectl', ['kustomize', path], { cwd: folder, encoding: 'utf8' })
   return objectsOf(text)
@@ -102,7 +101,7 @@ export function rendered(path: string): Manifest[] {
 
 const CHART = fileURLToPath(new URL('../../ops/helm/sluice', import.meta.url))
 
-/** What `helm` prints for the chart. @throws with what it says against the values */
+/** @throws with what it says against the values */
 export function helm(command: 'lint' | 'template', ...args: string[]): string {
   const release =
     command === 'template' ? ['sluice', '--namespace', 'sluice', '--kube-version', '1.37.0'] : []
@@ -113,7 +112,7 @@ export function helm(command: 'lint' | 'template', ...args: string[]): string {
   return stdout
 }
 
-/** The objects that the chart comes to with these flags, such as `--values FILE`. */
+/** @param args such as `--values FILE` */
 export const renderedChart = (...args: string[]): Manifest[] => objectsOf(helm('template', ...args))
 
 export const objectsOf = (text: string): Manifest[] =>

@@ -3,7 +3,7 @@ import type { Role } from '../../settings/config-key.ts'
 
 export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 
-/** For what whoever deploys gives by himself. */
+/** Whoever deploys sets these. */
 const GIVEN: Record<string, string> = {
   CONFIG_KEY: Buffer.alloc(32, 'key 7 of the tests').toString('base64'),
   CONTROL_TOKEN: 'a-token-of-20-letters',
@@ -12,12 +12,12 @@ const GIVEN: Record<string, string> = {
   KAFKA_SASL_PASSWORD: 'a-password',
 }
 
-/** What a process makes of an environment in which secrets are empty. @throws ConfigError */
+/** Secrets are empty in `env`. @throws ConfigError */
 export function configOf(role: Role, env: Record<string, string>): Config {
   const filled = Object.entries(env).map(([name, value]) => [name, value || (GIVEN[name] ?? '')])
   return readConfig(Object.fromEntries(filled), role)
 }
 
-/** Where a process answers `/livez`, `/readyz` and `/metrics`. */
+/** Serves `/livez`, `/readyz` and `/metrics`. */
 export const opsPort = ({ role, port, metricsPort }: Config): number =>
   role === 'ingest' || role === 'control' ? metricsPort : port

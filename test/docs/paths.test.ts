@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { SETTINGS } from '../../config.ts'
 import { DEAD_REASONS } from '../../delivery/ladder.ts'
 
-/** Without what is installed or built. */
+/** Installed or built. */
 const NOT_OURS = /(^|\/)(node_modules|dist|\.git|\.sluice|\.pages)$/
 const files = globSync('**/*', { exclude: (path) => NOT_OURS.test(path) })
 const documents = files.filter((path) => /^([A-Z]+\.md|(docs|ops)\/.*\.md)$/.test(path))
-/** Decisions and the changelog tell of the past, when files had other names. */
+/** Decisions and the changelog use the names of their time. */
 const ofToday = documents.filter((path) => !/^(CHANGELOG\.md|docs\/decisions\/\d)/.test(path))
 const read = (path: string) => readFileSync(path, 'utf8')
 
@@ -135,7 +135,6 @@ function leadsSomewhere(from: string, to: string): boolean {
   return heading === undefined || !file.endsWith('.md') || headingsOf(file).includes(heading)
 }
 
-/** As they are linked to on the pages that show Markdown. */
 const headingsOf = (file: string) =>
   [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, words = '']) =>
     words

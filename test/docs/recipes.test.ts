@@ -32,7 +32,7 @@ function block(text: string, language: string): string | undefined {
   return new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\n\`\`\``).exec(text)?.[1]
 }
 
-/** The event of a call, with its JSON columns as strings. */
+/** With its JSON columns as strings. */
 function eventOf({ timestamp, ...fields }: Record<string, unknown>): Event {
   const columns = ['properties', 'traits', 'context'].map((name) => [
     name,

@@ -6,14 +6,14 @@ const files = globSync('**/*.{ts,tsx}', {
   exclude: (path) => /(^|\/)(node_modules|dist|\.git|\.sluice)$/.test(path),
 })
 
-/** The first folder, or in control, which holds several rooms, the second. A file outside of them is its own. */
+/** The first folder; in control, the second. A file outside of them is its own room. */
 function roomOf(path: string): string {
   const folders = dirname(path).split('/')
   const depth = folders[0] === 'control' ? 2 : 1
   return folders[0] === '.' || folders.length < depth ? path : folders.slice(0, depth).join('/')
 }
 
-/** By room, the rooms that its code needs at run time: importing a type alone ties nothing together. */
+/** At run time: types do not count. */
 const needs = new Map<string, Set<string>>()
 for (const from of files)
   for (const [, path = ''] of readFileSync(from, 'utf8').matchAll(

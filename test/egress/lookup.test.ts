@@ -22,7 +22,7 @@ const onlyA =
   (...addresses: string[]) =>
   ({ type }: Question): DnsReply => ({ addresses: type === 'A' ? addresses : [], ttl: 0 })
 
-/** Says another address each time, with no time to live. */
+/** Another address each time. */
 function turning(...turns: string[]) {
   let turn = 0
   return ({ type }: Question): DnsReply =>
@@ -91,7 +91,7 @@ describe('a lookup', () => {
   })
 })
 
-/** Accepts on all of 127.0.0.0/8; @returns its port. */
+/** On all of 127.0.0.0/8. @returns its port */
 async function listener(): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => void sockets.add(socket))
@@ -104,7 +104,7 @@ async function listener(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-/** @returns the address that a socket came to be connected to. */
+/** @returns the connected address */
 function dialledBy(
   lookup: ReturnType<typeof createEgress>['lookup'],
   port: number,

@@ -1,16 +1,13 @@
 import { createSocket } from 'node:dgram'
 import { onTestFinished } from 'vitest'
 
-/** Addresses with their time in seconds, a failure by its number (2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED), or no answer at all. */
+/** Addresses with their time in seconds, a failure by its number (2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED), or no answer. */
 export type DnsReply = { addresses: string[]; ttl?: number } | { rcode: number } | 'silence'
 export type Question = { name: string; type: 'A' | 'AAAA' }
 
 const TYPES: Record<number, Question['type']> = { 1: 'A', 28: 'AAAA' }
 
-/**
- * A name server on loopback, until the test is over (RFC 1035, 4.1). `say` is asked anew for each question; `asked` holds
- * all questions so far.
- */
+/** Until the test is over (RFC 1035, 4.1). `asked`: all questions so far. */
 export async function nameServer(say: (question: Question) => DnsReply | Promise<DnsReply>) {
   const asked: Question[] = []
   const socket = createSocket('udp4')
@@ -54,7 +51,7 @@ function answer(message: Buffer, reply: Exclude<DnsReply, 'silence'>): Buffer {
   return Buffer.concat([header, question, ...addresses.map((address) => record(address, ttl))])
 }
 
-/** An answer record, whose name is a pointer to the name in the question. */
+/** The name is a pointer to that in the question. */
 function record(address: string, ttl: number): Buffer {
   const data = address.includes(':')
     ? Buffer.from(

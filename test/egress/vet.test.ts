@@ -171,7 +171,7 @@ describe('EGRESS_DENY', () => {
   )
 })
 
-/** Ranges that no webhook may reach: first address and prefix length (IANA's special-purpose registry). */
+/** First address and prefix length (IANA's special-purpose registry). */
 const PRIVATE: [number, number][] = [
   [0x00000000, 8],
   [0x0a000000, 8],
@@ -218,7 +218,7 @@ test('every address of a private range is refused, in every form that contains i
   )
 })
 
-/** IPv4 blocks that registries have assigned completely, so every address in them is public. */
+/** Assigned completely: every address in these blocks is public. */
 const anyPublic = fc
   .tuple(fc.constantFrom(1, 8, 23, 52, 93, 142, 151, 185, 212), fc.nat(0xffffff))
   .map(([first, rest]) => first * 2 ** 24 + rest)

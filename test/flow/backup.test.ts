@@ -10,16 +10,13 @@ import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/**
- * The procedure of docs/guides/backup.md, "Move to another Kafka cluster", with a broker for each cluster. The tests are
- * its steps.
- */
+/** docs/guides/backup.md, "Move to another Kafka cluster", step by step, with a broker for each cluster. */
 
 const PROGRAM = fileURLToPath(new URL('../../cli/sluice', import.meta.url))
 const KEY = 'web-write-key'
 const SECRET = 'the old secret'
-// Long enough for deliveries to wait on a rung while the new cluster takes over. The receiver fails so few first attempts
-// that no breaker opens: with an open breaker, first attempts take as long as several rungs.
+// Deliveries wait on a rung while the new cluster takes over. Few first attempts fail: an open breaker would hold them
+// for several rungs.
 const RETRY_LADDER = '3s,3s,3s'
 
 type Ended = { code: number | string; out: string; err: string }
@@ -64,7 +61,7 @@ const arrived = (messageId: string) =>
   receiver.arrivals.filter(({ headers }) => headers['x-message-id'] === messageId)
 const ids = (prefix: string) => Array.from({ length: 40 }, (_, index) => `${prefix}-${index}`)
 
-/** Waits until `sluice lag --json` says for ten seconds that no event, delivery or retry waits. */
+/** `sluice lag --json` says for ten seconds that no event, delivery or retry waits. */
 async function drained(system: System): Promise<void> {
   let since: number | undefined
   const isDrained = async () => {

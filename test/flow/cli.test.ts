@@ -40,7 +40,7 @@ const hmacSha1 = (body: string, secret: string) => createHmac('sha1', secret).up
 type Ended = { code: number | string; out: string; err: string }
 type More = { env?: Record<string, string>; input?: string }
 
-/** Without the tests' Node, so that the program must find its own. */
+/** The program must find its own Node. */
 const environment = (env: Record<string, string> = {}) => ({
   PATH: '/usr/bin:/bin',
   SLUICE_URL: sluice.control,
@@ -50,7 +50,6 @@ const environment = (env: Record<string, string> = {}) => ({
   ...env,
 })
 
-/** The program as its users run it. */
 function run(args: readonly string[], { env, input }: More = {}): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile(PROGRAM, args, { env: environment(env) }, (error, out, err) =>
@@ -60,7 +59,6 @@ function run(args: readonly string[], { env, input }: More = {}): Promise<Ended>
   })
 }
 
-/** A command of a shell that begins with the program, as `$SLUICE`. */
 const inShell = (command: string) =>
   spawn('/bin/bash', ['-o', 'pipefail', '-c', command], {
     env: { ...environment(), SLUICE: PROGRAM },
@@ -79,7 +77,6 @@ async function aFolder(): Promise<string> {
   return folder
 }
 
-/** Version and time of every record. */
 async function versions(): Promise<unknown[]> {
   const kinds = ['sources', 'destinations', 'audiences', 'traits']
   const answers = await Promise.all(kinds.map((kind) => sluice.api('get', kind)))
@@ -276,10 +273,7 @@ describe('commands for operators', () => {
     ])
   })
 
-  /**
-   * A destination that gets only the calls of its own test, not unfinished ones of another.
-   * @returns a function that sends it calls.
-   */
+  /** Gets only its own test's calls. @returns a function that sends it calls */
   async function alone(id: string, path: string) {
     const writeKey = `${id}-write-key`
     const { status } = await sluice.api('post', 'sources', { id: `of-${id}`, name: id, writeKey })
@@ -288,7 +282,6 @@ describe('commands for operators', () => {
     return (calls: object[]) => sluice.send(calls, writeKey)
   }
 
-  /** Resolves when that call's delivery to a destination has been given up. */
   const givenUp = (messageId: string, destinationId: string) =>
     until(async () => {
       const { body } = await sluice.api('get', `dead?messageId=${messageId}&destinationId=${destinationId}`)

@@ -26,7 +26,7 @@ beforeAll(async () => {
   sluice = await startSystem()
   for (const id of ['many-node', 'many-go']) {
     await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
-    // ingest applies the source within a second; until then calls are refused and retried
+    // ingest refuses calls until it applies the source
     await sluice.send([{ type: 'track', userId: 'first', event: 'First' }], `${id}-write-key`)
   }
   await sluice.destination('crm', [`${receiver.url}/`])
@@ -46,7 +46,7 @@ async function count(topic: string): Promise<number> {
   return records
 }
 
-/** Counts the distinct ids, and how often the most frequent one occurs. */
+/** `most`: how often the most frequent id occurs. */
 function counted(ids: Iterable<string>): { ids: number; most: number } {
   const times = new Map<string, number>()
   for (const id of ids) times.set(id, (times.get(id) ?? 0) + 1)
@@ -70,7 +70,7 @@ describe.each(['node', 'go'] as const)('the %s library', (name) => {
     })
     const { ids: found, most } = counted(ids)
     expect(found).toBe(MANY)
-    // a library sends again what is not answered in time, for example on a machine that pauses
+    // a library sends again what is not answered in time
     expect(isSentAgain || most === 1).toBe(true)
   }, 300_000)
 
@@ -118,11 +118,11 @@ describe.each(['node', 'go'] as const)('the %s library', (name) => {
     const arrived = () =>
       withoutRetries(receiver.arrivals).map(({ headers }) => String(headers['x-message-id']))
     const own = () => arrived().filter((id) => id.startsWith(`${name}-`))
-    // some seconds, where the machine has nothing else to do
+    // some seconds on an idle machine
     await until(() => counted(own()).ids >= FORWARDED, { timeout: 300_000 })
     expect(postedAgain(receiver.arrivals)).toEqual([])
     expect(counted(own())).toEqual({ ids: FORWARDED, most: 1 })
-    // one that is routed twice would look like one that is posted twice
+    // an event routed twice would look like a delivery posted twice
     expect((await count(DELIVERIES)) - routedBefore).toBe(FORWARDED)
   }, 600_000)
 })

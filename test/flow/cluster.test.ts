@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.close())
 
-/** @returns what a process that creates topics logs about REPLICATION, which is not set. Removes the topics again. */
+/** @returns what is logged about REPLICATION, which is not set */
 async function saidOf(brokers: string): Promise<string[]> {
   const env = {
     KAFKA_BROKERS: brokers,
@@ -45,7 +45,7 @@ async function saidOf(brokers: string): Promise<string[]> {
 
 const runFile = promisify(execFile)
 
-/** The output of ops/kafka/healthy.sh for the broker at this position; undefined if it is healthy. */
+/** Of ops/kafka/healthy.sh. Undefined if the broker is healthy. */
 async function unhealthy(index: number): Promise<string | undefined> {
   const [host = '', port = ''] = cluster.brokers.split(',')[index]?.split(':') ?? []
   return runFile('ops/kafka/healthy.sh', [`${index + 1}`, host, port]).then(
@@ -81,7 +81,7 @@ test('three brokers with a REPLICATION of 1 cause one warning at the start; one 
   expect(await saidOf(inject('kafkaBrokers'))).toEqual([])
 })
 
-/** Another program's topic. Each broker has the only copy of a partition, so one has no leader while a broker is down. */
+/** Each broker has the only copy of a partition, which has no leader while that broker is down. */
 const createForeignTopic = (connection: Connection) =>
   withAdmin(connection, (admin) =>
     admin.createTopics({
@@ -114,7 +114,7 @@ test('under load, the leading of three brokers is paused and later killed: accep
     const before = load.calls.length
     const later = () => load.calls.slice(before + 20, before + 40)
     const accepted = () => later().filter(({ acceptedAt }) => acceptedAt !== undefined)
-    // takes 3 to 20 s next to three busy loops: the other brokers must notice first, and choose leaders
+    // 3 to 20 s next to three busy loops: the other brokers must notice first, and choose leaders
     await until(() => later().length === 20 && later().every(isDelivered), {
       timeout: 90_000,
       message: () =>

@@ -37,7 +37,6 @@ async function attempts(query: string): Promise<Answer> {
   return body as Answer
 }
 
-/** Of one destination, in the partition that each is given. */
 async function write(destinationId: string, of: (Partial<Attempt> & { partition: number })[]): Promise<void> {
   const records = of.map(({ partition, ...fields }) => {
     const value = codec.encode(anAttempt({ destinationId, ...fields }))
@@ -126,7 +125,7 @@ test('the newest attempts of all partitions are held, and the answer says how fa
   for (const last of [1, 2, 3, 4])
     await until(async () => (await attempts(`deliveryId=many-${late - last}`)).items.length === 1)
   const { oldest } = await attempts('destinationId=paged')
-  // the attempts of the first test, and those around the foreign record, have other times
+  // other tests' attempts have other times
   expect(Date.parse(String(oldest))).toBeGreaterThanOrEqual(time(1_000))
   expect((await attempts('destinationId=paged')).items).toEqual([])
   await sluice.stop('control')

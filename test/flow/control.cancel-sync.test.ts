@@ -32,7 +32,7 @@ async function put(id: string, body: string, prefer?: string) {
   return { status: statusCode, location: headers.location ?? '', body: JSON.parse(text) }
 }
 
-/** The number of identify events about an audience. */
+/** Identify events about an audience. */
 async function told(id: string): Promise<number> {
   const events = await readAll(sluice.connection, EVENTS)
   return events.filter(({ value }) => value.includes(`"${id}"`)).length
@@ -55,7 +55,7 @@ test('a client that does not wait gets the address of the result, where one that
 test('a cancelled sync stops and stays cancelled, and the next upload sends what it has not sent', async () => {
   const before = await ended(sluice.connection, EVENTS)
   const { body } = await put('big', members, 'respond-async, wait=0')
-  // reading the events would take as long as writing half of them, so only their end is read
+  // reading the events would take as long as writing half of them
   await until(async () => (await ended(sluice.connection, EVENTS)) > before)
   const second = await put('big', 'a\n')
   expect([second.status, second.body.message]).toEqual([409, expect.stringContaining(body.id)])

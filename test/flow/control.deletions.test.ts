@@ -32,7 +32,7 @@ async function request(body: object): Promise<Record<string, unknown>> {
 const done = (id: unknown, timeout = 30_000) =>
   until(async () => (await sluice.api('get', `deletions/${id}`)).body.state === 'done', { timeout })
 
-/** The deletes that arrived for users whose ids begin like this, as `path userId`. */
+/** As `path userId`, for users whose ids begin like this. */
 function deletes(prefix: string): string[] {
   return withoutRetries(receiver.arrivals)
     .map(({ path, body }) => ({ path, ...(JSON.parse(body) as { type: string; userId: string }) }))
@@ -58,7 +58,7 @@ test('a deletion with suppression drops later calls of its users', async () => {
   const items = (await sluice.api('get', 'suppressions')).body.items
   expect(items).toMatchObject([{ sourceId: 'shop', userId: 'gone' }])
   let sent = 0
-  // ingest knows it within a second; after each call comes one of a user who stays
+  // after each call comes one of a user who stays
   const isDropped = async () => {
     sent += 1
     await sluice.send([

@@ -74,7 +74,7 @@ async function events(query: string): Promise<Answer> {
   return body as Answer
 }
 
-/** All pages: each is searched for three seconds at most, and may have nothing. */
+/** Pages are searched for three seconds at most, and may be empty. */
 async function all(query: string): Promise<Item[]> {
   const items: Item[] = []
   for (let next: string | null = ''; next !== null; ) {
@@ -211,7 +211,7 @@ test('shows that a delivery is dead', async () => {
 test('finds each of many events of any age once; a request reads a bounded part, and the next continues', async () => {
   const day = 86_400_000
   const many = 12_000
-  // written at once, with times over two days
+  // at once, with times over two days
   for (let from = 0; from < many; from += 500)
     await producer.produce(
       Array.from({ length: 500 }, (_, index) => {
@@ -249,7 +249,7 @@ test('four searches run at once, further ones are told to retry', async () => {
     })
     return { sent: once(asking, 'finish'), answered }
   }
-  // control is frozen while the requests are sent, so it gets all of them at once
+  // the frozen control gets all of them at once
   const goOn = sluice.freeze('control')
   const asked = Array.from({ length: 12 }, ask)
   await Promise.all(asked.map(({ sent }) => sent)).finally(goOn)

@@ -38,7 +38,7 @@ const health = async (id: string) =>
   (await sluice.api('get', `destinations/${id}/health`)).body as unknown as Health
 const overview = async () => (await sluice.api('get', 'health')).body as unknown as Overview
 
-/** The sum over all minutes, because a minute may end in the middle of a test. */
+/** A minute may end within a test. */
 const sum = ({ minutes }: Health, what: 'delivered' | 'retry' | 'dead' | 'deferred') =>
   minutes.reduce((total, minute) => total + minute[what], 0)
 
@@ -93,7 +93,7 @@ test('deliveries, retries and dead letters are counted live, and an open breaker
     ['good', true],
     ['bad', false],
   ])
-  // once: with the minute, or the ten seconds, they go again
+  // one is enough: the figures are gone after a minute, or ten seconds
   const told = () => stream.of('health') as unknown as Overview[]
   const isGood = (item: Overview['items'][number]) => item.destinationId === 'good' && item.delivered === 10
   await until(() => told().some((each) => each.items.some(isGood)))

@@ -29,7 +29,7 @@ const READ: Record<string, string[]> = {
 }
 const PARTITIONS = 2
 const CALLS = 20
-/** The view must show a change within this time. */
+/** For the view to show a change. */
 const SHOWN_MS = 30_000
 
 let sluice: System
@@ -64,7 +64,7 @@ async function lag(query = ''): Promise<Answer> {
 const lagOf = async (group: string, topic: string) => (await lag(`?group=${group}&topic=${topic}`)).items
 const sum = (items: readonly LagItem[]) => items.reduce((all, item) => all + item.lag, 0)
 
-/** Waits until the view matches. Fails with what it showed instead. */
+/** Fails with what the view showed instead. */
 async function shown(group: string, topic: string, isSo: (items: LagItem[]) => boolean, timeout = SHOWN_MS) {
   let items: LagItem[] = []
   const observe = async () => {
@@ -79,7 +79,7 @@ const all = (status: LagItem['status']) => (items: LagItem[]) =>
   items.every((item) => item.status === status && item.lag > 0)
 
 let calls = 0
-/** Sends calls of so many users that each partition gets some. @returns when, in ms since 1970. */
+/** Each partition gets some. @returns when, in ms since 1970 */
 async function send(): Promise<number> {
   const at = Date.now()
   const batch = Array.from({ length: CALLS }, () => ({
@@ -92,7 +92,7 @@ async function send(): Promise<number> {
   return at
 }
 
-/** Writes deliveries of a missing destination to each partition of a rung. @returns when, in ms since 1970. */
+/** Into each partition of a rung; the destination is missing. @returns when, in ms since 1970 */
 async function wait(rung: string, delayMs: number): Promise<number> {
   const at = Date.now()
   const registry = openRegistry(readConfig(sluice.env, 'control').registry)
@@ -110,15 +110,12 @@ async function wait(rung: string, delayMs: number): Promise<number> {
   return at
 }
 
-/** The number of records that a topic ever had. */
+/** All records that a topic ever had. */
 async function ended(topic: string): Promise<number> {
   return (await offsets.bounds(topic)).reduce((records, { end }) => records + end, 0)
 }
 
-/**
- * Observes when a group falls behind.
- * @returns `before`: the last observation at which no partition was behind. `after`: the first at which each was. In ms since 1970.
- */
+/** @returns, in ms since 1970, `before`, when no partition was behind yet, and `after`, when each was */
 async function watching(group: string, topic: string): Promise<() => Promise<Between>> {
   const begun = Date.now()
   let before = 0
@@ -141,7 +138,7 @@ type Problem = { code: string; group: string | null; since: string }
 
 const problems = async () => (await sluice.api('get', 'status')).body.problems as Problem[]
 
-/** Waits for a problem of this group. `at`: when it was reported, in ms since 1970. */
+/** `at`: in ms since 1970. */
 async function whenTold(group: string): Promise<{ problem: Problem; at: number }> {
   const problem = await until(async () => (await problems()).find((one) => one.group === group), {
     timeout: SHOWN_MS,
@@ -159,7 +156,7 @@ async function sluiceStatus() {
   return { code: await run(['status'], context), out: context.out.text() }
 }
 
-/** When records were sent that no process has settled, in ms since 1970; and when their lag was observed, by topic. */
+/** When records that nobody settles were sent, in ms since 1970, and when their lag was observed. */
 const sent = { events: 0, deliveries: 0, soon: 0 }
 const seen: Partial<Record<keyof typeof sent, Between>> = {}
 
@@ -172,7 +169,7 @@ test('lists every consumer group with every partition that it reads, and no othe
     ),
   )
   expect(told.toSorted()).toEqual(expected.toSorted())
-  // those on the broker are these, and the ones that never commit
+  // these, and those that never commit
   const admin = sluice.connection.kafka.admin()
   await admin.connect()
   const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId)
@@ -234,7 +231,7 @@ test('a frozen router is reported as a problem within 30 s, with the stuck event
   })
   // no progress since about the freeze
   expect(Math.abs(Date.parse(problem.since) - sent.events)).toBeLessThan(10_000)
-  // its members leave the group in the meantime: the problem stays the same
+  // members leave the group meanwhile: the problem stays the same
   await until(async () => (await problems()).some(({ code }) => code === 'group_stopped'))
   const [router] = (await problems()).filter(({ group }) => group === 'router')
   expect(router?.since).toBe(problem.since)
@@ -357,7 +354,7 @@ test('shows a replay while it runs', async () => {
   expect(items).toMatchObject(items.map(() => ({ lagSeconds: null, status: 'ok' })))
   await sluice.api('delete', 'replays/again')
   await until(async () => (await lagOf('replay.again', EVENTS)).length === 0)
-  // the markers of transactions are all that remains
+  // only the markers of transactions remain
   const [tasks] = await shown('control.tasks', 'tasks', (each) => sum(each) <= 1)
   expect(tasks).toMatchObject({ lagSeconds: 0, status: 'ok' })
 })
@@ -371,7 +368,7 @@ test('the metrics match, and have no series of deleted groups', async () => {
   expect(await metrics()).toContain(`sluice_control_lag_status{${labels},status="ok"} 1\n`)
   const bounds = (await offsets.bounds(EVENTS)).find(({ partition }) => partition === 0)
   const place = `topic="${EVENTS}",partition="0"`
-  // all is routed, and its offsets are committed soon after
+  // offsets are committed soon after
   await until(async () =>
     (await metrics()).includes(
       `kafka_consumergroup_current_offset{consumergroup="router",${place}} ${bounds?.end}\n`,

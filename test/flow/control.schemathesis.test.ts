@@ -11,10 +11,10 @@ import { ADMIN, type Control, startControl } from '../control/process.ts'
 const run = promisify(execFile)
 const config = fileURLToPath(new URL('../schemathesis/schemathesis.toml', import.meta.url))
 
-// a tool that a machine may lack; .ci/run installs it, so there nothing is skipped
+// a machine may lack it; .ci/run installs it
 const hasSchemathesis = spawnSync('python3', ['-c', 'import schemathesis']).status === 0
 
-/** The settings that the tried bodies refer to by this id. Nothing listens at the webhook. */
+/** With the id of the tried bodies. Nothing listens at the webhook. */
 async function make({ ask }: Control): Promise<void> {
   const [id, name, sourceId] = ['0', 'Zero', '0']
   const webhooks = [{ url: 'http://127.0.0.1:9/', headers: { 'X-Team': 'crm' } }]

@@ -12,7 +12,7 @@ import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const CALLS = 40
-/** More offsets than a commit's metadata can mark beyond an unsettled record. */
+/** More than a commit's metadata can mark beyond an unsettled record. */
 const NOTES = 12_500
 
 let sluice: System

@@ -16,7 +16,7 @@ import { type Arrival, type Receiver, startReceiver } from '../helpers/receiver.
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** Longer than it is by default; a receiver may have to wait for a core. */
+/** A receiver may have to wait for a core. */
 const LIMIT_MS = 6_000
 
 type Result = { url: string; sent: boolean } & Pick<
@@ -39,7 +39,7 @@ afterAll(async () => {
   await Promise.all([sluice?.close(), receiver?.close()])
 })
 
-/** Another control process of the same system, with settings of its own, until the test is over. */
+/** Of the same system, until the test is over. */
 async function another(settings: Record<string, string>): Promise<Control> {
   const control = startControl({
     kafkaBrokers: inject('kafkaBrokers'),
@@ -54,7 +54,7 @@ async function another(settings: Record<string, string>): Promise<Control> {
 }
 
 let made = 0
-/** A destination with these webhooks, of no source. @returns the path of its tests. */
+/** Of no source. @returns the path of its tests */
 async function destination(urls: string[], more: object = {}): Promise<string> {
   const id = `tested-${made++}`
   const webhooks = urls.map((url) => ({ url, headers: { 'X-Team': 'crm' } }))
@@ -63,7 +63,7 @@ async function destination(urls: string[], more: object = {}): Promise<string> {
   return `destinations/${id}/test`
 }
 
-/** The answer's result for each webhook. */
+/** By webhook. */
 async function sent(path: string, body: object = {}): Promise<Result[]> {
   const { status, body: answer } = await sluice.api('post', path, body)
   expect(status).toBe(200)
@@ -71,7 +71,6 @@ async function sent(path: string, body: object = {}): Promise<Result[]> {
 }
 
 const arrivalsAt = (path: string) => receiver.arrivals.filter((arrival) => arrival.path === path)
-/** A path of its own for each test. */
 const place = (instruction = 'any') => `/${instruction}/?${seen++}`
 
 /** As a receiver recomputes it. */
@@ -99,7 +98,7 @@ describe('a test send', () => {
     const [arrival, ...others] = arrivalsAt(path)
     if (!arrival || !result) throw new Error('nothing has come')
     expect(others).toEqual([])
-    // it shows exactly what has come, in order, except the configured value
+    // all, in order, except the configured value
     const shown = Object.entries(result.request.headers).map(([name, value]) => [name.toLowerCase(), value])
     expect(shown).toEqual(Object.entries({ ...arrival.headers, 'x-team': '***' }))
     expect(result.request.body).toBe(arrival.body)
@@ -191,7 +190,7 @@ describe('a test send', () => {
       { outcome: 'retry', status: null, code: 'ECONNREFUSED', sent: false, responseHeaders: null },
       { outcome: 'retry', sent: false },
     ])
-    // what a name server says, or that there is none, is the machine's
+    // whether a name server answers is up to the machine
     expect(results[1]?.code).toMatch(/^(E[A-Z]+|dns_timeout)$/)
   })
 
@@ -294,7 +293,7 @@ describe('compared with real deliveries', () => {
       expect(Object.keys(real.headers).sort()).toEqual(Object.keys(sample?.headers ?? {}).sort())
       expect(real.headers['x-signature']).toBe(sample?.headers['x-signature'])
 
-      // the event as a search shows it, sent as a test
+      // as a search shows it
       const messageId = real.headers['x-message-id']
       const found = await until(async () => {
         const { body } = await sluice.api('get', `events?messageId=${messageId}`)
@@ -307,7 +306,7 @@ describe('compared with real deliveries', () => {
   )
 
   test('no test send is in Kafka', async () => {
-    // a record that the test had written would precede this one
+    // a record of the test would precede this one
     const ofReal = await until(async () => {
       const attempts = await readAttempts(sluice)
       return attempts.length >= sixTypes.length && attempts

@@ -40,7 +40,7 @@ const fetchSession = async (process: Control, init: RequestInit) =>
 
 const cookieOf = ({ headers }: Response) => headers.getSetCookie()[0]?.split(';')[0] ?? ''
 
-/** The maximum size of a record in `config`; empty: Kafka's default. */
+/** Of a record in `config`. Empty: Kafka's default. */
 async function limitRecords(bytes: string): Promise<void> {
   const admin = connection.kafka.admin()
   await admin.connect()
@@ -96,7 +96,7 @@ describe('over HTTP, on a real broker', () => {
     const bodyOf = (id: string) => ({ id, name: 'Large', labels: Object.fromEntries(many) })
     await limitRecords('8000')
     onTestFinished(() => limitRecords(''))
-    // the broker follows a change of settings some time after it
+    // the broker applies settings some time later
     let tries = 0
     const refused = await until(async () => {
       const answer = await control.ask('POST', '/api/sources', { body: bodyOf(`large-${++tries}`) })
@@ -276,7 +276,7 @@ describe('two control processes', () => {
       await control.ask('POST', '/api/sources', { body: { id, name: id } })
       const answers = await Promise.all(
         both().map((each, index) =>
-          // a different request comes first each time
+          // another request comes first each time
           index === round % 4
             ? each.ask('PUT', path, { body: { name: 'Kept' }, ifMatch: 1 })
             : each.ask('DELETE', path, { ifMatch: 1 }),
@@ -284,7 +284,7 @@ describe('two control processes', () => {
       )
       const statuses = answers.map(({ status }) => status)
       const isKept = statuses.includes(200)
-      // of two concurrent removals either may succeed; the later one gets 404 or 412
+      // either removal may succeed; the later one gets 404 or 412
       expect(statuses.includes(204)).toBe(!isKept)
       expect(statuses.filter((status) => ![200, 204, 404, 412].includes(status))).toEqual([])
       for (const each of [control, second])
@@ -318,7 +318,7 @@ describe('two control processes', () => {
     const add = Array.from({ length: 200 }, (_, user) => `u${user}`)
     const asked = both().map((each) => each.ask('PATCH', '/api/audiences/raced/members', { body: { add } }))
     const answers = await Promise.all(asked)
-    // each succeeds, or is refused because another one is running
+    // or is refused because another one is running
     expect(answers.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
     const changed = answers.map(({ json }) => Number(json.changed ?? 0))
     expect(changed.reduce((sum, each) => sum + each, 0)).toBe(add.length)

@@ -59,7 +59,6 @@ function connection(): Connection {
   )
 }
 
-/** Keys of the topic of members that belong to an audience. */
 async function kept(id: string): Promise<number> {
   const keys = [...(await rawTopic(connection(), MEMBERS)).keys()]
   return keys.filter((key) => key.startsWith(`${id}/`)).length
@@ -75,7 +74,7 @@ test('several audiences upload at once, and none has to start over', async () =>
 
 test('removing an audience stops its notifications and leaves nothing of its users', async () => {
   const states: unknown[] = []
-  // on a busy machine a sync can be over before its audience is removed
+  // on a busy machine a sync can end before its audience is removed
   for (let times = 1; times <= 5 && !states.includes('cancelled'); times++) {
     const id = `gone-${times}`
     await made(id)
@@ -128,7 +127,7 @@ test('while Kafka is down uploads and member changes answer 503 in time, and wor
   const writer = writable.getWriter()
   const before = await ended(connection(), UPLOADS)
   const begun = put('late', readable)
-  // large enough that a part of it is in Kafka before it ends
+  // large: a part is in Kafka before it ends
   await writer.write(Buffer.from(users(50_000)))
   await until(async () => (await ended(connection(), UPLOADS)) > before)
   expect((await put('late', 'u\n')).json.code).toBe('sync_running')
@@ -137,7 +136,7 @@ test('while Kafka is down uploads and member changes answer 503 in time, and wor
     const began = performance.now()
     const patching = control.ask('PATCH', '/api/audiences/a/members', { body: { add: ['someone'] } })
     const whole = put('b', users(10))
-    // a client answered before it has sent all may see its connection close
+    // a client answered early may see its connection close
     writer.write(Buffer.from(users(2_000))).catch(() => undefined)
     writer.close().catch(() => undefined)
     for (const { status, json } of await Promise.all([begun, patching, whole]))

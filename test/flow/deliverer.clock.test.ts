@@ -41,7 +41,7 @@ test.skipIf(!faketime)(
     await until(stalled, { message: 'the broker refuses its records' })
     const { connection } = sluice
     expect([await ended(connection, rungTopic('1s')), await ended(connection, DEAD)]).toEqual([0, 0])
-    // other deliveries continue, although this process cannot write its failures
+    // although this process cannot write its failures
     await sluice.send([{ type: 'identify', userId: 'later' }])
     await until(() => at('/up').some(({ body }) => body.includes('"later"')), {
       message: 'another delivery arrives',

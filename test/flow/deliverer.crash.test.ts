@@ -10,16 +10,16 @@ import { type Arrival, type Receiver, startReceiver } from '../helpers/receiver.
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** Three commit intervals: even on a slow machine, records settled earlier than this are committed. */
+/** Three commit intervals: what was settled earlier is committed, even on a slow machine. */
 const COMMITTED_AFTER_MS = 1_500
 const CALLS_A_SECOND = 100
 const LADDER = '100ms,200ms,400ms'
-/** More calls than are made within that time, so that most deliveries between two faults are older. */
+/** Most deliveries between two faults are older than that time. */
 const CALLS_BETWEEN = 180
-/** By destination: one answers after 100 ms, so that many POSTs are always in flight; the other now and then with 503. */
+/** POSTs to the first are always in flight; the other answers 503 now and then. */
 const paths = { patient: '/slow/100', moody: '/tenth' }
 
-/** `at`: before the signal. `back`: when everything runs again; after the broker, another deliverer joins as well. */
+/** `at`: before the signal. `back`: when everything runs; after the broker, a deliverer has joined. */
 type Crash = { what: string; at: number; back: number }
 
 let broker: OwnBroker
@@ -66,7 +66,7 @@ async function again(role: 'router' | 'deliverer'): Promise<void> {
   await sluice.start(role)
 }
 
-/** @param whose the crash of each of these may repeat deliveries. */
+/** @param whose their crash may repeat deliveries */
 async function crash<T>(whose: readonly string[], happens: () => Promise<T>): Promise<T> {
   const at = Date.now()
   const result = await happens()
@@ -76,7 +76,6 @@ async function crash<T>(whose: readonly string[], happens: () => Promise<T>): Pr
   return result
 }
 
-/** Waits until this many calls are accepted and have arrived. */
 async function flows(calls = CALLS_BETWEEN): Promise<void> {
   const goal = fleet.accepted.size + calls
   await until(() => fleet.accepted.size >= goal, { timeout: 30_000, message: 'calls are accepted' })
@@ -97,19 +96,18 @@ const isDelivered = (messageId: string) => Object.values(paths).every((path) => 
 const idOf = ({ headers }: Arrival) => String(headers['x-delivery-id'])
 const attemptOf = ({ headers }: Arrival) => Number(headers['x-attempt'])
 
-/** The number of these crashes that could repeat work done at one of these times, because it was not committed yet. */
+/** Crashes that could repeat uncommitted work of one of these times. */
 const crashesNear = (times: readonly number[], whose: RegExp, slack = COMMITTED_AFTER_MS) =>
   crashes.filter(
     ({ what, at, back }) => whose.test(what) && times.some((time) => at - slack <= time && time <= back),
   ).length
 
 /**
- * The logged attempts of each delivery: a busy receiver reads a request seconds after its POST began, perhaps after the
- * rebalance that repeats it. The last attempts before a kill may not be logged.
+ * Has better times than a busy receiver, which reads a request seconds after its POST began. The last attempts before
+ * a kill may be missing.
  */
 const loggedById = async () => Map.groupBy(await readAttempts(sluice), ({ deliveryId }) => deliveryId)
 
-/** Each time a delivery was written to a rung or to `deliveries.due`. */
 async function rescheduled() {
   const topics = [...LADDER.split(',').map(rungTopic), DUE]
   return (await Promise.all(topics.map((topic) => readDeliveries(sluice, topic)))).flat()
@@ -149,12 +147,12 @@ test('the same is true of repeated retries, or of their way to the next attempt'
   const logged = await loggedById()
   const written = Map.groupBy(records, ({ deliveryId }) => deliveryId)
   const unexplained = [...Map.groupBy(receiver.arrivals, idOf)].flatMap(([id, arrivals]) => {
-    // a crash may find a rung's record just copied to `deliveries.due`, and then the copies are posted long afterwards
+    // a crash may leave a copy in `deliveries.due`, which is posted long afterwards
     const moves = written.get(id)?.map(({ writtenAt }) => writtenAt) ?? []
     const begun = logged.get(id)?.map(({ startedAt }) => startedAt) ?? []
     const times = [...arrivals.map(({ at }) => at), ...begun, ...moves]
     const attempts = arrivals.map(attemptOf)
-    // the previous test covers first attempts that were not deferred
+    // first attempts that were not deferred: the previous test
     const judged = attempts.filter((attempt) => attempt > 1 || deferred.has(id))
     const isRepeated = new Set(judged).size < judged.length
     return isRepeated && crashesNear(times, /./, 2 * COMMITTED_AFTER_MS) === 0
@@ -177,7 +175,7 @@ test("first attempts that came once began in the order of their user's calls", a
   const attempts = await readAttempts(sluice)
   const begun = new Map<string, number>()
   const firsts = attempts.filter(({ attempt }) => attempt === 1)
-  // a delivery that was begun twice may have arrived only once
+  // the delivery may have arrived once
   for (const [deliveryId, [first, ...again]] of Map.groupBy(firsts, ({ deliveryId }) => deliveryId))
     if (first && again.length === 0) begun.set(deliveryId, first.startedAt)
   // a deferred one begins after later ones

@@ -8,11 +8,11 @@ import { until } from '../helpers/until.ts'
 
 const SLOTS = 16
 const TIMEOUT_MS = 5_000
-/** Calls for each silent webhook: together more than a partition may have unsettled, ahead of the others' calls. */
+/** For each silent webhook: together more than a partition may have unsettled, ahead of the others' calls. */
 const FLOOD = 1_000
 const calls = ['h0', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'h7', 'h8', 'h9']
 
-/** Each receiver is an origin of its own. */
+/** Each has its own origin. */
 let silent: Receiver[]
 let healthy: Receiver[]
 let sluice: System
@@ -45,13 +45,13 @@ test('webhooks that never answer do not delay others, even with more deliveries 
   const arrived = healthy.map(deliveredAt)
   const missing = () => calls.flatMap((id) => arrived.filter((has) => !has('/', id))).length
   await until(() => missing() === 0, {
-    // if the silent ones held the slots for 5 s each, the calls ahead would take ten minutes
+    // if silent webhooks held the slots for 5 s each, the calls ahead would take ten minutes
     timeout: 30_000,
     message: () =>
       `the healthy have all of theirs: ${missing()} of ${calls.length * healthy.length} are missing`,
   })
 
-  // and the silent ones were not given up for the sake of the others
+  // nor were the silent ones given up
   const tried = silent.map(
     ({ arrivals }) => new Set(arrivals.map(({ headers }) => headers['x-delivery-id'])).size,
   )

@@ -19,7 +19,6 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(async () => void (await sluice?.close()))
 
-/** Puts a delivery into each partition of a rung, due at once. */
 async function fill(rung: string): Promise<void> {
   const { connection, env } = sluice
   const registry = openRegistry({ url: env.SCHEMA_REGISTRY_URL ?? '', auth: undefined })
@@ -41,13 +40,13 @@ test('records on a rung that only another deliverer defines are read from all pa
   const came = () => receiver.arrivals.map(({ headers }) => headers['x-message-id']).toSorted()
   const all = (rung: string) => Array.from({ length: PARTITIONS }, (_, partition) => `${rung}/${partition}`)
 
-  // the second creates the rung, after the first has started without it
+  // the second creates the rung, after the first has started
   const other = await sluice.another('deliverer', { RETRY_LADDER: '300ms' })
   await fill('300ms')
   await until(() => came().length === PARTITIONS, { timeout: 40_000, message: () => `there came ${came()}` })
   expect(came()).toEqual(all('300ms'))
 
-  // both read what the first still writes to its own rung, also after the second has ended
+  // both read the first one's rung, also after the second has ended
   await fill('100ms')
   await until(() => came().length === 2 * PARTITIONS, { message: () => `there came ${came()}` })
   expect(await other.stop()).toBe(0)

@@ -6,7 +6,7 @@ import { afterRequest, keepWriting, raw } from '../helpers/raw-receiver.ts'
 import { until } from '../helpers/until.ts'
 
 const LIMIT_MS = 400
-// long, so that a busy machine does not turn another outcome into a timeout
+// long: only slow answers may time out
 const poster = (limitMs = 10_000) => aPoster({ limitMs, allow: ['127.0.0.0/8'] })
 const to = (url: string, more: Partial<Request> = {}): Request => ({
   webhook: 'd',
@@ -24,7 +24,6 @@ const delivered = (status = 200) => ({ outcome: 'delivered', status })
 const rejected = (status: number) => ({ outcome: 'rejected', status, code: `http_${status}` })
 const retry = (code: string, status?: number) => ({ outcome: 'retry', code, ...(status && { status }) })
 
-/** A receiver that knows whether its last connection was closed. */
 async function watched(answer: (socket: Socket) => void) {
   let closed = false
   const url = await afterRequest((socket) => {
@@ -218,7 +217,6 @@ describe('an answer', () => {
 })
 
 describe('a kept-alive connection', () => {
-  /** Three POSTs, each when the connection of the one before has closed. */
   async function three(answer: (socket: Socket) => void): Promise<unknown[]> {
     let closed = 0
     const url = await raw((socket) => {

@@ -9,7 +9,7 @@ import { aReceiver } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const LIMIT_MS = 400
-// long, so that a busy machine does not turn another outcome into a timeout
+// long: only slow answers may time out
 const poster = ({ limitMs = 30_000, allow = ['127.0.0.0/8', '::1/128'] } = {}) => aPoster({ limitMs, allow })
 const CLOSING = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'
 const ENDLESS = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4e20\r\n${'x'.repeat(20_000)}`
@@ -22,7 +22,7 @@ const to = (url: string) => ({
   retryOn: [],
 })
 
-/** A receiver whose process is stopped and whose backlog is full, so that it ignores further connections. */
+/** Its process is stopped and its backlog full. */
 async function stopped() {
   const program = `const server = require('node:http').createServer((request, response) => response.end())
     server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port))`
@@ -125,7 +125,7 @@ describe('a POST', () => {
     async () => {
       const receiver = await stopped()
       const posting = poster().post(to(`http://localhost:${receiver.port}/`))
-      // the first SYN was ignored; the system sends the next one after a second
+      // the first SYN was ignored; the next comes after a second
       await until(() => receiver.ignored() === 2)
       receiver.goOn()
       const { outcome, durationMs } = await posting

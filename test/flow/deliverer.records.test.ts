@@ -14,9 +14,9 @@ import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** Long enough to change settings while a delivery waits on it, on a slow machine too. */
+/** Settings change while a delivery waits, on a slow machine too. */
 const RUNG = '5s'
-/** So long that a record that leaves it cannot have waited for its end. */
+/** A record that leaves it cannot have waited for its end. */
 const LONG_RUNG = '1h'
 
 let receiver: Receiver
@@ -40,7 +40,7 @@ afterAll(async () => {
   await Promise.all([sluice?.close(), receiver?.close()])
 })
 
-/** A user of their own for each test: their records and calls are in one partition. */
+/** One user for each test: records and calls are in one partition. */
 const track = (userId: string, messageId: string) => ({ type: 'track', userId, event: 'Paid', messageId })
 
 const aRecord = (userId: string, messageId: string) =>
@@ -108,7 +108,7 @@ describe('on a rung', () => {
 })
 
 describe('a delivery that waits on a rung', () => {
-  /** Has a separate source whose only call fails at its first attempt. */
+  /** The only call fails at its first attempt. */
   async function waiting(id: string, paths: string[]): Promise<void> {
     await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
     await sluice.destination(
@@ -133,7 +133,7 @@ describe('a delivery that waits on a rung', () => {
 
   test('is posted to a corrected URL and to an unchanged one, but not to a removed one', async () => {
     await waiting('corrected', ['/status/500', '/status/501', '/status/502'])
-    // slow, because an answer ends the attempt for webhooks that are not posted yet
+    // slow: an answer ends the attempt for the other webhooks
     const webhooks = ['/status/500', '/slow/300'].map((path) => ({ url: receiver.url + path }))
     await change('corrected', { webhooks })
     await until(() => has('/slow/300', 'corrected'))

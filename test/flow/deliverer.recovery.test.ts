@@ -8,11 +8,10 @@ import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const BACKLOG = 1_000
-/** Milliseconds between two calls after the backlog, also once the webhooks are back. */
+/** Milliseconds between calls after the backlog. */
 const EVERY = 50
-/** The number of such calls before the webhooks are back. */
+/** Such calls before the webhooks are back. */
 const MEANWHILE = 60
-/** How each webhook fails until it is back. */
 const failures = { unavailable: 503, silent: 'hang' } as const
 const names = ['unavailable', 'silent'] as const
 
@@ -22,7 +21,7 @@ type Sent = { id: string; acceptedAt: number }
 
 const endpoints = new Map<Name, Endpoint>()
 let sluice: System
-/** Calls accepted while all webhooks failed, and later ones. */
+/** Accepted while all webhooks failed, and later. */
 const backlog: Sent[] = []
 const fresh: Sent[] = []
 
@@ -70,8 +69,8 @@ async function send(count: number, to: Sent[]): Promise<void> {
 const isDelivered = ({ id }: Sent) => [...endpoints.values()].every(({ has }) => has('/switch', id))
 
 /**
- * The recovery of a webhook, from the first call that it accepts to the last one of its backlog. @returns how long the calls of the
- * backlog took, and those that were accepted meanwhile.
+ * From the webhook's first accepted call to the last of its backlog. @returns how long the backlog's calls took, and
+ * those accepted meanwhile
  */
 function recovery(name: Name) {
   const answered = (endpoints.get(name)?.receiver.arrivals ?? []).filter(({ status }) => status === 200)
@@ -94,7 +93,7 @@ describe.each(names)('after a webhook that was %s recovers', (name) => {
 
   test('fresh calls do not wait for it', () => {
     const { cameTook, backlogTook } = recovery(name)
-    // compares medians, because a machine that pauses for a moment delays some calls
+    // medians: a machine may pause for a moment
     expect(share(cameTook, 0.5)).toBeLessThan(share(backlogTook, 0.5) / 4)
   })
 })

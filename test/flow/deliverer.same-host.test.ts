@@ -7,7 +7,7 @@ import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** More events for the webhook in trouble than all slots and its queue hold. */
+/** More than all slots and the queue of the webhook in trouble hold. */
 const FLOOD = 1_000
 const BURST = 3_000
 const BATCH = 500
@@ -18,7 +18,7 @@ let sluice: System
 beforeAll(async () => {
   sluice = await startSystem({
     DELIVERY_SLOTS: '16',
-    // a webhook that hangs holds its slots for longer than a test waits
+    // a webhook that hangs holds its slots for the whole test
     RESPONSE_TIMEOUT: '60s',
     RETRY_LADDER: '1s,2s,4s,8s,16s,1m,1m,1m,1m,1m',
   })
@@ -80,7 +80,7 @@ test('each webhook of a destination gets each event of a burst, with the same de
   expect(deliveriesAt('/one')).toEqual(deliveriesAt('/other'))
 })
 
-/** One origin. Closing it at the end of the test ends the POSTs that hang there, so the next test has all slots. */
+/** Closing it ends the POSTs that hang: the next test has all slots. */
 async function hostOfATest(): Promise<Receiver> {
   const receiver = await startReceiver()
   onTestFinished(() => receiver.close())
@@ -89,14 +89,13 @@ async function hostOfATest(): Promise<Receiver> {
 
 const keyOf = (name: string) => `${name}-write-key`
 
-/** A destination with its own source. It is removed at the end of the test. */
+/** Removed at the end of the test. */
 async function source(name: string, urls: string[]): Promise<void> {
   await sluice.api('post', 'sources', { id: name, name, writeKey: keyOf(name) })
   await sluice.destination(name, urls, { sourceIds: [name] })
   onTestFinished(async () => void (await sluice.api('delete', `destinations/${name}`)))
 }
 
-/** @returns the ids of the calls. */
 async function flood(name: string, count = FLOOD): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, index) => `${name}-${index}`)
   for (let from = 0; from < count; from += BATCH)

@@ -12,7 +12,7 @@ import { raw } from '../helpers/raw-receiver.ts'
 import { until } from '../helpers/until.ts'
 
 const LIMIT_MS = 400
-// long, so that a busy machine does not turn another outcome into a timeout
+// long: only slow answers may time out
 const post = (url: string, ca?: string[], limitMs = 30_000) =>
   aPoster({ limitMs, allow: ['127.0.0.0/8'], ca }).post({
     webhook: 'crm',

@@ -18,13 +18,12 @@ import { until } from '../helpers/until.ts'
 const examples = fileURLToPath(new URL('../../examples/read/', import.meta.url))
 const has = (command: string, ...args: string[]) => spawnSync(command, args).status === 0
 
-// tools that a machine may lack; .ci/run installs them, so there nothing is skipped
+// a machine may lack these; .ci/run installs them
 const python = has('python3', '-c', 'import confluent_kafka, fastavro')
 const duckdb = has('duckdb', '--version')
 const javac = has('javac', '--version')
 
 const OLD = '2026-01-02T03:04:05.006Z'
-/** Sends it again, like a client that saw no answer. */
 const bought = {
   type: 'track',
   userId: 'u1',
@@ -46,7 +45,7 @@ beforeAll(async () => {
   await sluice.send([
     bought,
     { type: 'page', userId: 'gone', messageId: 'm3' },
-    // what some languages have no word for: the first moment there is, half of a surrogate pair
+    // the first moment and half of a surrogate pair: some languages lack them
     {
       type: 'track',
       userId: 'u2',
@@ -63,7 +62,7 @@ beforeAll(async () => {
 })
 afterAll(() => sluice?.close())
 
-/** Values that another program could write to the topic by mistake: garbage, an unknown schema, and null. */
+/** By mistake: garbage, an unknown schema, and null. */
 async function putJunk(): Promise<void> {
   const producer = await createProducer(sluice.connection)
   const values = ['junk', Buffer.from([0, 0x7f, 0, 0, 1, 2]), null]
@@ -72,10 +71,8 @@ async function putJunk(): Promise<void> {
   await producer.close()
 }
 
-/** What a reader prints about each of these, in order. */
 const PASSED_OVER = /^\S*events, partition \d+, offset \d+: cannot be decoded, skipped: .+$/gm
 
-/** A reader that runs until it is stopped. */
 function read(command: string, args: string[]): Reader {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const errors: string[] = []
@@ -105,7 +102,7 @@ type Reader = {
   child: ChildProcess
   errors(): string
   records(): Record<string, unknown>[]
-  /** Stops it like Ctrl-C. @returns the exit code. */
+  /** Like Ctrl-C. @returns the exit code */
   stop(): Promise<number | null>
 }
 
@@ -124,7 +121,6 @@ const isEvent = (record: Record<string, unknown>) => 'integrations' in record
 /** Each once, the delete among them. */
 const EVENTS_IN_ALL = 5
 
-/** Waits until it has committed the whole topic. */
 const upToDate = (group: string, topic: string, reader: Reader) =>
   until(async () => (await lag(sluice.connection, { group, topic })) === 0, {
     timeout: 40_000,
@@ -135,7 +131,7 @@ describe('the example', () => {
   test.skipIf(!python)('in Python prints each event once, and the records of the other topics', async () => {
     const topics = [EVENTS, REJECTED, ATTEMPTS, DEAD]
     const reader = read('python3', [join(examples, 'read_events.py'), ...argsOf('python', ...topics)])
-    // of the identify call and the delete, each behind two attempts
+    // of the identify call and the delete, two attempts each
     const has = (field: string) => reader.records().filter((record) => record[field]).length
     await until(() => has('deadReason') === 2 && has('outcome') === 4, {
       timeout: 40_000,
@@ -196,7 +192,7 @@ describe('the example', () => {
       encoding: 'utf8',
     })
     expect([status, stderr]).toEqual([0, ''])
-    // of one day, or of two when it was midnight meanwhile
+    // of two days if it was midnight meanwhile
     const days = await readdir(join(folder, 'files'))
     const lines = stdout.split('\n')
     const ofDays = lines.slice(1, lines.indexOf('event,plan,users')).map((line) => line.split(','))
@@ -272,7 +268,7 @@ test('the commands of README deliver a signed event', async () => {
   const port = await freePort('127.0.0.1')
   const here = commands
     .replaceAll('9000', String(port))
-    // the others here are of the tests before
+    // earlier tests have used these names
     .replaceAll('shop', 'readme')
     .replaceAll('"crm"', '"readme"')
   const { control: SLUICE_URL, ingest: SLUICE_INGEST_URL } = sluice

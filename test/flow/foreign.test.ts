@@ -5,7 +5,7 @@ import { signature } from '../../delivery/signatures.ts'
 
 const file = (name: string) => fileURLToPath(new URL(`../foreign/${name}`, import.meta.url))
 
-// a tool that a machine may lack; .ci/run installs it, so there nothing is skipped
+// a machine may lack it; .ci/run installs it
 const go = spawnSync('go', ['version']).status === 0
 
 test.skipIf(!go)("Go's standard HMAC agrees on the signature", async () => {

@@ -46,23 +46,23 @@ const identify = (userId: string, more: object = {}) => post('/v1/identify', { u
 const batch = (...userIds: string[]) =>
   post('/v1/batch', { batch: userIds.map((userId) => ({ type: 'identify', userId })) })
 
-/** Writes the source through control; @returns when that is answered. */
+/** Resolves when control answers. */
 async function shop(settings: object): Promise<void> {
   const { json } = await control.ask('GET', '/api/sources/shop')
   const put = { body: { name: 'Shop', ...settings }, ifMatch: Number(json.version) }
   expect(await control.ask('PUT', '/api/sources/shop', put)).toMatchObject({ status: 200 })
 }
 
-/** Waits until ingest has followed what control answered. */
+/** Until ingest has followed. */
 const soon = (message: string, condition: () => Promise<boolean>) => until(condition, { message })
 
-/** The keys of the records in a topic: source and user in `events`, the source in `events.rejected`. */
+/** Source and user in `events`, the source in `events.rejected`. */
 const keysIn = async (topic: string) => (await readAll(system.connection, topic)).map(({ key }) => key)
 
 describe('a rate limit', () => {
   test('takes effect when it is set; a client that waits as told passes; it ends when it is removed', async () => {
     expect((await batch(...Array(100).fill('early'))).status).toBe(200)
-    // a batch leaves a debt of some seconds, longer than a slow machine takes for the next call
+    // the batch's debt lasts longer than a slow machine takes for the next call
     await shop({ rateLimit: { perSecond: 1, burst: 1 } })
     onTestFinished(() => shop({}))
     await soon('the limit holds', async () => (await batch(...Array(10).fill('limited'))).status === 429)

@@ -20,14 +20,13 @@ const onFatal = (error: Error) => {
   throw error
 }
 
-/** Makes topic `work` of one partition, which the broker itself compresses, as `compression.type` has it. */
+/** The broker itself compresses (`compression.type`). */
 async function aTopic(type: string, brokers = inject('kafkaBrokers')): Promise<Connection> {
   const kafka = await connection([], brokers)
   await topicWith(kafka, 'work', { 'compression.type': type })
   return kafka
 }
 
-/** Writes these in one batch. */
 async function append(kafka: Connection, values: readonly string[], topic = 'work'): Promise<void> {
   const producer = closing(await createProducer(kafka))
   const records = values.map((value) => ({
@@ -38,7 +37,7 @@ async function append(kafka: Connection, values: readonly string[], topic = 'wor
   expect(await producer.produce(records)).toBe('acked')
 }
 
-/** Consumes topic `work` with a group. `values`: the values received so far. */
+/** `values`: received so far. */
 async function consuming(kafka: Connection): Promise<{ consumer: Consumer; values: string[] }> {
   const values: string[] = []
   const producer = closing(await createProducer(kafka))
@@ -72,7 +71,7 @@ test.each(['gzip', 'snappy', 'lz4', 'zstd'])('a topic compressed with %s is read
   expect(await readAll(kafka, 'parked')).toEqual([])
 })
 
-/** Flips a bit in the first record of a topic's second batch, on the broker's disk. @returns the batch as it is then. */
+/** In the first record of the second batch, on the broker's disk. @returns the batch then */
 async function damage(logFile: string, topic: string): Promise<Buffer> {
   const path = join(dirname(dirname(logFile)), 'data', `${topic}-0`, '00000000000000000000.log')
   const log = await readFile(path)

@@ -92,7 +92,7 @@ test('a held partition does not hold the others, and continues when its time has
   const producer = closing(await createProducer(kafka))
   await fill(producer, 0, 400)
   const seen: Record[] = []
-  /** Each time that the record was held: until when, and when it came again. */
+  /** Until when, and when the record came again. */
   const held: number[] = []
   const cameAgain: number[] = []
   let isHeld = true
@@ -141,7 +141,7 @@ test('commits only offsets below which all is settled, and records what is settl
   )
   await fill(producer, 100, 101)
   await until(() => again.includes(100))
-  // 61 to 99 were settled ahead of the commit: the commit's metadata says so
+  // 61 to 99 were settled ahead of the commit: its metadata says so
   expect(again).toEqual([60, 100])
 })
 
@@ -244,7 +244,7 @@ test('a second member joining under load loses nothing, and repeats nothing sett
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   const handled = new Map<number, number>()
-  // each record takes a while, so that many are in flight whenever the group changes
+  // many are in flight whenever the group changes
   const handle: Handler<Buffer> = (record) => {
     setTimeout(() => {
       if (!record.owned()) return record.release()
@@ -253,7 +253,7 @@ test('a second member joining under load loses nothing, and repeats nothing sett
     }, Math.random() * 100)
     return
   }
-  // small enough that partitions are full, and so paused, whenever the group changes
+  // partitions are full, and so paused, whenever the group changes
   const small = { highWater: 20, maxBytesPerPartition: 512 }
   closing(await start(kafka, producer, handle, small))
   let sent = 0
@@ -272,7 +272,7 @@ test('a second member joining under load loses nothing, and repeats nothing sett
   await more(500)
   await second.close()
   await more(500)
-  // the third stays: nothing but their settling may let the first one's partitions go on
+  // the third stays: only settling may resume the first one's partitions
   closing(await start(kafka, producer, handle, small))
   await more(500)
   clearInterval(load)
@@ -354,7 +354,7 @@ test('after a broker restart every record is handled, from the committed offsets
     timeout: 30_000,
     message: () => `${handled.length} of 1000`,
   })
-  // what was committed before is not handled again
+  // what was committed is not handled again
   expect(handled.filter((value) => value < 500)).toHaveLength(500)
 }, 240_000)
 
@@ -397,7 +397,7 @@ test.each([
   expect(taken.size).toBe(20)
 })
 
-/** A member as a killed process leaves it in the group. Its session is longer than the test. */
+/** Its session is longer than the test. */
 async function aKilledMember(kafka: Connection, clientId: string): Promise<void> {
   const sockets: Socket[] = []
   let killed = false

@@ -32,7 +32,6 @@ test('a partial write of a killed writer stays invisible, and the next writer do
   expect([...table.entries()].map(([key, value]) => [key, String(value)])).toEqual([['b', 'whole']])
 })
 
-/** Its producers are as `changed` makes them. */
 function producing(from: Connection, changed: (producer: Producer) => Partial<Producer>): Connection {
   const kafka: typeof from.kafka = Object.create(from.kafka)
   kafka.producer = (config) => {

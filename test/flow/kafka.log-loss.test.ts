@@ -15,7 +15,7 @@ const onFatal = (error: Error) => {
 }
 const faults = { name: LOG_FAULTS, partitions: 1 as const }
 
-/** The brokers that all tests share, each with topics of its own. The key says whether the broker creates topics by itself. */
+/** Shared by all tests. The key: whether the broker creates topics by itself. */
 const brokers = new Map<string, Promise<OwnBroker>>()
 afterAll(() => Promise.all(Array.from(brokers.values(), async (broker) => (await broker).close())))
 
@@ -26,7 +26,7 @@ function sharedBroker(creates = 'false'): Promise<OwnBroker> {
   return broker
 }
 
-/** Its only work topic has one partition, so the last records of all are cut off. */
+/** One partition: the last records of all are cut off. */
 async function world(
   creates?: string,
 ): Promise<{ broker: OwnBroker; kafka: Connection; producer: Producer }> {
@@ -49,7 +49,7 @@ async function write(
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
 
-/** Settles each record at once. @returns a consumer; `came` has the received values, including repeated ones. */
+/** `came`: values, including repeated ones. */
 async function worker(kafka: Connection, producer: Producer): Promise<Consumer & { came: number[] }> {
   const came: number[] = []
   const consumer = await consume<Buffer>({
@@ -177,7 +177,7 @@ test('records removed before they were read are counted, and the rest is read', 
   await before.close()
   await write(producer, { from: 100, to: 500 })
   const admin = await adminOf(kafka)
-  // the admin client finds leaders only in metadata that it has fetched before
+  // the admin client finds leaders only in metadata that it has fetched
   await admin.fetchTopicMetadata({ topics: [kafka.named('work')] })
   await admin.deleteTopicRecords({
     topic: kafka.named('work'),

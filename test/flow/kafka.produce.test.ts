@@ -99,7 +99,6 @@ describe('a producer with a pace', () => {
     const unpaced = closing(await createProducer(kafka))
     expect(await paced.produce([record('1')])).toBe('acked')
     const second = paced.produce([record('2')])
-    // long enough for a send of its own
     for (let round = 0; round < 5; round++) await unpaced.produce([record('other')])
     const others = [paced.produce([record('3')]), paced.produce([record('4')])]
     expect(await Promise.all([second, ...others])).toEqual(['acked', 'acked', 'acked'])

@@ -13,7 +13,7 @@ const onFatal = (error: Error) => {
 const open = async (kafka: Connection) =>
   closing(await openReader({ connection: kafka, topic: 'work', onFatal }))
 
-/** `count` records in each of the four partitions, whose values are their offsets. */
+/** In each of the four partitions; values are offsets. */
 async function fill(kafka: Connection, count: number, from = 0): Promise<void> {
   const producer: Producer = closing(await createProducer(kafka))
   const records = [0, 1, 2, 3].flatMap((partition) =>
@@ -55,7 +55,7 @@ test('records removed before they are read are skipped, and not reported as lost
   const reader = await open(kafka)
   const admin = kafka.kafka.admin()
   await admin.connect()
-  // the admin client finds leaders only in metadata that it has fetched before
+  // the admin client finds leaders only in metadata that it has fetched
   await admin.fetchTopicMetadata({ topics: [kafka.named('work')] })
   const partitions = [{ partition: 1, offset: '97' }]
   await admin.deleteTopicRecords({ topic: kafka.named('work'), partitions })

@@ -82,10 +82,9 @@ test("an acknowledged write is in the writer's table, and a refusal writes nothi
   expect(await writer.write(() => ({ refusal: 'taken' }))).toEqual({ ok: false, refusal: 'taken' })
 })
 
-/** Delays each transaction by more than the random pause between two tries. */
+/** Longer than the random pause between two tries. */
 const SLOW_MS = 300
 
-/** A connection whose transactions send through this function. */
 function sending(from: Connection, sendBatch: (send: () => Sent) => Sent): Connection {
   const kafka: typeof from.kafka = Object.create(from.kafka)
   kafka.producer = (config) => {
@@ -101,7 +100,7 @@ function sending(from: Connection, sendBatch: (send: () => Sent) => Sent): Conne
 }
 type Sent = ReturnType<Transaction['sendBatch']>
 
-/** As Kafka is for a client that is far from it, or short of CPU. */
+/** As for a distant client. */
 const slow = (from: Connection) => sending(from, (send) => sleep(SLOW_MS).then(send))
 
 test.each([
@@ -113,7 +112,7 @@ test.each([
     const kafka = as(await connection([compacted]))
     const instances = await Promise.all([instance(kafka), instance(kafka), instance(kafka)])
     const increment = ({ writer, count }: (typeof instances)[number]) =>
-      // no two writes have the same bytes, as sealed settings have not
+      // no two writes have the same bytes, as with sealed settings
       writer.write(() => ({
         records: [{ topic: 'settings', key: 'counter', value: `${count() + 1} ${randomUUID()}` }],
       }))
@@ -140,7 +139,7 @@ test('waiting writes are written together, each decided on the result of those b
     )
   const [first] = instances
   expect(first && (await Promise.all(sixty(first))).every(({ ok }) => ok)).toBe(true)
-  // each transaction also adds one marker to the topic
+  // each transaction also adds a marker
   expect((await endOf(kafka)) - 60).toBeLessThan(30)
   expect((await Promise.all(instances.flatMap(sixty))).every(({ ok }) => ok)).toBe(true)
   await until(() => instances.every(({ count }) => count() === 180))
@@ -207,7 +206,7 @@ test('a refused write among others fails alone, and no decision builds on it', a
   const put = (key: string, length: number) =>
     writer.write(() => ({ records: [{ topic: 'settings', key, value: 'x'.repeat(length) }] }))
   const looked = () => writer.write(() => ({ refusal: `large: ${table.get('large')?.length}` }))
-  // Kafka accepts each of two of them, but not both in one batch
+  // Kafka accepts each of the two, but not both in one batch
   const outcomes = await Promise.all([
     looked(),
     put('a', 15_000),
@@ -270,7 +269,7 @@ test('a table never returns to an older value, although its consumer restarts af
   expect(seen).toEqual([1, 2, 3, 4])
 })
 
-/** Makes the table's group rebalance twice. */
+/** The table's group rebalances twice. */
 async function joinAndLeave(kafka: Connection): Promise<void> {
   const admin = kafka.kafka.admin()
   await admin.connect()

@@ -13,7 +13,7 @@ const onFatal = (error: Error) => {
 }
 const small = { name: 'small', partitions: 1 as const }
 
-/** The records that a tail has passed on, as `topic/partition@offset=value`. */
+/** `seen`: as `topic/partition@offset=value`. */
 async function follow(kafka: Connection, more: Partial<TailOptions> = {}) {
   const seen: string[] = []
   const records: TailRecord[] = []
@@ -35,7 +35,7 @@ async function follow(kafka: Connection, more: Partial<TailOptions> = {}) {
 
 async function writer(kafka: Connection) {
   const producer = closing(await createProducer(kafka))
-  /** Into one partition, values as given. */
+  /** Into one partition. */
   return async (topic: string, partition: number, values: readonly (string | number)[]) => {
     const records = values.map((value) => ({ topic, partition, key: 'k', value: String(value) }))
     expect(await producer.produce(records)).toBe('acked')
@@ -119,7 +119,7 @@ async function groups(kafka: Connection): Promise<string[]> {
   return found.groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(kafka.named('tail.')))
 }
 
-/** Makes the tail's group rebalance twice; between the two it has half of the partitions. */
+/** The tail's group rebalances twice. In between, it has half of the partitions. */
 async function joinAndLeave(kafka: Connection, between: () => Promise<void>): Promise<void> {
   const [groupId = ''] = await groups(kafka)
   const intruder = kafka.kafka.consumer({ groupId })

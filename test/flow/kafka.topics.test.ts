@@ -20,7 +20,7 @@ const table = topics({ ladder, dedupWindowMs: HOUR, windowMs: 4 * HOUR }).filter
   ({ name }) => name !== PARKED,
 )
 
-/** Resets settings that are not named to Kafka's defaults. Kafka applies the change a moment after its answer. */
+/** Resets other settings. Kafka applies the change a moment after its answer. */
 async function set(kafka: Connection, topic: string, name: string, value: string): Promise<void> {
   const admin = kafka.kafka.admin()
   await admin.connect()
@@ -47,7 +47,7 @@ describe('with a clock that is days behind', () => {
     async (topic) => {
       const kafka = await connection(table)
       const producer = closing(await createProducer(kafka))
-      // a topic that was just made has no leader for a moment
+      // a new topic has no leader for a moment
       await until(async () => (await readAll(kafka, topic)).length === 0)
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 4 * 24 * HOUR })
       const record = { topic, key: 'k', value: 'by the wrong clock' }
@@ -56,7 +56,7 @@ describe('with a clock that is days behind', () => {
       expect(await readAll(kafka, topic)).toEqual([])
       vi.useRealTimers()
       expect(await patient).toBe('acked')
-      // records that nothing waited for are written as well
+      // records that nothing waited for, too
       await vi.waitFor(async () => expect(await readAll(kafka, topic)).toHaveLength(2), 10_000)
     },
   )
@@ -139,12 +139,12 @@ describe('at a start', () => {
     expect(await retentions.read(['deliveries', 'config'])).toEqual(new Map([['deliveries', 28 * HOUR]]))
   })
 
-  /** Adds partitions to topic `config`. @param partition gets a record. */
+  /** @param partition gets a record */
   const grown = (partition: number) => async (kafka: Connection) => {
     const topic = kafka.named('config')
     await withAdmin(kafka, async (admin) => {
       await admin.createPartitions({ topicPartitions: [{ topic, count: 3 }] })
-      // a client that reads the old metadata keeps it for minutes
+      // a client keeps old metadata for minutes
       await until(async () => (await admin.fetchTopicOffsets(topic)).length === 3)
     })
     const producer = closing(await createProducer(kafka))

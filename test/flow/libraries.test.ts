@@ -19,7 +19,7 @@ let system: System
 let ingest: IngestProcess
 
 beforeAll(async () => {
-  // each test has a source of its own
+  // each test has its own source
   const ids = libraries.flatMap(({ id }) => ['all', 'rejected', 'again'].map((what) => `${id}-${what}`))
   const sources = ids.map((id) => ({ id, writeKey: id, enabled: true }))
   const shared = { brokers: inject('kafkaBrokers'), registryUrl: inject('registryUrl') }
@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(async () => void (await ingest?.stop()))
 
-/** Sends through a proxy. @returns what it passed on, and what the library reports as lost. */
+/** @returns what a proxy passed on, and what the library reports as lost */
 async function send(library: Library, sent: readonly Call[], sourceId: string, ...refusals: number[]) {
   const front = closing(await startFront(ingest.url))
   front.refuseNext(
@@ -44,7 +44,7 @@ async function send(library: Library, sent: readonly Call[], sourceId: string, .
 
 const statuses = (seen: readonly Seen[]) => [...new Set(seen.map(({ status }) => status))]
 
-/** A source's records in a topic, with JSON columns parsed. */
+/** With JSON columns parsed. */
 async function read(sourceId: string, topic = EVENTS): Promise<Record<string, unknown>[]> {
   const json = new Set(['properties', 'traits', 'context', 'integrations'])
   const parsed = ([name, value]: [string, unknown]) =>
@@ -81,7 +81,7 @@ describe.each(libraries)('the client library for $id', ({ id, library, more }) =
   })
 })
 
-// in sync mode an error is thrown to the application, and gzip makes no difference here
+// others throw in sync mode, and gzip makes no difference here
 const patient = libraries.filter(({ id }) => ['node', 'python', 'go'].includes(id))
 
 test.for(patient)(

@@ -12,7 +12,7 @@ import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const OUTAGE_MS = 60_000
-/** By then calls have been refused, and sent again, several times. */
+/** Calls have been refused and sent again several times. */
 const FLOOD_AFTER_MS = 40_000
 const MB = 1024 * 1024
 /** The most that ingest holds for Kafka. */
@@ -24,16 +24,16 @@ let receiver: Receiver
 let sluice: System
 let fleet: Fleet
 let watched: Watched
-/** When Kafka is started again, in milliseconds since 1970. */
+/** In ms since 1970. */
 let backAt: number
-/** Highest memory of ingest, under the load of the clients alone. */
+/** The highest of ingest under the load of the clients alone, in bytes. */
 let rssOfClients: number
-/** The calls that filled the queue, and those that came when it was full. */
+/** Calls that filled the queue, and later ones. */
 let flood: Answered[]
 let whenFull: Answered[]
-/** Calls of the flood that had no answer yet when all later calls had theirs. */
+/** Unanswered when all later calls had their answers. */
 let overtaken: Answered[]
-/** What control says is wrong, a while into the outage. */
+/** Control's problems, a while into the outage. */
 let toldWhenAway: unknown
 
 beforeAll(async () => {
@@ -81,7 +81,7 @@ const sendOne = () => {
   return post(`${sluice.ingest}/v1/track`, { body })
 }
 
-/** Sends until ingest has no more room. Does not wait for the answers. */
+/** Does not wait for the answers. */
 async function fillQueue(): Promise<Promise<Answered>[]> {
   const call = { type: 'track', userId: 'u', event: 'Big', properties: { text: 'x'.repeat(30_000) } }
   const body = JSON.stringify({ writeKey: 'bulk-write-key', batch: Array.from({ length: 16 }, () => call) })
@@ -111,7 +111,7 @@ describe('while Kafka is away for a minute under load', () => {
     const late = fleet.answers.filter(({ took }) => took > 9_000).map(({ took }) => took)
     expect(late.length).toBeGreaterThan(100)
     expect(new Set(whenFull.map(({ status }) => status))).toEqual(new Set([503]))
-    // Kafka was still away: calls that had begun to wait earlier got 503 as well, and later
+    // Kafka was still away: calls that had waited got 503 too, and later
     expect(new Set(overtaken.map(({ status }) => status))).toEqual(new Set([503]))
   })
 
@@ -126,7 +126,7 @@ describe('while Kafka is away for a minute under load', () => {
 
   test('the memory of ingest stays bounded', () => {
     expect(rssOfClients).toBeLessThan(256 * MB)
-    // with a full queue, it also holds garbage that is not collected yet; a container of 512 MB has room for that
+    // a full queue also leaves garbage: a container of 512 MB has room
     expect(Math.max(...watched.rss)).toBeLessThan(400 * MB)
   })
 
@@ -135,7 +135,7 @@ describe('while Kafka is away for a minute under load', () => {
     const sent = counts(events.map(({ headers }) => headers.messageId ?? ''))
     expect([...fleet.accepted].filter((id) => !sent.has(id))).toEqual([])
     const deliveries = await readDeliveries(sluice)
-    // deliveries that the router was writing when Kafka went away may exist twice, because it cannot know whether they were written
+    // the router cannot know whether these were written, so they may exist twice
     const inHand = deliveries.filter(({ routedAt }) => routedAt < backAt)
     const exempt = new Set(inHand.map(({ messageId }) => messageId))
     const made = counts(deliveries.map(({ messageId, destinationId }) => `${messageId} ${destinationId}`))
@@ -163,13 +163,12 @@ type Watched = {
   /** Each status of `/readyz`, without repetitions. */
   readiness: readonly number[]
   isReady(): boolean
-  /** Resident memory in bytes, four times a second. */
+  /** In bytes, four times a second. */
   rss: readonly number[]
   queueBytes(): number
   close(): Promise<void>
 }
 
-/** Watches ingest like an operator's probes. */
 function watch({ ingest, env }: Pick<System, 'ingest' | 'env'>): Watched {
   const readiness: number[] = []
   const rss: number[] = []

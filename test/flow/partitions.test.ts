@@ -32,7 +32,7 @@ async function grow(names: readonly string[], count: number): Promise<void> {
 const track = (messageId: string, userId: string) => ({ type: 'track', userId, event: 'Paid', messageId })
 const userOf = (index: number) => `u${index % 50}`
 
-/** Sends batches until it is stopped. @returns the message ids that were accepted, in order. */
+/** @returns the accepted message ids, in order */
 function load(prefix: string): { stop(): Promise<string[]> } {
   const sent: string[] = []
   let isOver = false

@@ -47,7 +47,7 @@ test('a schema that breaks current readers is refused, with the subject named', 
 /** Instead of a status: closes the connection. */
 const CUT = 0
 
-/** A registry behind a proxy that answers some requests itself. */
+/** The proxy answers some requests itself. */
 async function proxied(
   answerOf: (method: string, path: string) => number | undefined,
   port = 0,
@@ -151,7 +151,7 @@ describe('a shared registry', () => {
   })
 })
 
-/** Accepts connections and never answers, until it is closed. */
+/** Never answers, until it is closed. */
 async function silentServer(port = 0): Promise<{ port: number; close(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
@@ -201,7 +201,7 @@ test('a registry that never answers holds only the partition that needs it, for 
   closing(consumer)
   await until(() => taken.length === 3)
   expect(taken.toSorted()).toEqual(['in 1', 'in 2', 'in 3'])
-  // if each waited for a question to the registry, all together would take longer than the held partition
+  // if each asked the registry, all together would outlast the held partition
   for (let sent = 0; sent < 5; sent++) {
     await producer.produce([record((sent % 3) + 1, known, `later ${sent}`)])
     await until(() => taken.includes(`later ${sent}`))
@@ -272,7 +272,6 @@ describe('under the rule BACKWARD', () => {
   const enumOf = (...symbols: string[]) => ({ type: 'enum', name: 'EventType', symbols })
   const SYMBOLS = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete']
 
-  /** What the registry answers to one more version of a subject. */
   const post = (subject: string, schema: object) =>
     got.post<{ id: number }>(`${inject('registryUrl')}/subjects/${subject}/versions`, {
       json: { schema: JSON.stringify(schema) },
@@ -295,7 +294,7 @@ describe('under the rule BACKWARD', () => {
       client.decode(bytes, { [SchemaType.AVRO]: { readerSchema: readerSchema as never } })
     expect(await readAs(ofNewer, event)).toEqual(anEvent())
     expect(await readAs(ours.encode(anEvent()), withMore)).toEqual({ ...anEvent(), later: null })
-    // a process of the older Sluice that starts behind it writes as before
+    // an older process that starts behind it writes as before
     const again = await openCodec(registry(), 'event', subject)
     expect(again.encode(anEvent())).toEqual(ours.encode(anEvent()))
   })

@@ -5,10 +5,10 @@ import { aWorld } from '../helpers/router-parts.ts'
 import { until } from '../helpers/until.ts'
 
 const once = { messageId: 'once' }
-/** Of the same user, so it comes after all earlier events: when it is routed, they were decided. */
+/** When it is routed, all earlier events of this user were decided. */
 const last = { messageId: 'last' }
 
-/** A first router ends while it handles `once`; a second one gets the rest. @returns the deliveries made. */
+/** A second router gets the rest. @returns the deliveries made */
 async function afterACrash(
   world: Awaited<ReturnType<typeof aWorld>>,
   { first, crashWhen }: { first: Parameters<typeof world.route>[0]; crashWhen: () => Promise<boolean> },

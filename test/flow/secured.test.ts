@@ -16,7 +16,7 @@ import { type SecuredBroker, startSecuredBroker, USER } from '../helpers/secured
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** Fails everything that writes a file or starts a program or thread, like a read-only file system and a container without rights. */
+/** Like a read-only container without rights: no written files, no programs, no threads. */
 const READ_ONLY = '--permission --allow-fs-read=* --allow-addons'
 
 const withoutPassword = { KAFKA_SASL_MECHANISM: '', KAFKA_SASL_USERNAME: '', KAFKA_SASL_PASSWORD: '' }
@@ -64,7 +64,6 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
     )
   }
 
-  /** The output of a process, and its end. */
   async function ended(changed: Record<string, string>): Promise<{ code: number | null; printed: string }> {
     const printed: string[] = []
     planted.settings(changed)

@@ -12,7 +12,6 @@ import { keysOf } from '../helpers/config-keys.ts'
 const [old, fresh] = [randomBytes(32), randomBytes(32)]
 const both = keysOf(fresh, old)
 
-/** The settings of a control process, and its writer. */
 async function control(kafka: Connection) {
   const onFatal = (error: Error) => {
     throw error

@@ -41,7 +41,6 @@ afterAll(async () => {
   await removeSubjects(connection, place.registryUrl)
 })
 
-/** While control runs with these settings. */
 async function during<T>(
   settings: Record<string, string>,
   work: (control: Control) => Promise<T>,

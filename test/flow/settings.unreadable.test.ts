@@ -28,7 +28,7 @@ afterAll(async () => {
   await Promise.all([sluice?.close(), receiver?.close()])
 })
 
-/** Writes a record as someone would by hand, or with a key or version that the processes do not have. */
+/** By hand, or with a key or version that processes do not have. */
 async function write(key: string, value: string | object | null): Promise<void> {
   const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : value
   expect(await producer.produce([{ topic: CONFIG, key, value: text }])).toBe('acked')
@@ -37,7 +37,7 @@ async function write(key: string, value: string | object | null): Promise<void> 
 const ours = () => keysOf(Buffer.from(sluice.env.CONFIG_KEY ?? '', 'base64'))
 const sealedElsewhere = (key: string, record: object) => sealRecord(key, record, keysOf(randomBytes(32)))
 
-/** The number of settings of a kind that each role reports as unreadable. */
+/** By role, as reported. */
 async function unreadable(kind: string): Promise<Record<string, number>> {
   const name = `sluice_unreadable_settings{kind="${kind}"} `
   const told = ROLES.map(async (role) => {

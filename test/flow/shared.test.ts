@@ -1,5 +1,5 @@
-// One system for tests that tolerate each other's records: each start costs four seconds of CPU. Audiences come last,
-// because the others would read their 20,000 deliveries.
+// One system, as each start costs four seconds of CPU: these tests tolerate each other's records. Audiences come last:
+// they make 20,000 deliveries.
 import './shared/main.ts'
 import './shared/rejected.ts'
 import './shared/live.ts'

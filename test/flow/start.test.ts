@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const configKey = Buffer.alloc(32, 'key 3 of the tests').toString('base64')
 const shop = { id: 'shop', name: 'Shop', writeKey: 'the-shops-own-key' }
 
-/** `npm start` without npm, in a data folder of its own. */
+/** Without npm, in its own data folder. */
 async function aFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -31,7 +31,7 @@ async function aFolder() {
     'CONTROL_METRICS_PORT',
   ]
   const env = Object.fromEntries(names.map((name, index) => [name, String(ports[index])]))
-  // ports of its own for Kafka too: other tests start a Sluice at the same moment
+  // own ports for Kafka too: other tests start a Sluice meanwhile
   const [, , , , , , kafka, controller, registry] = ports
   await writeFile(join(folder, 'ports.json'), JSON.stringify({ kafka, controller, registry }))
   const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...outer } = process.env
@@ -40,10 +40,10 @@ async function aFolder() {
   return {
     ingest: `http://127.0.0.1:${env.INGEST_PORT}`,
     control: `http://127.0.0.1:${env.CONTROL_PORT}/api`,
-    /** @returns also the admin token that was made on the first start, and what was printed until it was ready. */
+    /** `printed`: until it was ready. */
     async start(): Promise<{ running: Child; token: string | undefined; printed: readonly string[] }> {
       const printed: string[] = []
-      // but for the token, which it shows
+      // not the token, which it shows
       planted.settings({ CONFIG_KEY: configKey })
       planted.given(shop)
       running = spawnChild(process.execPath, {
@@ -63,7 +63,7 @@ async function aFolder() {
         },
       })
       await until(() => printed.some((line) => line.includes('Press Ctrl-C to stop.')), {
-        // two JVMs and four processes, next to those of other tests
+        // two JVMs and four processes, beside those of other tests
         timeout: 120_000,
         message: () => `ready; it printed:\n${printed.slice(-20).join('\n')}`,
       })
@@ -77,7 +77,7 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   const receiver = await aReceiver()
   const { start, ingest, control } = await aFolder()
   const first = await start()
-  // a first start has no warnings: Sluice retries what a broker does not know yet
+  // Sluice retries what a broker does not know yet
   expect(first.printed.filter((line) => /\b(warn|error|fatal)\b/i.test(line))).toEqual([])
   const api = got.extend({ prefixUrl: control, headers: { authorization: `Bearer ${first.token}` } })
   await api.post('sources', { json: shop })
@@ -98,7 +98,7 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   }
   for (let batch = 0; batch < 20; batch++) await send(batch)
   await until(() => receiver.arrivals.length > 1_000)
-  // so that the kill comes in the middle on any machine
+  // the kill comes in the middle on any machine
   receiver.answerWith('hang')
   for (let batch = 20; batch < 100; batch++) await send(batch)
   expect(accepted).toHaveLength(10_000)
@@ -108,7 +108,6 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   const before = arrived().size
   expect(before).toBeLessThan(10_000)
 
-  // the settings are still there, and so is the work in progress
   const { running, token, printed } = await start()
   expect(token).toBe(first.token)
   // something is set up now
@@ -122,7 +121,7 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
     message: () => `all arrived: ${arrived().size}`,
   })
   const again = receiver.arrivals.length - 10_000
-  // only what was in flight, or settled since the last commit, is sent again, with the same id
+  // only what was in flight, or not committed, is sent again, with the same id
   expect(again).toBeLessThan(10_000)
   expect(new Set(receiver.arrivals.map(({ headers }) => headers['x-delivery-id'])).size).toBe(10_000)
 
@@ -132,9 +131,9 @@ test('killed with -9 amid 10,000 accepted events and restarted, it delivers each
   const programs = pids.filter((pid) => !watchers.includes(pid))
   expect(programs.length).toBeGreaterThanOrEqual(6)
   process.kill(running.pid, 'SIGINT')
-  process.kill(running.pid, 'SIGINT') // npm passes on what the terminal has sent already
+  process.kill(running.pid, 'SIGINT') // npm repeats what the terminal has sent
   expect(await running.exited).toEqual({ code: 0, signal: null })
   expect(anyLives(programs)).toBe(false)
-  // the last one has ended, but the system may not have removed it yet
+  // the system may not have removed the last one yet
   await until(() => !anyLives(watchers), { message: 'no watcher is left' })
 }, 360_000)

@@ -91,7 +91,7 @@ test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they a
   await allArrived()
 }, 120_000)
 
-/** A separate disk, if the tests' user may mount one. */
+/** Undefined if the tests' user may not mount one. */
 async function smallDisk(megabytes: number): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]
@@ -131,7 +131,7 @@ test('an almost full disk is reported before Kafka dies of it; with free space i
   expect(broker.pid).toBeGreaterThan(0)
   await allArrived()
 
-  // and go on, until nothing is left
+  // until nothing is left
   await writeFile(ballast, Buffer.alloc(15 * MB), { flag: 'a' }).catch(() => undefined)
   const producer = await createProducer(sluice.connection)
   onTestFinished(() => producer.close(0))

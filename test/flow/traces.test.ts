@@ -28,7 +28,7 @@ afterAll(async () => {
   await Promise.all([sluice?.close(), receiver?.close(), collector?.close()])
 })
 
-/** One call as a client sends it that traces too, and wants all of it sampled. */
+/** The client traces too, and wants all of it sampled. */
 const track = (messageId: string) =>
   got.post(`${sluice.ingest}/v1/track?campaign=of-the-query`, {
     username: 'shop-write-key',
@@ -40,7 +40,7 @@ const track = (messageId: string) =>
 const about = (messageId: string) => (span: Span) => span.attributes['sluice.message.id'] === messageId
 const spanWhere = (is: (span: Span) => boolean) => until(() => collector.spans.find(is))
 
-/** The span, what caused it, what caused that, and so on to the first. */
+/** Back to the first. */
 const causes = (last: Span): Promise<Span[]> =>
   until(() => {
     const all = [last]

@@ -10,13 +10,13 @@ import { until } from '../helpers/until.ts'
 
 /** As much of an answer as is kept. */
 const BODY = 'x'.repeat(1_024)
-/** More attempts than the log keeps in memory: 16 MB. */
+/** More than the log keeps in memory: 16 MB. */
 const MANY = 12_000
 
 const track = (event: string) => ({ type: 'track', userId: 'u1', event })
 const partitions = 4
 
-/** Answers each POST with so much that few attempts fill the log. */
+/** Long answers: few attempts fill the log. */
 async function aTalker(): Promise<{ url: string; posts(): number }> {
   let posts = 0
   const server = createServer((request, response) => {
@@ -46,7 +46,7 @@ const make = (sluice: System, name: string) =>
   admin(sluice, async (open) => {
     const topic = sluice.connection.named(name)
     await open.createTopics({ topics: [{ topic, numPartitions: partitions }], waitForLeaders: false })
-    // a broker that has not heard of the topic yet makes kafkajs fail instead of wait
+    // kafkajs fails instead of waiting if the broker has not heard of the topic yet
     await until(async () => {
       const { topics } = await open.fetchTopicMetadata({ topics: [topic] }).catch(() => ({ topics: [] }))
       return topics[0]?.partitions.every(({ leader }) => leader >= 0) ?? false
@@ -74,7 +74,7 @@ describe('a topic that deliveries do not need', () => {
     await until(async () => (await readAttempts(sluice)).length === 1, { message: 'an attempt is logged' })
     await remove(sluice, ATTEMPTS)
 
-    // one whose destination is switched off while it waits on a rung
+    // its destination is off while it waits on a rung
     await sluice.send([{ type: 'page', userId: 'u1' }])
     await until(() => receiver.arrivals.some(({ path }) => path === '/status/503'))
     const { body } = await sluice.api('get', 'destinations/failing')
@@ -95,12 +95,12 @@ describe('a topic that deliveries do not need', () => {
     ])
     expect(saysOf(sluice, 'they are dropped and counted')).toMatchObject([{ topic: ATTEMPTS }])
 
-    // retries need rungs, which are written with nothing of attempts
+    // rungs are written with nothing of attempts
     await sluice.send(Array.from({ length: 10 }, (_, user) => ({ type: 'identify', userId: `${user}` })))
     const delivered = () =>
       receiver.arrivals.filter(({ path, status }) => path === '/flaky/1' && status === 200)
     await until(() => delivered().length === 10, { message: () => `${delivered().length} were delivered` })
-    // cancelled deliveries block nothing: they wait on a rung
+    // cancelled deliveries wait on a rung, and block nothing
     for (const of of [
       { group: 'deliverer', topic: DELIVERIES },
       { group: 'deliverer.due', topic: DUE },

@@ -9,7 +9,7 @@ const run = promisify(execFile)
 const scratch = new URL('../../harness/scratch.ts', import.meta.url).href
 const childProcess = new URL('../../local/child-process.ts', import.meta.url).href
 
-/** Prints the names of more folders than an emitter takes listeners without a warning. */
+/** More folders than an emitter takes listeners without a warning. */
 const program = (end: string) => [
   '--input-type=module',
   '-e',

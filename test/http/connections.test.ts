@@ -9,7 +9,7 @@ const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
 const BIG = 20_000_000
 
-/** A server that answers `/` at once, `/late` on demand, `/delayed` never, and `/big` with more than fits into socket buffers. */
+/** `/`: at once. `/late`: on demand. `/delayed`: never. `/big`: more than fits into socket buffers. */
 async function shared(
   most: number,
   trustProxy: readonly string[] = [],
@@ -42,7 +42,6 @@ async function shared(
   const { port } = server.address() as AddressInfo
   onTestFinished(() => void server.close().closeAllConnections())
 
-  /** From an address of this machine. */
   async function dial(localAddress: string, sent = ''): Promise<Socket> {
     const before = open.size + refused
     const socket = connect({ port, host: '127.0.0.1', localAddress })
@@ -231,7 +230,7 @@ test('connections with several waiting requests are closed only while too many w
   await until(() => late.length === 7)
   second.write(LATE)
   expect(await isClosed(second)).toBe(true)
-  // the closed one's requests no longer count: 5 wait again
+  // the closed one's requests no longer count
   first.destroy()
   const third = await dial('127.0.0.2', LATE + LATE + LATE + LATE)
   await until(() => late.length === 12)

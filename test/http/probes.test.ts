@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { limitCollections, serveOps } from '../../http/probes.ts'
 
-/** @returns functions that ask for metrics at a time in milliseconds, and the number of collections so far. */
+/** Times in ms. */
 function metrics() {
   let collections = 0
   let now = 0
@@ -52,7 +52,6 @@ test('a collection that fails does not stop the next one', async () => {
 const GET = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
 const WITHOUT_HOST = GET.replace('Host: a\r\n', '')
 
-/** Opens a connection to a port for probes, and sends text. */
 async function dial(sent: string) {
   const probe = { notReady: () => undefined }
   const { port, close } = await serveOps({ host: '127.0.0.1', port: 0, probe })

@@ -5,7 +5,7 @@ import { metricLines } from './metric-lines.ts'
 const call = { userId: 'u', event: 'Bought' }
 const item = { type: 'track', ...call }
 
-/** A call, or a batch of one, whose JSON has exactly this many bytes, with a letter of two bytes. */
+/** Exactly this many bytes of JSON, with a letter of two bytes. */
 function ofBytes(bytes: number, wrap: (note: string) => object): string {
   const frame = Buffer.byteLength(JSON.stringify(wrap('é')))
   return JSON.stringify(wrap(`é${'x'.repeat(bytes - frame)}`))
@@ -217,7 +217,7 @@ test('while a source is unreadable, calls with an unknown write key must be sent
     expect([answer.statusCode, answer.json().code]).toEqual([503, 'source_unreadable'])
     expect(answer.headers['retry-after']).toBe('30')
   }
-  // other sources are not affected, and a call without a key gets its own error
+  // other sources are not affected
   expect((await post(ingest, '/v1/track', call)).statusCode).toBe(200)
   const closed = await post(ingest, '/v1/track', call, { authorization: basic('closed-key') })
   expect(closed.json().code).toBe('source_disabled')

@@ -30,7 +30,7 @@ export const sources = [
 type FakeOptions = {
   outcome?: Produced | Promise<Produced>
   sources?: readonly (Sender & { writeKey: string })[]
-  /** A source that cannot be read may have any other write key. */
+  /** It may have any other write key. */
   unreadableSource?: boolean
   /** Milliseconds. */
   clock?: () => number
@@ -45,21 +45,21 @@ type FakeOptions = {
 export type FakeIngest = {
   app: FastifyInstance
   metrics: Registry
-  /** The groups of records that were produced. */
+  /** By write. */
   produced: (readonly OutRecord[])[]
-  /** How long each of them had, in milliseconds. */
+  /** Of each write, in milliseconds. */
   deadlines: (number | undefined)[]
   events(): Event[]
   rejected(): Rejected[]
-  /** Whether the process may get work, undefined when it may; whether the queue towards Kafka is full, or Kafka's disk. */
+  /** `notReady`: the reason, if any. `isFull`: the queue towards Kafka. `storageFull`: Kafka's disk. */
   state: { notReady?: string; isFull?: boolean; storageFull?: boolean }
-  /** What was logged as a fault of ours. */
+  /** Logged faults of ours. */
   errors: unknown[]
-  /** How many rejected calls were not written, each time. */
+  /** Rejected calls that were not written, by batch. */
   unlogged: number[]
 }
 
-/** The whole HTTP side with a Kafka that always answers the same. */
+/** Kafka always answers the same. */
 export function fakeIngest({
   outcome = 'acked',
   sources: known = sources,
@@ -134,7 +134,7 @@ function decoded<T>(result: Decoded<T> | Promise<Decoded<T>>): T {
 
 export const basic = (writeKey: string) => `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`
 
-/** Posts JSON, or what is given as text or bytes, as source `shop`. */
+/** JSON, text or bytes, as source `shop`. */
 export function post({ app }: FakeIngest, url: string, body: unknown, headers: Record<string, string> = {}) {
   const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
   return app.inject({

@@ -1,6 +1,6 @@
 import type { FakeIngest } from './fake.ts'
 
-/** The samples of the metrics whose names begin so, as Prometheus reads them. */
+/** @param name how the metrics' names begin */
 export async function metricLines({ metrics }: Pick<FakeIngest, 'metrics'>, name: string): Promise<string[]> {
   const text = await metrics.metrics()
   return text.split('\n').filter((line) => line.startsWith(name))

@@ -17,7 +17,7 @@ const facts: Facts = {
 }
 const known = { ...facts, suppressed: undefined }
 
-/** What JSON.parse can return, `__proto__` keys among it. */
+/** With `__proto__` keys. */
 const anyJson = fc.json({ maxDepth: 6 }).map((text): unknown => JSON.parse(text))
 const anyId = fc.oneof(fc.string(), fc.constant(null), fc.integer(), anyJson)
 const anyTime = fc.oneof(
@@ -50,7 +50,7 @@ const anyCall = fc.record(
 
 const columns = ['properties', 'traits', 'context', 'integrations'] as const
 
-/** An event is one that Kafka's readers get back as it is. */
+/** Kafka's readers get the event back as it is. */
 function expectKept(event: Event): void {
   const wellFormed = Object.fromEntries(
     Object.entries(event).map(([name, value]) => [

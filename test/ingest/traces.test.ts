@@ -4,7 +4,7 @@ import { fakeIngest, post } from './fake.ts'
 
 const call = { userId: 'the-user', event: 'Paid' }
 
-/** @returns name, status, code and source of each request's span, after `requests`. */
+/** @returns name, status, code and source of each span */
 async function told(requests: (ingest: ReturnType<typeof fakeIngest>) => Promise<unknown>) {
   const { tracer, ended } = aTracer()
   await requests(fakeIngest({ door: { tracer } }))

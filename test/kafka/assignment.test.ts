@@ -5,7 +5,6 @@ import { packMetadata } from '../../kafka/consume/commits.ts'
 import { MAX_SPAN } from '../../kafka/consume/tracker.ts'
 import type { LogFault } from '../../kafka/log-faults.ts'
 
-/** Only the bookkeeping: records the calls to a consumer, and gets the commits of the group. */
 function bookkeeping({ highWater = 400 } = {}) {
   const paused = new Set<number>()
   const commits: { partition: number; offset: string }[] = []
@@ -207,7 +206,7 @@ describe('a partition that is held', () => {
   const HOUR = 3_600 * SECOND
   afterEach(() => void vi.useRealTimers())
 
-  /** From here on, time passes only when a test advances or sets the clock. */
+  /** From here on, only the test moves the clock. */
   async function held(forMs: number) {
     const kafka = bookkeeping()
     const partition = await heldOf(kafka.assignment, 0)
@@ -250,7 +249,7 @@ describe('a partition that is held', () => {
     expect(isHeld()).toBe(true)
     vi.advanceTimersByTime(1)
     expect(isHeld()).toBe(false)
-    // the first record of a rung is not due yet, so it is held again for as long as the clock was set back
+    // the rung's first record is not due yet: held for as long as the clock was set back
     assignment.hold(partition, until)
     vi.advanceTimersByTime(HOUR - 1)
     expect(isHeld()).toBe(true)

@@ -10,7 +10,6 @@ const HOUR = 3_600 * SECOND
 
 afterEach(() => void vi.useRealTimers())
 
-// without Kafka: only the part of the client that is used here
 const connectionOf = (kafka: object) =>
   ({
     kafka,

@@ -8,10 +8,7 @@ import type { Codec } from '../../schemas/codec.ts'
 
 const GROUP_JOIN = 'joined'
 
-/**
- * A consumer of topic `work` that has one partition. The test plays the part of kafkajs: with real brokers, a join while a batch is handled
- * takes several of them, and luck.
- */
+/** One partition of `work`. The test plays kafkajs: with real brokers, a join while a batch is handled takes luck. */
 async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>>) {
   const listeners = new Map<string, (of: { payload: object }) => void>()
   type Batches = { eachBatch(of: object): Promise<void> }

@@ -8,7 +8,7 @@ const response = {
   responses: [{ topicName: 'work', partitions: [{ partition: 0, highWatermark: '1', messages: [record] }] }],
 }
 
-/** `asked`: calling one of them answers that fetch with one record. */
+/** Calling one of `asked` answers that fetch with one record. */
 function member() {
   const asked: (() => void)[] = []
   const fetch = () => new Promise<object>((resolve) => void asked.push(() => resolve(response)))

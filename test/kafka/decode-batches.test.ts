@@ -20,15 +20,15 @@ type Of = {
   firstOffset?: number
   value?: string
   transactional?: boolean
-  /** The codec number in the attributes, and the compression of the records. */
+  /** Its number in the attributes, and the compression of the records. */
   codec?: [number, (records: Buffer) => Buffer] | undefined
-  /** Attribute bits besides codec and transaction. */
+  /** Bits besides codec and transaction. */
   attributes?: number
 }
 
 const HEADER_BYTES = 61
 
-/** A batch as in the response to a fetch. */
+/** As in the response to a fetch. */
 function aBatch(of: Of = {}): Buffer {
   const { count = 3, firstOffset = 0, value = 'v', transactional = false, attributes = 0 } = of
   const messages = Array.from({ length: count }, (_, index) => ({
@@ -53,14 +53,14 @@ function aBatch(of: Of = {}): Buffer {
   return sealed(whole)
 }
 
-/** Sets length and checksum to match the content. */
+/** Sets length and checksum. */
 function sealed(batch: Buffer): Buffer {
   batch.writeInt32BE(batch.length - 12, 8)
   batch.writeUInt32BE(crc32c(batch.subarray(21)), 17)
   return batch
 }
 
-/** The bytes of a partition as a client reads them: after their length, with other bytes before and after. */
+/** As in a partition that a client reads: after their length, with other bytes around. */
 function fetched(...batches: Buffer[]) {
   const records = Buffer.concat(batches)
   const size = Buffer.alloc(4)
@@ -80,7 +80,7 @@ async function decoded(decode: ReturnType<typeof batchesDecoder>, ...batches: Bu
 const ours = () => batchesDecoder(originalBatchesDecoder)
 const offsets = (messages: readonly { offset: string }[]) => messages.map(({ offset }) => Number(offset))
 
-/** The fault of a message that represents a whole batch. */
+/** Of a message that represents a whole batch. */
 const faultIn = (messages: readonly object[], index = 0) => batchFaultOf(messages[index] as Message)
 
 /** Fetched until it counts as damaged. */
@@ -102,7 +102,7 @@ test('batches are decoded like kafkajs does', async () => {
     firstOffset: fc.nat(),
     value: fc.string(),
     transactional: fc.boolean(),
-    // time of the broker, a marker of a transaction
+    // time of the broker, marker of a transaction
     attributes: fc.constantFrom(0, 8, 0x20),
     codec: fc.constantFrom<Of['codec'][]>(undefined, [1, (of) => gzipSync(of)]),
   })
@@ -248,7 +248,7 @@ describe('a batch with a wrong checksum', () => {
   test('does not skip what follows when its last offset is wrong', async () => {
     // 2^24 too many
     expect(offsets(await damaged(flipped(aBatch(), 23)))).toEqual([0])
-    // one of 3 was compacted away, so their number does not confirm the last offset, which cannot be trusted
+    // one of 3 was compacted away: their number does not confirm the last offset
     const compacted = aBatch()
     compacted.writeInt32BE(2, 57)
     expect(offsets(await damaged(compacted))).toEqual([0])

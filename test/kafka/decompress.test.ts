@@ -5,7 +5,7 @@ import made from './compressed.json' with { type: 'json' }
 
 const MOST = 1024 * 1024
 
-/** Bytes, or a repetition: from `distance` before the end (modulo the length so far), `count` bytes. */
+/** A step without literals repeats `count` bytes from `distance` before the end (modulo the length so far). */
 type Step = { literals: Buffer } | { distance: number; count: number }
 
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array))
@@ -15,7 +15,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-/** The bytes that a step produces, computed in the simplest way. */
+/** In the simplest way. */
 function repeated(before: Buffer, { distance, count }: { distance: number; count: number }): Buffer {
   const all = [...before]
   for (let index = 0; index < count; index++) all.push(all[all.length - distance] ?? 0)
@@ -28,7 +28,7 @@ const uint = (value: number, length: number) => {
   return field
 }
 
-/** How LZ4 encodes lengths that do not fit in a nibble. */
+/** Lengths that do not fit in a nibble. */
 const rest = (length: number) =>
   length < 15
     ? Buffer.alloc(0)
@@ -45,7 +45,7 @@ const LZ4_HEAD = Buffer.from([0x04, 0x22, 0x4d, 0x18, 0x40, 0x40, 0])
 const lz4Frame = (...blocks: Buffer[]) =>
   Buffer.concat([LZ4_HEAD, ...blocks.flatMap((block) => [uint(block.length, 4), block]), uint(0, 4)])
 
-/** A frame with one block for each of these, and its content. */
+/** A block for each part. */
 function anLz4(parts: readonly { literals: Buffer; distance: number; count: number }[]) {
   let whole: Buffer = Buffer.alloc(0)
   const blocks = parts.map(({ literals, distance, count }) => {
@@ -210,7 +210,7 @@ test('output is bounded, however small the input', () => {
   expect(() => lz4Decompress(long, MOST)).toThrow(`it is longer than ${MOST} bytes`)
   const exact = lz4Frame(lz4Sequence(Buffer.from('a'), { distance: 1, count: MOST - 1 }))
   expect(lz4Decompress(exact, MOST)).toHaveLength(MOST)
-  // refused at once, before any output is made
+  // at once, before any output is made
   expect(() => snappyDecompress(snappyBlock(2 ** 32 - 1), MOST)).toThrow(`it is longer than ${MOST} bytes`)
   const half = snappyBlock(
     600_032,

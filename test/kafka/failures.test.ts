@@ -28,7 +28,7 @@ function aLog() {
     wait: (ms: number) => {
       now += ms
     },
-    /** Fails four times a second for this long; a broker answers meanwhile unless Kafka is down. */
+    /** Four times a second. A broker answers meanwhile, unless Kafka is away. */
     fail(ms: number, { failure = refused, isAway = false }: { failure?: Failure; isAway?: boolean } = {}) {
       for (const end = now + ms; now < end; now += 250) {
         if (!isAway) log.answered()

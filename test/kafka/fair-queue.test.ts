@@ -4,11 +4,11 @@ import { createFairQueue, MAX_BYTES, MAX_ITEMS } from '../../kafka/produce/fair-
 
 type Item = { flow: string; number: number; bytes: number }
 
-/** The extra cost of an item and the quantum of a flow, as in fair-queue.ts. */
+/** The cost of an item and the quantum of a flow, as in fair-queue.ts. */
 const COST = 512
 const TURN = 16 * 1024
 
-/** Adds batches to a queue, and numbers the items of each flow. */
+/** Numbers the items of each flow. */
 function numbering() {
   const turns = createFairQueue((batch: { count: number; item(place: number): Item }, place) =>
     batch.item(place),
@@ -88,7 +88,7 @@ test('items are made only when they are sent', () => {
   })
   turns.add('a', { count: 1_000 })
   turns.next()
-  // five fit; the sixth must be made to find out that it does not
+  // five fit; the sixth is made to find out
   expect(made).toEqual([0, 1, 2, 3, 4, 5])
   turns.next()
   expect(made).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])

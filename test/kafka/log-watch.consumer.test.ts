@@ -21,7 +21,7 @@ const nothing = { responses: [] }
 const int16 = (value: number) => Buffer.from([value >> 8, value & 255])
 const int32 = (value: number) => Buffer.concat([int16(value >> 16), int16(value & 65_535)])
 
-/** A response to Metadata, version 12, for the only partition of topic `work`. */
+/** Response to Metadata, version 12. */
 const metadata = ({ epoch }: { epoch: number }) =>
   Buffer.concat([
     Buffer.from([0]),
@@ -37,7 +37,7 @@ const metadata = ({ epoch }: { epoch: number }) =>
     Buffer.from([0, 0]),
   ])
 
-/** A response to OffsetForLeaderEpoch, version 3. */
+/** Response to OffsetForLeaderEpoch, version 3. */
 function epochEnd(end: number): Buffer {
   const topic = Buffer.from('work')
   const offset = Buffer.alloc(8)
@@ -55,7 +55,7 @@ function epochEnd(end: number): Buffer {
   ])
 }
 
-/** One partition with a reader, as its brokers report it: `epoch` from the broker that is asked, `end` of the previous epoch. */
+/** `epoch`: of the broker that is asked. `end`: of the previous epoch. */
 function world() {
   const state = {
     epoch: 5,
@@ -109,7 +109,6 @@ let laterMs = 0
 beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => passes() + laterMs))
 afterEach(() => void vi.restoreAllMocks())
 
-/** The next fetch has the logs checked again. */
 function atTheNextCheck(): void {
   laterMs += 2_001
 }

@@ -14,7 +14,7 @@ class Refused extends Error {
 
 type Question = { topic: string; fromBeginning?: boolean; fromTimestamp?: number }
 
-/** A cluster with three partitions per topic; every partition has records 5 to 9, one a second from 105 s on. */
+/** Three partitions per topic, with records 5 to 9, one a second from 105 s on. */
 function aCluster() {
   const requests: string[] = []
   const refusals: string[] = []

@@ -3,7 +3,7 @@ import { Partitioners } from 'kafkajs'
 import { expect, test } from 'vitest'
 import { murmur2, partitionOf, place } from '../../kafka/produce/partition.ts'
 
-// those that Kafka's own tests name for its Java client
+// from the tests of Kafka's Java client
 test.each([
   ['21', -973932308],
   ['foobar', -790332482],

@@ -14,7 +14,7 @@ test('only a producer that needed a second try is replaced before the next send'
         connect: async () => {},
         disconnect: async () => {},
         async sendBatch({ topicMessages: [{ topic, messages }] }: { topicMessages: [Messages] }) {
-          // as if a partition gets a new leader before the old one has answered
+          // as if a new leader came before the old one has answered
           const tries = sends.push(number) === 1 ? 2 : 1
           for (let count = 0; count < tries; count++)
             for (const message of messages) partition({ topic, message, partitionMetadata: [{}] })
@@ -67,7 +67,7 @@ test('an offset that is acknowledged again means that the log has lost everythin
   acked(0, 0, 10)
   acked(1, 0, 3)
   acked(0, 10, 5)
-  acked(0, -1, 5) // as a broker answers that does not say it
+  acked(0, -1, 5) // from a broker that does not say it
   acked(0, 20, 4) // of others in between
   expect(told).toEqual([])
   acked(0, 22, 1)

@@ -64,7 +64,7 @@ describe("a broker's answer about its disks", () => {
   const Encoder = createRequire(import.meta.url)('kafkajs/src/protocol/encoder')
   type Told = { error: number; total: number; free: number; topics: { name: string; sizes: number[] }[] }
 
-  // by Kafka's own description of DescribeLogDirsResponse, version 4
+  // DescribeLogDirsResponse, version 4, by Kafka's own description
   function answer(error: number, dirs: readonly Told[]): Buffer {
     const list = (items: readonly object[]) => new Encoder().writeUVarIntArray(items)
     return new Encoder()

@@ -77,7 +77,7 @@ test.each([
 })
 
 test('no answer about topics is an outage and is retried, although kafkajs throws a TypeError', async () => {
-  // as kafkajs does when its only broker is lost during the request
+  // as in kafkajs when its only broker is lost meanwhile
   const listTopics = () => Promise.reject(new TypeError("Cannot destructure property 'topicMetadata'"))
   await expect(topicNames({ listTopics })).rejects.toThrow(new Error('no broker describes its topics'))
   const refused = new Error('Cluster authorization failed')

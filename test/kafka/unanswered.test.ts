@@ -34,10 +34,9 @@ const settings = {
 
 type Listener = { port: number; connections: () => number }
 
-/** @returns the port of one that takes connections and never answers, and how many came. */
 const silent = (context: TestContext) => listener(context, () => undefined)
 
-/** @param onConnection gets all connections so far, the new one last. */
+/** @param onConnection gets all connections, the new one last */
 async function listener(
   { onTestFinished }: TestContext,
   onConnection: (sockets: readonly Socket[]) => void,
@@ -95,9 +94,9 @@ test.concurrent('a broker that does not answer a probe is given up long before i
   expect(connection.isConnected()).toBe(false)
 })
 
-/** Size, correlation id, and a body without error or content (ApiVersions 0). */
+/** Size, correlation id, and an empty body (ApiVersions 0). */
 const answerTo = (id: number) => Buffer.from([0, 0, 0, 10, 0, 0, 0, id, 0, 0, 0, 0, 0, 0])
-/** A correlation id that no request has. */
+/** No request has this correlation id. */
 const NOBODYS = 255
 
 for (const [what, meet] of [
@@ -149,7 +148,7 @@ test.concurrent('a broker that answers other requests may take its time, wheneve
   const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
   await connection.connect()
   const waiting: Promise<unknown>[] = []
-  // each request checks a second after it was sent and every second after that: one of them checks just before another times out
+  // each checks every second after it was sent: one does just before another times out
   for (let after = 0; after < 1_000; after += 50)
     waiting.push(sleep(after).then(() => connection.send(request)))
   const others = setInterval(() => void slow?.write(answerTo(NOBODYS)), 350)
@@ -166,7 +165,7 @@ test('a process that is held up longer than a probe does not take a silent broke
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo // it listens to a port
-  // fakes the timers of the client; those that count this process's turns stay real
+  // only the client's: those that count this process's turns stay real
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] })
   const asked = isAlive({
     ...{ host: '127.0.0.1', port, clientId: 'test', ssl: null, socket: undefined },

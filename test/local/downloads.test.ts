@@ -127,7 +127,7 @@ test('all downloads count together, from 0 to 100 percent, once', () => {
   // larger than expected
   onProgress(kafka, 60)
   onProgress(kafka, Number.POSITIVE_INFINITY)
-  // read from Maven's own cache: nothing is downloaded
+  // from Maven's own cache: nothing is downloaded
   onProgress(registry, 0)
   onProgress(registry, 200)
   onProgress(registry, Number.POSITIVE_INFINITY)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { killAllChildren } from '../../local/child-process.ts'
 
-/** An empty folder. At the end of the test it is removed, and processes that are still running are killed. */
+/** Removed at the end of the test, after all running processes are killed. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   onTestFinished(async () => {

@@ -4,7 +4,7 @@ import { findJava } from '../../local/kafka/java.ts'
 
 const silent = () => {}
 
-/** Options for `startBroker` and `startRegistry`, from the cache that the run's shared broker has filled. */
+/** From the cache that the run's shared broker has filled. */
 export async function javaTools() {
   const java = await findJava(process.env)
   const cache = await cacheFolder(process.env)

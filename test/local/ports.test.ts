@@ -8,7 +8,7 @@ import { temporaryFolder } from './folders.ts'
 const HOST = '127.0.0.1'
 const silent = () => {}
 
-/** Listens until the end of the test. A port that another process holds is as good, but not one that it is only probing. */
+/** Another process may hold the port instead, but not only probe it. */
 async function occupy(port: number): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     const server = createServer().listen(port, HOST)

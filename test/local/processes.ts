@@ -9,13 +9,13 @@ export const anyLives = (pids: readonly number[]) => pids.some((pid) => startTim
 export const descendantsOf = (pid: number): number[] =>
   childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)])
 
-/** Whether it is the watcher that kills a program when its parent is gone (child-process.ts). */
+/** The watcher kills a program when the parent is gone (child-process.ts). */
 export const isWatcher = (pid: number): boolean => commandOf(pid).includes('read -r _')
 
-/** On a machine's first start, `npm start` also runs this for a while. */
+/** On a machine's first start, `npm start` also runs this. */
 export const makesArchive = (pid: number): boolean => commandOf(pid).includes('-Xshare:dump')
 
-/** The command line; empty for a process that has ended. */
+/** Empty for a process that has ended. */
 export function commandOf(pid: number): string {
   try {
     return ps('-o', 'args=', '-p', String(pid))

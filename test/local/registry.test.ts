@@ -25,11 +25,10 @@ async function startBoth() {
   return { broker, registry }
 }
 
-/** Repeated while the registry cannot write: what it could after all has the same id. */
+/** Repeated while the registry cannot write; the id stays the same. */
 const registered = (...call: Parameters<typeof register>) =>
   until(() => register(...call), { timeout: 25_000 })
 
-/** @returns the id under which the registry knows the schema from now on */
 async function register(url: string, subject: string, schema: string): Promise<number> {
   const response = await fetch(`${url}/subjects/${subject}/versions`, {
     method: 'POST',

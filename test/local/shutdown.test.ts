@@ -9,7 +9,7 @@ import { anyLives } from './processes.ts'
 
 const program = fileURLToPath(new URL('./fixtures/shutdown.ts', import.meta.url))
 
-/** Starts the program below a shell, kills the shell, and returns the program's pid. */
+/** Starts the program below a shell, and kills the shell. @returns the program's pid */
 async function orphan(env: NodeJS.ProcessEnv): Promise<number> {
   const { npm_lifecycle_event: _, ...rest } = process.env
   const shell = spawn('sh', ['-c', '"$0" "$1" & wait', process.execPath, program], {

@@ -21,7 +21,7 @@ const MAIN = [process.execPath, ...NODE_FLAGS, 'local/main.ts'] as const
 
 type Started = { child: ChildProcess; pid: number; output: () => string }
 
-/** Runs a command on free ports, without this run's Kafka and registry. */
+/** On free ports, with its own Kafka and registry. */
 function run(
   [program, ...args]: readonly [string, ...string[]],
   folder: string,
@@ -36,7 +36,6 @@ function run(
   return { child, pid, output: () => output }
 }
 
-/** @returns addresses and token from the banner */
 async function ready({ output }: Started) {
   await until(() => output().includes('Press Ctrl-C to stop.'), { timeout: 55_000, message: output })
   const find = (pattern: RegExp) => pattern.exec(output())?.[1] ?? ''
@@ -54,7 +53,7 @@ async function sources({ control, token }: Told): Promise<string> {
   return (await fetch(`${control}/api/sources`, { headers })).text()
 }
 
-/** Runs the commands of the banner as they are printed, and waits for what their receiver prints. */
+/** The commands of the banner. */
 async function tryIt(printed: string): Promise<void> {
   const commands = /^ {2}node -e [\s\S]*?(?=\n\nPress)/m.exec(printed)?.[0] ?? ''
   const shell = spawn('/bin/sh', ['-c', `${commands}\nwait`], { detached: true })

@@ -8,7 +8,7 @@ import { anyLives } from './processes.ts'
 
 const FOREVER = 'process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000);'
 
-/** Runs programs with these sources; each appends its pid to a file once it listens for signals. */
+/** A program's pid is in the file once it listens for signals. */
 async function superviseAll(sources: Record<string, string>) {
   const root = await temporaryFolder()
   const append = 'require("node:fs").appendFileSync(process.env.PIDS, process.pid + "\\n");'
@@ -27,7 +27,7 @@ async function superviseAll(sources: Record<string, string>) {
   const supervised = supervise({ programs, root, env, log, ending, onRefused: (name) => refused.push(name) })
   onTestFinished(() => supervised.stop(0))
   const pids = async () => (await readFile(pidFile, 'utf8')).trim().split('\n').filter(Boolean).map(Number)
-  /** What programs have written next to the file of pids. */
+  /** Beside the file of pids. */
   const written = (name: string) => readFile(`${pidFile}.${name}`, 'utf8')
   return { supervised, said, refused, pids, written }
 }

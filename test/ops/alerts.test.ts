@@ -65,7 +65,7 @@ test('each role is a job of its own, under the port that it has unless told', as
   )
 })
 
-// Prometheus' own tool, which a machine may lack; .ci/run installs it
+// Prometheus' own tool; a machine may lack it; .ci/run installs it
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 const promtool = (...args: string[]) => {
   const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' })

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 
-/** @returns the names that docs/reference/metrics.md describes, in the first column of its tables. */
+/** Those in docs/reference/metrics.md. */
 export async function describedMetrics(): Promise<Set<string>> {
   const page = await readFile('docs/reference/metrics.md', 'utf8')
   const cells = page.split('\n').flatMap((line) => line.match(/^\|([^|]+)\|/)?.[1] ?? [])
   return new Set(cells.flatMap((cell) => [...cell.matchAll(/`([a-z0-9_]+)`/g)].map(([, name = '']) => name)))
 }
 
-/** @returns each metric that a text names; a histogram by its own name, not by those of its series. */
+/** Histograms by their own names, not those of their series. */
 export const namedMetrics = (text: string): Set<string> =>
   new Set(
     [...text.matchAll(/\b(?:sluice|kafka_(?:consumergroup|topic)|process|nodejs)_[a-z0-9_]+/g)].map(

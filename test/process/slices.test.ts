@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSlices } from '../../process/slices.ts'
 
-/** Slices on a clock and an event loop that only the test moves. */
+/** Only the test moves clock and event loop. */
 function world() {
   let now = 0
   let resume: (() => void)[] = []

@@ -48,7 +48,7 @@ type Asked = {
   owned?: () => boolean
 }
 
-/** What is written for an event. `outcomes`: of the writes, in order; further ones are `acked`. */
+/** `outcomes`: of the writes, then `acked`. */
 async function written(event: Event, { plain = [], ruled, slices = unlimited, outcomes = [], owned }: Asked) {
   const records: OutRecord[] = []
   const decided: string[] = []

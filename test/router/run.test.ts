@@ -45,7 +45,6 @@ const accepting: RouterParts['producer'] = {
   queuedBytes: () => 0,
 }
 
-/** A router, and what it remembers. */
 function aRouter(parts: Partial<RouterParts> = {}) {
   const entries: Entry[] = []
   const handle = createRouter({
@@ -64,7 +63,6 @@ function aRouter(parts: Partial<RouterParts> = {}) {
   return { handle, entries }
 }
 
-/** @returns what is remembered of an event with this record's time. */
 function rememberedOf(timestamp: number): Entry[] {
   const { handle, entries } = aRouter()
   handle(aRecord({ timestamp }), message)

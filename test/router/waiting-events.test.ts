@@ -7,7 +7,7 @@ import { until } from '../helpers/until.ts'
 
 type About = { sourceId?: string; partition?: number; bytes?: number; owned?: () => boolean }
 
-/** Routes events by their ids. Those in `long` take until `end` is called. */
+/** Events in `long` take until `end` is called. */
 function world({ isReady = () => true }: { isReady?: () => boolean } = {}) {
   const log: string[] = []
   const running = new Map<string, () => void>()

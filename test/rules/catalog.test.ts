@@ -8,9 +8,8 @@ import { rulesShape } from '../../rules/rules.ts'
 import { anEvent } from '../helpers/events.ts'
 
 /**
- * What the services take: their required fields, types and limits, written from their documents (`documentation` in the
- * catalog) and from the schemas that they publish: PagerDuty/api-schema, discord/discord-api-spec,
- * cloudevents/spec and microsoft/AdaptiveCards 1.5.0. Slack publishes none: its limits are from docs.slack.dev.
+ * From the services' documents (`documentation` in the catalog) and schemas: PagerDuty/api-schema,
+ * discord/discord-api-spec, cloudevents/spec and microsoft/AdaptiveCards 1.5.0. Slack has no schema: docs.slack.dev.
  */
 const text = (maxLength: number): SchemaObject => ({ type: 'string', minLength: 1, maxLength })
 const time: SchemaObject = {

@@ -15,7 +15,7 @@ const order = anEvent({
   context: '{"page":{"url":"https://shop.example/x"},"integrations":{"All":false}}',
 })
 
-/** The JSON pointer of what does not hold; undefined if the filter holds. */
+/** The JSON pointer of what does not hold. */
 function decide(filter: unknown, event: Event = order): string | undefined {
   const compiled = compileFilter(rulesShape.parse({ filter }).filter ?? {})
   if (!compiled) throw new Error('it does not compile')
@@ -225,7 +225,6 @@ const events = fc
     }),
   )
 
-/** A naive evaluator that interprets the filter on the event as one object. */
 function naive(filter: Filter, whole: Record<string, unknown>): boolean {
   if (filter.all) return filter.all.every((each) => naive(each, whole))
   if (filter.any) return filter.any.some((each) => naive(each, whole))

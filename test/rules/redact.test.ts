@@ -16,7 +16,6 @@ function bodyOf(rules: Rules, event: Event): string {
   return result.body
 }
 
-/** A trait after redaction. */
 function redacted(value: unknown, as: Redaction): unknown {
   const event = anEvent({ type: 'identify', traits: JSON.stringify({ it: value }) })
   return JSON.parse(bodyOf({ redact: [{ path: 'traits.it', as }] }, event)).traits.it
@@ -228,7 +227,6 @@ test('several entries redact as each alone does: columns as a whole, too, and if
   )
 })
 
-/** An event with the value at the path. */
 function eventWith(path: string, value: string, type: Event['type']): Event {
   const [root = '', ...names] = path.split(/\.|(?=\[)/)
   if (names.length === 0) return anEvent({ type, [root]: value })

@@ -12,7 +12,7 @@ test('a rate of 0.1 samples about a tenth of the users', () => {
   expect(share).toBeLessThan(0.11)
 })
 
-// these values must never change: users would move in or out, and replays would decide differently
+// never change these: users would move in or out, and replays would decide differently
 test('the same users are in the sample, today and after every upgrade', () => {
   expect(users.slice(0, 30).filter((userId) => inSample(0.1, userId))).toEqual([
     'user-7',

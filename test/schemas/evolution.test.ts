@@ -32,7 +32,7 @@ const values: Record<SchemaName, object> = {
 const today = (name: SchemaName): Schema => JSON.parse(schemaText(name))
 const typeOf = (schema: Schema) => avro.Type.forSchema(schema as unknown as avro.Schema)
 
-/** What Sluice of today makes of a record that was written with another version of its schema. */
+/** Written with another version of the schema. */
 function readToday(name: SchemaName, writer: Schema, value: object) {
   const type = typeOf(writer)
   const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, OTHER_ID]), type.toBuffer(value)])

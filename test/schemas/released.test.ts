@@ -5,8 +5,8 @@ import pack from '../../package.json' with { type: 'json' }
 import { type SchemaName, schemaText } from '../../schemas/codec.ts'
 import { schemaNames } from '../../schemas/generate-types.ts'
 
-// The registry's rule lets a field be taken away, after which processes of the version before could read nothing of what the new ones
-// write (docs/reference/topics.md, ops/README.md): so released schemas stay here, a folder for each version, and never change.
+// Released schemas never change. The registry's rule would allow removing a field, and older processes could then not
+// read new records (docs/reference/topics.md, ops/README.md).
 
 type Enum = { type: 'enum'; name: string; symbols: string[] }
 type Schema = { fields: { name: string; type: unknown }[] }
@@ -18,7 +18,7 @@ const released = (version: string, name: SchemaName): Schema =>
   JSON.parse(readFileSync(new URL(`${version}/${name}.avsc`, folder), 'utf8'))
 const today = (name: SchemaName): Schema => JSON.parse(schemaText(name))
 
-/** An older process cannot read records with a new symbol, so readers must be upgraded before writers. */
+/** An older process cannot read a new symbol: readers are upgraded before writers. */
 function withSymbolsOf(older: Schema, newer: Schema): Schema {
   const known = new Map<string, string[]>()
   JSON.stringify(older, (_, value) => {
@@ -32,7 +32,7 @@ function withSymbolsOf(older: Schema, newer: Schema): Schema {
 const isEnum = (value: unknown): value is Enum =>
   typeof value === 'object' && value !== null && 'symbols' in value && 'name' in value
 
-/** @throws if one cannot read records of the other. */
+/** @throws if one cannot read records of the other */
 function resolve({ reader, writer }: { reader: Schema; writer: Schema }): avro.Resolver {
   const [read, written] = [reader, writer].map((schema) => avro.Type.forSchema(schema as never))
   if (!read || !written) throw new Error('two schemas are needed')

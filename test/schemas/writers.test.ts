@@ -7,7 +7,7 @@ const type = avro.Type.forSchema(JSON.parse(schemaText('event')))
 const away = Object.assign(new Error('Timeout'), { status: 400 })
 const noSuch = Object.assign(new Error('no such id'), { status: 404 })
 
-/** A registry that gives these answers one after another, the last one from then on; and a value whose schema it is asked for. */
+/** The last answer is repeated. Also returns a value of the schema. */
 function asked(...answers: (unknown | Error)[]) {
   let questions = 0
   const getSchema = async () => {
@@ -103,7 +103,7 @@ test('a bounded number of unknown ids is remembered', async () => {
     value.writeUInt32BE(id, 1)
     await events.decode(value)
   }
-  // the first ones would be known to be unknown, at once
+  // the first ones are known to be unknown
   value.writeUInt32BE(100, 1)
   expect(events.decode(value)).toBeInstanceOf(Promise)
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { MASK, mask, restoreMasked } from '../../settings/mask.ts'
 import { crm, shop } from '../control/in-memory.ts'
 
-// longer than anything that is no secret in these records
+// longer than anything in these records that is no secret
 const secret = fc.stringMatching(/^[\x21-\x7e]{60,80}$/)
 const headers = fc.dictionary(fc.stringMatching(/^X-[a-z]{1,10}$/), secret, { maxKeys: 5 })
 const webhooks = fc.array(fc.record({ url: fc.webUrl(), headers }), { minLength: 1, maxLength: 5 })

@@ -172,7 +172,7 @@ test('the audit log names the rules that change, but no values in them', () => {
 describe("while a destination's record cannot be read", () => {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-  /** What routing sees after these records. The last may be unreadable. */
+  /** The last record may be unreadable. */
   function routed(...records: object[]) {
     const { index, apply } = createState({ keys, kinds: ['destination'], log: log as never })
     for (const record of records)

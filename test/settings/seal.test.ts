@@ -193,7 +193,7 @@ describe('keys derived for one role', () => {
   })
 })
 
-/** Signs a record as any process could: all have the key that verifies. */
+/** As any process could: all have this key. */
 function signed(owner: string, record: object): string {
   const text = JSON.stringify(record).slice(0, -1)
   const mac = createHmac('sha256', deriveKey(configKey, 'records')).update(`${owner}\n${text}`)

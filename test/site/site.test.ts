@@ -13,7 +13,7 @@ import { api } from '../control/api.ts'
 const folder = await mkdtemp(join(tmpdir(), 'sluice-site-'))
 const pageAt = (name: string) => readFile(join(folder, name), 'utf8')
 
-// a program of its own, because VitePress changes the environment of its process
+// VitePress changes its process's environment
 beforeAll(() => promisify(execFile)(process.execPath, ['site/main.ts', '--folder', folder]))
 afterAll(() => rm(folder, { recursive: true }))
 
@@ -60,7 +60,7 @@ describe.skipIf(!chromiumPath)('in a browser, served by control', () => {
   })
   afterAll(() => browser?.close())
 
-  /** A page of the site, and what its console reported. */
+  /** `reported`: errors, and requests to other hosts. */
   async function open(path: string, options: Parameters<Browser['newPage']>[0] = {}) {
     const { app } = api({}, { builtDocs: folder })
     const origin = await app.listen({ host: '127.0.0.1', port: 0 })

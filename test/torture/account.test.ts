@@ -7,7 +7,6 @@ const answered = (messageId: string, deliveryId = `id-${messageId}`) => ({
   deliveryId,
 })
 
-/** One call for one destination, delivered. */
 const facts = (more: Partial<Facts> = {}): Facts => ({
   accepted: new Set(['m1']),
   events: new Set(['m1']),

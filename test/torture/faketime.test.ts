@@ -34,7 +34,7 @@ test('there is none on macOS', () => {
 
 const library = findFaketime(thisMachine) ?? ''
 
-/** Says twenty times a second, by a timer, what its clocks are. */
+/** Prints its clocks twenty times a second. */
 const TELLS = 'setInterval(() => console.log(JSON.stringify([Date.now(), performance.now()])), 50)'
 const MINUTES = 60_000
 

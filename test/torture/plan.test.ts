@@ -32,7 +32,7 @@ test('faults of processes and of the broker never overlap, and all begin within 
         free = at + lengthOf(fault)
         return isEarly
       })
-      // collected: a plan has hundreds of faults, and `expect` costs more than each
+      // hundreds of faults: an `expect` for each costs too much
       expect(overlapping).toEqual([])
       expect(planned.filter(({ at }) => at >= options.forMs)).toEqual([])
       expect(

@@ -14,7 +14,7 @@ export type Ended = {
   isError: boolean
 }
 
-/** A tracer as a process has it. `spans`: what it has exported once it is closed. */
+/** `spans`: exported once the tracer is closed. */
 export function aTracer(env: Record<string, string> = {}) {
   const spans: Ended[] = []
   const warnings: unknown[] = []
@@ -61,7 +61,7 @@ export function settings(env: Record<string, string> = {}) {
 export const SAMPLED = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 export const UNSAMPLED = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`
 
-/** A record as the Kafka client hands it over. */
+/** As the Kafka client hands it over. */
 export const aRecord = (traceparent?: string): Parameters<Tracer['process']>[0] => ({
   topic: 'p.events',
   group: 'p.router',

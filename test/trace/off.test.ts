@@ -7,7 +7,7 @@ import { openTracer } from '../../trace/open.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A process that refuses its settings has loaded all that it loads before it opens its tracer. */
+/** A process that refuses its settings has loaded everything that precedes its tracer. */
 async function loadedBy(role: string, env: NodeJS.ProcessEnv): Promise<string[]> {
   const hook = `
     import { registerHooks } from 'node:module'

@@ -8,7 +8,7 @@ import { settings } from './collected.ts'
 
 type Collect = (spans: number, response: ServerResponse) => void
 
-/** A tracer with a queue of 10, whose collector behaves as the test says. */
+/** The queue has room for 10. */
 async function aTracerTo(collect: Collect | 'nobody', env: Record<string, string> = {}) {
   const warnings: string[] = []
   const server = createServer(async (request, response) => {
@@ -35,7 +35,7 @@ async function aTracerTo(collect: Collect | 'nobody', env: Record<string, string
   return { tracer: createTracer(given, { warn }), told }
 }
 
-/** @returns how long all of them took to do, in milliseconds. */
+/** @returns milliseconds */
 function work(tracer: Tracer, times: number): number {
   const start = performance.now()
   for (let each = 0; each < times; each++)

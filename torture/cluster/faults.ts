@@ -5,29 +5,29 @@ import type { Brokers } from '../../harness/kafka/partitions.ts'
 import { ROLES } from '../../settings/config-key.ts'
 import type { Instance } from './instances.ts'
 
-/** Something done to the system. `strike` resolves when the system is whole again. */
+/** `strike` resolves when the system is whole again. */
 export type Fault = { name: string; strike(): Promise<void> }
 
 export type Parts = {
   cluster: OwnCluster
   brokers: Brokers
   instances: readonly Instance[]
-  /** The topic that loses records in a power cut, as named on the broker. */
+  /** Loses records in a power cut. As named on the broker. */
   topic: string
-  /** Called with the records that Kafka lost. */
+  /** Gets the records that Kafka lost. */
   onGone: (gone: readonly Gone[]) => Promise<void>
 }
 
-/** How long a killed broker is down. */
+/** A killed broker. */
 const AWAY_MS = 10_000
-/** How long a broker is silent with its connections open, as if its machine were lost. */
+/** Connections stay open, as if its machine were lost. */
 const SILENT_MS = 30_000
-/** Pause between two restarts of a rolling restart. */
+/** Between two restarts. */
 const APART_MS = 2_000
-/** What was written within this time is lost. */
+/** What is written in this time is lost. */
 const LOST_MS = 3_000
 
-/** Each kind of fault alone, in this order. */
+/** Each kind alone, in this order. */
 export function faults(parts: Parts): readonly Fault[] {
   const { cluster, instances } = parts
   const killed = new Set<number>()
@@ -98,8 +98,8 @@ async function rollProcesses({ instances }: Parts): Promise<void> {
 }
 
 /**
- * Causes an unclean leader election. The topic gets two replicas, and one is enough for a write. The second broker is
- * killed, so that only the first has the next records. Then the first is killed, and the second comes back and leads.
+ * The topic gets two replicas, of which one is enough for a write. Only the first broker has the last records. It is
+ * killed, and the second comes back and leads.
  */
 async function electUncleanly({ cluster, brokers, topic, onGone }: Parts): Promise<void> {
   const [first = '', second = ''] = cluster.folders
@@ -116,7 +116,7 @@ async function electUncleanly({ cluster, brokers, topic, onGone }: Parts): Promi
   await onGone(gone)
 }
 
-/** Cuts the power of all three brokers. Records that no disk has synced are lost, although all brokers had them. */
+/** Records that no disk has synced are lost, although all brokers had them. */
 async function cutPower({ cluster, brokers, topic, onGone }: Parts): Promise<void> {
   const restores = await Promise.all(cluster.folders.map((folder) => imageOf(folder, [topic])))
   await sleep(LOST_MS)
@@ -127,7 +127,7 @@ async function cutPower({ cluster, brokers, topic, onGone }: Parts): Promise<voi
   await onGone(widest(gone.flat()))
 }
 
-/** The longest loss of each partition, as any of its replicas may lead. */
+/** The longest loss of each partition, as any replica may lead. */
 function widest(gone: readonly Gone[]): Gone[] {
   const byPartition = new Map<number, Gone>()
   for (const one of gone) {

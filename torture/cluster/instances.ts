@@ -2,25 +2,20 @@ import { type Env, freePorts, type Launch, launch } from '../../harness/launch.t
 import { ROLES, type Role } from '../../settings/config-key.ts'
 import { printErrors } from '../program.ts'
 
-/** One process of a role. Its ports stay the same across restarts. */
+/** Keeps its ports across restarts. */
 export type Instance = {
   role: Role
   url: string
-  /**
-   * Ends the process by SIGKILL or SIGTERM and starts a new one. @returns when the new one is ready.
-   * @param next starts another version from now on.
-   */
+  /** SIGKILL or SIGTERM, then a new process. Resolves when it is ready. @param next another version, from now on */
   restart(how: 'kill' | 'stop', next?: Launch): Promise<void>
-  /** False once the process has ended, until the next one is started. */
   isRunning(): boolean
   kill(): Promise<unknown>
 }
 
-/** Time for a process to shut down. */
 const GRACE_MS = 20_000
 const READY_MS = 60_000
 
-/** Starts several processes of each role. @returns when all are ready. */
+/** Resolves when all are ready. */
 export async function startInstances(
   env: Env,
   copies: number,

@@ -37,9 +37,9 @@ const COPIES = 2
 const DESTINATIONS = ['one', 'other']
 const WRITE_KEY = 'cluster-write-key'
 const CALM_MS = 5_000
-/** Calls made shortly before a fault are still in flight and count for it, not for the phase that ends there. */
+/** Calls in flight at a fault count for it, not for the phase before. */
 const UNDER_WAY_MS = 2_000
-/** Time limit for all calls to be accepted. */
+/** For all calls to be accepted. */
 const ACCEPT_MS = 120_000
 const SETTLE_MS = 120_000
 
@@ -62,7 +62,7 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
   say(`${cluster.nodes.length} brokers and ${COPIES} of each process are ready; ${perSecond} calls a second`)
 
   const load = startOpenLoad({ urls: urlsOf(instances, 'ingest'), writeKey: WRITE_KEY, perSecond })
-  await sleep(CALM_MS) // lets late compilation finish
+  await sleep(CALM_MS) // until late compilation is done
   const seen: Seen = { arrivals, calls: load.calls, destinations: DESTINATIONS }
   const cuts: Cut[] = []
   const onGone = async (gone: readonly Gone[]) => void cuts.push(...(await kafka.taken('deliveries', gone)))
@@ -87,7 +87,7 @@ type System = {
   env: Record<string, string>
   instances: readonly Instance[]
   receiver: Receiver
-  /** Everything that the receiver got so far. */
+  /** Everything so far. */
   arrivals: readonly Arrival[]
 }
 
@@ -119,11 +119,11 @@ const arrivalOf = (path: string, headers: IncomingHttpHeaders): Arrival => ({
 const urlsOf = (instances: readonly Instance[], role: Role) =>
   instances.filter((instance) => instance.role === role).map(({ url }) => url)
 
-/** Resolves when the processes use the source and its destinations. */
+/** Resolves when the processes use them. */
 async function makeSettings({ env, instances, receiver }: System): Promise<void> {
   const [control = ''] = urlsOf(instances, 'control')
   const headers = { authorization: `Bearer ${env.CONTROL_TOKEN}` }
-  /** Retries, as a new cluster creates its internal topics first. */
+  /** A new cluster creates its internal topics first. */
   async function post(path: string, json: object): Promise<void> {
     const isMade = async () => {
       const sent = got.post(`${control}/api/${path}`, { json, headers, throwHttpErrors: false })
@@ -137,7 +137,7 @@ async function makeSettings({ env, instances, receiver }: System): Promise<void>
   await sleep(2_000) // processes apply a change within a second
 }
 
-/** @returns the phase of the fault, until the system has been whole for a while. */
+/** The phase ends when the system has been whole for a while. */
 async function strike({ name, strike }: Fault, seen: Seen): Promise<Phase> {
   const from = performance.now() - UNDER_WAY_MS
   say(`${name}; load of the machine ${loadavg()[0]?.toFixed(1)}`)
@@ -150,7 +150,7 @@ async function strike({ name, strike }: Fault, seen: Seen): Promise<Phase> {
   return { name, from, to: performance.now() - UNDER_WAY_MS }
 }
 
-/** Stops the load and waits until all records are settled. @returns the ids of accepted calls. */
+/** Waits until all records are settled. @returns the ids of accepted calls */
 async function settle(load: OpenLoad, kafka: Kafka): Promise<ReadonlySet<string>> {
   await Promise.race([load.drain(), sleep(ACCEPT_MS, undefined, { ref: false })])
   const accepted = load.calls.filter(({ acceptedAt }) => acceptedAt !== undefined)

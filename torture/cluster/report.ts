@@ -9,7 +9,7 @@ export type Run = {
   refused: ReadonlyMap<string, number>
 }
 
-/** For the 99th percentile of deliveries. */
+/** Of the 99th percentile of deliveries. */
 const GOAL_MS = 5_000
 
 const seconds = (ms: number) => (ms / 1_000).toFixed(2)
@@ -53,20 +53,20 @@ ${markdownTable(head, table)}
 ${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count(result.delivered)} deliveries, ${undelivered} missing beyond what is reported (Kafka lost ${count(result.cut.deliveries)} records of \`deliveries\`; \`log-faults\` reports ${count(result.reported.deliveries)} of them, ${count(result.rewritten)} others were not acknowledged and were written again, and ${missing.unreported.length} are gone without a report), ${count(result.again)} POSTs again with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that did not get 200 and were sent again: ${requests || 'none'}.`
 }
 
-/** A POST with its arrival time (ms of `performance.now()`). */
+/** `at`: ms of `performance.now()`. */
 export type Arrival = Answered & { at: number }
 
-/** A part of the run. Times in ms of `performance.now()`. */
+/** ms of `performance.now()`. */
 export type Phase = { name: string; from: number; to: number }
 
-/** Times in ms of the calls made in a phase. */
+/** Of the calls made in a phase, in ms. */
 export type Pauses = {
   calls: number
-  /** From a call to its acceptance. */
+  /** From call to acceptance. */
   accept: Spread
   /** From acceptance to the first arrival at each destination. */
   deliver: Spread
-  /** Longest time in the phase without any POST. */
+  /** Longest time without any POST. */
   gap: number
   /** POSTs beyond the first of a delivery. */
   again: number
@@ -74,14 +74,14 @@ export type Pauses = {
 
 export type Spread = { p50: number; p99: number; p999: number; max: number }
 
-/** `destinations`: each call goes to all of them. */
+/** Each call goes to all `destinations`. */
 export type Seen = {
   calls: readonly Call[]
   arrivals: readonly Arrival[]
   destinations: readonly string[]
 }
 
-/** A POST that has not arrived counts as infinitely late. */
+/** A missing POST counts as infinitely late. */
 export function pausesIn({ from, to }: Phase, of: Seen): Pauses {
   const first = new Map<string, number>()
   const times = new Map<string, number>()

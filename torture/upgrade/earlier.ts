@@ -9,16 +9,16 @@ import { scratchFolder } from '../../harness/scratch.ts'
 import { say } from '../program.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** The decision on signed settings, which came with them. */
+/** Settings are signed since the version that has this file. */
 const SIGNED = 'docs/decisions/025-signed-settings.md'
 
-/** The version to upgrade from: a commit, or a folder that has its packages. */
+/** A commit, or a folder with its packages. */
 export type Earlier = { name: string } & ({ commit: string } | { folder: string })
 
 const git = (...args: string[]) =>
   execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
 
-/** @returns undefined when git fails. */
+/** Undefined if git fails. */
 function tryGit(...args: string[]): string | undefined {
   try {
     return git(...args)
@@ -27,14 +27,14 @@ function tryGit(...args: string[]): string | undefined {
   }
 }
 
-/** @returns the newest released version among the tags, such as `v1.2.0`. Release candidates do not count. */
+/** Such as `v1.2.0`. Release candidates do not count. */
 export const newestRelease = (tags: readonly string[]): string | undefined =>
   tags
     .filter((tag) => /^v\d+\.\d+\.\d+$/.test(tag))
     .toSorted((one, other) => compareVersions(one.slice(1), other.slice(1)))
     .at(-1)
 
-/** @returns whether two package-lock.json name the same packages. The version of Sluice itself does not count. */
+/** Of two package-lock.json. The version of Sluice itself does not count. */
 export function samePackages(one: string, other: string): boolean {
   const packagesOf = (text: string): object => {
     const { packages } = JSON.parse(text)
@@ -43,7 +43,9 @@ export function samePackages(one: string, other: string): boolean {
   return isDeepStrictEqual(packagesOf(one), packagesOf(other))
 }
 
-/** @param from a commit, a tag or a folder. Default: the newest release before this commit. @throws if it cannot be used. */
+/**
+ * @param from a commit, a tag or a folder. Default: the newest release before this commit. @throws if it cannot be used
+ */
 export function findEarlier(from: string | undefined): Earlier {
   const chosen = from ?? newestTag()
   const found = isFolder(chosen) ? folderOf(chosen) : commitOf(chosen)
@@ -55,7 +57,7 @@ export function findEarlier(from: string | undefined): Earlier {
 }
 
 function newestTag(): string {
-  // a tag at this commit is the version that is about to be released
+  // a tag at this commit is the version about to be released
   const tags = tryGit('tag', '--merged', 'HEAD', '--no-contains', 'HEAD')
   const tag = newestRelease(tags?.split('\n') ?? [])
   if (tag === undefined)
@@ -82,7 +84,7 @@ function commitOf(from: string): Earlier {
   return { name: from, commit }
 }
 
-/** @returns a folder with the earlier version and its packages. It is removed when this process exits. */
+/** The folder is removed when this process exits. */
 export async function checkOut(earlier: Earlier): Promise<string> {
   if ('folder' in earlier) return earlier.folder
   const folder = join(await scratchFolder('upgrade'), 'earlier')

@@ -8,9 +8,8 @@ export type TimedPost = Post & { at: number }
 const isDelivered = ({ status }: Pick<Post, 'status'>) => status >= 200 && status < 300
 
 /**
- * @param mixed when deliverers of both versions ran.
- * @returns the deliveries whose last failed POST came before, whose next POST came after, and that were then delivered:
- * one version wrote their retries, the other delivered them.
+ * Deliveries that failed before, were posted next after, and were then delivered: one version wrote their retries, and
+ * the other delivered them. @param mixed when deliverers of both versions ran
  */
 export function handedOver(posts: readonly TimedPost[], mixed: Span): string[] {
   const found: string[] = []
@@ -23,7 +22,7 @@ export function handedOver(posts: readonly TimedPost[], mixed: Span): string[] {
   return found
 }
 
-/** Deliveries repeat only after a crash, a rebalance or a failed write. @returns those delivered twice in one calm span. */
+/** Delivered twice in one calm span. Only a crash, a rebalance or a failed write may cause that. */
 export function unexplainedRepeats(posts: readonly TimedPost[], calm: readonly Span[]): string[] {
   const delivered = posts.filter(isDelivered)
   const found = new Set<string>()
@@ -38,7 +37,7 @@ export function unexplainedRepeats(posts: readonly TimedPost[], calm: readonly S
   return [...found]
 }
 
-/** @returns the deliveries that rules had to redact and that have the text, the user, or another hash of the user. */
+/** Deliveries of rules that have the text, the user, or another hash of the user. */
 export function badlyRedacted(posts: readonly Post[], userOf: ReadonlyMap<string, string>): string[] {
   const hashes = new Map<string, string>()
   return posts.flatMap((post) => {
@@ -52,21 +51,21 @@ export function badlyRedacted(posts: readonly Post[], userOf: ReadonlyMap<string
   })
 }
 
-/** What was done in one direction: the upgrade, or the way back. */
+/** One direction: the upgrade, or the way back. */
 export type Passed = {
   /** When deliverers of both versions ran. */
   mixed: Span
-  /** Deliveries of which the first version wrote dead letters, which the other replayed. */
+  /** Dead letters of the first version, replayed by the other. */
   replayed: ReadonlySet<string>
-  /** Calls that were made again when the other version ran, and when. */
+  /** Calls that were made again to the other version, and when. */
   resent: ReadonlySet<string>
   resentAt: number
-  /** Calls of a source that was added while both versions ran. All were delivered. */
+  /** Calls of a source that was added while both versions ran, all delivered. */
   probes: number
 }
 
 export type Direction = {
-  /** Deliveries of which one version wrote the retry and the other delivered it. */
+  /** One version wrote the retry, and the other delivered it. */
   handedOver: number
   /** Dead letters that the other version replayed, and those of them that were not delivered. */
   replayed: number
@@ -102,7 +101,7 @@ export type Findings = {
   badlyRedacted: readonly string[] | undefined
 }
 
-/** @returns whether everything worked, and was seen to work in both directions. */
+/** Both directions must also have shown something. */
 export const worked = ({ up, back, repeats, badlyRedacted: bad = [] }: Findings): boolean =>
   repeats.length === 0 &&
   bad.length === 0 &&

@@ -43,7 +43,7 @@ async function upgrade({ perSecond, earlier, write }: ReturnType<typeof options>
   const kafka = openKafka(system)
   say(`two of each process of ${earlier.name} are ready; ${perSecond} calls a second`)
   const load = startOpenLoad({ urls: system.urls('ingest'), writeKey: WRITE_KEY, perSecond })
-  await sleep(CALM_MS) // lets late compilation finish
+  await sleep(CALM_MS) // until late compilation is done
 
   const running: Running = { system, load }
   const up = await pass(running, { roll: UPGRADE, to: NOW, by: launch })
@@ -79,7 +79,7 @@ async function upgrade({ perSecond, earlier, write }: ReturnType<typeof options>
 const ofRules = <T extends { destinationId: string }>(posts: readonly T[]): readonly T[] =>
   posts.filter(({ destinationId }) => destinationId === 'ruled')
 
-/** Probes are of other sources, so they do not go to the steady destinations. */
+/** Probes are of other sources, and do not go to the steady destinations. */
 const withoutProbes = <T extends Pick<Facts, 'events'>>(facts: T): T => ({
   ...facts,
   events: new Set([...facts.events].filter((id) => !id.startsWith(PROBE))),

@@ -10,14 +10,14 @@ import { mixedDeliverers, type Replaced, type Replacement, type Roll } from './p
 import { changeSettings, WRITE_KEY } from './settings.ts'
 import { endpointOf, type System } from './system.ts'
 
-/** `to`: the name of the version that takes over; `by` starts it. */
+/** `to`: the version that takes over. `by` starts it. */
 export type Target = { roll: Roll; to: string; by: Launch }
 export type Running = { system: System; load: Pick<OpenLoad, 'calls'> }
 
-/** At least so many retries and dead letters of a version wait for the other. */
+/** So many retries and dead letters of a version wait for the other. */
 const ENOUGH = 200
 const RESENT = 100
-/** How long both versions run side by side, beyond the checks of that time. */
+/** Beyond the checks of that time. */
 const SIDE_BY_SIDE_MS = 5_000
 /** Longer than the last rung. */
 const RETRIED_MS = 150_000
@@ -25,7 +25,7 @@ const REPLAYED_MS = 120_000
 
 /**
  * Replaces all processes one after the other under load. Before, one version makes retries and dead letters. Afterwards
- * the other delivers the retries, replays the dead letters, and gets some calls a second time.
+ * the other delivers the retries, replays the dead letters, and gets some calls again.
  */
 export async function pass(
   running: Running,
@@ -58,7 +58,7 @@ export async function pass(
 
 type Dead = { from: Date; keys: ReadonlySet<string> }
 
-/** Makes webhooks fail until there are enough retries and dead letters. @returns the deliveries that are dead letters. */
+/** Until there are enough retries and dead letters. @returns the dead letters */
 async function makeTrouble({ endpoints, posts }: System): Promise<Dead> {
   const from = new Date()
   const since = posts.length
@@ -68,7 +68,7 @@ async function makeTrouble({ endpoints, posts }: System): Promise<Dead> {
   const answered = (status: number) => posts.slice(since).filter((each) => each.status === status)
   await until(() => [429, 404].every((status) => answered(status).length >= ENOUGH), { timeout: 120_000 })
   await endpoints[endpointOf('strict')]?.behave('answers')
-  await sleep(1_000) // rejections that are under way
+  await sleep(1_000) // for rejections under way
   return { from, keys: new Set(answered(404).map(pair)) }
 }
 
@@ -90,7 +90,7 @@ async function replaceAll(system: System, { roll, to, by }: Target) {
   return { probes, replaced }
 }
 
-/** Replays dead letters through a control of the version that took over. */
+/** Through a control of the version that took over. */
 async function replay(system: System, { to }: Target, { from, keys }: Dead): Promise<void> {
   say(`${to} replays ${keys.size} dead letters`)
   const api = system.api(0)

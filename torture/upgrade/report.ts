@@ -9,13 +9,13 @@ export type Run = {
   facts: Facts
   result: Account
   findings: Findings
-  /** How many requests of the load were not answered with 200, by reason. */
+  /** By reason. */
   refused: ReadonlyMap<string, number>
 }
 
 const count = (figure: number) => figure.toLocaleString('en-US')
 
-/** Cut power is not part of this run, so nothing may be gone from Kafka. */
+/** Without power cuts, nothing may be gone from Kafka. */
 const withoutCuts = (rows: string[][]) => rows.filter(([name]) => !name?.includes('neither reported'))
 
 export function report({ from, perSecond, facts, result, findings, refused }: Run): string {
@@ -51,7 +51,7 @@ ${markdownTable(['', ''], rows)}
 ${markdownTable(['destination', 'routed', 'delivered', 'given up', 'cancelled', '**missing**'], destinationRows(facts))}`
 }
 
-/** One row for each destination that got every call. */
+/** Those that got every call. */
 function destinationRows(facts: Facts): string[][] {
   return facts.steady.map((id) => {
     const { routed, delivered, dead, cancelled, missing } = account(only(facts, id))

@@ -8,9 +8,9 @@ import type { Replacement } from './plan.ts'
 import { endpointOf, type System } from './system.ts'
 
 export const WRITE_KEY = 'upgrade-write-key'
-/** Calls that a change's own checks make. They begin with this, and go only to destinations made for them. */
+/** Ids of probes begin with this. They go only to destinations made for them. */
 export const PROBE = 'probe-'
-/** Enough users for all partitions, so that both versions have some. */
+/** Enough users for all partitions: both versions have some. */
 const PROBES = 48
 /** Processes apply a change within a second. */
 const APPLIED_MS = 2_000
@@ -26,7 +26,7 @@ const RULES = {
   ],
 }
 
-/** @returns the destinations that get every call, and whether one has rules. */
+/** @returns the destinations that get every call, and whether one has rules */
 export async function makeSettings(system: System): Promise<{ steady: string[]; hasRules: boolean }> {
   const api = system.api(0)
   await until(async () => api('POST', 'sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY }), {
@@ -51,8 +51,9 @@ function withoutRules(error: unknown): boolean {
 }
 
 /**
- * Changes settings through one control while both versions run: moves a destination, and adds a source with a
- * destination. Resolves when all processes follow. @returns the number of calls that the new source made.
+ * While both versions run, moves a destination, and adds a source with a destination. Resolves when all processes
+ * follow.
+ * @returns how many calls the new source made
  */
 export async function changeSettings(system: System, copy: Replacement['copy']): Promise<number> {
   const api = system.api(copy)

@@ -10,7 +10,7 @@ import { apiOf, environment, type Sluice } from '../sluice.ts'
 import type { TimedPost } from './findings.ts'
 import type { Replaced, Replacement } from './plan.ts'
 
-/** The destinations by the numbers of their endpoints. `moving` has one of its two at a time. */
+/** Destinations by the numbers of their endpoints. `moving` has one of its two at a time. */
 const NAMES = [
   'healthy',
   'failing',
@@ -22,14 +22,14 @@ const NAMES = [
   'added-0',
   'added-1',
 ] as const
-/** The endpoint of each destination; the first of `moving`. */
+/** The first, for `moving`. */
 export const endpointOf = (destinationId: (typeof NAMES)[number]): number => NAMES.indexOf(destinationId)
 
-/** The last rung is long, so that retries of one version stay there until the other has taken over. */
+/** The last rung is long: retries of one version stay there until the other has taken over. */
 const SETTINGS = { RETRY_LADDER: '1s,5s,20s,90s', RETRY_WINDOW: '5m', LOG_LEVEL: 'info' }
 const COPIES = 2
 
-/** Two of each process, of one version or of both, on one broker. */
+/** Two of each process, of one version or both, on one broker. */
 export type System = {
   env: Readonly<Record<string, string>>
   endpoints: readonly Endpoint[]
@@ -37,11 +37,11 @@ export type System = {
   posts: readonly TimedPost[]
   instance(of: Replacement): Instance
   urls(role: Role): readonly string[]
-  /** Control's API, by one of the two instances. */
+  /** By one of the two instances. */
   api(copy: Replacement['copy']): Sluice['api']
-  /** Ends a process with SIGTERM and starts the other version in its place. @returns when it is ready. */
+  /** SIGTERM, then the other version. Resolves when it is ready. */
   replace(what: Replacement, by: Launch): Promise<Replaced>
-  /** @throws if a process has ended on its own. */
+  /** @throws if a process has ended on its own */
   check(): void
 }
 

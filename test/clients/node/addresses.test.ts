@@ -6,12 +6,11 @@ import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { clientOf, startService, track, warnings } from './service.ts'
 
-/** Makes every host name resolve to these addresses. */
 function lookUp(...addresses: string[]): void {
   const found = addresses.map((address) => ({ address, family: 4 }))
   const lookup = (_name: string, _options: object, done: (error: null, found: object[]) => void) =>
     done(null, found)
-  const spy = vi.spyOn(dns, 'lookup').mockImplementation(lookup as never) // one of its forms, that which Node uses
+  const spy = vi.spyOn(dns, 'lookup').mockImplementation(lookup as never) // the form that Node uses
   onTestFinished(() => spy.mockRestore())
 }
 
@@ -23,7 +22,7 @@ createServer().listen({ ...workerData, backlog: 1 }, () => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 })`
 
-/** An address that never accepts a connection, as if packets were lost: its backlog is full. */
+/** Never accepts a connection, as its backlog is full. */
 async function startDeaf(host: string, port: number): Promise<void> {
   const worker = new Worker(LISTENS_AND_SLEEPS, { eval: true, workerData: { host, port } })
   onTestFinished(async () => void (await worker.terminate()))
@@ -31,7 +30,7 @@ async function startDeaf(host: string, port: number): Promise<void> {
   for (let isConnected = true; isConnected; ) {
     const socket = connect({ host, port }).on('error', () => {})
     onTestFinished(() => void socket.destroy())
-    // with a turn more: what came while this process stood still counts
+    // a turn more: what came while this process was paused counts
     const isLate = sleep(300).then(() => nextTurn(false))
     isConnected = await Promise.race([once(socket, 'connect').then(() => true), isLate])
   }

@@ -174,7 +174,7 @@ test('no response makes judge throw, and only 200 with success is success', () =
 })
 
 describe('Retry-After', () => {
-  // if local time is not GMT, parsing a date without a zone goes wrong unless handled
+  // local time is not GMT: a date without a zone is easily misread
   beforeAll(() => void vi.stubEnv('TZ', 'America/New_York'))
   afterAll(() => void vi.unstubAllEnvs())
 

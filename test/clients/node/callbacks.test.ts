@@ -13,7 +13,6 @@ const rejected = (index: number) => ({
   body: JSON.stringify({ success: true, rejected: [{ index, code: 'too_deep', message: 'Too deep.' }] }),
 })
 
-/** A callback that records the codes and messages it is called with. */
 function recorder() {
   const seen: [code: string | null, message: QueuedMessage][] = []
   const callback: Callback = (error, message) => void seen.push([error?.code ?? null, message])

@@ -3,14 +3,13 @@ import { AnalyticsError } from '../../../clients/node/index.ts'
 import { until } from '../../helpers/until.ts'
 import { clientOf, deadEndpoint, gate, startService, thrownBy, track, warnings } from './service.ts'
 
-/** The error of a rejected promise. */
 const rejection = (promise: Promise<unknown>) =>
   promise.then(
     () => undefined,
     (error: unknown) => error,
   )
 
-/** Only shows that something ends at all: what it must not wait for takes longer. */
+/** Only shows that something ends: what it must not wait for takes longer. */
 const patience = { timeout: 30_000 }
 
 describe('close()', () => {

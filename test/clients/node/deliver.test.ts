@@ -14,7 +14,7 @@ beforeEach(() => {
 const unavailable = (retryAfter?: string): Posted => ({ status: 503, retryAfter, body: '' })
 const success: Posted = { status: 200, retryAfter: undefined, body: '{"success":true}' }
 
-/** Sends batches of one call with these responses, each after the given minutes of the faked clocks; `then` runs after the first. */
+/** Before each answer, `minutes` pass on the faked clocks; `then` runs after the first. */
 function delivererOf(
   answers: readonly Posted[],
   { minutes = 0, maxRetries = 1_000, retryBase = 1, then = () => {} } = {},
@@ -120,7 +120,7 @@ describe('a temporary refusal', () => {
     warnings()
     const { post, send } = delivererOf(many(answer), { minutes: SECOND })
     expect(await send()).toMatchObject(rejected(reason))
-    // each attempt takes a second, and the time starts with the first response
+    // each attempt takes a second; the time starts with the first response
     expect(post).toHaveBeenCalledTimes(seconds + 1)
   })
 

@@ -20,7 +20,7 @@ let folder = ''
 let app = ''
 let tarball = ''
 
-/** Packs a copy of the library, so nothing is built in this folder. */
+/** A copy, so that nothing is built in this folder. */
 async function pack(): Promise<void> {
   const copy = join(folder, 'project/clients/node')
   const isSource = (path: string) => !/\/dist$|\.tgz$/.test(path)
@@ -32,7 +32,7 @@ async function pack(): Promise<void> {
   tarball = join(copy, name)
 }
 
-/** An application that has the packed package installed, outside of this project. */
+/** An application elsewhere, with the package installed. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-client-'))
   app = join(folder, 'app')
@@ -64,7 +64,7 @@ test(
     const { stdout } = await exec(tool('publint'), [tarball, '--strict'])
     // in CI it prints colors
     expect(stripVTControlCharacters(stdout)).toMatch(/All good!\n$/)
-    // CommonJS programs load it with `require` from Node 22.12, and with `import()` before
+    // CommonJS programs use `require` from Node 22.12 on, and `import()` before
     const { stdout: types } = await exec(tool('attw'), [tarball, '--ignore-rules', 'cjs-resolves-to-esm'])
     expect(types).toContain('(ignoring rules: ')
   },
@@ -136,7 +136,7 @@ describe('below Node 22, it refuses to be imported, with a code and both version
     expect(stdout).toBe(`${message('21.7.3')}\n`)
   })
 
-  /** A Node of the machine itself, which may be older than the one that runs the tests. */
+  /** The machine's own, which may be older than the tests' Node. */
   const [older = ''] = ['/usr/bin/node', '/usr/local/bin/node'].filter((path) => existsSync(path))
   const version = older ? execFileSync(older, ['--version'], { encoding: 'utf8' }).trim().slice(1) : '22'
   test.skipIf(Number.parseInt(version, 10) >= 22)('in such a Node itself', patience, async () => {
@@ -163,7 +163,6 @@ describe('its types', () => {
     types: [],
   }
 
-  /** What the compiler says to a program of the application, with nothing but the package's own types. */
   async function compile(program: string): Promise<string> {
     await writeFile(join(app, 'program.ts'), program)
     await writeFile(

@@ -103,7 +103,7 @@ describe('on SIGTERM', () => {
     expect(complained().match(line)).toHaveLength(2)
   })
 
-  /** A second copy of the library, like another version of the package. @returns its main file */
+  /** @returns the main file of something like another version */
   async function copied(): Promise<string> {
     const project = fileURLToPath(new URL('../../../', import.meta.url))
     const folder = await mkdtemp(join(tmpdir(), 'sluice-copy-'))

@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
 export type Run = {
-  /** The output on stdout and stderr so far. */
+  /** On stdout so far; `complained` on stderr. */
   printed(): string
   complained(): string
   kill(signal: NodeJS.Signals): void
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
-/** Runs a program in `programs`; it is killed at the end of the test. */
+/** Killed at the end of the test. */
 export function run(program: string, args: readonly string[], flags: readonly string[] = []): Run {
   const file = fileURLToPath(new URL(`programs/${program}.ts`, import.meta.url))
   const child = spawn(process.execPath, [...flags, file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -8,7 +8,6 @@ import { OPTIONS, readSettings } from '../../../clients/node/settings.ts'
 const read = (name: string) => readFileSync(new URL(`../../../clients/node/${name}`, import.meta.url), 'utf8')
 const readme = read('README.md')
 
-/** The names in the first column of a section's tables. */
 function namesIn(section: string): string[] {
   const [, rest = ''] = readme.split(`## ${section}\n`)
   const [text = ''] = rest.split('\n## ')

@@ -2,10 +2,9 @@ import { Agent } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, clientOf, deadEndpoint, numbersOf, startService, track, warnings } from './service.ts'
 
-// that something is tried again is what is tested here
 beforeEach(() => void warnings())
 
-/** These responses in order, then success. */
+/** These in order, then success. */
 const inTurn =
   (...answers: Answer[]) =>
   (_arrival: unknown, index: number): Answer =>

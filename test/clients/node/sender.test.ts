@@ -13,7 +13,7 @@ beforeEach(() => {
 const taken: Delivered = { outcome: 'sent', rejected: [] }
 const refused: Delivered = { outcome: 'failed', error: new AnalyticsError('rejected', 'No.') }
 
-/** A sender whose batches take the given time, in ms of the faked clock. */
+/** `takesMs`: of each batch, by the faked clock. */
 function fakeSender({
   flushAt = 3,
   flushAfter = 1_000,

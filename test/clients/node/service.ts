@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { onTestFinished, vi } from 'vitest'
 import { Analytics, type Failure, type Options } from '../../../clients/node/index.ts'
 
-/** One request: `text` is decompressed, `connection` counts from 1. */
+/** `text` is decompressed. `connection` counts from 1. */
 export type Arrival = {
   method: string
   path: string
@@ -15,7 +15,7 @@ export type Arrival = {
   at: number
 }
 
-/** The response: `hang` never, `stall` without the end of the body, `reset` closes the connection, `cut` closes it within the body. */
+/** `hang`: never. `stall`: the body does not end. `reset`: closes the connection. `cut`: closes it within the body. */
 export type Answer =
   | { status?: number; headers?: Record<string, string>; body?: string }
   | 'hang'
@@ -26,7 +26,6 @@ export type Answer =
 export type Service = {
   endpoint: string
   arrivals: Arrival[]
-  /** Open connections. */
   open(): number
   /** All received calls in order. */
   calls(): Record<string, unknown>[]
@@ -34,7 +33,7 @@ export type Service = {
 
 type Answers = (arrival: Arrival, index: number) => Answer | Promise<Answer>
 
-/** A service with the given responses, by default success. Closed at the end of the test. */
+/** Closed at the end of the test. */
 export async function startService(answers: Answers = () => ({})): Promise<Service> {
   const arrivals: Arrival[] = []
   const connections: Socket[] = []
@@ -55,7 +54,7 @@ export async function startService(answers: Answers = () => ({})): Promise<Servi
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
-  const { port } = server.address() as AddressInfo // it listens to a port
+  const { port } = server.address() as AddressInfo
   return {
     endpoint: `http://127.0.0.1:${port}/v1/batch`,
     arrivals,
@@ -76,16 +75,15 @@ function give(response: ServerResponse, answer: Answer): void {
   }
 }
 
-/** An endpoint that refuses connections. */
 export async function deadEndpoint(): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo // it listens to a port
+  const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
   return `http://127.0.0.1:${port}/`
 }
 
-/** A client that sends only on flush() and collects its failures. Closed at the end of the test. */
+/** Sends only on flush(). Closed at the end of the test. */
 export function clientOf(service: Pick<Service, 'endpoint'>, options: Partial<Options> = {}) {
   const failures: Failure[] = []
   const analytics = new Analytics({
@@ -102,14 +100,13 @@ export function clientOf(service: Pick<Service, 'endpoint'>, options: Partial<Op
   return { analytics, failures }
 }
 
-/** The process warnings during the test, with their options. */
+/** During the test, with their options. */
 export function warnings(): unknown[][] {
   const emit = vi.spyOn(process, 'emitWarning').mockReturnValue()
   onTestFinished(() => emit.mockRestore())
   return emit.mock.calls
 }
 
-/** Holds back responses until it is opened. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   return { opened, open }
@@ -120,7 +117,6 @@ export const track = (number: number) => ({ userId: 'u1', event: 'Counted', prop
 export const numbersOf = (calls: readonly Record<string, unknown>[]) =>
   calls.map(({ properties }) => (properties as { number: number }).number)
 
-/** The thrown error. */
 export function thrownBy(act: () => unknown): unknown {
   try {
     act()

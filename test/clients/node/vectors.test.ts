@@ -20,7 +20,7 @@ const splits = (read('batches') as Split[]).filter(ours)
 
 const never = { messageId: 'unused', timestamp: 'unused' }
 
-/** The item as one text, or the code with which it is refused. */
+/** The item as text, or the code that refuses it. */
 function outcomeOf({ type, ...call }: Call): string {
   try {
     return encode(type, call, never).json
@@ -30,7 +30,7 @@ function outcomeOf({ type, ...call }: Call): string {
   }
 }
 
-/** Fills the text at the path, here always `properties.p`, until the item has its bytes. */
+/** Until the item has its bytes. */
 function padded({ call, pad, json }: Case): { call: Call; json: string | undefined } {
   if (!pad) return { call, json }
   expect(pad.path).toBe('properties.p')
@@ -48,7 +48,7 @@ test.each(calls)('$name', (vector) => {
 describe('ingest', () => {
   const facts = { sourceId: 'shop', receivedAt: 0, ip: '203.0.113.9', newId: () => 'made' }
   const codes: ReadonlySet<string | undefined> = new Set(CODES)
-  /** It takes 1.5 for a text, and counts a separator as 3 bytes, where 6 are sent. */
+  /** The library takes 1.5 for a text, and counts a separator as 3 bytes, where 6 are sent. */
   const stricter = /no whole number|escapes count/
   const refused = calls.filter(({ name, error }) => codes.has(error) && !stricter.test(name))
 

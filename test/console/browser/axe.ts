@@ -12,9 +12,9 @@ type Found = {
 /** `where`: the whole page by default. */
 type CheckOptions = { where?: 'main' | '[role=dialog]'; runOnly?: readonly string[] }
 
-/** The serious and critical violations that axe finds. Injects axe past the content security policy, as a debugger would. */
+/** Serious and critical ones. Injects axe past the content security policy. */
 export async function violationsIn(page: Page, { where, ...rules }: CheckOptions = {}): Promise<string[]> {
-  // half a megabyte, so inject it once per loaded page
+  // half a megabyte, so once per loaded page
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(await AXE)
   // preload would load the styles again for two rules that are not serious
   const options = JSON.stringify({ resultTypes: ['violations'], preload: false, ...rules })
@@ -30,6 +30,6 @@ export async function violationsIn(page: Page, { where, ...rules }: CheckOptions
     )
 }
 
-/** For dialogs and errors, which the check of all views does not see. */
+/** For what the check of all views misses: dialogs and errors. */
 export const expectAccessible = async (page: Page, options?: CheckOptions) =>
   expect(await violationsIn(page, options)).toEqual([])

@@ -6,12 +6,12 @@ import { type Browser, chromium } from 'playwright-core'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** The binary that CHROMIUM names, or one from the usual places. */
+/** CHROMIUM, or one from the usual places. */
 export const chromiumPath: string | undefined = [process.env.CHROMIUM ?? '', ...PLACES].find(
   (path) => path !== '' && existsSync(path),
 )
 
-// a container run as root has no sandbox; without a graphics card, emulating one costs more than painting
+// root in a container has no sandbox; emulating a graphics card costs more than painting
 const ARGS = ['--no-sandbox', '--disable-gpu', '--in-process-gpu']
 
 if (!chromiumPath)
@@ -19,7 +19,7 @@ if (!chromiumPath)
     'Chromium is missing, so the browser tests of the console and the documentation are skipped (apt-get install chromium)\n',
   )
 
-/** @throws if the built console is older than its sources. */
+/** @throws if the built console is older than its sources */
 export async function openChromium(): Promise<Browser> {
   const built = await newest(folderOf('dist')).catch(() => 0)
   if (built < (await newest(folderOf('src'))))

@@ -17,7 +17,7 @@ describe.skipIf(!chromiumPath)('the console in a browser', () => {
   })
   afterAll(() => stage?.close())
 
-  // the order matters: the first block needs an empty system
+  // the first block needs an empty system
   describe('setting up a destination', () => setUp(() => stage))
   describe('monitoring', () => monitor(() => stage))
   describe('testing and rotating', () => testAndRotate(() => stage))
@@ -25,6 +25,6 @@ describe.skipIf(!chromiumPath)('the console in a browser', () => {
   describe('the deliveries of a destination', () => listDeliveries(() => stage))
   describe('the rules of a destination', () => writeRules(() => stage))
   describe('users, uploads and write keys', () => managePeople(() => stage))
-  // it ends the session of all others
+  // ends the session of all others
   describe('managing settings', () => manageSettings(() => stage))
 })

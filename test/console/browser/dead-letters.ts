@@ -6,7 +6,6 @@ import { DEAD } from '../../../schemas/topics.ts'
 import { aDeadOne } from '../../control/dead-in-memory.ts'
 import type { System } from '../../helpers/system.ts'
 
-/** Writes dead letters as the deliverer would, with the current time. */
 export async function writeDeadLetters(
   { env, connection }: System,
   letters: readonly Partial<Delivery>[],

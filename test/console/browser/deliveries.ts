@@ -6,7 +6,6 @@ import { settle, shoot } from './visit.ts'
 
 const SOURCE = { id: 'app', name: 'App', writeKey: 'app-write-key' }
 
-/** @param on returns the stage once it is open. */
 export function listDeliveries(on: () => Stage): void {
   const send = (messageId: string, userId: string, event = 'Ordered') =>
     on().sluice.send([{ type: 'track', messageId, userId, event }], SOURCE.writeKey)
@@ -35,13 +34,13 @@ export function listDeliveries(on: () => Stage): void {
     await page.goto('/destinations/shipping/deliveries')
     const rows = page.getByRole('button', { name: ROW })
     await until(async () => (await rows.count()) === 3)
-    // two users' events may be routed in any order
+    // two users' events are routed in any order
     expect((await rows.allInnerTexts()).toSorted()).toEqual(['Ordered', 'Ordered', 'Returned'])
     await page.getByRole('row', { name: /Returned.*Delivered/ }).waitFor()
-    // a busy machine does not search everything at once
+    // a busy machine searches in several steps
     const older = page.getByRole('button', { name: 'Search older deliveries' })
     await until(async () => {
-      // it goes away when the search is complete, perhaps just now
+      // it may go away just now, as the search is complete
       if (await older.isVisible()) await older.click({ timeout: 1_000 }).catch(() => undefined)
       return page.getByText('Search complete.').isVisible()
     })

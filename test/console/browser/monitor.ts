@@ -5,7 +5,6 @@ import { writeDeadLetters } from './dead-letters.ts'
 import type { Stage } from './stage.ts'
 import { move, shoot } from './visit.ts'
 
-/** @param on returns the stage once it is open. */
 export function monitor(on: () => Stage): void {
   beforeAll(async () => {
     const { sluice, good, bad } = on()
@@ -22,7 +21,7 @@ export function monitor(on: () => Stage): void {
     await triedTwice('anna')
   })
 
-  /** Waits for the first attempt and the first retry at the failing receiver. The second retry is far away. */
+  /** The second retry is far away. */
   const triedTwice = (userId: string) =>
     until(() => on().bad.arrivals.filter(({ body }) => body.includes(`"${userId}"`)).length === 2)
 
@@ -48,7 +47,7 @@ export function monitor(on: () => Stage): void {
     await move(page, '/deliveries?messageId=nobody-1')
     await page.getByText('Rejected', { exact: true }).waitFor()
     await page.getByText('A call needs userId or anonymousId').waitFor()
-    // an empty page with a next cursor: the search continues automatically
+    // an empty page with a cursor: the search continues by itself
     const empty = { items: [], next: '1.0.0', searchedSince: '2026-01-02T03:04:05.000Z' }
     await page.route(/api.events.*nothing-1/, (route) => route.fulfill({ json: empty }), { times: 1 })
     await move(page, '/deliveries?messageId=nothing-1')
@@ -84,7 +83,7 @@ export function monitor(on: () => Stage): void {
     await shoot(page, 'overview')
     await page.getByRole('link', { name: 'billing' }).click()
     await page.getByText('Check the receiver’s log').waitFor()
-    // two failures do not open the breaker, but the webhook is failing
+    // two failures do not open the breaker
     await page.getByText('Failing', { exact: true }).waitFor()
     await page.getByRole('button', { name: /Deliveries by minute.*show as table/ }).click()
     await page.getByRole('table', { name: /Deliveries by minute/ }).waitFor()
@@ -95,7 +94,7 @@ export function monitor(on: () => Stage): void {
       await on().sluice.api('put', 'destinations/billing', { ...billing, webhooks: [webhook] }, match)
       await page.goto('/destinations/billing')
     }
-    // the same webhook keeps its state, here and in the overview, but its error may be of the old header
+    // the state stays, but the error may be of the old header
     await change({ url: `${on().bad.url}/status/503`, headers: { 'X-Token': 'new' } })
     await page.getByText(/Last error.*, before the settings changed/).waitFor()
     await page.getByText('Failing', { exact: true }).waitFor()
@@ -150,7 +149,7 @@ export function monitor(on: () => Stage): void {
       delivered: 'rgb(47, 158, 68)',
       failed: 'rgb(122, 16, 16)',
     })
-    // the window is part of the address, and of the link to a destination
+    // the window is in the address, and in the link
     await page.reload()
     await page.getByRole('heading', { name: 'Last 24 hours' }).waitFor()
     await page.getByRole('link', { name: 'twice' }).click()
@@ -173,7 +172,7 @@ export function monitor(on: () => Stage): void {
         await shoot(page, `activity-${path.length}-${scheme}-phone`)
         await expectAccessible(page, { where: 'main' })
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(375)
-        // no label of a card breaks inside a word or takes more than one line
+        // on one line, without a break inside a word
         await until(async () => (await page.evaluate<string[]>(TALL_LABELS)).length === 0, {
           message: 'the label of each card fits on one line',
         })
@@ -226,7 +225,7 @@ export function monitor(on: () => Stage): void {
     await page.getByRole('checkbox', { name: 'Select gone-0' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Replay all matching' }).click()
     await dialog.getByText('old: it is off').waitFor()
-    // without the one of the destination that is off
+    // without the destination that is off
     await dialog.getByText('Replays 2 dead letters to crm, search').waitFor()
     await expectAccessible(page, { where: '[role=dialog]' })
     await dialog.getByRole('button', { name: 'Replay' }).click()
@@ -263,7 +262,7 @@ export function monitor(on: () => Stage): void {
     await page.getByRole('button', { name: /^router/ }).click()
     await page.getByRole('row', { name: /events 0 \d/ }).waitFor()
     await page.getByRole('img', { name: /Seconds behind/ }).waitFor()
-    // it says what control cannot count
+    // names what control cannot count
     await page.getByText('sluice_ingest_requests_total').waitFor()
     const rate = page.getByText('Calls/s', { exact: true }).locator('..')
     await until(async () => {
@@ -330,7 +329,7 @@ export function monitor(on: () => Stage): void {
       await page.goto(path)
       await banner.getByText(/135 records wait\. Since .*Read the log of the router\./).waitFor()
     }
-    // the texts of the page name this system's settings
+    // this system's settings
     await page.getByText('retried for up to 3 hours').waitFor()
     await page.getByRole('button', { name: 'Show 2 more problems' }).click()
     await page.getByText('The settings of d cannot be read.').waitFor()
@@ -373,7 +372,7 @@ export function monitor(on: () => Stage): void {
 const SPARKLINE_COLORS = `Object.fromEntries(['delivered', 'failed'].map((name) =>
   [name, getComputedStyle(document.querySelector('.sparkline .' + name)).fill]))`
 
-/** In the overview, by name: the figure of the card, the sum of the chart's column, and the sum of the destinations. */
+/** By name: the figure of the overview's card, the sum of the chart's column, and the sum of the destinations. */
 const COUNTS = `(() => {
   const number = (text) => Number(text.replaceAll(/[^\\d]/g, ''))
   const column = (table, name) => {

@@ -7,7 +7,6 @@ import { settle, shoot } from './visit.ts'
 
 const PHONE = { width: 375, height: 800 }
 
-/** @param on returns the stage once it is open. */
 export function managePeople(on: () => Stage): void {
   beforeAll(async () => {
     const { sluice, good } = on()

@@ -8,7 +8,7 @@ import { openChromium } from './chromium.ts'
 import { ADMIN } from './stage.ts'
 import { signIn } from './visit.ts'
 
-/** Takes the screenshots for README: `npm run pictures`. */
+/** For README: `npm run pictures`. */
 test('screenshots for README', async () => {
   const [browser, good, bad, sluice] = await Promise.all([
     openChromium(),

@@ -18,7 +18,6 @@ const RULES = {
 }
 const PATH = '/destinations/partner/rules'
 
-/** The rules of a destination. @param on returns the stage once it is open. */
 export function writeRules(on: () => Stage): void {
   const paid = (messageId: string, total: number) => ({
     ...{ type: 'track', messageId, userId: 'kim', event: 'Paid', properties: { total } },
@@ -45,7 +44,7 @@ export function writeRules(on: () => Stage): void {
   const stored = async () => (await on().sluice.api('get', 'destinations/partner')).body
   const preview = (page: Page) => page.getByRole('region', { name: 'Preview' })
 
-  /** Writes rules as another user would. */
+  /** As another user would. */
   async function save(rules: object | undefined) {
     const { version, rules: _, ...partner } = await stored()
     const match = { 'if-match': `"${version}"` }

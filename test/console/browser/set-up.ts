@@ -9,7 +9,6 @@ import { copied, move, shoot, signIn } from './visit.ts'
 
 const signed = (body: string, secret: string) => createHmac('sha1', secret).update(body).digest('hex')
 
-/** @param on returns the stage once it is open. */
 export function setUp(on: () => Stage): void {
   beforeAll(async () => {
     // an empty system
@@ -60,7 +59,7 @@ export function setUp(on: () => Stage): void {
     await shoot(page, 'set-up-test')
     await page.getByRole('button', { name: 'Next: turn on' }).click()
 
-    // the default name is the host of the URL
+    // the default name is the URL's host
     await page.getByRole('switch', { name: `Turn ${new URL(on().good.url).host} on` }).click()
     await page.getByText('Waiting for the first event').waitFor()
     await page.getByRole('button', { name: 'Copy curl snippet' }).click()
@@ -99,7 +98,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: 'Send test' }).waitFor()
     const before = await made()
 
-    // as a user who closed the page would find it again
+    // as after closing the page
     await page.goto('/destinations')
     const goOn = page.getByRole('link', { name: 'Continue setup: Corrected' })
     await goOn.waitFor()
@@ -133,7 +132,7 @@ export function setUp(on: () => Stage): void {
     const { sluice, good } = on()
     await sluice.api('post', 'sources', { id: 'lone', name: 'Lone', writeKey: 'lone-write-key' })
     const calls = [{ type: 'track', userId: 'ann', event: 'Early', messageId: 'early-1' }]
-    // the source is known to ingest within a second
+    // ingest knows the source within a second
     await until(() =>
       sluice.send(calls, 'lone-write-key').then(
         () => true,

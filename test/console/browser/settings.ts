@@ -31,7 +31,7 @@ const VIEWS = [
   '/nothing',
 ]
 
-/** Views without a screenshot in another test. */
+/** Other tests take the other screenshots. */
 const DARK_SCREENSHOTS = [
   '/',
   '/destinations/mail/health',
@@ -43,7 +43,6 @@ const DARK_SCREENSHOTS = [
   '/audit',
 ]
 
-/** @param on returns the stage once it is open. */
 export function manageSettings(on: () => Stage): void {
   beforeAll(async () => {
     const { sluice, good } = on()
@@ -106,7 +105,6 @@ export function manageSettings(on: () => Stage): void {
     await page.getByText('Saved', { exact: true }).waitFor()
     await on().sluice.send([{ type: 'track', userId: 'u1', event: 'Later', messageId: 'later-1' }])
     const later = await until(() => mail().find(({ body }) => body.includes('Later')))
-    // the untouched header value was kept
     expect(later.headers['x-key']).toBe('stored-value')
 
     await saveElsewhere({ retryOn: [429] })
@@ -245,7 +243,7 @@ export function manageSettings(on: () => Stage): void {
       await move(page, path)
       found.push(...(await violationsIn(page, { where: 'main' })))
     }
-    // in a second round, because each change of colors or size renders everything again
+    // a second round: each change of colors or size renders everything again
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.setViewportSize({ width: 375, height: 800 })
     const isNarrow = () => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')
@@ -324,10 +322,9 @@ export function manageSettings(on: () => Stage): void {
   })
 }
 
-/** Bytes transferred for the page so far, compressed and with headers. */
+/** So far, compressed and with headers. */
 const LOADED = `['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type))
   .reduce((sum, { transferSize }) => sum + transferSize, 0)`
 
-/** Elements that reach beyond the right edge. */
 const WIDEST = `[...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > innerWidth)
   .map((each) => each.outerHTML.slice(0, 120)).slice(0, 5).join(' | ')`

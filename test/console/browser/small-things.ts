@@ -6,7 +6,6 @@ import { writeDeadLetters } from './dead-letters.ts'
 import type { Stage } from './stage.ts'
 import { move, shoot } from './visit.ts'
 
-/** What annoyed people. @param on returns the stage once it is open. */
 export function smallThings(on: () => Stage): void {
   beforeAll(async () => {
     const { sluice, good } = on()
@@ -28,7 +27,7 @@ export function smallThings(on: () => Stage): void {
     await on().sluice.api('delete', 'audiences/regulars')
   })
 
-  /** A saved destination that was never turned on. */
+  /** Saved, but never turned on. */
   const unfinished = (id: string) =>
     on().sluice.destination(id, [`${on().good.url}/${id}`], { enabled: false, sourceIds: ['corner'] })
 
@@ -50,7 +49,7 @@ export function smallThings(on: () => Stage): void {
 
     await page.getByRole('combobox', { name: 'Period' }).selectOption('Custom')
     const local = (daysAgo: number) => toLocalInput(new Date(Date.now() - daysAgo * 86_400_000).toISOString())
-    // the browser has the clock of Berlin, which is less than a day away
+    // the browser's clock is that of Berlin, less than a day away
     await page.getByLabel('From', { exact: true }).fill(local(4))
     await page.getByLabel('To', { exact: true }).fill(local(2))
     await page.keyboard.press('Enter')
@@ -164,9 +163,8 @@ export function smallThings(on: () => Stage): void {
       page.getByText(label, { exact: true }).first().evaluate(backgroundOfParent)
     await page.goto('/deliveries?messageId=small-1')
     await page.getByText('Delivered', { exact: true }).first().waitFor()
-    // a call that was accepted and a delivery that was made have both ended well
     expect(await colorOf('Accepted')).toBe(await colorOf('Delivered'))
-    // saved and never turned on, in the list and in its own setup
+    // never turned on, in the list and in its own setup
     await unfinished('colorful')
     const alertColor = (text: RegExp) =>
       page.locator('[role=alert], .mantine-Alert-root').filter({ hasText: text }).first().evaluate(background)

@@ -8,13 +8,12 @@ export const ADMIN = 'test-admin-token-0123456789'
 export const VIEW = 'test-view-token-0123456789'
 
 type VisitorOptions = VisitOptions & {
-  /** Who has signed in. The admin by default. */
+  /** By default the admin. */
   as?: 'nobody' | 'admin' | 'view'
-  /** Uses a fresh browser context, with an empty cache, for one test only. */
+  /** With an empty cache, for one test. */
   isNew?: boolean
 }
 
-/** A running Sluice, a browser, and a healthy and a failing receiver. */
 export type Stage = {
   sluice: System
   browser: Browser
@@ -36,7 +35,7 @@ export async function openStage(): Promise<Stage> {
   const sessions = { nobody: undefined, admin, view }
   const origins = [sluice.control, sluice.ingest] as const
   const open = (session: string | undefined) => openVisitor(browser, origins, session)
-  /** Visitors are reused with a warm cache and an open page: a new page costs more than most tests. */
+  /** Reused with a warm cache and an open page: a new page costs more than most tests. */
   const known = new Map<string, Promise<Visitor>>()
 
   function visitorOf(session: string): Promise<Visitor> {
@@ -58,7 +57,7 @@ export async function openStage(): Promise<Stage> {
   }
 }
 
-/** Signs in without the page, because most tests start signed in. */
+/** Without the page: most tests start signed in. */
 async function sessionOf({ control }: System, token: string): Promise<string> {
   const response = await fetch(`${control}/api/session`, {
     method: 'POST',

@@ -6,7 +6,6 @@ import { copied, settle, shoot } from './visit.ts'
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes, ok').toString('base64')}`
 
-/** Test sends, signatures and the rotation of secrets. @param on returns the stage once it is open. */
 export function testAndRotate(on: () => Stage): void {
   beforeAll(async () => {
     const { sluice, good } = on()
@@ -158,7 +157,7 @@ export function testAndRotate(on: () => Stage): void {
     await page.getByText('Rotation in progress').waitFor()
     await page.getByText(secret, { exact: true }).waitFor()
     const copy = page.getByRole('button', { name: 'Copy new secret' })
-    // it is shown only once, above the form
+    // shown only once, above the form
     await until(async () => ((await copy.boundingBox())?.y ?? -1) > 0)
     await now.getByRole('row', { name: /^X-Signature-Previous .* Previous secret .*\d\d:\d\d/ }).waitFor()
     await expectAccessible(page)
@@ -168,7 +167,7 @@ export function testAndRotate(on: () => Stage): void {
     await settle(page)
     await expectAccessible(page, { where: 'main' })
     await shoot(page, 'rotation-phone')
-    // a second replacement would end the secret that receivers still have
+    // a second replacement ends the secret that receivers still have
     await page.getByRole('button', { name: 'Generate' }).click()
     const again = page.getByRole('button', { name: 'Replace secret' })
     expect(await again.isDisabled()).toBe(true)

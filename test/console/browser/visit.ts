@@ -4,7 +4,6 @@ import { expect, onTestFinished } from 'vitest'
 
 export type VisitOptions = {
   colorScheme?: 'light' | 'dark'
-  /** Errors that the page may report. */
   reports?: RegExp
 }
 
@@ -15,7 +14,7 @@ export type Visitor = Visit & { wrong: string[] }
 
 const VIEWPORT = { width: 1280, height: 900 }
 
-/** @param origins allowed ones, the console first. @param session the cookie, if signed in. */
+/** @param origins allowed ones, the console first @param session the cookie */
 export async function openVisitor(
   browser: Browser,
   origins: readonly [console: string, ...others: string[]],
@@ -51,7 +50,7 @@ export async function openVisitor(
   return { page, context, wrong }
 }
 
-/** A visit that lasts for one test, which fails if anything is wrong. `isLast` closes the visitor afterwards. */
+/** For one test, which fails if anything is wrong. `isLast` closes the visitor. */
 export async function visit(
   { page, context, wrong }: Visitor,
   { colorScheme = 'light', reports = /^$/, isLast }: VisitOptions & { isLast: boolean },
@@ -78,7 +77,7 @@ export async function signIn(page: Page, token: string, path = '/'): Promise<voi
     .waitFor()
 }
 
-/** Navigates like a link, without loading the page again. */
+/** Like a link: does not load the page again. */
 export async function move(page: Page, path: string): Promise<void> {
   // the previous view is gone in the next frame
   await page.evaluate(
@@ -88,19 +87,17 @@ export async function move(page: Page, path: string): Promise<void> {
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' })
 }
 
-/** Waits for the end of all finite animations. */
 export async function settle(page: Page): Promise<void> {
   await page.evaluate(`new Promise(requestAnimationFrame).then(() => Promise.allSettled(document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
     .map(({ finished }) => finished)))`)
 }
 
-/** Takes a screenshot for people if SCREENSHOTS is set: test/console/screenshots, which git ignores. */
+/** For people: writes to test/console/screenshots if SCREENSHOTS is set. */
 export async function shoot(page: Page, name: string): Promise<void> {
   if (!process.env.SCREENSHOTS) return
   const path = fileURLToPath(new URL(`../screenshots/${name}.png`, import.meta.url))
   await page.screenshot({ path, animations: 'disabled' })
 }
 
-/** The contents of the clipboard, read inside the page. */
 export const copied = (page: Page): Promise<string> => page.evaluate('navigator.clipboard.readText()')

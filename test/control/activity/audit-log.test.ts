@@ -8,7 +8,7 @@ const by = { who: 'admin', by: 'bearer', address: '203.0.113.9' }
 const change = (id: string, more: object = {}) =>
   JSON.stringify({ at: 'when', ...by, what: 'source', outcome: 'created', id, version: 1, ...more })
 
-/** The API with this content of the topic, a record a minute. */
+/** A record a minute. */
 function audited(values: readonly (string | null)[]) {
   const time = (offset: number) => START + offset * 60_000
   const readerOf: AuditRouteParts['readerOf'] = async (topic) => ({

@@ -39,7 +39,7 @@ describe('how much of the topic is in memory', () => {
     const extent = createExtent()
     extent.begun([{ topic: 'dead', partition: 0, low: 5, from: 5 }])
     expect(extent.isPartial(firstOffsets(5))).toBe(false)
-    // it was added to the topic later
+    // added to the topic later
     expect(extent.isPartial(firstOffsets(5, 0))).toBe(false)
   })
 
@@ -71,7 +71,7 @@ describe('bodies', () => {
   }
   const place = (partition: number, offset: number) => ({ partition, offset })
 
-  /** A reader of records whose bodies say where they are. */
+  /** Bodies say where the records are. */
   const reader: Pick<Reader, 'read'> = {
     async read({ partition, from, to }, onValue) {
       const record = { key: null, timestamp: 0 }

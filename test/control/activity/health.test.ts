@@ -21,7 +21,7 @@ const erp = {
 const failed = (fields: Partial<Attempt> = {}) =>
   anAttempt({ outcome: 'retry', status: 503, code: 'http_5xx', response: 'sorry', ...fields })
 
-/** Health and figures of these destinations, both fed with the same attempts. */
+/** Both get the same attempts. */
 function healthOf(...all: (typeof crm)[]) {
   const figures = createFigures(() => now)
   const destinations = new Map(all.map((each) => [each.id, each]))
@@ -212,7 +212,7 @@ test('a webhook whose last answer was 3xx or 4xx is rejecting, shows that status
 })
 
 describe('a webhook that fails some of its POSTs does not change its state with each of them', () => {
-  /** Its states after each POST. There is one POST every 100 ms. */
+  /** After each POST; one every 100 ms. */
   function statesOf(posts: readonly ('ok' | 'failed' | 'rejected')[]) {
     let time = now - posts.length * 100
     const figures = createFigures(() => time)
@@ -229,7 +229,7 @@ describe('a webhook that fails some of its POSTs does not change its state with 
 
   test.each(['failed', 'rejected'] as const)('every second one %s: it is in trouble throughout', (post) => {
     const state = post === 'failed' ? 'failing' : 'rejecting'
-    // the first ones may still be accidents
+    // the first ones may be accidents
     expect(new Set(statesOf(times(30, [post, 'ok'])).slice(6))).toEqual(new Set([state]))
   })
 
@@ -277,7 +277,7 @@ test('two destinations with the same URL are two webhooks: the breaker of one sa
 })
 
 describe('after a change of the settings', () => {
-  /** The webhooks of crm as health sees them once the settings have changed a second ago. */
+  /** As health sees them after a change a second ago. */
   function changed(settings: Partial<typeof crm>, { isRestarted = false } = {}) {
     const destinations = new Map([[crm.id, crm]])
     const health = createHealth({ destinations, figures: createFigures(() => now), now: () => now })
@@ -311,7 +311,7 @@ describe('after a change of the settings', () => {
     const { health, shown } = changed({ webhooks: [{ url, headers: {} }] })
     const idle = { state: 'idle', webhooks: [{ state: 'idle', lastError: null, lastDeliveredAt: null }] }
     expect(shown()).toMatchObject(idle)
-    // it was on its way to the old URL
+    // on its way to the old URL
     health.attempt(failed({ startedAt: now - 1_500 }))
     expect(shown()).toMatchObject(idle)
     health.attempt(anAttempt({ startedAt: now - 500 }))

@@ -8,7 +8,7 @@ import { crm, shop } from '../in-memory.ts'
 
 const XHR = { 'x-requested-with': 'console' }
 
-/** The audit lines, without the fields that every line has. */
+/** Without the fields that every line has. */
 const audited = (lines: readonly string[]) =>
   lines
     .map((line) => JSON.parse(line))

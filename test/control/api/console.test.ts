@@ -11,7 +11,6 @@ const PAGE =
   '<meta property="csp-nonce" nonce="__SLUICE_NONCE__" /><meta content="__SLUICE_INGEST__" /><meta name="sluice-limits" content="__SLUICE_LIMITS__" />'
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-/** The API with a built console, until the test ends. */
 async function served(ingest?: { url: string | undefined; port: number }) {
   return (await servedFrom(ingest)).ask
 }

@@ -8,7 +8,6 @@ import { head, listen } from '../wire.ts'
 
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-/** The API with built documentation, until the test ends. */
 async function served() {
   const builtDocs = await mkdtemp(join(tmpdir(), 'sluice-docs-'))
   onTestFinished(() => rm(builtDocs, { recursive: true }))
@@ -67,7 +66,7 @@ test('a file is read once, and its bytes are shared by all clients', async () =>
 test.each([
   '/docs/nothing',
   '/docs/guides/nothing.html',
-  // other names of files that exist would be read again
+  // other names of existing files would be read again
   '/docs//guides/rules.html',
   '/docs/guides//rules.html',
   '/docs/./guides/rules.html',

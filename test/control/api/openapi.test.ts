@@ -8,7 +8,6 @@ import { ADMIN, api, VIEW } from '../api.ts'
 import { type Document, documentOf, expectDescribed, type Operation } from '../described.ts'
 import { shop } from '../in-memory.ts'
 
-/** Paths for operators, and pages for people. */
 const BESIDE = [
   ...['/livez', '/readyz', '/metrics'],
   ...['/docs', '/docs*', '/docs/api', '/docs/api/'],
@@ -27,10 +26,10 @@ const operations = ({ paths }: Document) =>
       operation,
     })),
   )
-/** Streams never end, so their tests send invalid queries, which are refused. */
+/** Streams never end: their tests send invalid queries. */
 const at = (path: string) => path.replace('{id}', 'nothing') + (path.endsWith('/stream') ? '?asked=no' : '')
 
-/** The errors that an operation may return, as `status code`. */
+/** As `status code`. */
 const refusals = ({ responses }: Operation) =>
   Object.entries(responses).flatMap(([status, response]) =>
     codesOf(response).map((code) => `${status} ${code}`),
@@ -43,7 +42,7 @@ function codesOf({ content }: Operation['responses'][string]): Code[] {
   return allOf?.[1]?.properties?.code.enum ?? []
 }
 
-/** Fastify prints routes as a tree; each branch has the rest of its path. */
+/** Fastify prints routes as a tree: a branch has only the rest of its path. */
 async function routed(app: FastifyInstance): Promise<string[]> {
   await app.ready()
   const above: string[] = []
@@ -93,7 +92,7 @@ test('says who may call each operation', async () => {
     const asked = { method, url: at(path) }
     const [nobody, viewer] = [await ask({ ...asked, token: '' }), await ask({ ...asked, token: VIEW })]
     const isOpen = operation.security?.length === 0
-    // does not apply to signing in without a token
+    // does not apply to signing in
     if (path !== '/api/session') expect(nobody.status === 401, `${method} ${path}`).toBe(!isOpen)
     expect(viewer.status === 403, `${method} ${path}`).toBe(refusals(operation).includes('403 read_only'))
   }
@@ -152,7 +151,7 @@ test('a URL that the API accepts matches the description too, even if it violate
   expect([isDescribed({ name: 'B', webhooks }), isDescribed.errors]).toEqual([true, null])
 })
 
-/** Every property that a client sends or receives, as `schema.property`. */
+/** As `schema.property`. */
 function propertiesOf(name: string, schema: Described): [string, Described][] {
   const within = [schema, ...(schema.anyOf ?? []), ...(schema.items ? [schema.items] : [])]
   return within.flatMap(({ properties = {} }) =>

@@ -14,11 +14,10 @@ import { ADMIN, api, VIEW } from '../api.ts'
 import { now, shop } from '../in-memory.ts'
 import { head, listen } from '../wire.ts'
 
-/** The API with these limits. */
 const bounded = (limits: Partial<typeof SERVER_LIMITS>) =>
   api({}, { limits: { ...SERVER_LIMITS, checkMs: 20, ...limits } }).app
 
-/** It, on a port of its own. @returns what opens a connection to it and sends something. */
+/** @returns a function that opens a connection and sends something */
 const listening = (limits: Partial<typeof SERVER_LIMITS>) => listen(bounded(limits))
 
 const posting = (length: number) =>
@@ -55,7 +54,7 @@ test('a rejected client that keeps sending is disconnected', async () => {
 })
 
 describe('an upload of an authenticated client', () => {
-  /** Sends less of the body than it announces. */
+  /** Sends less than it announces. */
   const putting = (path: string) =>
     head(`PUT ${path} HTTP/1.1`, {
       Authorization: `Bearer ${ADMIN}`,
@@ -115,7 +114,7 @@ test.each([
   await closed
 })
 
-/** A control that has had as many requests from one network as it answers without delay. */
+/** One network's requests that are answered without delay. */
 async function flooded(strangerDelayMs: number) {
   const strangers = { perSecond: 1 / 3_600, burst: 3 }
   const { app } = api({}, { limits: { ...SERVER_LIMITS, strangers, strangerDelayMs } })
@@ -166,7 +165,7 @@ test('a client without a token that leaves before its delayed answer changes not
     await once(app.server, 'request')
     socket.destroy()
   }
-  // its answer is delayed for as long as theirs, and later
+  // delayed for as long as theirs, and later
   await text(open(head('GET /livez HTTP/1.1', { Connection: 'close' })))
   expect([topic, lines]).toEqual([new Map(), []])
 })
@@ -190,7 +189,6 @@ test.each([
   expect(await text(open(sent))).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/)
 })
 
-/** Reads only the first chunk. @param answering when it responds. */
 test('requests beyond those that may wait on a connection are dropped', async () => {
   const { app, lines } = api()
   const open = await listen(app)
@@ -253,7 +251,7 @@ const next = (answering: Promise<void>) =>
     },
   })
 
-/** @param when of both requests; default: at once. */
+/** @param when each is answered; default: at once */
 async function refusing(
   { requestMs }: { requestMs: number },
   when: { upload?: Promise<void>; next?: Promise<void> } = {},
@@ -268,7 +266,7 @@ async function refusing(
   return { app, open: await listen(app) }
 }
 
-/** Longer than a test may take, so a test that relies on it fails. */
+/** Longer than a test may take: a test that relies on it fails. */
 const NEVER_MS = 600_000
 
 const chunked = head('PUT / HTTP/1.1', { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' })
@@ -345,7 +343,7 @@ test('a closed connection is not waited for', async () => {
   const socket = open(`${chunked}${CHUNK}`)
   const [connection] = await taken
   await once(socket, 'data')
-  // not `once`: for a request that breaks off, Node emits an error first
+  // not `once`: Node emits an error first if a request breaks off
   const closed = new Promise((resolve) => connection.once('close', resolve))
   socket.destroy()
   await closed

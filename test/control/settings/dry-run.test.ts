@@ -6,7 +6,7 @@ const vips = { id: 'vips', name: 'VIPs', sourceId: 'shop', key: 'vips' }
 const stamps = { version: 1, updatedAt: now, createdAt: now, lastSyncAt: null }
 const records = () => ({ sources: [shop], destinations: [crm], audiences: [{ ...vips, ...stamps }] })
 
-/** The response of a dry run against the API with these settings; checks that nothing changed. */
+/** Also checks that nothing changed. */
 async function dry(
   asked: { method: string; path: string; body?: object; version?: number; token?: string },
   parts?: Parameters<typeof api>[1],

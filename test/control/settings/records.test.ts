@@ -57,7 +57,7 @@ describe('one record', () => {
     const { ask, topic } = api({ destinations: [crm] })
     const url = '/api/destinations/crm'
     expect(await ask({ method: 'DELETE', url, headers: { 'if-match': '1' } })).toMatchObject({ status: 412 })
-    // with a type but no body, as many clients send it
+    // many clients send a type without a body
     const headers = { 'content-type': 'application/json' }
     expect(await ask({ method: 'DELETE', url, headers })).toMatchObject({ status: 204, text: '' })
     expect(topic.get('destination/crm')).toBeNull()

@@ -9,13 +9,13 @@ import type { Event } from '../../../schemas/event.ts'
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const facts = { sourceId: 'shop', receivedAt: now, ip: '203.0.113.9', newId: () => 'm1' }
 
-/** What ingest makes of a call. Undefined: it rejects the call. */
+/** Undefined: ingest rejects the call. */
 function ingested(call: unknown): Event | undefined {
   const accepted = accept(call, facts)
   return accepted.ok ? accepted.event : undefined
 }
 
-/** What a test of the call posts. Undefined: it refuses the call. */
+/** Undefined: the test refuses the call. */
 function tested(call: unknown): string | undefined {
   const parsed = callShape.safeParse(call)
   return parsed.success ? postingOf(parsed.data, { destinationId: 'crm', uuid: 'f00d', now }).body : undefined

@@ -13,7 +13,7 @@ const asked = { method: 'POST', url: '/api/destinations/crm/test', body: {} }
 const OK: Outcome = { outcome: 'delivered', status: 200 }
 const HEAD = { 'content-type': 'text/plain', 'x-echo': 'header-secret', 'set-cookie': ['a=1', 'b=2'] }
 
-/** POSTs that wait for `ends`, or are answered `atOnce`; a poster that is closed ends what it has under way, as the real one does. */
+/** POSTs wait for `ends`, or are answered `atOnce`. Closing the poster ends them, as in the real one. */
 function aNetwork({ atOnce }: { atOnce: boolean }) {
   const requests: Request[] = []
   const ends: (() => void)[] = []
@@ -47,7 +47,6 @@ function aNetwork({ atOnce }: { atOnce: boolean }) {
   return { openPoster, requests, ends, opened, endAll: () => ends.forEach((end) => void end()) }
 }
 
-/** The API with one destination and this network. */
 function aTestedApi(destination = crm, { atOnce = true } = {}) {
   const network = aNetwork({ atOnce })
   return { ...network, ...api({ destinations: [destination] }, { openPoster: network.openPoster }) }

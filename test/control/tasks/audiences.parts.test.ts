@@ -413,7 +413,7 @@ describe('a comparison after partitions were added', () => {
   const since = '2026-01-02T03:04:05.678Z'
   const of = { kind: 'audience', id: 'vip' } as const
   const users = Array.from({ length: 40 }, (_, index) => `u${index}`)
-  /** Members that were written when their topic had `before` partitions. */
+  /** Written when their topic had `before` partitions. */
   const kept = (before: number, value: (user: string) => Buffer | null) =>
     users.map((user) => {
       const key = Buffer.from(memberKey(of, user))

@@ -11,7 +11,7 @@ const post = (body: unknown) => ({ method: 'POST', url, body })
 const source = (id: string): Source => ({ ...shop, id, writeKey: `${id}-write-key` })
 const destination = (id: string, more: Partial<Destination>): Destination => ({ ...crm, id, ...more })
 
-/** Of five sources, two have a destination that is switched on: `shop` has two of them. */
+/** Of five sources, two have a destination that is on; `shop` has two. */
 const records = {
   sources: ['shop', 'app', 'site', 'off', 'alone'].map(source),
   destinations: [

@@ -13,7 +13,7 @@ import { UploadFault } from '../../../control/tasks/audiences/upload-lines.ts'
 const PARTITIONS = [0, 1, 2]
 const of = (userId: string) => (userId.codePointAt(0) ?? 0) % PARTITIONS.length
 
-/** @param named partitions that the upload names users of. */
+/** @param named partitions that the upload names users of */
 function comparisonOf(
   current: ReadonlyMap<string, string>,
   listed: ReadonlyMap<string, string | null>,

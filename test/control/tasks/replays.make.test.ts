@@ -36,7 +36,6 @@ const settingsOf = (some: Partial<Facts['settings']> = {}): Facts['settings'] =>
   ...some,
 })
 
-/** What one replay makes of the records, in order. */
 function maker(more: Partial<Replay> = {}, replays: ReadonlyMap<string, Replay> = new Map()) {
   const settings = settingsOf({ suppressedUsers: () => new Set(['hidden']) })
   const eventAt = async () => undefined

@@ -37,7 +37,6 @@ const settingsOf = (rules: Rules, some: Partial<Facts['settings']> = {}): Facts[
 const failed = aDeadOne({ deadReason: 'rules_failed', messageId: 'm1', sourceId: 'shop', type: 'track' })
 const headers = { event: '2/7' }
 
-/** What a replay makes today of a dead letter whose rules failed. */
 async function remade(
   rules: Rules,
   {
@@ -203,7 +202,7 @@ describe('the event of a dead letter', () => {
   const place = { partition: 2, offset: 7 }
   const owned = () => true
 
-  /** Reads it from a log that ends at `high`. @param decoded results of decoding, in order; then the event. */
+  /** The log ends at `high`. @param decoded results in order, then the event */
   function eventAt({ high = 8, decoded = [] as Decoded<Event>[], fails = 0 } = {}) {
     let failing = fails
     const reads: unknown[] = []

@@ -22,7 +22,7 @@ type Call = {
   fail(error: unknown): Promise<void>
 }
 
-/** A runner whose tasks end on request; `calls` lists those that started. */
+/** Tasks end on request. `calls`: those that started. */
 function aRunner(accepted: readonly Task[], more: Partial<SchedulerParts> = {}) {
   const { tasks, known, taskWriter, topic } = tasksInMemory()
   for (const task of accepted) known.apply(taskKey(task), task)

@@ -11,7 +11,7 @@ const share = (sent: readonly Sent[], end: Sent['end']) =>
 const longestWait = (sent: readonly Sent[]) =>
   Math.max(...sent.map(({ at, begunAt = Number.POSITIVE_INFINITY }) => begunAt - at))
 
-/** Sends to all in turn. @returns what was sent to the healthy ones. */
+/** To all in turn. @returns what was sent to the healthy ones */
 function run(options: {
   healthy: readonly string[]
   troubled: readonly string[]
@@ -43,7 +43,7 @@ function run(options: {
   return { world, sent, most }
 }
 
-/** A host with this many webhooks that hang from the start, and one that answered a moment ago. */
+/** One webhook answered a moment ago; the others hang. */
 function aGateway(hanging: number) {
   const world = simulate()
   const gateway = `${HOST}/fine`
@@ -54,7 +54,7 @@ function aGateway(hanging: number) {
   return { world, gateway, sent: [] as Sent[] }
 }
 
-/** Lets time pass while the thousand hanging webhooks get this many events a second, in irregular order. */
+/** Meanwhile the thousand hanging webhooks get events, in irregular order. */
 function among(
   world: ReturnType<typeof simulate>,
   { ms, perSecond }: { ms: number; perSecond: number },
@@ -194,7 +194,7 @@ describe('a webhook on a host', () => {
 describe('beside a busy webhook of its host that answers', () => {
   const busy = `${HOST}/busy`
 
-  /** Sends so much to the busy one for half a minute, and each time that `each` is called what it sends. */
+  /** The busy one gets events for half a minute. `each` runs every millisecond. */
   function beside(
     answersAfter: number,
     perSecond: number,

@@ -2,14 +2,13 @@ import { createLane, type Lane } from '../../../deliverer/lane/lane.ts'
 import type { DeferCode, Job, Refusal } from '../../../deliverer/lane/state.ts'
 import { createWebhooks } from '../../../delivery/webhooks.ts'
 
-/** What a receiver does with a POST that arrives now. */
 export type Behaviour = { answersAfter: number } | { failsAfter: number } | 'hangs' | 'refuses'
 
 export type Sent = {
   origin: string
   at: number
   begunAt?: number
-  /** How its POST ended, or why there was none. */
+  /** Or why there was no POST. */
   end?: 'answered' | 'failed' | 'timed_out' | 'dropped' | DeferCode
   /** Of a deferral: the longest useful wait, in ms. */
   waitMs?: number
@@ -18,7 +17,7 @@ export type Sent = {
 const LIMIT_MS = 5_000
 const TICK_MS = 50
 
-/** A lane on a clock that the test moves, with receivers that behave as the test says. */
+/** The test moves the clock and controls the receivers. */
 export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
   let clock = 0
   const coming = new Map<number, (() => void)[]>()
@@ -98,7 +97,7 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
       return one
     },
     pass,
-    /** Stops the process for this long. Its timers fire and its receivers' answers arrive when it continues. */
+    /** Timers fire and answers arrive when the process continues. */
     stop(ms: number): void {
       const held = [...coming].map(([time, acts]) => [time + ms, acts] as const)
       coming.clear()
@@ -127,7 +126,7 @@ function endingOf(behaviour: Behaviour): ['answered' | 'failed' | 'timed_out', n
   return behaviour.answersAfter > LIMIT_MS ? ['timed_out', LIMIT_MS] : ['answered', behaviour.answersAfter]
 }
 
-/** Sends at a steady rate, to one origin after the other, and lets the time pass. */
+/** At a steady rate, to one origin after the other. */
 export function sendFor(
   world: ReturnType<typeof simulate>,
   { ms, perSecond, origins }: { ms: number; perSecond: number; origins: readonly string[] },
@@ -141,7 +140,7 @@ export function sendFor(
   return world.sent.slice(from)
 }
 
-/** `http://host/path` is a webhook of `http://host`; each has its own behaviour. */
+/** `http://host/path` is a webhook of `http://host`. */
 export const targetOf = (url: string) => ({ webhook: `d 0 ${url}`, origin: new URL(url).origin })
 
 export const originsOf = (count: number) => Array.from({ length: count }, (_, index) => `http://r${index}`)

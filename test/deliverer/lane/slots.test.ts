@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Slot, Slots } from '../../../deliverer/lane/slots.ts'
 
-/** For a prompt POST, as the lane asks: it ages the slots first. */
+/** As the lane asks for a prompt POST: it ages the slots first. */
 function isFree(slots: Slots, now: number): boolean {
   slots.age(now)
   return slots.isFree('prompt', now)

@@ -36,7 +36,7 @@ async function send(
     body,
     headers: { ...headers(), 'content-type': type ?? 'text/plain', ...more },
     throwHttpErrors: false,
-    // a request breaks when its control is killed, even if another one starts at once
+    // requests break when their control is killed
     retry: { limit: 0 },
   })
   return { status: response.statusCode, body: JSON.parse(response.body) }
@@ -44,7 +44,7 @@ async function send(
 
 const lines = (users: readonly string[]) => users.map((user) => `${user}\n`).join('')
 
-/** What has arrived for a key, as `userId value`, in the order of arrival. */
+/** As `userId value`, in the order of arrival. */
 function told(key: string): string[] {
   return withoutRetries(receiver.arrivals).flatMap(({ body }) => {
     const { type, userId, traits } = JSON.parse(body)
@@ -52,7 +52,7 @@ function told(key: string): string[] {
   })
 }
 
-/** Waits for `count` new events about a key, and returns those since the last call. */
+/** @returns the events since the last call, at least `count` */
 function listener(key: string) {
   let heard = 0
   return async (count: number) => {
@@ -161,7 +161,7 @@ test('a dry run says what an upload would change, and changes nothing', async ()
   const same = await send(path, lines(members), { query: '?dryRun=true' })
   expect(same.body).toMatchObject({ changed: 0, removed: 0, unchanged: 1_000, confirm: null })
   await sluice.api('delete', `suppressions/${suppression.id}`)
-  // a tenth may leave without a confirmation, and nothing else has been sent since
+  // a tenth may leave without a confirmation
   const fewer = await send(path, lines(members.slice(100)))
   expect(fewer.body).toMatchObject({ changed: 0, removed: 100, unchanged: 900 })
   expect(await hear(100)).toEqual(
@@ -184,7 +184,7 @@ test('CSV sets the values of a trait, with the types that they look like', async
   expect(removing.body).toMatchObject({ removed: 1, current: 5, confirm: 'allowRemovals' })
 })
 
-/** An upload that continues until the test says how it ends. */
+/** Continues until the test says how it ends. */
 function begun(path: string) {
   const upload = httpRequest(`${sluice.control}/api/${path}`, {
     method: 'PUT',
@@ -205,7 +205,7 @@ test('during an upload a second one gets 409, and an interrupted one changes not
   const path = 'audiences/busy/members'
   const before = await ended(sluice.connection, UPLOADS)
   const first = begun(path)
-  // large enough that a part of it is in Kafka before it ends
+  // large: a part is in Kafka before it ends
   first.write(lines(Array(50_000).fill('a')))
   await until(async () => (await ended(sluice.connection, UPLOADS)) > before)
   expect(await send(path, lines(['c']))).toMatchObject({ status: 409, body: { code: 'sync_running' } })
@@ -246,7 +246,7 @@ test('a killed sync continues, notifies about each member once, and the next upl
   const members = Array.from({ length: MANY }, (_, user) => `m${user}`)
   const before = await ended(sluice.connection, EVENTS)
   const upload = send('audiences/many/members', lines(members)).catch(() => 'broken')
-  // not arrivals: by the first one, all events may have been written
+  // not arrivals: at the first one, all events may be written
   await until(async () => (await ended(sluice.connection, EVENTS)) > before)
   await sluice.crash('control')
   await sluice.start('control')
@@ -263,7 +263,7 @@ test('a killed sync continues, notifies about each member once, and the next upl
   expect(new Set(told(key)).size).toBe(MANY)
   expect(postedAgain(receiver.arrivals)).toEqual([])
   expect(told(key)).toHaveLength(MANY)
-  // a member that is routed twice would look like one that is posted twice
+  // a member routed twice would look like one posted twice
   const routed = (await readAll(sluice.connection, DELIVERIES)).filter(({ key }) => /^crm\/m\d+$/.test(key))
   expect(routed).toHaveLength(MANY)
 }, 600_000)

@@ -17,7 +17,7 @@ const users = Array.from({ length: 40 }, (_, index) => `u${index}`)
 const track = (messageId: string, userId = 'u1') => ({ type: 'track', userId, event: 'Paid', messageId })
 const ids = ({ arrivals }: Receiver) => arrivals.map(({ headers }) => String(headers['x-message-id']))
 
-/** A source and a receiver of all its events. `settled` sends a last event of each user and waits for it. */
+/** Its receiver gets all events. */
 async function shop(id: string, settings: object = {}) {
   const receiver = await aReceiver()
   await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key`, ...settings })
@@ -28,8 +28,7 @@ async function shop(id: string, settings: object = {}) {
     receiver,
     send,
     /**
-     * A user's events are routed in order, so when the last one arrives, the earlier ones are routed or dropped. It may arrive before
-     * them, on another connection.
+     * Sends each user a last event: when these arrive, the earlier events are routed or dropped. They may arrive later.
      */
     async settled(of: string[]): Promise<string[]> {
       const last = `last-${++lasts}`
@@ -49,7 +48,6 @@ async function metric(name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
-/** Whether everything is routed and committed. */
 async function committed(): Promise<boolean> {
   const { kafka, named } = sluice.connection
   const admin = kafka.admin()
@@ -121,7 +119,7 @@ async function aSecondRouter() {
   })
   onTestFinished(async () => void (await child.kill()))
   const metrics = () => got(`http://127.0.0.1:${port}/metrics`, { retry: { limit: 0 } }).text()
-  // two partitions; where the group changes once more, more
+  // two partitions, or more if the group changes again
   const loaded = async () =>
     Number(/^sluice_router_windows_total\{outcome="loaded"\} (\d+)$/m.exec(await metrics())?.[1])
   await until(async () => (await loaded()) >= 2)

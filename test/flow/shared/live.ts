@@ -7,7 +7,6 @@ import { sluice, VIEW } from './system.ts'
 const GROUP = 'tail.events+events.rejected.'
 
 let receiver: Receiver
-/** To the source that most tests watch. */
 let send: (calls: object[]) => Promise<void>
 
 beforeAll(async () => {
@@ -17,7 +16,6 @@ beforeAll(async () => {
 })
 afterAll(() => receiver?.close())
 
-/** Resolves when the latest calls have been shown. */
 async function watch(source = 'live'): Promise<Stream> {
   const stream = await listen(`${sluice.control}/api/sources/${source}/live`, VIEW)
   expect(stream.status).toBe(200)
@@ -130,7 +128,7 @@ test('a part of very many calls is shown, with the number left out', async () =>
 })
 
 test('twenty watchers are admitted, and others when they have left', async () => {
-  // control notices a moment later that the watcher of the previous test has left
+  // the previous test's watcher may leave a moment later
   await until(async () => (await metric('sluice_control_live_watchers')) === '0')
   const url = `${sluice.control}/api/sources/live/live`
   const tokens = [...Array(15).fill(VIEW), ...Array(5).fill(String(sluice.env.CONTROL_TOKEN))]

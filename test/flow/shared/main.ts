@@ -19,13 +19,12 @@ const track = (messageId: string, more: object = {}) => ({
   timestamp: '2026-01-02T03:04:05.006Z',
   ...more,
 })
-/** Calls that only this test's destination gets, because they have their own source. */
 async function source(id: string): Promise<(calls: object[]) => Promise<void>> {
   await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
   return (calls) => sluice.send(calls, `${id}-write-key`)
 }
 
-/** Answers 503; the second time when the test says so. By then settings have changed, and the next rungs leave 2 s to follow them. */
+/** 503, the second time when the test says so. Settings have changed by then; the next rungs leave 2 s to follow. */
 async function aRefuser() {
   const answer = 'HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
   let attempts = 0
@@ -94,7 +93,7 @@ describe('a call', () => {
     ])
     const ids = () => receiver.arrivals.map(({ headers }) => headers['x-message-id'])
     await until(() => ['named', 'plain'].every((id) => ids().includes(id)))
-    // a user's events are routed in their order, and none was made for the others; they arrive in any
+    // routed in order, but they arrive in any
     const made = (await readDeliveries(sluice)).filter(({ destinationId }) => destinationId === 'choosy')
     expect(made.map(({ messageId }) => messageId)).toEqual(['named', 'plain'])
   })
@@ -123,7 +122,7 @@ describe('a delivery', () => {
     )
     await send([track('m1'), track('m2')])
     await until(() => receiver.arrivals.length === 6)
-    // waits for the third attempt of another delivery: by then, a retry of the first would have arrived
+    // by that third attempt, a retry of the first delivery would have arrived
     await sluice.destination('several-after', [`${receiver.url}/flaky/2`], { sourceIds: ['several'] })
     await send([track('m3')])
     await until(() => receiver.arrivals.filter(({ path }) => path === '/flaky/2').length === 3)

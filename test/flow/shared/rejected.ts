@@ -10,7 +10,6 @@ beforeAll(async () => {
 })
 afterAll(() => receiver?.close())
 
-/** A destination that only calls of this file go to. */
 const destination = (id: string, webhooks: string[]) =>
   sluice.destination(id, webhooks, { sourceIds: ['rejected'] })
 const send = (messageId: string) => sluice.send([track(messageId)], 'rejected-write-key')

@@ -53,7 +53,6 @@ async function ended(id: string, timeout = 30_000): Promise<Record<string, unkno
   )
 }
 
-/** The ends of the partitions of dead letters. */
 async function offsets() {
   const admin = sluice.connection.kafka.admin()
   await admin.connect()
@@ -62,7 +61,7 @@ async function offsets() {
   return ends.toSorted((one, other) => one.partition - other.partition)
 }
 
-/** Commits like a replay's consumer: records settled beyond the offset are in the metadata. */
+/** Records settled beyond the offset are in the metadata. */
 async function commit(group: string, { offset, ahead }: { offset: number; ahead: string }): Promise<void> {
   const { kafka, named: inFull } = sluice.connection
   const consumer = kafka.consumer({ groupId: inFull(group) })
@@ -83,7 +82,7 @@ const replayed = (prefix: string) =>
     (arrival) => arrival.headers['x-replay'] === 'true' && idOf(arrival).startsWith(prefix),
   )
 
-/** Dead letters as the deliverer writes them. The webhook itself answers, so it is not in trouble when the replay starts. */
+/** The webhook itself answers: it is not in trouble when the replay starts. */
 function deadRecords(ids: readonly string[], fields: Partial<Delivery> = {}) {
   return ids.map((id) => {
     const userId = `user-of-${id}`
@@ -137,7 +136,7 @@ test('past events are sent to a new destination if they match it', async () => {
   await send(track('early-1'), { ...track('early-2'), integrations: { Webhooks: false } })
   await sluice.send([track('early-3')], 'replayed-too-write-key')
   await send({ type: 'identify', userId: 'u1', messageId: 'early-4' })
-  // events that are not routed yet would go to it as well
+  // events routed later would go to it as well
   const isRouted = (id: string) =>
     receiver.arrivals.some((arrival) => arrival.path === '/crm' && idOf(arrival) === id)
   await until(() => ['early-1', 'early-3', 'early-4'].every(isRouted))
@@ -164,7 +163,7 @@ test('a killed replay continues where it stopped, and fresh calls do not wait fo
   await sluice.start('control')
   expect(await ended(id, 40_000)).toMatchObject({ state: 'done', total: ids.length })
   await until(() => new Set(replayed('many').map(idOf)).size === ids.length)
-  // only what was in flight, or done since the last commit, may arrive twice
+  // only what was in flight, or not committed, may arrive twice
   expect(replayed('many').length).toBeLessThan(ids.length + 100)
 })
 
@@ -192,7 +191,7 @@ test('a cancelled replay ends, and cannot be cancelled twice', async () => {
   }
   await until(async () => (await groups()).length === 0)
   expect(replayed('slow').length).toBeLessThan(50)
-  // the rest is sent by one that skips what this one has sent
+  // another replay skips what this one has sent
   const rest = await replay({ destinationId: 'replayed', from: since, skipReplayed: true })
   expect(await ended(rest)).toMatchObject({ state: 'done' })
   await until(() => new Set(replayed('slow').map(idOf)).size === 50)
@@ -204,7 +203,7 @@ test('only the chosen dead letters are sent again', async () => {
   await dead(ids)
   const idFor = (messageId: string) => deliveryId('replayed', { sourceId: 'replayed', messageId })
   const wanted = ['chosen-3', 'chosen-17', 'chosen-29']
-  // in partitions of their own, which are read in no order
+  // in different partitions, which are read in no order
   for (const each of wanted)
     await until(async () => {
       const { body } = await sluice.api('get', `dead?deliveryId=${idFor(each)}`)
@@ -219,7 +218,6 @@ test('only the chosen dead letters are sent again', async () => {
 test('unreadable records are parked and counted, even at the end of a partition, and block nothing', async () => {
   const since = new Date().toISOString()
   await dead(['good-1', 'good-2'])
-  // larger than what the service writes itself
   const [large] = deadRecords(['large'], { body: JSON.stringify({ text: 'x'.repeat(1_010_000) }) })
   const last = Array.from({ length: 4 }, (_, partition) => ({
     partition,

@@ -22,7 +22,6 @@ const track = (messageId: string, more: object = {}) => ({
   ...more,
 })
 
-/** A separate source, so the destinations of other tests get nothing. */
 async function aSource(id: string): Promise<(...calls: object[]) => Promise<void>> {
   await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
   return (...calls) => sluice.send(calls, `${id}-write-key`)

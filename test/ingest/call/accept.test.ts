@@ -26,7 +26,7 @@ const complete = {
   alias: { userId: 'u', previousId: 'p' },
 } as const
 
-/** As many levels of objects, the outermost among them. */
+/** Levels of objects, the outermost among them. */
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
 
 describe('required fields of each type', () => {

@@ -156,7 +156,7 @@ describe('the shared fields of a batch', () => {
     expect(refused({ context: ofBytes(32_769), batch: [call()] })).toBe('batch_too_large')
   })
 
-  /** The most bytes of one event's JSON, for a batch of `count` that has `bytes`. */
+  /** Most bytes of one event's JSON, in a batch of `count` with `bytes`. */
   const share = (count: number, bytes: number) => Math.floor((262_144 + 8 * bytes) / count)
 
   test('count integrations inside the context twice, as each event stores them twice', () => {

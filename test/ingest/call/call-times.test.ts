@@ -11,7 +11,7 @@ const facts: Facts = {
   newId: () => 'made',
 }
 
-/** @returns the times of the event made of a call in a batch, as they are stored. */
+/** As they are stored. */
 function times(call: object, batch: object = {}) {
   const accepted = acceptBatch(
     { value: { ...batch, batch: [{ type: 'identify', userId: 'u', ...call }] }, bytes: 1_000 },

@@ -4,7 +4,7 @@ import { acceptBatch } from '../../../ingest/call/batch.ts'
 
 const facts: Facts = { sourceId: 'shop', receivedAt: 0, ip: '203.0.113.9', newId: () => 'made' }
 
-/** @returns the integrations of the event made of a call in a batch, or the code of its rejection. */
+/** Or the code of the rejection. */
 function integrations(call: object, batch: object = {}): unknown {
   const accepted = acceptBatch(
     { value: { ...batch, batch: [{ type: 'identify', userId: 'u', ...call }] }, bytes: 1_000 },

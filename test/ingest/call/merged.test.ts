@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memberOf, merge, printMerged } from '../../../ingest/call/merged.ts'
 
-/** As the body of a call has it: `__proto__` is a member like any other. */
+/** `__proto__` is a member like any other. */
 const members = fc
   .array(
     fc.tuple(

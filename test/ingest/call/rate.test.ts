@@ -8,7 +8,7 @@ const anyLimit = fc.record({
   perSecond: fc.oneof(fc.integer({ min: 1, max: 1e6 }), fc.double({ min: 0.01, max: 1e6, noNaN: true })),
   burst: fc.integer({ min: 1, max: 1e6 }),
 })
-/** `after`: milliseconds since the request before. */
+/** `after`: ms since the request before. */
 const anyRequests = fc.array(
   fc.record({
     after: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 10_000, noNaN: true })),

@@ -5,7 +5,6 @@ import { suppressionId } from '../../../settings/suppression-list.ts'
 import { fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
 
-/** An ingest that goes by a suppression list. */
 function ingestOf(...list: { sourceId: string; userId: string }[]) {
   const index = createIndex()
   list.forEach((one, at) => {

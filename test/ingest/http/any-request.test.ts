@@ -24,10 +24,10 @@ const content = fc.oneof(
   fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.from(bytes)),
 )
 
-/** A connection is closed when more chunks of a body are discarded, and its client may lose the answer (strangers.test.ts). */
+/** With more, the connection closes and the client may lose its answer (strangers.test.ts). */
 const MAX_CHUNKS = 250
 
-/** What may happen to a body on its way. */
+/** On its way. */
 const encoded = fc
   .record({
     content,
@@ -55,7 +55,7 @@ const request = fc
     return Buffer.concat([top, chunked(body, Math.max(chunkBytes, Math.ceil(body.length / MAX_CHUNKS)))])
   })
 
-/** In how many pieces it reaches the other side is up to the network. */
+/** How many pieces arrive is up to the network. */
 const pieces = fc.array(fc.nat(3_000), { maxLength: 3 })
 
 type Sent = { answers: WireAnswer[]; fault?: NodeJS.ErrnoException }
@@ -82,7 +82,7 @@ async function sent(ingest: FakeIngest, bytes: Buffer, cuts: readonly number[]):
   return { answers: parseAnswers(text), ...(fault && { fault }) }
 }
 
-/** A client that sends `Connection: close` and keeps writing after its request gets a reset, and may lose its answer. */
+/** Who keeps writing after `Connection: close` gets a reset, and may lose the answer. */
 function expectDeserved({ code = '' }: NodeJS.ErrnoException, bytes: Buffer): void {
   expect(['EPIPE', 'ECONNRESET']).toContain(code)
   expect(bytes.toString('latin1')).toMatch(/^connection: close/im)

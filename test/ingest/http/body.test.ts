@@ -10,7 +10,7 @@ const readFrom = (request: IncomingMessage) =>
     createMemoryLimit(1_000_000).open('127.0.0.1'),
   )
 
-/** Reads a body that Node hands over in these pieces. */
+/** As Node hands it over. */
 function read(...pieces: Buffer[]) {
   const request = new IncomingMessage(new Socket())
   const reading = readFrom(request)

@@ -7,7 +7,7 @@ import { answerOf, chunked, head, open } from './wire.ts'
 const call = { userId: 'u', event: 'Bought' }
 const item = { type: 'track', ...call }
 
-/** JSON of exactly this many bytes, with letters of two bytes. */
+/** Exactly this many bytes of JSON, with letters of two bytes. */
 function ofBytes(bytes: number, wrap: (note: string) => object): Buffer {
   const frame = Buffer.byteLength(JSON.stringify(wrap('é')))
   return Buffer.from(JSON.stringify(wrap(`é${'x'.repeat(bytes - frame)}`)))

@@ -36,7 +36,7 @@ const operations = ({ paths }: Document) =>
 const codesOf = (response: Response | undefined) =>
   response?.content?.['application/json']?.schema?.allOf?.[1].properties.code.enum ?? []
 
-/** Fastify prints routes as a tree, in which each branch has the next part of its path. */
+/** Fastify prints routes as a tree: a branch has only the next part of its path. */
 function routesIn(tree: string): string[] {
   const above: string[] = []
   const branches = tree.replace('(empty root node)', '').split('\n')

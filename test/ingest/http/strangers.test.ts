@@ -13,16 +13,15 @@ import { metricLines } from '../metric-lines.ts'
 import { answerOf, head, open, parseAnswers } from './wire.ts'
 
 const call = { userId: 'u', event: 'x' }
-/** 500 KB of brackets, in 5 KB: just within what gzip may inflate to. */
+/** 500 KB of brackets in 5 KB: just within what gzip may inflate to. */
 const deep = gzipSync('['.repeat(505_000) + randomBytes(4_500).toString('base64'))
 
-/** 18,000 empty gzip files in a row. */
 const emptyGzip = Buffer.concat(Array(18_000).fill(gzipSync('')))
 const brokenGzip = emptyGzip.subarray(0, -1)
 
 type Asked = { url?: string; body?: unknown; key?: string; from?: string; headers?: Record<string, string> }
 
-/** Sends as anybody may: `key` goes into the header. */
+/** As anybody may. `key` goes into the header. */
 async function send(
   { app }: FakeIngest,
   { url = '/v1/track', body = call, key, from = '203.0.113.9', headers = {} }: Asked,
@@ -139,7 +138,7 @@ describe('bodies without a valid write key', () => {
     expect(await ask(ingest, 5, attack)).toEqual([400, 400, 400, 429, 429])
     const refused = await send(ingest, attack)
     expect(refused).toMatchObject({ headers: { 'retry-after': '2' }, body: { code: 'too_many_attempts' } })
-    // one that is found elsewhere, and one from there whose key is not in the body
+    // a key found elsewhere, and one from there outside of the body
     expect(await ask(ingest, 1, { body: { ...call, writeKey: 'shop-key' }, from: '198.51.100.1' })).toEqual([
       200,
     ])
@@ -246,7 +245,7 @@ describe('a body that arrives in very many chunks', () => {
     expect(await answerOf(socket)).toMatchObject({ status: 200 })
   })
 
-  /** Sends 3 MB of one-byte chunks. @returns what was answered, and how much of it was read. */
+  /** 3 MB of one-byte chunks. @returns the answer, and how much was read */
   async function flood(begin: string): Promise<{ text: string; bytesRead: number }> {
     const ingest = fakeIngest()
     const connection = new Promise<Socket>((resolve) => ingest.app.server.once('connection', resolve))
@@ -447,7 +446,7 @@ describe('a source with a byte rate', () => {
   test('pays for the keys of its records, which repeat the user id', async () => {
     const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]
     const ingest = fakeIngest({ sources, clock: () => 0 })
-    // once in the value and once in the key: only together more than the burst
+    // in the value and in the key: only together beyond the burst
     const long = { ...call, userId: 'u'.repeat(12_000) }
     const [first, second] = [await post(ingest, '/v1/track', long), await post(ingest, '/v1/track', call)]
     expect([first.statusCode, second.statusCode]).toEqual([200, 429])

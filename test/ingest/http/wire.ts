@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { basic, type FakeIngest, fakeIngest } from '../fake.ts'
 
-/** @returns a connection to ingest, which listens from now on until the test ends. */
+/** Ingest listens from now on until the test ends. */
 export async function open(ingest: FakeIngest = fakeIngest()): Promise<Socket> {
   const { app } = ingest
   if (!app.server.listening) {
@@ -18,7 +18,7 @@ export async function open(ingest: FakeIngest = fakeIngest()): Promise<Socket> {
   return socket
 }
 
-/** Reads until the other side ends. Fails if the connection is reset. */
+/** Fails if the connection is reset. */
 export async function readAll(socket: Socket): Promise<string> {
   let text = ''
   for await (const chunk of socket) text += chunk
@@ -27,7 +27,7 @@ export async function readAll(socket: Socket): Promise<string> {
 
 export type WireAnswer = { status: number; headers: Record<string, string>; body: string }
 
-/** Answers as they came one after the other; interim ones (100) have no body. */
+/** Interim answers (100) have no body. */
 export function parseAnswers(text: string): WireAnswer[] {
   const answers: WireAnswer[] = []
   for (let rest = text; rest !== ''; ) {
@@ -48,7 +48,7 @@ export function parseAnswers(text: string): WireAnswer[] {
   return answers
 }
 
-/** The only answer on a connection that is closed after it. */
+/** The connection is closed after it. */
 export async function answerOf(socket: Socket): Promise<WireAnswer> {
   const [answer, ...more] = parseAnswers(await readAll(socket))
   if (!answer || more.length > 0) throw new Error(`${more.length + (answer ? 1 : 0)} answers`)
@@ -58,7 +58,7 @@ export async function answerOf(socket: Socket): Promise<WireAnswer> {
 export const head = (fields: string, path = '/v1/track') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic('shop-key')}\r\n${fields}\r\n\r\n`
 
-/** Encodes a body as `Transfer-Encoding: chunked`, in chunks of this many bytes. */
+/** @param bytes of each chunk */
 export function chunked(body: Buffer, bytes = 1000): Buffer {
   const pieces: Buffer[] = []
   for (let at = 0; at < body.length; at += bytes) {

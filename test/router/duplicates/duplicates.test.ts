@@ -10,7 +10,7 @@ const partition = { topic: 'events', partition: 0 }
 const away = () => Promise.reject(new Error('Kafka is away'))
 const never = () => new Promise<never>(() => undefined)
 
-/** Of partition 0, whose `router.seen` holds one record, which can be read unless `reader` says otherwise. */
+/** `router.seen` has one record, which can be read unless `reader` says otherwise. */
 function remembering(reader: Partial<DuplicatesOptions['reader']>) {
   const loads: string[] = []
   const { of, watch } = createDuplicates({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createGeneration, isBefore, MAX_IDS } from '../../../router/duplicates/window.ts'
 
-/** The n-th of many well-spread hashes, without the price of SHA-256. */
+/** Well-spread hashes, without the price of SHA-256. */
 const spread = (n: number) => ({ high: Math.imul(n, 0x9e3779b1) >>> 0, low: Math.imul(n, 0x85ebca77) >>> 0 })
 
 test('two generations of a million ids stay within 32 MB, even while one grows, and all are found with their offsets', () => {
@@ -26,7 +26,7 @@ test('a quiet partition takes kilobytes', () => {
   expect(generation.bytes()).toBeLessThan(10_000)
 })
 
-/** Hashes that somebody may look for to have them lie close together, `n` of them. */
+/** Close together, as somebody may choose them. */
 const picked: Record<string, (n: number) => { high: number; low: number }> = {
   'with one upper half': (n) => ({ high: 7, low: spread(n).low }),
   'with the same upper bits': (n) => ({ high: spread(n).high >>> 6, low: spread(n).low }),

@@ -42,6 +42,6 @@ test('moving the boundary between user and id changes the hash, whatever charact
 })
 
 test('the hash equals that of earlier versions', () => {
-  // printf '["shop","u1","m1"]' | sha256sum: a change would make the ids in router.seen unknown
+  // printf '["shop","u1","m1"]' | sha256sum: with any change, ids in router.seen would be unknown
   expect(hashOf(shop)).toEqual({ high: 0xd407aa2b, low: 0xce259c37 })
 })

@@ -40,7 +40,7 @@ async function loaded(
   return { window, reads, unreadable }
 }
 
-/** An event of later with the id `id`. */
+/** A later event has this id. */
 const isKnown = (window: Window, id: number, time: number) =>
   !window.admit({ high: 1, low: id + 1, offset: 1_000_000, time })
 

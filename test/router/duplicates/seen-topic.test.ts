@@ -5,7 +5,6 @@ import { seenWriter } from '../../../router/duplicates/seen-topic.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A writer whose records end when the test says so. */
 function aWriter() {
   const sent: ((outcome: Produced) => void)[] = []
   const unwritten: number[] = []
@@ -20,7 +19,7 @@ function aWriter() {
   return {
     sent,
     unwritten,
-    /** Writes an id and waits for it as if its deliveries had just been written. */
+    /** As if its deliveries had just been written. */
     remember() {
       const outcomes: string[] = []
       const written = write({ hash: 1n, offset: offset++, time: 0 } as never)

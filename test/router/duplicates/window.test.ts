@@ -7,16 +7,16 @@ const maxIds = 20
 
 const entry = (id: number, offset: number, time = 0): Entry => ({ high: id, low: id + 1, offset, time })
 
-/** What was admitted, in order, with the time that the partition had then. */
+/** `time`: the partition's, when the id was admitted. */
 type Admitted = { id: number; offset: number; time: number }
 
-/** What the rule says of an event: `undefined` between the window and twice the window. */
+/** `undefined` between the window and twice the window. */
 function expected(
   admitted: readonly Admitted[],
   { high: id, offset }: Entry,
   now: number,
 ): boolean | undefined {
-  // an id that is routed again after a crash is no further id
+  // an id that is routed again after a crash does not count again
   const since = new Set<number>()
   let rule: boolean | undefined = true
   for (const one of admitted.toReversed()) {
@@ -31,7 +31,7 @@ function expected(
 
 const step = record({
   id: integer({ min: 1, max: 60 }),
-  // also back to what was routed already, as after a crash
+  // also back, as after a crash
   by: integer({ min: -5, max: 5 }),
   // also clocks that are behind
   later: integer({ min: -100, max: 300 }),

@@ -1,4 +1,4 @@
-// makes `count` calls, flushes them only if asked to, and does nothing else
+// makes `count` calls, and flushes only if asked to
 import { Analytics } from '../../../../clients/node/index.ts'
 
 const [endpoint = '', count = '', flush = ''] = process.argv.slice(2)

@@ -1,11 +1,11 @@
-// makes far more calls than can be sent, each with an id cut from a large text, and prints how many were taken and the bytes of memory
-// that they need, once these are as few as they should be; with --expose-gc
+// makes more calls than can be sent, with ids cut from a large text; prints how many were taken, and the bytes they
+// need once memory is within its bound; run with --expose-gc
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Analytics, AnalyticsError, type Failure } from '../../../../clients/node/index.ts'
 import { until } from '../../../helpers/until.ts'
 
 const [endpoint = '', maxQueueBytes = '', memoryBytes = ''] = process.argv.slice(2)
-/** What has failed is kept, and never done with. */
+/** Failures stay, and their handling never ends. */
 const failed: Failure[] = []
 const onFailure = (failure: Failure) => {
   failed.push(failure)

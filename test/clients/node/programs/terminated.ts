@@ -1,6 +1,6 @@
-// Two clients with a call each, and a timer that keeps the process alive until SIGTERM. `on` and `once` add a listener that exits with
-// code 7, `signal-exit` adds one like that package's, and `readme` has only the one of the README. With `throws`, onFailure throws.
-// If another copy of the library is named, the second client uses it.
+// Two clients with a call each, and a timer that keeps the process alive until SIGTERM. `on` and `once` add a listener
+// that exits with code 7, `signal-exit` adds that package's, `readme` only that of the README. With `throws`, onFailure
+// throws. The second client may use another copy of the library.
 import { Analytics } from '../../../../clients/node/index.ts'
 
 const [endpoint = '', other = '', copy] = process.argv.slice(2)
@@ -9,7 +9,7 @@ const second: typeof Analytics = copy ? (await import(copy)).Analytics : Analyti
 async function end(): Promise<void> {
   process.stdout.write('own\n')
   await Promise.all(clients.map((client) => client.close()))
-  // if the signal were raised again, that would be seen by then
+  // a signal raised again would be seen by then
   setTimeout(() => process.exit(7), 100)
 }
 

@@ -14,7 +14,7 @@ import { anAttempt, attemptsHeld } from '../../attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../../dead-in-memory.ts'
 import { crm, shop } from '../../in-memory.ts'
 
-// recent, because attempts are forgotten after three days
+// recent, as attempts are forgotten after three days
 const routedAt = Date.now() - 600_000
 const iso = (time: number) => new Date(time).toISOString()
 const second = (count: number) => routedAt + count * 1_000
@@ -33,7 +33,7 @@ const unsettled = async () => new Set<Listed>()
 
 type Given = { deliveries?: Delivery[]; attempts?: Attempt[]; dead?: Delivery[]; token?: string }
 
-/** Lists these deliveries as if the search had found them in this order. */
+/** The search finds these in this order. */
 function listing(given: Given = {}, parts: Parameters<typeof api>[1] = {}) {
   const { deliveries = [made()], attempts = [], dead = [] } = given
   const listed = deliveries.map((each, index) =>

@@ -5,7 +5,7 @@ import { aDestination, anEvent } from '../../../helpers/events.ts'
 
 const events = Array.from({ length: 100 }, (_, nth) => anEvent({ messageId: `m${nth}`, sourceId: 'shop' }))
 
-/** The rules of a destination take 100 ms for an event. Turns of the event loop wait for `turn`. */
+/** Rules take 100 ms for an event. Turns of the event loop wait for `turn`. */
 function world() {
   let now = 0
   let runs = 0

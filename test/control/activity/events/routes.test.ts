@@ -250,7 +250,7 @@ test.each([
 test('other requests get their turns while the rules of many destinations run', async () => {
   const large = anEvent({ properties: JSON.stringify({ list: Array(15_000).fill(0) }) })
 
-  /** @returns how often the event loop turns during a request. */
+  /** Of the event loop, during a request. */
   async function turnsWith(filter: Filter): Promise<number> {
     const destinations = Array.from({ length: 40 }, (_, nth) => ({
       ...crm,
@@ -262,7 +262,7 @@ test('other requests get their turns while the rules of many destinations run', 
       {
         events: { search: async () => ({ items: [{ event: large }], next: null, searchedSince: null }) },
         trace: async () => new Map(),
-        // without a time limit, however busy this machine is
+        // no time limit, however busy this machine is
         keptSearch: createKeptSearch(() => 0, createSlices()),
       },
     )

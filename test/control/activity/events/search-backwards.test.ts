@@ -7,13 +7,13 @@ type Row = { timestamp: number; is: string }
 /** By topic and partition. */
 type Topics = readonly (readonly (readonly Row[])[])[]
 
-/** Like Kafka: the first offset at or after this time, otherwise the end. */
+/** As in Kafka: the first one at or after this time, otherwise the end. */
 const offsetAt = (rows: readonly Row[], time: number) => {
   const offset = rows.findIndex(({ timestamp }) => timestamp >= time)
   return offset < 0 ? rows.length : offset
 }
 
-/** @param low of each partition: earlier records are gone. */
+/** @param low of each partition */
 function searchOf(topics: Topics, low = 0) {
   const lowOf = (rows: readonly Row[]) => Math.min(low, rows.length)
   const rowsOf = (topic: string) => topics[Number(topic)] ?? []
@@ -68,7 +68,7 @@ async function allPages(search: ReturnType<typeof searchOf>['search'], asked: Pa
   throw new Error('the pages have no end')
 }
 
-/** Records contain their name. Those with an empty value never match. */
+/** Those with an empty value never match. */
 const rows = fc
   .array(fc.record({ timestamp: fc.integer({ min: 0, max: 1_100_000 }), matchesEvent: fc.boolean() }), {
     maxLength: 40,

@@ -17,7 +17,7 @@ const decode = <T>(value: Buffer | null): { ok: true; value: T } => ({
   value: JSON.parse(String(value)),
 })
 
-/** One record in each partition of `events`, whatever its key, and one in each of `events.rejected`. */
+/** One record in each partition, whatever its key. */
 function searching(events: Partial<Event>[] = [{}], parts: Partial<SearchParts> = {}) {
   const read = { events: new Set<number>(), rejected: new Set<number>() }
   let closed = 0

@@ -37,7 +37,7 @@ test('duplicates are merged, oldest first', () => {
   expect(mergeAttempts([two], [one, { ...two }])).toEqual([one, two])
 })
 
-/** A log of one partition. Records are written when their attempts end. */
+/** One partition. Records are written when their attempts end. */
 function traced(log: readonly Attempt[], more: { maxMs?: number } = {}) {
   const sorted = log.toSorted((a, b) => a.startedAt - b.startedAt)
   const reads: number[] = []

@@ -6,7 +6,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const now = Date.parse('2026-01-02T03:04:15.000Z')
 
-/** A topic with a record at each of these ages in minutes, oldest first, by partition; the newest `tail` were read by the tail. */
+/** Ages in minutes, oldest first, by partition. `tail`: how many the tail has read. */
 function reading(partitions: readonly number[][], more: { tail?: number } & Partial<ReadBackOptions> = {}) {
   const { tail = 0, ...options } = more
   const times = partitions.map((ages) => ages.map((age) => now - age * MINUTE))

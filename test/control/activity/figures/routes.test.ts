@@ -10,7 +10,6 @@ import { crm } from '../../in-memory.ts'
 const now = Date.parse('2026-01-02T03:04:15.000Z')
 const MINUTE = 60_000
 const loaded = { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined }
-/** Two calls accepted and one rejected in each bucket. */
 const ingestRate: AppParts['ingestRate'] = {
   ...loaded,
   calls: (window, at) => bucketStarts(window, at).map(() => ({ calls: 2, rejected: 1 })),

@@ -9,7 +9,6 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const now = Date.parse('2026-01-02T03:04:15.000Z')
-/** The start of the current minute. */
 const minute = now - 15_000
 
 function histogramOf(...all: number[]): Histogram | undefined {

@@ -126,7 +126,7 @@ test('a second observation at the same time changes nothing', () => {
 
 const EVERY_MS = 2_000
 
-/** A partition that gets this many records between observations. */
+/** `steps`: records between observations. */
 function growth(steps: readonly number[]): { points: Point[]; at: number } {
   let offset = 0
   const points = steps.map((step, index) => {
@@ -136,7 +136,7 @@ function growth(steps: readonly number[]): { points: Point[]; at: number } {
   return { points, at: (steps.length - 1) * EVERY_MS }
 }
 
-/** Mostly one record per observation, sometimes none, rarely very many. */
+/** Mostly one record, sometimes none, rarely very many. */
 const steps = fc
   .record({
     observations: fc.integer({ min: 2, max: 3_000 }),

@@ -7,7 +7,7 @@ import { aReading } from '../../lag-in-memory.ts'
 
 const EVERY_MS = 20
 
-/** Ten unsettled records. `answer` replaces Kafka in each observation. @param staleMs default: longer than any wait here. */
+/** Ten unsettled records. `answer` replaces Kafka. @param staleMs default: longer than any wait here */
 function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), staleMs = 600_000) {
   const failures: unknown[] = []
   let [opened, open, observations, underWay, most] = [0, 0, 0, 0, 0]
@@ -24,7 +24,7 @@ function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), sta
       })
       return [{ partition: 0, low: 0, end: 10, ...bounds }]
     },
-    // all of it came between twenty and ten seconds ago
+    // all came between twenty and ten seconds ago
     at: async (_, time) => [{ partition: 0, offset: time < Date.now() - 15_000 ? 0 : 10 }],
     async close() {
       open -= 1
@@ -82,7 +82,7 @@ test('observations run one after the other, at most once per interval, and each 
   await lag.loaded
   const first = lag.latest()?.at ?? 0
   await until(() => observations() >= 10)
-  // nine times: the first timer counts from the start of this turn of the event loop, possibly a while ago
+  // not ten: the first timer counts from the start of this turn of the event loop
   expect(performance.now() - began).toBeGreaterThan(8 * EVERY_MS)
   expect(lag.latest()?.at).toBeGreaterThan(first)
   expect(status()).toBe('stop')

@@ -8,7 +8,7 @@ import { aLagItem, aReading, aSeen, lagHeld } from '../../lag-in-memory.ts'
 const OBSERVATIONS = 3
 const EVERY_MS = 2_000
 
-/** Observes one partition every two seconds. @returns the report after each observation. */
+/** Every two seconds. @returns the report after each observation */
 function told(
   observations: readonly Partial<PartitionOffsets>[],
   history: History = createHistory(OBSERVATIONS),
@@ -59,7 +59,7 @@ describe('lag in records is', () => {
 
 describe('lag in seconds is', () => {
   test('the age of the oldest unsettled record', () => {
-    // 20 records between the observations at 2 s and 4 s: the 11th came about in the middle
+    // 20 records between 2 s and 4 s: the 11th came about in the middle
     const item = last([{ end: 90 }, { end: 100 }, { end: 120, committed: 110 }])
     expect(item).toMatchObject({ lag: 10, lagSeconds: 1 })
   })
@@ -112,7 +112,7 @@ describe('a rung', () => {
     expect(items.at(-1)).toMatchObject({ lag: 8, lagSeconds: 0, status: 'ok' })
   })
   test('is late by the time that its oldest record is past due', () => {
-    // record 90 became due between the observations at 2 s and 4 s
+    // record 90 became due between 2 s and 4 s
     const items = told([
       on({ end: 95, front: 90 }),
       on({ end: 95, front: 90 }),

@@ -4,7 +4,7 @@ import { type Observation, type Status, statusOf } from '../../../../control/act
 const OBSERVATIONS = 5
 
 type Row = { at: number[]; behind: number[] } & Partial<{
-  /** Observations with a commit since the previous one; by default, where the offset moved. */
+  /** By default, where the offset moved. */
   commits: boolean[]
   owned: boolean[]
 }>

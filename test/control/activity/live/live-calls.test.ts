@@ -19,7 +19,7 @@ const aRejected = (fields: Partial<Rejected> = {}): Rejected => ({
   ...fields,
 })
 
-/** A watcher as a list of its messages: `call m1`, `attempt m1 200`. */
+/** `told`: as `call m1`, `attempt m1 200`. */
 function watcher() {
   const told: string[] = []
   const messages: string[] = []

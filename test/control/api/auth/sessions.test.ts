@@ -20,7 +20,6 @@ const XHR = { 'x-requested-with': 'console' }
 
 type ApiResponse = Awaited<ReturnType<ReturnType<typeof api>['ask']>>
 
-/** The cookie that a browser sends afterwards. */
 const cookieOf = ({ headers }: ApiResponse) => String(headers['set-cookie']).split(';')[0] ?? ''
 
 async function signedIn(ask: ReturnType<typeof api>['ask'], token: string) {
@@ -149,7 +148,7 @@ describe('a session that was signed out', () => {
     await expect.poll(() => streams.map(({ destroyed }) => destroyed)).toEqual([true, false, false])
   })
 
-  /** Sends the head of a request, and nothing of its body, before the session ends. */
+  /** The session ends after the head of the request. */
   async function beginThenSignOut({ app, ask }: ReturnType<typeof api>, path: string, type: string) {
     const origin = await app.listen({ host: '127.0.0.1', port: 0 })
     const cookie = await cookieFor(ask)

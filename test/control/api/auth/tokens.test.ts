@@ -8,7 +8,6 @@ import {
 } from '../../../../control/api/auth/tokens.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 
-/** The role of the token in a header. */
 function headerOf(tokens: Tokens): (header: string | undefined) => string | undefined {
   const authenticate = authenticator(tokens)
   return (header) => {
@@ -140,7 +139,6 @@ describe('after sixty sign-ins with one token from one network', () => {
   })
 })
 
-/** A clock that moves only on request. */
 function judging() {
   let now = 0
   const checkToken = createTokenCheck(
@@ -148,7 +146,7 @@ function judging() {
     createTokenLimits(() => now),
     { onWrong: () => {} },
   )
-  /** Retry-After, in seconds, for a wrong token from this address. */
+  /** Retry-After in seconds. */
   const wrong = (ip = '203.0.113.7') => {
     const result = checkToken('wrong', ip)
     return typeof result === 'object' ? result.headers?.['retry-after'] : result
