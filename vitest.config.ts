@@ -9,14 +9,16 @@ const real = [
   'test/console/browser/*.test.ts',
 ]
 
-// One more than the smallest machine has cores, because tests wait much of the time. The same for both projects, so
-// that they run side by side.
-const maxWorkers = 3
+// Two more than the smallest machine has cores: a test with Kafka uses a core for 60% of its time. The same for both
+// projects, so that they run side by side.
+const maxWorkers = 4
 
 export default defineConfig({
   test: {
     reporters: ['default', './test/setup/count.ts'],
     sequence: { sequencer: LongestFirst },
+    // for what workers have started, and the removal of its files
+    teardownTimeout: 30_000,
     projects: [
       // without isolation, each worker loads the imports once: otherwise they would take half of the time of pure tests
       {
@@ -24,6 +26,7 @@ export default defineConfig({
           name: 'pure',
           include: ['test/**/*.test.ts'],
           exclude: real,
+          globalSetup: ['test/setup/scratch.ts'],
           isolate: false,
           // with both projects at once on two cores, a test that takes 2 s alone took 9 s
           testTimeout: 120_000,
@@ -42,7 +45,7 @@ export default defineConfig({
             ...(process.env.PICTURES ? [] : ['test/console/browser/pictures.test.ts']),
             ...(hasJava(process.env) ? [] : needingJava()),
           ],
-          globalSetup: ['test/setup/kafka.ts'],
+          globalSetup: ['test/setup/scratch.ts', 'test/setup/kafka.ts'],
           setupFiles: ['test/setup/no-leaks.ts'],
           isolate: false,
           testTimeout: 120_000,

@@ -27,13 +27,15 @@ export type OwnBroker = {
   close(): Promise<void>
 }
 
+/** @param more extra ports, listeners and users. @param purpose part of its folder's name. */
 export async function startOwnBroker(
   more: Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> = {},
+  purpose = 'broker',
 ): Promise<OwnBroker> {
-  const folder = await scratchFolder('broker')
+  const folder = await scratchFolder(purpose)
   const directory = join(folder, 'kafka')
   const current = {
-    now: await startBroker({ directory, ...(await kafkaParts()), ...more }),
+    now: await startBroker({ directory, ...(await kafkaParts(folder)), ...more }),
     async restart(how: 'kill' | 'stop', awayMs = 0) {
       await current.now[how]()
       await sleep(awayMs)
@@ -76,7 +78,7 @@ const NODES = 3
 /** Three brokers with a copy of each topic. */
 export async function startOwnCluster(): Promise<OwnCluster> {
   const folder = await scratchFolder('cluster')
-  const cluster = await startCluster({ nodes: NODES, directory: folder, ...(await kafkaParts()) })
+  const cluster = await startCluster({ nodes: NODES, directory: folder, ...(await kafkaParts(folder)) })
   return {
     ...cluster,
     folders: Array.from({ length: NODES }, (_, index) => join(folder, String(index + 1))),

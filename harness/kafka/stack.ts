@@ -41,11 +41,18 @@ export async function startStack(): Promise<Stack> {
   }
 }
 
-/** For `startBroker` and `startCluster`. Downloads missing files. */
-export async function kafkaParts() {
+/**
+ * For `startBroker` and `startCluster`. Downloads missing files.
+ * @param folder for Java's temporary files, which a killed broker leaves.
+ */
+export async function kafkaParts(folder: string) {
   const { java, cache, jars } = await kafkaFiles(() => {})
-  return { java: java.program, jars, jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }) }
+  const archive = await archiveFlags({ java, cache, name: 'kafka' })
+  return { java: java.program, jars, jvmFlags: [...archive, temporaryFiles(folder)] }
 }
+
+/** A flag of Java. */
+export const temporaryFiles = (folder: string) => `-Djava.io.tmpdir=${folder}`
 
 async function kafkaFiles(onProgress: OnProgress) {
   const java = await findJava(process.env)
@@ -67,6 +74,6 @@ export async function startOwnRegistry(
     jar: await registryApp(cache, onProgress),
     directory: folder,
     ensureJournal: ensureTestJournal,
-    jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
+    jvmFlags: [...(await archiveFlags({ java, cache, name: 'registry' })), temporaryFiles(folder)],
   })
 }

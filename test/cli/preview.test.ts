@@ -1,11 +1,11 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
 import type { PreviewRequest } from '../../control/activity/preview/preview.ts'
 import { shop } from '../control/in-memory.ts'
 import { aDestination, anEvent } from '../helpers/events.ts'
+import { temporaryFolder } from '../local/folders.ts'
 import { control, operatorOf } from './in-memory.ts'
 
 const rules = { filter: { path: 'event', eq: 'Paid' } }
@@ -35,7 +35,7 @@ async function preview(
       },
     },
   )
-  const folder = await mkdtemp(join(tmpdir(), 'preview-'))
+  const folder = await temporaryFolder()
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   const context = await operatorOf(memory, env)
   const words = args

@@ -154,9 +154,10 @@ describe('while Kafka is away for a minute under load', () => {
     )
     const missing = () => expected.filter(({ path, id }) => !delivered(path, id))
     await until(() => missing().length === 0, {
+      timeout: 120_000,
       message: () => `all is delivered; of ${expected.length}, ${missing().length} are missing`,
     })
-  })
+  }, 150_000)
 })
 
 type Watched = {

@@ -13,7 +13,8 @@ let shared: Promise<OwnBroker> | undefined
  * earlier tests. Between tests it is stopped (SIGSTOP): starting a broker costs 2 s of CPU, and an idle one uses CPU too.
  */
 export async function borrowBroker(): Promise<OwnBroker> {
-  shared ??= startOwnBroker()
+  // left-behind.ts knows this name
+  shared ??= startOwnBroker({}, 'worker')
   const broker = await shared
   if (!signal(broker, 'SIGCONT')) await broker.restart('kill')
   const { kafka } = connectTo(broker.now.brokers)

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { startOwnRegistry } from '../../harness/kafka/stack.ts'
+import { startOwnRegistry, temporaryFiles } from '../../harness/kafka/stack.ts'
 import { NODE_FLAGS } from '../../harness/launch.ts'
 import { spawnChild } from '../../local/child-process.ts'
 import { LocalError } from '../../local/errors.ts'
@@ -27,26 +27,21 @@ export type TestKafka = { brokers: string; registryUrl: string; stop(): Promise<
 
 /** Vitest's globalSetup: one broker and one registry for the whole run. They end with it, also when it is killed. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const compileCache = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  // for the workers and all processes that they start: code is read and compiled once
-  process.env.NODE_COMPILE_CACHE = compileCache
-  const [found] = await Promise.all([findKafka(process.env), fill(compileCache)])
+  const [found] = await Promise.all([findKafka(process.env), fill()])
   project.provide('kafkaBrokers', found.brokers)
   project.provide('registryUrl', found.registryUrl)
-  return async () => {
-    await found.stop()
-    await rm(compileCache, { recursive: true, force: true })
-  }
+  return found.stop
 }
 
 /** With wrong settings a process ends once it is loaded, and writes what was compiled; one that is killed writes nothing. */
-async function fill(compileCache: string): Promise<void> {
-  const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache }
+async function fill(): Promise<void> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   for (const main of [
     ...ROLES.map((role) => [`${role}/main.ts`]),
     ['local/main.ts', '--nothing-of-the-kind'],
   ])
-    await spawnChild(process.execPath, { args: [...NODE_FLAGS, ...main], env }).exited
+    await spawnChild(process.execPath, { args: [...NODE_FLAGS, ...main], env: { PATH, NODE_COMPILE_CACHE } })
+      .exited
 }
 
 /** Tries, in this order: what the environment names; Java and Maven; containers. @throws LocalError naming the three. */
@@ -94,7 +89,7 @@ async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
     directory: join(folder, 'kafka'),
     java: java.program,
     jars,
-    jvmFlags: archive.flags,
+    jvmFlags: [...archive.flags, temporaryFiles(folder)],
     more: CALM,
   })
   const archived = archive.make().catch(() => undefined) // without an archive they start as this one did

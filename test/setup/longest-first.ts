@@ -3,10 +3,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Those that take longest, the longest first: begun last, one of them would keep all others waiting while a core has nothing to do. */
 const LONG = [
   'flow/outage',
-  'flow/shared',
-  'console/browser/console',
+  'console/browser/console.settings',
   'flow/quiet',
+  'flow/shared',
+  'console/browser/console.monitoring',
   'flow/control.lag',
+  'console/browser/console.destinations',
   'flow/kafka.consume',
   'flow/unwritable',
   'flow/cli',

@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Browser, chromium } from 'playwright-core'
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+// the first needs a third less CPU than a whole browser without a window
+const PLACES = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
 
 /** CHROMIUM, or one from the usual places. */
 export const chromiumPath: string | undefined = [process.env.CHROMIUM ?? '', ...PLACES].find(
@@ -16,7 +22,7 @@ const ARGS = ['--no-sandbox', '--disable-gpu', '--in-process-gpu']
 
 if (!chromiumPath)
   process.stderr.write(
-    'Chromium is missing, so the browser tests of the console and the documentation are skipped (apt-get install chromium)\n',
+    'Chromium is missing, so the browser tests of the console and the documentation are skipped (apt-get install chromium-headless-shell)\n',
   )
 
 /** @throws if the built console is older than its sources */

@@ -4,6 +4,7 @@ import { createProducer } from '../../../kafka/produce/produce.ts'
 import { CONFIG } from '../../../settings/settings.ts'
 import { until } from '../../helpers/until.ts'
 import { expectAccessible, violationsIn } from './axe.ts'
+import { writeDeadLetters } from './dead-letters.ts'
 import { ADMIN, type Stage } from './stage.ts'
 import { move, settle, shoot } from './visit.ts'
 
@@ -54,6 +55,14 @@ export function manageSettings(on: () => Stage): void {
     await sluice.destination('long', [good.url], { name: 'n'.repeat(200), enabled: false })
     await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid' }])
     await until(() => mail().length > 0)
+    await writeDeadLetters(sluice, [
+      {
+        deliveryId: 'dead-mail',
+        messageId: 'gone-mail',
+        destinationId: 'mail',
+        deadReason: 'window_expired',
+      },
+    ])
   })
 
   const mail = () => on().good.arrivals.filter(({ path }) => path === '/mail')
@@ -213,7 +222,7 @@ export function manageSettings(on: () => Stage): void {
       ['/catalog', page.getByText('Accepts identify, track')],
       ['/catalog/webhooks', page.getByText('This token cannot make changes')],
       ['/audiences', page.getByText('high_value_users')],
-      ['/dead', page.getByRole('button', { name: 'Details of gone-0' })],
+      ['/dead', page.getByRole('button', { name: 'Details of gone-mail' })],
     ] as const) {
       await move(page, path)
       await there.waitFor()

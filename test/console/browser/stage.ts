@@ -1,7 +1,8 @@
 import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe } from 'vitest'
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts'
 import { type System, startSystem } from '../../helpers/system.ts'
-import { openChromium } from './chromium.ts'
+import { chromiumPath, openChromium } from './chromium.ts'
 import { openVisitor, type Visit, type VisitOptions, type Visitor, visit } from './visit.ts'
 
 export const ADMIN = 'test-admin-token-0123456789'
@@ -21,6 +22,18 @@ export type Stage = {
   bad: Receiver
   come(options?: VisitorOptions): Promise<Visit>
   close(): Promise<void>
+}
+
+/** Tests of the console, in this order on one stage. Without Chromium they are skipped. */
+export function onStage(blocks: Record<string, (on: () => Stage) => void>): void {
+  describe.skipIf(!chromiumPath)('the console in a browser', () => {
+    let stage: Stage
+    beforeAll(async () => {
+      stage = await openStage()
+    })
+    afterAll(() => stage?.close())
+    for (const [name, block] of Object.entries(blocks)) describe(name, () => block(() => stage))
+  })
 }
 
 export async function openStage(): Promise<Stage> {

@@ -1,0 +1,10 @@
+import { listDeliveries } from './deliveries.ts'
+import { smallThings } from './small-things.ts'
+import { onStage } from './stage.ts'
+import { testAndRotate } from './test-and-secret.ts'
+
+onStage({
+  'testing and rotating': testAndRotate,
+  'small things': smallThings,
+  'the deliveries of a destination': listDeliveries,
+})
