@@ -44,10 +44,10 @@ export type AppParts = RouteParts &
     tokens: Tokens
     tokenLimits: TokenLimits
     endedSessions: Pick<EndedSessions, 'has'>
-    /** CIDRs of proxies whose headers name the client's address and protocol. */
+    /** CIDRs of proxies whose headers are trusted. */
     trustProxy: readonly string[]
     limits?: ServerLimits
-    /** While it is not ready, the API refuses requests. */
+    /** The API refuses requests until it is ready. */
     probe: Probe
   }
 
@@ -66,7 +66,7 @@ export function createApp(given: AppParts): FastifyInstance {
     bodyLimit: BODY_LIMIT,
     ...serverOptions(limits),
     trustProxy: [...parts.trustProxy],
-    // we respond in our own shape, then close the connection
+    // we respond in our own format, then close the connection
     return503OnClosing: false,
     frameworkErrors: handleError,
     clientErrorHandler: respondToBrokenRequest,
@@ -97,7 +97,7 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
     onWrong: logWrongTokens(parts.log),
   })
   guard(api, { ...parts, checkToken, sessions })
-  // unknown paths need a token as well
+  // unknown paths need a token too
   api.setNotFoundHandler((_, reply) => send(reply, notFound))
   resourceRoutes(api, sources, parts)
   resourceRoutes(api, destinations, parts)
@@ -123,7 +123,7 @@ function rejectAmbiguous(app: FastifyInstance): void {
   })
 }
 
-/** A response sent during shutdown would keep its connection open, and the server would wait for it. */
+/** A response during shutdown would keep its connection open. */
 function closeConnectionsAtShutdown(app: FastifyInstance): void {
   let closing = false
   app.addHook('preClose', async () => {
@@ -137,8 +137,8 @@ function closeConnectionsAtShutdown(app: FastifyInstance): void {
 const SOON_MS = 500
 
 /**
- * Browsers and client libraries open connections in advance, for example when a stream ends. Node does not
- * count these as idle, because they never had a request, so closing would wait for them forever.
+ * Browsers and client libraries open connections in advance. Node does not count these as idle, so closing would wait
+ * forever.
  */
 export function dropSilentAtShutdown(app: FastifyInstance): void {
   const connected = new Set<Socket>()

@@ -1,12 +1,9 @@
 import { pino } from 'pino'
 import { createApp } from './app.ts'
 
-/**
- * The control API's OpenAPI document, without Kafka and without listening.
- * @returns the text that `GET /api/openapi.json` serves.
- */
+/** The text that `GET /api/openapi.json` serves, without Kafka and without listening. */
 export async function controlDescription(): Promise<string> {
-  // only the handler of the document runs, so parts that other handlers use are left out
+  // only the handler of the document runs: it needs no other parts
   const parts = Object.assign(Object.create(null), {
     log: pino({ level: 'silent' }),
     auditProducer: {},

@@ -3,10 +3,7 @@ import { type ConfigKeys, deriveKey, type Purpose } from './seal.ts'
 export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 export type Role = (typeof ROLES)[number]
 
-/**
- * The keys that each role needs: ingest cannot open secrets of destinations, and the router only their hash keys. Add new
- * purposes at the end.
- */
+/** As ordered in `sluice keys`: add new purposes at the end. */
 const NEEDS = {
   ingest: ['records', 'sources'],
   router: ['records', 'hashKeys'],
@@ -14,13 +11,13 @@ const NEEDS = {
   control: ['records', 'sources', 'destinations', 'sessions', 'hashKeys', 'backups'],
 } as const satisfies Record<Role, readonly Purpose[]>
 
-/** How many keys `sluice keys` printed before hash keys existed. With only these, a role can open fewer settings. */
+/** How many keys `sluice keys` printed before hash keys existed. They open fewer settings. */
 const BEFORE = { ingest: 2, router: 1, deliverer: 2 } as const
 
 /** Roles that work without CONFIG_KEY itself. */
 export const DERIVED_ROLES = ['ingest', 'router', 'deliverer'] as const
 
-/** An entry of CONFIG_KEY: the key itself, or the keys derived for one role, in the order of its needs. */
+/** CONFIG_KEY itself, or a role's derived keys in the order of its needs. */
 export type ConfigKey = { whole: Buffer } | { role: Role; derived: readonly Buffer[] }
 
 const BYTES = 32
@@ -46,7 +43,7 @@ export function derivedKeys(role: (typeof DERIVED_ROLES)[number], configKey: Buf
   )
 }
 
-/** @param takesUnsigned whether to accept settings written before signatures existed (UNSIGNED_SETTINGS). */
+/** @param takesUnsigned accept settings from before signatures (UNSIGNED_SETTINGS). */
 export function keysFor(role: Role, keys: readonly ConfigKey[], takesUnsigned: boolean): ConfigKeys {
   const needs: readonly Purpose[] = NEEDS[role]
   const of = (purpose: Purpose) =>

@@ -3,16 +3,15 @@ import { pointer } from '../process/json-pointer.ts'
 import type { FaultCode } from './error-codes.ts'
 import { fieldsAt, unknownField } from './unknown-field.ts'
 
-/** One thing wrong with a request. `pointer`: RFC 6901, into the body or the query; `''` is the whole. */
+/** `pointer`: RFC 6901, into the body or the query; `''` is the whole. */
 export type Fault = { pointer: string; code: FaultCode; message: string }
 
 type Issue = z.core.$ZodIssue
 type Place = { path: readonly PropertyKey[]; schema: z.ZodType; isName?: boolean }
 
 /**
- * All issues of a schema, in its order. Parse with `reportInput`, which tells missing fields from wrong ones.
- *
- * @param schema that was parsed with, to say which fields there are.
+ * All issues, in order. Parse with `reportInput`, which tells missing fields from wrong ones.
+ * @param schema used to name the possible fields.
  */
 export function faultsOf(error: z.ZodError, schema: z.ZodType): Fault[] {
   return error.issues.flatMap((issue) => faultsOfIssue(issue, { path: issue.path, schema }))
@@ -27,7 +26,7 @@ function faultsOfIssue(issue: Issue, place: Place): Fault[] {
         return { pointer: pointer([...place.path, key]), code: 'unknown_field', message }
       })
     case 'invalid_key':
-      // a member's name is invalid: the code depends on the name, not on the record
+      // the code depends on the name of a member, not on the record
       return issue.issues.flatMap((inner) => faultsOfIssue(inner, { ...place, isName: true }))
     case 'invalid_type':
       return [{ pointer: at, ...wrongType(issue) }]
@@ -56,7 +55,7 @@ function wrongType({ expected, input }: Extract<Issue, { code: 'invalid_type' }>
 const TOO_BIG: Record<string, FaultCode> = { array: 'too_many', string: 'too_long' }
 const TOO_SMALL: Record<string, FaultCode> = { array: 'too_few', string: 'too_short' }
 
-/** Clients rely on codes. Custom rules of a schema get theirs from the place they apply to. */
+/** Clients rely on codes. Custom rules of a schema get theirs from their place. */
 function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
   const [parent, last] = [path.at(-2), path.at(-1)]
   if (issue.code === 'too_big') return TOO_BIG[issue.origin] ?? issue.code

@@ -18,37 +18,32 @@ import {
 import { createState, type Index, kindFilter, type Unreadable } from './state.ts'
 import type { Users } from './suppression-list.ts'
 
-/** The settings as this process knows them, at most a second behind control's writes. */
+/** At most a second behind control's writes. */
 export type Settings = {
   /** Rejects if CONFIG_KEY opens none of the settings. */
   loaded: Promise<void>
   isLoaded(): boolean
-  /** Whether these settings are at most about a second old. */
+  /** At most about a second old. */
   isFresh(): boolean
   sources: ReadonlyMap<string, Source>
   destinations: ReadonlyMap<string, Destination>
   suppressions: ReadonlyMap<string, Suppression>
   audiences: ReadonlyMap<string, Computation>
   traits: ReadonlyMap<string, Computation>
-  /** By key `kind/id`. A readable record, or a removal, ends it. */
+  /** By key `kind/id`. A readable record or a removal ends it. */
   unreadable: ReadonlyMap<string, Unreadable>
-  /** Also finds a source by its previous write key, even after its expiry. */
+  /** Also by its previous write key, even an expired one. */
   sourceByWriteKey(writeKey: string): Source | undefined
-  /** Finds the source with this write key. @param now ms since 1970. */
+  /** Ignores an expired write key. @param now ms since 1970. */
   senderByWriteKey(writeKey: string, now: number): Source | undefined
-  /**
-   * Destinations connected to a source, including disabled ones and those whose secrets cannot be read:
-   * routing needs no secrets.
-   */
+  /** Includes disabled destinations and those with unreadable secrets: routing needs no secrets. */
   destinationsOf(sourceId: string): readonly Outline[]
-  /** Whether a destination's record cannot be read and its rules differ from those in force. */
   hasUnreadRules(destinationId: string): boolean
   /** Users whose calls from this source are dropped. */
   suppressedUsers(sourceId: string): Users | undefined
   /**
-   * The current destination. If it seems removed or disabled, waits until this process has read everything
-   * written up to now: its deliveries must not be cancelled because of a stale view. `unreadable`: it exists,
-   * but its record cannot be read.
+   * If it seems removed or disabled, waits until this process has read everything written up to now: a stale view
+   * must not cancel deliveries.
    */
   destination(id: string): Promise<Destination | 'unreadable' | undefined>
   table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'entries' | 'supposing'>
@@ -58,7 +53,7 @@ export type Settings = {
 export type FollowOptions = {
   connection: Connection
   keys: ConfigKeys
-  /** Kinds this process needs; there may be very many suppressions. Default: sources and destinations. */
+  /** Default: sources and destinations. There may be very many suppressions. */
   kinds?: readonly Kind[]
   onFatal: (error: Error) => void
 }
@@ -76,7 +71,7 @@ export async function followSettings(options: FollowOptions): Promise<Settings> 
     topic: CONFIG,
     matches: kindFilter(kinds, log),
     onFatal,
-    // the batch could hold any setting: a running process keeps what it has, but to a starting one they seem removed
+    // the batch could hold any setting: a running process keeps its settings, but a starting one would miss them
     onSkipped({ reason, firstOffset, lastOffset }) {
       const offsets = `${firstOffset} to ${lastOffset}`
       if (isLoaded)
@@ -84,7 +79,7 @@ export async function followSettings(options: FollowOptions): Promise<Settings> 
       hasGap = true
       onFatal(new Error(gapIn(offsets, reason)))
     },
-    // older values may be sealed with a key that is gone, so only the latest of each key counts
+    // an older value may be sealed with a key that is gone: only the latest counts
     onChange: (key, value) => {
       if (isLoaded) apply(key, value)
     },
@@ -129,7 +124,7 @@ const gapIn = (offsets: string, reason: string) =>
   `the batch of settings in topic ${CONFIG} at offsets ${offsets} is damaged (${reason}): no process can start, because the settings in it would count as removed. Running processes carry on, so do not restart them; see ops/runbook.md#sluicebatchskipped`
 
 /**
- * @throws ConfigError if CONFIG_KEY fits no setting at all: then the key is wrong, not a record.
+ * @throws ConfigError if CONFIG_KEY fits no setting: then the key is wrong, not a record.
  * @param sealed reasons by key.
  */
 function refuseWrongKey(
@@ -156,7 +151,7 @@ function hasSecret(record: object): boolean {
   return found
 }
 
-/** Waits while Kafka is unreachable, because the state of a setting is unknown until then. */
+/** Until Kafka is reachable, the state of a setting is unknown. */
 async function caughtUpSurely(table: Table): Promise<void> {
   for (;;) {
     const done = await table.caughtUp().then(
@@ -168,7 +163,7 @@ async function caughtUpSurely(table: Table): Promise<void> {
   }
 }
 
-/** Shares `work` among callers. A call during a run gets the next run, which starts after the call. */
+/** A call during a run waits for the next run. */
 export function shared(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   let following: Promise<void> | undefined

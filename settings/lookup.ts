@@ -9,8 +9,8 @@ export type Setting =
   | { kind: 'audience' | 'trait'; value: Computation }
 
 /**
- * What routing needs of a destination. `hasUnreadRules`: its record cannot be read and its rules differ from these. Then no
- * event may be sent, because the new rules might redact it.
+ * What routing needs. `hasUnreadRules`: the record cannot be read and has rules that differ from these, or that no
+ * readable version confirms. No event may be sent: the new rules might redact it.
  */
 export type Outline = Pick<
   Destination,
@@ -21,7 +21,7 @@ export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
   const outlines = new Map<string, Outline>()
-  /** Destinations that use the previous version of their record, but not its rules. */
+  /** Their previous version is in use, but the rules have changed since. */
   const guarded = new Set<string>()
   const audiences = new Map<string, Computation>()
   const traits = new Map<string, Computation>()
@@ -49,7 +49,7 @@ export function createIndex() {
     else traits.set(id, value)
   }
 
-  /** For a record that cannot be read. A value that is set stays; without one, routing uses the outline. */
+  /** A value in use stays; without one, routing uses the outline. */
   function setUnread(key: string, outline: Outline | undefined): void {
     const { kind, id } = partsOf(key)
     changed(kind)
@@ -83,7 +83,7 @@ type Stores = {
   guarded: ReadonlySet<string>
 }
 
-/** Derived maps are rebuilt on first use after a change, so a startup with many settings stays linear. */
+/** Rebuilt on first use after a change, so a startup with many settings stays linear. */
 function createDerived({ sources, destinations, outlines, guarded }: Stores) {
   let byWriteKey: Map<string, Source> | undefined
   let bySource: Map<string, Outline[]> | undefined
@@ -118,7 +118,7 @@ function createDerived({ sources, destinations, outlines, guarded }: Stores) {
 const writeKeysOf = ({ writeKey, previousWriteKey }: Source) =>
   previousWriteKey === undefined ? [writeKey] : [writeKey, previousWriteKey]
 
-/** A previous write key works until its expiry. @param now ms since 1970. */
+/** @param now ms since 1970. */
 const isAccepted = (key: string, { writeKey, previousWriteKeyExpiresAt: until }: Source, now: number) =>
   key === writeKey || (until !== undefined && now < Date.parse(until))
 

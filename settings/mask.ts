@@ -2,15 +2,15 @@ import { pointer } from '../process/json-pointer.ts'
 import { type Fault, isObject, type Members } from './faults.ts'
 import { mapSecrets, SECRET_FIELDS } from './seal.ts'
 
-/** The role of a caller: `admin` may do everything, `view` may only read. */
+/** `admin` may do everything, `view` may only read. */
 export type Who = 'admin' | 'view'
 
-/** Replaces secrets in responses. Sent back in a PUT, it keeps the current value. */
+/** A PUT that contains it keeps the current secret. */
 export const MASK = '***'
 
 /**
- * A record that may leave the process: secrets are masked, except write keys for an admin. The view token
- * gets only scheme and host of webhook URLs, and no strings of a shape, which can contain an API key.
+ * Masks secrets; an admin sees write keys. The view token gets only scheme and host of webhook URLs, and no strings
+ * of a shape: they can contain an API key.
  */
 export function mask<T extends object>(record: T, who: Who): T {
   const masked: T & { webhooks?: unknown; rules?: unknown } = mapSecrets(record, () => MASK)
@@ -39,7 +39,7 @@ const writeKeysOf = (record: object) =>
 
 const WRITE_KEYS: ReadonlySet<string> = new Set(['writeKey', 'previousWriteKey'])
 
-/** URLs may hold tokens, in the query or the path, so everything after the host is masked. */
+/** Masks everything after the host: it may hold tokens. */
 export function maskUrl(url: string): string {
   const parsed = URL.parse(url)
   if (!parsed || parsed.href === `${parsed.origin}/`) return url
@@ -49,9 +49,8 @@ export function maskUrl(url: string): string {
 export type Restored = { body: unknown; faults: Fault[] }
 
 /**
- * Replaces each mask in a request body with the value it stands for in the old record. Headers are matched by
- * webhook URL and header name, masked URLs by host. A mask without a value is a fault, and its field is left
- * out. The body has not been validated yet.
+ * Replaces each mask in a body, not yet validated, with its old value. Matches headers by webhook URL and name, and
+ * masked URLs by host. A mask without a value is a fault, and its field is left out.
  */
 export function restoreMasked(body: unknown, old: object | undefined): Restored {
   const faults: Fault[] = []
@@ -104,7 +103,7 @@ function restoreUrl(
   })
 }
 
-/** Of several webhooks with one URL, prefers the one at the same position. */
+/** Of several webhooks with this URL, prefers the one at the same position. */
 function oldHeader(old: readonly unknown[], header: { url: unknown; name: string; index: number }): unknown {
   for (const webhook of [old[header.index], ...old]) {
     if (!isObject(webhook) || webhook.url !== header.url || !isObject(webhook.headers)) continue

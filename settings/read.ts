@@ -12,9 +12,8 @@ import {
 } from './settings.ts'
 
 /**
- * A record that cannot be read: no key opens its secrets (`sealed`), or it is not a setting of this version
- * (`malformed`). `reason` holds no secret and no user id. `outline`: what routing needs of a destination, if
- * at least that can be read.
+ * `sealed`: no key opens its secrets. `malformed`: no setting of this version. `reason` holds no secret and no user
+ * id. `outline`: of a destination, if at least that can be read.
  */
 export type Unread = { unread: 'sealed' | 'malformed'; reason: string; outline: Outline | undefined }
 
@@ -26,7 +25,7 @@ const shapes = {
   trait: storedComputation,
 }
 
-/** @returns undefined for other kinds than these. Never throws. */
+/** @returns undefined for other kinds. Never throws. */
 export function readSetting(
   key: string,
   value: Buffer,
@@ -39,7 +38,7 @@ export function readSetting(
   const isSigned = typeof verified === 'object'
   const record = parsed(isSigned ? verified.json : text)
   if (!record) return malformed('it is not a JSON object')
-  // use nothing of these: even an outline could route one source's events to the destination of another
+  // use nothing of a forgery: even an outline could route one source's events to another's destination
   if (verified === 'forged') return { unread: 'sealed', reason: FORGED, outline: undefined }
   if (!isSigned && !keys.takesUnsigned) return { unread: 'sealed', reason: UNSIGNED, outline: undefined }
   const outline = kind === 'destination' ? outlineOf(key, record) : undefined

@@ -8,15 +8,12 @@ import {
 } from 'node:crypto'
 
 /**
- * Format of settings in topic `config`: JSON. Each secret is sealed with AES-256-GCM as `sealed2:` +
- * base64(12 bytes nonce, 16 bytes tag, ciphertext). The last field, `mac`, is HMAC-SHA256 over the record's
- * key and everything before it. A secret is bound to its record, its place in it and the record's URLs: moved
- * elsewhere, or with another URL, it does not open. SECURITY.md lists the guarantees.
+ * Settings in topic `config` are JSON. Each secret is sealed with AES-256-GCM as `sealed2:` + base64(12 bytes nonce,
+ * 16 bytes tag, ciphertext). The last field, `mac`, is HMAC-SHA256 over the record's key and everything before it. A
+ * secret opens only in its record, at its path and with the record's URLs (SECURITY.md).
  */
 const SEALED = 'sealed2:'
-/**
- * Format of an earlier version: bound only to the record, under CONFIG_KEY itself, in a record without `mac`.
- */
+/** Earlier format: bound only to the record, under CONFIG_KEY itself, without `mac`. */
 const SEALED_BEFORE = 'sealed:'
 const NONCE = 12
 const TAG = 16
@@ -25,14 +22,12 @@ const MAC = /^(.*),"mac":"([\w-]{43})"\}$/s
 /** The first seals; any of them opens. */
 export type Keys = readonly Buffer[]
 
-/** Keys derived from CONFIG_KEY; each process has only those of its role. */
+/** Keys derived from CONFIG_KEY. */
 export const PURPOSES = ['records', 'sources', 'destinations', 'hashKeys', 'sessions', 'backups'] as const
 export type Purpose = (typeof PURPOSES)[number]
 
 /**
- * `records` authenticates records, `sources` and `destinations` open their secrets, `hashKeys` opens the
- * hash keys of destinations, `sessions` signs control's sessions, `backups` signs backups. A process has only the keys
- * that it needs.
+ * A process has only the keys of its role. `records`, `sessions` and `backups` sign; the others seal secrets.
  * `takesUnsigned`: accept records of an earlier version; `before` (CONFIG_KEY itself) opens their secrets.
  */
 export type ConfigKeys = { records: Keys; before: Keys; takesUnsigned: boolean } & Partial<
@@ -43,7 +38,7 @@ export function deriveKey(configKey: Buffer, purpose: Purpose): Buffer {
   return Buffer.from(hkdfSync('sha256', configKey, '', `sluice config ${purpose}`, 32))
 }
 
-/** Where a secret is: the record's key `kind/id`, the path within it, and the record's URLs. */
+/** `owner`: the record's key `kind/id`. `path`: JSON pointer. */
 type Place = { owner: string; path: string; urls: readonly string[] }
 
 const placeText = ({ owner, path, urls }: Place) => Buffer.from(JSON.stringify([owner, path, urls]))
@@ -68,16 +63,15 @@ function open(bytes: Buffer, keys: Keys, bound: Buffer): string | undefined {
   return undefined
 }
 
-/** Keys for the secret at `path` of a record; undefined if this role has none. */
 function keysOf({ owner, path }: Pick<Place, 'owner' | 'path'>, keys: ConfigKeys): Keys | undefined {
   if (owner.startsWith('source/')) return keys.sources
   return path === HASH_KEY ? keys.hashKeys : keys.destinations
 }
 
-/** Has its own key, because the router must read it but no other secret of destinations. */
+/** The router reads it, but no other secret of a destination. */
 const HASH_KEY = '/hashKey'
 
-/** A record as the topic holds it. @param owner its key `kind/id`. */
+/** @param owner the record's key `kind/id`. */
 export function sealRecord(owner: string, record: object, keys: ConfigKeys): string {
   const [recordKey] = keys.records
   const urls = urlsOf(record)
@@ -94,10 +88,7 @@ export function sealRecord(owner: string, record: object, keys: ConfigKeys): str
 const macOf = (owner: string, text: string, key: Buffer) =>
   createHmac('sha256', key).update(`${owner}\n${text}`).digest()
 
-/**
- * `forged`: not signed with any of the keys. `unsigned`: no signature, as an earlier version wrote it.
- * `isOld`: to be rewritten, because it is signed with an old key.
- */
+/** `unsigned`: from an earlier version. `isOld`: signed with an old key, so it must be rewritten. */
 export type Verified = { json: string; isOld: boolean } | 'forged' | 'unsigned'
 
 export function verify(owner: string, value: string, { records }: Pick<ConfigKeys, 'records'>): Verified {
@@ -108,13 +99,12 @@ export function verify(owner: string, value: string, { records }: Pick<ConfigKey
   return signer === -1 ? 'forged' : { json: `${text}}`, isOld: signer > 0 }
 }
 
-/** Stands for a secret that this process has no key for; valid as any kind of secret. */
+/** Stands for a secret of another role. Valid as any kind of secret. */
 const NOT_OURS = 'not-for-this-process'
 
 /**
- * @param isSigned false: also opens secrets sealed by an earlier version.
- * @returns the record with its secrets in clear; undefined if no key opens one of them. Secrets that this
- * role has no keys for become a stand-in.
+ * @param isSigned false: also opens secrets of an earlier version.
+ * @returns the record in clear, with `NOT_OURS` for secrets of other roles; undefined if no key opens a secret.
  */
 export function openRecord(
   owner: string,
@@ -149,7 +139,7 @@ function urlsOf(record: object): string[] {
   return record.webhooks.map(({ url }) => String(url))
 }
 
-/** The secret fields of a record, other than the header values of webhooks. */
+/** Header values of webhooks are secret too. */
 export const SECRET_FIELDS = [
   'writeKey',
   'previousWriteKey',
@@ -158,7 +148,7 @@ export const SECRET_FIELDS = [
   'hashKey',
 ] as const
 
-/** Applies `change` to each secret of a copy of the record. `path` is a JSON pointer. */
+/** Changes a copy of the record. `path` is a JSON pointer. */
 export function mapSecrets<T extends object>(record: T, change: (secret: string, path: string) => string): T {
   const copy = structuredClone(record) as T & Record<string, unknown>
   for (const field of SECRET_FIELDS)

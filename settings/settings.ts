@@ -4,8 +4,8 @@ import { rulesShape } from '../rules/rules.ts'
 export const CONFIG = 'config'
 
 /**
- * Settings in memory, secrets in clear. Topic `config` holds them as JSON with sealed secrets (seal.ts),
- * under the key `kind/id`. See docs/reference/control-api.md, "Resources".
+ * Settings in memory, secrets in clear. See seal.ts for topic `config`, and docs/reference/control-api.md,
+ * "Resources".
  */
 
 export const MAX_WEBHOOKS = 5
@@ -16,9 +16,8 @@ export const idShape = z.string().regex(/^[a-z0-9_-]{1,64}$/, '1 to 64 of a-z, 0
 const name = z.string().trim().min(1, 'must not be empty').max(200, 'at most 200 characters')
 
 /**
- * Lower-case names of headers that Sluice sets on every POST, or that concern the connection. Headers set on
- * only some POSTs (X-Replay, those of Standard Webhooks) may be configured: Sluice's value wins where it
- * sends one.
+ * Lower-case names of headers that Sluice sets on every POST, or that concern the connection. Those that it sets on
+ * some POSTs may be configured, but Sluice's value wins.
  */
 const RESERVED_HEADERS = new Set([
   'host',
@@ -90,7 +89,7 @@ export const sourceShape = z.strictObject({
     .describe(
       'Identifies the source in calls. Generated if absent; a replacement without one keeps the current key.',
     ),
-  // no defaults here either
+  // no default, as below
   previousWriteKey: writeKey
     .optional()
     .describe(
@@ -172,7 +171,7 @@ export const destinationShape = z.strictObject({
     .max(512)
     .optional()
     .describe('If set, every POST is signed with it.'),
-  // control checks that it and its expiry come together
+  // control checks that both come together
   previousSecret: z
     .string()
     .min(1)
@@ -193,7 +192,7 @@ export const destinationShape = z.strictObject({
     .boolean()
     .optional()
     .describe('Also sends the Standard Webhooks headers, if there is a secret.'),
-  // no defaults, so that the previous version can read records without these fields
+  // no defaults, as for sources
   rules: rulesShape
     .optional()
     .describe(
@@ -212,10 +211,7 @@ export const destinationShape = z.strictObject({
 /** Source of a suppression that applies to all sources. */
 export const EVERY_SOURCE = '*'
 
-/**
- * The same limit as in a call. Half a surrogate pair has no UTF-8 form: Kafka and receivers would get U+FFFD,
- * which is another user.
- */
+/** As in a call. Half a surrogate pair has no UTF-8 form: it would become U+FFFD, another user. */
 export const userIdShape = z
   .string()
   .min(1, 'must not be empty')
@@ -230,7 +226,7 @@ export const suppressionShape = z.strictObject({
   userId: userIdShape.describe('Must equal the `userId` of a call exactly.'),
 })
 
-/** An audience or a computed trait. Identify calls announce its users, in the name of a source. */
+/** Identify calls of its source announce its users. */
 export const computationShape = z.strictObject({
   name,
   sourceId: idShape.describe('The source in whose name identify calls are sent. It cannot change.'),

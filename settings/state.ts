@@ -5,21 +5,20 @@ import type { ConfigKeys } from './seal.ts'
 import { KINDS, type Kind } from './settings.ts'
 
 /**
- * A setting whose record cannot be read. `reason` holds no secrets or user ids. `since`: when this process
- * first saw it, in ms since 1970. `isKept`: the process uses the previous version; otherwise it never had
- * one, and works without the setting. If a destination's rules cannot be read, its events become dead letters
- * (lookup.ts).
+ * `reason` holds no secrets or user ids. `since`: when this process first saw it, in ms since 1970. `isKept`: the
+ * process uses the previous version; otherwise it has none. Without readable rules, a destination's events become
+ * dead letters (lookup.ts).
  */
 export type Unreadable = { kind: Kind; id: string; reason: string; since: number; isKept: boolean }
 
 type StateOptions = { keys: ConfigKeys; kinds: readonly Kind[]; log: Connection['log'] }
 export type Index = ReturnType<typeof createIndex>
 
-/** If a record cannot be read, the last good version stays in force, and the process reports it. */
+/** If a record cannot be read, the last good version stays in force. */
 export function createState({ keys, kinds, log }: StateOptions) {
   const index = createIndex()
   const unreadable = new Map<string, Unreadable>()
-  /** What is used instead of unreadable records; undefined: nothing. */
+  /** Used instead of unreadable records; undefined: nothing. */
   const lastGood = new Map<string, Setting | undefined>()
   let isSupposing = false
 
@@ -31,7 +30,6 @@ export function createState({ keys, kinds, log }: StateOptions) {
       return read
     }
     index.set(key, read)
-    // a supposed write is undone afterwards
     if (!isSupposing && unreadable.delete(key)) {
       lastGood.delete(key)
       log.info({ setting: key }, 'a setting can be read again, or was removed')
@@ -52,7 +50,7 @@ export function createState({ keys, kinds, log }: StateOptions) {
     log.error({ setting: key, reason }, `a setting cannot be read: ${goingOn}`)
   }
 
-  /** Undoing a supposed write is not reported as a change. */
+  /** Reports no changes: those of `work` are undone afterwards. */
   function supposing<T>(work: () => T): T {
     isSupposing = true
     try {
@@ -65,7 +63,7 @@ export function createState({ keys, kinds, log }: StateOptions) {
   return { index, unreadable, apply, supposing }
 }
 
-/** @returns whether a key is of one of these kinds. Warns once about each kind that is unknown. */
+/** Warns once about each kind that this version does not know. */
 export function kindFilter(kinds: readonly Kind[], log: Connection['log']): (key: string) => boolean {
   const unknownKinds = new Set<string>()
   return (key) => {

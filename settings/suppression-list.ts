@@ -7,18 +7,14 @@ export type Users = Pick<ReadonlySet<string>, 'has'>
 export const hashedId = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 
-/** The same source and user always make the same id. */
 export const suppressionId = ({ sourceId, userId }: Pick<Suppression, 'sourceId' | 'userId'>) =>
   hashedId([sourceId, userId])
 
-/**
- * The suppression list, which may hold hundreds of thousands of users: the cost of a change does not depend
- * on their number.
- */
+/** The cost of a change does not depend on the number of users, which may be hundreds of thousands. */
 export function createSuppressed() {
   const suppressions = new Map<string, Suppression>()
   const bySource = new Map<string, Set<string>>()
-  /** Ids of suppressions whose record cannot be read. */
+  /** Ids. */
   const unread = new Set<string>()
 
   function set(id: string, suppression: Suppression | undefined): void {

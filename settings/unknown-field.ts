@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { nearest } from '../process/nearest.ts'
 
-/** @returns what is wrong with an unknown field: which one may be meant, and which ones there are. */
+/** Names the field that may be meant, and those that exist. */
 export function unknownField(name: string, allowed: readonly string[]): string {
   if (allowed.length === 0) return 'unknown field: leave it out'
   const near = nearest(name, allowed)

@@ -4,13 +4,13 @@ import { AUDIT } from '../../schemas/topics.ts'
 import type { Kind } from '../../settings/settings.ts'
 import type { Caller } from './auth/tokens.ts'
 
-/** Old and new value by JSON pointer; `changed` for values that must not be shown. */
+/** By JSON pointer. `changed`: the values must not be shown. */
 export type Changes = Record<string, { from?: unknown; to?: unknown } | 'changed'>
 
-/** An audited act: a change, or a search for a user's data. Holds counts of users, never their ids. */
+/** Holds counts of users, never their ids. */
 export type Audited = {
   what: Kind | 'deletion' | 'sync' | 'replay' | 'test' | 'session' | 'search' | 'backup' | 'restore'
-  /** `unavailable`: Kafka did not confirm, so the change may have been made. */
+  /** `unavailable`: Kafka did not confirm; the change may have been made. */
   outcome:
     | 'created'
     | 'replaced'
@@ -28,7 +28,7 @@ export type Audited = {
   [more: string]: unknown
 }
 
-/** Holds no secrets, because log readers may not be allowed to see settings. */
+/** Holds no secrets: log readers may not be allowed to see settings. */
 export function audit(
   log: Pick<Logger, 'info'>,
   { who, by, address, session }: Caller,
@@ -40,16 +40,16 @@ export function audit(
   )
 }
 
-/** A search for a person's data is audited without the person's id. */
+/** Leaves out the person's id. */
 export const auditSearch = (log: Pick<Logger, 'info'>, caller: Caller): void =>
   audit(log, caller, { what: 'search', outcome: 'searched' })
 
-/** After this time, the line is only in the log. The change itself is confirmed within 10 s or fails. */
+/** Later, the line is only in the log. The change is confirmed within 10 s or fails. */
 const DEADLINE_MS = 60_000
 
 /**
- * A logger that writes audit lines to topic `audit` as well, for `GET /api/audit`. It does not wait for Kafka: if the
- * process is killed within milliseconds of a change, the line is only in the log.
+ * Also writes audit lines to topic `audit`, for `GET /api/audit`. Does not wait for Kafka: if the process is killed
+ * within milliseconds, the line is only in the log.
  */
 export function withAuditTopic(log: Logger, { produce }: Pick<Producer, 'produce'>): Logger {
   async function write({ audit: _, ...line }: { audit: true }): Promise<void> {

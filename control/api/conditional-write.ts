@@ -14,7 +14,7 @@ export type Conditions = {
 }
 
 type Write<D extends object> = {
-  /** Called again if another instance has written in the meantime. */
+  /** Called again if another instance has written meanwhile. */
   decide(): D | { refusal: Refusal }
   records(decided: D): OutRecord[]
 }
@@ -22,9 +22,8 @@ type Write<D extends object> = {
 const TIMEOUT_MS = 10_000
 
 /**
- * Decides on the newest state and writes the result. Resolves once Kafka has acknowledged the write and this
- * process shows it. `unavailable`: Kafka did not answer in time, and the write may or may not have happened.
- * Refuses a record larger than Kafka takes.
+ * Decides on the newest state. Resolves once Kafka has acknowledged the write and this process shows it.
+ * `unavailable`: Kafka did not answer in time; the write may have happened. Refuses a record larger than Kafka takes.
  */
 export async function writeConditionally<D extends object>(
   conditions: Conditions,
@@ -44,11 +43,10 @@ async function attempt<D extends object>(
 ): Promise<D | { refusal: Refusal } | 'unavailable'> {
   let outcome: D | { refusal: Refusal } | 'unavailable' = 'unavailable'
   try {
-    // the writer's fence protects writes, not refusals: a refusal could rest on what another instance has
-    // just changed
+    // the fence protects only writes: a refusal could rest on a stale state
     await Promise.all(tables.map((table) => table.caughtUp(TIMEOUT_MS)))
     const written = await writer.write(() => {
-      // the client already got `unavailable` and may have retried, so start nothing for it
+      // the client already got `unavailable` and may have retried
       outcome = late.aborted ? 'unavailable' : decide()
       if (outcome === 'unavailable' || 'refusal' in outcome) return { refusal: 'no write' }
       return { records: records(outcome) }

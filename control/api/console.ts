@@ -10,11 +10,11 @@ import { send } from './operation.ts'
 export type ConsoleParts = {
   ingest: IngestAt
   consoleLimits: () => ConsoleLimits
-  /** Folder of the built console. Default: `console/dist` in this checkout. */
+  /** Default: `console/dist` in this checkout. */
   built?: string
 }
 
-/** The settings that the console's texts mention. `...KeptMs`: how long Kafka keeps records; null if forever or unknown. */
+/** For the console's texts. `...KeptMs`: how long Kafka keeps records; null if forever or unknown. */
 export type ConsoleLimits = {
   responseTimeoutMs: number
   retryWindowMs: number
@@ -27,14 +27,14 @@ const asAttribute = (value: object) =>
   JSON.stringify(value).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 
 const BUILT = fileURLToPath(new URL('../../console/dist', import.meta.url))
-/** Placeholders in the page, replaced in each response. See console/index.html and console/vite.config.ts. */
+/** Replaced in each response. See console/index.html and console/vite.config.ts. */
 const NONCE = '__SLUICE_NONCE__'
 const INGEST = '__SLUICE_INGEST__'
 const LIMITS = '__SLUICE_LIMITS__'
-/** Never a page of the console, even if a browser asks for one. */
+/** Never pages of the console. */
 const OTHERS = /^\/(api|docs|assets|livez|readyz|metrics)(\/|$)/
 
-/** Serves the console's files, and its page for every other path that a browser requests as a page. */
+/** Serves the console's files, and its page for other paths that a browser requests as a page. */
 export function consoleRoutes(
   app: FastifyInstance,
   { ingest, consoleLimits, built = BUILT }: ConsoleParts,
@@ -95,10 +95,7 @@ const isPage = ({ method, url, headers }: FastifyRequest): boolean =>
   (headers.accept?.includes('text/html') ?? false) &&
   !OTHERS.test(url.split('?', 1)[0] ?? url)
 
-/**
- * For a page that runs only its own scripts and sends requests only to its origin and to `asks`.
- * @param nonce of its inline styles.
- */
+/** Allows the page's own scripts, and requests to its origin and `asks`. @param nonce of inline styles. */
 export const policy = ({ nonce, asks }: { nonce: string; asks: string }): string =>
   [
     "default-src 'none'",
@@ -121,15 +118,14 @@ export const HARDENED = {
 } as const
 
 export type IngestAt = {
-  /** From the settings; without it, ingest is assumed on the host that serves the console. */
+  /** Default: the host that serves the console. */
   url: string | undefined
   port: number
 }
 
 /**
- * Where clients reach ingest: origin and path, without a trailing slash.
- * @param hostname as the browser sent it (`Host` without the port). It ends up in a header, so an invalid
- * name becomes localhost.
+ * Origin and path, without a trailing slash.
+ * @param hostname from the browser's `Host`. It ends up in a header, so an invalid name becomes localhost.
  */
 export function ingestAddress({ url, port }: IngestAt, hostname: string): string {
   if (url !== undefined) return url.replace(/\/+$/, '')

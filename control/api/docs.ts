@@ -6,13 +6,13 @@ import { createFiles, inBestEncoding, typeOf } from './files.ts'
 import { send } from './operation.ts'
 
 export type DocsParts = {
-  /** Folder of the built documentation. Default: `site/dist` in this checkout. */
+  /** Default: `site/dist` in this checkout. */
   builtDocs?: string
 }
 
 const BUILT = fileURLToPath(new URL('../../site/dist', import.meta.url))
 
-/** For pages that run only their own scripts. Inline scripts and styles are refused, even with a nonce. */
+/** Refuses inline scripts and styles, even with a nonce. */
 export const DOCS_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,13 +24,10 @@ export const DOCS_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/**
- * No empty part, and none that starts with a dot: each file has one name, so clients cannot make control read it twice,
- * or read a file outside the folder.
- */
+/** No part is empty or starts with a dot. So each file has one name, inside the folder. */
 const NAME = /^(?:\w[\w.-]*\/)*[\w@][\w.-]*$/
 
-/** Serves the documentation, which `npm run site` builds. Needs no token. */
+/** Built by `npm run site`. Needs no token. */
 export function docsRoutes(app: FastifyInstance, { builtDocs = BUILT }: DocsParts): void {
   const files = createFiles((name) => ({
     path: `${builtDocs}/${name}`,

@@ -62,10 +62,10 @@ const NOT_HTTP: Record<string, Code> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 }
 
-/** A client that does not read the response loses the connection after this time. */
+/** Time to read the response. */
 const LINGER_MS = 1_000
 
-/** Requests that are not valid HTTP never reach Fastify; Node expects the response on the socket. */
+/** Invalid HTTP never reaches Fastify: Node expects the response on the socket. */
 export function respondToBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   const code = NOT_HTTP[error.code ?? ''] ?? 'bad_request'
@@ -90,7 +90,7 @@ export class RejectedBody extends Error {
 }
 
 const MAX_LEVELS = 32
-/** In one object. Longer lists are arrays or uploads. */
+/** Of one object. Longer lists are arrays or uploads. */
 const MAX_MEMBERS = 1_000
 
 const tooDeep = problem({
@@ -98,12 +98,12 @@ const tooDeep = problem({
   message: `The body is nested too deep: at most ${MAX_LEVELS} levels`,
 })
 
-/** Rejects bodies of other types, except on routes with their own parser. */
+/** Rejects other types, except on routes with their own parser. */
 export function acceptOnlyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    // many clients send the type with every request, even a DELETE without a body
+    // many clients send the type with every request, even without a body
     if (body.length === 0) return done(null, undefined)
     // recursive code would exhaust the stack
     if (isDeeper(body, MAX_LEVELS)) return done(new RejectedBody(tooDeep))

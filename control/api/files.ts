@@ -3,13 +3,10 @@ import { extname } from 'node:path'
 import type { FastifyRequest } from 'fastify'
 import { type FixedResponse, fixedResponse } from './response.ts'
 
-/** `gzip`, `br`: the compressed forms that lie beside the file. */
+/** `gzip`, `br`: compressed forms beside the file. */
 type Files = { plain: FixedResponse; gzip: FixedResponse | undefined; br: FixedResponse | undefined }
 
-/**
- * Reads each file once (docs/decisions/013-console.md).
- * @returns a function that returns undefined for a missing file.
- */
+/** Reads each file once (docs/decisions/013-console.md). The result returns undefined for a missing file. */
 export function createFiles(describe: (name: string) => { path: string; headers: Record<string, string> }) {
   const known = new Map<string, Promise<Files | undefined>>()
 

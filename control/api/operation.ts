@@ -4,14 +4,12 @@ import type { Code } from '../../settings/error-codes.ts'
 import { faultsOf } from '../../settings/faults.ts'
 import { type ApiResponse, invalid, problem } from './response.ts'
 
-/** Who may call an operation: anyone, any token or session, or only those who may write. */
+/** `view`: any token or session. `admin`: only those who may write. */
 export type Access = 'anyone' | 'view' | 'admin'
 
 export const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
 
-/**
- * @param operation undefined for an unknown path: without a token, clients do not learn that it is unknown.
- */
+/** @param operation undefined for an unknown path, which only clients with a token learn. */
 export const accessTo = (method: string, operation: Pick<Operation, 'access'> | undefined): Access =>
   operation?.access ?? (isRead(method) ? 'view' : 'admin')
 
@@ -26,7 +24,7 @@ export type ResponseSpec = {
   headers?: readonly ResponseHeader[]
 }
 
-/** Input other than the path. Handlers validate with the same schemas. */
+/** Handlers validate with the same schemas. */
 type RequestSpec = {
   headers?: Readonly<Record<string, { schema: z.ZodType; required: boolean; description: string }>>
   /** By content type. `limit` in bytes; default 1 MB. */
@@ -39,19 +37,18 @@ export const json = (shape: z.ZodType, required = true) => ({
   types: { 'application/json': shape },
 })
 
-/** Bodies other than JSON are streamed, whatever their length. */
+/** Bodies other than JSON are streamed, of any length. */
 export const isStreamed = (operation: Pick<Operation, 'body'> | undefined): boolean =>
   Object.keys(operation?.body?.types ?? {}).some((type) => type !== 'application/json')
 
 type OperationSpec<Q extends z.ZodType> = RequestSpec & {
   summary: string
   description?: string
-  /** Default: `view` for GET, `admin` for everything else. */
+  /** Default: `view` for GET, `admin` for others. */
   access?: Access
-  /** Default: no query parameters. */
   query?: Q
   responses: Readonly<Record<number, ResponseSpec>>
-  /** Beside those common to its method and path (`codesOf`). */
+  /** Beside those of `codesOf`. */
   errorCodes?: readonly Code[]
 }
 
@@ -68,14 +65,14 @@ export type Operation = OperationSpec<z.ZodType> & {
 
 const nothing = z.strictObject({})
 
-/** @param declared.handle gets the parsed query; an invalid query is rejected before. */
+/** @param declared.handle gets the parsed query. */
 export function operation<Q extends z.ZodType = typeof nothing>(
   declared: OperationSpec<Q> & {
     handle(request: ApiRequest<z.output<Q>>): ApiResponse | Promise<ApiResponse>
   },
 ): Operation {
   const { handle, ...described } = declared
-  // if no schema is declared, Q is the type of `nothing`
+  // without a schema, Q is the type of `nothing`
   const shape = declared.query ?? (nothing as z.ZodType as Q)
   return {
     ...described,
@@ -90,7 +87,7 @@ export function operation<Q extends z.ZodType = typeof nothing>(
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Undefined: the route is not documented. */
+    /** Undefined: not documented. */
     operation?: Operation
   }
 }
@@ -100,8 +97,8 @@ export function send(reply: FastifyReply, { status, headers = {}, body }: ApiRes
 }
 
 /**
- * Refuses requests before their body is read. Not an async hook: Fastify continues with the handler after one that
- * answers, if the client leaves before its answer is sent.
+ * Runs before the body is read. Not an async hook: Fastify would go on to the handler if the client leaves before its
+ * answer.
  * @param decide returns undefined if the request passes.
  */
 export function refuseEarly(
@@ -115,7 +112,7 @@ export function refuseEarly(
   })
 }
 
-/** Leaves other methods unanswered here, because a path with a parameter may serve them. */
+/** Leaves other methods to paths with a parameter. */
 export function addOperations(
   app: FastifyInstance,
   url: string,
@@ -131,7 +128,7 @@ export function addOperations(
     })
 }
 
-/** Answers other methods with 405 and the supported methods. */
+/** Answers other methods with 405. */
 export function addPath(
   app: FastifyInstance,
   url: string,
@@ -145,7 +142,7 @@ export function addPath(
     { allow: allowed.join(', ') },
   )
   const others = app.supportedMethods.filter((method) => !allowed.includes(method))
-  // rejected before the body is read
+  // before the body is read
   app.route({
     method: others,
     url,

@@ -16,8 +16,8 @@ export const nextShape = z
 export type Page<T> = { items: T[]; next: string | null }
 
 /**
- * A page of records in id order. Records created or removed between two pages shift nothing else. One pass
- * over all records, holding only one page: there may be hundreds of thousands of suppressions.
+ * Records created or removed between two pages shift no others. Holds only the page: there may be hundreds of
+ * thousands of suppressions.
  */
 export function page<T extends { id: string }>(
   all: Iterable<T>,
@@ -34,7 +34,6 @@ export function page<T extends { id: string }>(
   return { items, next: first.length > limit ? (items.at(-1)?.id ?? null) : null }
 }
 
-/** The query of a list of tasks. */
 export const tasksPageShape = z.strictObject({
   limit: pageShape.shape.limit,
   cursor: z
@@ -60,7 +59,7 @@ export function pageOfTasks<T extends Created>(
   return { items: items.map(({ task }) => task), next }
 }
 
-/** The latest possible time (ECMA-262, "Time Values"). Sorting by the time left until then puts the newest first. */
+/** Latest time (ECMA-262, "Time Values"). Sorting by the time left until then puts the newest first. */
 const LAST = 8.64e15
 const timePlace = ({ createdAt, id }: Created) =>
   `${String(LAST - Date.parse(createdAt)).padStart(16, '0')}-${id}`

@@ -5,15 +5,12 @@ import { type Code, isCode, statusOf } from '../../settings/error-codes.ts'
 import type { Fault } from '../../settings/faults.ts'
 import type { Refusal } from '../../settings/resources/decide.ts'
 
-/** The result of a request, before it becomes HTTP. Without `body` nothing is sent. */
+/** Without `body` nothing is sent. */
 export type ApiResponse = { status: number; headers?: Record<string, string>; body?: unknown }
 
 export type FixedResponse = (request: { headers: IncomingHttpHeaders }) => ApiResponse
 
-/**
- * A response that is the same for everyone. All requests share its bytes, so clients that do not read it cost no memory.
- * The answer is 304 if the client has it already.
- */
+/** Answers 304 if the client has it. All requests share its bytes, so slow readers cost no memory. */
 export function fixedResponse(bytes: Buffer, headers: Record<string, string>): FixedResponse {
   const tag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
   const found = { status: 200, headers: { ...headers, etag: tag }, body: bytes }
@@ -22,7 +19,7 @@ export function fixedResponse(bytes: Buffer, headers: Record<string, string>): F
   return ({ headers: { 'if-none-match': known } }) => (known?.includes(tag) ? unchanged : found)
 }
 
-/** `message` says what to do; `errors` is empty unless the request's content is invalid. */
+/** `message` says what to do. `errors` is empty unless the request's content is invalid. */
 export type Problem = { code: Code; message: string; errors?: readonly Fault[] }
 
 export function problem(
@@ -75,7 +72,7 @@ const tooLarge = problem({
     'The resulting record is larger than Kafka takes (max.message.bytes of the topic): send less at once',
 })
 
-/** Conflicts with other records have a code of their own, not `validation_failed`. */
+/** Conflicts have their own code instead of `validation_failed`. */
 function conflict(errors: readonly Fault[]): ApiResponse | undefined {
   const codes = errors.map((fault) => fault.code).filter(isCode)
   const [code] = codes
@@ -88,7 +85,7 @@ const versionShape = z
   .regex(/^\s*(?:"\d{1,15}"|\d{1,15})\s*$/)
   .transform((text) => Number(text.replaceAll('"', '')))
 
-/** Parses `If-Match` (`"3"` or `3`). @returns undefined without the header, or why it is invalid. */
+/** Parses `If-Match` (`"3"` or `3`). @returns `refused` if it is invalid. */
 export function versionAsked(
   ifMatch: string | undefined,
 ): { version: number | undefined } | { refused: ApiResponse } {
@@ -99,7 +96,7 @@ export function versionAsked(
   return { refused: problem({ code: 'invalid_if_match', message }) }
 }
 
-/** A replacement names the version it replaces; otherwise it could undo someone else's change. */
+/** Without the version, a replacement could undo someone else's change. */
 export const versionNeeded = problem({
   code: 'precondition_required',
   message: 'Send If-Match with the version of the record you have read, like If-Match: "3"',
@@ -116,6 +113,6 @@ export const ifMatch = (required: boolean) => ({
 /** As `isoTime` formats it. */
 export const timeShape = z.iso.datetime().nullable()
 
-/** ISO 8601 UTC with milliseconds. Null for times beyond the range of dates. */
+/** ISO 8601 UTC with milliseconds; null beyond the range of dates. */
 export const isoTime = (ms: number): string | null =>
   Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : null

@@ -8,10 +8,9 @@ import { type ConfigKeys, type Keys, sealRecord } from '../../settings/seal.ts'
 import { KINDS } from '../../settings/settings.ts'
 
 /**
- * A backup is UTF-8 text. The first line is JSON about the backup, and begins as `BEGINNING` says. Each further line is
- * `kind/id`, a space, and the record: settings as topic `config` holds them (settings/seal.ts), deletions as topic `tasks`
- * does. The last line is `end` with an HMAC-SHA256 over all bytes before it, so that no line can be changed, removed or
- * added.
+ * A backup is UTF-8 text. The first line is JSON about the backup (`BEGINNING`). Each further line is `kind/id`, a
+ * space, and the record as in topic `config` (settings/seal.ts) or, for deletions, topic `tasks`. The last line is
+ * `end` with an HMAC-SHA256 over all bytes before it.
  */
 const FORMAT = 1
 
@@ -28,18 +27,15 @@ const headShape = z.looseObject({
   missing: z.array(z.string()),
 })
 
-/**
- * Tells which key signed the backup, without parsing anything that is not signed: 250 MB of brackets took 4 GB, and control
- * stopped.
- */
+/** Names the signing key without JSON that is not verified: 250 MB of brackets took 4 GB, and control stopped. */
 const BEGINNING = /^\{"sluice":"backup","format":(\d{1,9}),"keyId":"([\w-]{12})",/
 
-/** `madeAt`: ISO 8601 UTC. `missing`: keys of settings that exist but could not be read. */
+/** `madeAt`: ISO 8601 UTC. `missing`: keys of settings that could not be read. */
 export type BackupHead = Pick<z.infer<typeof headShape>, 'madeAt' | 'counts' | 'missing'>
 
 export type BackupFacts = Omit<Facts, 'sourceByWriteKey'> & { deletions: ReadonlyMap<string, Deletion> }
 
-/** Copies references to all records now, and returns lines that are made while they are sent. */
+/** Copies references to all records at once. Lines are made while they are sent. */
 export function backupLines(facts: BackupFacts, keys: ConfigKeys, madeAt: string): Iterable<string> {
   const records = {
     suppression: [...facts.suppressions.values()],
@@ -81,10 +77,10 @@ export type BackupFault = {
   message: string
 }
 
-/** A backup whose signature is right. Its records are not read yet. */
+/** Signed correctly; its records are not read yet. */
 export type VerifiedBackup = { head: BackupHead; lines(): Iterable<string> }
 
-/** More than `BEGINNING` and the last line have. */
+/** Longer than `BEGINNING` and the last line. */
 const startOf = (bytes: Buffer, from: number) => bytes.toString('utf8', from, from + 100)
 
 export function verifyBackup(bytes: Buffer, keys: Keys): VerifiedBackup | BackupFault {
@@ -136,7 +132,7 @@ function* linesIn(bytes: Buffer): Generator<string> {
   }
 }
 
-/** @returns the record of a line, with its secrets in clear; or why it cannot be read. */
+/** @returns the record with its secrets in clear, or why not. */
 export function readLine(line: string, keys: ConfigKeys): Setting | Deletion | BackupFault {
   const space = line.indexOf(' ')
   const [key, value] = [line.slice(0, space), Buffer.from(line.slice(space + 1))]

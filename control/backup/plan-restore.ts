@@ -9,18 +9,17 @@ import type { BackupFacts } from './backup-file.ts'
 
 type SettingFacts = Omit<Facts, 'sourceByWriteKey'>
 
-/** The records of a backup, secrets in clear. */
+/** Secrets in clear. */
 export type Contents = { settings: readonly Setting[]; deletions: readonly Deletion[] }
 
-/** `record`: what to write. */
 export type Step = { action: 'create' | 'replace'; setting: Setting }
 
 /** `now`: ISO 8601 UTC. */
 export type Against = { facts: BackupFacts; now: string }
 
 /**
- * `steps`: in the order in which they must be written. `restored`: keys of all settings in the backup. `kept`: keys of
- * settings that exist and are not in the backup; they stay. `clashes`: what no restore may write.
+ * `steps`: in the order of writing. `restored`: all settings of the backup, by key. `kept`: other existing settings.
+ * `clashes`: why nothing may be written.
  */
 export type RestorePlan = {
   steps: readonly Step[]
@@ -32,8 +31,8 @@ export type RestorePlan = {
 }
 
 /**
- * All processes read settings in the order of their writing. Ingest accepts the first call of a source once it has read
- * the source, which comes last: by then every suppression and every destination precedes it.
+ * Processes read settings in the order of writing. Ingest accepts the first call of a source only after every
+ * suppression and destination is written.
  */
 const ORDER: readonly Kind[] = ['suppression', 'audience', 'trait', 'destination', 'source']
 
@@ -54,7 +53,7 @@ export function planRestore({ settings, deletions }: Contents, { facts, now }: A
 
 export const keyOf = ({ kind, value }: Setting) => `${kind}/${value.id}`
 
-/** The users of deletions in progress may not be suppressed yet. */
+/** Users of unfinished deletions may not be suppressed yet. */
 function withPendingSuppressions(
   settings: readonly Setting[],
   deletions: readonly Deletion[],
@@ -68,7 +67,7 @@ function withPendingSuppressions(
   return [...settings, ...[...added.values()].filter((setting) => !known.has(keyOf(setting)))]
 }
 
-/** @returns undefined if the setting exists with the same content. */
+/** @returns undefined if nothing would change. */
 export function stepFor(setting: Setting, { facts, now }: Against): Step | undefined {
   const old = currentOf(setting, facts)
   const isUnreadable = facts.unreadable.has(keyOf(setting))
@@ -94,21 +93,21 @@ function storeOf(kind: Kind, facts: SettingFacts): ReadonlyMap<string, Setting['
   }[kind]
 }
 
-/** What an operator has set. The rest says when it was written, and whether it was synced. */
+/** Leaves out when the setting was written or synced. */
 function contentOf({ value }: Setting): object {
   const { version: _, updatedAt: __, ...content } = value
   return 'lastSyncAt' in content ? { ...content, lastSyncAt: null } : content
 }
 
-/** A new cluster has none of the users that were reported before. */
+/** Receivers of a new cluster know none of its users. */
 const created = (setting: Setting): Setting =>
   isComputation(setting) ? { ...setting, value: { ...setting.value, lastSyncAt: null } } : setting
 
-/** A client that has read the old record must not overwrite the restored one, so its version grows. */
+/** Raises the version: a client that has read the old record must not overwrite the restored one. */
 function replacing(setting: Setting, { value: old }: Setting, now: string): Setting {
   const stamp = { version: Math.max(setting.value.version, old.version + 1), updatedAt: now }
   const synced = 'lastSyncAt' in old ? { lastSyncAt: old.lastSyncAt } : {}
-  // the compiler cannot see that kind and value still belong together
+  // the compiler cannot see that kind and value belong together
   return { kind: setting.kind, value: { ...setting.value, ...stamp, ...synced } } as Setting
 }
 
@@ -123,8 +122,8 @@ function existing(facts: SettingFacts): string[] {
 type Named = { name: string; keys: readonly string[] }
 
 /**
- * After a restore, no two sources may have the same write key, and no two audiences or traits the same key. Compares what
- * is written with settings that are not in the backup. Settings of the backup that share a key did so when it was made.
+ * No source may share a write key, and no audience or trait a key, with a setting outside the backup. Settings within
+ * the backup may: they did when it was made.
  */
 function clashesOf(written: readonly Setting[], facts: SettingFacts, restored: ReadonlySet<string>): Fault[] {
   const stays = ({ name }: Named) => !restored.has(name)
@@ -147,7 +146,7 @@ function clashesOf(written: readonly Setting[], facts: SettingFacts, restored: R
   ]
 }
 
-/** Whether a setting that is not in the backup has a key of this one. A restore asks this before each write. */
+/** Whether a setting outside the backup has a key of this one. */
 export function isKeyTaken(setting: Setting, facts: SettingFacts, restored: ReadonlySet<string>): boolean {
   if (setting.kind === 'source') {
     const { keys } = writeKeysOf(setting.value)

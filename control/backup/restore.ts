@@ -15,11 +15,11 @@ import {
   stepFor,
 } from './plan-restore.ts'
 
-/** Then other work gets a turn: a backup may have hundreds of thousands of records. */
+/** Lets other work run in between. */
 const READ_AT_ONCE = 500
 const WRITTEN_AT_ONCE = 500
 
-/** Reads and opens every record, so that nothing is written if one of them cannot be read. */
+/** If a record cannot be opened, nothing is written. */
 export async function contentsOf(backup: VerifiedBackup, keys: ConfigKeys): Promise<Contents | BackupFault> {
   const settings: Setting[] = []
   const deletions: Deletion[] = []
@@ -42,17 +42,14 @@ export type RestoreParts = {
   keys: ConfigKeys
 }
 
-/** `changed`: someone else has changed a setting meanwhile, so the plan no longer holds. Some of it may be written. */
+/** `changed`: a setting changed meanwhile. Part of the plan may be written. */
 export type Restored = 'done' | 'changed' | { unavailable: Error }
 
-/**
- * Writes the plan in its order, deletions last: their events need destinations. If it breaks off, the same restore
- * continues.
- */
+/** In order, deletions last: their events need destinations. If it breaks off, repeat the restore. */
 export async function restore(plan: RestorePlan, now: string, parts: RestoreParts): Promise<Restored> {
   for (let first = 0; first < plan.steps.length; first += WRITTEN_AT_ONCE) {
     const some = plan.steps.slice(first, first + WRITTEN_AT_ONCE)
-    // separate decisions, because the writer divides them into requests that Kafka accepts
+    // separate decisions: the writer divides them into requests that Kafka accepts
     const outcome = outcomeOf(await Promise.all(some.map((step) => writeStep(step, { plan, now }, parts))))
     if (outcome !== 'done') return outcome
   }

@@ -79,7 +79,7 @@ const queryShape = z.strictObject({
 
 const headers = { 'content-type': 'text/plain; charset=utf-8' }
 
-/** HEAD gets only the headers: Fastify would read all of the stream, even after the client has left. */
+/** HEAD gets only headers: Fastify would read the whole stream */
 async function download({ method, caller }: ApiRequest, parts: BackupRouteParts): Promise<ApiResponse> {
   if (method === 'HEAD') return { status: 200, headers }
   const facts = await forBackup(parts)
@@ -91,7 +91,7 @@ async function download({ method, caller }: ApiRequest, parts: BackupRouteParts)
 
 const PIECE_CHARS = 64 * 1024
 
-/** Gives other work a turn after each piece. Otherwise, 300,000 records for a fast client delay it by seconds. */
+/** Yields to other work: 300,000 records for a fast client would delay it by seconds. */
 async function* inPieces(lines: Iterable<string>): AsyncGenerator<string> {
   let piece = ''
   for (const line of lines) {
@@ -105,8 +105,7 @@ async function* inPieces(lines: Iterable<string>): AsyncGenerator<string> {
 }
 
 /**
- * A deletion first suppresses its users; once it is done, it no longer contains their ids. So deletions are copied
- * before settings are read: if a deletion is done, the backup has its suppressions.
+ * Copies deletions before settings: one that is done has no user ids, but its suppressions are in the settings.
  * @returns undefined if Kafka does not answer.
  */
 async function forBackup(parts: BackupRouteParts): Promise<BackupFacts | undefined> {

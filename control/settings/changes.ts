@@ -5,13 +5,13 @@ import { maskUrl } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
 import type { Changes } from '../api/audit.ts'
 
-/** Part of every audit line anyway. */
+/** In every audit line anyway. */
 const STAMPS = ['id', 'version', 'updatedAt']
 const SECRET = '\0secret '
 
 /**
- * The difference between two versions of a record; either may be undefined. Leaves out secrets, user ids,
- * everything after the host of a URL, and values in rules, which can be user ids or API keys.
+ * Either version may be undefined. Leaves out secrets, user ids, everything after the host of a URL, and values in
+ * rules, which can be user ids or API keys.
  */
 export function changesOf(old: object | undefined, record: object | undefined): Changes {
   const [before, after] = [fieldsOf(old), fieldsOf(record)]
@@ -41,7 +41,7 @@ function shown(name: string, value: unknown): unknown {
   return value
 }
 
-/** The fields of a record, including those of nested objects. A list of plain values is one field. */
+/** By JSON pointer. A list of plain values is one field. */
 function fieldsOf(record: object | undefined): Map<string, unknown> {
   const fields = new Map<string, unknown>()
   if (record)

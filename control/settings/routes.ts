@@ -177,7 +177,7 @@ export const dryRunShape = z.strictObject({
     .describe('`true`: checks the request and responds as usual, but writes nothing.'),
 })
 
-/** Body of a dry run's response. @param shown the record's schema, with its OpenAPI id. */
+/** @param shown the record's schema, with its OpenAPI id. */
 export const draftOf = (shown: z.ZodObject) =>
   shown
     .extend({
@@ -189,10 +189,7 @@ export const draftOf = (shown: z.ZodObject) =>
     })
     .meta({ id: `${shown.meta()?.id}Draft` })
 
-/**
- * Looks up the hosts of all URLs in parallel and checks their addresses. Skips text that is no webhook URL:
- * its schema rejects it.
- */
+/** Checks all addresses in parallel. Skips text that is no webhook URL: its schema rejects it. */
 export async function unreachableOf(
   urls: readonly string[],
   egress: Pick<Egress, 'faultOf'>,

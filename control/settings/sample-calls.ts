@@ -6,7 +6,7 @@ const CONTEXT = {
 
 const USER = 'test-user'
 
-/** The calls that a test sends unless it gets another one, with a made-up user and group. The console edits them. */
+/** What a test sends by default, with a made-up user and group. */
 export const SAMPLE_CALLS = {
   identify: {
     type: 'identify',

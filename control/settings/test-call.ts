@@ -8,7 +8,7 @@ import { isObject } from '../../settings/faults.ts'
 import { SAMPLE_CALLS } from './sample-calls.ts'
 
 const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
-/** The limit of ingest (docs/reference/ingest.md). */
+/** Limit of ingest (docs/reference/ingest.md). */
 const CALL_BYTES = 32_768
 
 const id = z.union([z.string(), z.int()]).nullish()
@@ -17,9 +17,8 @@ const object = z.record(z.string(), z.unknown()).nullish()
 const ignored = z.unknown().optional()
 
 /**
- * A call as searches and live streams show it, by the rules of ingest. They are written again here, because ingest
- * refuses a call with one code, while a test names each field at fault, misspelt ones included. A property test
- * compares both (test/control/settings/test-call.test.ts).
+ * A call as searches and live streams show it. Ingest's rules are repeated here: ingest refuses a call with one code,
+ * while a test names each field at fault. test/control/settings/test-call.test.ts compares both.
  */
 export const callShape = z
   .strictObject({
@@ -68,11 +67,10 @@ function missingField(call: TestCall): { field: keyof TestCall; message: string 
 /** `uuid`: random, so that receivers never see an id twice. `now`: ms since 1970. */
 export type PostingOf = { destinationId: string; uuid: string; now: number }
 
-/** What a delivery of this call posts to a destination without rules. */
 export const postingOf = (call: TestCall, of: PostingOf): Posting =>
   postingWith(render, testEvent(call, of), of.destinationId)
 
-/** What a delivery of the sample call of this type posts to a destination without rules. */
+/** Like `postingOf`, without rules. */
 export const sample = (type: EventType, of: PostingOf): Posting =>
   postingWith(render, sampleEvent(type, of), of.destinationId)
 
@@ -93,7 +91,7 @@ export function postingWith(body: (event: Event) => string, event: Event, destin
   return { deliveryId: deliveryId(destinationId, event), messageId, body: body(event), replay: false }
 }
 
-/** The call as ingest reads it: ids are strings, and a page's `traits` (sent by the Go library) are its properties. */
+/** As ingest reads it: ids are strings, and a page's `traits` (from the Go library) its properties. */
 function eventOf(call: TestCall, now: number): Unnamed {
   const isPage = call.type === 'page' && isMissing(call.properties)
   return {

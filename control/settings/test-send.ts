@@ -23,7 +23,7 @@ export const MAX_AT_ONCE = 10
 
 const headersShape = z.record(z.string(), z.string())
 
-/** The result of one POST, in the terms of topic `attempts`; `url` as in the settings. */
+/** The result of one POST, as in topic `attempts`. */
 export const resultShape = z
   .strictObject({ url: z.string() })
   .extend(
@@ -44,7 +44,7 @@ export const resultShape = z
 
 export type TestSendParts = {
   settings: Pick<Facts, 'destinations' | 'unreadable'>
-  /** Same time limit, address guard and certificates as in the deliverer. Closed by the test. */
+  /** With the time limit, address guard and certificates of the deliverer. */
   openPoster: () => Poster
   log: Pick<Logger, 'info'>
 }
@@ -76,7 +76,7 @@ const tooMany = problem(
 
 export function testSendRoute(api: FastifyInstance, { settings, openPoster, log }: TestSendParts): void {
   const testSends = createTestSends(openPoster)
-  // clients get their response before the server waits for their connections
+  // clients get their response before the server waits for connections
   api.addHook('preClose', async () => testSends.close())
 
   async function test({ params: { id }, body, caller }: ApiRequest): Promise<ApiResponse> {
@@ -117,7 +117,7 @@ export type Result = z.infer<typeof resultShape>
 export type PostToAll = { destination: Destination; posting: Posting; now: number }
 
 /**
- * Like a first attempt of the deliverer, but to every webhook regardless of the other results.
+ * Like a first attempt, but to every webhook.
  * @returns results in webhook order. Never rejects.
  */
 export function postToAll(
@@ -159,10 +159,7 @@ function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Posted> {
   })
 }
 
-/**
- * All headers as they are sent, including the three that the HTTP client adds (a test compares them with what arrives).
- * Configured values are masked, because they may be secret.
- */
+/** As sent, with three of the HTTP client (a test compares them with what arrives). Masks configured values. */
 function requestHeaders(
   { url, headers, body }: Request,
   configured: Readonly<Record<string, string>>,
@@ -179,7 +176,7 @@ function requestHeaders(
   }
 }
 
-/** Joins the values of a repeated header, as HTTP allows. */
+/** Joins the values of a repeated header. */
 function shownHeaders(headers: ResponseHead['headers'], destination: Destination): Record<string, string> {
   const given = Object.entries(headers).filter(([, value]) => value !== undefined)
   return Object.fromEntries(
@@ -188,16 +185,13 @@ function shownHeaders(headers: ResponseHead['headers'], destination: Destination
 }
 
 export type TestSends = {
-  /** Resolves within the time limit of a POST, and never rejects. Undefined: too many are in progress. */
+  /** Resolves within the time limit of a POST. Never rejects. Undefined: too many tests are in progress. */
   begin(test: PostToAll): Promise<Result[]> | undefined
   /** Tests in progress end as `aborted`. */
   close(): Promise<void>
 }
 
-/**
- * Each test opens its own connections and closes them: a reused connection or TLS session could hide a
- * problem that exists now.
- */
+/** A test uses its own connections: a reused one could hide a problem. */
 export function createTestSends(openPoster: () => Poster): TestSends {
   const open = new Set<Poster>()
   let closed = false

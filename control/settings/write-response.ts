@@ -34,7 +34,7 @@ export function writeResponse<T extends Stamp>(
   return { status: 201, ...answer, headers: { ...answer.headers, location: `${at}/${id}` } }
 }
 
-/** The record as it would be written, and which fields would change. */
+/** The record as it would be written, and the changed fields. */
 export function dryRunResponse<T extends Stamp>(outcome: Outcome<T>, who: Who): ApiResponse {
   if (outcome === 'unavailable') return undecided
   if ('refusal' in outcome) return refusalResponse(outcome.refusal)

@@ -17,15 +17,12 @@ export type WriteParts = Omit<Conditions, 'tables'> & {
 
 export type Moment = { now: string; made: Generated }
 
-/** `unavailable`: Kafka did not answer in time; the write may or may not have happened. */
+/** `unavailable`: Kafka did not answer in time; the write may have happened. */
 export type Outcome<T> = Decided<T> | 'unavailable'
 
 export type Decide<T> = (facts: Facts, moment: Moment) => Decided<T>
 
-/**
- * Decides on the newest settings and writes. Resolves once Kafka has acknowledged the write and this process
- * shows it.
- */
+/** Decides on the newest settings. Resolves once Kafka has acknowledged the write and this process shows it. */
 export async function write<T extends object>(
   parts: WriteParts,
   kind: Kind,
@@ -42,7 +39,7 @@ export async function write<T extends object>(
   )
 }
 
-/** Decides like `write` but writes nothing, so it cannot fence out another instance. */
+/** Like `write`, but writes nothing, so it fences out no other instance. */
 export const writeDry = <T extends object>(parts: WriteParts, kind: Kind, decide: Decide<T>) =>
   write({ ...parts, writer: deciding }, kind, decide)
 
@@ -58,7 +55,7 @@ function make(): Generated {
   return { idSuffix: randomBytes(5).toString('hex'), writeKey: key(24), hashKey: key(32) }
 }
 
-/** A setting as a record of topic `config`: signed JSON with sealed secrets; `null` removes it. */
+/** Signed JSON with sealed secrets. `null` removes the setting. */
 export function configRecord(
   setting: { kind: Kind; id: string; record: object | null },
   keys: ConfigKeys,
@@ -78,8 +75,8 @@ type Resealing = {
 const AT_ONCE = 100
 
 /**
- * Rewrites settings that an earlier version wrote unsigned, or that are signed with an old key, so that
- * UNSIGNED_SETTINGS=refuse and a CONFIG_KEY without the old key lock nothing out. Skips what cannot be read.
+ * Rewrites unsigned settings and those signed with an old key, so that neither UNSIGNED_SETTINGS=refuse nor dropping
+ * the old key locks them out. Skips what cannot be read.
  */
 export async function resealSettings({ settings, writer, keys, log }: Resealing): Promise<void> {
   const { table } = settings
@@ -87,7 +84,7 @@ export async function resealSettings({ settings, writer, keys, log }: Resealing)
   let count = 0
   for (let first = 0; first < old.length; first += AT_ONCE) {
     const some = old.slice(first, first + AT_ONCE)
-    // separate decisions, because the writer divides them into requests that Kafka accepts
+    // separate decisions: the writer divides them into requests that Kafka accepts
     const written = await Promise.all(some.map(([key, value]) => writer.write(() => reseal(key, value))))
     const failed = written.find((each) => 'unavailable' in each)
     if (failed)
@@ -100,7 +97,7 @@ export async function resealSettings({ settings, writer, keys, log }: Resealing)
   if (count > 0) log.info({ settings: count }, 'old settings are signed and sealed again')
 
   function reseal(key: string, value: Buffer): Decision<string> {
-    // one written in the meantime is newer. Compares bytes, because a retry finds a copy of the buffer
+    // not a newer record. Compares bytes: a retry finds a copy of the buffer
     const records = table.get(key)?.equals(value) ? resealed(key, value, keys) : []
     return records.length > 0 ? { records } : { refusal: 'it is not old any more, or cannot be read' }
   }

@@ -24,7 +24,7 @@ export type Background = {
   producer: Producer
   readerOf: Readers['readerOf']
   rangesOf: ReplayRouteParts['rangesOf']
-  /** Resolves once pending tasks have started, after they and the settings are loaded. */
+  /** Resolves once pending tasks have started. */
   start(): Promise<void>
 }
 
@@ -33,10 +33,10 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'tracer
   writer: FencedWriter
 }
 
-/** Partitions compared at once. Each is in memory: about 20 MB for a million users in 12 partitions. */
+/** Each is in memory: about 20 MB for a million users in 12 partitions. */
 const PARTITIONS_AT_ONCE = 3
 
-/** What control does after it has responded. One process does all of it; another takes over when it ends. */
+/** One process does all of it. If it ends, another takes over. */
 export async function openBackground(parts: Parts): Promise<Background> {
   const { config, connection, closing, onFatal, onAway, settings } = parts
   const tasks = closing.adopt(await followTasks(connection, onFatal), (open) => open.close())

@@ -4,13 +4,13 @@ import type { Logger } from '../../process/log.ts'
 import { type Cause, type Sync, type Task, taskKey } from '../../schemas/task.ts'
 import { type TaskIndex, type Tasks, taskRecord } from './task-table.ts'
 
-/** Checked while a task runs: false once another process takes over, or the task was cancelled. */
+/** False once the task is cancelled or another process runs it. */
 export type IsOwned = () => boolean
 
 /**
- * Completes a task. May be called again for the same task after a crash.
+ * May be called again after a crash.
  * @returns the ended task; undefined if this process lost it.
- * @throws TaskFailed if retrying is pointless; after other errors it is retried.
+ * @throws TaskFailed if retrying is pointless. After other errors the task is retried.
  */
 export type Perform = (task: Task, isOwned: IsOwned) => Promise<Task | undefined>
 
@@ -27,14 +27,14 @@ export type SchedulerParts = {
 
 const NO_BACKOFF: Backoff = { failures: 0, waited: 0, until: 0 }
 
-/** Runs pending tasks: in parallel, but one at a time in each queue. */
+/** Runs tasks in parallel, but one at a time in each queue. */
 export function createScheduler(parts: SchedulerParts): {
   /** Call it often: nothing else starts a task. */
   startPending(): void
   running(): number
 } {
   const { tasks, perform, owns, log, now } = parts
-  /** The queue of each running task, by task key. */
+  /** By task key. */
   const queueOfRunning = new Map<string, string>()
   const backoffs = new Map<string, Backoff>()
 
@@ -60,13 +60,13 @@ export function createScheduler(parts: SchedulerParts): {
     startPending()
   }
 
-  /** @returns how long to wait before the next try, after a failure. */
+  /** @returns the wait after a failure. */
   async function performOnce(task: Task, backoff: Backoff): Promise<Backoff | undefined> {
     const { kind, id } = task
     const isOwned = () => owns() && tasks.pending.has(taskKey(task))
     let isReached = false
     try {
-      // another process may have finished it and later ones too: repeating it would undo those
+      // another process may have finished it and later ones, which a repetition would undo
       await tasks.table.caughtUp()
       isReached = true
       if (!isOwned()) return undefined
@@ -77,7 +77,7 @@ export function createScheduler(parts: SchedulerParts): {
       return undefined
     } catch (err) {
       log.warn({ err, kind, id }, 'a task failed and will be retried')
-      // an outage of Kafka does not count against the task, however long it lasts
+      // an outage of Kafka does not count
       return afterFailure(isReached ? backoff : NO_BACKOFF, now())
     }
   }
@@ -85,7 +85,7 @@ export function createScheduler(parts: SchedulerParts): {
   return { startPending, running: () => queueOfRunning.size }
 }
 
-/** @throws the error itself if a retry may help. */
+/** @throws the error if a retry may help. */
 function causeOf(error: unknown, { waited }: Backoff): Cause {
   if (error instanceof TaskFailed) return { code: error.code, message: error.message }
   if (waited < GIVE_UP_MS) throw error
@@ -109,12 +109,12 @@ async function writeEnd(end: Task, { tasks, taskWriter, onEnded, log }: Schedule
   onEnded(ended)
 }
 
-/** A task that retrying cannot help. It ends as `failed`, with this code and message shown to clients. */
+/** Retrying cannot help. Clients see code and message. */
 export class TaskFailed extends CodedError {
   override name = 'TaskFailed'
 }
 
-/** Tasks of one queue run one after the other: each sync of an audience or trait builds on the one before. */
+/** A sync builds on the one before. */
 export const queueOf = (task: Task) =>
   task.kind === 'sync' ? `${task.of.kind}/${task.of.id}` : taskKey(task)
 
@@ -129,7 +129,7 @@ export type Backoff = { failures: number; waited: number; until: number }
 
 const FIRST_MS = 1_000
 const LONGEST_MS = 5 * 60_000
-/** Total waiting time after which the task fails. */
+/** Total waiting time. */
 export const GIVE_UP_MS = 6 * 3_600_000
 
 export function afterFailure(

@@ -9,9 +9,8 @@ import { createEndedSessions, type EndedSessions } from '../api/auth/sessions.ts
 export type Tasks = TaskIndex & {
   loaded: Promise<void>
   isLoaded(): boolean
-  /** Calls `listener` after each change. Holds one listener. */
+  /** Holds one listener. */
   onChange(listener: () => void): void
-  /** Ended sessions share the topic. */
   endedSessions: Pick<EndedSessions, 'has' | 'expired'>
   table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
   close(): Promise<void>
@@ -54,7 +53,7 @@ export type TaskIndex = {
   deletions: ReadonlyMap<string, Deletion>
   syncs: ReadonlyMap<string, Sync>
   replays: ReadonlyMap<string, Replay>
-  /** Unfinished tasks by key, in the order they were accepted. */
+  /** By key, in the order they were accepted. */
   pending: ReadonlyMap<string, Task>
 }
 
@@ -92,10 +91,7 @@ function forget(all: Map<string, Task>, key: string): void {
   if (task && taskKey(task) === key) all.delete(task.id)
 }
 
-/**
- * Every record is unique: after a failure, a writer can tell whether its own was written
- * (kafka/produce/transactions.ts), or another's in the same millisecond.
- */
+/** Each record is unique, so a writer can recognize its own after a failure (kafka/produce/transactions.ts). */
 export function taskRecord(task: Task): OutRecord {
   const unique = { ...task, nonce: randomUUID() }
   return { topic: TASKS, key: taskKey(task), value: taskCodec.encode(unique) }

@@ -19,20 +19,19 @@ type Options = Pick<SchedulerParts, 'taskWriter' | 'perform'> & {
   onFatal: (error: Error) => void
 }
 
-/** The table holds the tasks, so the consumer need not decode them. */
+/** The table decodes the tasks. */
 const unread: Pick<Codec<undefined>, 'decode'> = { decode: () => ({ ok: true, value: undefined }) }
-/** If someone adds partitions to the topic, two processes could have one, and both would run all tasks. */
+/** One, even if someone adds more: with two, two processes would run all tasks. */
 const PARTITION = 0
 /** Longest wait of a task after a rebalance. */
 const CHECK_MS = 1_000
 const TIDY_MS = 60_000
-/** In one transaction; other writes of tasks wait for it. */
+/** In one transaction, for which other writes wait. */
 const AT_ONCE = 500
 
 /**
- * Runs pending tasks while this process owns the partition of topic `tasks`; the topic's table says which are
- * pending. The consumer group only decides who owns them. It settles each record at once, so that a task that takes
- * hours delays no commits.
+ * Runs tasks while this process owns the partition of topic `tasks`. The topic's table says which are pending. The
+ * consumer settles each record at once, so a long task delays no commits.
  */
 export async function runTasks(options: Options): Promise<{ close(): Promise<void> }> {
   const { connection, tasks, producer, onFatal } = options
@@ -77,13 +76,13 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
   }
 }
 
-/** If Kafka does not answer, the next run removes them. */
+/** If Kafka does not answer, the next run continues. */
 async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
   const old = expired(tasks, Date.now())
   for (let first = 0; first < old.length; first += AT_ONCE) {
     const some = old.slice(first, first + AT_ONCE)
     const written = await taskWriter.write(() => {
-      // another process may have removed it, and a new one may have the same id
+      // a new one may have the id of one that another process removed
       const records = some.filter((task) => !tasks.pending.has(taskKey(task))).map(tombstone)
       return records.length > 0 ? { records } : { refusal: 'nothing is left of them' }
     })
@@ -93,14 +92,11 @@ async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'tas
   if (over.length > 0) await taskWriter.write(() => ({ records: over.map(endTombstone) }))
 }
 
-/**
- * Retention, and the maximum number of each kind. Clients that wait for a task or repeat a request do so much
- * earlier.
- */
+/** Retention, and the maximum number per kind. Clients ask about tasks much earlier. */
 const KEPT_MS = 30 * 24 * 3_600_000
 export const MAX_COUNT = 10_000
 
-/** Ended tasks that can be removed. @param now ms since 1970. */
+/** @param now ms since 1970. */
 export function expired({ deletions, syncs, replays }: TaskIndex, now: number): Task[] {
   return [deletions, syncs, replays]
     .flatMap((all) => {

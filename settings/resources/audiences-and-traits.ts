@@ -32,7 +32,7 @@ function resource(kind: Class, all: (facts: Facts) => Facts['audiences']): Repla
     all,
     newId: namedId,
 
-    // receivers know it by its key, so a new name does not change the key
+    // receivers know it by its key, so a new name keeps the key
     build: ({ name, sourceId }, { stamp, old }) => ({
       name,
       sourceId,
@@ -53,7 +53,7 @@ function resource(kind: Class, all: (facts: Facts) => Facts['audiences']): Repla
   }
 }
 
-/** Receivers that learned about users from one source get changes from the same one. */
+/** Receivers that learned about users from one source get changes from it. */
 function sourceFixed({ sourceId }: Members, old: Computation): Fault[] {
   if (typeof sourceId !== 'string' || sourceId === old.sourceId) return []
   const message = `the source cannot change (it is ${old.sourceId}): create another and remove this one`
@@ -75,10 +75,8 @@ function keyFaults({ name, sourceId }: Members, facts: Facts): Fault[] {
 }
 
 /**
- * The snake_case form of a name, used as its key in identify calls (docs/guides/audiences.md, "Sync an audience").
- * Words are runs of letters and digits of any script; a capital starts a new word. `HTTPUsers2` becomes
- * `http_users2`; a name without letters or digits has no key (`''`). Libraries that split words take the
- * vowel signs of Indian scripts for gaps.
+ * Its key in identify calls (docs/guides/audiences.md, "Sync an audience"): `HTTPUsers2` becomes `http_users2`; `''`
+ * without letters or digits. Not a library: those that split words take the vowel signs of Indian scripts for gaps.
  */
 export function keyOf(name: string): string {
   return name

@@ -5,7 +5,7 @@ import type { Facts, Generated, Replaceable, Resource, Stamp, Unreachable } from
 
 export type Refusal =
   | { code: 'not_found'; what: string }
-  /** `isKept`: its previous version is known. */
+  /** `isKept`: its previous version is in use. */
   | { code: 'unreadable'; what: string; reason: string; isKept?: boolean }
   | { code: 'version_mismatch'; current: number }
   | { code: 'faulty'; faults: readonly Fault[] }
@@ -13,7 +13,7 @@ export type Refusal =
   /** The resulting record is larger than Kafka takes. */
   | { code: 'too_large' }
 
-/** The decision on a write: the record to write, or `null` to remove it, and the old one; or a refusal. */
+/** `record`: what to write; `null` removes it. */
 export type Decided<T> = { id: string; record: T | null; old: T | undefined } | { refusal: Refusal }
 
 export function missing<G extends object, T extends Stamp>(
@@ -26,7 +26,7 @@ export function missing<G extends object, T extends Stamp>(
   return reason === undefined ? { code: 'not_found', what } : { code: 'unreadable', what, reason }
 }
 
-/** For what must not use a previous version: there may be other webhooks, rules and keys in the record. */
+/** Refuses to use a previous version: the newest record may have other webhooks, rules and keys. */
 export function unread<G extends object, T extends Stamp>(
   { kind }: Pick<Resource<G, T>, 'kind'>,
   id: string,
@@ -108,10 +108,7 @@ export type Checking<G, T> = {
   now: string
 }
 
-/**
- * Restores masked values, then validates the body against the schema and the rules between records.
- * @returns the parsed body, or everything that is wrong with it.
- */
+/** Restores masked values, then validates. @returns the parsed body, or all of its faults. */
 export function check<G extends object, T extends Stamp>(
   resource: Resource<G, T>,
   request: Checking<G, T>,
@@ -120,7 +117,7 @@ export function check<G extends object, T extends Stamp>(
   const { body, faults: masks } = restoreMasked(request.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
   const found = [...masks, ...(parsed.success ? [] : faultsOf(parsed.error, shape))]
-  // do not report a malformed source id as unknown as well
+  // report a malformed source id once, not also as unknown
   const places = new Set(found.map(({ pointer }) => pointer))
   const rules = isObject(body)
     ? [...idFaults(resource, body.id, request), ...resource.faults(body, { facts, unreachable, old, now })]
@@ -129,7 +126,6 @@ export function check<G extends object, T extends Stamp>(
   return parsed.success && faults.length === 0 ? { given: parsed.data } : { faults }
 }
 
-/** A new record needs a free id; an old one keeps its id. */
 function idFaults<G extends object, T extends Stamp>(
   resource: Resource<G, T>,
   id: unknown,

@@ -17,7 +17,7 @@ import { movedSecret, rotationFaults, SHARED_SECRET } from './secret-rotation.ts
 
 type GivenDestination = z.infer<typeof destinationShape> & { id?: string | undefined }
 
-/** Its fields are in settings/settings.ts; this file has the rules across them. */
+/** The rules across the fields of settings/settings.ts. */
 export const destinations: Replaceable<GivenDestination, Destination> = {
   kind: 'destination',
   path: 'destinations',
@@ -45,7 +45,6 @@ export const destinations: Replaceable<GivenDestination, Destination> = {
   uses: () => [],
 }
 
-/** The previous secret, if the request starts a rotation. */
 function rotated(given: object, old: Destination | undefined): Pick<Destination, 'previousSecret'> {
   const previousSecret = movedSecret(given, old, SHARED_SECRET)
   return previousSecret === undefined ? {} : { previousSecret }
@@ -54,8 +53,8 @@ function rotated(given: object, old: Destination | undefined): Pick<Destination,
 type Keyed = { rules?: Rules | undefined; hashKey?: string | undefined }
 
 /**
- * A new key would change every user's pseudonym and hide suppressed users in the keys of older dead letters. So a
- * replacement keeps the old one, even without rules.
+ * Keeps an old key, even without rules: a new one would change every user's pseudonym and hide suppressed users in
+ * older dead letters.
  */
 function hashKeyOf(
   { rules, hashKey }: Keyed,
@@ -68,10 +67,7 @@ function hashKeyOf(
 
 type By = { old: Destination | undefined; now: string }
 
-/**
- * Rules for new destinations; stored ones are exempt, so that a later rule makes none unreadable. `now`: ISO
- * 8601 UTC.
- */
+/** Stored destinations are exempt: a later rule must not make them unreadable. `now`: ISO 8601 UTC. */
 export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...rotationFaults(body, { old, now }, SHARED_SECRET),
   ...secretFaults(body, old),
@@ -90,17 +86,14 @@ function hashKeyFaults(hashKey: unknown, old: Destination | undefined): Fault[] 
   return [{ pointer: '/hashKey', code: 'too_short', message }]
 }
 
-/**
- * For all header values of a webhook together: every POST sends them, and every response is searched for
- * them.
- */
+/** Per webhook: every POST sends its header values, and every response is searched for them. */
 const MAX_HEADER_CHARACTERS = 8_192
 
 const BASE64 = /^whsec_(?=.)([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /**
- * Standard Webhooks libraries decode what follows `whsec_` as base64. A secret that already signs this way
- * may stay, or become the previous one, so that it blocks no other change.
+ * Standard Webhooks libraries decode what follows `whsec_` as base64. A secret already in use may stay or become the
+ * previous one.
  */
 function secretFaults(body: Members, old: Destination | undefined): Fault[] {
   if (body.standardWebhooks !== true) return []
@@ -141,14 +134,14 @@ function duplicateStatusFaults(statuses: unknown): Fault[] {
   })
 }
 
-/** The webhook URLs to look up beforehand; those beyond the limit are invalid anyway. */
+/** Leaves out URLs beyond the limit: they are invalid anyway. */
 export function urlsOf(body: unknown): string[] {
   return urlValues(body)
     .filter((url) => typeof url === 'string')
     .slice(0, MAX_WEBHOOKS)
 }
 
-/** Also checks unchanged URLs of a replacement: their addresses may have changed. */
+/** Also checks unchanged URLs: their addresses may have changed. */
 export function forbiddenUrls(body: Members, unreachable: Unreachable): Fault[] {
   return urlValues(body).flatMap((url, index) => {
     const message = typeof url === 'string' && unreachable.get(url)

@@ -13,16 +13,13 @@ export type Facts = Pick<
 /** `updatedAt`: ISO 8601 UTC. */
 export type Stamp = { id: string; version: number; updatedAt: string }
 
-/** URLs of a body that webhooks may not reach now, with the reason. Looked up before the decision. */
+/** With the reason. Looked up before the decision. */
 export type Unreachable = ReadonlyMap<string, string>
 
-/** Random values, generated before the decision, for records that bring none of their own. */
+/** Random values for records without their own. */
 export type Generated = { idSuffix: string; writeKey: string; hashKey: string }
 
-/**
- * A kind of setting as the API offers it under `/api/<path>`: `G` is what a client sends, `T` the record. To
- * add a kind, add a value of this type.
- */
+/** A kind of setting under `/api/<path>`. `G` is what a client sends, `T` the record. */
 export type Resource<G extends object, T extends Stamp> = {
   kind: Kind
   path: string
@@ -34,10 +31,7 @@ export type Resource<G extends object, T extends Stamp> = {
   urls?(body: unknown): string[]
   newId(given: G, made: Generated): string
   build(given: G, by: { stamp: Stamp; made: Generated; old: T | undefined }): T
-  /**
-   * Rules that involve other records or the clock. The body may be invalid as well: all faults are reported
-   * at once.
-   */
+  /** Rules that involve other records or the clock. The body may be invalid: all faults are reported at once. */
   faults(
     body: Members,
     by: { facts: Facts; unreachable: Unreachable; old: T | undefined; now: string },
@@ -70,7 +64,7 @@ export const replaceFields = { ...createFields, version: ignored, updatedAt: ign
 export const namedId = (given: { id?: string | undefined; name: string }, { idSuffix }: Generated): string =>
   given.id ?? idFor(given.name, idSuffix)
 
-/** A readable id: `Café Nord` with the suffix `a1b2` becomes `cafe-nord-a1b2`. Matches `idShape`. */
+/** `Café Nord` with the suffix `a1b2` becomes `cafe-nord-a1b2`. Matches `idShape`. */
 export function idFor(name: string, suffix: string): string {
   const slug = name
     .normalize('NFKD')
@@ -82,7 +76,7 @@ export function idFor(name: string, suffix: string): string {
   return slug ? `${slug}-${suffix}` : suffix
 }
 
-/** Checks that a source exists. Leaves values that are no strings to the schema. */
+/** Leaves values that are no strings to the schema. */
 export function unknownSource(
   id: unknown,
   { facts, path }: { facts: Pick<Facts, 'sources' | 'unreadable'>; path: readonly PropertyKey[] },

@@ -1,9 +1,6 @@
 import type { Fault, Members } from '../faults.ts'
 
-/**
- * Names of the fields of a secret that can be replaced with an overlap: until the expiry, the previous one
- * stays valid as well.
- */
+/** The previous secret stays valid until the expiry. */
 type Names = { readonly current: string; readonly previous: string; readonly expiry: string }
 
 export const SHARED_SECRET = {
@@ -19,11 +16,10 @@ export const WRITE_KEY = {
 } as const satisfies Names
 
 /**
- * A new secret with an expiry and no previous one starts a rotation: the current secret becomes the previous
- * one. So clients can rotate a secret without knowing it. Repeating the request, if its response was lost,
- * changes nothing.
+ * A new secret with an expiry and no previous one starts a rotation: the current secret, which clients need not know,
+ * becomes the previous one. Repeating the request changes nothing.
  * @param given masks replaced, types unknown.
- * @returns the secret that becomes or stays the previous one; undefined if the request starts no rotation.
+ * @returns the previous secret; undefined if the request starts no rotation.
  */
 export function movedSecret(given: object, old: object | undefined, names: Names): string | undefined {
   const { current, previous, expiry } = fieldsOf(given, names)
@@ -38,8 +34,8 @@ export function movedSecret(given: object, old: object | undefined, names: Names
 type By = { old: object | undefined; now: string }
 
 /**
- * A previous secret needs an expiry and vice versa, and the current secret is not lost by mistake. Stored
- * records that break this rule are still read and used.
+ * A previous secret and an expiry need each other, and no request may lose the current secret by mistake. Stored
+ * records are exempt.
  * @param by.now ISO 8601 UTC.
  */
 export function rotationFaults(body: Members, { old, now }: By, names: Names): Fault[] {
@@ -66,8 +62,8 @@ function lossFaults(
   if (previous === undefined) return []
   const isOver = isPast(expiry, now)
   if (previous === before.current) return isOver ? [past(names)] : []
-  // the client read the record, set a new secret and sent the mask back: with a new expiry, or before the old
-  // one has passed
+  // the client sent the mask of the previous secret back with a new secret: with a new expiry, or before the old one
+  // has passed
   const isLeftOver = isOver && expiry === before.expiry
   return previous === before.previous && !isLeftOver ? [outdated(names)] : []
 }

@@ -46,7 +46,7 @@ export const sources: Replaceable<GivenSource, Source> = {
     ...labelFaults(body.labels),
   ],
 
-  // suppressions stay: they are the users' wish, and apply again if a source with this id is created again
+  // suppressions stay: they are the users' wish, and apply again to a new source with this id
   uses(id, facts) {
     const connected = [...facts.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(id))
     const belonging = (all: Facts['audiences']) => [...all.values()].filter(({ sourceId }) => sourceId === id)
@@ -72,7 +72,7 @@ function keysFor(given: Keys, { old, now }: { old: Source | undefined; now: stri
   return { ...given, previousWriteKey: kept, previousWriteKeyExpiresAt: until }
 }
 
-/** A previous key is taken even after its expiry: if another source got it, old clients would send as that source. */
+/** An expired key stays taken: another source with it would get the calls of old clients. */
 function takenFaults(
   name: 'writeKey' | 'previousWriteKey',
   body: Members,

@@ -35,7 +35,7 @@ const notReady = problem(
   { 'retry-after': '1' },
 )
 
-/** Decides who may pass before any body is read. Sets `request.who` and `request.caller`. */
+/** Runs before the body is read. Sets `request.who` and `request.caller`. */
 export function guard(api: FastifyInstance, parts: GuardParts): void {
   const identify = identifier(parts)
   api.decorateRequest('who', 'view')
@@ -53,8 +53,7 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
     // another site can make a browser send the cookie, but not a custom header
     if (caller.by === 'cookie' && !isRead(method) && !headers['x-requested-with']) return csrf
     if (caller.who === 'view' && access === 'admin') return readOnly
-    // with half of the settings (at startup, or after a fatal error) a response would show the others as
-    // removed
+    // at startup or after a fatal error, missing settings would seem removed
     return parts.probe.notReady() === undefined ? undefined : notReady
   })
   const isSignedIn = ({ headers, protocol }: FastifyRequest) =>
@@ -75,7 +74,7 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
 
 const CHECK_MS = 500
 
-/** Ends a stream, or an upload, when its session ends: at sign-out, or after 12 hours. */
+/** At sign-out, or after 12 hours. */
 function endWithSession(stream: Readable, isValid: () => boolean): void {
   const checking = setInterval(() => {
     if (!isValid()) stream.destroy()
@@ -83,7 +82,7 @@ function endWithSession(stream: Readable, isValid: () => boolean): void {
   stream.once('close', () => clearInterval(checking))
 }
 
-/** A token takes precedence over a cookie. Session cookies are signed, so guesses need no rate limit. */
+/** A token takes precedence. Cookies are signed, so guesses need no rate limit. */
 function identifier({ checkToken, sessions }: GuardParts): (request: FastifyRequest) => Caller | ApiResponse {
   return ({ headers, ip: address, protocol }) => {
     const token = bearer(headers.authorization)

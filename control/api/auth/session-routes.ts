@@ -16,13 +16,13 @@ export type SessionRouteParts = {
   checkToken: TokenCheck
   tokenLimits: Pick<TokenLimits, 'signIn'>
   sessions: Pick<Sessions, 'issue' | 'read'>
-  /** Ended sessions are in topic `tasks`. */
+  /** Holds ended sessions. */
   tasks: { table: Pick<Table, 'caughtUp'> }
   taskWriter: Pick<FencedWriter, 'write'>
   log: Logger
 }
 
-/** Tokens have at most 1,024 characters. Anyone may send this body. */
+/** Anyone may send this body. A token has at most 1,024 characters. */
 const TOKEN_BYTES = 4 * 1024
 const signInShape = z.strictObject({ token: z.string().min(1).max(1_024) }).meta({ id: 'SignIn' })
 const sessionShape = z.strictObject({ who: z.enum(['admin', 'view']) }).meta({ id: 'Session' })
@@ -56,10 +56,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
   }
 
-  /**
-   * Ends the session itself, so that copies of the cookie stop working too. A request may have a token as well as the
-   * cookie.
-   */
+  /** Also ends copies of the cookie. A request may have a token too. */
   async function signOut({ caller, headers, protocol }: ApiRequest): Promise<ApiResponse> {
     const cookie = sessionIn(headers.cookie, protocol)
     const session = cookie === undefined ? undefined : sessions.read(cookie, Date.now())?.session
@@ -103,16 +100,13 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
   })
 }
 
-/**
- * With https, `__Host-` ties the cookie to this host: no other host of the domain can set it (RFC 6265bis,
- * 4.1.3.2).
- */
+/** `__Host-` ties the cookie to this host, not its domain (RFC 6265bis, 4.1.3.2). Needs https. */
 const nameFor = (protocol: string) => (protocol === 'https' ? '__Host-sluice_session' : 'sluice_session')
 
 export const sessionIn = (header: string | undefined, protocol: string): string | undefined =>
   header === undefined ? undefined : parseCookie(header)[nameFor(protocol)]
 
-/** A `Set-Cookie` that scripts cannot read and other sites cannot send. `''` deletes the cookie. */
+/** Scripts cannot read it; other sites cannot send it. `''` deletes it. */
 export const sessionCookie = (session: string, { protocol }: { protocol: string }): string =>
   stringifySetCookie({
     name: nameFor(protocol),

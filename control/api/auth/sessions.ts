@@ -6,16 +6,13 @@ import type { Who } from '../../../settings/mask.ts'
 import type { Keys } from '../../../settings/seal.ts'
 import type { Session, Tokens } from './tokens.ts'
 
-/**
- * Stateless sessions: the cookie holds role, id and expiry, signed. Every instance accepts what another has
- * issued.
- */
+/** A signed cookie with role, id and expiry, valid at every instance. */
 export type Sessions = {
   /** Valid for `SESSION_S` unless ended earlier. @param now ms since 1970. */
   issue(who: Who, now: number): { cookie: string; session: Session }
   /**
    * @param now ms since 1970.
-   * @returns undefined if expired, ended, forged, or issued for a token that has changed since.
+   * @returns undefined if expired, ended, forged, or issued for a token that has changed.
    */
   read(cookie: string, now: number): { who: Who; session: Session } | undefined
 }
@@ -23,10 +20,7 @@ export type Sessions = {
 export const SESSION_S = 12 * 60 * 60
 const ID_BYTES = 12
 
-/**
- * @param keys derived from CONFIG_KEY: the first signs, all verify. A token alone cannot forge a session.
- * @param isEnded whether the session with this id was signed out.
- */
+/** @param keys derived from CONFIG_KEY: the first signs, all verify. A token alone cannot forge a session. */
 export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string) => boolean): Sessions {
   const derived = { admin: derive(keys, tokens.admin), view: derive(keys, tokens.view) }
 
@@ -56,7 +50,7 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
   }
 }
 
-/** One key for each of `keys`, bound to this purpose and this token: a new token invalidates old sessions. */
+/** Bound to this token: a new one invalidates old sessions. */
 function derive(keys: Keys, token: string | undefined): Buffer[] {
   if (!token) return []
   return keys.map((key) => Buffer.from(hkdfSync('sha256', key, token, 'sluice control session', 32)))
@@ -65,9 +59,8 @@ function derive(keys: Keys, token: string | undefined): Buffer[] {
 const sign = (claim: string, key: Buffer): Buffer => createHmac('sha256', key).update(claim).digest()
 
 /**
- * Sessions that were signed out early. Topic `tasks` holds them as JSON under the key `session/<id>` until
- * they would have expired. Every control process follows that topic, so an end takes effect within a second
- * and survives restarts.
+ * Signed-out sessions. Topic `tasks` holds them as JSON under `session/<id>` until they would have expired. Every
+ * control process follows it, so a sign-out takes effect within a second.
  */
 export type EndedSessions = {
   has(id: string): boolean
@@ -79,8 +72,8 @@ export type EndedSessions = {
 
 const PREFIX = 'session/'
 /**
- * Another process may still accept the session: its clock may be an hour behind Kafka's while ours is an hour ahead. With
- * a larger difference, Kafka refuses our writes (kafka/admin/topics.ts), so we cannot remove the record.
+ * Another process may accept the session two hours longer: its clock an hour behind Kafka's, ours an hour ahead. With
+ * a larger difference, Kafka refuses our writes (kafka/admin/topics.ts).
  */
 const SKEW_S = 2 * 60 * 60
 const endShape = z.object({ until: z.number() })

@@ -7,10 +7,7 @@ import type { RateLimit } from '../../../process/token-bucket.ts'
 import type { Who } from '../../../settings/mask.ts'
 import { type ApiResponse, problem } from '../response.ts'
 
-/**
- * Who sends a request, and the proof: a token, or the session of someone who signed in with one. `address`:
- * the client's, even behind a trusted proxy.
- */
+/** `address`: the client's, even behind a trusted proxy. */
 export type Caller = { who: Who; by: 'bearer' | 'cookie'; address: string; session?: Session | undefined }
 
 /** `until`: expiry in seconds since 1970. */
@@ -18,11 +15,11 @@ export type Session = { id: string; until: number }
 
 export type Tokens = { admin: string; view?: string | undefined }
 
-/** The token in an `Authorization` header; undefined without one, or with another scheme. */
+/** Undefined without the header, or with another scheme. */
 export const bearer = (header: string | undefined): string | undefined =>
   /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
 
-/** @returns the role of a token; undefined if it is unknown. Takes the same time for every token. */
+/** @returns undefined for an unknown token. Takes the same time for every token. */
 export function authenticator({ admin, view }: Tokens): (token: string) => Who | undefined {
   const known = { admin: digest(admin), view: view ? digest(view) : undefined }
   return (token) => {
@@ -34,24 +31,20 @@ export function authenticator({ admin, view }: Tokens): (token: string) => Who |
   }
 }
 
-/** Hashes have one length, so tokens of any length compare in constant time. */
+/** Makes tokens of any length compare in constant time. */
 function digest(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/**
- * The role of a token; undefined if it is unknown; or the response after too many wrong ones from this
- * network.
- */
+/** Undefined for an unknown token; a response after too many from this network. */
 export type TokenCheck = (token: string, ip: string) => Who | ApiResponse | undefined
 
 /** `isOneOfMany`: the network is over its limit. */
 export type OnWrong = (address: string, isOneOfMany: boolean) => void
 
 /**
- * A valid token always passes, so wrong ones cannot lock others out. So the limit does not slow down guessing: it bounds
- * what is logged. Guessing is hopeless because tokens have at least 16 characters (config.ts) and compare in constant
- * time.
+ * A valid token always passes, so wrong ones lock nobody out. The limit bounds what is logged, not guessing: tokens
+ * have at least 16 characters (config.ts).
  */
 export function createTokenCheck(
   tokens: Tokens,
@@ -74,7 +67,7 @@ export const tooMany = (what: string, seconds: number): ApiResponse =>
     { 'retry-after': String(seconds) },
   )
 
-/** Each returns whole seconds to wait if the network is over its limit. */
+/** Whole seconds to wait if the network is over its limit. */
 export type TokenLimits = {
   wrong(ip: string): number | undefined
   /** With a valid token. */
@@ -83,15 +76,15 @@ export type TokenLimits = {
 
 const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
 /**
- * Every control process remembers a sign-out for up to 14 hours, in 570 bytes (sessions.ts). With this limit, a network has at
- * most 8,460 of them per token: 4.8 MB. The burst lets an office sign in at once.
+ * Control remembers a sign-out for up to 14 hours, in 570 bytes (sessions.ts): at most 8,460 per network and token,
+ * or 4.8 MB. The burst lets an office sign in.
  */
 const SIGN_INS: RateLimit = { perSecond: 10 / 60, burst: 60 }
 
-/** In the memory of one process. @param clock milliseconds, monotonic. */
+/** Per process. @param clock milliseconds, monotonic. */
 export function createTokenLimits(clock: () => number): TokenLimits {
   const wrong = createNetworkLimit(WRONG, clock)
-  // one for each token, so that readers cannot keep the admin from signing in
+  // one per token, so that readers cannot lock out the admin
   const signIns = { admin: createNetworkLimit(SIGN_INS, clock), view: createNetworkLimit(SIGN_INS, clock) }
   return { wrong: (ip) => wrong.draw(ip, 1), signIn: (who, ip) => signIns[who].draw(ip, 1) }
 }
@@ -102,7 +95,7 @@ const wrongTokens = new Counter({
   registers: [registry],
 })
 
-/** Logs the first ten of a network, then one every 6 s; counts all. */
+/** Logs the first ten of a network, then one every 6 s. Counts all. */
 export function logWrongTokens(log: Pick<Logger, 'warn'>): (address: string, isOneOfMany: boolean) => void {
   return (address, isOneOfMany) => {
     wrongTokens.inc()

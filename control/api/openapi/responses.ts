@@ -87,7 +87,7 @@ const CONTENT: readonly Code[] = [
   'request_timeout',
 ]
 
-/** All codes that a request can get: those of its operation, and those common to its method and path. */
+/** Codes of the operation, and those common to its method and path. */
 export function codesOf(method: string, path: string, operation: Operation): readonly Code[] {
   const access = accessTo(method, operation)
   const isChange = !isRead(method)

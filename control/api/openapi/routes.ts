@@ -58,7 +58,7 @@ function inSwaggerUi(name: string): string {
   return createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`)
 }
 
-/** The interactive description. It needs no token; requests made with the page do. */
+/** The interactive description needs no token, but the requests made with it do. */
 export function explorerRoutes(app: FastifyInstance): void {
   const files = createFiles((path) => ({
     path,

@@ -9,7 +9,7 @@ export type JsonSchema = {
 
 export type SchemaOf = (shape: z.ZodType, io: 'input' | 'output') => JsonSchema
 
-/** Converts zod schemas; those with a name (`.meta({ id })`) become components. */
+/** Schemas with a name (`.meta({ id })`) become components. */
 export function createSchemas() {
   const components: Record<string, JsonSchema> = {}
 

@@ -5,22 +5,19 @@ import type { Sync } from '../../../schemas/task.ts'
 import { MEMBERS, UPLOADS, VALUES } from '../../../schemas/topics.ts'
 import { TaskFailed } from '../scheduler.ts'
 
-/** Topics with what receivers were last sent: one record for each user. */
+/** What receivers were last sent: one record per user. */
 export const MEMBER_TOPICS = { audience: MEMBERS, trait: VALUES } as const
 
 export const memberKey = ({ id }: Sync['of'], userId: string) => `${id}/${userId}`
 
-/**
- * `since`: when the audience or trait was created. One created again under the same id ignores records that a
- * crash left behind.
- */
+/** `since`: when the audience or trait was created. A later one with the same id ignores records left by a crash. */
 export const memberRecord = ({ userId, value }: Change, of: Sync['of'], since: string): OutRecord => ({
   topic: MEMBER_TOPICS[of.kind],
   key: memberKey(of, userId),
   value: value === null ? null : `{"since":${JSON.stringify(since)},"value":${value}}`,
 })
 
-/** @returns the value as JSON; undefined if an earlier resource with the same id wrote it. */
+/** @returns JSON; undefined if an earlier resource with this id wrote it. */
 export function valueIn(record: Buffer, since: string): string | undefined {
   const text = record.toString()
   const before = `{"since":${JSON.stringify(since)},"value":`
@@ -29,32 +26,27 @@ export function valueIn(record: Buffer, since: string): string | undefined {
 
 export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'partitions' | 'bounds' | 'read'>> }
 
-/** The upload, and what receivers were last sent. Both hold a user in the same partition. */
+/** The upload and what receivers were last sent have a user in the same partition. */
 export type Comparison = {
-  /** Partitions that may have changes. */
   partitions: readonly number[]
-  /** Partitions without changes. */
   unchanged: readonly number[]
-  /** Loads one of them into memory. @throws TaskFailed `upload_lost`, `partitions_changed` */
+  /** Loads one of `partitions` into memory. @throws TaskFailed `upload_lost`, `partitions_changed` */
   read(partition: number): Promise<PartitionComparison>
 }
 
 export type PartitionComparison = {
-  /** The value, as JSON, that receivers were last sent. */
+  /** JSON, as receivers were last sent. */
   current: Map<string, string>
   listed: Map<string, string | null>
-  /**
-   * Lines of the upload. There are more lines than users if it names a user twice, or Kafka got a record twice.
-   */
+  /** More than users if the upload or Kafka repeats some. */
   lines: number
-  /** Users of an earlier resource with this id, which was removed. */
+  /** Users of a removed resource with this id. */
   leftovers: Set<string>
 }
 
 /**
  * @param since when the audience or trait was created; undefined if it was removed.
- * @throws TaskFailed `upload_lost` if Kafka no longer has all of the upload: missing users would seem to have
- * left.
+ * @throws TaskFailed `upload_lost`: missing users would seem to have left.
  */
 export async function openComparison(
   sync: Sync,
@@ -92,7 +84,7 @@ export async function openComparison(
     await expectWhole(ranges, uploads)
   }
 
-  // users that are not named keep their value, so other partitions have no changes
+  // users who are not named keep their value
   const named = new Set(sync.ranges.map(({ partition }) => partition))
   const hasChanges = (partition: number) => sync.others !== 'stay' || named.has(partition)
   return {
@@ -120,7 +112,7 @@ export const uploadLost = () =>
 
 export const PARTITIONS_CHANGED = 'partitions_changed'
 
-/** Users whose partition has changed would seem to have left. */
+/** Users in another partition would seem to have left. */
 export const partitionsChanged = (topic: string) =>
   new TaskFailed(
     PARTITIONS_CHANGED,
@@ -138,7 +130,7 @@ function apply({ current, leftovers }: PartitionComparison, { userId, value, sin
   else current.set(userId, lastSent)
 }
 
-/** A user's value as JSON; `null` for none. */
+/** `value`: JSON; `null` for none. */
 export type Change = { userId: string; value: string | null }
 
 type Compared = {
@@ -147,9 +139,7 @@ type Compared = {
   others: Sync['others']
 }
 
-/**
- * The users whose value in the upload differs from the current one (docs/guides/audiences.md, "Sync an audience").
- */
+/** See docs/guides/audiences.md, "Sync an audience". */
 export function* diff({ current, listed, others }: Compared): Generator<Change> {
   for (const [userId, value] of listed) if ((current.get(userId) ?? null) !== value) yield { userId, value }
   if (others !== 'removed') return

@@ -16,9 +16,8 @@ export type WriteParts = {
 }
 
 /**
- * Writes identify events for the changes, then records what was sent. After a crash in between, users get the
- * event again, with the same message id. Skips suppressed users, so the first sync after their suppression
- * ends still finds the difference.
+ * Writes events, then what was sent: a crash in between repeats events with the same id. Skips suppressed users: the
+ * first sync after their suppression finds the difference.
  * @throws if Kafka refuses or does not answer.
  */
 export async function writeChanges(
@@ -38,7 +37,7 @@ export async function writeChanges(
   return { changed: written.length - removed, removed, suppressed: changes.length - written.length }
 }
 
-/** Sends no events, because the resource was removed on purpose. @throws if Kafka refuses or does not answer. */
+/** Sends no events: the resource was removed on purpose. @throws if Kafka refuses or does not answer. */
 export const writeRemovals = (
   users: readonly string[],
   { of }: Pick<Sync, 'of'>,
@@ -54,13 +53,10 @@ async function produceAll(producer: Pick<Producer, 'produce'>, records: readonly
   if (outcome !== 'acked') throw new Error(`the records of a sync cannot be written: ${outcome}`)
 }
 
-/** Members of an audience have `true`, others `false`; a trait without a value is `null`. */
+/** Without a value, a member of an audience has `false`, a trait `null`. */
 const GONE = { audience: 'false', trait: 'null' }
 
-/**
- * The identify call for a change. Repeated after a crash, it has the same id, so the router drops the
- * duplicate.
- */
+/** Same id after a crash: the router drops the duplicate. */
 export function identifyOf(
   { userId, value }: Change,
   { of, id, createdAt }: Sync,

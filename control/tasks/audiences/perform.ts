@@ -27,12 +27,12 @@ export type SyncParts = Reading &
     semaphore: Semaphore
   }
 
-/** Changes in memory as records at a time. */
+/** Changes in memory at a time. */
 const AT_ONCE = 1_000
 
 /**
- * Compares an upload with what receivers were last sent, partition by partition, and writes the changes. Ends
- * early if its audience or trait is removed. Call it for one sync of an audience or trait at a time.
+ * Writes the differences between an upload and what receivers were last sent. Stops if its audience or trait is
+ * removed. Run one sync of each audience or trait at a time.
  * @returns the ended sync; undefined if this process lost the task.
  * @throws TaskFailed; or if Kafka refuses or does not answer.
  */
@@ -60,14 +60,14 @@ export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts
     if (end === 'cancelled') return { ...sync, state: end }
     if (end === 'not owned') return undefined
   }
-  // some changes are already written, but the sync must not count as complete
+  // changes are written, but the sync is not complete
   if (lines < sync.lines) throw uploadLost()
   return finished({ ...sync, state: 'done', counts }, performing)
 }
 
 type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
 
-/** A first sync removes nothing, so there is nothing to count first. */
+/** A first sync removes nothing. */
 async function removesTooMany(
   comparison: Comparison,
   { sync, computation, settings, semaphore }: Performing,
@@ -115,7 +115,7 @@ function* batches<T>(items: Iterable<T>): Generator<T[]> {
   if (batch.length > 0) yield batch
 }
 
-/** The audience or trait of a sync, unless it was removed or created again since. */
+/** Undefined if the audience or trait was removed, or created again since. */
 function recordOf({ of, since }: Sync, { settings }: Pick<SyncParts, 'settings'>): Computation | undefined {
   const found = (of.kind === 'audience' ? settings.audiences : settings.traits).get(of.id)
   return since === undefined || found?.createdAt === since ? found : undefined
@@ -142,7 +142,7 @@ export type Readers = {
   close(): Promise<void>
 }
 
-/** Installations without audiences or traits pay for no consumer. */
+/** Opens consumers only when needed. */
 export function openReaders(connection: Connection, onFatal: (error: Error) => void): Readers {
   const open = new Map<string, Promise<Reader>>()
   return {

@@ -10,12 +10,12 @@ import { type Comparison, diff, openComparison } from './comparison.ts'
 import { LINE_CODES, type OnInvalid } from './upload-lines.ts'
 import { type Changes, type UploadParts, UploadUnavailable, upload } from './upload-records.ts'
 
-/** What a sync would do. `current`: the number of members or values before it. */
+/** `current`: the number before the sync. */
 export type ChangeCounts = z.infer<typeof counts> & { current: number }
 
 type Counting = { others: Sync['others']; suppressed: Users | undefined; semaphore: Semaphore }
 
-/** Compares like the sync itself, but writes nothing. @throws TaskFailed `upload_lost` */
+/** Compares like a sync, but writes nothing. @throws TaskFailed `upload_lost` */
 export async function countChanges(
   comparison: Comparison,
   { others, suppressed, semaphore }: Counting,
@@ -40,7 +40,7 @@ export async function countChanges(
   return total
 }
 
-/** Whether it would remove more than a tenth, which is usually a mistake. */
+/** More than a tenth is usually a mistake. */
 export const removesMany = ({ removed, current }: Pick<ChangeCounts, 'removed' | 'current'>): boolean =>
   removed * 10 > current
 
@@ -78,7 +78,7 @@ export const previewShape = z
   })
   .meta({ id: 'UploadPreview' })
 
-/** Collects faults of lines that are left out. */
+/** Faults of lines that are left out. */
 export type InvalidLines = {
   onInvalid: OnInvalid
   count(): number
@@ -109,8 +109,7 @@ type PreviewRequest = Pick<Sync, 'of' | 'others'> & {
 }
 
 /**
- * Streams the upload into Kafka like a real one, because it may not fit in memory, but creates no task. So the upload has
- * no effect, and Kafka deletes it after a day.
+ * Streams the upload into Kafka, because it may not fit in memory, but creates no task. Kafka deletes it after a day.
  * @throws UploadFault, UploadUnavailable
  */
 export async function preview(

@@ -18,7 +18,7 @@ import { type InvalidLines, MANY_REMOVALS, type PreviewParts, preview } from './
 import { UploadFault } from './upload-lines.ts'
 import { type Changes, UploadUnavailable, upload } from './upload-records.ts'
 
-/** The counts are present once it is done. */
+/** With counts once it is done. */
 export const syncShape = syncTask
   .pick({ id: true, state: true, createdAt: true, finishedAt: true, lines: true, skipped: true, cause: true })
   .extend({
@@ -54,24 +54,21 @@ type SyncRequest = Pick<Sync, 'of' | 'others'> & {
   caller: Caller
   computation: Computation
   changes: Changes
-  /** Lines that are left out. */
   invalid: InvalidLines
-  /** Only reports what the upload would do. */
+  /** Only report what the upload would do. */
   dryRun: boolean
   mayBeEmpty: boolean
   mayRemoveMany: boolean
   timeoutMs: number
-  /** Aborted at shutdown: another process will finish the sync, but cannot respond to this client. */
+  /** At shutdown: another process finishes the sync, but cannot respond to this client. */
   shutdown: AbortSignal
 }
 
 const EVERY_MS = 20
-/** Partitions that a preview has in memory. A sync has more. */
+/** In memory. A sync has more. */
 const PREVIEWED_AT_ONCE = 1
 
-/**
- * Takes an upload, waits for its sync and responds with the result. One at a time for each audience or trait.
- */
+/** Waits for the sync and responds. One at a time for each audience or trait. */
 export function createSyncer(parts: SyncRouteParts): (request: SyncRequest) => Promise<ApiResponse> {
   const uploading = new Set<string>()
   const semaphore = createSemaphore(PREVIEWED_AT_ONCE)
@@ -142,7 +139,7 @@ async function waitForEnd(
 const manyRemovals = ({ cause }: Sync): ApiResponse | undefined =>
   cause?.code === MANY_REMOVALS ? problem({ code: MANY_REMOVALS, message: cause.message }) : undefined
 
-/** @param running undefined while the upload is still being received. */
+/** @param running undefined while the upload is being received. */
 const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal => ({
   code: 'in_use',
   faults: [
@@ -162,7 +159,7 @@ const empty = problem({
     'The upload lists no users, which would remove all members: send ?allowEmpty=true if that is what you want',
 })
 
-/** Rethrows errors that are neither the client's fault nor Kafka's. */
+/** Rethrows errors that are neither the client's nor Kafka's. */
 function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiResponse {
   if (error instanceof UploadUnavailable) {
     log.warn({ err: error }, 'an upload failed')
@@ -181,10 +178,7 @@ function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiRespo
   throw error
 }
 
-/**
- * Deletes the stored users of a removed audience or trait. After a crash before this task is written, their
- * records stay, but are ignored; a resource created under the same id deletes them.
- */
+/** If a crash prevents this task, the stored users are ignored; a new resource with this id deletes them. */
 export function storedUsersRemover(
   kind: Sync['of']['kind'],
   { taskWriter, log }: Pick<SyncRouteParts, 'taskWriter' | 'log'>,

@@ -9,17 +9,14 @@ import type { ApiRequest } from '../../api/operation.ts'
 import { type ApiResponse, problem } from '../../api/response.ts'
 import type { Change } from './comparison.ts'
 
-/** Bodies other than JSON are streamed, whatever their length. */
+/** Of any length. */
 export function takeStreams(api: FastifyInstance): void {
   api.addContentTypeParser('*', (_, body, done) => done(null, body))
 }
 
 export const readAsStream = (body: unknown): body is Readable => body instanceof Readable
 
-/**
- * The decompressed text of a streamed body, or why there is none. A caller that stops early leaves the rest
- * to be drained.
- */
+/** A caller may stop early and leave the rest to be drained. */
 export function textOf({
   body,
   headers,
@@ -28,13 +25,13 @@ export function textOf({
   if (body === undefined || body === null) return { text: Readable.from([]) }
   if (!readAsStream(body)) return { refused: wrongType(LINES) }
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
-  // a destroyed body cannot be drained, and its connection could serve no other request
+  // a destroyed body cannot be drained, and its connection serves no other request
   if (encoding === 'identity') return { text: body.iterator({ destroyOnReturn: false }) }
   if (encoding !== 'gzip') return { refused: wrongEncoding }
   return { text: inflated(body) }
 }
 
-/** `pipeline` would destroy the body once no more text is wanted. */
+/** `pipeline` would destroy the body early. */
 async function* inflated(body: Readable): AsyncGenerator<Buffer> {
   const text = createGunzip()
   // the body may have broken off already
@@ -69,10 +66,7 @@ export const patchShape = z
   })
   .meta({ id: 'MembersPatch' })
 
-/**
- * Parses a change of an audience: who joins, and who leaves.
- * @returns the changes, or everything that is wrong.
- */
+/** Parses who joins and who leaves an audience. @returns all faults if there are any. */
 export function readPatch(body: unknown): { changes: Change[] } | { faults: Fault[] } {
   const parsed = patchShape.safeParse(body, { reportInput: true })
   if (!parsed.success) return { faults: faultsOf(parsed.error, patchShape) }

@@ -10,15 +10,15 @@ import {
 } from './upload-lines.ts'
 
 /**
- * CSV by RFC 4180, read strictly, because a misread file could remove members. This is our own reader, not a library: it
- * shares decoding, line numbers and limits with the other formats (`linesOf`), continues at the next line after a fault,
- * and adds no dependency to control, which holds all keys.
+ * CSV by RFC 4180, read strictly: a misread file could remove members. Not a library: this reader shares decoding,
+ * line numbers and limits with other formats (`linesOf`), continues after a fault, and adds no dependency to control,
+ * which holds all keys.
  */
 
-/** `number`: the line on which the record begins, from 1. */
+/** `number`: its first line, from 1. */
 export type CsvRecord = { number: number } & ({ fields: string[] } | { fault: string })
 
-/** Assembles records from lines, because a quoted field may contain line breaks. Holds one record. */
+/** A quoted field may contain line breaks. Holds one record. */
 export function createRecordReader(): {
   /** @returns the record that the line completes. @throws UploadFault `line_too_long` */
   read(line: string, number: number): CsvRecord | undefined
@@ -26,7 +26,6 @@ export function createRecordReader(): {
   end(): CsvRecord | undefined
 } {
   let fields: string[] = []
-  /** The text of a quoted field that has not ended yet. */
   let open: string | undefined
   let begunAt = 0
   let length = 0
@@ -65,7 +64,7 @@ export function createRecordReader(): {
   }
 }
 
-/** `end`: the position of the comma after the field, or of the line's end. `open`: the field continues on the next line. */
+/** `end`: position of the comma after it, or of the line's end. `open`: continues on the next line. */
 type Field = { value: string; end: number; open?: undefined } | { open: string } | { fault: string }
 
 function readField(line: string, from: number, open: string | undefined): Field {
@@ -98,10 +97,9 @@ function closedField(line: string, end: number, value: string): Field {
 const COLUMNS = { audience: ['userId'], trait: ['userId', 'value'] } as const
 
 /**
- * The first record names the columns: `userId`, for a trait also `value`, in any order and case, with or without
- * underscores. Others are ignored.
- * @param onInvalid gets faults of single records, which are then left out; without it they are thrown.
- * @throws UploadFault, and whatever the text throws if it breaks off.
+ * The first record names the columns in any order and case, with or without underscores. Ignores other columns.
+ * @param onInvalid gets faults of skipped records; without it they are thrown.
+ * @throws UploadFault, and whatever the text throws.
  */
 export async function* csvChanges(
   text: AsyncIterable<Buffer>,
@@ -161,7 +159,7 @@ const counted = (count: number, what: string) => `${count} ${what}${count === 1 
 
 const JSON_SCALAR = /^(-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?|true|false)$/
 
-/** JSON numbers, `true` and `false` keep their type; everything else is text. Empty: no value. */
+/** Numbers, `true` and `false` keep their type. Empty: no value. */
 function csvValue(text: string, number: number): string | null {
   if (text === '') return null
   return parsedValue(JSON_SCALAR.test(text) ? text : JSON.stringify(text), number)

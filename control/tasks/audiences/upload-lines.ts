@@ -5,7 +5,7 @@ import type { Change } from './comparison.ts'
 export const LINE_CODES = ['invalid_line', 'inexact_number', 'line_too_long', 'invalid_encoding'] as const
 type LineCode = (typeof LINE_CODES)[number]
 
-/** A fault in an upload. `line` counts from 1. */
+/** `line` counts from 1. */
 export class UploadFault extends CodedError<LineCode> {
   readonly line: number
   constructor(code: LineCode, line: number, message: string) {
@@ -14,13 +14,12 @@ export class UploadFault extends CodedError<LineCode> {
   }
 }
 
-/** A call allows this many bytes, and a line becomes less than a call. */
+/** More than a call may have: 32,768 bytes. */
 export const MAX_CHARS = 40_000
 
 /**
- * Splits UTF-8 text at `\n` into numbered lines (from 1) as it arrives. Holds no more than one chunk and one
- * line.
- * @throws UploadFault `invalid_encoding`, `line_too_long`; and whatever the text throws if it breaks off.
+ * Splits UTF-8 text at `\n` into numbered lines (from 1). Holds one chunk and one line.
+ * @throws UploadFault `invalid_encoding`, `line_too_long`; and whatever the text throws.
  */
 export async function* linesOf(
   text: AsyncIterable<Buffer>,
@@ -61,13 +60,12 @@ function bounded(line: string, number: number): void {
 /** @throws UploadFault `invalid_line`, `inexact_number`. */
 export type ReadLine = (line: string, number: number) => Change
 
-/** Gets the faults of lines that are left out. */
 export type OnInvalid = (fault: UploadFault) => void
 
 /**
  * Skips blank lines.
- * @param onInvalid gets faults of single lines, which are then left out; without it they are thrown.
- * @throws UploadFault, and whatever the text throws if it breaks off.
+ * @param onInvalid gets faults of skipped lines; without it they are thrown.
+ * @throws UploadFault, and whatever the text throws.
  */
 export async function* changesIn(
   text: AsyncIterable<Buffer>,
@@ -81,10 +79,9 @@ export async function* changesIn(
     })
 }
 
-/** Faults of a single line. After any other fault, the rest of the text cannot be read either. */
+/** After any other fault, the text cannot be read. */
 const OF_ONE_LINE: ReadonlySet<string> = new Set(['invalid_line', 'inexact_number'] satisfies LineCode[])
 
-/** @returns undefined if the line is left out. */
 export function takeLine(read: () => Change, onInvalid: OnInvalid | undefined): Change | undefined {
   try {
     return read()
@@ -95,7 +92,7 @@ export function takeLine(read: () => Change, onInvalid: OnInvalid | undefined): 
   }
 }
 
-/** A plain user id. Rejects JSON objects: NDJSON sent with the wrong content type would become user ids. */
+/** Rejects JSON objects: NDJSON with the wrong content type would become user ids. */
 export const plainMember: ReadLine = (line, number) => {
   if (/^\{.*\}$/.test(line))
     throw invalid(number, 'is a JSON object, but text/plain lists user ids: send application/x-ndjson')
@@ -114,7 +111,7 @@ export const jsonMember: ReadLine = (line, number) => {
   }
 }
 
-/** JSON characters of a trait's value: it is sent in a call, which allows about twice as many. */
+/** JSON characters. A call has room for about twice as many. */
 const VALUE_CHARS = 16_384
 
 /** `{"userId": "u1", "value": 42}`; null removes the value. */
@@ -156,7 +153,7 @@ function membersOf(parsedLine: unknown, number: number): { userId?: unknown; val
   throw invalid(number, 'is not a JSON object with a "userId"')
 }
 
-/** Removes spaces around the id: they are a mistake in the file, and would make another user. */
+/** Trims the id: with spaces, it would be another user. */
 export function userIdOf(id: unknown, number: number): string {
   const checked = userIdShape.safeParse(typeof id === 'string' ? id.trim() : id)
   if (!checked.success) throw invalid(number, 'has no "userId" of 1 to 32,768 Unicode characters')
@@ -164,9 +161,8 @@ export function userIdOf(id: unknown, number: number): string {
 }
 
 /**
- * Parses JSON, and finds numbers that would not survive: receivers would get 12345678901234567890 as
- * ...567000, and 1e999 as null. Their digits cannot be passed on either: receivers verify signatures over
- * `JSON.stringify(JSON.parse(body))`.
+ * Finds numbers that a double cannot hold: receivers would get 12345678901234567890 as ...567000, and 1e999 as null.
+ * Their digits cannot be passed on: receivers verify signatures over `JSON.stringify(JSON.parse(body))`.
  * @returns `inexact`: the first such number.
  * @throws SyntaxError
  */
@@ -183,7 +179,7 @@ export function parseExactly(text: string): { value: unknown } | { inexact: stri
 const isExact = (source: string, value: number) =>
   Number.isFinite(value) && (source === String(value) || canonical(source) === canonical(String(value)))
 
-/** The digits of a decimal without leading and trailing zeros, and the exponent. */
+/** Digits without leading and trailing zeros, and the exponent. */
 function canonical(number: string): string {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

@@ -116,7 +116,7 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
 
 type Putting = {
   kind: Sync['of']['kind']
-  /** Reads a line of any format but CSV. */
+  /** Any format but CSV. */
   readLine: ReadLine
   mayBeEmpty: boolean
   query: z.output<typeof valuesQueryShape>
@@ -216,7 +216,7 @@ export const preferHeader = {
   },
 }
 
-/** @returns how long a client waits for the result of an upload, in ms. Ignores unknown preferences. */
+/** In ms. Ignores unknown preferences. */
 export function waitPreference({ headers }: Pick<ApiRequest, 'headers'>): number {
   const prefer = String(headers.prefer ?? '')
   if (!/(^|,)\s*respond-async\s*(;|,|$)/i.test(prefer)) return Number.POSITIVE_INFINITY

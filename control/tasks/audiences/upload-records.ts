@@ -16,12 +16,12 @@ export type Changes = AsyncIterable<readonly Change[]> | Iterable<readonly Chang
 
 type Upload = { changes: Changes } & Pick<Sync, 'id' | 'of'>
 
-/** Lines of a partition that are not written yet. */
+/** Of one partition, not written yet. */
 type Waiting = { lines: string[]; chars: number }
 
 /**
- * Streams an upload of any length into Kafka, each user into the partition that holds what receivers were
- * last sent. It has no effect until a task names its ranges, so an upload that breaks off changes nothing.
+ * Streams an upload into Kafka, each user into the partition of what receivers were last sent. Has no effect until a
+ * task names its ranges.
  * @throws UploadUnavailable if Kafka makes a client wait too long; TaskFailed `partitions_changed`; and whatever the
  * changes throw.
  */
@@ -75,9 +75,7 @@ const rangesBetween = (before: Bounds, after: Bounds): Sync['ranges'] =>
     .map(([partition, { high }]) => ({ partition, from: before.get(partition)?.high ?? 0, to: high }))
     .filter(({ from, to }) => from < to)
 
-/**
- * Part of an upload, for users of one partition: on each line `[userId, value]`, the value as JSON or null.
- */
+/** For one partition: on each line `[userId, value]`, the value as JSON or null. */
 export const uploadRecord = (id: Sync['id'], partition: number, lines: readonly string[]): OutRecord => ({
   topic: UPLOADS,
   key: id,

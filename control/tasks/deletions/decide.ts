@@ -8,7 +8,7 @@ import { EVERY_SOURCE, idShape, userIdShape } from '../../../settings/settings.t
 const MAX_USERS = 5_000
 /** Each suppression takes memory in every ingest process, forever. */
 const MAX_SUPPRESSIONS = 50_000
-/** Size limit of a record in Kafka. */
+/** Of a record in Kafka. */
 const MAX_BYTES = 1_000_000
 
 export const deletionShape = z
@@ -91,10 +91,7 @@ function taskOf(
   }
 }
 
-/**
- * Sources with an enabled destination; undefined, meaning all, if a destination's record cannot be read.
- * Events of other sources are routed nowhere.
- */
+/** Undefined, meaning all, if a destination's record cannot be read. Events of other sources are routed nowhere. */
 function forwardedSources({
   destinations,
   unreadable,

@@ -20,8 +20,7 @@ export type DeletionParts = Suppressing & {
 const AT_ONCE = 1_000
 
 /**
- * Suppresses the users first, so that no call of theirs follows the event that deletes them, except calls
- * already on their way. Then writes the events.
+ * Suppresses the users first: only calls already on their way may follow the events that delete them.
  * @returns the finished deletion, without user ids; undefined if this process lost the task.
  * @throws if Kafka refuses or does not answer.
  */
@@ -57,9 +56,9 @@ export type Suppressing = {
   keys: ConfigKeys
 }
 
-/** In one transaction; other writes of settings wait for it. */
+/** In one transaction, for which other writes wait. */
 const SUPPRESSED_AT_ONCE = 500
-/** Kafka takes 1 MB at once, and an id may be as long as a call. */
+/** Kafka takes 1 MB, and an id may be as long as a call. */
 const MAX_BYTES = 512 * 1024
 
 /** @throws if Kafka does not answer. */
@@ -107,10 +106,7 @@ function* batches(suppressions: readonly Suppression[]): Generator<Suppression[]
   if (batch.length > 0) yield batch
 }
 
-/**
- * One event for each user and affected source. Repeated after a crash, they have the same ids, so the router
- * drops duplicates.
- */
+/** One per user and affected source. After a crash they have the same ids, so the router drops duplicates. */
 export function* deleteEvents({ id, userIds, sourceIds, createdAt }: Deletion): Generator<Event> {
   const time = Date.parse(createdAt)
   for (const sourceId of sourceIds)

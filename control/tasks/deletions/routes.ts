@@ -75,7 +75,7 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
   })
 }
 
-/** Responds once the request is in Kafka; the rest happens in the background, even after a crash. */
+/** Responds once the request is in Kafka; the rest happens in the background. */
 async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): Promise<ApiResponse> {
   const { settings, tasks, taskWriter: writer, log } = parts
   const made = { id: randomUUID(), now: new Date().toISOString() }
@@ -97,7 +97,7 @@ async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): 
   return { status: 202, headers: { location: `/api/deletions/${id}` }, body: deletionResponse(outcome.task) }
 }
 
-/** Leaves out user ids: only the requester needs them, and has them. */
+/** Leaves out user ids, which the requester has. */
 export function deletionResponse({
   kind: _,
   userIds: __,

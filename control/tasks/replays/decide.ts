@@ -160,7 +160,7 @@ function destinationFaults(id: string, destinations: Facts['destinations']): Fau
   return [{ pointer, code: 'destination_disabled', message }]
 }
 
-/** The ranges are still to be found. `now`: ms since 1970. */
+/** Without ranges yet. `now`: ms since 1970. */
 export function taskOf(
   { id = randomUUID(), conditions, places, resent, ...request }: ReplayRequest,
   now: number,

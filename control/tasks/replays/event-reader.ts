@@ -6,7 +6,7 @@ import type { EventPlace } from '../../../schemas/dead-record.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { EVENTS } from '../../../schemas/topics.ts'
 
-/** Reads an event of `events`. Undefined: it is no longer there, or the record that needs it is no longer owned. */
+/** Undefined: the event is gone, or the record that needs it is no longer owned. */
 export type EventAt = (place: EventPlace, owned: () => boolean) => Promise<Event | undefined>
 
 export type EventReaderParts = {
@@ -20,7 +20,7 @@ const RETRY_MS = 1_000
 export function eventReader({ readerOf, event }: EventReaderParts, retryMs = RETRY_MS): EventAt {
   async function read({ partition, offset }: EventPlace): Promise<Decoded<Event> | undefined> {
     const reader = await readerOf(EVENTS)
-    // in a topic that was recreated, the read would wait until the event is written
+    // in a recreated topic, the read would wait until the event is written
     const bounds = (await reader.bounds()).get(partition)
     if (!bounds || offset < bounds.low || offset >= bounds.high) return undefined
     let decoding: ReturnType<typeof event.decode> | undefined

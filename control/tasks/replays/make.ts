@@ -24,8 +24,8 @@ type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'off
 const MAX_REMEMBERED = 200_000
 
 /**
- * Makes the same delivery, without attempts (docs/guides/replay.md). Skips what the replay does not select. A delivery that
- * was replayed before occurs more than once, but is made once. If rules had failed, runs today's rules on the event.
+ * The same delivery, without attempts (docs/guides/replay.md). Skips repeated records of a delivery. If its rules had
+ * failed, runs today's rules on the event.
  */
 export function makeOfDelivery(
   replay: Replay,
@@ -69,9 +69,7 @@ export function makeOfDelivery(
   }
 }
 
-/**
- * Makes what the router would make for the destination as it is now: nothing if the destination does not get the event.
- */
+/** As the router would now: nothing if the destination does not get the event. */
 export const makeOfEvent =
   (replay: Replay, { settings }: Facts) =>
   ({ value: event, timestamp, partition, offset }: Read<Event>): Made | Unmade | undefined =>
@@ -103,6 +101,6 @@ function madeOf(
 /** The wait for a replay does not count as latency. */
 const replayed = (delivery: Delivery): Delivery => ({ ...delivery, replay: true, acceptedAt: null })
 
-/** Times in a topic are not always ascending, so the offset of a time only says where to start. */
+/** The offset of a time only says where to start: times in a topic may descend. */
 const isWithin = (timestamp: number, { from, to }: Replay) =>
   timestamp >= Date.parse(from) && timestamp < Date.parse(to)

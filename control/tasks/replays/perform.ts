@@ -28,21 +28,19 @@ export type ReplayParts = {
   known: Pick<Tasks, 'pending' | 'replays'>
   tasks: Pick<FencedWriter, 'write'>
   tracer: Pick<Tracer, 'processLinked'> | undefined
-  /** Readers of topics, opened when they are first needed. */
   readerOf: Readers['readerOf']
   onFatal: (error: Error) => void
 }
 
 const POLL_MS = 250
 const NOTE_MS = 2_000
-/** How long a paused partition may take to resume, in ms. */
+/** Until a paused partition resumes, in ms. */
 const WAIT_MS = 25
-/** Burst, in ms of the rate. It covers a pause and that delay, or the replay would be slower than requested. */
+/** In ms of the rate. Covers a pause and that delay, or the replay would be too slow. */
 const AT_ONCE_MS = 250
 
 /**
- * Reads the records of a replay with a separate consumer group, whose commits hold the progress across
- * crashes.
+ * A consumer group of its own holds the progress across crashes.
  * @returns the ended replay; undefined if this process lost the task.
  * @throws if Kafka refuses or does not answer.
  */
@@ -53,7 +51,7 @@ export async function performReplay(
 ): Promise<Replay | undefined> {
   const { connection, known, settings } = parts
   const { id, destinationId, ranges, read, replayed, parked } = replay
-  // retry later: until the destination can be read, records would not be replayed anywhere
+  // retry later: without the destination, records would be replayed nowhere
   if (!settings.destinations.has(destinationId) && settings.unreadable.has(`destination/${destinationId}`))
     throw new Error(`the settings of destination ${destinationId} cannot be read`)
   const group = await openRangeGroup(connection, { group: `replay.${id}`, topic: topicOf(replay), ranges })
@@ -123,7 +121,7 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
       })
 }
 
-/** Starts a trace that is linked to the one that received the event or gave up the delivery. */
+/** Links to the trace that received the event or gave up the delivery. */
 function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replaying<unknown>['traced'] {
   if (!tracer) return undefined
   const topic = connection.named(topicOf(replay))
@@ -133,10 +131,7 @@ function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replayin
 
 type Reading = { replay: Replay; group: Pick<RangeGroup, 'isThrough'>; counts: Counts; isOwned: IsOwned }
 
-/**
- * Resolves once everything is read, the task is lost, or nothing can be delivered any more.
- * @returns why nothing can.
- */
+/** Resolves once everything is read, the task is lost, or nothing more can be delivered. @returns why not. */
 async function readThrough(
   { replay, group, counts, isOwned }: Reading,
   parts: ReplayParts,
@@ -153,7 +148,7 @@ async function readThrough(
   return undefined
 }
 
-/** Conditions under which a request for this replay would be refused now. */
+/** Why this replay would be refused now. */
 function blockingCause({ destinationId: id }: Replay, { settings }: ReplayParts): Cause | undefined {
   const destination = settings.destinations.get(id)
   if (!destination) return { code: 'unknown_destination', message: `Destination ${id} was removed` }
@@ -161,7 +156,7 @@ function blockingCause({ destinationId: id }: Replay, { settings }: ReplayParts)
   return { code: 'destination_disabled', message: `Destination ${id} was disabled` }
 }
 
-/** How far a cancelled replay got, so that later ones can skip what it has sent. */
+/** Later replays can skip what a cancelled one sent. */
 async function storeDone(replay: Replay, done: Range[], { tasks, known }: ReplayParts): Promise<void> {
   const written = await tasks.write(() => {
     const ended = known.replays.get(replay.id)

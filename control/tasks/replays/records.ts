@@ -13,16 +13,15 @@ import type { Processed, Trace } from '../../../trace/trace.ts'
 
 /** `failed`: the rules failed, so the delivery is a dead letter. */
 export type Made = { delivery: Delivery; key: string; failed?: { code: string; event: EventPlace } }
-/** Why a selected record cannot become a delivery. */
 export type Unmade = { unmade: string }
-/** A delivery that needs more data than its record. Ignore its result once the record is no longer `owned`. */
+/** Needs more than the record. Ignore the result once the record is no longer `owned`. */
 export type Later = { later: (owned: () => boolean) => Promise<Made | Unmade | undefined> }
 
 export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>
 
 export type Replaying<T> = {
   ranges: readonly Range[]
-  /** Makes a delivery of a record. @returns undefined if the record is skipped. */
+  /** @returns undefined if the record is skipped. */
   make: (
     record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>,
     headers: Message['headers'],
@@ -33,19 +32,16 @@ export type Replaying<T> = {
   encode: Codec<Delivery>['encode']
   /** Undefined while traces are off. */
   traced?: ((of: Pick<Processed, 'partition' | 'offset' | 'headers'>, made: Delivery) => Trace) | undefined
-  /** Rules of past events run in these. */
+  /** For rules of past events. */
   slices?: Pick<Slices, 'isSpent'>
 }
 
-/** Pauses between bursts, because each resume costs a fetch. */
+/** Each resume costs a fetch. */
 const REST_MS = 50
-/** The partition has nothing left to read. */
+/** Nothing is left to read. */
 const BEYOND_MS = 60_000
 
-/**
- * Writes the deliveries of a range to the topic that retries use: first attempts have their own lane and do
- * not wait for them.
- */
+/** Writes to the topic of retries, whose lane is separate from first attempts, so replays do not delay those. */
 export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
   const { ranges, make, rate, slices = createSlices() } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
@@ -58,7 +54,7 @@ export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
       finish({ record, message, made }, replaying)
       return undefined
     }
-    // monotonic, because a wall clock that is set back an hour would stop the replay for an hour
+    // monotonic: a wall clock set back an hour would stop the replay as long
     const now = performance.now()
     if (!rate.allows(now)) return { holdUntil: Date.now() + REST_MS }
     rate.take(now)
@@ -100,7 +96,7 @@ function markRead<T>(record: Taken<T>, { counts }: Replaying<T>): void {
 
 type Written<T> = { record: Taken<T>; message: Message; outcome: Produced }
 
-/** `unknown` occurs only at shutdown: the next process makes the delivery again. */
+/** `unknown` occurs only at shutdown. The next process makes the delivery again. */
 function settleRecord<T>({ record, message, outcome }: Written<T>, replaying: Replaying<T>): void {
   if (outcome === 'unknown') record.release()
   else if (outcome === 'acked') {

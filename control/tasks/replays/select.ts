@@ -35,7 +35,7 @@ type Asked = Conditions & {
   to?: string | undefined
 }
 
-/** The dead letters with these delivery ids. @param dead oldest first. */
+/** @param dead oldest first. */
 export function selectDeadLetters(
   { deliveryIds = [], destinationId, what, ...others }: Asked,
   dead: readonly DeadLetter[],
@@ -70,7 +70,7 @@ const notWith = (list: string, given: Pick<Asked, 'from' | 'to' | keyof Conditio
 
 type Entries = { places: Place[] | undefined; resent: boolean; faults: Fault[] }
 
-/** `resent`: see schemas/task.ts. Whether the records are there is seen when they are read. */
+/** `resent`: see schemas/task.ts. Reading shows whether the records are there. */
 export function selectEntries({ what, entries, from, to }: Omit<Asked, 'destinationId'>): Entries {
   if (!entries) {
     const faults = what === 'deliveries' ? [invalid('/entries', 'name the deliveries to send again')] : []
@@ -96,7 +96,7 @@ export function selectEntries({ what, entries, from, to }: Omit<Asked, 'destinat
   return { places: [...unique.values()], resent, faults }
 }
 
-/** For each partition, one range that covers all places. */
+/** One per partition. */
 export function spanOf(places: readonly Place[]): Range[] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
   return [...byPartition].map(([partition, inPartition]) => {

@@ -6,7 +6,7 @@ import { EVERY_SOURCE } from '../../../settings/settings.ts'
 type Suppressions = Pick<Settings, 'destinations' | 'suppressedUsers' | 'suppressions'>
 type Subject = { type: string; sourceId: string }
 
-/** Users who were suppressed later get only their deletion. */
+/** Users suppressed since get only their deletion. */
 export const isSuppressed = (
   { type, sourceId, userId }: Subject & { userId: string | null },
   settings: Pick<Suppressions, 'suppressedUsers'>,
@@ -18,9 +18,7 @@ const KEPT_MS = 10_000
 type Hashed = { at: number; users: ReadonlySet<string> }
 
 /**
- * Decides whether the user in a record's key is suppressed. Rules that redact the user put a hash in the key, so
- * suppressed users are hashed the same way. Users suppressed meanwhile are known after 10 s.
- *
+ * Known after 10 s. Rules that redact the user put a hash in the key, so suppressed users are hashed too.
  * @param clock in ms.
  */
 export function suppressedKeys(
@@ -53,7 +51,7 @@ export function suppressedKeys(
   }
 }
 
-/** Hashing 300,000 users takes part of a second, so each is hashed once. */
+/** Hashes each user once: 300,000 take part of a second. */
 function rememberedHashes(hashKey: string): (userId: string) => string {
   const key = createSecretKey(Buffer.from(hashKey))
   const hashes = new Map<string, string>()
