@@ -31,3 +31,7 @@ function nameIn(type: string, body: string): string | null {
     return null
   }
 }
+
+/** A copy, because a slice would hold on to the whole text. */
+export const beginningOf = (text: string, characters: number): string =>
+  text.length > characters ? Buffer.from(text.slice(0, characters)).toString() : text

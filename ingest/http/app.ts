@@ -9,7 +9,7 @@ import { HELD_BYTES, TIMEOUTS, type Timeouts, UNREAD_BYTES } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
 import { describe } from '../openapi.ts'
 import type { Ingest } from '../pipeline.ts'
-import { createMemoryLimit, discard, readChunks } from './body.ts'
+import { createMemoryLimit, discardBody } from './body.ts'
 import {
   type Handler,
   ingestPixel,
@@ -52,7 +52,7 @@ export function createApp({
   const app = createServer({ timeouts, meter, connections, waiting, notFound, trustProxy })
   app.setNotFoundHandler(notFound)
   app.setErrorHandler<FastifyError>((err, _request, reply) => failed(err, reply))
-  app.addHook('onRequest', ({ raw: request, is404 }, reply, done) => {
+  app.addHook('onRequest', ({ raw: request, ip, is404 }, reply, done) => {
     dropForwardedPorts(request)
     // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) reply.hijack()
@@ -60,7 +60,7 @@ export function createApp({
     else if (request.method === 'POST' || is404 || !isUnread(request)) done()
     // an unexpected body, left unread, would reset the connection
     else
-      readChunks({ request, response: reply.raw }, discard(), (end) =>
+      discardBody({ request, response: reply.raw }, memory.open(ip), (end) =>
         end === 'end' ? done() : end !== 'gone' && respond(reply, errorAnswer(end)),
       )
   })
@@ -115,7 +115,7 @@ export function handlerOf(route: Route, parts: Parts): Handler {
     case 'calls':
       return receive(route.type, { ...parts, traced: tracedAt(route, parts) })
     case 'metrics':
-      return receiveMetrics(parts.respond)
+      return receiveMetrics(parts)
     case 'pixel':
       return receivePixel({ ...parts, traced: tracedAt(route, parts) })
     case 'probe':

@@ -9,14 +9,13 @@ import type { Meter } from '../metrics.ts'
 import type { CountUnpacked, Ingest, Precheck } from '../pipeline.ts'
 import {
   type BodyLimit,
-  discard,
+  discardBody,
   drain,
   type End,
   encodingOf,
   inflatedBytes,
   type MemoryLimit,
   readBody,
-  readChunks,
   requestBytes,
   unpack,
 } from './body.ts'
@@ -99,10 +98,10 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
 }
 
 /** Discards the metrics that client libraries send about themselves. */
-export function receiveMetrics(respond: Respond): Handler {
-  return async ({ raw: request }, reply) => {
+export function receiveMetrics({ memory, respond }: Pick<ReceiveOptions, 'memory' | 'respond'>): Handler {
+  return async ({ raw: request, ip }, reply) => {
     const exchange = { request, response: reply.raw }
-    const end = await new Promise<End>((resolve) => readChunks(exchange, discard(), resolve))
+    const end = await new Promise<End>((resolve) => discardBody(exchange, memory.open(ip), resolve))
     if (end !== 'gone') respond(reply, end === 'end' ? SUCCESS : errorAnswer(end))
   }
 }

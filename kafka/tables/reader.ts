@@ -9,7 +9,8 @@ export type Reader = {
   bounds(): Promise<BoundsOf>
   /**
    * Rejects if the log changes, or nothing arrives for half a minute. Ranges of a partition are read one after another.
-   * `onValue` must not throw, or store value or key: they keep the whole fetch in memory.
+   * `onValue` must not throw, or store value or key: they keep the whole fetch in memory. It returns `enough` to leave
+   * out the rest of the range.
    */
   read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>
@@ -20,7 +21,7 @@ type OnValue = (
   value: Buffer | null,
   offset: number,
   record: { key: Buffer | null; timestamp: number },
-) => void
+) => 'enough' | undefined
 
 type Job = Range & {
   onValue: OnValue
@@ -56,7 +57,10 @@ export async function openReader({
     accepts: ({ partition }, isStale) => jobs.has(partition) && !isStale(),
     onRecord({ value, key, timestamp }, { partition, offset }) {
       const job = jobs.get(partition)
-      if (job && offset < job.to) job.onValue(value, offset, { key, timestamp: Number(timestamp) })
+      if (!job || offset >= job.to) return
+      if (job.onValue(value, offset, { key, timestamp: Number(timestamp) }) !== 'enough') return
+      jobs.delete(partition)
+      job.done()
     },
     onMoved({ partition }) {
       const job = jobs.get(partition)

@@ -101,7 +101,11 @@ type Loading = DuplicatesOptions & { window: Window; bounds: Bounds; isOwned: ()
 
 async function loadUntilDone({ partition, lostFrom }: Gained, loading: Loading): Promise<void> {
   const { reader, window, windowMs, log, failures, isOwned } = loading
-  const read: LoadOptions['read'] = (from, to, onValue) => reader.read({ partition, from, to }, onValue)
+  const read: LoadOptions['read'] = (from, to, onValue) =>
+    reader.read({ partition, from, to }, (value, offset) => {
+      onValue(value, offset)
+      return undefined
+    })
   const onUnreadable = (offset: number) =>
     log.warn({ topic: SEEN, partition, offset }, 'a record of ids cannot be read: it is skipped')
   let bounds = () => loading.bounds

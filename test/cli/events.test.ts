@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
 import type { EventsQuery } from '../../control/activity/events/matches.ts'
-import type { FoundCall } from '../../control/activity/events/search.ts'
+import { type FoundCall, foundRejected } from '../../control/activity/events/search.ts'
 import { deliveryId } from '../../delivery/routing.ts'
 import { anAttempt, attemptsHeld } from '../control/attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../control/dead-in-memory.ts'
@@ -93,7 +93,7 @@ test('a call has a line for each destination, with the state of its delivery and
 })
 
 test('a rejected call has its reason, on one line', async () => {
-  const { out } = await find('events find --user u1', [[{ rejected }]])
+  const { out } = await find('events find --user u1', [[foundRejected(rejected)]])
   expect(out).toEqual([
     `${at(rejected.receivedAt)}  track  user u1  source shop  message m0`,
     '  rejected: A track call needs\\nevent. (event_not_defined)',
@@ -106,7 +106,7 @@ test('the search goes back until the call is found, and says how far it got', as
     [],
     [],
     [{ event }],
-    [{ rejected }],
+    [foundRejected(rejected)],
   ])
   expect(queries.map(({ cursor }) => cursor?.offset)).toEqual([undefined, 1, 2])
   expect(err).toEqual([1, 2].map((hours) => `Searched back to ${at(now - hours * 3_600_000)}, continuing.`))

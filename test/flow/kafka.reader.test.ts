@@ -49,6 +49,20 @@ test('reads exactly the requested ranges, in any order and of several partitions
   expect(await Promise.all(several)).toEqual(Array(3).fill([98, 99]))
 })
 
+test('a caller that has enough gets no more of the range, and the next range is read from its start', async () => {
+  const kafka = await connection([{}])
+  await fill(kafka, 100)
+  const reader = await open(kafka)
+  const offsets: number[] = []
+  await reader.read({ partition: 1, from: 10, to: 100 }, (_, offset) => {
+    offsets.push(offset)
+    return offset === 12 ? 'enough' : undefined
+  })
+  expect(offsets).toEqual([10, 11, 12])
+  expect(await read(reader, { partition: 1, from: 11, to: 15 })).toEqual([11, 12, 13, 14])
+  expect(await read(reader, { partition: 1, from: 97, to: 100 })).toEqual([97, 98, 99])
+})
+
 test('records removed before they are read are skipped, and not reported as lost', async () => {
   const kafka = await connection([{}, { name: LOG_FAULTS, partitions: 1 }])
   await fill(kafka, 100)

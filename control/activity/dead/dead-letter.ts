@@ -13,7 +13,7 @@ import {
   userField,
 } from '../query-fields.ts'
 import type { Place } from '../recent-records.ts'
-import { type Subject, subjectOf } from '../subject.ts'
+import { beginningOf, type Subject, subjectOf } from '../subject.ts'
 
 /**
  * `time`: when the delivery was given up. `code`: why its rules failed. `writtenAt`: the record's time. `statuses`: each
@@ -48,16 +48,12 @@ export function letterOf(delivery: Delivery, { partition, offset, timestamp, key
     destinationId,
     reason: deadReason ?? 'unknown',
     code,
-    event: event && beginningOf(event),
-    user: user && beginningOf(user),
+    event: event && beginningOf(event, MAX_TEXT),
+    user: user && beginningOf(user, MAX_TEXT),
     writtenAt: timestamp,
     statuses: [...new Set(history.flatMap(({ status }) => status ?? []))],
   }
 }
-
-/** A copy, because a slice would hold on to the whole text. */
-const beginningOf = (text: string) =>
-  text.length > MAX_TEXT ? Buffer.from(text.slice(0, MAX_TEXT)).toString() : text
 
 const codeShape = z
   .string()
@@ -88,8 +84,8 @@ export function matchesConditions({
 }): (letter: DeadLetter) => boolean {
   const asked = Object.entries({
     ...ids,
-    event: event && beginningOf(event),
-    user: user && beginningOf(user),
+    event: event && beginningOf(event, MAX_TEXT),
+    user: user && beginningOf(user, MAX_TEXT),
   })
   const fields = asked.filter(([, value]) => value !== undefined) as [keyof DeadLetter, string][]
   const isStatus = status === undefined ? undefined : matchesStatus(status)

@@ -6,7 +6,7 @@ import { attemptResponse, attemptShape } from '../attempts.ts'
 import { deadResponse, deadShape } from '../dead/dead-letter.ts'
 import { callJson, rejectedJson } from '../live/call-json.ts'
 import { DELIVERY_STATES, type DeliveryStatus, REASONS } from './delivery-status.ts'
-import { fieldsIn } from './matches.ts'
+import type { Fields } from './matches.ts'
 
 const deliveryStatusShape = z.strictObject({
   destinationId: z.string(),
@@ -75,10 +75,13 @@ export function eventResponse(event: Event, statuses: readonly DeliveryStatus[])
 }
 
 /** @param writeKey of its source. */
-export function rejectionResponse(rejected: Rejected, writeKey: string | undefined): Shown {
-  const { sourceId, code, message, receivedAt, raw } = rejected
+export function rejectionResponse(
+  { rejected, fields }: { rejected: Rejected; fields: Fields },
+  writeKey: string | undefined,
+): Shown {
+  const { sourceId, code, message, receivedAt } = rejected
   return {
-    ...fieldsIn(raw),
+    ...fields,
     sourceId,
     receivedAt: isoTime(receivedAt),
     call: { ...rejectedJson(rejected, writeKey) },

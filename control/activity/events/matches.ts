@@ -5,6 +5,7 @@ import type { Rejected } from '../../../schemas/rejected.ts'
 import { isObject } from '../../../settings/faults.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { idField, nameField, rangeFields, userField } from '../query-fields.ts'
+import { beginningOf } from '../subject.ts'
 
 type IdQuery = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId' | 'event'>
 
@@ -58,10 +59,18 @@ export function matchesRejected({ sourceId, event, ...query }: IdQuery): (reject
   }
 }
 
-/** Text fields of a rejected call; all null if it is not JSON, or a batch of several calls. */
+/** Longer than any text of an accepted call that a query can name. */
+const FIELD_CHARACTERS = 4_096
+
+export type Fields = ReturnType<typeof fieldsIn>
+
+/** Text fields of a rejected call, cut off; all null if it is not JSON, or a batch of several calls. */
 export function fieldsIn(raw: string) {
   const calls = callsIn(raw) ?? []
-  const textIn = (name: string) => (calls.length === 1 ? textOf(calls[0]?.[name]) : null)
+  function textIn(name: string): string | null {
+    const text = calls.length === 1 ? textOf(calls[0]?.[name]) : null
+    return text && beginningOf(text, FIELD_CHARACTERS)
+  }
   return {
     messageId: textIn('messageId'),
     type: textIn('type'),

@@ -25,8 +25,9 @@ export type Search<T> = {
   since?: number | undefined
   until?: number | undefined
   now: number
-  /** Records to read at once, roughly. */
+  /** Records to read at once, roughly. Fewer if they have more than `stepBytes`. */
   step: number
+  stepBytes: number
   /** Records to read in total, roughly. */
   most: number
   isOver(): boolean
@@ -41,7 +42,8 @@ export type Searched<T> = { items: T[]; next: string | null; searchedSince: numb
 
 /** What is still to search: from `low` to before `to`. */
 type Spot = { index: number; partition: number; low: number; to: number }
-type Window = { from: number; spots: (Spot & { from: number })[]; records: number }
+/** `isNarrowest`: times cannot divide it further. */
+type Window = { from: number; spots: (Spot & { from: number })[]; records: number; isNarrowest: boolean }
 type Item<T> = Place & { found: T }
 
 const FIRST_MS = 10_000
@@ -61,10 +63,16 @@ export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
   let to = top ?? now
   let widthMs = FIRST_MS
   let records = 0
+  let { step } = search
   const items: Item<T>[] = []
   for (;;) {
-    const window = await windowBefore({ spots, to, widthMs, since }, search)
-    const { found, stoppedAt } = await readWindow(window, { ...search, limit: limit - items.length })
+    const window = await windowBefore({ spots, to, widthMs, since }, { ...search, step })
+    const read = await readWindow(window, { ...search, limit: limit - items.length })
+    if ('tooLarge' in read) {
+      step = Math.max(1, read.tooLarge >>> 1)
+      continue
+    }
+    const { found, stoppedAt } = read
     items.push(...found)
     const last = items[limit - 1]
     if (items.length > limit && last)
@@ -78,8 +86,9 @@ export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
     if (window.from <= since) return { items: items.map(foundIn), next: null, searchedSince: since }
     if (records >= most || isOver())
       return { items: items.map(foundIn), next: cursorOf(before(window.from)), searchedSince: window.from }
-    widthMs = (to - window.from) * (window.records < search.step / WIDER ? WIDER : 1)
+    widthMs = (to - window.from) * (window.records < step / WIDER ? WIDER : 1)
     to = window.from
+    step = Math.min(search.step, step * 2)
   }
 }
 
@@ -124,7 +133,8 @@ async function windowBefore<T>(
       return { ...spot, from: Math.min(spot.to, Math.max(spot.low, offset)) }
     })
     const records = begun.reduce((sum, spot) => sum + spot.to - spot.from, 0)
-    if (records <= step || width <= 1) return { from, spots: begun, records }
+    if (records <= step || width <= 1)
+      return { from, spots: begun, records, isNarrowest: records <= 1 || to - from <= 1 }
     width = Math.max(1, Math.floor((width * step) / (2 * records)))
   }
 }
@@ -132,25 +142,42 @@ async function windowBefore<T>(
 /** `stoppedAt`: the time was up here, so older matches have not been filtered. */
 type Read<T> = { found: Item<T>[]; stoppedAt?: Place }
 
-/** @returns newest first, at most one more than the limit. */
-async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Read<T>> {
+/**
+ * @returns newest first, at most one more than the limit. Or how many of its records have more than `stepBytes`: then it
+ * has to be read in smaller windows, because a record may have a megabyte.
+ */
+async function readWindow<T>(
+  { spots, isNarrowest }: Window,
+  search: Search<T>,
+): Promise<Read<T> | { tooLarge: number }> {
   const { parts, cursor, semaphore } = search
+  const mostBytes = isNarrowest ? Number.POSITIVE_INFINITY : search.stepBytes
   const found: (Place & { found: Found<T> })[] = []
+  let [records, bytes] = [0, 0]
 
   async function readOne({ index, partition, from, to }: Window['spots'][number]): Promise<void> {
     const part = parts[index]
     if (!part || from >= to) return
     let time = Number.NEGATIVE_INFINITY
     await part.read({ partition, from, to }, (value, offset, { key, timestamp }) => {
+      if (bytes > mostBytes) return 'enough'
+      records += 1
+      bytes += value?.length ?? 0
+      if (bytes > mostBytes) {
+        found.length = 0
+        return 'enough'
+      }
       time = Math.max(time, timestamp)
       const place = { time, partition: partition * parts.length + index, offset }
-      if (cursor && compare(place, cursor) >= 0) return
+      if (cursor && compare(place, cursor) >= 0) return undefined
       const match = part.find(value, key, { partition, offset, timestamp })
       if (match !== undefined) found.push({ ...place, found: match })
+      return undefined
     })
   }
 
   await semaphore(() => Promise.all(spots.map(readOne)))
+  if (bytes > mostBytes) return { tooLarge: records }
   return selectFrom(
     found.toSorted((a, b) => compare(b, a)),
     search,

@@ -6,11 +6,26 @@ import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
 import { createSemaphore } from '../../api/concurrency.ts'
+import { RAW_NEEDED } from '../live/call-json.ts'
 import { sourceOf } from '../live/recent-calls.ts'
-import { type EventsQuery, matchesEvent, matchesRejected, mayMatch } from './matches.ts'
+import { beginningOf } from '../subject.ts'
+import {
+  type EventsQuery,
+  type Fields,
+  fieldsIn,
+  matchesEvent,
+  matchesRejected,
+  mayMatch,
+} from './matches.ts'
 import { type Part, type Search, type Searched, searchBack } from './search-backwards.ts'
 
-export type FoundCall = { event: Event } | { rejected: Rejected }
+/** What `raw` contained is in `fields`, because it is cut off: it may have 900 KB, and a page has a hundred of them. */
+export type FoundCall = { event: Event } | { rejected: Rejected; fields: Fields }
+
+export const foundRejected = (rejected: Rejected): FoundCall => ({
+  rejected: { ...rejected, raw: beginningOf(rejected.raw, RAW_NEEDED) },
+  fields: fieldsIn(rejected.raw),
+})
 
 export type EventSearch = {
   /**
@@ -44,6 +59,8 @@ const MAX_MS = 3_000
 /** Records to read at once. Few, if most of them match and have to be decoded. */
 const STEP = 10_000
 const FEW = 500
+/** A step of records that are larger than usual is smaller. Otherwise, 10,000 rejected batches took 5 GB. */
+const STEP_BYTES = 32 * 1024 * 1024
 
 /** Bounds the work of each search, and how many run at once. */
 export function createSearching(open: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>): Searching {
@@ -59,6 +76,7 @@ export function createSearching(open: () => Promise<Pick<Offsets, 'bounds' | 'at
         offsets,
         now: Date.now(),
         step: isNarrow ? STEP : FEW,
+        stepBytes: STEP_BYTES,
         most: MAX_RECORDS,
         isOver: () => performance.now() - begun > MAX_MS,
         semaphore,
@@ -132,7 +150,7 @@ function rejectedPart(query: EventsQuery, { rejected: { reader, codec } }: Searc
     find(value, key) {
       if (!value || (sourceId !== undefined && key && sourceOf(key) !== sourceId)) return undefined
       if (!mayBeMatch(value)) return undefined
-      return decoded(codec, value, (rejected) => (isMatch(rejected) ? { rejected } : undefined))
+      return decoded(codec, value, (rejected) => (isMatch(rejected) ? foundRejected(rejected) : undefined))
     },
   }
 }

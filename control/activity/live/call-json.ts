@@ -8,6 +8,9 @@ const OBJECTS = ['properties', 'traits', 'context', 'integrations'] as const
 /** Longer objects are left out and named in `omitted`. */
 const MAX_CHARACTERS = 8_192
 const RAW_CHARACTERS = 1_024
+const RAW_READ = 4 * RAW_CHARACTERS
+/** With so many characters of `raw`, `rejectedJson` returns the same as with all of them. */
+export const RAW_NEEDED = RAW_READ + 1
 
 /** Non-null fields, times in ISO 8601. `omitted` names objects that are too long. */
 export function callJson({ sourceId: _, ...event }: Event): object {
@@ -31,8 +34,8 @@ export function callJson({ sourceId: _, ...event }: Event): object {
  * @param writeKey of its source: clients may send it in the call, but not everyone who watches may see it.
  */
 export function rejectedJson({ code, message, receivedAt, raw }: Rejected, writeKey = ''): object {
-  const hidden = hideKeys(raw.slice(0, 4 * RAW_CHARACTERS), writeKey)
-  const truncated = raw.length > 4 * RAW_CHARACTERS || hidden.length > RAW_CHARACTERS
+  const hidden = hideKeys(raw.slice(0, RAW_READ), writeKey)
+  const truncated = raw.length > RAW_READ || hidden.length > RAW_CHARACTERS
   return { code, message, receivedAt: isoTime(receivedAt), raw: hidden.slice(0, RAW_CHARACTERS), truncated }
 }
 

@@ -68,6 +68,15 @@ describe('invalid HTTP is refused in JSON that browsers can read', () => {
     expectCoded(await answerOf(above), 431, 'headers_too_large')
   })
 
+  test('more than 200 headers', async () => {
+    const [below, above] = [await open(), await open()]
+    const many = (count: number) => head(`${'x: y\r\n'.repeat(count)}Content-Length: 0\r\nConnection: close`)
+    below.write(many(190))
+    expectCoded(await answerOf(below), 400, 'invalid_json')
+    above.write(many(210))
+    expectCoded(await answerOf(above), 431, 'headers_too_large')
+  })
+
   test.each(['hello\r\n\r\n', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'])(
     'and can be read by a client that keeps writing megabytes after %j',
     async (text) => {

@@ -142,6 +142,23 @@ describe('the memory of requests is bounded', () => {
     expect(await value(ingest, 'sluice_ingest_held_bytes')).toBe(0)
   })
 
+  test.each(['POST /v1/m', 'OPTIONS /v1/track', 'GET /livez', 'HEAD /v1/pixel/track'])(
+    'including the headers of %s, whose body is discarded',
+    async (line) => {
+      const ingest = fakeIngest({ door: { heldBytes: 28_000 } })
+      const [first, second] = [await open(ingest), await open(ingest)]
+      const text = (length: number) =>
+        `${line} HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(9_000)}\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`
+      first.write(text(2))
+      await until(async () => (await value(ingest, 'sluice_ingest_held_bytes')) > 17_000)
+      second.write(`${text(1)}x`)
+      expect(await answerOf(second)).toMatchObject({ status: 503 })
+      first.write('xx')
+      expect((await answerOf(first)).status).toBeLessThan(300)
+      expect(await value(ingest, 'sluice_ingest_held_bytes')).toBe(0)
+    },
+  )
+
   test('including requests that wait for Kafka', async () => {
     const ingest = fakeIngest({
       outcome: new Promise(() => {}),

@@ -82,7 +82,7 @@ test('an event that Kafka has lost is not a duplicate when it is sent again', as
   const kept = { high: 1, low: 1, offset: 20, time: 0 }
   const lost = { high: 1, low: 2, offset: 40, time: 0 }
   const { of, watch } = remembering({
-    read: async (_, onValue) => onValue(pack([kept, lost]), 0, { key: null, timestamp: 0 }),
+    read: async (_, onValue) => void onValue(pack([kept, lost]), 0, { key: null, timestamp: 0 }),
   })
   watch.gained([{ ...partition, lostFrom: 30 }])
   await vi.advanceTimersByTimeAsync(0)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createKeptSearch } from '../../../../control/activity/events/kept-search.ts'
 import type { EventsQuery } from '../../../../control/activity/events/matches.ts'
-import type { FoundCall } from '../../../../control/activity/events/search.ts'
+import { type FoundCall, foundRejected } from '../../../../control/activity/events/search.ts'
 import { deliveryId } from '../../../../delivery/routing.ts'
 import { createSlices } from '../../../../process/slices.ts'
 import type { Filter } from '../../../../rules/rules.ts'
@@ -199,7 +199,7 @@ test('a rejected call has its reason, but not its write key', async () => {
     receivedAt: event.receivedAt,
     truncated: false,
   }
-  const { ask } = searching([{ rejected }])
+  const { ask } = searching([foundRejected(rejected)])
   const { json, text } = await ask({ url: '/api/events?messageId=m1' })
   expect(json.items).toMatchObject([
     {

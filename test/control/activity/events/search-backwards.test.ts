@@ -18,6 +18,8 @@ function searchOf(topics: Topics, low = 0) {
   const lowOf = (rows: readonly Row[]) => Math.min(low, rows.length)
   const rowsOf = (topic: string) => topics[Number(topic)] ?? []
   const reads: number[] = []
+  /** Of each record that was read, in their order. */
+  const sizes: number[] = []
   const offsets: Search<string>['offsets'] = {
     bounds: async (topic) =>
       rowsOf(topic).map((rows, partition) => ({ partition, low: lowOf(rows), end: rows.length })),
@@ -35,8 +37,10 @@ function searchOf(topics: Topics, low = 0) {
       isSearched: () => true,
       async read({ partition, from, to }, onValue) {
         reads.push(to - from)
-        for (const [at, { timestamp, is }] of (partitions[partition] ?? []).slice(from, to).entries())
-          onValue(Buffer.from(is), from + at, { key: null, timestamp })
+        for (const [at, { timestamp, is }] of (partitions[partition] ?? []).slice(from, to).entries()) {
+          sizes.push(is.length)
+          if (onValue(Buffer.from(is), from + at, { key: null, timestamp }) === 'enough') return
+        }
       },
       find: (value) => (value?.length ? String(value) : undefined),
     }),
@@ -48,12 +52,13 @@ function searchOf(topics: Topics, low = 0) {
       limit: 10,
       now: 1_000_000,
       step: 100,
+      stepBytes: 1_000_000,
       most: 1_000,
       isOver: () => false,
       semaphore: (work) => work(),
       ...asked,
     })
-  return { search, reads }
+  return { search, reads, sizes }
 }
 
 async function allPages(search: ReturnType<typeof searchOf>['search'], asked: Partial<Search<string>>) {
@@ -91,6 +96,7 @@ test('whatever the writers’ clocks, every match is found once, in pages of any
       fc.record({
         limit: fc.integer({ min: 1, max: 7 }),
         step: fc.integer({ min: 1, max: 30 }),
+        stepBytes: fc.integer({ min: 1, max: 300 }),
         most: fc.integer({ min: 1, max: 60 }),
       }),
       fc.integer({ min: 0, max: 5 }),
@@ -108,7 +114,11 @@ test('matches that need a second look are found once, however often the time run
   await fc.assert(
     fc.asyncProperty(
       topics,
-      fc.record({ limit: fc.integer({ min: 1, max: 7 }), step: fc.integer({ min: 1, max: 60 }) }),
+      fc.record({
+        limit: fc.integer({ min: 1, max: 7 }),
+        step: fc.integer({ min: 1, max: 60 }),
+        stepBytes: fc.integer({ min: 1, max: 300 }),
+      }),
       fc.boolean(),
       async (given, asked, isOver) => {
         const isEven = (is: string) => Number(is.split('/')[2]) % 2 === 0
@@ -193,6 +203,24 @@ describe('a search', () => {
     const { items } = await search({ step: 50, limit: 100 })
     expect(items[0]).toBe('999')
     expect(Math.max(...reads)).toBeLessThanOrEqual(50)
+  })
+
+  test('of large records reads few of them at once, and checks its time in between', async () => {
+    const large = Array.from({ length: 1_000 }, (_, at) => second(990 + at / 100, `${at}`.padEnd(1_000, '.')))
+    const { search, sizes } = searchOf([[large]])
+    const { items, next } = await search({ step: 1_000, stepBytes: 20_000, limit: 100, isOver: () => true })
+    expect(items[0]).toMatch(/^999\.+$/)
+    expect(next).not.toBeNull()
+    expect(sizes.length).toBeLessThan(100)
+  })
+
+  test('reads large records of one millisecond together, because time cannot divide them', async () => {
+    const large = Array.from({ length: 50 }, (_, at) => ({
+      timestamp: 990_000,
+      is: `${at}`.padEnd(1_000, '.'),
+    }))
+    const { items } = await searchOf([[large]]).search({ stepBytes: 20_000, limit: 100 })
+    expect(items).toHaveLength(50)
   })
 
   test('of a time before 1970 finds nothing, because negative times are special to Kafka', async () => {

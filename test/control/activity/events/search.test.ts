@@ -90,6 +90,30 @@ test('for a user of any source, all partitions are read', async () => {
   expect(read.events.size).toBe(PARTITIONS)
 })
 
+test('of a rejected call, no more is kept than the answer shows, however large it is', async () => {
+  const raw = JSON.stringify({
+    userId: `u1${'-'.repeat(200_000)}`,
+    anonymousId: 'a1',
+    x: '中'.repeat(100_000),
+  })
+  const { search } = searching([{}], {
+    rejected: {
+      codec: { decode },
+      reader: {
+        partitions: 1,
+        async read(_, onValue) {
+          const rejected = { sourceId: 'shop', code: 'c', message: 'm', raw, receivedAt: 0, truncated: false }
+          onValue(encode(rejected), 0, { key: Buffer.from('shop'), timestamp: 1 })
+        },
+      },
+    },
+  })
+  const found = await search({ anonymousId: 'a1' })
+  const [item] = found?.items.filter((each) => 'rejected' in each) ?? []
+  expect(item).toMatchObject({ fields: { anonymousId: 'a1' } })
+  expect(JSON.stringify(item).length).toBeLessThan(10_000)
+})
+
 test('for a delivery id, no rejected calls are read', async () => {
   const { search, read } = searching()
   await search({ deliveryId: 'd1' })
@@ -107,7 +131,7 @@ test('calls of other sources and undecodable records are left out', async () => 
       codec: { decode: () => ({ ok: false, reason: 'undecodable', message: '' }) },
       reader: {
         partitions: 1,
-        read: async (_, onValue) => onValue(Buffer.from('x'), 0, { key: null, timestamp: 1 }),
+        read: async (_, onValue) => void onValue(Buffer.from('x'), 0, { key: null, timestamp: 1 }),
       },
     },
   })
