@@ -46,7 +46,7 @@ type Opened = Pick<
   | 'openOffsets'
 >
 
-/** Starts reading Kafka for the read-only views; resolves once all readers have started. */
+/** Opens the read-only views; resolves once all readers have started. */
 export async function openActivity(parts: Parts): Promise<Opened> {
   const { config, connection, closing, onFatal, settings } = parts
   const figures = createFigures(Date.now)
@@ -134,7 +134,7 @@ type Reading = Pick<Parts, 'connection' | 'onFatal'> & {
   }
 }
 
-/** Opens readers of the topics that are searched on demand. They read nothing until a search starts. */
+/** Readers of topics that are searched on demand. They read nothing before. */
 async function openReading({ connection, ladder, codecs, onFatal }: Reading) {
   const readerOf = (topic: string) => openReader({ connection, topic, onFatal })
   const readers = await Promise.all([
@@ -207,7 +207,7 @@ type ReadBackParts = {
   figures: Pick<Figures, 'attempt'>
 }
 
-/** @returns since when the figures are complete, in ms since 1970; null: for all of the longest window. */
+/** @returns since when the figures are complete, in ms since 1970; null: all of the longest window. */
 function openReadBack(
   { connection, closing, onFatal }: Parts,
   { attempts: { begun }, attempt, dead, figures }: ReadBackParts,

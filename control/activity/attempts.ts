@@ -47,14 +47,14 @@ export type Attempts = Followed &
   Pick<Tail, 'begun'> &
   Pick<RecentAttempts, 'ofMessage'> & {
     recent: Pick<RecentRecords<RecentAttempt>, 'all' | 'page' | 'oldest'>
-    /** Calls `listener` for each attempt read from now on. @returns unsubscribes. */
+    /** @returns unsubscribes. */
     onAttempt(listener: (attempt: Attempt) => void): () => void
     close(): Promise<void>
   }
 
 const MAX_COUNT = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
-/** Over all partitions. With up to twenty, each is read far enough to hold the newest of all. */
+/** Over all partitions. With up to twenty, each is read far enough to hold the newest. */
 const MAX_READ = 200_000
 
 export async function followAttempts(options: {
@@ -94,14 +94,12 @@ export async function followAttempts(options: {
   }
 }
 
-/**
- * A decoded attempt takes a few hundred bytes more, and twice the space if any character is beyond Latin-1.
- */
+/** Decoded, it takes some hundred bytes more, and twice the space with characters beyond Latin-1. */
 const bytesOf = (value: Buffer | null) => 500 + 2 * (value?.length ?? 0)
 
 export type RecentAttempts = {
   recent: RecentRecords<RecentAttempt>
-  /** In any order. Another source may have used the same messageId. */
+  /** In any order. Sources may share a messageId. */
   ofMessage(messageId: string): Iterable<Attempt>
 }
 
@@ -135,7 +133,7 @@ export function createRecentAttempts({
     recent: {
       ...held,
       add(item) {
-        // an item that is too large is dropped immediately
+        // an item that is too large is dropped at once
         addToMessage(item)
         held.add(item)
       },

@@ -11,7 +11,7 @@ import { createSearching } from './events/search.ts'
 import { answered, tooManySearches } from './following.ts'
 import { rangeFields } from './query-fields.ts'
 
-/** As written by `withAuditTopic`; an entry of a later version may have more. */
+/** From `withAuditTopic`; later versions may add fields. */
 const recordShape = z.looseObject({
   at: z.string(),
   who: z.string(),

@@ -10,10 +10,9 @@ export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
 /** `isFresh`: Kafka has answered recently, so nothing newer is missing. */
 export type Followed = Loading & { isFresh(): boolean }
 
-/** After this time without an answer from Kafka, responses are 503. */
+/** Without an answer from Kafka for so long, responses are 503. */
 export const STALE_MS = 30_000
 
-/** @returns the progress of the tail. */
 export function followed(tail: Tail, recent: Pick<RecentRecords<Place>, 'begunLate'>): Followed {
   let isLoaded = false
   const loaded = tail.caughtUp.then(() => {
@@ -30,7 +29,7 @@ export const loading = problem(
   { 'retry-after': '1' },
 )
 
-/** For reads: nothing was changed, so clients can retry at once. */
+/** For reads: nothing was changed. */
 export const unreachable = problem(
   { code: 'unavailable', message: 'Kafka does not answer: try again in a moment' },
   { 'retry-after': '5' },
@@ -50,8 +49,8 @@ export const areLoadedSoon = async (sources: readonly Loading[]): Promise<boolea
   (await Promise.all(sources.map((source) => isLoadedSoon(source)))).every(Boolean)
 
 /**
- * Answers once `sources` are loaded, or with 503 while they are not, or if Kafka does not answer in time.
- * @param onFailed gets the reason of the latter.
+ * 503 while `sources` are not loaded, or if `respond` fails or takes too long.
+ * @param onFailed gets the error of `respond`.
  */
 export async function answered(
   sources: readonly Loading[],
@@ -70,13 +69,13 @@ export async function answered(
 export const UNREADABLE = ['undecodable', 'unknown_schema', 'registry_unreachable'] as const
 export type Unreadable = (typeof UNREADABLE)[number]
 
-/** Calls back at once, or after fetching the schema from the registry. */
+/** Calls back at once, or once the registry has sent the schema. */
 export type Decode<T> = (value: Buffer | null, onValue: (value: T) => void) => void
 
-/** Each holds on to its fetch until the registry answers. */
+/** Each holds its fetch until the registry answers. */
 const MAX_WAITING = 1_000
 
-/** For read-only views: skips what cannot be decoded, and never blocks. */
+/** Skips what cannot be decoded, and never blocks. */
 export function decodeOrSkip<T>(
   codec: Pick<Codec<T>, 'decode'>,
   onUnreadable: (reason: Unreadable) => void,

@@ -54,7 +54,7 @@ export function ingestRoutes(api: FastifyInstance, { ingestRate }: IngestRoutePa
 
 export type IngestRate = Loading & {
   latest(): Rates | undefined
-  /** Calls in each bucket of the window; undefined if unknown. */
+  /** By bucket; undefined if unknown. */
   calls(window: Window, now: number): Total[] | undefined
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ export type IngestRateOptions = {
   open: () => Promise<Offsets>
   onFailed: (error: unknown) => void
   everyMs?: number
-  /** After this time without an answer from Kafka, the rate counts as unknown. */
+  /** Without an answer from Kafka for so long, the rate is unknown. */
   staleMs?: number
 }
 
@@ -71,7 +71,7 @@ const EVERY_MS = 2_000
 /** Records of a minute are written by this time after its end. */
 const LATE_MS = 10_000
 
-/** Measures incoming calls by the end offsets of their topics: reads no records, and counts every writer. */
+/** Uses the end offsets of topics: reads no records, and counts every writer. */
 export function followIngestRate(options: IngestRateOptions): IngestRate {
   const { open, onFailed, everyMs = EVERY_MS, staleMs = STALE_MS } = options
   const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
@@ -82,10 +82,10 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
   async function measure(offsets: Offsets): Promise<void> {
     const now = Date.now()
     const begun = now - (now % MINUTE_MS)
-    // Kafka has an index of offsets by time, so this is cheap
+    // cheap: Kafka indexes offsets by time
     const found = await alongTimes(rates.missing(now), (time) => totalAt(offsets, time))
     for (const { time, answer } of found) rates.begin(time, answer)
-    // asked again for a while, to include what was written late
+    // again for a while, to include what was written late
     if (now - begun < LATE_MS) rates.begin(begun, await totalAt(offsets, begun))
     rates.measure(
       Date.now(),
@@ -124,7 +124,7 @@ async function totalOf<T>(ask: (topic: string) => Promise<T[]>, of: (each: T) =>
 
 export type Total = { calls: number; rejected: number }
 
-/** Times are ms since 1970; `calls` are accepted ones. */
+/** Times are ms since 1970; `calls` were accepted. */
 export type Rates = {
   perSecond: number
   rejectedPerSecond: number
@@ -151,7 +151,7 @@ export function createRates() {
   }
 
   return {
-    /** Starts of buckets whose total is unknown, ascending: all at first, and those that passed while Kafka was away. */
+    /** Starts of buckets whose total is unknown, ascending. */
     missing: (now: number): number[] =>
       [...needed(now)].filter((at) => !beginnings.has(at)).sort((one, other) => one - other),
 
@@ -183,5 +183,5 @@ export function createRates() {
   }
 }
 
-/** A recreated topic starts at 0 again. */
+/** A recreated topic starts at 0. */
 const growth = (from: Total, to: Total, of: keyof Total) => Math.max(0, to[of] - from[of])

@@ -6,7 +6,7 @@ const time = z.iso
   .datetime({ offset: true, error: 'give a time in ISO 8601, like 2026-01-02T03:04:05.678Z' })
   .transform((text) => Date.parse(text))
 
-/** Query parameters for a page and a time range, in ms since 1970; `until` is exclusive. */
+/** Times in ms since 1970; `until` is exclusive. */
 export const rangeFields = {
   limit: pageShape.shape.limit,
   cursor: cursorShape.optional().describe('`next` of the previous page.'),
@@ -39,7 +39,6 @@ export const nameField = z
   .max(256, 'at most 256 characters')
   .describe('Name of a track event, a page or a screen. Must match exactly.')
 
-/** An HTTP status such as `404`, or a class such as `5xx`. */
 export const statusShape = z
   .string()
   .regex(/^[1-9](?:\d\d|xx)$/, 'give an HTTP status such as 404, or a class such as 5xx')

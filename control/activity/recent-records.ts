@@ -7,25 +7,23 @@ export type RecentRecords<T extends Place> = {
   add(item: T): void
   /** Oldest first. */
   all(): readonly T[]
-  /**
-   * Newest first, starting after the cursor. Records added or dropped between two pages shift nothing else.
-   */
+  /** Newest first, after the cursor. Records added or dropped between pages shift nothing else. */
   page(query: { limit: number; cursor?: Place | undefined; matches?: (item: T) => boolean }): Page<T>
-  /** These partitions were not read from their start: anything older than their first record is missing. */
+  /** What is older than these partitions' first record is missing. */
   begunLate(partitions: ReadonlySet<number>): void
-  /** Since when all records are held, in ms since 1970; null if there are none. */
+  /** Since when all records are held, in ms since 1970; null: none. */
   oldest(): number | null
 }
 
 export type RecentRecordsOptions<T> = {
   maxCount: number
   maxBytes?: number
-  /** Approximate memory of an item; constant for each item. */
+  /** Approximate; constant for each item. */
   bytesOf?: (item: T) => number
   onDropped?: (item: T) => void
 }
 
-/** New records wait unsorted up to this share: sorting in large batches costs next to nothing. */
+/** Share of records that wait unsorted: large batches are cheap to sort. */
 const WAITING = 0.1
 
 export function createRecentRecords<T extends Place>(options: RecentRecordsOptions<T>): RecentRecords<T> {
@@ -75,7 +73,7 @@ function createSortedBuffer<T extends Place>(options: RecentRecordsOptions<T>) {
 
   function sorted(): readonly T[] {
     if (added.length === 0) return held
-    // both runs are sorted, so this is a single merge
+    // a single merge, because both runs are sorted
     held = held.concat(added.sort(compare)).sort(compare)
     heldBytes += addedBytes
     added = []
@@ -108,7 +106,7 @@ function countBefore(place: Place, sorted: readonly Place[]): number {
   return low
 }
 
-/** Sort order of a record: its time (ms since 1970), then its place in the topic. */
+/** `time`: ms since 1970. */
 export type Place = { time: number; partition: number; offset: number }
 
 export function compare(a: Place, b: Place): number {

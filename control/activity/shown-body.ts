@@ -3,13 +3,12 @@ import { isObject } from '../../settings/faults.ts'
 import { MASK, maskTexts, type Who } from '../../settings/mask.ts'
 import type { Destination } from '../../settings/settings.ts'
 
-/** Only a placeholder, and without a quoted text in it: `{{properties.total | default: 0}}`. */
+/** Only a placeholder without quoted text: `{{properties.total | default: 0}}`. */
 const ONLY_VALUE = /^\{\{[^"{}]*\}\}$/
 
 /**
- * A delivery's body as `who` may see it. A shape can contain an API key, so the view token sees `***` instead of the texts
- * of today's shape, and of all texts where the body does not fit the shape, because it may have changed since. Values of the
- * event stay.
+ * A shape can contain an API key. So the view token sees `***` instead of the shape's texts, and instead of all
+ * texts where the body does not fit today's shape. Values of the event stay.
  */
 export function shownBody(
   { body, type, deadReason }: Pick<Delivery, 'body' | 'type' | 'deadReason'>,
@@ -17,7 +16,7 @@ export function shownBody(
   who: Who,
 ): string {
   const shape = destination?.rules?.shape
-  // these are never shaped
+  // never shaped
   const isPlain = type === 'delete' || deadReason === 'rules_failed'
   if (who === 'admin' || shape === undefined || isPlain) return body
   try {
@@ -29,7 +28,7 @@ export function shownBody(
 
 function masked(value: unknown, shape: unknown): unknown {
   if (typeof shape === 'string') return ONLY_VALUE.test(shape) ? value : MASK
-  // a list leaves out what the event does not have, so places may differ
+  // a list leaves out what the event lacks, so places may differ
   if (Array.isArray(shape) && Array.isArray(value) && shape.length === value.length)
     return value.map((each, index) => masked(each, shape[index]))
   if (!isObject(shape) || !isObject(value)) return maskTexts(value)

@@ -1,7 +1,7 @@
 import type { Delivery } from '../../schemas/delivery.ts'
 import { isObject } from '../../settings/faults.ts'
 
-/** What a delivery is about. `user`: the userId, or else the anonymousId. Null: the event has none. */
+/** `user`: the userId, or else the anonymousId. */
 export type Subject = { event: string | null; user: string | null }
 
 /** @param key of the record: destinationId/user. */
@@ -10,12 +10,11 @@ export function subjectOf({ type, body }: Pick<Delivery, 'type' | 'body'>, key: 
 }
 
 const TEXT = String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`
-/** The beginning of a body that `render` wrote: the name comes after the user. */
+/** The start of a body that `render` wrote, where the name follows the user. */
 const NAMED = new RegExp(
   String.raw`^\{"version":1,"type":"(?:track|screen)"(?:,"(?:userId|anonymousId)":${TEXT})?,"(?:event|name)":(${TEXT})`,
 )
 
-/** @returns the name of a track event, a page or a screen. */
 function nameIn(type: string, body: string): string | null {
   if (type !== 'track' && type !== 'screen' && type !== 'page') return null
   try {

@@ -15,10 +15,7 @@ import {
 import type { Place } from '../recent-records.ts'
 import { beginningOf, type Subject, subjectOf } from '../subject.ts'
 
-/**
- * `time`: when the delivery was given up. `code`: why its rules failed. `writtenAt`: the record's time. `statuses`: each
- * HTTP status of an attempt, once.
- */
+/** `time`: when the delivery was given up. `code`: why its rules failed. `writtenAt`: the record's time. */
 export type DeadLetter = Place &
   Subject & {
     deliveryId: string
@@ -30,12 +27,12 @@ export type DeadLetter = Place &
     statuses: readonly number[]
   }
 
-/** There are 100,000 letters, and a name or an id may have 32 KB. */
+/** Texts may have 32 KB, and there are 100,000 letters. */
 const MAX_TEXT = 256
 
 type Found = { partition: number; offset: number; timestamp: number; key: string; code: string | null }
 
-/** Records of other writers may lack fields that ours set. */
+/** Other writers' records may lack fields. */
 export function letterOf(delivery: Delivery, { partition, offset, timestamp, key, code }: Found): DeadLetter {
   const { deliveryId, messageId, destinationId, deadReason, deadAt, history } = delivery
   const { event, user } = subjectOf(delivery, key)
@@ -62,7 +59,6 @@ const codeShape = z
 
 export const deadFields = { reason: z.string(), code: codeShape, deadAt: timeShape }
 
-/** Why and when a delivery was given up. */
 export const deadShape = z.strictObject(deadFields)
 
 export const deadResponse = ({ reason, code, time }: Pick<DeadLetter, 'reason' | 'code' | 'time'>) => ({
@@ -70,10 +66,10 @@ export const deadResponse = ({ reason, code, time }: Pick<DeadLetter, 'reason' |
   deadAt: isoTime(time),
 })
 
-/** The conditions that a search and a replay share. */
+/** Shared by searches and replays. */
 export type DeadConditions = Pick<DeadQuery, 'destinationId' | 'reason' | 'event' | 'user' | 'status'>
 
-/** Longer texts match if the stored part of them is equal. */
+/** Longer texts match if their stored part is equal. */
 export function matchesConditions({
   status,
   event,
@@ -93,7 +89,7 @@ export function matchesConditions({
     fields.every(([name, value]) => letter[name] === value) && (!isStatus || letter.statuses.some(isStatus))
 }
 
-/** The reasons in schemas/delivery.avsc. */
+/** Those in schemas/delivery.avsc. */
 export const deadReasonShape = z.enum(DEAD_REASONS)
 
 export const deadQueryShape = z.strictObject({
@@ -120,7 +116,6 @@ export const deadQueryShape = z.strictObject({
 
 export type DeadQuery = z.infer<typeof deadQueryShape>
 
-/** @param replayOf the replay that sent a letter. */
 export function matchesQuery(
   { limit: _, cursor: __, since, until, replayed, deliveryId, messageId, ...conditions }: DeadQuery,
   replayOf: (letter: DeadLetter) => unknown,

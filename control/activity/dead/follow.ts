@@ -11,14 +11,14 @@ import { decodeOrSkip, type Followed, followed, type Unreadable } from '../follo
 import { createRecentRecords, type Place, type RecentRecords } from '../recent-records.ts'
 import { type DeadLetter, letterOf } from './dead-letter.ts'
 
-/** Recent dead letters, without their bodies, and where each lies in the topic. */
+/** Recent dead letters, without their bodies. */
 export type DeadLetters = Followed & {
   recent: Pick<RecentRecords<DeadLetter>, 'all' | 'page' | 'oldest'>
   isPartial: Extent['isPartial']
   /** @throws if Kafka does not answer. */
   firstOffsets(): Promise<FirstOffsets>
   readBodies: ReadBodies
-  /** Since when all dead letters were passed to `onRead`, in ms since 1970; null: all in the topic. Known once loaded. */
+  /** Since when `onRead` got all dead letters, in ms since 1970; null: all in the topic. Known once loaded. */
   readSince(): number | null
   close(): Promise<void>
 }
@@ -43,7 +43,7 @@ export async function followDead(options: {
     openTail({
       connection,
       topics: [DEAD],
-      // reading fetches the bodies too, so read no more than can be held
+      // bodies are read too, so read no more than can be held
       last: (partitions) => Math.ceil(MAX_COUNT / partitions),
       onRecord: ({ value, partition, offset, timestamp, headers, key: bytes }) => {
         const key = String(bytes ?? '')
@@ -77,7 +77,7 @@ export async function followDead(options: {
 type Where = Pick<Place, 'partition' | 'offset'>
 
 /**
- * Reads the deliveries at these places, except expired and unreadable ones.
+ * Leaves out expired and unreadable deliveries.
  * @throws if Kafka does not answer.
  */
 export type ReadBodies = <T extends Where>(places: readonly T[]) => Promise<Map<T, Delivery>>
@@ -107,7 +107,7 @@ const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`
 
 export type FirstOffsets = ReadonlyMap<number, { low: number }>
 
-/** Which part of a topic is held: everything from some offset on, by partition. */
+/** What is held of a topic: from some offset on, by partition. */
 export type Extent = {
   begun(begun: readonly Begun[]): void
   dropped(place: Where): void
@@ -131,7 +131,7 @@ export function createExtent(): Extent {
 export const isStillInTopic = (firstOffsets: FirstOffsets, { partition, offset }: Where): boolean =>
   offset >= (firstOffsets.get(partition)?.low ?? 0)
 
-/** Smaller gaps are read as well: a fetch returns about this many records anyway. */
+/** Reads smaller gaps too: a fetch returns about this many records anyway. */
 const NEAR = 50
 
 export function rangesOf(places: readonly Where[]): Range[][] {

@@ -2,8 +2,8 @@ import type { Replay } from '../../../schemas/task.ts'
 import { type DeadLetter, matchesConditions } from './dead-letter.ts'
 
 /**
- * Tells which dead letters a replay selects. With `skipReplayed`, the replay does not send those that an earlier one has
- * sent. A cancelled replay selects only what it read before it stopped.
+ * Which dead letters a replay selects. With `skipReplayed`, it does not send those that an earlier one has sent. A
+ * cancelled replay selects only what it has read.
  */
 export function selectedBy(replay: Replay): (letter: DeadLetter) => boolean {
   const { places, from, to, ranges, done, destinationId, reason, event, user, status } = replay
@@ -19,7 +19,7 @@ export function selectedBy(replay: Replay): (letter: DeadLetter) => boolean {
   const [since, until] = [Date.parse(from), Date.parse(to)]
   const matches = matchesConditions({ destinationId, reason, event, user, status })
   return (letter) => {
-    // times in a topic are not always ascending, so the offset of a time only says where to start
+    // record times may be out of order, so the offset of a time only says where to start
     if (letter.writtenAt < since || letter.writtenAt >= until) return false
     return isInRange(letter) && matches(letter)
   }
@@ -28,9 +28,9 @@ export function selectedBy(replay: Replay): (letter: DeadLetter) => boolean {
 export type ReplayOf = (letter: DeadLetter) => Replay | undefined
 
 /**
- * Finds the latest replay that sent a dead letter. It looks at the tasks, which are kept longer than dead letters and are
- * the same in every process. A failed replay does not count, nor does the part that a cancelled one did not reach.
- * @param before only replays that were created before this one count.
+ * The latest replay that sent a dead letter, according to the tasks: they outlive dead letters, and are the same in
+ * every process. Failed replays do not count, nor what a cancelled one did not reach.
+ * @param before only replays created before this one count.
  */
 export function replayIndex(replays: Iterable<Replay>, before?: Replay): ReplayOf {
   const sent = [...replays]
@@ -46,17 +46,14 @@ export function replayIndex(replays: Iterable<Replay>, before?: Replay): ReplayO
     for (const { replay, selects } of byDestination.get(letter.destinationId) ?? [])
       if (selects(letter)) {
         found = replay
-        // with `skipReplayed`, an earlier replay may be the one that sent it
+        // an earlier replay may be the one that sent it
         if (!replay.skipReplayed) break
       }
     return found
   }
 }
 
-/**
- * An index that is used until a replay starts or ends, or a cancelled one says how far it got. It looks for each dead
- * letter once.
- */
+/** Keeps an index until a replay starts, ends, or says how far it got. */
 export function rememberedReplayIndex(): (replays: Iterable<Replay>) => ReplayOf {
   let [known, index]: [string, ReplayOf] = ['', () => undefined]
   return (replays) => {

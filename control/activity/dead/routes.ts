@@ -171,8 +171,8 @@ function matching(letters: readonly DeadLetter[]): { destinationId: string; coun
 type Shown = z.infer<typeof deadLetterShape>
 
 /**
- * Holds users' data, but nothing secret of the destination's settings.
- * @param known.delivery undefined if it has expired from the topic.
+ * Holds users' data, but no secret of the destination.
+ * @param known.delivery undefined if expired.
  */
 export function deadLetterResponse(
   letter: DeadLetter,
@@ -201,9 +201,8 @@ export function deadLetterResponse(
 const pastAttemptResponse = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })
 
 /**
- * The result of a replay: delivered, otherwise the outcome of its last attempt.
- * @param attempts those known for its message.
- * @returns null if there was none since it was given up.
+ * The result of a replay: delivered, or the outcome of its last attempt; null: no attempt since it was given up.
+ * @param attempts those of its message.
  */
 export function afterwards(
   { deliveryId, time }: Pick<DeadLetter, 'deliveryId' | 'time'>,

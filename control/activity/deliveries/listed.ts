@@ -5,13 +5,13 @@ import { DELIVERY_STATES } from '../events/delivery-status.ts'
 import { idField, nameField, rangeFields, statusShape, userField } from '../query-fields.ts'
 import { type Subject, subjectOf } from '../subject.ts'
 
-/** A delivery as the router, a replay or a backfill made it. Times in ms since 1970. */
+/** As the router, a replay or a backfill made it. Times in ms since 1970. */
 export type Listed = Pick<
   Delivery,
   'deliveryId' | 'messageId' | 'sourceId' | 'destinationId' | 'type' | 'routedAt' | 'replay'
 > & { id: string } & Subject
 
-/** Where the record of a delivery lies. `routed`: in `deliveries`; otherwise in `deliveries.due`. */
+/** Where the record lies. `routed`: in `deliveries`; otherwise in `deliveries.due`. */
 export type Entry = { routed: boolean; partition: number; offset: number }
 
 export const entryId = ({ routed, partition, offset }: Entry) => `${routed ? 'd' : 'r'}${partition}-${offset}`
@@ -20,7 +20,6 @@ export const entryIdShape = z
   .string()
   .regex(/^[dr]\d{1,9}-\d{1,15}$/, 'use the id of a delivery in GET /api/deliveries')
 
-/** @returns undefined if the text is not such an id. */
 export function entryOf(id: string): Entry | undefined {
   if (!entryIdShape.safeParse(id).success) return undefined
   const [partition = 0, offset = 0] = id.slice(1).split('-').map(Number)
@@ -44,10 +43,7 @@ export const deliveriesQueryShape = z.strictObject({
 
 export type DeliveriesQuery = z.infer<typeof deliveriesQueryShape>
 
-/**
- * Whether a record is the first of a delivery: written by the router, or by a replay before the first attempt. Retries
- * and deferrals are in `deliveries.due` too, and are not listed.
- */
+/** `deliveries.due` also holds retries and deferrals, which are not listed. */
 export const isFirstRecord = ({ attempt, deferrals, replay }: Delivery, routed: boolean): boolean =>
   routed || (replay && attempt === 0 && deferrals === 0)
 

@@ -124,7 +124,7 @@ async function list(query: DeliveriesQuery, parts: DeliveryRouteParts): Promise<
   const filter = statusFilter(query)
   let unknown = 0
 
-  /** Remembers the states, so that each is looked up once. */
+  /** Looks up each state once. */
   async function lookUp(listed: readonly Listed[]): Promise<[Listed, Status][]> {
     const statuses = [...(await statusesOf(listed, held))]
     for (const [each, status] of statuses) if (filter?.(status) ?? true) known.set(each, status)
@@ -204,7 +204,10 @@ export function listedResponse(
 
 const SIGNATURES = new Set(['x-signature', 'x-signature-previous', 'webhook-signature'])
 
-/** Built by the code that sends them. @param of.attempt the number to show in `X-Attempt`. */
+/**
+ * Built by the code that sends them.
+ * @param of.attempt as in `X-Attempt`.
+ */
 export function maskedRequests(
   delivery: Delivery,
   { destination, who, ...of }: { destination: Destination; attempt: number; now: number; who: Who },

@@ -13,13 +13,13 @@ export type Select = (listed: readonly Listed[]) => Promise<ReadonlySet<Listed>>
 
 export type DeliverySearch = {
   /**
-   * Newest first. Undefined: too many searches are in progress. Rejects if Kafka does not answer.
-   * @param select filters matches by facts that are not in their record. It gets them in batches, newest first.
+   * Newest first. Returns undefined or rejects like `Searching`.
+   * @param select filters by facts that are not in the record. Gets batches, newest first.
    */
   search(query: DeliveriesQuery, select: Select | undefined): Promise<Searched<Listed>> | undefined
-  /** Undefined if there is no such delivery, or no longer. Rejects if Kafka does not answer. */
+  /** Undefined if there is no such delivery. Rejects if Kafka does not answer. */
   read(entry: Entry): Promise<{ listed: Listed; delivery: Delivery } | undefined>
-  /** Those beyond the deliverer's committed offsets: it has not reached them. Rejects if Kafka does not answer. */
+  /** Those beyond the deliverer's committed offsets. Rejects if Kafka does not answer. */
   unsettled(listed: readonly Listed[]): Promise<ReadonlySet<Listed>>
 }
 
@@ -62,7 +62,7 @@ export function createDeliverySearch({
       const { routed, partition, offset } = entry
       const reader = routed ? deliveries : due
       const bounds = (await reader.bounds()).get(partition)
-      // the reader would wait for a record that does not exist
+      // the reader would wait for a missing record
       if (!bounds || offset < bounds.low || offset >= bounds.high) return undefined
       let found: ReturnType<typeof codec.decode> | undefined
       let keyText = ''

@@ -8,7 +8,7 @@ import { matchesStatus } from '../query-fields.ts'
 import type { DeliveriesQuery, Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
 
-/** `attempts`: the known ones, oldest first. `nextAttemptAt`: ms since 1970. */
+/** `attempts`: known ones, oldest first. `nextAttemptAt`: ms since 1970. */
 export type Status = {
   state: DeliveryState
   attempts: readonly Attempt[]
@@ -18,10 +18,10 @@ export type Status = {
 
 type Known = ReturnType<History['of']> & Pick<History, 'knownSince'>
 
-/** Because clocks differ, an attempt may seem to start before its delivery was made. */
+/** Clocks differ: an attempt may seem to start before its delivery was made. */
 const CLOCK_TOLERANCE_MS = 2_000
 
-/** A replay starts over: what happened before it belongs to the original entry. */
+/** A replay starts over: earlier attempts belong to the original entry. */
 export function statusOf(
   { routedAt, replay }: Pick<Listed, 'routedAt' | 'replay'>,
   known: Known,
@@ -34,7 +34,6 @@ export function statusOf(
   return { state: state ?? 'unknown', attempts, nextAttemptAt, dead }
 }
 
-/** Undefined if the query filters by neither state nor HTTP status. */
 export function statusFilter({
   state,
   status,
@@ -53,8 +52,8 @@ export type StatusParts = Parameters<typeof historyOf>[1] & {
 }
 
 /**
- * Looks for attempts in memory first, then in their topic.
- * @param withAllAttempts looks for all attempts, even if the state is known without them.
+ * Looks for attempts in memory, then in their topic.
+ * @param withAllAttempts even if the state is known without them.
  */
 export async function statusesOf(
   listed: readonly Listed[],
@@ -88,7 +87,7 @@ export async function statusesOf(
   return withWaiting(all(traced), deliveries)
 }
 
-/** A delivery without an attempt may be old and still waiting, if the deliverer has a backlog. */
+/** With a backlog, an old delivery without an attempt may still be waiting. */
 async function withWaiting(
   statuses: Map<Listed, Status>,
   { unsettled }: Pick<DeliverySearch, 'unsettled'>,

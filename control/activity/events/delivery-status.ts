@@ -9,9 +9,9 @@ import { outcomeOf } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
- * `waiting`: not attempted yet. `retrying`: another attempt follows. `deferred`: rescheduled without an attempt.
- * `rejected`: dead, because the receiver answered 3xx or 4xx. `unknown`: no attempt is known, but the event is older than
- * the known attempts, or than the destination's settings: those before may not have routed it.
+ * `waiting`: not attempted yet. `deferred`: rescheduled without an attempt. `rejected`: dead after a 3xx or 4xx.
+ * `unknown`: without a known attempt, and older than the known attempts, or than the destination's settings, which
+ * may not have routed it before.
  */
 export const DELIVERY_STATES = [
   'waiting',
@@ -25,13 +25,10 @@ export const DELIVERY_STATES = [
 ] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
-/** Not over, as far as known: Kafka may have lost the delivery's record. */
+/** As far as known: Kafka may have lost the delivery's record. */
 export const OPEN: ReadonlySet<DeliveryState | null> = new Set(['waiting', 'retrying', 'deferred', 'unknown'])
 
-/**
- * `source`: not connected to the event's source. `removed`: the destination no longer exists. `filtered`, `sampled_out`:
- * decided by its rules.
- */
+/** `source`: not connected to the event's source. `removed`: the destination is gone. */
 export const REASONS = [...UNMATCHED, 'source', 'removed', 'filtered', 'sampled_out'] as const
 export type Reason = (typeof REASONS)[number]
 
@@ -42,7 +39,7 @@ export type DeliveryStatus = {
   /** By the current settings. */
   routed: boolean
   reason: Reason | null
-  /** With the reason `filtered`: JSON pointer into the rules, to the deciding condition. */
+  /** JSON pointer into the rules, to the deciding condition. */
   condition: string | null
   /** Null: not routed and never attempted. */
   state: DeliveryState | null
@@ -56,14 +53,13 @@ export type Known = {
   kept: Kept
   /** When the destination's settings last changed; undefined: it was removed. */
   changedAt: number | undefined
-  /** Of this delivery, oldest first. */
+  /** Oldest first. */
   attempts: readonly Attempt[]
   dead: DeadLetter | undefined
-  /** Since when all attempts are known. */
+  /** All attempts since then are known (ms since 1970). */
   knownSince: number
 }
 
-/** What the deliverer does with it. */
 export function deliveryStatus(event: Event, known: Known, ladder: Ladder): DeliveryStatus {
   const { destinationId, kept, changedAt = 0, attempts, dead } = known
   const { reason, condition = null } = kept
@@ -82,10 +78,10 @@ export function deliveryStatus(event: Event, known: Known, ladder: Ladder): Deli
   }
 }
 
-/** Why a destination does not get an event. `reason`: null if it does. */
+/** `reason`: null if the destination gets the event. */
 export type Kept = { reason: Reason | null; condition?: string }
 
-/** What the router does with it. Rules may take 0.1 s. */
+/** Rules may take 0.1 s. */
 export function keptFrom(event: Event, destination: Destination | undefined): Kept {
   if (!destination) return { reason: 'removed' }
   if (!destination.sourceIds.includes(event.sourceId)) return { reason: 'source' }
@@ -93,27 +89,26 @@ export function keptFrom(event: Event, destination: Destination | undefined): Ke
   return mismatch ? { reason: mismatch } : keptByRules(event, destination)
 }
 
-/** If rules fail, the event becomes a dead letter, so it counts as routed. */
+/** An event whose rules fail becomes a dead letter, so it counts as routed. */
 function keptByRules(event: Event, destination: Destination): Kept {
   const result = decidingOf(destination)?.run(event)
   if (result?.outcome === 'filtered') return { reason: 'filtered', condition: result.condition }
   return { reason: result?.outcome === 'sampled_out' ? 'sampled_out' : null }
 }
 
-/** Whether there may be unknown attempts. */
 export function isMissing(
   { state, attempts }: DeliveryStatus,
   receivedAt: number,
   knownSince: number,
 ): boolean {
-  // it is over, but the receiver's response is not known
+  // over, but the response is unknown
   const isUnexplained = (state === 'dead' || state === 'rejected') && attempts.length === 0
   return (OPEN.has(state) || isUnexplained) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
 }
 
 export type CurrentState = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
 
-/** @param begunAt when the event was received, or its delivery was routed. */
+/** @param begunAt when the event was received or routed. */
 export function stateOf(
   begunAt: number,
   {
@@ -127,7 +122,7 @@ export function stateOf(
   const is = (state: DeliveryState | null): CurrentState => ({ state, nextAttemptAt: null })
   const last = attempts.at(-1)
   if (attempts.some(({ outcome }) => outcome === 'delivered')) return is('delivered')
-  // a replay attempts it again after it was given up
+  // a replay may attempt it again later
   if (dead && (!last || last.startedAt <= dead.time)) return is(deadState(dead.reason))
   if (!last && !isRouted) return is(null)
   if (!last) return is(begunAt >= knownSince ? 'waiting' : 'unknown')
@@ -139,10 +134,7 @@ export function stateOf(
   return OPEN.has(after.state) && isOld ? is('unknown') : after
 }
 
-/**
- * What the deliverer decided after the last attempt, as far as the log shows it: not a receiver's
- * Retry-After, nor the end of a deferral.
- */
+/** What the deliverer decided, as far as the log shows it: without Retry-After and the end of a deferral. */
 export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): CurrentState {
   const latest = lastAttemptPerWebhook(attempts, last)
   const attempted = latest.filter(({ outcome }) => outcome !== 'deferred')
@@ -165,7 +157,7 @@ export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder
 
 const deadState = (reason: string) => (reason === 'rejected' ? reason : 'dead')
 
-/** The last attempt's latest record of each webhook; earlier ones may be deferrals. */
+/** The latest record of each webhook; earlier ones may be deferrals. */
 function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
   return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]

@@ -4,8 +4,8 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import { type Kept, keptFrom } from './delivery-status.ts'
 
 /**
- * Which destinations get which events, by event and destination. Runs their rules, which may take 0.1 s each.
- * `too_many`: too many others are running. `too_long`: it took more than 7 s.
+ * Runs the rules of destinations, by event and destination id. `too_many`: too many searches are running.
+ * `too_long`: it took more than 7 s.
  */
 export type KeptSearch = (
   events: readonly Event[],
@@ -15,10 +15,10 @@ export type KeptSearch = (
 
 /** Each may hold a hundred events of 32 KB. */
 const MAX_AT_ONCE = 10
-/** Clients wait for 10 s (following.ts), and the search before takes up to 3 s. */
+/** Clients wait for 10 s (api/concurrency.ts), and the search before takes up to 3 s. */
 const MAX_MS = 7_000
 
-/** All searches share the slices, so however many there are, rules run for one slice in each turn of the event loop. */
+/** All searches share the slices: rules run for one slice per turn of the event loop. */
 export function createKeptSearch(clock = () => performance.now(), slices = createSlices(clock)): KeptSearch {
   let running = 0
 

@@ -11,15 +11,15 @@ type IdQuery = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourc
 
 const IDS = ['messageId', 'userId', 'anonymousId'] as const
 
-/** Characters that no writer of JSON escapes; others may be escaped. */
+/** No writer of JSON escapes these characters. */
 const PLAIN = /^[\w.:@ -]+$/
 
-/** @returns bytes that a record contains if it contains these texts, as they are or in JSON. */
+/** @returns bytes that a record with these texts contains, in JSON or not. */
 export const needlesFor = (texts: readonly string[]): Buffer[] =>
   texts.filter((text) => PLAIN.test(text)).map((text) => Buffer.from(text))
 
 /**
- * Searches the bytes of a record for the ids: Avro holds text as it is, and this costs a tenth of decoding.
+ * Searches the undecoded record, at a tenth of the cost: Avro holds text as it is.
  * @returns false only if the record cannot match.
  */
 export function mayMatch(query: IdQuery): (value: Buffer) => boolean {
@@ -42,7 +42,7 @@ export function matchesEvent(
       ))
 }
 
-/** Compares the ids in the call; if it is not valid JSON or was cut off, searches its text. */
+/** Compares the ids; in an invalid or truncated call, searches its text. */
 export function matchesRejected({ sourceId, event, ...query }: IdQuery): (rejected: Rejected) => boolean {
   const ids = IDS.flatMap((name) => (query[name] === undefined ? [] : [{ name, id: query[name] }]))
   return (rejected) => {
@@ -87,7 +87,7 @@ const textOf = (value: unknown): string | null => {
   return typeof value === 'number' ? String(value) : null
 }
 
-/** One call, or the calls of a batch that was rejected as a whole. Undefined: not valid JSON. */
+/** One call, or those of a rejected batch. Undefined: not valid JSON. */
 function callsIn(raw: string): Record<string, unknown>[] | undefined {
   try {
     const parsed: unknown = JSON.parse(raw)

@@ -113,7 +113,7 @@ async function respond(query: EventsQuery, parts: Responding): Promise<ApiRespon
   }
 }
 
-/** @returns when the oldest of these events with an open delivery was received. */
+/** @returns when the oldest event with an open delivery was received. */
 function openSince(statuses: Statuses): number | undefined {
   const open = [...statuses].filter(([, of]) => of.some(({ state }) => OPEN.has(state)))
   return open.length === 0 ? undefined : Math.min(...open.map(([{ receivedAt }]) => receivedAt))
@@ -133,7 +133,7 @@ function connectedTo(destinations: Facts['destinations']): (sourceId: string) =>
 
 type Statuses = Map<Event, DeliveryStatus[]>
 
-/** Covers each destination that is connected to the event's source, was attempted, or is asked for. */
+/** Of destinations that are connected to the event's source, were attempted, or are asked for. */
 async function statusesOf(
   events: readonly Event[],
   destinationId: string | undefined,
@@ -190,14 +190,14 @@ type Held = {
 }
 
 export type History = {
-  /** Attempts, oldest first, and the last time the delivery was given up. */
+  /** Attempts, oldest first, and when it was last given up. */
   of(deliveryId: string): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
   destinationsOf(event: Event): readonly string[]
   /** Since when all attempts are known, in ms since 1970. */
   knownSince: number
 }
 
-/** One pass over all dead letters, whatever the number of events. */
+/** One pass over the dead letters for all events. */
 export function historyOf(
   events: readonly Pick<Event, 'messageId'>[],
   { attempts, dead, now }: Held & { now: number },
@@ -223,7 +223,7 @@ export function historyOf(
           .filter(({ messageId }) => messageId === event.messageId)
           .map(({ destinationId }) => destinationId),
       )
-      // another source may have sent the same messageId
+      // another source may have used the messageId
       const isKnown = (id: string) => attemptsBy.has(id) || lettersBy.has(id)
       return [...ids].filter((id) => isKnown(deliveryId(id, event)))
     },

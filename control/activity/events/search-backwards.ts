@@ -7,17 +7,17 @@ export type Part<T> = {
   topic: string
   isSearched(partition: number): boolean
   read: Reader['read']
-  /** @returns the match in a record, or undefined. Must not keep `value` or `key`. */
+  /** Must not keep `value` or `key`. */
   find(value: Buffer | null, key: Buffer | null, at: RecordPlace): Found<T>
 }
 
-/** `timestamp`: the record's time, ms since 1970. */
+/** `timestamp`: ms since 1970. */
 export type RecordPlace = { partition: number; offset: number; timestamp: number }
 
 type Found<T> = T | undefined | Promise<T | undefined>
 
 export type Search<T> = {
-  /** Always in the same order, because cursors depend on it. */
+  /** In a fixed order: cursors depend on it. */
   parts: readonly Part<T>[]
   offsets: Pick<Offsets, 'bounds' | 'at'>
   limit: number
@@ -31,16 +31,16 @@ export type Search<T> = {
   /** Records to read in total, roughly. */
   most: number
   isOver(): boolean
-  /** Serializes reads: a reader reads one range of a partition at a time, and other searches run too. */
+  /** Serializes the reads of all searches: a reader reads one range of a partition at a time. */
   semaphore: Semaphore
-  /** Filters matches by facts that are not in their record. Gets them in batches, newest first. */
+  /** Filters by facts that are not in the record. Gets batches, newest first. */
   select?: ((matches: readonly T[]) => Promise<ReadonlySet<T>>) | undefined
 }
 
-/** `searchedSince`: ms since 1970; everything received since then was searched. Null: everything. */
+/** `searchedSince`: everything received since then was searched (ms since 1970); null: everything. */
 export type Searched<T> = { items: T[]; next: string | null; searchedSince: number | null }
 
-/** What is still to search: from `low` to before `to`. */
+/** Still to search: from `low` to before `to`. */
 type Spot = { index: number; partition: number; low: number; to: number }
 /** `isNarrowest`: times cannot divide it further. */
 type Window = { from: number; spots: (Spot & { from: number })[]; records: number; isNarrowest: boolean }
@@ -50,14 +50,13 @@ const FIRST_MS = 10_000
 const WIDER = 4
 
 /**
- * Reads topics backwards, newest first, one time window after the other, using Kafka's index of offsets by
- * time. A record counts with the latest time up to it in its partition: for that time the index is exact,
- * whatever the writers' clocks say.
+ * Reads topics backwards in time windows, using Kafka's index of offsets by time. A record counts with the latest
+ * time up to it in its partition: for that time the index is exact, whatever the writers' clocks say.
  */
 export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
   const { limit, cursor, since = 0, until, now, most, isOver } = search
   const end = cursor ? timeBehind(cursor) : until
-  // to Kafka, negative times have a special meaning
+  // Kafka gives negative times a special meaning
   const top = end === undefined ? undefined : Math.max(0, end)
   let spots = await spotsBefore(search, top)
   let to = top ?? now
@@ -115,7 +114,7 @@ async function spotsBefore<T>({ parts, offsets }: Search<T>, top: number | undef
   return found.flat()
 }
 
-/** The widest window with at most about `step` records, but at least 1 ms. */
+/** The widest window with about `step` records at most, but at least 1 ms. */
 async function windowBefore<T>(
   { spots, to, widthMs, since }: { spots: readonly Spot[]; to: number; widthMs: number; since: number },
   { parts, offsets, step }: Search<T>,
@@ -139,7 +138,7 @@ async function windowBefore<T>(
   }
 }
 
-/** `stoppedAt`: the time was up here, so older matches have not been filtered. */
+/** `stoppedAt`: the time was up, so older matches were not filtered. */
 type Read<T> = { found: Item<T>[]; stoppedAt?: Place }
 
 /**
@@ -184,7 +183,7 @@ async function readWindow<T>(
   )
 }
 
-/** The matches that one `select` gets: many, because one read may serve them all. */
+/** Many matches per `select`, because one read may serve them all. */
 const BATCH = 2_000
 
 async function selectFrom<T>(

@@ -29,8 +29,8 @@ export const foundRejected = (rejected: Rejected): FoundCall => ({
 
 export type EventSearch = {
   /**
-   * Newest first. Undefined: too many searches are in progress. Rejects if Kafka does not answer.
-   * @param destinationsOf ids of destinations that may have a delivery from this source.
+   * Newest first. Returns undefined or rejects like `Searching`.
+   * @param destinationsOf those that may have a delivery from this source.
    */
   search(
     query: EventsQuery,
@@ -45,7 +45,7 @@ export type SearchParts = {
 }
 
 export type Asked<T> = Pick<Search<T>, 'parts' | 'limit' | 'cursor' | 'since' | 'until' | 'select'> & {
-  /** Few records match, and the others are not decoded, so it may read more of them. */
+  /** Few records match. The others are not decoded, so it may read more. */
   isNarrow: boolean
 }
 
@@ -53,10 +53,10 @@ export type Asked<T> = Pick<Search<T>, 'parts' | 'limit' | 'cursor' | 'since' | 
 export type Searching = <T>(asked: Asked<T>) => Promise<Searched<T>> | undefined
 
 const MAX_AT_ONCE = 4
-/** For one request; a record takes a few microseconds. */
+/** For one request; a record takes some microseconds. */
 const MAX_RECORDS = 200_000
 const MAX_MS = 3_000
-/** Records to read at once. Few, if most of them match and have to be decoded. */
+/** Records to read at once: few, if most must be decoded. */
 const STEP = 10_000
 const FEW = 500
 /** A step of records that are larger than usual is smaller. Otherwise, 10,000 rejected batches took 5 GB. */
@@ -109,7 +109,7 @@ export function createEventSearch(parts: SearchParts): EventSearch {
   }
 }
 
-/** Other searches decode every record and, for a delivery id, hash it. */
+/** Other searches decode every record and may hash it. */
 const isNarrow = ({ messageId, userId, anonymousId, event }: EventsQuery) =>
   [messageId, userId, anonymousId, event].some((each) => each !== undefined)
 
@@ -160,7 +160,7 @@ export function decoded<T, F>(
   value: Buffer,
   take: (value: T) => F | undefined,
 ): F | undefined | Promise<F | undefined> {
-  // decode now: later the fetch's buffer may be gone
+  // at once: later the fetch's buffer may be gone
   const decoding = codec.decode(value)
   if (decoding instanceof Promise) return decoding.then((found) => (found.ok ? take(found.value) : undefined))
   return decoding.ok ? take(decoding.value) : undefined

@@ -11,8 +11,8 @@ import { afterAttempt } from './delivery-status.ts'
 export type Incomplete = { deliveryId: string; destinationId: string; receivedAt: number }
 
 /**
- * Finds attempts that are no longer in memory, by looking in the topic where they should be: each attempt
- * says when the next was due. Leaves out what it does not find in time. Rejects if Kafka does not answer.
+ * Finds attempts that are no longer in memory, in the topic: each says when the next was due. Leaves out what it
+ * does not find in time. Rejects if Kafka does not answer.
  * @returns by deliveryId, oldest first.
  */
 export type Trace = (incomplete: readonly Incomplete[], until: number) => Promise<Map<string, Attempt[]>>
@@ -26,16 +26,16 @@ export type TraceParts = {
 }
 
 const MAX_MS = 2_000
-/** For one read: about what a destination with a thousand attempts a second writes in that time. */
+/** What a destination with a thousand attempts a second writes in that time. */
 const MAX_RECORDS = 20_000
-/** Clocks may make an attempt early, and waiting makes it late. */
+/** Clocks may make an attempt early; waiting makes it late. */
 const EARLIER_MS = 2_000
 const LATER_MS = 20_000
 
-/** Where to look for the next attempt: at the first of `times`, then at the others. `known`: attempts found so far. */
+/** Looks for the next attempt at these `times`, in order. `known`: attempts found so far. */
 type Lead = { of: Incomplete; known: number; times: readonly number[] }
 
-/** Traces all deliveries at once, because neighbours in a list can share a read. */
+/** All deliveries together: neighbours in a list can share a read. */
 export function createTrace(parts: TraceParts): Trace {
   const { openOffsets, reader, ladder, maxMs = MAX_MS } = parts
   const partitionFor = ({ of }: Lead) => partitionOf(Buffer.from(of.destinationId), reader.partitions)
@@ -77,7 +77,7 @@ type Reading = Pick<TraceParts, 'reader' | 'codec'> & {
   isOver: () => boolean
 }
 
-/** Reads once for all leads if few records lie between them. Otherwise it does the same for each half. */
+/** Reads once if few records lie between the leads, otherwise each half. */
 async function readSpan(leads: readonly Lead[], reading: Reading): Promise<void> {
   const [first, last] = [leads[0], leads.at(-1)]
   if (!first || !last || reading.isOver()) return
@@ -95,7 +95,7 @@ async function readSpan(leads: readonly Lead[], reading: Reading): Promise<void>
   } else await readAttempts(leads, { from, to: Math.min(end, from + MAX_RECORDS) }, reading)
 }
 
-/** With more, decoding every record costs less than searching its bytes for each of them. */
+/** Above this, decoding records is cheaper than searching their bytes. */
 const MAX_NEEDLES = 8
 
 async function readAttempts(
@@ -125,9 +125,9 @@ const keyOf = ({ attempt, urlIndex, startedAt, outcome }: Attempt) =>
   `${attempt}/${urlIndex}/${startedAt}/${outcome}`
 
 /**
- * When the next attempt was or is due, in ms since 1970: all candidates, earliest first, if it is not
- * certain. Empty if the delivery is over.
- * @param attempts those that are known, oldest first.
+ * When the next attempt was or is due, in ms since 1970; if uncertain, all candidates, earliest first. Empty if the
+ * delivery is over.
+ * @param attempts known ones, oldest first.
  */
 export function nextAttemptTimes(attempts: readonly Attempt[], receivedAt: number, ladder: Ladder): number[] {
   const last = attempts.at(-1)

@@ -4,10 +4,10 @@ import type { DeadLetter } from '../dead/dead-letter.ts'
 import { type Counted, NO_SERIES, Series, timed } from './series.ts'
 
 export type Figures = {
-  /** @param isPast it is from before this process started, and is read after newer ones. */
+  /** @param isPast it is from before this process started. */
   attempt(attempt: Logged, isPast?: boolean): void
   deadLetter(letter: Pick<DeadLetter, 'destinationId' | 'time' | 'reason'>): void
-  /** The figures of all destinations together, including deleted ones. */
+  /** Includes deleted destinations. */
   all: Series
   of(destinationId: string): Series
 }
@@ -17,12 +17,12 @@ type Logged = Pick<
   'destinationId' | 'outcome' | 'startedAt' | 'durationMs' | 'acceptedAt' | 'settles'
 >
 
-/** A busy destination takes 80 KB, 180 KB at most (docs/understand/bounds.md). The least recently active are dropped. */
+/** Each takes 80 KB if busy, 180 KB at most (docs/understand/bounds.md). */
 const MAX_DESTINATIONS = 1_000
 
 /**
- * Counts attempts and dead letters in buckets of time. The bucket follows from the times in the record, so every control
- * process that has read the same records has the same figures.
+ * Buckets follow from the times in the records, so control processes that read the same records have the same
+ * figures.
  */
 export function createFigures(now: () => number): Figures {
   const held = new LRUCache<string, Series>({ max: MAX_DESTINATIONS })
@@ -30,7 +30,7 @@ export function createFigures(now: () => number): Figures {
 
   function seriesOf(destinationId: string, isPast = false): Series | undefined {
     const found = isPast ? held.peek(destinationId) : held.get(destinationId)
-    // the past must not push out what is active now
+    // the past must not push out what is active
     if (found || (isPast && held.size >= MAX_DESTINATIONS)) return found
     const made = new Series()
     held.set(destinationId, made)
@@ -62,12 +62,12 @@ type Context = { time: number; isPast?: boolean | undefined }
 
 const NOTHING = { post: undefined, delivery: undefined, responseTime: undefined, latency: undefined }
 
-/** Always with the same fields in the same order, which makes counting twice as fast. */
+/** Always the same fields in the same order: this makes counting twice as fast. */
 function countedOf(
   { outcome, startedAt, durationMs, acceptedAt, settles }: Logged,
   now: number,
 ): Counted | undefined {
-  // a cancelled delivery is not the destination's fault, and nothing was posted
+  // nothing was posted
   if (outcome === 'cancelled') return undefined
   // records of version 0.1 do not say whether another webhook had already delivered
   const isDelivery = outcome === 'delivered' && settles !== false

@@ -1,4 +1,4 @@
-/** Each bucket is a quarter wider than the one before. */
+/** Each bucket is a quarter wider than the last. */
 const RATIO = 1.25
 /** The last bucket holds 12.6 hours and more. */
 const BUCKETS = 80
@@ -6,14 +6,14 @@ const LOG_RATIO = Math.log(RATIO)
 
 export type Quantiles = { p50: number | null; p99: number | null }
 
-/** @returns the bucket of a time in ms. Compute it once if several histograms count it. */
+/** Compute it once if several histograms count the time (in ms). */
 export const bucketOf = (ms: number): number =>
   Math.min(BUCKETS - 1, Math.floor(Math.log(Math.max(0, ms) + 1) / LOG_RATIO))
 
-/** The array grows by this many buckets at a time. */
+/** The array grows by this many buckets. */
 const STEP = 4
 
-/** Counts times in bounded memory. Only the buckets between the smallest and the largest value take space. */
+/** Counts times. Only buckets between the smallest and the largest value take space. */
 export class Histogram {
   /** The first bucket that has space. */
   #from: number
@@ -50,8 +50,8 @@ export class Histogram {
   }
 
   /**
-   * The quantiles of several histograms together, in ms; null without values. Accurate to an eighth, and never outside
-   * the measured range.
+   * Of all the histograms together, in ms; null without values. Accurate to an eighth, and within the measured
+   * range.
    */
   static quantiles(all: readonly (Histogram | undefined)[]): Quantiles {
     const sums = zeros(BUCKETS)
@@ -59,7 +59,7 @@ export class Histogram {
     for (const histogram of all) {
       if (!histogram) continue
       const counts = histogram.#counts
-      // an iterator would take several times as long
+      // an iterator takes several times as long
       for (let place = 0; place < counts.length; place++) {
         const count = counts[place] ?? 0
         const bucket = histogram.#from + place
@@ -70,14 +70,14 @@ export class Histogram {
       max = Math.max(max, histogram.#max)
     }
     if (total === 0) return { p50: null, p99: null }
-    // without the limits, POSTs that end at a timeout of 5 s would show as 5.4 s, the middle of their bucket
+    // otherwise POSTs that time out after 5 s would show as 5.4 s, the middle of their bucket
     const at = (share: number) =>
       Math.max(0, Math.round(Math.min(max, Math.max(min, middleOf(bucketAt(sums, total * share))))))
     return { p50: at(0.5), p99: at(0.99) }
   }
 }
 
-/** An array of exactly this length: one that grows by itself reserves more. */
+/** Exactly this length: arrays that grow reserve more. */
 const zeros = (length: number): number[] => new Array<number>(length).fill(0)
 
 const middleOf = (bucket: number) => RATIO ** (bucket + 0.5) - 1

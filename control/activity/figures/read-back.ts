@@ -8,22 +8,22 @@ import { ATTEMPTS } from '../../../schemas/topics.ts'
 import { MINUTE_MS, WINDOWS } from './series.ts'
 
 export type ReadBack = {
-  /** Everything since then has been read, in ms since 1970; null: everything in the longest window. */
+  /** Everything since this time has been read (ms since 1970); null: all of the longest window. */
   since(): number | null
   close(): Promise<void>
 }
 
 export type ReadBackOptions = {
-  /** Where each partition's tail began: earlier records are read here. */
+  /** This reads what is before the partitions' tails. */
   begun: readonly Begun[]
   open: () => Promise<Pick<Reader, 'read' | 'close'> & { offsets: Pick<Offsets, 'at' | 'bounds' | 'close'> }>
-  /** Called once per record, in no order. Must not throw, and must not store the value. */
+  /** Called once per record, in no order. Must not throw or store the value. */
   onRecord: (value: Buffer | null) => void
   onFailed: (error: unknown) => void
   now: () => number
-  /** The maximum number of records to read. */
+  /** Maximum number of records. */
   most?: number
-  /** Records to read from a partition before each pause. A step with fewer records in all takes in the next step. */
+  /** Records per partition before each pause. Steps with fewer records are joined. */
   chunk?: number
   retryMs?: number
 }
@@ -32,13 +32,13 @@ const STEP_MS = 5 * MINUTE_MS
 const LONGEST_MS = WINDOWS['24h'].bucketMs * WINDOWS['24h'].buckets
 const MOST = 10_000_000
 const CHUNK = 5_000
-/** Pauses three times as long as it reads, so that the process can do its other work. */
+/** Pauses three times as long as it reads. */
 const REST = 3
 const RETRY_MS = 5_000
 
 /**
- * Reads the attempts from before the start, newest first, a few minutes at a time, until the last day is complete. A record
- * is written after its POST, so the records written since a time include all POSTs that began since then.
+ * Reads attempts of the last day from before the start, newest first. Records are written after their POST, so
+ * those written since a time include all POSTs that began since then.
  */
 export function readBack(options: ReadBackOptions): ReadBack {
   const { begun, open, onRecord, onFailed, now, most = MOST, chunk = CHUNK, retryMs = RETRY_MS } = options
@@ -64,7 +64,7 @@ export function readBack(options: ReadBackOptions): ReadBack {
     }
   }
 
-  /** If it fails, the next call continues after the last record that was counted. */
+  /** After a failure, the next call continues behind the last counted record. */
   async function readSome(ranges: readonly Range[], read: Reader['read']): Promise<void> {
     const beganAt = performance.now()
     const reading = ranges.map(async (range) => {
@@ -76,7 +76,7 @@ export function readBack(options: ReadBackOptions): ReadBack {
       })
       range.from = to
     })
-    // all reads must have ended before the next call begins
+    // all reads must end before the next call begins
     for (const ended of await Promise.allSettled(reading)) if (ended.status === 'rejected') throw ended.reason
     await sleep((performance.now() - beganAt) * REST, undefined, closing).catch(() => undefined)
   }
@@ -107,12 +107,12 @@ export function readBack(options: ReadBackOptions): ReadBack {
   }
 }
 
-/** `since`: the value of `since()` once the ranges have been read. */
+/** `since`: the value of `since()` once the ranges are read. */
 type Part = { since: number | null; ranges: Range[] }
 
 type Backlog = {
   isEmpty: boolean
-  /** Takes one step, or several that have few records. */
+  /** Joins steps that have few records. */
   next(offsets: Pick<Offsets, 'at'>): Promise<Part>
 }
 
@@ -120,7 +120,7 @@ function createBacklog(
   begun: readonly Begun[],
   { startedAt, chunk }: { startedAt: number; chunk: number },
 ): Backlog {
-  /** What is left of each partition: the records from `low` to before `to`. */
+  /** Unread: from `low` to before `to`. */
   const left = begun
     .filter(({ low, from }) => from > low)
     .map(({ partition, low, from }) => ({ partition, low, to: from }))
@@ -150,7 +150,7 @@ function createBacklog(
 
 const countOf = (ranges: readonly Range[]) => ranges.reduce((sum, { from, to }) => sum + to - from, 0)
 
-/** Drops what the topic no longer has: it may have been emptied or created again since the ranges were chosen. */
+/** The topic may have been emptied or recreated in the meantime. */
 async function dropRemoved(ranges: readonly Range[], offsets: Pick<Offsets, 'bounds'>): Promise<void> {
   const bounds = new Map((await offsets.bounds(ATTEMPTS)).map((each) => [each.partition, each]))
   for (const range of ranges) {
@@ -160,7 +160,7 @@ async function dropRemoved(ranges: readonly Range[], offsets: Pick<Offsets, 'bou
   }
 }
 
-/** The times to read back to, newest first, up to the start of the longest window. */
+/** Newest first. */
 function stepsBefore(now: number): number[] {
   const newest = Math.floor(now / STEP_MS) * STEP_MS
   return Array.from({ length: Math.ceil(LONGEST_MS / STEP_MS) + 1 }, (_, step) => newest - step * STEP_MS)

@@ -13,7 +13,7 @@ import { bucketStarts, type Counts, type Series, WINDOWS, type Window } from './
 export type FigureRouteParts = AttemptRouteParts &
   DeadRouteParts & {
     figures: Pick<Figures, 'all' | 'of'> & {
-      /** Since when the figures are complete, in ms since 1970; null: for the whole of the longest window. */
+      /** Since when the figures are complete, in ms since 1970; null: all of the longest window. */
       since(): number | null
     }
     ingestRate: Pick<IngestRate, 'loaded' | 'isLoaded' | 'calls'>
@@ -132,7 +132,7 @@ export function figureRoutes(api: FastifyInstance, parts: FigureRouteParts): voi
   })
 }
 
-/** Every open console asks every few seconds, and a thousand destinations take some milliseconds. */
+/** Open consoles ask often, and a thousand destinations take some milliseconds. */
 const MEMORY_MS = 2_000
 
 function memoized<T>(make: (window: Window) => T): (window: Window) => T {

@@ -2,7 +2,7 @@ import { bucketOf, Histogram, type Quantiles } from './histogram.ts'
 
 export const MINUTE_MS = 60_000
 
-/** The windows of figures. Each ends with the current bucket, which is still being filled. */
+/** Each ends with the current bucket, which is still being filled. */
 export const WINDOWS = {
   '1h': { bucketMs: MINUTE_MS, buckets: 60 },
   '24h': { bucketMs: 30 * MINUTE_MS, buckets: 48 },
@@ -12,13 +12,13 @@ export type Window = keyof typeof WINDOWS
 const POSTS = ['delivered', 'rejected', 'retry', 'refused', 'deferred'] as const
 const DELIVERIES = ['delivered', 'rejected', 'dead'] as const
 
-/** POSTs by outcome. `deferred` ones were not sent. */
+/** `deferred` ones were not sent. */
 export type Posts = Record<(typeof POSTS)[number], number>
 
-/** Deliveries by how they ended. A rejected one is a dead letter too, but does not count as `dead`. */
+/** A rejected delivery is a dead letter too, but does not count as `dead`. */
 export type Deliveries = Record<(typeof DELIVERIES)[number], number>
 
-/** `latency`: from the accepted call to the delivery; `responseTime`: of POSTs. Both in ms. */
+/** In ms. `latency`: from the accepted call to the delivery; `responseTime`: of POSTs. */
 export type Counts = {
   posts: Posts
   deliveries: Deliveries
@@ -26,7 +26,7 @@ export type Counts = {
   responseTime: Quantiles
 }
 
-/** The start of each bucket of a window, oldest first, in ms since 1970. */
+/** Oldest first, in ms since 1970. */
 export function bucketStarts(window: Window, now: number): number[] {
   const { bucketMs, buckets } = WINDOWS[window]
   const current = Math.floor(now / bucketMs)
@@ -48,7 +48,7 @@ class Bucket {
   }
 }
 
-/** The latest buckets of one length. It is a ring, so the cost of counting does not depend on the number of buckets. */
+/** A ring: counting costs the same for any number of buckets. */
 class Ring {
   readonly #bucketMs: number
   readonly #buckets: (Bucket | undefined)[]
@@ -58,7 +58,7 @@ class Ring {
     this.#buckets = new Array(buckets).fill(undefined)
   }
 
-  /** The bucket to count in. Undefined if the time is before the window. */
+  /** Undefined if the time is before the window. */
   open(at: number, now: number): Bucket | undefined {
     const index = Math.floor(at / this.#bucketMs)
     const size = this.#buckets.length
@@ -70,7 +70,7 @@ class Ring {
     return made
   }
 
-  /** Oldest first, so the current one is last. Those that start before `since` are undefined. */
+  /** Oldest first. Undefined for buckets that start before `since`. */
   all(now: number, since = 0): (Bucket | undefined)[] {
     const size = this.#buckets.length
     const first = Math.floor(now / this.#bucketMs) - size + 1
@@ -84,19 +84,19 @@ class Ring {
   }
 }
 
-/** An attempt, the end of a delivery, or both. Times in ms. */
+/** An attempt, the end of a delivery, or both. */
 export type Counted = {
   /** ms since 1970 */
   at: number
   post?: keyof Posts | undefined
   delivery?: keyof Deliveries | undefined
-  /** The duration of the POST, unless it was deferred. */
+  /** Of the POST, unless it was deferred. */
   responseTime?: Timed | undefined
-  /** The latency of the delivery, if the time of its call's acceptance is known. */
+  /** If the time of acceptance is known. */
   latency?: Timed | undefined
 }
 
-/** `bucket`: `bucketOf(ms)`, computed once for all series. */
+/** `bucket` is computed once for all series. */
 type Timed = { ms: number; bucket: number }
 
 export const timed = (ms: number): Timed => ({ ms, bucket: bucketOf(ms) })
@@ -115,7 +115,7 @@ function added(histogram: Histogram | undefined, { ms, bucket }: Timed): Histogr
   return histogram
 }
 
-/** The figures of one destination, or of all, over the last hour and the last day. Times are ms since 1970. */
+/** Times are ms since 1970. */
 export class Series {
   readonly #hour = new Ring(WINDOWS['1h'])
   readonly #day = new Ring(WINDOWS['24h'])
@@ -132,7 +132,7 @@ export class Series {
       .map((bucket) => sumOf([bucket]))
   }
 
-  /** One for each of `bucketStarts`. `failed`: POSTs that were not delivered. Cheaper than `buckets`. */
+  /** `failed`: POSTs that were not delivered. Cheaper than `buckets`. */
   counts(window: Window, now: number): { delivered: number; failed: number }[] {
     return this.#ring(window)
       .all(now)
@@ -143,12 +143,12 @@ export class Series {
       })
   }
 
-  /** The sum of the buckets that start at `since` or later. */
+  /** Of the buckets that start at `since` or later. */
   total(window: Window, { now, since }: { now: number; since: number }): Counts {
     return sumOf(this.#ring(window).all(now, since))
   }
 
-  /** About the last 60 s: the previous minute counts in part. */
+  /** About 60 s: the previous minute counts in part. */
   lastMinute(now: number): Counts {
     const share = 1 - (now % MINUTE_MS) / MINUTE_MS
     return sumOf(this.#hour.all(now).slice(-2), [share, 1])
@@ -159,7 +159,7 @@ export class Series {
   }
 }
 
-/** @param shares how much of each bucket's counts to add; all by default. */
+/** @param shares of each bucket to add; all by default. */
 function sumOf(buckets: readonly (Bucket | undefined)[], shares: readonly number[] = []): Counts {
   const [posts, deliveries] = [noPosts(), noDeliveries()]
   for (const [place, bucket] of buckets.entries()) {
@@ -178,5 +178,4 @@ function sumOf(buckets: readonly (Bucket | undefined)[], shares: readonly number
   }
 }
 
-/** For a destination without attempts. */
 export const NO_SERIES = new Series()

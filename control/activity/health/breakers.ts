@@ -23,13 +23,12 @@ export type Breakers = {
   of(webhook: string, now: number): { state: BreakerState; since: number | null }
 }
 
-/** `disputedUntil`: one deliverer got a response, but until then another's breaker may still be open. */
+/** `disputedUntil`: one deliverer got a response, but another's breaker may be open until then. */
 type Observed = { breaker: Breaker; since: number | null; observedAt: number; disputedUntil: number }
 
 /**
- * The breakers of all deliverers, derived from the attempts that they log: they follow the same rules, and a
- * deferral with `breaker_open` shows that one is open. If deliverers differ, because one cannot reach what
- * another can, the worst state counts.
+ * The breakers of all deliverers, derived by the same rules from the attempts in the log. A deferral with
+ * `breaker_open` shows that one is open. If deliverers differ, the worst state counts.
  */
 export function createBreakers(): Breakers {
   const known = new Map<string, Observed>()
@@ -74,16 +73,16 @@ function after({ breaker, since }: Observed, attempt: Attempt, at: number): Part
     return outcome.code === 'breaker_open' ? afterDeferral(breaker, since, at) : {}
   const ended = endedOf(outcome)
   if (!ended) return {}
-  // an attempt that starts while the breaker is open is a probe
+  // while the breaker is open, only probes start
   const isProbe = breaker.open && attempt.startedAt >= (since ?? at)
   const next = afterPost(isProbe ? afterProbe(breaker, attempt.startedAt) : breaker, ended, at)
   return next.open === breaker.open ? { breaker: next } : { breaker: next, since: at }
 }
 
-/** A deliverer deferred because its breaker is open, although another's may have closed. */
+/** A deliverer's breaker is open, although another's may have closed. */
 function afterDeferral(breaker: Breaker, since: number | null, at: number): Partial<Observed> {
   if (breaker.open) return {}
   if (since !== null) return { disputedUntil: at + PROBE_MS }
-  // its next probe is still to come, otherwise this would have been the probe
+  // its next probe is still to come, or this would have been it
   return { breaker: { ...HEALTHY, open: true, probeAt: at + FIRST_PROBE_MS }, since: at }
 }

@@ -8,9 +8,8 @@ import { bucketStarts, type Counts } from '../figures/series.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
 
 /**
- * The state of a webhook, for people. `rejecting`: it is in trouble (`isInTrouble`), and its last error was 3xx or 4xx.
- * `failing`: its breaker is open, or it is in trouble and its last error was another one. `paused`: its destination is
- * off. `idle`: nothing was sent in the last 15 minutes.
+ * `rejecting`: in trouble (`isInTrouble`), last error 3xx or 4xx. `failing`: in trouble with another error, or the
+ * breaker is not closed. `paused`: the destination is off. `idle`: nothing sent for 15 minutes.
  */
 export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
@@ -19,15 +18,13 @@ export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
 export type WebhookHealth = {
   urlIndex: number
   breaker: BreakerState
-  /** When its breaker opened or closed, if that was seen. */
   since: number | null
   state: WebhookStatus
-  /** The last POST that was not delivered, rejections included. */
   lastError: Attempt | null
   lastDeliveredAt: number | null
 }
 
-/** POSTs by outcome, deliveries given up (`dead`, rejected ones included), and durations of POSTs in ms. */
+/** `dead`: deliveries given up, rejected ones included. Durations are in ms. */
 export type Minute = Counts['posts'] & Counts['responseTime'] & { dead: number }
 
 export type DestinationHealth = {
@@ -39,7 +36,7 @@ export type DestinationHealth = {
 export type Health = {
   attempt(attempt: Attempt): void
   /**
-   * Starts to derive breakers. Call it once the settings are loaded, because they define the webhooks.
+   * Call it once the settings are loaded, because they define the webhooks.
    * @param attempts recent ones, oldest first.
    */
   begin(attempts: Iterable<Attempt>): void
@@ -50,7 +47,7 @@ export type Health = {
   ): Minute & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
 }
 
-/** `webhook`: its key; undefined if the attempt was read before the settings, which define the webhooks. */
+/** `webhook`: undefined if the attempt was read before the settings. */
 type Last = {
   webhook: string | undefined
   error: Attempt | null
@@ -62,7 +59,6 @@ type Recent = { failed: number; count: number }
 /** By position of the webhook. */
 type LastByIndex = Map<number, Last>
 
-/** The least recently active destinations are dropped. */
 const MAX_COUNT = 1_000
 
 export function createHealth({
@@ -107,7 +103,7 @@ export function createHealth({
       const attempt = notInFuture(logged, now())
       const last = heldOf(attempt.destinationId)
       const current = hasBegun ? currentOf(attempt) : undefined
-      // the POST began before the last change of the settings: if the webhook is not known from before, it may be another
+      // before the settings changed, another webhook may have had this position
       if (current && attempt.startedAt < current.changedAt && !lastOf(last.get(current.urlIndex), current))
         return
       note(attempt, last, current)
@@ -157,7 +153,7 @@ const worstOf = (webhooks: readonly Shown[]) => ({
   rejectedStatus: webhooks.find(({ state }) => state === 'rejecting')?.last?.error?.status ?? null,
 })
 
-/** A writer's clock may be ahead. An attempt in the future would hide newer ones until then. */
+/** A writer's clock may be ahead, and a future attempt would hide newer ones. */
 const notInFuture = (attempt: Attempt, now: number): Attempt =>
   attempt.startedAt > now ? { ...attempt, startedAt: now } : attempt
 
@@ -177,15 +173,14 @@ function statusOf(
 
 const REMEMBERED = 20
 const MASK = 2 ** REMEMBERED - 1
-/** Share of the last POSTs. */
 const MANY = 0.2
-/** If the last POST was delivered, fewer failures may be accidents that are over. */
+/** After a delivered POST, fewer failures do not count. */
 const SEVERAL = 3
 const RECENT_MS = 30_000
 
 /**
- * The last POST decides, unless the last one with the other result is less than 30 s old. Then the share of failures in
- * the last 20 POSTs decides: otherwise, a webhook that fails half of them would change its state with each.
+ * The last POST decides, unless the last one with the other result is less than 30 s old. Then the share of
+ * failures in the last 20 decides, to keep the state steady.
  */
 function isInTrouble({ error, deliveredAt, recent }: Last, now: number): boolean {
   if (!error) return false
@@ -201,16 +196,16 @@ const after = ({ failed, count }: Recent, isFailed: boolean): Recent => ({
   count: Math.min(count + 1, REMEMBERED),
 })
 
-/**
- * The webhook at a position now, and when the settings last changed. Before the change, another webhook may have had this
- * position, and attempts are assigned by position.
- */
+/** Attempts are assigned by position. Before `changedAt`, it may have been another webhook's. */
 type Current = { urlIndex: number; webhook: string; changedAt: number }
 
 const NONE: Recent = { failed: 0, count: 0 }
 const NOTHING = { error: null, deliveredAt: null, recent: NONE } as const
 
-/** Partitions of the topic have no common order. @param current undefined until the settings are known. */
+/**
+ * Partitions of the topic have no common order.
+ * @param current undefined until the settings are known.
+ */
 function note(attempt: Attempt, last: LastByIndex, current: Current | undefined): void {
   const { urlIndex, outcome, startedAt } = attempt
   if (urlIndex === null || outcome === 'cancelled' || outcome === 'deferred') return
@@ -226,7 +221,6 @@ function note(attempt: Attempt, last: LastByIndex, current: Current | undefined)
   })
 }
 
-/** What is known of the webhook that is at a position now. */
 function lastOf(last: Last | undefined, { webhook, changedAt }: Current): Last | undefined {
   if (!last || last.webhook === webhook) return last
   if (last.webhook !== undefined) return undefined
@@ -236,7 +230,7 @@ function lastOf(last: Last | undefined, { webhook, changedAt }: Current): Last |
     webhook,
     error: isCurrent(error?.startedAt ?? null) ? error : null,
     deliveredAt: isCurrent(deliveredAt) ? deliveredAt : null,
-    // some may be POSTs to the previous webhook, but newer ones soon replace them
+    // POSTs to the previous webhook may be among them; newer ones soon replace them
     recent,
   }
   return known.error || known.deliveredAt !== null ? known : undefined

@@ -5,10 +5,7 @@ import { createHistory, createHour, type Moment, readPast } from './history.ts'
 import { type End, type GroupTopic, observe } from './observe.ts'
 import type { LagItem } from './status.ts'
 
-/**
- * `at`: when it was observed, in ms since 1970. `ends`: of each topic that a group reads. `missing`: topics that do not
- * exist, so `items` and `ends` have nothing about them.
- */
+/** `at`: ms since 1970. `ends`: of topics that groups read. `missing`: topics that do not exist. */
 export type Report = {
   at: number
   items: readonly LagItem[]
@@ -17,11 +14,11 @@ export type Report = {
 }
 
 export type Lag = Loading & {
-  /** Undefined before the first observation, and if the last is too old. */
+  /** Undefined before the first observation, or if the last is too old. */
   latest(): Report | undefined
   /** Since the last observation, or since the start. */
   silentMs(): number
-  /** A group's status depends on the observations of this time. */
+  /** How far back a group's status looks. */
   windowMs: number
   /** Oldest first. */
   hour(): readonly Moment[]
@@ -31,27 +28,24 @@ export type Lag = Loading & {
 export type LagOptions = {
   open: () => Promise<Offsets>
   groupTopics: (topics: readonly string[]) => readonly GroupTopic[]
-  /** Topics that should exist. */
   required: readonly string[]
   onFailed: (error: unknown) => void
-  /** From the start of one observation to the start of the next, unless one takes longer. */
+  /** From start to start, unless an observation takes longer. */
   everyMs?: number
   observations?: number
-  /** After this time without an answer from Kafka, the lag counts as unknown. */
+  /** Without an answer from Kafka for so long, the lag is unknown. */
   staleMs?: number
 }
 
 const EVERY_MS = 2_000
-/** Twenty seconds: longer than a restart, or an attempt with default settings. */
+/** 20 s: longer than a restart, or an attempt with default settings. */
 const OBSERVATIONS = 10
 
-/** As long as one attempt can hold an offset while another waits behind it, but at least `OBSERVATIONS`. */
+/** As long as one attempt can hold an offset while another waits behind it. */
 export const observationsFor = (responseTimeoutMs: number): number =>
   Math.max(OBSERVATIONS, Math.ceil((2 * responseTimeoutMs) / EVERY_MS))
 
-/**
- * Observes all consumer groups from outside, so that dead consumers show as well. One observation at a time.
- */
+/** Observes all consumer groups from outside, so dead consumers show too. */
 export function followLag(options: LagOptions): Lag {
   const {
     open,

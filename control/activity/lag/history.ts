@@ -7,7 +7,7 @@ import { type LagItem, type Observation, statusOf } from './status.ts'
 export type History = {
   knows(topic: string): boolean
   begin(topic: string, past: ReadonlyMap<number, readonly Point[]>): void
-  /** Partitions missing from an observation are forgotten. */
+  /** Forgets partitions that are missing from the observation. */
   add(snapshot: Pick<Snapshot, 'at' | 'seen'>): LagItem[]
 }
 
@@ -73,22 +73,18 @@ function secondsOf(
 const keyOf = ({ groupTopic: { group, topic }, partition }: PartitionOffsets) =>
   `${group} ${partitionKey(topic, partition)}`
 
-/** Where the group continues, but at least at the first remaining record. */
+/** Never before the first remaining record. */
 const positionOf = ({ groupTopic, partition, committed, low }: PartitionOffsets) =>
   Math.max(low, committed ?? groupTopic.ranges?.get(partition)?.from ?? low)
 
 const upTo = ({ groupTopic, partition }: PartitionOffsets, offset: number) =>
   Math.min(offset, groupTopic.ranges?.get(partition)?.to ?? offset)
 
-/**
- * Ten seconds ago, then doubling up to a week: for records older than this process, the age is accurate to a
- * factor of two.
- */
+/** From ten seconds to a week ago: the age of older records is accurate to a factor of two. */
 const AGO_MS = Array.from({ length: 17 }, (_, index) => 10_000 * 2 ** index).reverse()
 
 /**
- * How a topic's partitions grew (for a rung: became due) before this process started. Kafka has an index of
- * offsets by time, so this is cheap.
+ * How a topic grew (a rung: became due) before this process started. Kafka indexes offsets by time.
  * @param now ms since 1970.
  * @returns by partition, in time order.
  */
@@ -108,12 +104,8 @@ export type Point = { offset: number; at: number }
 
 export type Curve = {
   add(point: Point): void
-  /**
-   * @returns roughly when the end passed this offset; undefined if before everything known, or not yet
-   * passed.
-   */
+  /** @returns roughly when the end passed this offset; undefined if unknown or still to come. */
   timeOf(offset: number): number | undefined
-  /** Number of points held, at most 256. */
   size(): number
 }
 
@@ -141,23 +133,18 @@ function createCurves() {
   }
 }
 
-/**
- * Spacing of points relative to their age, but never closer than observations: 180 points reach back a week.
- */
+/** Relative to the age of points: 180 reach back a week. */
 const SPACING = 1 / 8
 const MAX_COUNT = 256
 
-/**
- * Interpolates between points, like Kafka Lag Exporter, so no record has to be read. A time is off by at most
- * the distance of two points.
- */
+/** Interpolates like Kafka Lag Exporter, without reading records. Off by at most the distance of two points. */
 export function createCurve(): Curve {
   let points: Point[] = []
 
   return {
     add(point) {
       const [last, before] = [points.at(-1), points.at(-2)]
-      // the topic was recreated, or the clock was set back: older points are void
+      // the topic was recreated, or the clock was set back
       if (last && (last.offset > point.offset || last.at > point.at)) points = []
       else if (last?.offset === point.offset && before?.offset === point.offset) points.pop()
       points.push(point)
@@ -186,13 +173,13 @@ function thinned(points: readonly Point[], now: number): Point[] {
   return kept.slice(-MAX_COUNT)
 }
 
-/** Lag of each group over all partitions. `at`: ms since 1970. */
+/** Lag of each group. `at`: ms since 1970. */
 export type Moment = { at: number; groups: readonly Sum[] }
-/** `lagSeconds`: of the partition that is furthest behind; null if unknown for all. */
+/** `lagSeconds`: of the partition furthest behind; null if unknown for all. */
 export type Sum = { group: string; lag: number; lagSeconds: number | null }
 
 export type Hour = {
-  /** Stores one observation every ten seconds. */
+  /** Stores at most one observation every ten seconds. */
   add(snapshot: { at: number; items: readonly LagItem[] }): void
   all(): readonly Moment[]
 }
@@ -200,7 +187,6 @@ export type Hour = {
 const KEPT_MS = 60 * 60_000
 const APART_MS = 10_000
 
-/** The last hour, for someone who looks after an incident. */
 export function createHour(): Hour {
   let moments: readonly Moment[] = []
   return {

@@ -64,9 +64,8 @@ export function withLoss(known: readonly Held[], loss: Loss): Held[] {
 const goneFrom = ({ cause, offset, to }: Loss) => (cause === 'removed' ? offset : to)
 
 /**
- * Faults that may explain why a call is not found or its delivery is stuck. Times in ms since 1970.
- * @param since start of the search.
- * @param openSince when the oldest call with an open delivery was received; undefined if there is none.
+ * Faults that may explain a missing call or a stuck delivery. Times in ms since 1970.
+ * @param openSince when the oldest call with an open delivery was received; undefined: none.
  */
 export function relevantFaults(
   faults: readonly LogFaultItem[],

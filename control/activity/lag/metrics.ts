@@ -34,9 +34,8 @@ const place = ['topic', 'partition'] as const
 const where = ['consumergroup', ...place] as const
 
 /**
- * Metrics that start with `kafka_` have the names and labels of kafka_exporter
- * (https://github.com/danielqsj/kafka_exporter), so that its dashboards work; only
- * `kafka_consumergroup_lag_seconds` is an addition. Series of things that are gone are removed.
+ * The metrics `kafka_…` have the names and labels of kafka_exporter (https://github.com/danielqsj/kafka_exporter),
+ * for its dashboards; `kafka_consumergroup_lag_seconds` is an addition.
  */
 export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
   const items = () => latest()?.items ?? []
@@ -105,7 +104,7 @@ const whereOf = (item: LagItem) => ({ consumergroup: item.group, ...placeOf(item
 
 type Described<L extends string> = { name: string; help: string; labelNames: readonly L[] }
 
-/** @param readValues A value of null leaves the series out. */
+/** @param readValues null leaves the series out. */
 function gauge<L extends string>(
   described: Described<L>,
   readValues: () => [Record<L, string>, number | null][],
@@ -120,13 +119,12 @@ function gauge<L extends string>(
   })
 }
 
-/** Retention rarely changes. */
 const EVERY_MS = 10_000
 
-/** `of`: how long Kafka keeps a topic that consumer groups or replays read, in ms. Undefined: forever, or not known yet. */
+/** `of`: retention in ms of a topic that groups or replays read; undefined: forever, or unknown. */
 export type Retention = { of(topic: string): number | undefined }
 
-/** Exports how long Kafka keeps what consumer groups read: a group that is further behind loses records. */
+/** For alerts: a group that is further behind than the retention loses records. */
 export function watchRetention({
   connection,
   closing,
@@ -138,7 +136,7 @@ export function watchRetention({
     async read(retentions) {
       const { ends = [], missing = [] } = lag.latest() ?? {}
       if (ends.length === 0) return
-      // replays read it; a topic that does not exist would fail the request
+      // replays read it; a missing topic would fail the request
       const dead = missing.includes(DEAD) ? [] : [DEAD]
       kept = await retentions.read([...new Set([...ends.map(({ topic }) => topic), ...dead])])
     },

@@ -7,14 +7,14 @@ import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../../sche
 export type PartitionOffsets = Pick<Bounds, 'partition' | 'low' | 'end'> & {
   groupTopic: GroupTopic
   committed: number | null
-  /** Changes with each commit that leaves the offset where it is (kafka/consume/tracker.ts). */
+  /** Changes with each commit that keeps the offset (kafka/consume/tracker.ts). */
   ahead: string
   owned: boolean
   /** All records before it exist and are due. */
   front: number
 }
 
-/** Bounds of a partition, regardless of what a replay reads of it. */
+/** Of the whole partition, whatever a replay reads of it. */
 export type End = Bounds & { topic: string }
 
 export type Snapshot = { at: number; seen: PartitionOffsets[]; ends: End[] }
@@ -22,7 +22,7 @@ export type Snapshot = { at: number; seen: PartitionOffsets[]; ends: End[] }
 type GroupOffsets = Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'>
 
 /**
- * Reads committed offsets before ends, so no commit is ever beyond an end.
+ * Reads commits before ends, so no commit is beyond an end.
  * @throws if Kafka does not answer.
  */
 export async function observe(
@@ -59,9 +59,7 @@ export async function observe(
 const keyOf = (group: string, { topic, partition }: { topic: string; partition: number }) =>
   `${group} ${partitionKey(topic, partition)}`
 
-/**
- * Rungs hold records back until they are due. Offsets by time show how far that is, without reading a record.
- */
+/** Offsets by time show what is due on a rung, without reading records. */
 async function endsOf(
   { topic, delayMs, markers }: GroupTopic,
   offsets: GroupOffsets,
@@ -85,24 +83,23 @@ export type GroupTopic = {
   group: string
   topic: string
   /**
-   * For a rung: how long after they were written its records are due. Before that they are not late. Otherwise 0, even
-   * for a rung whose name states no delay: the deliverer uses the times in its records, so they count as due at once.
+   * For a rung: how long after writing its records are due. Otherwise 0, also if the rung's name states no delay:
+   * its records count as due at once.
    */
   delayMs: number
-  /** Offsets before the end without a record: transactions end with a marker, which no consumer commits. */
+  /** Transactions end with a marker, an offset without a record that consumers never commit. */
   markers: 0 | 1
   ranges?: ReadonlyMap<number, Pick<Range, 'from' | 'to'>>
 }
 
-/** Groups that cannot read because their topic does not exist. */
 export const blockedGroups = (missing: readonly string[]): { group: string; topic: string }[] =>
   groupTopics(missing, []).map(({ group, topic }) => ({ group, topic }))
 
 const ordinary = { delayMs: 0, markers: 0 } as const
 
 /**
- * Everything read by groups that commit; tables, readers and tails do not. Includes topics that no group has
- * ever read, so that a process that was never started shows. Rungs are ordered by delay.
+ * What groups with commits read, even if they have not read anything yet: so a process that was never started
+ * shows. Rungs are ordered by delay.
  * @param topics existing ones, including rungs of an older ladder.
  * @param replays ended ones are skipped.
  */

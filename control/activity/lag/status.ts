@@ -1,9 +1,5 @@
 import { z } from 'zod'
 
-/**
- * `warn`: works, but falls behind. `stall`: has a consumer, but makes no progress. `stop`: has no consumer.
- * `rewind`: was set back, and has not caught up yet.
- */
 export const STATUSES = ['ok', 'warn', 'stall', 'stop', 'rewind'] as const
 
 export type LagItem = z.infer<typeof lagItemShape>
@@ -41,7 +37,7 @@ export type Status = (typeof STATUSES)[number]
 export type Observation = {
   /** Where the group would continue. */
   position: number
-  /** Records that existed and were due at the previous observation, and are still not settled. */
+  /** Records that existed and were due at the previous observation, and are not settled yet. */
   behind: number
   /** Since the previous observation. */
   committed: boolean
@@ -49,13 +45,10 @@ export type Observation = {
 }
 
 /**
- * The rules of Burrow (https://github.com/linkedin/Burrow/wiki/Consumer-Lag-Evaluation-Rules, and its
- * evaluator for `rewind`), which need no thresholds: only the course of recent observations counts. Burrow
- * sees every commit; we see only commits that change something, and our consumers make no others, so a member
- * that has the partition counts as alive without commits. Records that arrived since the last observation do
- * not count as lag.
- * @param window recent observations, oldest first. With fewer than `observations`, only `ok` and `rewind` are
- * possible.
+ * The rules of Burrow (https://github.com/linkedin/Burrow/wiki/Consumer-Lag-Evaluation-Rules, and its evaluator for
+ * `rewind`). Unlike Burrow, we see only commits that change something. Our consumers make no others, so a member
+ * that has the partition counts as alive. Records that arrived since the last observation do not count as lag.
+ * @param window oldest first. With fewer than `observations`, only `ok` and `rewind` are possible.
  */
 export function statusOf(window: readonly Observation[], observations: number): Status {
   const last = window.at(-1)
@@ -68,7 +61,7 @@ export function statusOf(window: readonly Observation[], observations: number): 
   return pairs(window).every(([before, after]) => after.behind >= before.behind) ? 'warn' : 'ok'
 }
 
-/** Applies without lag too, and ends once the group is back where it was. */
+/** Applies even if the group was not behind all along. Ends once it is back where it was. */
 function isTurnedBack(window: readonly Observation[]): boolean {
   const furthest = Math.max(...window.map(({ position }) => position))
   return (window.at(-1)?.position ?? furthest) < furthest

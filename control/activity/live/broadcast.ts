@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type EventName, openWatcher, sse, type Watcher } from './watcher.ts'
 
-/** Sends the current state to all watchers, at once and after every change. */
+/** Sends the current state at once and after every change. */
 export type Broadcast = {
   watch(): Readable | 'too_many'
   watchers(): number
@@ -9,7 +9,7 @@ export type Broadcast = {
 }
 
 export type BroadcastOptions = {
-  /** Current state by event; undefined if unknown, sent as `unavailable`. */
+  /** By event; undefined if unknown, sent as `unavailable`. */
   current: Partial<Record<EventName, () => object | undefined>>
   onSkipped: (messages: number) => void
   everyMs?: number
@@ -17,7 +17,7 @@ export type BroadcastOptions = {
 }
 
 const EVERY_MS = 2_000
-/** As in `createLive`: each may hold 2 MB. */
+/** Each may hold 2 MB. */
 const MAX_WATCHERS = 20
 
 export function createBroadcast(options: BroadcastOptions): Broadcast {

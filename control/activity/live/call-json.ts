@@ -5,7 +5,7 @@ import { isoTime } from '../../api/response.ts'
 
 const TIMES = ['timestamp', 'receivedAt', 'sentAt', 'originalTimestamp'] as const
 const OBJECTS = ['properties', 'traits', 'context', 'integrations'] as const
-/** Longer objects are left out and named in `omitted`. */
+/** For each object. */
 const MAX_CHARACTERS = 8_192
 const RAW_CHARACTERS = 1_024
 const RAW_READ = 4 * RAW_CHARACTERS
@@ -30,23 +30,21 @@ export function callJson({ sourceId: _, ...event }: Event): object {
   return omitted.length > 0 ? { ...shown, omitted } : shown
 }
 
-/**
- * @param writeKey of its source: clients may send it in the call, but not everyone who watches may see it.
- */
+/** @param writeKey masked: clients may send it in the call, but not every watcher may see it. */
 export function rejectedJson({ code, message, receivedAt, raw }: Rejected, writeKey = ''): object {
   const hidden = hideKeys(raw.slice(0, RAW_READ), writeKey)
   const truncated = raw.length > RAW_READ || hidden.length > RAW_CHARACTERS
   return { code, message, receivedAt: isoTime(receivedAt), raw: hidden.slice(0, RAW_CHARACTERS), truncated }
 }
 
-/** Also masks earlier keys of the source, and keys that are cut off. */
+/** Also masks the source's earlier keys, and keys that are cut off. */
 const hideKeys = (text: string, writeKey: string): string =>
   (writeKey ? text.replaceAll(writeKey, MASK) : text).replace(
     /("writeKey"\s*:\s*")(?:[^"\\]|\\.)*/g,
     `$1${MASK}`,
   )
 
-/** Sluice writes JSON; values of other writers are shown as they are. */
+/** Other writers' values may not be JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

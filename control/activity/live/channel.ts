@@ -2,20 +2,20 @@ import { createTokenBucket } from '../../../process/token-bucket.ts'
 import { REJECTED } from '../../../schemas/topics.ts'
 import { sse, type Watcher } from './watcher.ts'
 
-/** Everyone who watches one source, or all sources. */
+/** For one source, or for all. */
 export type Channel = {
   watchers: Set<Pick<Watcher, 'send'>>
-  /** `now`: ms of a monotonic clock. Counts calls not shown while someone watches. */
+  /** `now`: ms of a monotonic clock. Counts calls that watchers do not see. */
   admits(call: { topic: string }, now: number): boolean
   send(message: string): void
-  /** @returns false if it was shown already, because it came twice. */
+  /** @returns false if the call came before. */
   markShown(messageId: string): boolean
   isShown(messageId: string): boolean
   /** @returns how many calls were left out since the last report. */
   reportSkipped(): number
 }
 
-/** Rejected calls have a limit of their own: among many accepted ones, they are what people look for. */
+/** Rejected calls have their own limit: among many accepted ones, they are what people look for. */
 const PER_SECOND = 100
 const MAX_SHOWN = 1_000
 

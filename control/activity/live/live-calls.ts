@@ -13,13 +13,13 @@ import { sse, type Watcher } from './watcher.ts'
 
 type Receiver = Pick<Watcher, 'send'>
 
-/** Stands for all sources. No source has this id. */
+/** All sources. No source has this id. */
 export const ALL = ''
 
 export type LiveCalls = {
   call(record: TailRecord): void
   attempt(attempt: Attempt): void
-  /** Calls before this are recent ones, which are not sent as new. */
+  /** Earlier calls are recent ones, which are not sent as new. */
   begin(): void
   /** Sends recent calls with their attempts, then new ones. Call `begin` first. */
   join(watched: string, watcher: Receiver): void
@@ -49,7 +49,7 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
     if (channel.watchers.size === 0) return
     function send(message: string, messageId?: string): void {
       channel.send(message)
-      // a fast receiver's attempt may arrive before the call itself
+      // an attempt may arrive before its call
       if (messageId !== undefined && channel.markShown(messageId))
         for (const known of renderAttempts(watched, [messageId], parts)) channel.send(known)
     }
@@ -112,7 +112,7 @@ function sendRecent({ watched, watcher, channel, calls }: Joining, parts: LiveCa
 type OnRendered = (message: string, messageId?: string) => void
 type Rendering = { watched: string; raw: RawCall; onRendered: OnRendered }
 
-/** Decodes a call, possibly later. `watched`: a source, or `ALL`, which adds `sourceId` to each call. */
+/** Decodes a call, possibly later. `ALL` adds `sourceId` to each call. */
 function renderCall({ watched, raw, onRendered }: Rendering, parts: LiveCallsParts): void {
   const { sources, decodeEvent, decodeRejected } = parts
   const id = `${raw.topic}/${raw.partition}/${raw.offset}`

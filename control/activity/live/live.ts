@@ -9,10 +9,7 @@ import { createLiveCalls, type LiveCalls, type LiveCallsParts } from './live-cal
 import { openWatcher, type Watcher } from './watcher.ts'
 
 export type Live = {
-  /**
-   * Streams recent calls of a source, or of `ALL` (live-calls.ts), and then new ones, as server-sent events.
-   * Opens the feed if needed.
-   */
+  /** Streams recent calls of a source or of `ALL`, then new ones, as server-sent events. */
   watch(sourceId: string): Readable | 'too_many'
   watchers(): number
   end(): void
@@ -29,7 +26,7 @@ export type LiveParts = {
 }
 
 const MAX_WATCHERS = 20
-/** Someone who reloads the page gets the feed that is still open. */
+/** Whoever reloads the page finds the feed still open. */
 const LINGER_MS = 10_000
 const CLOSE_MS = 3_000
 
@@ -80,16 +77,19 @@ export function createLive(parts: LiveParts): Live {
       hasEnded = true
       for (const watcher of watchers) watcher.end()
     },
-    // while Kafka is unreachable, opening takes longer than a shutdown may
+    // without Kafka, opening takes longer than a shutdown may
     close: () => withTimeout(feed.close(), closeMs).catch(() => undefined),
   }
 }
 
 type Closable = { close(): Promise<void> }
 
-/** A resource that is open only while in use. */
+/** Open only while in use. */
 export type WhileUsed<T> = {
-  /** Every use needs a `release`, even if this throws. @throws if it cannot be opened. */
+  /**
+   * Needs a `release`, even if it throws.
+   * @throws if the resource cannot be opened.
+   */
   use(): Promise<T>
   release(): void
   close(): Promise<void>
@@ -104,7 +104,7 @@ export function whileUsed<T extends Closable>(open: () => Promise<T>, lingerMs: 
     clearTimeout(lingering)
     const closing = opened
     opened = undefined
-    // its users already know that opening failed
+    // users already know that opening failed
     await (await closing?.catch(() => undefined))?.close()
   }
 
@@ -132,7 +132,7 @@ export function whileUsed<T extends Closable>(open: () => Promise<T>, lingerMs: 
 }
 
 export type Feed = Pick<LiveCalls, 'join' | 'leave'> & {
-  /** Resolves once recent calls are loaded; never, if closed before. */
+  /** Once recent calls are loaded; never, if closed before. */
   caughtUp: Promise<void>
   close(): Promise<void>
 }
@@ -143,7 +143,7 @@ export type FeedParts = Omit<LiveCallsParts, 'now'> & {
   onFatal: (error: Error) => void
 }
 
-/** For each topic, over all partitions; the first watcher waits for it. */
+/** For each topic; the first watcher waits for it. */
 const MAX_READ = 6_000
 const REPORT_MS = 1_000
 

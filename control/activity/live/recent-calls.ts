@@ -3,7 +3,7 @@ import type { TailRecord } from '../../../kafka/tables/tail.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
 
 export type Recent = {
-  /** In any order: partitions have no common order. */
+  /** In any order. */
   add(sourceId: string, call: RawCall): void
   of(sourceId: string): readonly RawCall[]
 }
@@ -35,7 +35,7 @@ export function createRecent(maxBytesOfAll = MAX_BYTES_OF_ALL): Recent {
 
 const bytesOf = ({ value }: RawCall) => OVERHEAD + value.length
 
-/** Undecoded. `value` is a copy, because a slice would keep its whole fetch in memory. */
+/** `value` is a copy: a slice would keep its whole fetch in memory. */
 export type RawCall = {
   sourceId: string
   topic: typeof EVENTS | typeof REJECTED
@@ -46,8 +46,8 @@ export type RawCall = {
 }
 
 /**
- * Keys are `source/user`, or `source` for rejected calls. Most sources have no watchers, so
- * only the source is decoded.
+ * Decodes only the source, because most sources have no watchers.
+ * @param key `source/user`, or `source` for rejected calls.
  */
 export function sourceOf(key: Buffer): string {
   const slash = key.indexOf('/')

@@ -46,7 +46,7 @@ const tooMany = problem(
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
-  // one stream for each connection, so that a shutdown does not wait for further requests on it
+  // a shutdown need not wait for further requests on the connection
   connection: 'close',
   // keeps nginx from buffering
   'x-accel-buffering': 'no',
@@ -58,16 +58,13 @@ export const STREAM: ResponseSpec = {
   body: z.string(),
 }
 
-/** A stream that many can watch; `too_many`: no more watchers are allowed. */
+/** `too_many`: no more watchers are allowed. */
 export type Watched = { watchers(): number; watch(): Readable | 'too_many' }
 
-/**
- * Of the 20 watchers of a stream, at most this many may use the view token, so that administrators always
- * find a place.
- */
+/** Of 20 watchers, so many may use the view token: administrators always find a place. */
 const MAX_VIEWERS = 15
 
-/** Responds with a stream of server-sent events; HEAD gets only the headers. */
+/** Server-sent events; HEAD gets only the headers. */
 export function streamed(
   { method, who }: Pick<ApiRequest, 'method' | 'who'>,
   { watchers, watch }: Watched,

@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream'
 
-/** A stream of server-sent events whose client may read slowly, or not at all. */
 export type Watcher = {
   stream: Readable
-  /** Sends the message, or counts it as skipped if too much is waiting already. */
+  /** Sends the message, or counts it as skipped if too much is waiting. */
   send(message: string): void
   end(): void
   isClosed(): boolean
@@ -20,9 +19,9 @@ export type WatcherOptions = {
 const MAX_WAITING = 2 * 1024 * 1024
 const LOW_WATER = 64 * 1024
 const HEARTBEAT_MS = 15_000
-/** Heartbeats in a row without anything read, although something was waiting: the client is gone. */
+/** After so many heartbeats with waiting data and no read, the client is gone. */
 const MAX_MISSED_HEARTBEATS = 4
-/** How long waiting messages can still be read at the end. */
+/** How long waiting messages can be read at the end. */
 const FLUSH_MS = 1_000
 
 export function openWatcher(options: WatcherOptions): Watcher {
@@ -62,7 +61,7 @@ export function openWatcher(options: WatcherOptions): Watcher {
     stream,
     send(message) {
       if (ended || stream.destroyed) return
-      // after one skipped message, skip all until that can be reported: so the report marks where the gap is
+      // after one skipped message, skip all until that is reported: the report marks the gap
       if (skipped === 0 && stream.readableLength < MAX_WAITING) stream.push(message)
       else {
         skipped += 1
@@ -79,7 +78,7 @@ export function openWatcher(options: WatcherOptions): Watcher {
   }
 }
 
-/** Events of the streams; docs/reference/activity.md describes their data. */
+/** Described in docs/reference/activity.md. */
 export type EventName =
   | 'call'
   | 'rejected'
@@ -91,7 +90,7 @@ export type EventName =
   | 'lag'
   | 'unavailable'
 
-/** A server-sent event. @param id stays the same if the event is sent again. */
+/** @param id stays the same if the event is sent again. */
 export function sse(event: EventName, data: object, id?: string): string {
   const head = id === undefined ? '' : `id: ${id}\n`
   return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
@@ -99,5 +98,5 @@ export function sse(event: EventName, data: object, id?: string): string {
 
 /** How long clients wait before they reconnect. */
 export const RETRY = 'retry: 2000\n\n'
-/** A comment that keeps proxies from closing the connection. */
+/** Keeps proxies from closing the connection. */
 export const HEARTBEAT = ': still here\n\n'

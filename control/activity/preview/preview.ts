@@ -74,16 +74,15 @@ export const previewAnswer = z
   })
   .meta({ id: 'RulesPreview' })
 
-/** Limit for all bodies in one answer, in characters. */
+/** For one answer, in characters. */
 const MAX_BODIES = 4 * 1024 * 1024
 const LEFT_OUT = 'The body is left out, because the answer would exceed 4 MB of bodies.'
 
-/** For all events. One event may take 0.1 s. */
+/** For all events; one may take 0.1 s. */
 const MAX_RUN_MS = 2_000
 
 /**
- * Runs rules on events, exactly as the router does, and lets other requests run in between.
- *
+ * Runs rules as the router does, and lets other requests run in between.
  * @param clock in ms.
  */
 export async function previewOf(
@@ -117,7 +116,7 @@ function itemOf({ messageId, sourceId, type, event, receivedAt }: Event, result:
 }
 
 export type EventsBySource = {
-  /** The newest events of these sources and types that are meant for webhooks. Undefined: too many searches are running. */
+  /** The newest events of these types that webhooks may get. Undefined: too many searches are running. */
   latest(
     asked: Pick<PreviewRequest, 'sourceIds' | 'eventTypes' | 'last'>,
   ): Promise<Searched<Event>> | undefined
@@ -132,7 +131,7 @@ export function createLatestEvents(searching: Searching, events: SearchParts['ev
         cursor: undefined,
         since: undefined,
         until: undefined,
-        // the record key already identifies events of other sources
+        // the key identifies events of other sources
         isNarrow: false,
       }),
   }

@@ -4,7 +4,7 @@ import { blockedGroups } from '../lag/observe.ts'
 import type { LagItem } from '../lag/status.ts'
 import { none, type Problem, type ProblemCode, type Severity } from './problem.ts'
 
-/** Missing topics, and consumer groups in trouble. `now`: ms since 1970; `windowMs`: how far back a group's status reaches. */
+/** `now`: ms since 1970. `windowMs`: how far back a group's status looks. */
 export function ofReport(
   { missing, items }: Report,
   { now, windowMs }: { now: number; windowMs: number },
@@ -67,7 +67,7 @@ const TROUBLES: Partial<Record<LagItem['status'], Trouble>> = {
 }
 const WORST_FIRST = ['stop', 'stall', 'rewind'] as const
 
-/** One problem for a group: the worst of its partitions. */
+/** Only the worst of its partitions. */
 function ofGroup(group: string, partitions: readonly LagItem[], since: number): Problem[] {
   const status = WORST_FIRST.find((one) => partitions.some((partition) => partition.status === one))
   const trouble = status && TROUBLES[status]
@@ -103,6 +103,6 @@ const EFFECTS: Record<string, string> = {
 }
 const effectOf = (group: string) => EFFECTS[group] ?? 'This replay does not proceed.'
 
-/** Groups are named after their process; control also runs the replays. */
+/** Groups are named after their process; control runs the replays. */
 const processOf = (group: string) =>
   ['router', 'deliverer'].find((process) => group.split('.')[0] === process) ?? 'control process'

@@ -14,13 +14,13 @@ export const PROBLEM_CODES = [
 ] as const
 export type ProblemCode = (typeof PROBLEM_CODES)[number]
 
-/** `error`: calls are refused, or events do not move. `warning`: everything moves, but someone should look. */
+/** `error`: calls are refused, or events do not move. */
 export const SEVERITIES = ['error', 'warning'] as const
 export type Severity = (typeof SEVERITIES)[number]
 
 /**
- * Something that is wrong right now. `subject`: the same for as long as the problem lasts, even if its code changes.
- * `since`: ms since 1970. `page`: path of the console's view that shows more. `runbook`: its section in ops/runbook.md.
+ * `subject`: stays the same while the problem lasts, even if the code changes. `since`: ms since 1970. `page`: a
+ * path in the console. `runbook`: a section of ops/runbook.md.
  */
 export type Problem = {
   code: ProblemCode

@@ -6,16 +6,16 @@ import type { LogFaultItem } from '../lag/log-faults.ts'
 import { ofReport } from './group-problems.ts'
 import { none, PROBLEM_CODES, type Problem, SEVERITIES } from './problem.ts'
 
-/** What control knows of the system at `now` (ms since 1970). */
+/** `now`: ms since 1970. */
 export type SystemFacts = {
   now: number
-  /** The last observation of the consumer groups; undefined if it is too old. */
+  /** Undefined if the last observation is too old. */
   report: Report | undefined
-  /** A group's status depends on the observations of this time. */
+  /** How far back a group's status looks. */
   windowMs: number
-  /** How long ago Kafka last answered about the groups. */
+  /** Since Kafka last answered about the groups. */
   silentMs: number
-  /** How long control's settings have been behind topic config; 0 if they are current. */
+  /** How long control has been behind topic config; 0 if it is current. */
   settingsBehindMs: number
   shortage: Room | undefined
   rooms: readonly Room[]
@@ -23,12 +23,12 @@ export type SystemFacts = {
   unreadable: Iterable<Unreadable>
 }
 
-/** Kafka counts as away after this time if control reads neither lag nor settings, or after `STALE_MS` if only lag is missing. */
+/** Kafka counts as away after this time without lag and settings, or after `STALE_MS` without lag. */
 const OUTAGE_MS = 10_000
-/** A loss is no longer a problem after this time. The Lag page shows it for a week. */
+/** The Lag page shows losses for a week. */
 const LOST_MS = 3_600_000
 
-/** The current problems of the system, worst first. */
+/** Worst first. */
 export function problemsOf(facts: SystemFacts): Problem[] {
   const { settingsBehindMs, silentMs, now } = facts
   const isAway = silentMs >= (settingsBehindMs >= OUTAGE_MS ? OUTAGE_MS : STALE_MS)
@@ -100,7 +100,7 @@ function ofRoom({ of, free, reserve }: Room, since: number, isFull: boolean): Pr
   }
 }
 
-/** Limits the list: with a wrong `CONFIG_KEY`, every setting is unreadable. */
+/** With a wrong `CONFIG_KEY`, every setting is unreadable. */
 const MAX_SETTINGS = 100
 
 function unreadableSettings(unreadable: readonly Unreadable[], now: number): Problem[] {
@@ -137,7 +137,7 @@ function unreadableSetting({ kind, id, reason, isKept, since }: Unreadable): Pro
   }
 }
 
-/** One problem for each topic, from the first loss of the last hour. */
+/** One problem for each topic, since its first loss in the last hour. */
 function lostRecords({ faults, now }: SystemFacts): Problem[] {
   const timed = faults.map((fault) => ({ ...fault, time: Date.parse(fault.at ?? '') }))
   const recent = timed.filter(({ time }) => now - time < LOST_MS)

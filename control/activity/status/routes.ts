@@ -16,11 +16,14 @@ export type StatusParts = {
   storage: Pick<Storage, 'shortage' | 'rooms'>
   lag: Omit<Lag, 'close' | 'hour'>
   faults: Pick<LogFaults, 'all'>
-  /** How long a request waits for the first observation. Default: as long as in other views. */
+  /** For the first observation. Default: as in other views. */
   timeoutMs?: number
 }
 
-/** Remembers since when each problem lasts. @param now ms since 1970. */
+/**
+ * Remembers since when each problem lasts.
+ * @param now ms since 1970.
+ */
 export function createStatus(
   { settings, storage, lag, faults }: StatusParts,
   now: () => number = Date.now,
@@ -86,7 +89,7 @@ const statusShape = z.strictObject({
   at: timeShape,
 })
 
-/** Looks for problems even if no one asks, to know when each began. */
+/** Looks even if no one asks, to know when problems begin. */
 const LOOK_MS = 1_000
 
 export function statusRoutes(api: FastifyInstance, parts: StatusParts): void {
