@@ -29,7 +29,7 @@ export type ServerLimits = {
 }
 
 export const SERVER_LIMITS: ServerLimits = {
-  // six for each of 100 browsers. Each can hold 16 KB of headers and 4 KB of a body: 40 MB in all
+  // six for each of 100 browsers. Each can hold 16 KB of headers and 4 KB of a body
   connections: 1_000,
   waiting: 4,
   headersMs: 15_000,

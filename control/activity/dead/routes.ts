@@ -172,7 +172,7 @@ type Shown = z.infer<typeof deadLetterShape>
 
 /**
  * Holds users' data, but no secret of the destination.
- * @param known.delivery undefined if expired.
+ * @param delivery undefined if expired.
  */
 export function deadLetterResponse(
   letter: DeadLetter,

@@ -33,16 +33,16 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
         until: Math.floor(now / 1000) + SESSION_S,
       }
       const claim = `${who}.${session.until}.${session.id}`
-      return { cookie: `${claim}.${sign(claim, key).toString('base64url')}`, session }
+      return { cookie: `${claim}.${sign(claim, key)}`, session }
     },
 
     read(cookie, now) {
       const [, claim = '', name, until = '', id = '', signature = ''] =
         /^((admin|view)\.(\d{1,12})\.([\w-]{16}))\.([\w-]{43})$/.exec(cookie) ?? []
       const who: Who = name === 'admin' ? 'admin' : 'view'
-      const given = Buffer.from(signature, 'base64url')
+      // as text: the last character has bits that decoding ignores
       const isSigned = derived[who].some(
-        (key) => given.length === 32 && timingSafeEqual(sign(claim, key), given),
+        (key) => signature !== '' && timingSafeEqual(Buffer.from(sign(claim, key)), Buffer.from(signature)),
       )
       if (!isSigned || Number(until) * 1000 <= now || isEnded(id)) return undefined
       return { who, session: { id, until: Number(until) } }
@@ -56,7 +56,8 @@ function derive(keys: Keys, token: string | undefined): Buffer[] {
   return keys.map((key) => Buffer.from(hkdfSync('sha256', key, token, 'sluice control session', 32)))
 }
 
-const sign = (claim: string, key: Buffer): Buffer => createHmac('sha256', key).update(claim).digest()
+const sign = (claim: string, key: Buffer): string =>
+  createHmac('sha256', key).update(claim).digest('base64url')
 
 /**
  * Signed-out sessions. Topic `tasks` holds them as JSON under `session/<id>` until they would have expired. Every
