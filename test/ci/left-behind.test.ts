@@ -10,6 +10,7 @@ test('what tests leave in the folder of their run is found, but not what belongs
   const folder = await temporaryFolder()
   await mkdir(join(folder, COMPILED))
   await mkdir(join(folder, 'sluice-worker-a1b2c3'))
+  await writeFile(join(folder, 'testcontainers-node-0.lock'), '')
   expect(await filesIn(folder)).toEqual([])
   await mkdir(join(folder, 'sluice-broker-a1b2c3'))
   await writeFile(join(folder, 'another'), '')

@@ -31,6 +31,9 @@ function read(id: string, file: 'environ' | 'cmdline'): string {
 /** The name of Node's cache in that folder. */
 export const COMPILED = 'compiled'
 
-/** What tests have left in the folder of their run. Workers are killed, so their brokers' folders stay. */
+/** The folder of a worker's broker, as workers are killed; and a file of testcontainers, which it never removes. */
+const EXPECTED = /^(sluice-worker-.*|testcontainers-node-\d+\.lock)$/
+
+/** What tests have left in the folder of their run. */
 export const filesIn = async (folder: string): Promise<string[]> =>
-  (await readdir(folder)).filter((name) => name !== COMPILED && !name.startsWith('sluice-worker-')).toSorted()
+  (await readdir(folder)).filter((name) => name !== COMPILED && !EXPECTED.test(name)).toSorted()
