@@ -89,7 +89,8 @@ function countFetchedPartitions(): void {
     'consumer/instrumentationEvents',
   )
   runner.fetch = async function (this: Runner, nodeId: string): Promise<Batch[]> {
-    if (!this.running) return []
+    // new fetchers may start during a stop. With no batches, kafkajs would ask again in the same turn, for ever
+    if (!this.running) throw new Error('the consumer stops')
     const start = performance.now()
     this.instrumentationEmitter.emit(events.FETCH_START, { nodeId })
     const batches = await this.consumerGroup.fetch(nodeId)

@@ -6,7 +6,7 @@
  * Until: a consumer can choose when each fetch starts and how long it waits; test/kafka/fetch-wait.test.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { prototypeOf } from './internals.ts'
+import { prototypeOf, replaceInternal } from './internals.ts'
 
 /**
  * The broker answers a fetch when it has `minBytes`, or after `maxWaitTime` ms. `paceMs`: how long records collect
@@ -15,18 +15,21 @@ import { prototypeOf } from './internals.ts'
 export type FetchWait = { maxWaitTime: number; minBytes: number; paceMs: number }
 
 type Batch = { messages: readonly unknown[] }
+type Broker = { connectionPool: { pool: { rejectRequests(error: Error): void }[] } }
 type ConsumerGroup = Pick<FetchWait, 'maxWaitTime' | 'minBytes'> & {
   groupId: string
+  cluster: { brokerPool: { brokers: Record<string, Broker> } }
   paused(): unknown[]
-  getActiveTopicPartitions(): Record<string, ReadonlySet<number>>
+  getActiveTopicPartitions(): unknown
   resume(partitions: unknown): void
   fetch(nodeId: string): Promise<Batch[]>
+  recoverFromFetch(error: unknown): Promise<void>
 }
-type Runner = { consumerGroup: ConsumerGroup; stop(): Promise<void> }
+type Runner = { running: boolean; consumerGroup: ConsumerGroup; stop(): Promise<void> }
 
 /**
- * Of an idle consumer. Noticing a rebalance can take this long. Less than the second after which unanswered.ts doubts a
- * broker.
+ * Of an idle consumer. Noticing a rebalance can take this long, and twice as long with several brokers. Less than the
+ * second after which unanswered.ts doubts a broker.
  */
 export const IDLE_WAIT_MS = 800
 /** Fewer records are few. Fetching one costs as much as fetching dozens. */
@@ -49,54 +52,74 @@ export function setFetchWait(groupId: string, choose: ChooseWait): () => void {
   }
 }
 
-/** Waits for a partition to be resumed, and for an answer to a fetch. */
-const waiting = new WeakMap<ConsumerGroup, { resumed: Set<() => void>; fetched: Set<() => void> }>()
-
-function waitsOf(member: ConsumerGroup) {
-  const waits = waiting.get(member) ?? { resumed: new Set(), fetched: new Set() }
-  waiting.set(member, waits)
-  return waits
-}
-
-const isAllPaused = (member: ConsumerGroup) =>
-  member.paused().length > 0 &&
-  Object.values(member.getActiveTopicPartitions()).every((partitions) => partitions.size === 0)
+/** They fetch nothing more, and join no group again. */
+const stopped = new WeakSet<ConsumerGroup>()
+/** Ends the waits of members with nothing to fetch. */
+const waiting = new WeakMap<ConsumerGroup, Set<() => void>>()
 
 /** Also resolves when the member stops, and after {@link IDLE_WAIT_MS}. */
 async function untilResumed(member: ConsumerGroup): Promise<void> {
-  const { resumed } = waitsOf(member)
+  if (stopped.has(member)) return
+  const ends = waiting.get(member) ?? new Set()
+  waiting.set(member, ends)
   const { promise, resolve } = Promise.withResolvers<void>()
-  resumed.add(resolve)
+  ends.add(resolve)
   const limit = setTimeout(resolve, IDLE_WAIT_MS)
   await promise
   clearTimeout(limit)
-  resumed.delete(resolve)
+  ends.delete(resolve)
 }
 
-/** @returns no batches once the member stops: kafkajs drops what arrives afterwards. */
-function unlessStopped(member: ConsumerGroup, fetching: Promise<Batch[]>): Promise<Batch[]> {
-  const { fetched } = waitsOf(member)
-  return new Promise((resolve, reject) => {
-    const stop = () => resolve([])
-    fetched.add(stop)
-    fetching.then(resolve, reject).finally(() => fetched.delete(stop))
-  })
+/** The member that looks for partitions to fetch. It sleeps in the same turn if it finds none. */
+let looking: ConsumerGroup | undefined
+
+// before kafkajs loads consumer/consumerGroup
+replaceInternal<(ms: number) => Promise<void>>(
+  'utils/sleep',
+  (original) => (ms) => (looking ? untilResumed(looking) : original(ms)),
+)
+
+/** The connection to a broker that only fetches use (src/network/connectionPool.js). */
+const FETCHES = 1
+
+/** Otherwise kafkajs waits for their answers before it disconnects. */
+function endFetches({ cluster }: ConsumerGroup): void {
+  for (const { connectionPool } of Object.values(cluster.brokerPool.brokers))
+    connectionPool.pool[FETCHES]?.rejectRequests(new Error('the consumer stops'))
 }
 
 function endWaits(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
-  const { resume } = member
+  const { getActiveTopicPartitions, resume, recoverFromFetch } = member
+  member.getActiveTopicPartitions = function () {
+    looking = this
+    queueMicrotask(() => {
+      looking = undefined
+    })
+    return getActiveTopicPartitions.call(this)
+  }
+  function wake(of: ConsumerGroup): void {
+    for (const end of waiting.get(of) ?? []) end()
+  }
   member.resume = function (partitions) {
     resume.call(this, partitions)
-    for (const end of waitsOf(this).resumed) end()
+    wake(this)
+  }
+  member.recoverFromFetch = async function (error) {
+    if (!stopped.has(this)) await recoverFromFetch.call(this, error)
   }
   const runner = prototypeOf<Runner>('consumer/runner')
   const { stop } = runner
   runner.stop = async function () {
-    const { resumed, fetched } = waitsOf(this.consumerGroup)
-    const stopped = stop.call(this)
-    for (const end of [...resumed, ...fetched]) end()
-    await stopped
+    const { running, consumerGroup } = this
+    const stopping = stop.call(this)
+    // it does not stop while it joins for the first time
+    if (running) {
+      stopped.add(consumerGroup)
+      wake(consumerGroup)
+      endFetches(consumerGroup)
+    }
+    await stopping
   }
 }
 
@@ -108,9 +131,8 @@ export function adjustFetchWaits(): void {
   const answers = new WeakMap<ConsumerGroup, Map<string, number>>()
 
   member.fetch = async function (nodeId) {
-    if (isAllPaused(this)) await untilResumed(this)
     const choose = waits.get(this.groupId)
-    const fetch = () => unlessStopped(this, fetchOnce.call(this, nodeId))
+    const fetch = async () => (stopped.has(this) ? [] : fetchOnce.call(this, nodeId))
     if (!choose) return fetch()
     const chosen = () => choose(this.paused().length > 0)
     const answered = answers.get(this) ?? new Map<string, number>()

@@ -1,7 +1,8 @@
 import type * as KafkaJs from 'kafkajs'
-// these two must run before kafkajs loads the modules that import what they replace
+// these three must run before kafkajs loads the modules that import what they replace
 import './group-messages.ts'
 import './fetch-decoder.ts'
+import './fetch-wait.ts'
 import { createRequire } from 'node:module'
 import { tolerateLeaderless } from './all-topics.ts'
 import { retryJoins } from './coordinator-loading.ts'

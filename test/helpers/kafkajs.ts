@@ -33,7 +33,13 @@ export const offsets = () => ({
 
 /** A member with both partitions of topic `work`, which it asks a broker for with this. */
 export function aFetchingMember(groupId: string, fetch: (options: object) => Promise<object>) {
-  const cluster = { refreshMetadataIfNecessary: async () => {}, findBroker: async () => ({ fetch }) }
+  const cluster = {
+    refreshMetadataIfNecessary: async () => {},
+    refreshMetadata: async () => {},
+    findBroker: async () => ({ fetch }),
+    getNodeIds: () => ['1'],
+    brokerPool: { brokers: {} },
+  }
   const member = aMember({ groupId, topics: ['work'], cluster })
   member.subscriptionState.assign([{ topic: 'work', partitions: [0, 1] }])
   return Object.assign(member, {

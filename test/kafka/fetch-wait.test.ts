@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import '../../kafka/client.ts' // applies the patch
 import { IDLE_WAIT_MS, setFetchWait } from '../../kafka/patches/fetch-wait.ts'
-import { aFetchingMember, runnerOf } from '../helpers/kafkajs.ts'
+import { aFetchingMember, aQueue, aRequest, runnerOf } from '../helpers/kafkajs.ts'
 
 function member(groupId: string) {
   const fetch = vi.fn(async (_: object) => ({ responses: [] }))
@@ -33,49 +33,142 @@ test('other groups keep their wait, and so does a group after its choice is undo
 
 describe('with all partitions paused', () => {
   const all = [{ topic: 'work', partitions: [0, 1] }]
-  /** kafkajs's own sleep when there is nothing to fetch. */
-  const looks = (group: ReturnType<typeof member>['group']) =>
-    vi.spyOn(group.cluster, 'refreshMetadataIfNecessary')
 
   test('a member looks for work only now and then', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const { group, fetch } = member('paused')
-    const looked = looks(group)
+    onTestFinished(setFetchWait('paused', () => ({ maxWaitTime: 25 })))
     group.pause(all)
-    const fetching = group.fetch('1')
+    const looked = vi.fn()
+    void group.fetch('1').then(looked)
     await vi.advanceTimersByTimeAsync(IDLE_WAIT_MS - 1)
     expect(looked).not.toHaveBeenCalled()
-    await vi.advanceTimersByTimeAsync(1 + 70)
-    await fetching
+    await vi.advanceTimersByTimeAsync(1)
     expect(looked).toHaveBeenCalledOnce()
     expect(fetch).not.toHaveBeenCalled()
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('a member fetches as soon as one is resumed', async () => {
+  test('a member fetches as soon as one is resumed, however long it has waited', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const { group, fetch } = member('paused')
+    onTestFinished(setFetchWait('paused', () => ({ maxWaitTime: IDLE_WAIT_MS })))
     group.pause(all)
-    const fetching = group.fetch('1')
+    void runnerOf(group).fetchManager.start()
+    for (const waited of [IDLE_WAIT_MS / 2, IDLE_WAIT_MS]) await vi.advanceTimersByTimeAsync(waited)
+    fetch.mockReturnValueOnce(new Promise(() => {}))
     group.resume([{ topic: 'work', partitions: [1] }])
-    await fetching
+    await nextTurn()
+    expect(fetch).toHaveBeenCalledOnce()
+  })
+})
+
+describe('a consumer that stops', () => {
+  /** Its fetches wait at a broker that does not answer. */
+  function running(brokers = () => ['1']) {
+    const queue = aQueue()
+    const answers: PromiseWithResolvers<object>[] = []
+    const fetch = vi.fn((_: object) => {
+      const answer = Promise.withResolvers<object>()
+      const { resolve, reject } = answer
+      answers.push(answer)
+      queue.push({
+        ...aRequest(answers.length),
+        entry: { ...aRequest(answers.length).entry, resolve, reject },
+      })
+      return answer.promise
+    })
+    const group = aFetchingMember('stopping', fetch)
+    const connection = { rejectRequests: (error: Error) => queue.rejectAll(error) }
+    group.cluster.getNodeIds = brokers
+    group.cluster.brokerPool.brokers = { 1: { connectionPool: { pool: [{}, connection] } } }
+    const runner = runnerOf(group)
+    return { group, runner, queue, answers, fetch, fetches: runner.fetchManager.start() as Promise<void> }
+  }
+
+  test('waits for no answer to a fetch, and leaves none in flight: its connections close at once', async () => {
+    const { runner, queue, fetch, fetches } = running()
+    await nextTurn()
+    expect(fetch).toHaveBeenCalledOnce()
+    await runner.stop()
+    await fetches
+    expect(queue.inflight.size).toBe(0)
+  })
+
+  test('waits no longer for a partition to be resumed, or to get one from a broker that leads none', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { group, fetch } = member('paused')
+    group.filterPartitionsByNode = () => []
+    const runner = runnerOf(group)
+    const fetches = runner.fetchManager.start()
+    await nextTurn()
+    await runner.stop()
+    await fetches
+    expect(fetch).not.toHaveBeenCalled()
+  })
+
+  test('fetches nothing more once it has waited for more records', async () => {
+    const { group, fetch } = member('paced')
+    onTestFinished(setFetchWait('paced', () => ({ paceMs: 50 })))
+    fetch.mockResolvedValueOnce(answered(3) as never)
+    await group.fetch('1')
+    const next = group.fetch('1')
+    await runnerOf(group).stop()
+    await next
     expect(fetch).toHaveBeenCalledOnce()
   })
 
-  test('a member stops at once', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const { group } = member('paused')
-    const looked = looks(group)
-    group.pause(all)
-    void group.fetch('1')
-    await runnerOf(group).stop()
+  test('stops also when its brokers have just changed', async () => {
+    let brokers = ['1', '2']
+    let asked = 0
+    const { runner, answers, fetches } = running(() => {
+      // otherwise it would ask in the same turn for ever
+      if (++asked > 100) throw new Error('it asks for its brokers again and again')
+      return brokers
+    })
+    const ended = expect(fetches).rejects.toThrow('the consumer stops')
     await nextTurn()
-    expect(looked).toHaveBeenCalledOnce()
+    brokers = ['1']
+    answers[1]?.resolve({ responses: [] })
+    await nextTurn()
+    await runner.stop()
+    await ended
+  })
+
+  test('does not join again when a fetch fails meanwhile', async () => {
+    const { group, runner, answers } = running()
+    const join = vi.spyOn(group, 'joinAndSync').mockResolvedValue(undefined)
+    await nextTurn()
+    const stopping = runner.stop()
+    answers[0]?.reject(unknownTopic())
+    await stopping
+    await nextTurn()
+    expect(join).not.toHaveBeenCalled()
+  })
+
+  test('first ends a join that a fetch has begun, then leaves: the join would outlive it', async () => {
+    const { group, runner, answers } = running()
+    const done: string[] = []
+    const joining = Promise.withResolvers<void>()
+    vi.spyOn(group, 'joinAndSync').mockImplementation(() =>
+      joining.promise.then(() => void done.push('joined')),
+    )
+    vi.spyOn(group, 'leave').mockImplementation(async () => void done.push('left'))
+    await nextTurn()
+    answers[0]?.reject(unknownTopic())
+    await nextTurn()
+    const stopping = runner.stop()
+    await nextTurn()
+    joining.resolve()
+    await stopping
+    expect(done).toEqual(['joined', 'left'])
   })
 })
+
+const unknownTopic = () => Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' })
 
 const message = { offset: '0', timestamp: '0', key: null, value: null, headers: {} }
 const answered = (records: number) => {
