@@ -25,6 +25,8 @@ const MAX_SEEN_BYTES = 16 * 1024 * 1024
 const SEEN_PACE = { ms: 100, fullAt: 500 }
 /** The largest share of an event's time at a low rate. It also sets how often the deliverer fetches (decision 030). */
 const PACE_MS = 24
+/** How long a paused partition may take to resume while the others are idle. */
+const PAUSED_WAIT_MS = 100
 
 await run('router', async (context) => {
   const { log } = context
@@ -74,6 +76,7 @@ async function startConsumer(
       group: 'router',
       topics: [EVENTS],
       paceMs: PACE_MS,
+      maxWaitMs: PAUSED_WAIT_MS,
       codec: await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`),
       handle: createRouter({
         settings,
