@@ -23,7 +23,7 @@ export type WebhookState = {
 
 export type WebhookTarget = Pick<Target, 'webhook' | 'origin'>
 
-/** Of `webhook`; without it, of the host. */
+/** The breaker of `webhook` changed or, if that is missing, the breaker of the host. */
 export type BreakerChange = { host: HostState; webhook?: WebhookState; breaker: Breaker }
 
 export type Webhooks = {

@@ -20,7 +20,7 @@ export type CachedResolver = {
 
 export type ResolverOptions = {
   hosts: Hosts
-  /** See `EgressOptions`. */
+  /** `address:port` of the DNS servers to ask; by default those of /etc/resolv.conf. */
   servers?: readonly string[] | undefined
   limits?: Limits
   maxNames?: number

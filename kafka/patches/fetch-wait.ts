@@ -28,11 +28,11 @@ type ConsumerGroup = Pick<FetchWait, 'maxWaitTime' | 'minBytes'> & {
 type Runner = { running: boolean; consumerGroup: ConsumerGroup; stop(): Promise<void> }
 
 /**
- * Of an idle consumer. Noticing a rebalance can take this long, and twice as long with several brokers. Less than the
- * second after which unanswered.ts doubts a broker.
+ * How long the fetch of an idle consumer waits. Noticing a rebalance can take this long, or twice as long with several
+ * brokers. It is less than the second after which unanswered.ts doubts a broker.
  */
 export const IDLE_WAIT_MS = 800
-/** Fewer records are few. Fetching one costs as much as fetching dozens. */
+/** With fewer records, the next fetch waits: one record costs as much as dozens. */
 export const FEW = 50
 
 type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
@@ -82,7 +82,7 @@ replaceInternal<(ms: number) => Promise<void>>(
 /** The connection to a broker that only fetches use (src/network/connectionPool.js). */
 const FETCHES = 1
 
-/** Otherwise kafkajs waits for their answers before it disconnects. */
+/** Ends requests in flight. Otherwise kafkajs waits for their answers before it disconnects. */
 function endFetches({ cluster }: ConsumerGroup): void {
   for (const { connectionPool } of Object.values(cluster.brokerPool.brokers))
     connectionPool.pool[FETCHES]?.rejectRequests(new Error('the consumer stops'))

@@ -39,7 +39,7 @@ const { KafkaJSConnectionError, KafkaJSConnectionClosedError } =
 
 const listeners: (() => void)[] = []
 
-/** For each answer of a broker to any client. */
+/** Calls `listener` for each answer of a broker to any client. */
 export const onAnswer = (listener: () => void): void => void listeners.push(listener)
 
 const answered = () => {

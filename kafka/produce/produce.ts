@@ -24,7 +24,7 @@ export type ProduceOptions = {
   /** After this many ms the outcome is `unknown`. */
   deadlineMs?: number
   trace?: Pick<Trace, 'send'> | undefined
-  /** See `FairQueue`. */
+  /** Records of one flow are sent in order, and flows share the sends (fair-queue.ts). */
   flow?: string
 }
 
