@@ -117,7 +117,7 @@ const environment = z.object({
   }),
   /** As KAFKA_SSL_CA, for the registry. */
   SCHEMA_REGISTRY_CA: z.string().optional(),
-  /** Of every topic and group. */
+  /** The prefix of every topic and group. */
   TOPIC_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]{0,100}$/, 'only letters, digits, dot, dash, underscore')
@@ -133,10 +133,10 @@ const environment = z.object({
   CONTROL_PORT: port.default(8081),
   ROUTER_PORT: port.default(8082),
   DELIVERER_PORT: port.default(8083),
-  /** For operators; the other processes have only this kind. */
+  /** Ports for operators; the other processes have only this kind. */
   INGEST_METRICS_PORT: port.default(8084),
   CONTROL_METRICS_PORT: port.default(8086),
-  /** For the console; by default on its host. */
+  /** Ingest's address for the console; by default on its host. */
   INGEST_URL: z
     .url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' })
     .optional(),
@@ -163,7 +163,7 @@ const environment = z.object({
     .refine((ms) => ms <= 60_000, 'must be at most 1m: a POST that waits for its response occupies a slot')
     .prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
-  /** Per lane and process. As many more may be late (deliverer/lane/slots.ts). */
+  /** Concurrent POSTs per lane and process. As many more may be late (deliverer/lane/slots.ts). */
   DELIVERY_SLOTS: whole(1, 65_536).default(512),
   /** Idle connections to webhooks that a process keeps open. */
   DELIVERY_IDLE_CONNECTIONS: whole(0, 65_536).default(2_048),

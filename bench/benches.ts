@@ -1,4 +1,4 @@
-/** From the command line. */
+/** Sizes that the command line can override. */
 export type Sizes = { rounds?: number; minutes?: number; count?: number }
 export type Size = keyof Sizes
 

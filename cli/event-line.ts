@@ -35,7 +35,7 @@ const shapes = {
   skipped: z.looseObject({ count: z.number(), reason: z.string() }),
 }
 
-/** An event on one line; unparsed if its form is unknown. */
+/** Shows an event of unknown form unparsed. */
 export function eventLine({ event, data }: ServerEvent): string {
   const words = Object.hasOwn(WORDS, event) ? WORDS[event]?.(parsed(data)) : undefined
   return (words ?? [event, data]).map(plain).join('  ')

@@ -3,7 +3,7 @@ import { dataFolder } from '../local/data-folder.ts'
 import { findRunning, type Running } from '../local/running.ts'
 import { CliError, type Env } from './context.ts'
 
-/** A running system; URLs have no trailing slash. */
+/** URLs have no trailing slash. */
 export type Target = {
   control: string
   token: string

@@ -75,7 +75,6 @@ function configured({ config, closing, log }: Context, ca: ReturnType<typeof tru
   return { keys, tokens, trustProxy, ingest, ladder: delivery, egress, openPoster, tokenLimits }
 }
 
-/** What the console says about this system, instead of defaults. */
 function limitsOf({ delivery }: Context['config'], retention: Retention): ConsoleLimits {
   return {
     responseTimeoutMs: delivery.responseTimeoutMs,

@@ -17,7 +17,7 @@ import type { Job, Refusal, SlotLease } from './lane/state.ts'
 /** POSTs still in flight no longer count. */
 export type Attempted = {
   results: readonly AttemptResult[]
-  /** The settings have changed, or the partition was revoked. */
+  /** Some targets were skipped: the settings have changed, or the partition was revoked. */
   hasSkipped: boolean
   dropped: readonly Target[]
   waitMs: number
@@ -29,7 +29,7 @@ export type AttemptParts = {
   poster: Pick<Poster, 'post'>
   /** Read when the POST begins, not when it is queued. */
   destination: (id: string) => Destination | undefined
-  /** Also for each deferred webhook, possibly after the attempt is over. */
+  /** Called for each POST and each deferred webhook, possibly after the attempt is over. */
   onAttempt: (delivery: Delivery, result: LoggedResult) => void
 }
 

@@ -21,7 +21,7 @@ export type Consuming = {
   tracer: Tracer | undefined
 }
 
-/** Per partition. The lane bounds all partitions together. */
+/** Unsettled records per partition. The lane bounds all partitions together. */
 const LANE_HIGH_WATER = 10_000
 const LANE_WAIT_MS = 25
 const RUNG_HIGH_WATER = 400

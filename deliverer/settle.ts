@@ -23,7 +23,7 @@ export type SettlerParts = {
   attempts: Pick<Codec<Attempt>, 'encode'>
   log: Pick<Logger, 'error'>
   onSettled: (settlement: Settlement, delivery: Delivery) => void
-  /** Neither written nor parked: the process should end, so that the record is read again. */
+  /** A delivery was neither written nor parked: the process should end, so that the record is read again. */
   onFatal: (error: Error) => void
 }
 
@@ -92,7 +92,7 @@ export class Settler {
     if (outcome === 'acked') return this.#end(record, settlement)
     if (outcome !== 'unknown' && outcome !== 'full')
       return this.park(record, `its next record cannot be written: ${outcome}`)
-    // without end, as a cancelled delivery is no dead letter
+    // a window without end, as a cancelled delivery is no dead letter
     const endless = { ...ladder, windowMs: Number.POSITIVE_INFINITY }
     const next = defer(delivery, { waitMs: Number.POSITIVE_INFINITY, now: Date.now() }, endless)
     if (next.kind !== 'done') await this.#write(record, next)

@@ -4,8 +4,8 @@ import type { Outcome } from './outcome.ts'
 export type Ended = 'answered' | 'failed' | 'timed_out'
 
 /**
- * Of a webhook or a host. While it is open only probes may begin (docs/understand/isolation.md). Times are monotonic
- * milliseconds.
+ * A webhook or a host has one. While it is open, only probes may begin (docs/understand/isolation.md). Times are
+ * monotonic milliseconds.
  */
 export type Breaker = {
   open: boolean
@@ -84,7 +84,7 @@ export function permit(breaker: Breaker, now: number): 'all' | 'probe' | 'nothin
   return now >= breaker.probeAt ? 'probe' : 'nothing'
 }
 
-/** After 2, 4 and 8 s, so that a short outage ends soon, then every 10 s. */
+/** Probes come after 2, 4 and 8 s, so that a short outage ends soon, then every 10 s. */
 export function afterProbe(breaker: Breaker, now: number): Breaker {
   const probeEveryMs = Math.min(breaker.probeEveryMs * 2, PROBE_MS)
   return { ...breaker, probeAt: now + probeEveryMs, probeEveryMs }

@@ -17,7 +17,7 @@ export const compiledOf = (destination: Outline): CompiledRules | undefined => c
 
 let compilations = 0
 
-/** Of rules or patterns in this process. A pattern takes up to 10 ms. */
+/** Counts compiled rules and patterns of this process. A pattern takes up to 10 ms. */
 export const compilationCount = (): number => compilations + patternCompilations()
 
 const deciding = new WeakMap<Outline, CompiledRules>()

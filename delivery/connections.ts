@@ -37,7 +37,7 @@ export function createConnections<C extends Pooled>(
     void connection.destroy()
   }
 
-  /** In a later turn of the event loop, as the client may still be reporting the end of a request. */
+  /** Closes it in a later turn of the event loop, as the client may still be reporting the end of a request. */
   function drop(connection: C): void {
     setImmediate(close, connection)
   }

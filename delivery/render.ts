@@ -1,7 +1,7 @@
 import type { Event } from '../schemas/event.ts'
 
 /**
- * In the order of docs/guides/receivers.md, "The body". Equals JSON.stringify's output, as receivers sign
+ * Keys are in the order of docs/guides/receivers.md, "The body". Equals JSON.stringify's output, as receivers sign
  * `JSON.stringify(JSON.parse(body))`. JSON columns are inserted unparsed.
  */
 export function render(event: Event): string {

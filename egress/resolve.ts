@@ -137,7 +137,7 @@ const recordsOf = (reply: Reply) => ('records' in reply ? reply.records.slice(0,
 const toAddresses = (reply: Reply, family: 4 | 6) =>
   recordsOf(reply).map(({ address }): LookupAddress => ({ address, family }))
 
-/** ENOTFOUND only when both queries say so. */
+/** ENOTFOUND only when both queries say so: otherwise there may be an address. */
 function failure(replies: readonly Reply[]): string {
   const codes = replies.map((reply) => ('code' in reply ? reply.code : 'ENODATA'))
   const trouble = codes.find((code) => !NOTHING.has(code))

@@ -20,7 +20,7 @@ export type Env = Readonly<Record<string, string>>
 
 const ONCE = { retry: { limit: 0 }, timeout: { request: 2_000 } } as const
 
-/** Ends with this process. */
+/** A process of a role. It ends with this process. */
 export type Launched = Child & {
   role: Role
   url: string
@@ -31,7 +31,7 @@ export type Launched = Child & {
   metrics(): Promise<string>
 }
 
-/** As operators run it. @param env with a port for the role (`freePorts`) */
+/** Starts a role as operators run it. @param env with a port for the role (`freePorts`) */
 export type Launch = (role: Role, env: Env, onLine?: (line: string) => void) => Launched
 
 export const launch: Launch = launchFrom(ROOT)

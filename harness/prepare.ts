@@ -10,7 +10,7 @@ import { CONFIG, type Source } from '../settings/settings.ts'
 import { type Env, freePorts, type Launched, launch } from './launch.ts'
 import type { Observer } from './system.ts'
 
-/** On a shared broker with its own prefix, for roles that start one by one. */
+/** Topics, schemas and settings on a shared broker, with their own prefix, for roles that start one by one. */
 export type PreparedSystem = { config: Config; connection: Connection; env: Record<string, string> }
 
 export type PreparedSource = Pick<Source, 'id' | 'writeKey' | 'enabled'>

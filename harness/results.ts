@@ -7,7 +7,7 @@ const FILE = new URL('../bench/RESULTS.md', import.meta.url)
 const TITLE =
   '# Benchmarks\n\nWritten by `npm run bench`; one section by `npm run bench -- <name>`. `cluster`, `torture` and `upgrade` are written by `npm run cluster`, `npm run torture` and `npm run upgrade`, each with `-- --write`; `profile` by hand.\n'
 
-/** In bench/RESULTS.md. */
+/** Replaces the section of this name in bench/RESULTS.md. */
 export async function writeSection(name: string, text: string): Promise<void> {
   const before = await readFile(FILE, 'utf8').catch(() => TITLE)
   const section = `## ${name}\n\n${text}\n\n*${machine()}${await commit()}*\n`
@@ -27,7 +27,7 @@ function machine(): string {
   return `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} x ${first?.model ?? 'CPU'}, ${gigabytes} GB`
 }
 
-/** Empty outside a checkout. */
+/** The measured commit; empty outside a checkout. */
 const commit = () =>
   promisify(execFile)('git', ['rev-parse', '--short', 'HEAD'], { cwd: import.meta.dirname }).then(
     ({ stdout }) => `, commit ${stdout.trim()}`,

@@ -6,7 +6,7 @@ import { killAllChildren } from '../local/child-process.ts'
 
 const folders: string[] = []
 
-/** Removed when this process exits. */
+/** @returns a new folder, which is removed when this process exits */
 export async function scratchFolder(purpose: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `sluice-${purpose}-`))
   if (folders.push(folder) === 1) process.once('exit', removeAll)

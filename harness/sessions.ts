@@ -5,7 +5,7 @@ import { withAdmin } from './kafka/topics.ts'
 /** Member id to group, both as named on the broker. */
 export type Members = ReadonlyMap<string, string>
 
-/** Of all groups whose names begin with `name`. */
+/** The members of all groups whose names begin with `name`. */
 export async function membersOf(connection: Connection, name: string): Promise<Members> {
   const described = await withAdmin(connection, async (admin) => {
     const { groups } = await admin.listGroups()

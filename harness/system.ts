@@ -10,7 +10,7 @@ import { type Env, freePorts, type Launched, launch } from './launch.ts'
 import { endSessions, type Members, membersOf } from './sessions.ts'
 import { until } from './until.ts'
 
-/** As operators run it, on topics with its own prefix. */
+/** All roles as operators run them, on topics with their own prefix. */
 export type System = {
   env: Record<string, string>
   connection: Connection
@@ -27,7 +27,7 @@ export type System = {
   freeze(role: Role): () => void
   /** One more process. @param more settings of this process only */
   another(role: Role, more?: Record<string, string>): Promise<Instance>
-  /** Since the start of the system. */
+  /** What processes of a role have logged since the start of the system. */
   logged(role: Role): readonly LogLine[]
   api(
     method: 'get' | 'post' | 'put' | 'delete',
@@ -35,7 +35,7 @@ export type System = {
     json?: object,
     headers?: Record<string, string>,
   ): Promise<{ status: number; body: Record<string, unknown> }>
-  /** For the source `shop`. Resolves when the router uses it. */
+  /** Creates a destination for the source `shop`. Resolves when the router uses it. */
   destination(id: string, webhooks: string[], more?: object): Promise<void>
   /** Sends one batch, by default to the source `shop`. Resolves when it is accepted. */
   send(calls: object[], writeKey?: string): Promise<void>

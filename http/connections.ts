@@ -80,7 +80,7 @@ export function shareConnections(
   return { open, lastResponse: (socket) => responses.get(socket) }
 }
 
-/** By network, without those of proxies. */
+/** Open connections by network, without those of proxies. */
 function createNetworks(trustProxy: readonly string[]) {
   const byNetwork = new Map<string, Set<Socket>>()
   const proxies = blockListOf(trustProxy)
@@ -132,7 +132,7 @@ function isWaitedOn(socket: Socket, response: ServerResponse | undefined): boole
   return response.req.complete && !response.writableFinished
 }
 
-/** Node's socket timeout would restart at each read and write (2 us per call). */
+/** Instead of Node's socket timeout, which restarts at each read and write (2 us per call). */
 function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number): void {
   let before = new Map<Socket, number>()
   const timer = setInterval(() => {

@@ -11,7 +11,7 @@ export type NetworkLimit = {
   draw(ip: string, cost: number): number | undefined
 }
 
-/** Beyond, the least recently used network is forgotten. */
+/** Beyond this, the least recently used network is forgotten. */
 const MAX_NETWORKS = 10_000
 
 /** @param clock milliseconds, monotonic. */

@@ -11,7 +11,6 @@ import {
   REJECTED_LISTED_EACH,
 } from './limits.ts'
 
-/** Generated from ingest's own routes, codes and limits. */
 export function describe() {
   return {
     openapi: '3.1.0',

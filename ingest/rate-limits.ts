@@ -9,7 +9,7 @@ export type SourceLimit = NonNullable<Source['rateLimit']>
 export type SourceLimits = {
   /** @returns whole seconds until a request passes; undefined when it passes now. */
   wait(limit: SourceLimit): number | undefined
-  /** @returns as `wait`. */
+  /** Takes calls from the limit. @returns as `wait`. */
   draw(limit: SourceLimit, calls: number): number | undefined
   spend(limit: SourceLimit, bytes: number): void
 }

@@ -15,7 +15,7 @@ export type KafkaConfig = {
   sasl:
     | { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string }
     | undefined
-  /** Also of groups. */
+  /** Of all topics and groups. */
   topicPrefix: string
   partitions: number
   replication: number
@@ -24,9 +24,9 @@ export type KafkaConfig = {
 /** Outside `kafka/`, topics and groups have no prefix. */
 export type Connection = {
   kafka: KafkaJsKafka
-  /** With prefix. */
+  /** Adds the prefix. */
   named(name: string): string
-  /** Without prefix. */
+  /** Removes the prefix. */
   plain(name: string): string
   log: Logger
   failures: FailureLog
@@ -55,7 +55,7 @@ export function connect(
     // sends resume within half a second of an outage or a leader's move
     retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 30 },
     connectionTimeout: 3_000,
-    // after this, a vanished machine counts as gone
+    // a broker whose machine vanishes counts as gone after this
     requestTimeout: 10_000,
   }
   return {

@@ -1,8 +1,8 @@
 export const partitionKey = (topic: string, partition: number) => `${topic}/${partition}`
 
 /**
- * `removed`: the front of the log is gone. `truncated`: its end is gone. `recreated`: the topic was deleted and created
- * again.
+ * `removed`: the front of the log is gone. `truncated`: its end is gone, as after a power failure or an unclean
+ * election. `recreated`: the topic was deleted and created again.
  */
 export type Cause = 'removed' | 'truncated' | 'recreated'
 

@@ -81,7 +81,7 @@ function describe({ type, body, headers, signatureIsRight }: Arrival): string {
 
 type Arrival = { type: string; body: string; headers: IncomingHttpHeaders; signatureIsRight: boolean }
 
-/** As a customer would write it: checks the signature over the body's bytes. @returns its URL */
+/** A receiver as a customer would write it: checks the signature over the body's bytes. @returns its URL */
 async function startReceiver(secret: string, onArrival: (arrival: Arrival) => void): Promise<string> {
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray())

@@ -34,7 +34,7 @@ export async function requireFreeSpace(folder: string): Promise<void> {
   throw diskFull(folder, `has ${mb} MB free, and Kafka needs ${MIN_FREE / MB} MB to start`)
 }
 
-/** Turns the error of a full disk into `disk_full`, and returns any other as it is. */
+/** Returns any other error as it is. */
 export function asDiskFull(error: unknown, folder: string): unknown {
   const isFull =
     error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')

@@ -58,7 +58,6 @@ async function refuseIfHeld(path: string, folder: string): Promise<void> {
   )
 }
 
-/** Records which process uses the file's folder. */
 export async function recordOwner(file: string, pid: number): Promise<void> {
   await writeFile(file, JSON.stringify(identify(pid)))
 }

@@ -14,7 +14,7 @@ const SAME_PRESS_MS = 500
 
 const ORPHAN_GRACE_MS = 3_000
 
-/** On Ctrl-C, SIGTERM, a closed terminal or the death of npm. A second Ctrl-C kills all children. */
+/** Shuts down on Ctrl-C, SIGTERM, a closed terminal or the death of npm. A second Ctrl-C kills all children. */
 export function watchShutdown(env: NodeJS.ProcessEnv): Shutdown {
   const { promise, resolve } = Promise.withResolvers<ExitReason>()
   const controller = new AbortController()

@@ -127,7 +127,7 @@ async function startProcesses(
 
 const SLOW_MS = 30_000
 
-/** Has no limit. `onSlow` gets what is missing, once. */
+/** Waits without a limit. `onSlow` gets what is missing, once. */
 async function allReady(
   urls: Readonly<Record<string, string>>,
   onSlow: (line: string) => void,

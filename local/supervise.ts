@@ -59,7 +59,7 @@ export type KeepRunningOptions<T extends Child> = {
 
 export type KeptRunning = { stop(graceMs: number): Promise<void> }
 
-/** At growing intervals. */
+/** Restarts a process at growing intervals, until stopped. */
 export function keepRunning<T extends Child>(options: KeepRunningOptions<T>): KeptRunning {
   const stopping = new AbortController()
   const stopped = AbortSignal.any([stopping.signal, options.ending])

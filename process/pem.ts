@@ -38,7 +38,7 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-/** Matches Node's messages. */
+/** Matches Node's messages about certificates without a trusted root. */
 export const isUntrusted = (message: string): boolean =>
   /self-signed certificate|unable to (get|verify)|certificate signature failure/.test(message)
 

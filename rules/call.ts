@@ -41,7 +41,7 @@ export const callOf = (event: Event, budget = budgetOf(MAX_WORK)): Call => ({
   budget,
 })
 
-/** Of an event that is not redacted, rendered once for all destinations. */
+/** The body of an event that is not redacted, rendered once for all destinations. */
 export function sharedBody(event: Event, render: (event: Event) => string): string {
   const shared = sharedOf(event)
   shared.body ??= render(event)
@@ -56,7 +56,7 @@ export function spend(budget: Budget, work: number): boolean {
   return true
 }
 
-/** Without the properties that the body adds (`shown`). */
+/** A column without the properties that the body adds (`shown`). */
 export function column({ event, columns }: Call, root: JsonRoot): Json | undefined {
   if (root in columns) return columns[root]
   const text = event[root]
@@ -78,7 +78,7 @@ const SHOWN_AS_PROPERTIES = { page: ['name', 'category'], screen: ['category'] }
 export const shownAsProperties = (type: Event['type']): readonly ('name' | 'category')[] =>
   type === 'page' || type === 'screen' ? SHOWN_AS_PROPERTIES[type] : []
 
-/** As the body shows it; undefined once the budget is spent. */
+/** A column as the body shows it; undefined once the budget is spent. */
 function shown(call: Call, root: JsonRoot): Json | undefined {
   const value = column(call, root)
   const { event } = call
@@ -90,7 +90,7 @@ function shown(call: Call, root: JsonRoot): Json | undefined {
   return { ...properties, ...Object.fromEntries(added.map((name) => [name, event[name]])) }
 }
 
-/** As JSON. Not parsed if the body shows it unchanged. */
+/** A column as JSON. Not parsed if the body shows it unchanged. */
 export function printColumn(root: JsonRoot): (call: Call) => string | undefined {
   return (call) => {
     const { event } = call

@@ -112,7 +112,7 @@ const TOKEN = new RegExp(
   'gu',
 )
 
-/** An estimate: it may take twice as many instructions. */
+/** An estimate: the pattern may take twice as many instructions. */
 function sizeOf(pattern: string): number {
   const groups: number[] = []
   let size = 0

@@ -3,7 +3,7 @@ import { type ConfigKeys, deriveKey, type Purpose } from './seal.ts'
 export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 export type Role = (typeof ROLES)[number]
 
-/** As ordered in `sluice keys`: add new purposes at the end. */
+/** Each role's keys, in the order of `sluice keys`: add new purposes at the end. */
 const NEEDS = {
   ingest: ['records', 'sources'],
   router: ['records', 'hashKeys'],

@@ -1,4 +1,4 @@
-/** Every error code of the control API. Clients rely on codes: add new ones, never change one. */
+/** Clients rely on codes: add new ones, never change one. */
 const table = {
   bad_request: [400, 'The request is not valid HTTP.'],
   invalid_path: [400, 'The path is not percent-encoded UTF-8.'],

@@ -68,7 +68,7 @@ function keysOf({ owner, path }: Pick<Place, 'owner' | 'path'>, keys: ConfigKeys
   return path === HASH_KEY ? keys.hashKeys : keys.destinations
 }
 
-/** The router reads it, but no other secret of a destination. */
+/** Has a key of its own: the router reads it, but no other secret of a destination. */
 const HASH_KEY = '/hashKey'
 
 /** @param owner the record's key `kind/id`. */

@@ -14,7 +14,7 @@ export const suppressionId = ({ sourceId, userId }: Pick<Suppression, 'sourceId'
 export function createSuppressed() {
   const suppressions = new Map<string, Suppression>()
   const bySource = new Map<string, Set<string>>()
-  /** Ids. */
+  /** Ids of unreadable suppressions. */
   const unread = new Set<string>()
 
   function set(id: string, suppression: Suppression | undefined): void {

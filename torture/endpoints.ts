@@ -5,7 +5,7 @@ import type { Behaviour } from './plan.ts'
 /** `rejected`: 404 to everything. `later`: 429, with a Retry-After of more than a minute. */
 export type EndpointBehaviour = Behaviour | 'rejected' | 'later'
 
-/** Its behaviour changes. */
+/** A webhook whose behaviour changes. */
 export type Endpoint = {
   url: string
   answered: readonly Answered[]
@@ -15,7 +15,7 @@ export type Endpoint = {
 }
 
 export type Post = Answered & {
-  /** On its host. */
+  /** The number of the endpoint on its host. */
   endpoint: number
   status: number
   /** From 1. */

@@ -27,7 +27,7 @@ Clocks are stepped where libfaketime is (on Debian: apt-get install libfaketime)
 const WRITE_KEY = 'torture-write-key'
 /** Short: deliveries that are never accepted reach the end of their retry window within the run. */
 const SETTINGS = { RETRY_LADDER: '1s,2s,4s,8s,15s,30s', RETRY_WINDOW: '2m', LOG_LEVEL: 'info' }
-/** For the retry window, expiring sessions and backlogs after the last fault. */
+/** Time after the last fault for the retry window, expiring sessions and backlogs. */
 const SETTLE_MS = 300_000
 
 /** Destinations that always exist, with the numbers of their endpoints. */
@@ -42,10 +42,10 @@ const STEADY = {
   worse: [10],
 } as const
 const MOVING = [6, 7] as const
-/** On one host, with different paths. */
+/** These share one host, with different paths. */
 const TOGETHER: readonly number[] = [8, 9, 10]
 const COUNT = 11
-/** Always or never answer. */
+/** Endpoints that always or never answer. */
 const FIXED = { calm: 0, never: 5, neighbour: 8 } as const
 
 function options() {
@@ -100,7 +100,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   return holds(result)
 }
 
-/** With the numbers of their endpoints. */
+/** Destinations with the numbers of their endpoints. */
 const DESTINATIONS: readonly (readonly [string, readonly number[]])[] = [
   ...Object.entries(STEADY),
   [CHANGING, MOVING],

@@ -20,9 +20,9 @@ export type Fault =
   | { kind: 'another'; role: Role; forMs: number; goes: 'kill' | 'end' }
   | { kind: 'kill-broker'; forMs: number }
   | { kind: 'freeze-broker'; forMs: number }
-  /** What the topic got in this time is lost. */
+  /** What the topic got in this time before the cut is lost. */
   | { kind: 'cut-power'; topic: CutTopic; forMs: number }
-  /** Offset of a role's wall clock. A further instance has the real time. */
+  /** Sets a role's wall clock to this offset in seconds. A further instance has the real time. */
   | { kind: 'step-clock'; role: Role; seconds: number }
   | { kind: 'settings'; change: 'off' | 'on' | 'remove' | 'move' }
   | { kind: 'endpoint'; endpoint: number; behaviour: Behaviour }
@@ -46,7 +46,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const ROLES: readonly Role[] = ['ingest', 'router', 'deliverer', 'control']
 
-/** In seconds: about the wait for a retry, and longer than anything in a run. */
+/** Offsets in seconds: about the wait for a retry, and longer than anything in a run. */
 const STEPS = [
   { least: 1, most: 30 },
   { least: 60, most: 600 },
@@ -145,7 +145,7 @@ function steps(seed: number, forMs: number): Planned[] {
   return planned
 }
 
-/** In ms. What is decided under this clock may be due that much later. */
+/** The furthest that a clock is ahead, in ms. What is decided under it may be due that much later. */
 export const furthestAhead = (planned: readonly Planned[]): number =>
   Math.max(0, ...planned.map(({ fault }) => (fault.kind === 'step-clock' ? fault.seconds * SECOND : 0)))
 

@@ -18,10 +18,10 @@ import type { Sluice } from './sluice.ts'
 export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded' | 'reported'>
 
 export type Kafka = {
-  /** Of all consumer groups that deliver. */
+  /** Unsettled records of all consumer groups that deliver. */
   unsettled(): Promise<number>
   topics(): Promise<Topics>
-  /** As named on the broker. */
+  /** The topics of this kind, as named on the broker. */
   cut(topic: CutTopic): Promise<string[]>
   taken(topic: CutTopic, gone: readonly Gone[]): Promise<Cut[]>
 }

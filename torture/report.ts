@@ -5,7 +5,7 @@ export type Run = {
   seed: number
   minutes: number
   clients: number
-  /** By kind. */
+  /** How many faults there were, by kind. */
   struck: ReadonlyMap<string, number>
   clocks: boolean
   result: Account

@@ -1,7 +1,7 @@
 import type { Fault } from './plan.ts'
 import type { Sluice } from './sluice.ts'
 
-/** Its settings change. Events need not reach it while it is off or missing. */
+/** The destination whose settings change. Events need not reach it while it is off or missing. */
 export const CHANGING = 'changing'
 
 type Change = Extract<Fault, { kind: 'settings' }>['change']

@@ -89,7 +89,7 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
   }
 }
 
-/** With new secrets. */
+/** Settings with new secrets. */
 export const environment = ({ brokers, registryUrl }: { brokers: string; registryUrl: string }) => ({
   KAFKA_BROKERS: brokers,
   SCHEMA_REGISTRY_URL: registryUrl,

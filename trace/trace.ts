@@ -7,7 +7,6 @@ export type TraceHeaders = Readonly<Record<string, string>>
 /** Ids and outcomes. No contents, and no URLs, which may be secret. */
 export type Attributes = Readonly<Record<string, string | number>>
 
-/** One unit of work. */
 export type Trace = {
   headers: TraceHeaders
   /** @param topic of the first record, as named on the broker. */

@@ -103,7 +103,6 @@ function replaceVersion(
 
 const UNRELEASED = '## Unreleased\n'
 
-/** Moves the unreleased changes to a section with version and date. */
 function closeSection(
   text: string,
   { version, now }: Facts,

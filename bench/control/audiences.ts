@@ -10,7 +10,7 @@ import { recordsWritten } from '../stack/topics.ts'
 
 const MEMBERS = 1_000_000
 const WARM_MEMBERS = 20_000
-/** So many members leave, and as many join. */
+/** This share of the members leaves, and as many join. */
 const OTHERS = 0.01
 const SOURCE = { id: 'bench', writeKey: 'bench-write-key', enabled: true }
 
@@ -28,7 +28,7 @@ export async function bench({ rounds = 2, count = MEMBERS } = {}): Promise<strin
 
 type Parts = { system: PreparedSystem; control: ControlProcess }
 
-/** To a new audience. */
+/** Uploads to a new audience. */
 async function syncs(name: string, members: number, parts: Parts): Promise<Case[]> {
   const id = name.replace(' ', '-')
   await parts.control.ask('POST', 'audiences', { json: { id, name, sourceId: SOURCE.id } })

@@ -77,7 +77,7 @@ function partsOf(
 
 type Progress = { state: string; read: number; replayed: number }
 
-/** All dead letters of one destination. */
+/** Replays all dead letters of one destination. */
 async function begin({ ask }: ControlProcess) {
   const json = { destinationId: 'destination-0', perSecond: REPLAYED_PER_SECOND }
   const { id } = await ask<{ id: string }>('POST', 'replays', { json })

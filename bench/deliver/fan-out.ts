@@ -23,7 +23,7 @@ const WARM_POSTS = 40_000
 const MEASURE_MS = 1_500
 const MEASURED_CORE = 0
 const OTHER_CORE = 1
-/** Of a bare loop: as many as the deliverer has slots. */
+/** POSTs that a bare loop has in flight: as many as the deliverer has slots. */
 const CONCURRENCY = 512
 const GOAL = 0.6
 const SETTINGS = { RESPONSE_TIMEOUT: '60s', DELIVERY_IDLE_CONNECTIONS: '10000' }

@@ -35,13 +35,13 @@ export async function openRungWriter({ connection, config }: PreparedSystem) {
   }
 
   return {
-    /** As fast as Kafka takes them. */
+    /** Writes records as fast as Kafka takes them. */
     async fill(rung: Rung, { records, mark }: { records: number; mark: string }): Promise<void> {
       for (let written = 0; written < records; written += AT_ONCE)
         await write(rung, mark, Math.min(AT_ONCE, records - written))
     },
 
-    /** At a fixed rate. @returns the number of records */
+    /** Writes at a fixed rate. @returns the number of records */
     pace: (rung: Rung, { mark, ...paced }: Paced & { mark: string }) =>
       atRate(paced, (count) => write(rung, mark, count)),
 

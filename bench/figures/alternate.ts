@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuSeconds } from '../stack/machine.ts'
 import { median, spreadOfCounts } from './summary.ts'
 
-/** Of a process measured while its competitors were paused. */
+/** Figures of a process, measured while its competitors were paused. */
 export type Figures = {
   perSecond: number
   perCpuSecond: number

@@ -8,7 +8,7 @@ import { type Figures, type Load, measure, startBench } from './measure.ts'
 
 /** Single calls with the key in the header, far below ingest's capacity. */
 const HONEST: Load = { name: 'honest calls', path: '/v1/track', batch: 1, connections: 50, perSecond: 500 }
-/** Of one client, from another address of this machine. */
+/** Requests a second of one client, from another address of this machine. */
 const ATTACKS_A_SECOND = 200
 const ATTACKER = '127.0.0.2'
 const EVERY_MS = 1_000 / ATTACKS_A_SECOND

@@ -7,7 +7,7 @@ import { highestRss, MB } from '../stack/machine.ts'
 import { shortenRetention } from '../stack/topics.ts'
 import { type Load, startBench, startLoadOn, type Target } from './measure.ts'
 
-/** Of the highest rates, with both loads at once. */
+/** A share of the highest rates, with both loads at once. */
 const LOAD = 0.8
 const loads: readonly Load[] = [
   { name: 'singles', path: '/v1/track', batch: 1, connections: 200 },

@@ -23,7 +23,7 @@ const cases = [
   { name: '20 % refusing connections', bad: 4, behaviour: 'refusing' },
 ] as const satisfies (Pick<Scenario, 'name' | 'bad' | 'behaviour'> & { isOften?: true })[]
 
-/** On separate hosts, and on one host. */
+/** Healthy webhooks next to others in trouble, on separate hosts and on one host. */
 export async function bench(sizes: { rounds?: number } = {}): Promise<string> {
   return `${await onOwnHosts(sizes)}\n\n### On one host\n\n${await onOneHost(sizes)}`
 }

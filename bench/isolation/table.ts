@@ -53,7 +53,7 @@ function cells(index: number, rounds: readonly Round[]): string[] {
 
 type Figure = (report: WindowReport) => number
 
-/** To the first case of the same round. */
+/** Ratios to the first case of the same round. */
 const ratios = (rounds: readonly Round[], index: number, part: Part, figure: Figure) =>
   rounds
     .filter((round) => round[index])

@@ -40,10 +40,10 @@ function call(user: number) {
   }
 }
 
-/** Of many users. */
+/** One call of each of many users. */
 export const calls = () => Array.from({ length: USERS }, (_, user) => call(user))
 
-/** As ingest stores them. */
+/** The calls as events, as ingest stores them. */
 export const events = (): Event[] => calls().map(eventOf)
 
 function eventOf(call: ReturnType<typeof calls>[number]): Event {
@@ -69,7 +69,7 @@ function eventOf(call: ReturnType<typeof calls>[number]): Event {
   }
 }
 
-/** As request bodies. `batch`: calls in each, 1 for single calls. */
+/** The calls as request bodies. `batch`: calls in each, 1 for single calls. */
 export function bodies(batch: number): string[] {
   const all = calls()
   if (batch === 1) return all.map((one) => JSON.stringify(one))
@@ -79,7 +79,7 @@ export function bodies(batch: number): string[] {
   return groups.map((group) => JSON.stringify({ batch: group, sentAt: '2026-01-02T03:04:06.000Z' }))
 }
 
-/** As the router renders them. */
+/** The calls as the router renders them. */
 export function deliveryBodies(): string[] {
   return Array.from({ length: USERS }, (_, user) => {
     const { type, userId, event, properties, timestamp, context } = call(user)

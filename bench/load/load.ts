@@ -50,12 +50,12 @@ function open(onFree: (send: Send) => void): void {
   })
 }
 
-/** As fast as requests are answered. */
+/** Sends as fast as requests are answered. */
 const closedLoop = (send: Send) => send(performance.now())
 
 /**
- * At a fixed rate, however slow the answers. A request may wait for a connection: its latency counts from when it was
- * due.
+ * Sends at a fixed rate, however slow the answers. A request may wait for a connection: its latency counts from when it
+ * was due.
  */
 function openLoop(rate: number): (send: Send) => void {
   const free: Send[] = []

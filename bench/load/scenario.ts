@@ -10,9 +10,9 @@ import { type Load, type LoadReport, startLoad } from './start.ts'
 
 export const ENDPOINTS = 20
 const CONNECTIONS = 64
-/** Fewer than different batches. */
+/** There must be fewer connections than different batches. */
 const BATCH_CONNECTIONS = 32
-/** For the load generator to start. */
+/** Time for the load generator to start. */
 const START_US = 1e6
 
 /** Calls at a fixed rate. All webhooks are healthy at first; then some are bad until the last window ends. */

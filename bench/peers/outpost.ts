@@ -18,7 +18,7 @@ export const COMMIT = 'f67ae011b287ff2588cb06699d808a69bba6ab4d'
 /** Concurrent deliveries. The default is 1; 100 was the best number that we tried. */
 const SLOTS = 100
 
-/** Once, from `OUTPOST_SOURCE` (a clone) or from GitHub. @returns the programs' folder */
+/** Builds Outpost once, from `OUTPOST_SOURCE` (a clone) or from GitHub. @returns the programs' folder */
 export async function buildOutpost(): Promise<string> {
   const folder = join(await cacheFolder(process.env), `outpost-${COMMIT.slice(0, 12)}`)
   if (existsSync(folder)) return folder
@@ -41,8 +41,8 @@ export async function buildOutpost(): Promise<string> {
 type Service = 'all' | 'api' | 'delivery' | 'log'
 
 /**
- * On empty stores, with a tenant and a webhook for each endpoint. `isSplit`: a process for each service, so that one
- * can be killed. By default one process runs all, as out of the box.
+ * Starts Outpost on empty stores, with a tenant and a webhook for each endpoint. `isSplit`: a process for each service,
+ * so that one can be killed. By default one process runs all, as out of the box.
  */
 export async function startOutpost(
   folder: string,

@@ -17,10 +17,10 @@ export type Stores = {
   pids: readonly number[]
 } & AsyncDisposable
 
-/** Of Debian. For root, the program on the PATH switches to a user that cannot write to our folders. */
+/** Debian's folder. For root, the program on the PATH switches to a user that cannot write to our folders. */
 const RABBITMQ = '/usr/lib/rabbitmq/bin'
 
-/** Their paths. @throws with all that are missing, and how to install them */
+/** @returns the programs' paths. @throws with all that are missing, and how to install them */
 export async function findPrograms<Name extends string>(
   names: readonly Name[],
 ): Promise<Record<Name, string>> {

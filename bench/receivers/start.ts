@@ -24,7 +24,7 @@ export type Endpoints = Pick<Forked, 'pid' | 'stop'> & {
   answered(count: number): Promise<number>
 }
 
-/** By webhook. Webhooks with the same number share an origin. */
+/** The number of each webhook's host. Webhooks with the same number share an origin. */
 export type Hosts = readonly number[]
 
 /** In one separate process. @param endpoints their number, each with its own origin; or the host of each */

@@ -23,13 +23,13 @@ export type Schedule = {
 /** Calls to healthy endpoints that were due in a window. */
 export type WindowReport = {
   due: number
-  /** By now. */
+  /** Arrived by now. */
   arrived: number
   /** Further arrivals of the same calls. */
   again: number
-  /** By the window's end, plus a short grace period. */
+  /** Arrived by the window's end, plus a short grace period. */
   inTime: number
-  /** Within a second of the due time. */
+  /** Arrived within a second of the due time. */
   soon: number
   /** From due time to arrival. A missing call counts with its waiting time so far. */
   p50Ms: number

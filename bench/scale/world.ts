@@ -61,7 +61,7 @@ export function createWorld(options: WorldOptions) {
       if (receiver.kind === 'fine') counts.cameFine += 1
       put(first, { receiver, delivery: { ...NEW, routedAt: now }, cameAt: now }, options.random)
     },
-    /** By one millisecond. */
+    /** Advances by one millisecond. */
     tick(): void {
       machine.advance()
       if (machine.now() % LOOK_MS === 0) for (const { lane } of [first, retry]) lane.tick()
@@ -80,7 +80,7 @@ type Machine = ReturnType<typeof createMachine>
 /** A clock that counts milliseconds, a schedule, and one CPU. */
 function createMachine() {
   let clock = 0
-  /** Of the CPU, in milliseconds. */
+  /** When the CPU becomes free, in milliseconds. */
   let freeAt = 0
   let [isBusy, busyMs] = [false, 0]
   const due = new Map<number, (() => void)[]>()
@@ -89,7 +89,7 @@ function createMachine() {
     now: () => clock,
     freeAt: () => freeAt,
     isFree: () => freeAt < clock + 1,
-    /** In the last window. */
+    /** Whether the CPU was busy in the last window. */
     isBusy: () => isBusy,
     spend(us: number): void {
       freeAt = Math.max(clock, freeAt) + us / 1_000
@@ -101,7 +101,7 @@ function createMachine() {
       if (others) others.push(act)
       else due.set(at, [act])
     },
-    /** By one millisecond. */
+    /** Advances by one millisecond. */
     advance(): void {
       clock += 1
       for (const act of due.get(clock) ?? []) act()

@@ -8,7 +8,7 @@ const TICK_SECONDS = 0.01
 
 export const MB = 1024 * 1024
 
-/** User and system, of all threads. */
+/** User and system time of all threads. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const fields = await fieldsOf(pid)
   return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS
@@ -30,7 +30,7 @@ const parentOf = (pid: number): Promise<number | undefined> =>
     () => undefined,
   )
 
-/** After the program's name in `/proc/<pid>/stat`, which is in brackets and may contain spaces. */
+/** The fields after the program's name in `/proc/<pid>/stat`, which is in brackets and may contain spaces. */
 async function fieldsOf(pid: number): Promise<string[]> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -52,14 +52,14 @@ export async function memoryOf(pids: readonly number[]): Promise<number> {
   return (await Promise.all(pids.map(pss))).reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** Of all cores since the machine started. */
+/** Seconds of all cores since the machine started. */
 export function machineSeconds(): { idle: number; all: number } {
   const times = cpus().map(({ times }) => times)
   const sum = (of: readonly number[]) => of.reduce((total, ms) => total + ms, 0) / 1_000
   return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((each) => Object.values(each))) }
 }
 
-/** All threads, if the system can. */
+/** Pins all threads to one core, if the system can. */
 export async function pin(pid: number, core: number): Promise<void> {
   await new Promise<void>((resolve) => {
     execFile('taskset', ['-acp', String(core), String(pid)], () => resolve())
@@ -72,7 +72,7 @@ export async function rssBytes(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
 }
 
-/** By process, in bytes. */
+/** The highest resident memory of each process, in bytes. */
 export async function highestRss(pids: readonly number[], forMs: number): Promise<number[]> {
   let highest = pids.map(() => 0)
   const end = performance.now() + forMs

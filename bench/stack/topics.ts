@@ -4,7 +4,7 @@ import type { PreparedSystem } from '../../harness/prepare.ts'
 import { rungTopic } from '../../schemas/topics.ts'
 import { MB } from './machine.ts'
 
-/** Of all topics with this prefix. */
+/** Records written to all topics with this prefix. */
 export async function recordsWritten({ connection }: PreparedSystem, topicPrefix: string): Promise<number> {
   const offsets = await withAdmin(connection, async (admin) => {
     const all = await admin.listTopics()

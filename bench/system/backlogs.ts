@@ -73,7 +73,7 @@ export async function drainOutage(
   }
 }
 
-/** For draining. */
+/** The time limit for draining. */
 const LONGEST_MS = 900_000
 
 /** The deliverer restarts with a large backlog in `deliveries`. Calls keep coming. */
@@ -105,9 +105,9 @@ export async function drainRestart(
 }
 
 type Backlog = {
-  /** So far. */
+  /** Requests answered so far. */
   answered(): Promise<number>
-  /** By then. */
+  /** Requests due by then. */
   due(atUs: number): number
   arrivalsPerSecond: number
   untilUs: number

@@ -62,7 +62,7 @@ their partition, so none is faster until the backlog is worked off, whether the 
   ].join('\n\n')
 }
 
-/** Relative to arrivals. */
+/** The drain rate, relative to arrivals. */
 const times = ({ perSecond, arrivalsPerSecond }: Drain) => perSecond / arrivalsPerSecond
 
 function drained(name: string, one: Drain): string[] {

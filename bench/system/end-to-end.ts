@@ -28,7 +28,7 @@ const IDLE_AT_MOST: Cost = { own: 0.03, stores: 0.05 }
 const WARM_MS = 15_000
 const STRAIGHT_WARM_MS = 5_000
 const MEASURE_MS = 30_000
-/** Of the search time, for each rate. */
+/** The share of the search time for each rate. */
 const TRY_SHARE = 1 / 20
 const CLOSED = { connections: 50, warmMs: 15_000, forMs: MEASURE_MS }
 const CLOSED_AT_LEAST = 8_000

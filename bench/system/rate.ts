@@ -13,7 +13,7 @@ import { startPipeline } from '../stack/pipeline.ts'
 /** `batch`: calls in each request, by default 1. */
 export type Rate = { perSecond: number; batch?: number; warmMs: number; forMs: number }
 
-/** Of the system's own processes, and of those that store its records. */
+/** The cost of the system's own processes, and of those that store its records. */
 export type Cost = { own: number; stores: number }
 
 /** A whole system that forwards calls. */
@@ -23,7 +23,7 @@ export type Line = Entry & {
 }
 
 export type RunningLine = Line & {
-  /** And starts them again. */
+  /** Kills the processes that deliver, and starts them again. */
   killDelivery(): Promise<void>
 } & AsyncDisposable
 
@@ -46,7 +46,7 @@ export async function startSluice(stack: Stack, hosts: number | Hosts = ENDPOINT
   }
 }
 
-/** On the same port, as a supervisor does. */
+/** Kills a process and starts it again on the same port, as a supervisor does. */
 async function replace(
   system: PreparedSystem,
   killed: Launched,
@@ -78,7 +78,7 @@ export async function runIdle(
 /** `us`: microseconds of CPU per call. */
 export type Run = WindowReport & { perSecond: number; errors: number; us: Cost; idleShare: number }
 
-/** However slow the answers (open loop). */
+/** Calls at a fixed rate, however slow the answers (open loop). */
 export async function runAtRate(line: Line, { perSecond, batch = 1, warmMs, forMs }: Rate): Promise<Run> {
   const { load, windows } = await startCalls(line, {
     ...{ bad: 0, perSecond, batch },

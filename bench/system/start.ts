@@ -26,7 +26,7 @@ const FREE_PORTS = {
 /** `idleShare`: of the cores, until ready. */
 type Start = { seconds: number; idleShare: number }
 
-/** With an existing data folder. */
+/** Starts with an existing data folder. */
 export async function bench({ rounds = ROUNDS } = {}): Promise<string> {
   const folder = await scratchFolder('start')
   const kafka = await kafkaAlone(join(folder, 'kafka-alone'))

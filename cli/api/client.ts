@@ -168,7 +168,7 @@ export type PagesOptions<T, F> = PageQuery & {
   first: z.ZodType<F>
 }
 
-/** Up to `limit` items of a list. @throws CliError */
+/** @throws CliError */
 export async function pages<T, F extends object>(
   api: Api,
   path: string,

@@ -3,7 +3,7 @@ import { createParser } from 'eventsource-parser'
 /** `data` is unparsed. */
 export type ServerEvent = { event: string; id: string | undefined; data: string }
 
-/** Takes pieces of any size. Each call returns the events that the piece completes. */
+/** Each call returns the events that its piece completes. */
 export function sseParser(): (piece: string) => ServerEvent[] {
   let events: ServerEvent[] = []
   const parser = createParser({

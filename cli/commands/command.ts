@@ -70,7 +70,7 @@ export function timeOf(text: string | undefined, now: number): string | undefine
 
 type Filter = Partial<Record<'destination' | 'source' | 'message' | 'delivery' | 'since' | 'until', string>>
 
-/** The query of the common list options. @param now milliseconds since 1970. @throws CliError usage */
+/** @param now milliseconds since 1970. @throws CliError usage */
 export const filterOf = ({ destination, source, message, delivery, since, until }: Filter, now: number) => ({
   destinationId: destination,
   sourceId: source,

@@ -43,7 +43,6 @@ export function declare(
   }
 }
 
-/** Drops faults at places that already have one. */
 function withoutPlacesOf(known: readonly PlacedFault[], faults: readonly PlacedFault[]): PlacedFault[] {
   const places = new Set(known.map(({ place }) => JSON.stringify(place)))
   return faults.filter(({ place }) => !places.has(JSON.stringify(place)))

@@ -13,7 +13,7 @@ const WRITE_KEYS: ReadonlySet<string> = new Set(['writeKey', 'previousWriteKey']
 
 export type Exported = Record<Collection, object[]>
 
-/** The settings as files. Applying them to the same system changes nothing. */
+/** Applying these files to the same system changes nothing. */
 export function exported(state: State, { writeKeys }: { writeKeys: boolean }): Exported {
   const of = (collection: Collection) =>
     [...rules[collection].of(state).values()].map((record) => withoutStamps(record, writeKeys))

@@ -20,7 +20,7 @@ import {
 import { type Api, type Fault, pages } from '../api/client.ts'
 import type { Collection } from './schema.ts'
 
-/** The current settings from the API, with secrets masked. */
+/** Secrets are masked. */
 export type State = {
   sources: Map<string, Source>
   destinations: Map<string, Destination>

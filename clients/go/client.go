@@ -18,13 +18,13 @@ type Client struct {
 	// FlushAt is the number of waiting calls that triggers a flush, by default 20; 1 turns batching off. A batch may be larger: up to
 	// 500 KB and 2,500 calls, which are flushed however high FlushAt is.
 	FlushAt int
-	// Size is an alias of FlushAt. If both differ, each call fails (invalid_option).
+	// Size is an alias of FlushAt. If they differ, each call fails (invalid_option).
 	Size int
 
 	// FlushAfter is the longest time between two flushes while calls wait, by default 5 s. It starts at the last flush or the first
 	// call. After a longer pause, a call is sent at once.
 	FlushAfter time.Duration
-	// Interval is an alias of FlushAfter. If both differ, each call fails (invalid_option).
+	// Interval is an alias of FlushAfter. If they differ, each call fails (invalid_option).
 	Interval time.Duration
 
 	// MaxQueue limits the calls that are waiting or being sent, by default 20,000. Further calls get [ErrQueueFull].

@@ -65,7 +65,7 @@ const cut = (text: string) => (text.length > MAX_CHARS ? `${text.slice(0, MAX_CH
 
 const textIn = (value: unknown) => (typeof value === 'string' && value !== '' ? cut(value) : undefined)
 
-/** The URL may be the mistake. */
+/** Names the URL, which may be the mistake. */
 function refusal(status: number, body: unknown, url: string): AnalyticsError {
   if (status === 200)
     return fault('rejected', `${url} answered 200 without {"success": true}: is it /v1/batch of Sluice?`, {

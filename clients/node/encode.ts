@@ -54,7 +54,7 @@ function print(type: CallType, call: Given, defaults: Defaults): string {
   }
 }
 
-/** At thousands of levels. */
+/** JSON.stringify overflows the stack at thousands of levels. */
 const isEndOfStack = (cause: unknown) => cause instanceof RangeError && cause.message.includes('call stack')
 
 const tooDeep = (type: CallType, cause?: unknown) =>

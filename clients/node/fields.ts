@@ -79,8 +79,8 @@ const NOT_JSON_OBJECTS = [
 const nonJsonKindOf = (value: unknown) => NOT_JSON_OBJECTS.find(([is]) => is(value))?.[1]
 
 /**
- * A string such as 'false' would turn every destination on. Without integrations, the service uses those in the
- * context.
+ * As `All`, a string such as 'false' would turn every destination on. Without integrations, the service uses those in
+ * the context.
  */
 export function checkIntegrations(call: {
   integrations: Given | undefined

@@ -47,9 +47,9 @@ export type Options = {
   /** On SIGTERM, closes the client, then ends the process unless the program has its own listener. Default false. */
   closeOnSigterm?: boolean | null | undefined
   /**
-   * Receives queued calls that could not be delivered. A failed call without it, a listener of 'error' and a callback
-   * causes a process warning. flush() and close() wait for a returned promise, and until then the calls count towards
-   * `maxQueue`. Do not await flush(), close() or room() in it.
+   * Receives queued calls that could not be delivered. A failed call that reaches neither it, nor a listener of
+   * 'error', nor a callback causes a process warning. flush() and close() wait for a returned promise, and until then
+   * the calls count towards `maxQueue`. Do not await flush(), close() or room() in it.
    */
   onFailure?: OnFailure | null | undefined
 }

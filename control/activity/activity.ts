@@ -46,7 +46,7 @@ type Opened = Pick<
   | 'openOffsets'
 >
 
-/** Opens the read-only views; resolves once all readers have started. */
+/** Resolves once all readers have started. */
 export async function openActivity(parts: Parts): Promise<Opened> {
   const { config, connection, closing, onFatal, settings } = parts
   const figures = createFigures(Date.now)
@@ -207,7 +207,6 @@ type ReadBackParts = {
   figures: Pick<Figures, 'attempt'>
 }
 
-/** @returns since when the figures are complete, in ms since 1970; null: all of the longest window. */
 function openReadBack(
   { connection, closing, onFatal }: Parts,
   { attempts: { begun }, attempt, dead, figures }: ReadBackParts,

@@ -47,7 +47,7 @@ export type Attempts = Followed &
   Pick<Tail, 'begun'> &
   Pick<RecentAttempts, 'ofMessage'> & {
     recent: Pick<RecentRecords<RecentAttempt>, 'all' | 'page' | 'oldest'>
-    /** @returns unsubscribes. */
+    /** @returns a function that unsubscribes. */
     onAttempt(listener: (attempt: Attempt) => void): () => void
     close(): Promise<void>
   }

@@ -49,7 +49,7 @@ export const areLoadedSoon = async (sources: readonly Loading[]): Promise<boolea
   (await Promise.all(sources.map((source) => isLoadedSoon(source)))).every(Boolean)
 
 /**
- * 503 while `sources` are not loaded, or if `respond` fails or takes too long.
+ * Answers 503 while `sources` are not loaded, or if `respond` fails or takes too long.
  * @param onFailed gets the error of `respond`.
  */
 export async function answered(

@@ -155,7 +155,6 @@ export function createRates() {
     missing: (now: number): number[] =>
       [...needed(now)].filter((at) => !beginnings.has(at)).sort((one, other) => one - other),
 
-    /** Total at the start of a bucket. */
     begin: (at: number, total: Total) => void beginnings.set(at, total),
 
     measure(at: number, total: Total): void {

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Page } from '../api/pagination.ts'
 
-/** The newest records of a topic, in bounded memory. */
 export type RecentRecords<T extends Place> = {
   /** In any order: partitions have no common order. */
   add(item: T): void

@@ -44,7 +44,7 @@ export function audit(
 export const auditSearch = (log: Pick<Logger, 'info'>, caller: Caller): void =>
   audit(log, caller, { what: 'search', outcome: 'searched' })
 
-/** Later, the line is only in the log. The change is confirmed within 10 s or fails. */
+/** After this time, the line is only in the log. The change is confirmed within 10 s or fails. */
 const DEADLINE_MS = 60_000
 
 /**

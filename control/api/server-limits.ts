@@ -11,7 +11,7 @@ import { isStreamed } from './operation.ts'
 export type ServerLimits = {
   /** Beyond it, the network with the most open connections loses one. */
   connections: number
-  /** Waiting for answers on one connection. A browser sends one. */
+  /** Requests waiting for answers on one connection. A browser sends one. */
   waiting: number
   headersMs: number
   requestMs: number
@@ -21,9 +21,11 @@ export type ServerLimits = {
   closingMs: number
   /** A client that reads nothing for this long, at most twice as long, is disconnected. */
   unreadMs: number
-  /** Of all clients. Beyond it, the network with the most loses the connection that has waited longest. */
+  /**
+   * Unread answers of all clients. Beyond it, the network with the most loses the connection that has waited longest.
+   */
   unreadBytes: number
-  /** Without a valid token, per network. Beyond it, answers are delayed. */
+  /** Requests without a valid token, per network. Beyond it, answers are delayed. */
   strangers: RateLimit
   strangerDelayMs: number
 }

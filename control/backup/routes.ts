@@ -79,7 +79,7 @@ const queryShape = z.strictObject({
 
 const headers = { 'content-type': 'text/plain; charset=utf-8' }
 
-/** HEAD gets only headers: Fastify would read the whole stream */
+/** HEAD gets only headers: Fastify would read the whole stream. */
 async function download({ method, caller }: ApiRequest, parts: BackupRouteParts): Promise<ApiResponse> {
   if (method === 'HEAD') return { status: 200, headers }
   const facts = await forBackup(parts)

@@ -70,7 +70,7 @@ export type PostingOf = { destinationId: string; uuid: string; now: number }
 export const postingOf = (call: TestCall, of: PostingOf): Posting =>
   postingWith(render, testEvent(call, of), of.destinationId)
 
-/** Like `postingOf`, without rules. */
+/** What a delivery of the sample call posts, without rules. */
 export const sample = (type: EventType, of: PostingOf): Posting =>
   postingWith(render, sampleEvent(type, of), of.destinationId)
 
@@ -91,7 +91,7 @@ export function postingWith(body: (event: Event) => string, event: Event, destin
   return { deliveryId: deliveryId(destinationId, event), messageId, body: body(event), replay: false }
 }
 
-/** As ingest reads it: ids are strings, and a page's `traits` (from the Go library) its properties. */
+/** As ingest reads it: ids are strings, and a page's `traits` (from the Go library) are its properties. */
 function eventOf(call: TestCall, now: number): Unnamed {
   const isPage = call.type === 'page' && isMissing(call.properties)
   return {

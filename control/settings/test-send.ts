@@ -159,7 +159,10 @@ function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Posted> {
   })
 }
 
-/** As sent, with three of the HTTP client (a test compares them with what arrives). Masks configured values. */
+/**
+ * As sent, including the three that the HTTP client adds (a test compares them with what arrives). Masks configured
+ * values.
+ */
 function requestHeaders(
   { url, headers, body }: Request,
   configured: Readonly<Record<string, string>>,

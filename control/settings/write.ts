@@ -22,7 +22,7 @@ export type Outcome<T> = Decided<T> | 'unavailable'
 
 export type Decide<T> = (facts: Facts, moment: Moment) => Decided<T>
 
-/** Decides on the newest settings. Resolves once Kafka has acknowledged the write and this process shows it. */
+/** Decides and writes as `writeConditionally` does. */
 export async function write<T extends object>(
   parts: WriteParts,
   kind: Kind,

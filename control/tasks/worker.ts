@@ -21,7 +21,7 @@ type Options = Pick<SchedulerParts, 'taskWriter' | 'perform'> & {
 
 /** The table decodes the tasks. */
 const unread: Pick<Codec<undefined>, 'decode'> = { decode: () => ({ ok: true, value: undefined }) }
-/** One, even if someone adds more: with two, two processes would run all tasks. */
+/** Only this one, even if someone adds others: two processes would run all tasks. */
 const PARTITION = 0
 /** Longest wait of a task after a rebalance. */
 const CHECK_MS = 1_000

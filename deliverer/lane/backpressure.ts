@@ -1,7 +1,7 @@
 import type { DeferCode, Refusal, WebhookQueue } from './state.ts'
 import { isSilent, standing, WINDOW_MS } from './webhook-queue.ts'
 
-/** For each webhook that is not in trouble. */
+/** Any webhook that is not in trouble may have this many POSTs waiting. */
 const MIN_WAITING = 16
 
 export type QueueFacts = {
@@ -20,7 +20,7 @@ export function isQueueFull(facts: QueueFacts): boolean {
 
 /**
  * A webhook may use as much room as is left in the lane: one gets half, two get a third each (dynamic thresholds, as in
- * network switches). At least it gets what it recently answered in a quarter of a second. In trouble, it gets one POST.
+ * network switches). It gets at least what it recently answered in a quarter of a second; in trouble, one POST.
  */
 function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
   if (inTrouble) return waiting.posts < room.posts ? 1 : 0

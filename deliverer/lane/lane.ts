@@ -59,9 +59,9 @@ export type LaneOptions = {
 
 /** Up to twice as many POSTs may wait, as each webhook may always have a few. */
 const ROOM = { posts: 4_096, bytes: 32 * 1024 * 1024 }
-/** Longer waits are deferred, as they hold back the commits of their partitions. */
+/** POSTs that wait longer are deferred, as they hold back the commits of their partitions. */
 const MAX_WAIT_MS = 5_000
-/** Of a longer gap between two ticks only this counts: the process was stopped. */
+/** Of a longer gap between two ticks, only this much counts: the process was stopped. */
 const LONGEST_TICK_MS = 500
 /** How many blocked queues to check at once: those behind one without room may have some. */
 const MAX_CHECKED = 64

@@ -13,7 +13,7 @@ export type Slot = {
 export type PromptCount = { prompt: number }
 
 const LATE_MS = 1_000
-/** For all doubtful webhooks together. */
+/** Share of the budget for all doubtful webhooks together. */
 const DOUBTFUL = 1 / 4
 /**
  * Shares of the budget that slow webhooks may begin per second and at once, as their answers come in bursts. More than

@@ -61,9 +61,9 @@ export type WebhookQueue = {
  * that answer (docs/decisions/009).
  */
 export type HostShare = {
-  /** In flight, with a prompt slot (slots.ts). */
+  /** POSTs in flight with a prompt slot (slots.ts). */
   prompt: number
-  /** In flight, begun when their webhook had not just answered. */
+  /** POSTs in flight whose webhook had not just answered when they began. */
   unproven: number
   failing: number
   /** Without POSTs for a webhook that had just answered. */
@@ -71,11 +71,11 @@ export type HostShare = {
   waitingBytes: number
   /** Webhooks with POSTs in flight that are not failing, in the order of `heardAt`. */
   readonly awaiting: Set<WebhookQueue>
-  /** Possibly too far back in that order. */
+  /** Those of `awaiting` that may be too far back in that order. */
   readonly outOfOrder: Set<WebhookQueue>
-  /** May post because they have answered before. */
+  /** Those of `awaiting` that may post because they have answered before. */
   readonly trusted: Set<WebhookQueue>
-  /** How many may be `awaiting` but not `trusted`. Changes like the cap of a webhook. */
+  /** How many may be `awaiting` but not `trusted`. It changes like the cap of a webhook. */
   cap: number
   peak: number
   windowFrom: number

@@ -12,7 +12,7 @@ export const WINDOW_MS = 1_000
 
 type QueuesParts = { webhooks: Pick<Webhooks, 'of'>; limits: HostLimits; withBlocked: Set<HostShare> }
 
-/** Garbage collected with the state of the webhook. */
+/** Queues are garbage collected with the state of their webhook. */
 export class WebhookQueues {
   readonly #parts: QueuesParts
   readonly #queues = new WeakMap<WebhookState, WebhookQueue>()
@@ -78,7 +78,7 @@ export function onQueued(queue: WebhookQueue, most: number, now: number): void {
 export const mayBegin = (queue: WebhookQueue, now: number) =>
   queue.jobs.length() > 0 && waitsFor(queue, now) === 'slot'
 
-/** An answer to a POST in flight, the end of one (`cap`), its host, or a slot. */
+/** The next POST waits for an answer to one in flight, the end of one (`cap`), its host, or a slot. */
 export type WaitsFor = 'answer' | 'cap' | 'host' | 'slot'
 
 export function waitsFor(queue: WebhookQueue, now: number): WaitsFor {
@@ -167,7 +167,7 @@ export function capAfterUse(cap: number, { inFlight, most }: { inFlight: number;
 export const capAfterTimeout = (cap: number) => Math.max(MIN_CAP, cap * (1 - SHRINKS_BY))
 
 /**
- * A dying webhook holds no more slots than it needed just before.
+ * Gives up unused cap, so a dying webhook holds no more slots than it needed just before.
  * @param peak the most POSTs in flight during the window.
  */
 export const capAfterWindow = (cap: number, peak: number) => Math.max(MIN_CAP, Math.min(cap, peak * 2))

@@ -42,7 +42,7 @@ async function copyLive(from: string, to: string): Promise<void> {
 
 type End = { topic: string; partition: number; folder: string; end: number }
 
-/** On the disk of a stopped broker. */
+/** The end of each partition, on the disk of a stopped broker. */
 export const endsOf = (directory: string, topics: readonly string[]): Promise<End[]> =>
   endsIn(join(directory, 'data'), topics)
 

@@ -5,7 +5,7 @@ import { until } from '../until.ts'
 import type { Admin } from './topics.ts'
 
 export type Brokers = {
-  /** By index of the broker, not id. */
+  /** How many partitions each broker leads, by its index, not its id. */
   leads(): Promise<number[]>
   /** Resolves when all replicas are in sync. */
   inSync(): Promise<void>

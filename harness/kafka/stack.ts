@@ -14,11 +14,11 @@ export type Stack = {
   registryPid: number
 } & AsyncDisposable
 
-/** Downloads happen once. */
+/** Called during downloads, which happen once. */
 type OnProgress = (text: string) => void
 const toStderr: OnProgress = (text) => void process.stderr.write(`${text}\n`)
 
-/** For one bench. The broker runs as with Kafka's own start script: full compiler, 1 GB. */
+/** A broker and a registry for one bench. The broker runs as with Kafka's own start script: full compiler, 1 GB. */
 export async function startStack(): Promise<Stack> {
   const folder = await scratchFolder('bench')
   const { java, jars } = await kafkaFiles(toStderr)

@@ -16,8 +16,8 @@ import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
 import { parseTime } from './time.ts'
 
 /**
- * By `userId`, or by the `previousId` of an alias, which would continue that user. Includes invalid calls, which are
- * stored too.
+ * Finds users by `userId`, or by the `previousId` of an alias, which would continue that user. Checks invalid calls
+ * too, as they are stored.
  */
 export function isSuppressed(call: unknown, users: Users, type?: CallType): boolean {
   if (!isObject(call)) return false

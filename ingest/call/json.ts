@@ -25,7 +25,8 @@ export function parseBody(body: Buffer): Parsed {
 }
 
 /**
- * In bytes of cheap JSON. Quotes cost more: V8 stores each string, and each new key changes the layout of an object.
+ * The cost of parsing, in bytes of cheap JSON. Quotes cost more: V8 stores each string, and each new key changes the
+ * layout of an object.
  */
 export function parseCost(body: Buffer): number {
   let cost = body.length

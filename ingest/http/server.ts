@@ -120,7 +120,7 @@ function codeOf({ code }: NodeJS.ErrnoException): Code {
   return code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'bad_request'
 }
 
-/** There is no response object. */
+/** By hand, as there is no response object. */
 function printed({ status, body }: Answer): string {
   const headers = {
     'content-type': JSON_TYPE,

@@ -131,7 +131,7 @@ function logged(run: Run, at: number): { seconds: number; suppressed: number } {
   return { seconds: Math.round((at - since) / 1_000), suppressed }
 }
 
-/** The stack trace does not say why. */
+/** Without the stack trace, which does not say why. */
 function reasonOf({ err, text }: Failure): string {
   if (err === undefined) return text
   return err instanceof Error ? err.message : String(err)
@@ -165,7 +165,7 @@ const HINTS: readonly [(message: string) => boolean, string][] = [
   [(message) => /authorization failed/i.test(message), 'KAFKA_SASL_USERNAME'],
 ]
 
-/** @returns undefined when the failure may be temporary. */
+/** @returns the wrong settings; undefined when the failure may be temporary. */
 export function settingsOf(message: string): string | undefined {
   return HINTS.find(([matches]) => matches(message))?.[1]
 }

@@ -6,9 +6,9 @@ import type { LogFault } from '../log-faults.ts'
 export const LOG_FAULTS = 'log-faults'
 
 /**
- * JSON in topic `log-faults`. `seenBy`: a consumer group, `producer`, `table`, `tail` or `reader`. `lost`: how many
- * offsets are gone, as far as known; `unread`: how many of them were not read. `readTo`: of the last record read. Times
- * in ms since 1970.
+ * JSON in topic `log-faults`. `seenBy` (a consumer group, `producer`, `table`, `tail` or `reader`) was at `offset` and
+ * continues at `to`. `lost`: how many offsets are gone, as far as known; `unread`: how many of them it had not read.
+ * `readTo`: the time of the last record read. Times in ms since 1970.
  */
 export type Loss = Omit<LogFault, 'offset'> & {
   at: number

@@ -13,7 +13,7 @@ export type PollOptions<T extends Closable> = {
   everyMs: number
 }
 
-/** Reads at intervals, one read at a time. */
+/** One read at a time. */
 export function poll<T extends Closable>({ open, read, onFailed, everyMs }: PollOptions<T>): Poll {
   const closing = new AbortController()
   let reader: T | undefined

@@ -2,7 +2,7 @@ import type { Connection } from '../client.ts'
 import { type LogDirs, openLogDirs } from '../patches/log-dirs.ts'
 import { poll } from './poll.ts'
 
-/** In bytes. `limit`: of Sluice's topics on one broker. */
+/** In bytes. `limit`: for all of Sluice's topics on one broker. */
 export type StorageLimits = { reserve: number | undefined; limit: number | undefined }
 
 /**

@@ -9,19 +9,19 @@ import { ADVISED_REPLICAS, spread, tooShort, wrongPolicy } from './topic-faults.
 export type Topic = {
   name: string
   /**
-   * `many`: PARTITIONS; may grow later. `fixed`: PARTITIONS at creation; with more, earlier records would be looked for
-   * in the wrong one. 1: only partition 0 is used.
+   * `many`: as PARTITIONS says; may grow. `fixed`: as it said at creation; with more, earlier records would be looked
+   * for in the wrong partition. 1: only partition 0 is used.
    */
   partitions: 'many' | 'fixed' | 1
   /** In ms. `compact`: the last record of each key stays, forever or for so many ms. */
   retention: number | 'compact' | { compact: number }
-  /** How long a record may wait, in ms. The retention must not be shorter. */
+  /** How long a record may wait, in ms. A shorter retention would delete unread records. */
   requiredMs?: number
 }
 
 /**
- * `differences`: from the table of topics. `losing`: settings that make Kafka delete needed records, with the fix.
- * `brokers`: their number.
+ * `differences`: settings that differ from the table of topics. `losing`: those that make Kafka delete needed records,
+ * with the fix. `brokers`: how many there are.
  */
 export type Found = { differences: string[]; losing: string[]; brokers: number }
 
@@ -186,7 +186,7 @@ async function settingsOfTopics(
 
 type Spread = { topics: readonly Topic[]; settings: ReadonlyMap<string, Actual>; connection: Connection }
 
-/** @returns a fault for each table with records outside partition 0. */
+/** @returns a fault for each table with records outside partition 0: nobody knows which of two is newer. */
 async function spreadTables(admin: Admin, { topics, settings, connection }: Spread): Promise<string[]> {
   const grown = topics
     .filter(({ partitions, retention }) => partitions === 1 && typeof retention !== 'number')

@@ -24,7 +24,7 @@ export type HandleOptions<T> = {
 
 type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle'>
 
-/** The wait ends earlier if the registry answers. */
+/** The longest wait for a schema. It ends when the registry answers. */
 const SCHEMA_HOLD_MS = 60_000
 const SLOW_SCHEMA_MS = 1_000
 
@@ -34,6 +34,7 @@ export class BatchHandler<T> {
   private readonly groupId: string
   private readonly assignment: Assignment
   private readonly parkedCounts = new Map<string, number>()
+  /** Records handled in this turn of the event loop. */
   private sinceTurn = 0
 
   constructor(options: HandleOptions<T>, groupId: string, assignment: Assignment) {

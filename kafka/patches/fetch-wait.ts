@@ -40,8 +40,8 @@ type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
 const waits = new Map<string, ChooseWait>()
 
 /**
- * Calls `choose` before each fetch of this process's members of a group. A paused partition resumes only after the
- * current fetch.
+ * Before each fetch of this process's members of a group, tells `choose` whether a partition is paused: it can resume
+ * only after that fetch.
  * @returns a function that undoes it.
  */
 export function setFetchWait(groupId: string, choose: ChooseWait): () => void {

@@ -25,7 +25,7 @@ export type ListedMember = { memberId: string; clientId: string; clientHost: str
 const soleClientIds = new Map<string, string>()
 
 /**
- * This process's members then replace those of its killed predecessor.
+ * Lets this process's members replace those of its killed predecessor.
  * @param clientId of no other living process.
  * @returns a function that undoes it.
  */
@@ -51,7 +51,7 @@ export function removeStaleMembers(): void {
 async function removeFrom({ groupId, cluster, logger }: ConsumerGroup, clientId: string): Promise<void> {
   const coordinator = await cluster.findGroupCoordinator({ groupId })
   const { groups } = await coordinator.describeGroups({ groupIds: [groupId] })
-  // as the broker sees it; if it is translated, no member counts as stale
+  // our address as the broker sees it; if it is translated, no member counts as stale
   const address = coordinator.connectionPool.pool.find(({ socket }) => socket?.localAddress)?.socket
     ?.localAddress
   if (!address) return

@@ -125,7 +125,7 @@ const apiVersions = internal<{ protocol(of: { version: number }): () => object }
   'protocol/requests/apiVersions',
 )
 
-/** Steps: time in which this process was blocked must not count. */
+/** Waits in steps: time in which this process was blocked must not count. */
 const PROBE_STEP_MS = 100
 const PROBE_STEPS = 30
 /** Longer than all steps: a timeout of kafkajs would look like an answer. */

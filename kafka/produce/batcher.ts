@@ -5,7 +5,6 @@ export type Batcher<T> = {
   flush(): void
 }
 
-/** A batch leaves once it has `maxItems`, or once its first item has waited for `lingerMs`. */
 export function createBatcher<T>(
   { maxItems, lingerMs }: BatcherOptions,
   handOver: (items: readonly T[]) => void,

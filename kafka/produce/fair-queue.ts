@@ -18,7 +18,7 @@ export type FairQueue<T, B> = {
 export const MAX_ITEMS = 500
 /** Half of what a partition accepts in one request. */
 export const MAX_BYTES = 512 * 1024
-/** Per flow and round. After a larger item, the flow skips rounds. */
+/** For each flow and round. After a larger item, the flow skips rounds. */
 const QUANTUM_BYTES = 16 * 1024
 /** Added to each item's bytes, so that small items count too. */
 const ITEM_BYTES = 512

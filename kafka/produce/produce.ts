@@ -15,8 +15,8 @@ export type OutRecord = {
 }
 
 /**
- * Made when they are sent, so that shared data is in memory once. Places count from 0. Only the first record's size is
- * checked: no other may be much larger.
+ * Records are made when they are sent, so that shared data is in memory once. Places count from 0. Only the first
+ * record's size is checked: no other may be much larger.
  */
 export type RecordList = { count: number; record(place: number): OutRecord }
 
@@ -56,11 +56,11 @@ export type ProducerOptions = {
 const MAX_RECORD_BYTES = 1_000_000
 /** Approximate memory besides key and value. */
 const RECORD_OVERHEAD = 512
-/** Of a record that is not made yet. */
+/** Memory for a record that is not made yet. */
 const REFERENCE_BYTES = 8
 const SWEEP_MS = 250
 const NO_PACE: Pace = { ms: 0, fullAt: 0 }
-/** Callers count as one until two wait at the same time, and again when none did for so long. */
+/** A caller counts as alone once no two have waited together for this long. */
 const SHARED_MS = 1_000
 /** If a send waits this long while brokers answer, its topic accepts no writes. */
 const STALL_MS = 10_000

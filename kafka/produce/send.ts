@@ -12,7 +12,7 @@ type Sendable = { topic: string; message: Keyed }
 export type Sender = {
   /**
    * Calls `settle` for each record once all in-sync replicas have acknowledged it, or the broker refuses it for good.
-   * Ends early only when closed; the rest is then unknown.
+   * Ends early only when closed; the other outcomes are then unknown.
    */
   send<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void>
   close(): Promise<void>
@@ -185,8 +185,8 @@ function byTopic(records: readonly Sendable[]): { topic: string; messages: Messa
 const SIZE_FAULTS = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 
 /**
- * Permanent; one such record fails its whole request. INVALID_TIMESTAMP is temporary: this machine's clock is wrong, by
- * over an hour by default.
+ * Permanent faults. One such record fails its whole request. INVALID_TIMESTAMP is temporary: this machine's clock is
+ * wrong, by over an hour by default.
  */
 const RECORD_FAULTS = new Set([...SIZE_FAULTS, 'INVALID_RECORD', 'CORRUPT_MESSAGE'])
 const CLOCK_FAULTS = new Set(['INVALID_TIMESTAMP'])

@@ -11,7 +11,10 @@ export type Written<R> = { ok: true } | { ok: false; refusal: R } | { ok: false;
 export type Decision<R> = { records: readonly OutRecord[] } | { refusal: R }
 
 export type FencedWriter = {
-  /** Resolves when the table shows the write. Calls `decide` again if another instance has written in between. */
+  /**
+   * Decides and writes with no other writer in between. Resolves when the table shows the write. Calls `decide` again
+   * if another instance has written meanwhile.
+   */
   write<R>(decide: () => Decision<R>): Promise<Written<R>>
   close(): Promise<void>
 }

@@ -4,7 +4,7 @@ import { Follower } from './follower.ts'
 import type { BoundsOf, Range } from './ranges.ts'
 
 export type Reader = {
-  /** When the reader was opened. */
+  /** How many there were when the reader was opened. */
   partitions: number
   bounds(): Promise<BoundsOf>
   /**

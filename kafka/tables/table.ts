@@ -77,7 +77,7 @@ class CompactedTable {
       connection: options.connection,
       kind: 'table',
       topics: [options.topic],
-      // the shortest allowed: after an outage, the table may wait for its old session to end
+      // the shortest session allowed: after an outage, the table may wait for its old one to end
       config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 1_500 },
       onRecord: ({ key, value }) => {
         if (key) this.apply(key.toString(), value)

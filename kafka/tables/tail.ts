@@ -52,7 +52,6 @@ const BUSY = { minBytes: 64 * 1024, maxWaitTime: 200 }
 /** A record arrives at once. */
 const QUIET = { minBytes: 1, maxWaitTime: IDLE_WAIT_MS }
 
-/** Follows topics from near their end. */
 export async function openTail(options: TailOptions): Promise<Tail> {
   const openedAt = performance.now()
   const ends = createEnds()
@@ -100,7 +99,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   }
 }
 
-/** By `partitionKey`, until they are reached. */
+/** The partitions' ends at the start, by `partitionKey`, until they are reached. */
 function createEnds() {
   const ends = new Map<string, number>()
   const { promise: allReached, resolve } = Promise.withResolvers<void>()

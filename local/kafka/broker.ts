@@ -9,7 +9,7 @@ import { type Layout, layout, newClusterId, prepareFolder, type Voter } from './
 import { JavaOutput } from './java.ts'
 
 export type BrokerOptions = {
-  /** Data, log and settings. Existing data is used again. */
+  /** For data, log and settings. Existing data is used again. */
   directory: string
   /** Default: in `directory`. */
   logs?: string
@@ -34,7 +34,7 @@ export type Broker = Child & {
   readonly brokers: string
   readonly port: number
   readonly logFile: string
-  /** On the same folder and ports. */
+  /** Starts it again on the same folder and ports. */
   restart(): Promise<Broker>
 }
 
@@ -110,7 +110,7 @@ export type Cluster = {
   kill(): Promise<void>
 }
 
-/** In folders below `directory`, with a copy of each topic on every broker. */
+/** Brokers have folders below `directory`, and each has a copy of each topic. */
 export async function startCluster({ nodes, directory, ...options }: ClusterOptions): Promise<Cluster> {
   const taken: number[] = []
   const takePort = async () => {

@@ -32,7 +32,7 @@ const PARTS = {
 type Part = keyof typeof PARTS
 
 export type Downloads = {
-  /** Their folder. */
+  /** The folder of Kafka's jars. */
   kafkaJars(): Promise<string>
   /** A jar whose folder has its dependencies. */
   registryApp(): Promise<string>
@@ -256,7 +256,7 @@ export async function cached(target: string, fill: (folder: string) => Promise<v
 
 const LEFTOVER_AGE_MS = 60 * 60_000
 
-/** By age, as another process may be filling one. A folder that stays does no harm. */
+/** Goes by age, as another process may be filling one. A folder that stays does no harm. */
 async function removeLeftovers(target: string): Promise<void> {
   for (const name of await readdir(dirname(target))) {
     const path = join(dirname(target), name)

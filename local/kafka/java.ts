@@ -37,7 +37,7 @@ export function majorVersion(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** To explain why a Java program exited. */
+/** Keeps output to explain why a Java program exited. */
 export class JavaOutput {
   readonly #lines = new Set<string>()
 

@@ -24,7 +24,7 @@ export type Registry = Child & {
   /** Base URL of Confluent's API, as in `SCHEMA_REGISTRY_URL`. */
   readonly url: string
   readonly port: number
-  /** On the same port. */
+  /** Restarts on the same port. */
   restart(): Promise<Registry>
 }
 

@@ -34,7 +34,7 @@ type Gained = Parameters<PartitionWatch['gained']>[0][number]
 type Bounds = ReturnType<Reader['bounds']>
 type Owned = PartitionWindow & { window: Window; mayRoute: boolean }
 
-/** Kept in `router.seen` (docs/understand/guarantees.md, "Duplicates"). */
+/** Windows of this process's partitions, kept in `router.seen` (docs/understand/guarantees.md, "Duplicates"). */
 export function createDuplicates(options: DuplicatesOptions): Duplicates {
   const { reader, onLoad, log, waitMs = WAIT_MS } = options
   const owned = new Map<number, Owned>()
@@ -171,7 +171,9 @@ export async function load(options: LoadOptions): Promise<void> {
   }
 }
 
-/** More each time, but no more than fit if they hold as many ids as the last ones. */
+/**
+ * @returns how many records to read: more each time, but no more than fit if they hold as many ids as the last ones.
+ */
 function nextStep({ step, entries, room }: { step: number; entries: number; room: number }): number {
   const fitting = Math.ceil((room * step) / Math.max(1, entries))
   return Math.max(1, Math.min(step * 8, MAX_STEP, fitting))

@@ -4,9 +4,12 @@ import type { Event } from '../../schemas/event.ts'
 /** `offset`: in `events`. `time`: of the record, in ms, never in the future. */
 export type Entry = Hash & { offset: number; time: number }
 
-/** Of one partition (docs/understand/guarantees.md, "Duplicates"). */
+/** The recent ids of one partition (docs/understand/guarantees.md, "Duplicates"). */
 export type Window = {
-  /** @returns false if the id is known from a lower offset. An event routed again after a crash has the same one. */
+  /**
+   * @returns false if the id is known from a lower offset. An event routed again after a crash has the same offset, so
+   * it passes.
+   */
   admit(entry: Entry): boolean
   /** Adds what an earlier owner routed, at any time. */
   recall(entry: Entry): void
@@ -71,7 +74,7 @@ export type Generation = {
 
 export const MAX_IDS = 1_000_000
 
-/** Each grows separately, in little time and memory. */
+/** Segments grow separately, each in little time and memory. */
 const SEGMENTS = 64
 const FIRST_SLOTS = 8
 const LOAD = 0.72

@@ -13,7 +13,7 @@ export type Facts = Pick<
 /** `updatedAt`: ISO 8601 UTC. */
 export type Stamp = { id: string; version: number; updatedAt: string }
 
-/** With the reason. Looked up before the decision. */
+/** URLs that webhooks may not reach, with the reason. Looked up before the decision. */
 export type Unreachable = ReadonlyMap<string, string>
 
 /** Random values for records without their own. */

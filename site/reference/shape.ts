@@ -60,7 +60,7 @@ function combined(schema: Schema, at: ShapesAt): string[] {
 
 function limitsOf(schema: Schema): string {
   const { format, pattern, minimum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } = schema
-  // the largest integer says nothing
+  // the largest safe integer is no limit
   const maximum = schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum
   const least = minimum === -Number.MAX_SAFE_INTEGER ? undefined : minimum
   const limits = [

@@ -26,7 +26,7 @@ export type Asked = {
   from?: string
 }
 
-/** Until the test ends. Checks every response against the OpenAPI document. */
+/** The API, until the test ends. Checks every response against the OpenAPI document. */
 export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial<AppParts> = {}) {
   const memory = inMemory(records)
   const { tasks, taskWriter, endedSessions, topic: taskTopic } = tasksInMemory()

@@ -36,7 +36,7 @@ export type Answered = {
   text: string
 }
 
-/** In status, headers, type and shape. */
+/** The response must match in status, headers, type and shape. */
 export async function expectDescribed(app: FastifyInstance, answer: Answered): Promise<void> {
   const { method, url, status } = answer
   const [path = ''] = url.split('?')

@@ -2,7 +2,7 @@ import type { Connection } from '../../kafka/client.ts'
 import { openTable } from '../../kafka/tables/table.ts'
 import { CONFIG } from '../../settings/settings.ts'
 
-/** Of a compacted topic, without removed keys. */
+/** The content of a compacted topic, without removed keys. */
 export async function rawTopic(connection: Connection, topic = CONFIG): Promise<Map<string, string>> {
   const fatal = Promise.withResolvers<never>()
   const table = await openTable({ connection, topic, onFatal: fatal.reject })

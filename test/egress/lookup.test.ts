@@ -22,7 +22,7 @@ const onlyA =
   (...addresses: string[]) =>
   ({ type }: Question): DnsReply => ({ addresses: type === 'A' ? addresses : [], ttl: 0 })
 
-/** Another address each time. */
+/** Answers with another address each time. */
 function turning(...turns: string[]) {
   let turn = 0
   return ({ type }: Question): DnsReply =>
@@ -91,7 +91,7 @@ describe('a lookup', () => {
   })
 })
 
-/** On all of 127.0.0.0/8. @returns its port */
+/** Listens on all of 127.0.0.0/8. @returns its port */
 async function listener(): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => void sockets.add(socket))

@@ -171,7 +171,7 @@ describe('EGRESS_DENY', () => {
   )
 })
 
-/** First address and prefix length (IANA's special-purpose registry). */
+/** Ranges that no webhook may reach: first address and prefix length (IANA's special-purpose registry). */
 const PRIVATE: [number, number][] = [
   [0x00000000, 8],
   [0x0a000000, 8],

@@ -45,7 +45,7 @@ async function saidOf(brokers: string): Promise<string[]> {
 
 const runFile = promisify(execFile)
 
-/** Of ops/kafka/healthy.sh. Undefined if the broker is healthy. */
+/** The output of ops/kafka/healthy.sh; undefined if the broker is healthy. */
 async function unhealthy(index: number): Promise<string | undefined> {
   const [host = '', port = ''] = cluster.brokers.split(',')[index]?.split(':') ?? []
   return runFile('ops/kafka/healthy.sh', [`${index + 1}`, host, port]).then(

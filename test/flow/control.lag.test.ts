@@ -29,7 +29,7 @@ const READ: Record<string, string[]> = {
 }
 const PARTITIONS = 2
 const CALLS = 20
-/** For the view to show a change. */
+/** The view must show a change within this time. */
 const SHOWN_MS = 30_000
 
 let sluice: System
@@ -79,7 +79,7 @@ const all = (status: LagItem['status']) => (items: LagItem[]) =>
   items.every((item) => item.status === status && item.lag > 0)
 
 let calls = 0
-/** Each partition gets some. @returns when, in ms since 1970 */
+/** Sends calls of so many users that each partition gets some. @returns when, in ms since 1970 */
 async function send(): Promise<number> {
   const at = Date.now()
   const batch = Array.from({ length: CALLS }, () => ({
@@ -92,7 +92,7 @@ async function send(): Promise<number> {
   return at
 }
 
-/** Into each partition of a rung; the destination is missing. @returns when, in ms since 1970 */
+/** Writes a delivery into each partition of a rung; its destination is missing. @returns when, in ms since 1970 */
 async function wait(rung: string, delayMs: number): Promise<number> {
   const at = Date.now()
   const registry = openRegistry(readConfig(sluice.env, 'control').registry)

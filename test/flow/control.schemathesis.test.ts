@@ -14,7 +14,7 @@ const config = fileURLToPath(new URL('../schemathesis/schemathesis.toml', import
 // a machine may lack it; .ci/run installs it
 const hasSchemathesis = spawnSync('python3', ['-c', 'import schemathesis']).status === 0
 
-/** With the id of the tried bodies. Nothing listens at the webhook. */
+/** Makes the settings that the tried bodies refer to. Nothing listens at the webhook. */
 async function make({ ask }: Control): Promise<void> {
   const [id, name, sourceId] = ['0', 'Zero', '0']
   const webhooks = [{ url: 'http://127.0.0.1:9/', headers: { 'X-Team': 'crm' } }]

@@ -23,7 +23,7 @@ const audience = (id: string, createdAt = now): Computation => ({
 })
 const users = (count: number, from = 0) => Array.from({ length: count }, (_, user) => `u${from + user}`)
 
-/** `vip` and `new`, with functions to upload members and to read events. */
+/** The audiences `vip` and `new`, with functions to upload members and to read events. */
 async function audiences() {
   const kafka = await connection([{ name: UPLOADS }, { name: MEMBERS }, { name: EVENTS }])
   const producer = closing(await createProducer(kafka))

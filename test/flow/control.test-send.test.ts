@@ -39,7 +39,7 @@ afterAll(async () => {
   await Promise.all([sluice?.close(), receiver?.close()])
 })
 
-/** Of the same system, until the test is over. */
+/** Another control process of the same system, until the test is over. */
 async function another(settings: Record<string, string>): Promise<Control> {
   const control = startControl({
     kafkaBrokers: inject('kafkaBrokers'),
@@ -54,7 +54,7 @@ async function another(settings: Record<string, string>): Promise<Control> {
 }
 
 let made = 0
-/** Of no source. @returns the path of its tests */
+/** A destination of no source. @returns the path of its tests */
 async function destination(urls: string[], more: object = {}): Promise<string> {
   const id = `tested-${made++}`
   const webhooks = urls.map((url) => ({ url, headers: { 'X-Team': 'crm' } }))
@@ -63,7 +63,7 @@ async function destination(urls: string[], more: object = {}): Promise<string> {
   return `destinations/${id}/test`
 }
 
-/** By webhook. */
+/** Sends a test. @returns the results by webhook */
 async function sent(path: string, body: object = {}): Promise<Result[]> {
   const { status, body: answer } = await sluice.api('post', path, body)
   expect(status).toBe(200)

@@ -40,7 +40,7 @@ const fetchSession = async (process: Control, init: RequestInit) =>
 
 const cookieOf = ({ headers }: Response) => headers.getSetCookie()[0]?.split(';')[0] ?? ''
 
-/** Of a record in `config`. Empty: Kafka's default. */
+/** Limits the size of a record in `config`. Empty: Kafka's default. */
 async function limitRecords(bytes: string): Promise<void> {
   const admin = connection.kafka.admin()
   await admin.connect()

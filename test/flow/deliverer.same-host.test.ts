@@ -89,7 +89,7 @@ async function hostOfATest(): Promise<Receiver> {
 
 const keyOf = (name: string) => `${name}-write-key`
 
-/** Removed at the end of the test. */
+/** A destination with its own source, removed at the end of the test. */
 async function source(name: string, urls: string[]): Promise<void> {
   await sluice.api('post', 'sources', { id: name, name, writeKey: keyOf(name) })
   await sluice.destination(name, urls, { sourceIds: [name] })

@@ -53,7 +53,7 @@ async function shop(settings: object): Promise<void> {
   expect(await control.ask('PUT', '/api/sources/shop', put)).toMatchObject({ status: 200 })
 }
 
-/** Until ingest has followed. */
+/** Waits until ingest has followed. */
 const soon = (message: string, condition: () => Promise<boolean>) => until(condition, { message })
 
 /** Source and user in `events`, the source in `events.rejected`. */

@@ -24,14 +24,14 @@ let receiver: Receiver
 let sluice: System
 let fleet: Fleet
 let watched: Watched
-/** In ms since 1970. */
+/** When Kafka is started again, in ms since 1970. */
 let backAt: number
-/** The highest of ingest under the load of the clients alone, in bytes. */
+/** The highest memory of ingest under the load of the clients alone, in bytes. */
 let rssOfClients: number
 /** Calls that filled the queue, and later ones. */
 let flood: Answered[]
 let whenFull: Answered[]
-/** Unanswered when all later calls had their answers. */
+/** Calls of the flood that had no answer when all later calls had theirs. */
 let overtaken: Answered[]
 /** Control's problems, a while into the outage. */
 let toldWhenAway: unknown

@@ -8,7 +8,7 @@ const once = { messageId: 'once' }
 /** When it is routed, all earlier events of this user were decided. */
 const last = { messageId: 'last' }
 
-/** A second router gets the rest. @returns the deliveries made */
+/** The first router ends while it handles `once`, and a second gets the rest. @returns the deliveries made */
 async function afterACrash(
   world: Awaited<ReturnType<typeof aWorld>>,
   { first, crashWhen }: { first: Parameters<typeof world.route>[0]; crashWhen: () => Promise<boolean> },

@@ -36,7 +36,7 @@ test('a router stays in its group while the rules of 1,000 destinations run, and
   expect(await world.members()).toEqual(before)
 }, 180_000)
 
-/** In the same partition. */
+/** A user whose events are in the same partition. */
 function userBeside(key: string): string {
   const of = (text: string) => partitionOf(Buffer.from(text), 4)
   for (let nth = 0; ; nth++) if (of(`app/u${nth}`) === of(key)) return `u${nth}`

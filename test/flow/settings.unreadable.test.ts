@@ -28,7 +28,7 @@ afterAll(async () => {
   await Promise.all([sluice?.close(), receiver?.close()])
 })
 
-/** By hand, or with a key or version that processes do not have. */
+/** Writes a record as by hand, or with a key or version that processes do not have. */
 async function write(key: string, value: string | object | null): Promise<void> {
   const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : value
   expect(await producer.produce([{ topic: CONFIG, key, value: text }])).toBe('acked')
@@ -37,7 +37,7 @@ async function write(key: string, value: string | object | null): Promise<void> 
 const ours = () => keysOf(Buffer.from(sluice.env.CONFIG_KEY ?? '', 'base64'))
 const sealedElsewhere = (key: string, record: object) => sealRecord(key, record, keysOf(randomBytes(32)))
 
-/** By role, as reported. */
+/** How many unreadable settings each role reports. */
 async function unreadable(kind: string): Promise<Record<string, number>> {
   const name = `sluice_unreadable_settings{kind="${kind}"} `
   const told = ROLES.map(async (role) => {

@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const configKey = Buffer.alloc(32, 'key 3 of the tests').toString('base64')
 const shop = { id: 'shop', name: 'Shop', writeKey: 'the-shops-own-key' }
 
-/** Without npm, in its own data folder. */
+/** `npm start` without npm, in its own data folder. */
 async function aFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))

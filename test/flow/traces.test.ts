@@ -40,7 +40,7 @@ const track = (messageId: string) =>
 const about = (messageId: string) => (span: Span) => span.attributes['sluice.message.id'] === messageId
 const spanWhere = (is: (span: Span) => boolean) => until(() => collector.spans.find(is))
 
-/** Back to the first. */
+/** The span and its causes, back to the first. */
 const causes = (last: Span): Promise<Span[]> =>
   until(() => {
     const all = [last]

@@ -45,9 +45,9 @@ type FakeOptions = {
 export type FakeIngest = {
   app: FastifyInstance
   metrics: Registry
-  /** By write. */
+  /** The records of each write. */
   produced: (readonly OutRecord[])[]
-  /** Of each write, in milliseconds. */
+  /** The deadline of each write, in milliseconds. */
   deadlines: (number | undefined)[]
   events(): Event[]
   rejected(): Rejected[]

@@ -15,7 +15,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-/** In the simplest way. */
+/** The bytes of a step, computed in the simplest way. */
 function repeated(before: Buffer, { distance, count }: { distance: number; count: number }): Buffer {
   const all = [...before]
   for (let index = 0; index < count; index++) all.push(all[all.length - distance] ?? 0)

@@ -346,7 +346,7 @@ test('hostile rules are refused or run: nothing throws, and accepted rules compi
   expect(seen.accepted).toBeGreaterThan(50)
 })
 
-/** A value in the rules, or a missing field of one. */
+/** Whether a pointer leads to a value in the rules, or to a missing field of one. */
 function holdsPointer(rules: unknown, pointer: string): boolean {
   const names = pointer.split('/').slice(1)
   let value = rules

@@ -5,7 +5,7 @@ import { patched } from '../../site/search-box.ts'
 
 const files = new Set(['index.html', 'guides/rules.html', 'ops/index.html', 'assets/a.js'])
 
-/** On a page `guides/rules.html`. */
+/** The broken links of a page `guides/rules.html`. */
 const brokenIn = (link: string) =>
   brokenLinks({
     base: '/docs/',

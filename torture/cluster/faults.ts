@@ -12,19 +12,19 @@ export type Parts = {
   cluster: OwnCluster
   brokers: Brokers
   instances: readonly Instance[]
-  /** Loses records in a power cut. As named on the broker. */
+  /** The topic that loses records in a power cut, as named on the broker. */
   topic: string
   /** Gets the records that Kafka lost. */
   onGone: (gone: readonly Gone[]) => Promise<void>
 }
 
-/** A killed broker. */
+/** How long a killed broker is down. */
 const AWAY_MS = 10_000
-/** Connections stay open, as if its machine were lost. */
+/** How long a broker is silent with open connections, as if its machine were lost. */
 const SILENT_MS = 30_000
-/** Between two restarts. */
+/** The pause between two restarts. */
 const APART_MS = 2_000
-/** What is written in this time is lost. */
+/** What is written in this time before the crash is lost. */
 const LOST_MS = 3_000
 
 /** Each kind alone, in this order. */
@@ -98,8 +98,8 @@ async function rollProcesses({ instances }: Parts): Promise<void> {
 }
 
 /**
- * The topic gets two replicas, of which one is enough for a write. Only the first broker has the last records. It is
- * killed, and the second comes back and leads.
+ * An unclean election: the topic gets two replicas, of which one is enough for a write. Only the first broker has the
+ * last records. It is killed, and the second comes back and leads.
  */
 async function electUncleanly({ cluster, brokers, topic, onGone }: Parts): Promise<void> {
   const [first = '', second = ''] = cluster.folders

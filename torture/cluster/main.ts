@@ -39,7 +39,7 @@ const WRITE_KEY = 'cluster-write-key'
 const CALM_MS = 5_000
 /** Calls in flight at a fault count for it, not for the phase before. */
 const UNDER_WAY_MS = 2_000
-/** For all calls to be accepted. */
+/** The time limit for all calls to be accepted. */
 const ACCEPT_MS = 120_000
 const SETTLE_MS = 120_000
 

@@ -9,7 +9,7 @@ export type Run = {
   refused: ReadonlyMap<string, number>
 }
 
-/** Of the 99th percentile of deliveries. */
+/** For the 99th percentile of deliveries. */
 const GOAL_MS = 5_000
 
 const seconds = (ms: number) => (ms / 1_000).toFixed(2)
@@ -56,7 +56,7 @@ ${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count
 /** `at`: ms of `performance.now()`. */
 export type Arrival = Answered & { at: number }
 
-/** ms of `performance.now()`. */
+/** A part of the run, in ms of `performance.now()`. */
 export type Phase = { name: string; from: number; to: number }
 
 /** Of the calls made in a phase, in ms. */

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Settings are signed since the version that has this file. */
 const SIGNED = 'docs/decisions/025-signed-settings.md'
 
-/** A commit, or a folder with its packages. */
+/** The version to upgrade from: a commit, or a folder with its packages. */
 export type Earlier = { name: string } & ({ commit: string } | { folder: string })
 
 const git = (...args: string[]) =>
@@ -34,7 +34,7 @@ export const newestRelease = (tags: readonly string[]): string | undefined =>
     .toSorted((one, other) => compareVersions(one.slice(1), other.slice(1)))
     .at(-1)
 
-/** Of two package-lock.json. The version of Sluice itself does not count. */
+/** Whether two package-lock.json name the same packages. The version of Sluice itself does not count. */
 export function samePackages(one: string, other: string): boolean {
   const packagesOf = (text: string): object => {
     const { packages } = JSON.parse(text)

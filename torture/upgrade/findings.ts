@@ -37,7 +37,7 @@ export function unexplainedRepeats(posts: readonly TimedPost[], calm: readonly S
   return [...found]
 }
 
-/** Deliveries of rules that have the text, the user, or another hash of the user. */
+/** Deliveries that rules had to redact, and that have the text, the user, or another hash of the user. */
 export function badlyRedacted(posts: readonly Post[], userOf: ReadonlyMap<string, string>): string[] {
   const hashes = new Map<string, string>()
   return posts.flatMap((post) => {
@@ -101,7 +101,7 @@ export type Findings = {
   badlyRedacted: readonly string[] | undefined
 }
 
-/** Both directions must also have shown something. */
+/** Whether all is well. Both directions must also have shown something. */
 export const worked = ({ up, back, repeats, badlyRedacted: bad = [] }: Findings): boolean =>
   repeats.length === 0 &&
   bad.length === 0 &&

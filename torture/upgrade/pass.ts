@@ -14,10 +14,10 @@ import { endpointOf, type System } from './system.ts'
 export type Target = { roll: Roll; to: string; by: Launch }
 export type Running = { system: System; load: Pick<OpenLoad, 'calls'> }
 
-/** So many retries and dead letters of a version wait for the other. */
+/** At least so many retries and dead letters of one version wait for the other. */
 const ENOUGH = 200
 const RESENT = 100
-/** Beyond the checks of that time. */
+/** How long both versions run side by side, beyond the checks of that time. */
 const SIDE_BY_SIDE_MS = 5_000
 /** Longer than the last rung. */
 const RETRIED_MS = 150_000
@@ -58,7 +58,7 @@ export async function pass(
 
 type Dead = { from: Date; keys: ReadonlySet<string> }
 
-/** Until there are enough retries and dead letters. @returns the dead letters */
+/** Makes webhooks fail until there are enough retries and dead letters. @returns the dead letters */
 async function makeTrouble({ endpoints, posts }: System): Promise<Dead> {
   const from = new Date()
   const since = posts.length
@@ -90,7 +90,7 @@ async function replaceAll(system: System, { roll, to, by }: Target) {
   return { probes, replaced }
 }
 
-/** Through a control of the version that took over. */
+/** Replays dead letters through a control of the version that took over. */
 async function replay(system: System, { to }: Target, { from, keys }: Dead): Promise<void> {
   say(`${to} replays ${keys.size} dead letters`)
   const api = system.api(0)

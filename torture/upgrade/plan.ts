@@ -30,7 +30,7 @@ export function mixedDeliverers(replaced: readonly Replaced[]): Span {
 /** Longer than a group needs to settle after a replacement. */
 const REBALANCE_MS = 10_000
 
-/** When no process was replaced and no group rebalanced. */
+/** The times in which no process was replaced and no group rebalanced. */
 export function calmSpans(replaced: readonly Span[], end: number): Span[] {
   const sorted = replaced.toSorted((one, other) => one.from - other.from)
   const starts = [0, ...sorted.map(({ to }) => to + REBALANCE_MS)]

@@ -9,7 +9,7 @@ export type Run = {
   facts: Facts
   result: Account
   findings: Findings
-  /** By reason. */
+  /** Requests that were not answered with 200, by reason. */
   refused: ReadonlyMap<string, number>
 }
 
@@ -51,7 +51,7 @@ ${markdownTable(['', ''], rows)}
 ${markdownTable(['destination', 'routed', 'delivered', 'given up', 'cancelled', '**missing**'], destinationRows(facts))}`
 }
 
-/** Those that got every call. */
+/** One row for each destination that got every call. */
 function destinationRows(facts: Facts): string[][] {
   return facts.steady.map((id) => {
     const { routed, delivered, dead, cancelled, missing } = account(only(facts, id))

@@ -22,7 +22,7 @@ const NAMES = [
   'added-0',
   'added-1',
 ] as const
-/** The first, for `moving`. */
+/** The endpoint of a destination; the first one of `moving`. */
 export const endpointOf = (destinationId: (typeof NAMES)[number]): number => NAMES.indexOf(destinationId)
 
 /** The last rung is long: retries of one version stay there until the other has taken over. */
@@ -37,7 +37,7 @@ export type System = {
   posts: readonly TimedPost[]
   instance(of: Replacement): Instance
   urls(role: Role): readonly string[]
-  /** By one of the two instances. */
+  /** Control's API, through one of the two instances. */
   api(copy: Replacement['copy']): Sluice['api']
   /** SIGTERM, then the other version. Resolves when it is ready. */
   replace(what: Replacement, by: Launch): Promise<Replaced>

@@ -163,7 +163,6 @@ function shown(item: Item): string[] {
 
 const MAX_ANSWER = 200
 
-/** The receiver's response to the last attempt of an unsuccessful delivery. */
 function answerOf({ destinationId, state, attempts }: Delivery): string[] {
   const answer = plain(attempts.findLast(({ outcome }) => outcome !== 'deferred')?.response)
   if (state === 'delivered' || answer === '-') return []

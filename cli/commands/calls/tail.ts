@@ -123,7 +123,7 @@ function jsonOrUndefined(text: string): unknown {
 
 const REMEMBERED = 10_000
 
-/** Whether a key is new; remembers at least the last 10,000. */
+/** Remembers at least the last 10,000 keys. */
 export function firstSeen<T>(keyOf: (value: T) => string): (value: T) => boolean {
   let [younger, older] = [new Set<string>(), new Set<string>()]
   return (value) => {

@@ -56,7 +56,6 @@ async function exportSettings({ options, control, out, err }: Invocation<Options
   return 0
 }
 
-/** One file or a file per collection, with their schema. */
 function filesFor(settings: Exported, output: string): NewFile[] {
   const isFile = /\.ya?ml$/.test(output)
   const folder = isFile ? dirname(output) : output

@@ -78,7 +78,6 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   return 0
 }
 
-/** `filledIn`: values of variables, never printed. */
 type Found = { declared?: { id: string; body: Members }; filledIn: ReadonlySet<string> }
 
 /** @throws CliError usage, cannot_read, faulty_files */

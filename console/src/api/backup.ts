@@ -2,7 +2,6 @@ import { api, resultOf } from './client.ts'
 import { ApiError } from './errors.ts'
 
 /**
- * Saves a complete backup as a file.
  * @returns how many settings are missing because Sluice could not read them
  * @throws ApiError
  */

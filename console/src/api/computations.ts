@@ -41,7 +41,7 @@ type Upload = {
   onProgress: (share: number) => void
 }
 
-/** Uploads all members, or some values. Resolves once Sluice has compared them with the last upload. */
+/** Resolves once Sluice has compared the upload with the last one. */
 export const useUpload = (kind: Kind, id: string) =>
   useMutation({
     // every success has this body

@@ -72,7 +72,6 @@ export const stopSearch = (search: Search) => void queryClient.cancelQueries({ q
 
 const MAX_RECENT = 50
 
-/** The newest accepted calls of a destination's sources. */
 export const useRecentCalls = ({ id, sourceIds }: { id: string; sourceIds: readonly string[] }) =>
   useQuery({
     queryKey: ['events', 'recent', id, sourceIds],

@@ -39,7 +39,7 @@ async function start(body: ReplayRequest): Promise<void> {
   }
 }
 
-/** Starts one replay per destination, independently. Does not reject. */
+/** One replay per destination. Does not reject. */
 export const useStartReplays = () =>
   useMutation({
     mutationFn: (requests: readonly ReplayRequest[]) =>

@@ -13,7 +13,7 @@ type Previewed = Pick<Destination, 'id' | 'sourceIds' | 'eventTypes'> & {
   rules: unknown
 }
 
-/** Tries rules on recent events. @throws ApiError with the faults of the rules. */
+/** @throws ApiError with the faults of the rules. */
 export const fetchPreview = ({ id, rules, sourceIds, eventTypes }: Previewed): Promise<Preview> =>
   resultOf(
     api.POST('/api/destinations/preview', {

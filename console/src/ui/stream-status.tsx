@@ -3,7 +3,7 @@ import { useStatus } from '../api/status.ts'
 import { type Freshness, whyStale } from '../api/stream/freshness.ts'
 import { Timestamp } from './values/time.tsx'
 
-/** Says why live data is out of date, except during a short break. */
+/** Not during a short break. */
 export function StreamAlert({ freshness }: { freshness: Freshness }) {
   const why = whyStale(freshness)
   if (!why) return null

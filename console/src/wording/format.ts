@@ -5,7 +5,7 @@ const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'sh
 
 export const localTime = (iso: string): string => LOCAL.format(new Date(iso))
 
-/** Without today's date. */
+/** Omits the date if it is today. */
 export function shortTime(iso: string, now = new Date()): string {
   const time = new Date(iso)
   return DAY.format(time) === DAY.format(now) ? CLOCK.format(time) : LOCAL.format(time)

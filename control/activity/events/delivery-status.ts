@@ -10,8 +10,8 @@ import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
  * `waiting`: not attempted yet. `deferred`: rescheduled without an attempt. `rejected`: dead after a 3xx or 4xx.
- * `unknown`: without a known attempt, and older than the known attempts, or than the destination's settings, which
- * may not have routed it before.
+ * `unknown`: no attempt is known, but the event is older than the known attempts, or than the destination's settings:
+ * earlier ones may not have routed it.
  */
 export const DELIVERY_STATES = [
   'waiting',
@@ -25,7 +25,7 @@ export const DELIVERY_STATES = [
 ] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
-/** As far as known: Kafka may have lost the delivery's record. */
+/** Not over, as far as known: Kafka may have lost the delivery's record. */
 export const OPEN: ReadonlySet<DeliveryState | null> = new Set(['waiting', 'retrying', 'deferred', 'unknown'])
 
 /** `source`: not connected to the event's source. `removed`: the destination is gone. */

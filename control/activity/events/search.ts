@@ -62,7 +62,6 @@ const FEW = 500
 /** A step of records that are larger than usual is smaller. Otherwise, 10,000 rejected batches took 5 GB. */
 const STEP_BYTES = 32 * 1024 * 1024
 
-/** Bounds the work of each search, and how many run at once. */
 export function createSearching(open: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>): Searching {
   const semaphore = createSemaphore(1)
   let running = 0

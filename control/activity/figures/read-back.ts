@@ -14,7 +14,7 @@ export type ReadBack = {
 }
 
 export type ReadBackOptions = {
-  /** This reads what is before the partitions' tails. */
+  /** Records before these tails are read here. */
   begun: readonly Begun[]
   open: () => Promise<Pick<Reader, 'read' | 'close'> & { offsets: Pick<Offsets, 'at' | 'bounds' | 'close'> }>
   /** Called once per record, in no order. Must not throw or store the value. */

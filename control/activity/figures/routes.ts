@@ -13,7 +13,7 @@ import { bucketStarts, type Counts, type Series, WINDOWS, type Window } from './
 export type FigureRouteParts = AttemptRouteParts &
   DeadRouteParts & {
     figures: Pick<Figures, 'all' | 'of'> & {
-      /** Since when the figures are complete, in ms since 1970; null: all of the longest window. */
+      /** Complete since then (ms since 1970); null: all of the longest window. */
       since(): number | null
     }
     ingestRate: Pick<IngestRate, 'loaded' | 'isLoaded' | 'calls'>

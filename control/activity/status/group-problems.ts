@@ -4,7 +4,7 @@ import { blockedGroups } from '../lag/observe.ts'
 import type { LagItem } from '../lag/status.ts'
 import { none, type Problem, type ProblemCode, type Severity } from './problem.ts'
 
-/** `now`: ms since 1970. `windowMs`: how far back a group's status looks. */
+/** `now`: ms since 1970. `windowMs`: how far back a status looks. */
 export function ofReport(
   { missing, items }: Report,
   { now, windowMs }: { now: number; windowMs: number },

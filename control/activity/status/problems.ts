@@ -11,7 +11,6 @@ export type SystemFacts = {
   now: number
   /** Undefined if the last observation is too old. */
   report: Report | undefined
-  /** How far back a group's status looks. */
   windowMs: number
   /** Since Kafka last answered about the groups. */
   silentMs: number

@@ -74,7 +74,7 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
 
 const CHECK_MS = 500
 
-/** At sign-out, or after 12 hours. */
+/** Ends a stream at sign-out, or after 12 hours. */
 function endWithSession(stream: Readable, isValid: () => boolean): void {
   const checking = setInterval(() => {
     if (!isValid()) stream.destroy()

@@ -3,10 +3,10 @@ import { accessTo, type Operation } from '../operation.ts'
 import { codesOf, describeErrors, describeResponse, errorsByStatus } from './responses.ts'
 import { createSchemas, type JsonSchema, type SchemaOf } from './schemas.ts'
 
-/** An operation with its method and path; `url` in Fastify's form, with `:id`. */
+/** `url` is in Fastify's form, with `:id`. */
 export type RoutedOperation = { method: string; url: string; operation: Operation }
 
-/** Builds the API's OpenAPI 3.1 document from its operations and the schemas that validate requests. */
+/** OpenAPI 3.1, with the schemas that validate requests. */
 export function describe(operations: readonly RoutedOperation[]) {
   const { components, schemaOf } = createSchemas()
   const paths: Record<string, Record<string, unknown>> = {}

@@ -65,7 +65,7 @@ type SyncRequest = Pick<Sync, 'of' | 'others'> & {
 }
 
 const EVERY_MS = 20
-/** In memory. A sync has more. */
+/** Partitions in memory. A sync has more. */
 const PREVIEWED_AT_ONCE = 1
 
 /** Waits for the sync and responds. One at a time for each audience or trait. */

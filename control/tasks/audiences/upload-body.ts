@@ -9,7 +9,7 @@ import type { ApiRequest } from '../../api/operation.ts'
 import { type ApiResponse, problem } from '../../api/response.ts'
 import type { Change } from './comparison.ts'
 
-/** Of any length. */
+/** Takes bodies of any length. */
 export function takeStreams(api: FastifyInstance): void {
   api.addContentTypeParser('*', (_, body, done) => done(null, body))
 }

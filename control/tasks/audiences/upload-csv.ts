@@ -15,7 +15,7 @@ import {
  * which holds all keys.
  */
 
-/** `number`: its first line, from 1. */
+/** `number`: the record's first line, from 1. */
 export type CsvRecord = { number: number } & ({ fields: string[] } | { fault: string })
 
 /** A quoted field may contain line breaks. Holds one record. */

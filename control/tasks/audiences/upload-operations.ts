@@ -216,7 +216,7 @@ export const preferHeader = {
   },
 }
 
-/** In ms. Ignores unknown preferences. */
+/** @returns ms. Ignores unknown preferences. */
 export function waitPreference({ headers }: Pick<ApiRequest, 'headers'>): number {
   const prefer = String(headers.prefer ?? '')
   if (!/(^|,)\s*respond-async\s*(;|,|$)/i.test(prefer)) return Number.POSITIVE_INFINITY

@@ -36,7 +36,7 @@ const POLL_MS = 250
 const NOTE_MS = 2_000
 /** Until a paused partition resumes, in ms. */
 const WAIT_MS = 25
-/** In ms of the rate. Covers a pause and that delay, or the replay would be too slow. */
+/** A burst, in ms of the rate. Covers a pause and that delay, or the replay would be too slow. */
 const AT_ONCE_MS = 250
 
 /**

@@ -96,7 +96,7 @@ export function selectEntries({ what, entries, from, to }: Omit<Asked, 'destinat
   return { places: [...unique.values()], resent, faults }
 }
 
-/** One per partition. */
+/** One range per partition. */
 export function spanOf(places: readonly Place[]): Range[] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
   return [...byPartition].map(([partition, inPartition]) => {

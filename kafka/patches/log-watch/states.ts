@@ -5,7 +5,7 @@ import { describeTopics, endsOfEpochs, type PartitionState, supportsEpochs } fro
 /** `topic`: as named on the broker. */
 export type At = { topic: string; partition: number }
 type State = At & { id: string } & PartitionState
-/** `log`: the one of the place, if known. */
+/** `log`: the one that the place belongs to, if known. */
 export type Checked = At & { place: Place; log: KnownLog | undefined }
 /** `epochEnd`: see `judge`. */
 export type Compared = { now: State; at: Checked; epochEnd: number | undefined }

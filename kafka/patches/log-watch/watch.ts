@@ -41,7 +41,7 @@ export type WatchOptions = {
    */
   onFault: (fault: LogFault) => number | undefined
   seek: (at: { topic: string; partition: number; offset: string }) => void
-  /** After any fault. */
+  /** Whether to restart at the beginning after any fault. */
   fromBeginning?: boolean
 }
 

@@ -10,7 +10,7 @@ export type Run = {
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
-/** Killed at the end of the test. */
+/** Runs a program, which is killed at the end of the test. */
 export function run(program: string, args: readonly string[], flags: readonly string[] = []): Run {
   const file = fileURLToPath(new URL(`programs/${program}.ts`, import.meta.url))
   const child = spawn(process.execPath, [...flags, file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })

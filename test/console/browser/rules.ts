@@ -44,7 +44,7 @@ export function writeRules(on: () => Stage): void {
   const stored = async () => (await on().sluice.api('get', 'destinations/partner')).body
   const preview = (page: Page) => page.getByRole('region', { name: 'Preview' })
 
-  /** As another user would. */
+  /** Saves rules as another user would. */
   async function save(rules: object | undefined) {
     const { version, rules: _, ...partner } = await stored()
     const match = { 'if-match': `"${version}"` }

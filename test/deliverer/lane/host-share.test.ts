@@ -11,7 +11,7 @@ const share = (sent: readonly Sent[], end: Sent['end']) =>
 const longestWait = (sent: readonly Sent[]) =>
   Math.max(...sent.map(({ at, begunAt = Number.POSITIVE_INFINITY }) => begunAt - at))
 
-/** To all in turn. @returns what was sent to the healthy ones */
+/** Sends to all in turn. @returns what was sent to the healthy ones */
 function run(options: {
   healthy: readonly string[]
   troubled: readonly string[]

@@ -8,7 +8,7 @@ export type Sent = {
   origin: string
   at: number
   begunAt?: number
-  /** Or why there was no POST. */
+  /** How the POST ended, or why there was none. */
   end?: 'answered' | 'failed' | 'timed_out' | 'dropped' | DeferCode
   /** Of a deferral: the longest useful wait, in ms. */
   waitMs?: number
@@ -126,7 +126,7 @@ function endingOf(behaviour: Behaviour): ['answered' | 'failed' | 'timed_out', n
   return behaviour.answersAfter > LIMIT_MS ? ['timed_out', LIMIT_MS] : ['answered', behaviour.answersAfter]
 }
 
-/** At a steady rate, to one origin after the other. */
+/** Sends at a steady rate, to one origin after the other. */
 export function sendFor(
   world: ReturnType<typeof simulate>,
   { ms, perSecond, origins }: { ms: number; perSecond: number; origins: readonly string[] },

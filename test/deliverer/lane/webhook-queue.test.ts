@@ -149,7 +149,7 @@ describe('a queued POST waits', () => {
 })
 
 describe('a webhook that has never answered', () => {
-  /** Of one of four webhooks. `release`: the connection of an ended POST is free. */
+  /** What happens to one of four webhooks. `release`: the connection of an ended POST is free. */
   const step = fc.record({
     of: fc.nat(3),
     does: fc.constantFrom('begin', 'begin', 'answered', 'answered', 'failed', 'timed_out', 'release'),

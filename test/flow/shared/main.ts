@@ -24,7 +24,10 @@ async function source(id: string): Promise<(calls: object[]) => Promise<void>> {
   return (calls) => sluice.send(calls, `${id}-write-key`)
 }
 
-/** 503, the second time when the test says so. Settings have changed by then; the next rungs leave 2 s to follow. */
+/**
+ * Answers 503, the second time when the test says so. Settings have changed by then; the next rungs leave 2 s to
+ * follow.
+ */
 async function aRefuser() {
   const answer = 'HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
   let attempts = 0

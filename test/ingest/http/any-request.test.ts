@@ -27,7 +27,7 @@ const content = fc.oneof(
 /** With more, the connection closes and the client may lose its answer (strangers.test.ts). */
 const MAX_CHUNKS = 250
 
-/** On its way. */
+/** What may happen to a body on its way. */
 const encoded = fc
   .record({
     content,

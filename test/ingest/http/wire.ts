@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { basic, type FakeIngest, fakeIngest } from '../fake.ts'
 
-/** Ingest listens from now on until the test ends. */
+/** @returns a connection to ingest, which listens until the test ends */
 export async function open(ingest: FakeIngest = fakeIngest()): Promise<Socket> {
   const { app } = ingest
   if (!app.server.listening) {

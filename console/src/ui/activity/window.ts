@@ -20,5 +20,4 @@ export function useWindow(): [Window, (window: Window) => void] {
 export const windowFromParams = (params: URLSearchParams): Window =>
   params.get('window') === '24h' ? '24h' : '1h'
 
-/** For links to the same window on another page. */
 export const windowQuery = (window: Window) => (window === '1h' ? '' : `?window=${window}`)

@@ -4,7 +4,6 @@ import { fieldError } from '../../api/errors.ts'
 
 export type Change<Draft> = (changed: Partial<Draft>) => void
 
-/** A form as typed, and a function that changes some fields. */
 export function useDraft<Draft>(start: () => Draft): readonly [Draft, Change<Draft>] {
   const [draft, setDraft] = useState(start)
   return [draft, (changed) => setDraft((before) => ({ ...before, ...changed }))]

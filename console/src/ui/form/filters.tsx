@@ -64,7 +64,6 @@ export const TimeFilter = ({ label, value, onChange }: FilterProps & { label: st
 
 const STATUS = /^[1-9](?:\d\d|xx)$/
 
-/** A status such as 404, or a class such as 5xx. */
 export function StatusFilter({ value, onChange }: FilterProps) {
   const [isWrong, setWrong] = useState(false)
   function change(typed: string | undefined) {

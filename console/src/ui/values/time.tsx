@@ -1,7 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { fromNow, localTime, shortTime, utcTime } from '../../wording/format.ts'
 
-/** Local time, with UTC as a tooltip. */
 export function Timestamp({ at, short = false }: { at: string | null; short?: boolean }) {
   if (at === null) return <>never</>
   return (

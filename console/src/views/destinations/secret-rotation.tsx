@@ -132,7 +132,7 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
 
 type ChoiceProps = { checked: boolean; onChange: (checked: boolean) => void }
 
-/** Only two secrets sign at once: replacing one during a rotation ends the one that receivers may still have. */
+/** Only two secrets sign: a replacement during a rotation ends the one that receivers may still have. */
 const EndsPrevious = ({ checked, onChange }: ChoiceProps) => (
   <Checkbox
     label="No receiver uses the previous secret anymore. It ends immediately."
@@ -177,7 +177,6 @@ type OverlapProps = {
   isNew: boolean
 }
 
-/** Offers how long the current secret stays valid, and explains the effect on receivers. */
 function Overlap({ base, hours, setHours, now, isNew }: OverlapProps) {
   return (
     <>
@@ -240,7 +239,6 @@ function Signatures({ title, signatures }: { title: string; signatures: readonly
   )
 }
 
-/** How to switch receivers without rejected requests. */
 function Steps({ isStandard, overlaps }: { isStandard: boolean; overlaps: boolean }) {
   if (!overlaps)
     return (

@@ -7,7 +7,7 @@ import { type Label, WEBHOOK_STATES, withStatus } from '../../wording/states.ts'
 /** `weight`: higher rows come first. */
 export type DestinationState = Label & { weight: number }
 
-/** The worst state of the webhooks, with recent trouble. @param now undefined while loading. */
+/** @param now undefined while loading. */
 export function destinationState(
   { enabled, sourceIds }: Pick<Destination, 'enabled' | 'sourceIds'>,
   now: DestinationNow | undefined,

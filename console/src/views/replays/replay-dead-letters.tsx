@@ -10,7 +10,6 @@ import { pluralize } from '../../wording/format.ts'
 import { RateField } from './rate-field.tsx'
 import { parseRate, type Skipped, startable } from './requests.ts'
 
-/** What a click would send, with its description. */
 export type Prepared = {
   requests: readonly NewReplay[]
   /** Such as "37 dead letters". */
@@ -183,7 +182,6 @@ function Period({ from, to }: Partial<ReplayRequest>) {
   )
 }
 
-/** Explains which rules apply, if a destination has any. */
 function RulesNote({ requests }: Pick<DialogProps, 'requests'>) {
   const ruled = (useDestinations().data ?? []).filter(({ rules }) => rules !== undefined)
   if (!requests.some(({ destinationId }) => ruled.some(({ id }) => id === destinationId))) return null

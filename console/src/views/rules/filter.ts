@@ -99,7 +99,7 @@ export function toFilterDraft(filter: unknown): FilterDraft | undefined {
   return { ...fixed, match: anyOf ? 'any' : 'all', conditions }
 }
 
-/** Of a non-empty group. */
+/** The members of a non-empty group. */
 function membersOf(condition: unknown, name: 'all' | 'any'): unknown[] | undefined {
   const [member, ...others] = Object.entries(condition ?? {})
   if (!member || others.length > 0 || member[0] !== name) return undefined

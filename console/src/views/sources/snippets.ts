@@ -1,6 +1,6 @@
 export type SnippetText = { id: string; label: string; code: string; note?: string }
 
-/** Code for a first call. @param endpoint of ingest, without a trailing slash. */
+/** @param endpoint of ingest, without a trailing slash. */
 export function snippets({ writeKey, endpoint }: { writeKey: string; endpoint: string }): SnippetText[] {
   return [
     {

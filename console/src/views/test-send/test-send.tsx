@@ -9,7 +9,6 @@ import { type Payload, recentPayloads, SAMPLES, toBody } from './payloads.ts'
 import { Results, RulesNote } from './results.tsx'
 import { Verification } from './verification.tsx'
 
-/** Sends a sample, a recent event or an edited call, and shows the result. */
 export function TestSend({ destination }: { destination: Destination }) {
   const { id, webhooks } = destination
   const test = useTestSend(id)

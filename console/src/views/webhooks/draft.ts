@@ -15,7 +15,7 @@ export type WebhookDraft = { key: number; url: string; headers: readonly HeaderD
 
 export const MAX_URLS = 5
 export const MAX_HEADERS = 5
-/** Stands for a secret in the API, and keeps it. */
+/** Stands for a secret in the API; sent back, it keeps the secret. */
 export const MASK = '***'
 
 let lastKey = 0

@@ -3,7 +3,7 @@ import { newKey, urlSafe } from '../../api/random.ts'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 
-/** For Standard Webhooks, or URL-safe base64. */
+/** In the form of Standard Webhooks, or as URL-safe base64. */
 const makeSecret = (isStandard: boolean): string => (isStandard ? `whsec_${newKey()}` : urlSafe(newKey()))
 
 /** In clear text: a saved secret cannot be read. */
