@@ -18,7 +18,7 @@ const idsIn = (metrics: string) => Number(/^sluice_router_ids_bytes (\S+)$/m.exe
 export async function bench({ minutes = 20, minuteMs = MINUTE_MS } = {}): Promise<string> {
   await using stack = await startStack()
   await using pipeline = await startPipeline(stack, ENDPOINTS)
-  // twenty minutes would be 8 GB; what is older than ten minutes has been read
+  // in twenty minutes the topics would grow to 8 GB; records older than ten minutes have been read
   await shortenRetention(pipeline.system, { topics: [EVENTS, DELIVERIES, ATTEMPTS], ms: 600_000 })
   const { pids } = pipeline
   const outcome = await beginScenario(pipeline, {

@@ -8,7 +8,7 @@ export type RecentRecords<T extends Place> = {
   all(): readonly T[]
   /** Newest first, after the cursor. Records added or dropped between pages shift nothing else. */
   page(query: { limit: number; cursor?: Place | undefined; matches?: (item: T) => boolean }): Page<T>
-  /** What is older than these partitions' first record is missing. */
+  /** Records of these partitions that are older than the first one read are missing. */
   begunLate(partitions: ReadonlySet<number>): void
   /** Since when all records are held, in ms since 1970; null: none. */
   oldest(): number | null

@@ -4,7 +4,7 @@ import type { components, paths } from './schema.ts'
 
 export type Schemas = components['schemas']
 
-/** Proves that no other site sends the request. */
+/** Other sites cannot send this header, so control accepts the request. */
 export const CSRF_HEADERS = { 'X-Requested-With': 'sluice-console' }
 
 export const api = createClient<paths>({ baseUrl: '/', headers: CSRF_HEADERS })

@@ -107,7 +107,7 @@ const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`
 
 export type FirstOffsets = ReadonlyMap<number, { low: number }>
 
-/** What is held of a topic: from some offset on, by partition. */
+/** The range of a topic in memory: for each partition, the offset from which all records are held. */
 export type Extent = {
   begun(begun: readonly Begun[]): void
   dropped(place: Where): void

@@ -3,7 +3,7 @@ import { type DeadLetter, matchesConditions } from './dead-letter.ts'
 
 /**
  * Which dead letters a replay selects. With `skipReplayed`, it does not send those that an earlier one has sent. A
- * cancelled replay selects only what it has read.
+ * cancelled replay selects only the letters that it has read.
  */
 export function selectedBy(replay: Replay): (letter: DeadLetter) => boolean {
   const { places, from, to, ranges, done, destinationId, reason, event, user, status } = replay

@@ -202,7 +202,7 @@ const pastAttemptResponse = (past: PastAttempt) => ({ ...past, startedAt: isoTim
 
 /**
  * The result of a replay: delivered, or the outcome of its last attempt; null: no attempt since it was given up.
- * @param attempts those of its message.
+ * @param attempts all attempts for the message.
  */
 export function afterwards(
   { deliveryId, time }: Pick<DeadLetter, 'deliveryId' | 'time'>,

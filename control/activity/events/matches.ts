@@ -87,7 +87,7 @@ const textOf = (value: unknown): string | null => {
   return typeof value === 'number' ? String(value) : null
 }
 
-/** One call, or those of a rejected batch. Undefined: not valid JSON. */
+/** @returns the rejected call, or each call of a rejected batch; undefined if it is not valid JSON. */
 function callsIn(raw: string): Record<string, unknown>[] | undefined {
   try {
     const parsed: unknown = JSON.parse(raw)

@@ -30,7 +30,7 @@ export function createFigures(now: () => number): Figures {
 
   function seriesOf(destinationId: string, isPast = false): Series | undefined {
     const found = isPast ? held.peek(destinationId) : held.get(destinationId)
-    // the past must not push out what is active
+    // figures of the past must not push out an active destination
     if (found || (isPast && held.size >= MAX_DESTINATIONS)) return found
     const made = new Series()
     held.set(destinationId, made)

@@ -59,7 +59,7 @@ export async function observe(
 const keyOf = (group: string, { topic, partition }: { topic: string; partition: number }) =>
   `${group} ${partitionKey(topic, partition)}`
 
-/** Offsets by time show what is due on a rung, without reading records. */
+/** Asks Kafka for offsets by time: they show how many records of a rung are due, without reading them. */
 async function endsOf(
   { topic, delayMs, markers }: GroupTopic,
   offsets: GroupOffsets,

@@ -8,7 +8,7 @@ type DeleteProps = {
   what: 'source' | 'destination'
   name: string
   lead: string
-  /** What is lost. */
+  /** Says what the deletion removes. */
   warning: string
   mutation: {
     mutate(none: undefined, options: { onSuccess: () => void }): void
