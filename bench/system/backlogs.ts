@@ -11,7 +11,10 @@ import { RUNGS, recordsWritten } from '../stack/topics.ts'
 export const AWAY = 4
 const WARM_MS = 15_000
 const BEFORE_MS = 30_000
-/** The time after an outage in tenths, of which nine are observed. Deferred deliveries are due within a quarter of it. */
+/**
+ * The time after an outage in tenths, of which nine are observed. A deferred delivery is due within a quarter of the
+ * outage.
+ */
 const PARTS = 10
 const LOOKED_AT = 9
 

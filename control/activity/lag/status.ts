@@ -50,8 +50,8 @@ export type Observation = {
 
 /**
  * The rules of Burrow (https://github.com/linkedin/Burrow/wiki/Consumer-Lag-Evaluation-Rules, and its evaluator for
- * `rewind`). Our consumers commit only when an offset changes. So, unlike
- * in Burrow, a member that has the partition counts as alive without commits. Records that arrived since the last observation do not count as lag.
+ * `rewind`). Our consumers commit only when an offset changes. So, unlike in Burrow, a member that has the partition
+ * counts as alive without commits. Records that arrived since the last observation do not count as lag.
  * @param window oldest first. With fewer than `observations`, only `ok` and `rewind` are possible.
  */
 export function statusOf(window: readonly Observation[], observations: number): Status {
