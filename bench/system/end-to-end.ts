@@ -2,18 +2,17 @@ import { type Stack, startStack } from '../../harness/kafka/stack.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { type Goal, median, spread, spreadOfCounts, verdict } from '../figures/summary.ts'
 import { ENDPOINTS, warmUp } from '../load/scenario.ts'
-import { startEndpoints } from '../receivers/start.ts'
-import type { WindowReport } from '../receivers/tally.ts'
 import {
   type Closed,
   type Cost,
   type Idle,
   type Line,
+  type Rate,
   type Run,
   runAtRate,
   runClosed,
   runIdle,
-  runStraight,
+  startBareForwarder,
   startSluice,
 } from './rate.ts'
 import { afterTry, type Found, nextRate } from './search.ts'
@@ -26,7 +25,6 @@ const RATES = [
 /** Shares of a core. */
 const IDLE_AT_MOST: Cost = { own: 0.03, stores: 0.05 }
 const WARM_MS = 15_000
-const STRAIGHT_WARM_MS = 5_000
 const MEASURE_MS = 30_000
 /** The share of the search time for each rate. */
 const TRY_SHARE = 1 / 20
@@ -45,12 +43,14 @@ export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> 
   await warmUp(stack)
   const all: Round[] = []
   for (let round = 0; round < rounds; round++) {
+    const bare: Run[] = []
     const through: Run[] = []
-    for (const { perSecond } of RATES)
+    for (const { perSecond } of RATES) {
+      bare.push(await onBareForwarder({ perSecond, ...TIMES }))
       through.push(await onSluice(stack, (line) => runAtRate(line, { perSecond, ...TIMES })))
+    }
     all.push({
-      straight: await straight(),
-      through,
+      ...{ bare, through },
       idle: await onSluice(stack, (line) => runIdle(line, TIMES)),
       closed: await onSluice(stack, (line) => runClosed(line, CLOSED)),
     })
@@ -68,12 +68,9 @@ async function onSluice<T>(stack: Stack, measure: (line: Line) => Promise<T>): P
   return await measure(line)
 }
 
-async function straight(): Promise<WindowReport> {
-  const endpoints = await startEndpoints(1)
-  const rate = { perSecond: RATES[1].perSecond, forMs: MEASURE_MS, warmMs: STRAIGHT_WARM_MS }
-  const report = await runStraight(rate, endpoints)
-  await endpoints.stop()
-  return report
+async function onBareForwarder(rate: Rate): Promise<Run> {
+  await using line = await startBareForwarder()
+  return await runAtRate(line, rate)
 }
 
 /** Finds the highest sustainable rate, unless the time is over. */
@@ -98,8 +95,8 @@ async function search(
 /** A rate is sustained when 99 of 100 calls arrive within this time and no request is refused. */
 const HELD_MS = 250
 
-/** `through`: one run for each of `RATES`. */
-type Round = { straight: WindowReport; through: readonly Run[]; idle: Idle; closed: Closed }
+/** `bare`, `through`: one run for each of `RATES`. */
+type Round = { bare: readonly Run[]; through: readonly Run[]; idle: Idle; closed: Closed }
 type Searched = { tries: readonly Run[]; found: Found; forMs: number }
 
 function report(rounds: readonly Round[], searches: readonly Searched[]): string {
@@ -179,8 +176,8 @@ function goals(rounds: readonly Round[]): Goal[] {
   ]
 }
 
-const runsAt = (rounds: readonly Round[], index: number) =>
-  rounds.flatMap(({ through }) => through[index] ?? [])
+const runsAt = (rounds: readonly Round[], index: number, which: 'bare' | 'through' = 'through') =>
+  rounds.flatMap((round) => round[which][index] ?? [])
 
 function idleText(all: readonly Idle[]): string {
   const percent = (what: keyof Cost) =>
@@ -197,7 +194,7 @@ const bound = ({ failed }: Found) =>
     : `and ${failed.toLocaleString('en-US')} were not; rates in between were not measured`
 
 function ratesTable(rounds: readonly Round[]): string {
-  const cells = (reports: readonly WindowReport[]) => [
+  const cells = (reports: readonly Run[]) => [
     `${spread(
       reports.map(({ inTime, due }) => (inTime / due) * 100),
       1,
@@ -211,27 +208,32 @@ function ratesTable(rounds: readonly Round[]): string {
       1,
     ),
   ]
-  const rows = RATES.map(({ perSecond, atMost }, index) => {
-    const runs = runsAt(rounds, index)
-    const us = (what: keyof Cost) =>
-      `**${spread(
-        runs.map(({ us }) => us[what]),
-        0,
-      )}**`
-    const idle = (median(runs.map(({ idleShare }) => idleShare)) * 100).toFixed(0)
+  const costs = (runs: readonly Run[], what: keyof Cost) =>
+    `**${spread(
+      runs.map(({ us }) => us[what]),
+      0,
+    )}**`
+  const idle = (runs: readonly Run[]) =>
+    `${(median(runs.map(({ idleShare }) => idleShare)) * 100).toFixed(0)} %`
+  const rows = RATES.flatMap(({ perSecond, atMost }, index) => {
+    const [bare, through] = [runsAt(rounds, index, 'bare'), runsAt(rounds, index)]
     const goal = `p50 <= ${atMost.p50Ms}, p99 <= ${atMost.p99Ms}, ${atMost.own} us, Kafka ${atMost.stores} us`
-    const name = `**through Sluice**, ${perSecond.toLocaleString('en-US')}/s`
-    return [name, ...cells(runs), us('own'), us('stores'), goal, `${idle} %`]
+    const rate = `${perSecond.toLocaleString('en-US')}/s`
+    return [
+      [`through the bare forwarder, ${rate}`, ...cells(bare), costs(bare, 'own'), '', '', idle(bare)],
+      [
+        `**through Sluice**, ${rate}`,
+        ...cells(through),
+        ...[costs(through, 'own'), costs(through, 'stores'), goal, idle(through)],
+      ],
+    ]
   })
   return markdownTable(
     [
-      ...['', 'in time', 'p50 ms', 'p99 ms'],
-      ...['us of CPU per call, four processes', "Kafka's us per call", 'goal', 'machine idle'],
+      ...['', 'in time', 'p50 ms', 'p99 ms', 'us of CPU per call, own processes'],
+      ...["Kafka's us per call", 'goal', 'machine idle'],
     ],
-    [
-      ['straight to the receiver, 1,000/s', ...cells(rounds.map(({ straight }) => straight)), '', '', '', ''],
-      ...rows,
-    ],
+    rows,
   )
 }
 
@@ -253,10 +255,11 @@ function tried(run: Run, batch: number): string[] {
 
 const explained = (rounds: number) =>
   `Single track calls of 1 KB at a fixed rate (open loop). Latency runs from when a call was due at its client to its arrival at
-the receiver, through ingest, three topics, router and deliverer. "Straight" is the same client posting to the same receiver.
-Sluice's four processes, as \`npm start\` runs them, share two cores with Kafka, the registry, the load and the receiver. There
-are ${ENDPOINTS} webhooks, and each call goes to one destination. Medians of ${rounds} alternating rounds on fresh processes and topics,
-with the lowest and the highest.`
+the receiver, through ingest, three topics, router and deliverer. The bare forwarder is one process that parses a call, answers
+and posts it, signed, to its webhook with the deliverer's HTTP client; it stores nothing. It shows what the two HTTP hops
+cost at this rate. Sluice's four processes, as \`npm start\` runs them, share two cores with Kafka, the registry, the load and
+the receiver. There are ${ENDPOINTS} webhooks, and each call goes to one destination. Medians of ${rounds} alternating rounds on
+fresh processes and topics, with the lowest and the highest.`
 
 const searchExplained = (forMs: number) =>
   `The highest rate at which 99 of 100 calls arrive within ${HELD_MS} ms and none is refused, on the same two cores. The rate doubles

@@ -4,9 +4,10 @@ import { type PreparedSystem, startRole } from '../../harness/prepare.ts'
 import { pathOf } from '../load/calls.ts'
 import { ENDPOINTS, type Entry, startCalls } from '../load/scenario.ts'
 import { startLoad } from '../load/start.ts'
-import type { Endpoints, Hosts } from '../receivers/start.ts'
+import { type Hosts, startEndpoints } from '../receivers/start.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { startControl } from '../stack/control.ts'
+import { forkScript } from '../stack/forked.ts'
 import { familiesOf, machineSeconds, nowUs, secondsOf, sleepUntil } from '../stack/machine.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 
@@ -43,6 +44,21 @@ export async function startSluice(stack: Stack, hosts: number | Hosts = ENDPOINT
       ])
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+/** Keeps nothing (`bare-forwarder.ts`). */
+export async function startBareForwarder(): Promise<Line & AsyncDisposable> {
+  const endpoints = await startEndpoints(ENDPOINTS)
+  const script = new URL('./bare-forwarder.ts', import.meta.url)
+  const forwarder = forkScript(script, JSON.stringify(endpoints.urls))
+  return {
+    ...{ target: 'sluice', url: await forwarder.next<string>(), endpoints },
+    keys: endpoints.urls.map((_, index) => String(index)),
+    pids: { own: [forwarder.pid], stores: [] },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([forwarder.stop(), endpoints.stop()])
+    },
   }
 }
 
@@ -93,7 +109,7 @@ export async function runAtRate(line: Line, { perSecond, batch = 1, warmMs, forM
   const { errors } = await load.since()
   await load.stop()
   const run = {
-    ...(await reportOf(line.endpoints, toUs)),
+    ...(await reportOf(line, toUs)),
     ...{ perSecond, errors, us: perCall(cost, (perSecond * forMs) / 1_000), idleShare },
   }
   process.stderr.write(`${line.target}, ${inShort(run)}, ${errors} errors\n`)
@@ -131,24 +147,7 @@ export async function runClosed(
   return closed
 }
 
-/** The same calls straight to one webhook. */
-export async function runStraight({ perSecond, warmMs, forMs }: Rate, endpoints: Endpoints) {
-  const fromUs = nowUs() + 1e6
-  const window = { fromUs: fromUs + warmMs * 1_000, toUs: fromUs + (warmMs + forMs) * 1_000 }
-  const calls = Math.ceil(((warmMs + forMs) * perSecond) / 1_000)
-  await endpoints.expect({ fromUs, perSecond, calls, endpoints: 1, bad: 0, windows: [window] })
-  const load = startLoad({
-    ...{ target: 'webhook', url: endpoints.urls[0] ?? '', path: pathOf('webhook'), keys: ['none'] },
-    ...{ batch: 1, connections: 64, perSecond, fromUs },
-  })
-  await sleepUntil(window.toUs)
-  await load.stop()
-  const report = await reportOf(endpoints, window.toUs)
-  process.stderr.write(`straight: ${inShort({ ...report, perSecond })}\n`)
-  return report
-}
-
-async function reportOf(endpoints: Endpoints, toUs: number): Promise<WindowReport> {
+async function reportOf({ endpoints }: Line, toUs: number): Promise<WindowReport> {
   await sleepUntil(toUs + GRACE_US)
   const [report] = (await endpoints.report()).windows
   if (!report) throw new Error('the endpoints sent no report')
