@@ -5,6 +5,7 @@ import { archiveFlags } from '../../local/kafka/class-archive.ts'
 import { cacheFolder, kafkaJars, registryApp } from '../../local/kafka/downloads.ts'
 import { findJava } from '../../local/kafka/java.ts'
 import { ensureTestJournal, type Registry, startRegistry } from '../../local/kafka/registry.ts'
+import { type Terminal, terminalOn } from '../../local/terminal.ts'
 import { scratchFolder } from '../scratch.ts'
 
 export type Stack = {
@@ -15,20 +16,20 @@ export type Stack = {
 } & AsyncDisposable
 
 /** Called during downloads, which happen once. */
-type OnProgress = (text: string) => void
-const toStderr: OnProgress = (text) => void process.stderr.write(`${text}\n`)
+type OnProgress = Terminal['progress']
 
 /** A broker and a registry for one bench. The broker runs as with Kafka's own start script: full compiler, 1 GB. */
 export async function startStack(): Promise<Stack> {
   const folder = await scratchFolder('bench')
-  const { java, jars } = await kafkaFiles(toStderr)
+  const { progress } = terminalOn(process.stderr)
+  const { java, jars } = await kafkaFiles(progress)
   const broker = await startBroker({
     directory: join(folder, 'kafka'),
     java: java.program,
     jars,
     benchmark: true,
   })
-  const registry = await startOwnRegistry(broker.brokers, folder, toStderr)
+  const registry = await startOwnRegistry(broker.brokers, folder, progress)
   return {
     brokers: broker.brokers,
     brokerPid: broker.pid,
