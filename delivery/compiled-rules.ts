@@ -10,7 +10,7 @@ import { render } from './render.ts'
 type Compiled = { rules: CompiledRules; key: KeyObject }
 
 // a changed destination is a new object
-const known = new WeakMap<Outline, Compiled>()
+const cache = new WeakMap<Outline, Compiled>()
 
 /** Undefined without rules. */
 export const compiledOf = (destination: Outline): CompiledRules | undefined => compiled(destination)?.rules
@@ -46,11 +46,11 @@ export function hashedBy(destination: Outline, text: string): string {
 function compiled(destination: Outline): Compiled | undefined {
   const { rules, hashKey } = destination
   if (!rules) return undefined
-  const before = known.get(destination)
+  const before = cache.get(destination)
   if (before) return before
   const bytes = hashKeyOf(hashKey)
   const made = { rules: compileRules(rules, bytes, render), key: createSecretKey(bytes) }
-  known.set(destination, made)
+  cache.set(destination, made)
   compilations += 1
   return made
 }

@@ -12,7 +12,7 @@ type Spelling = { text: string; start: string; isWhole: boolean; borders: Uint16
 const LONGEST = 2_048
 
 // a changed destination is another object
-const known = new WeakMap<Destination, readonly Spelling[]>()
+const cache = new WeakMap<Destination, readonly Spelling[]>()
 
 /**
  * Masks the destination's secrets, header values and URL tokens in a response with `***`, as some receivers echo them.
@@ -20,7 +20,7 @@ const known = new WeakMap<Destination, readonly Spelling[]>()
  */
 export function withoutSecrets(response: string | null, destination: Destination): string | null {
   if (response === null || response.length < MIN_CHARS) return response
-  const spellings = known.get(destination) ?? learn(destination)
+  const spellings = cache.get(destination) ?? learn(destination)
   let ends: Uint32Array | undefined
   for (const spelling of spellings) {
     if (!response.includes(spelling.start)) continue
@@ -66,7 +66,7 @@ function learn(destination: Destination): readonly Spelling[] {
     const text = whole.slice(0, LONGEST)
     return { text, start: text.slice(0, MIN_CHARS), isWhole: text === whole, borders: bordersOf(text) }
   })
-  known.set(destination, spellings)
+  cache.set(destination, spellings)
   return spellings
 }
 

@@ -63,14 +63,14 @@ export type Template = Signing & {
 const NONE: readonly number[] = []
 
 // a changed destination is another object
-const known = new WeakMap<Destination, Template>()
+const cache = new WeakMap<Destination, Template>()
 
 /** Cached, as building it costs too much at thousands of POSTs a second. */
 export function templateOf(destination: Destination): Template {
-  const found = known.get(destination)
+  const found = cache.get(destination)
   if (found) return found
   const made = makeTemplate(destination)
-  known.set(destination, made)
+  cache.set(destination, made)
   return made
 }
 

@@ -53,10 +53,10 @@ export const webhookKey = (destinationId: string, urlIndex: number, url: string)
   `${destinationId} ${urlIndex} ${url}`
 
 // a changed destination is another object
-const known = new WeakMap<Destination, readonly Target[]>()
+const cache = new WeakMap<Destination, readonly Target[]>()
 
 export function targetsOf(destination: Destination): readonly Target[] {
-  const before = known.get(destination)
+  const before = cache.get(destination)
   if (before) return before
   const targets = destination.webhooks.map(({ url }, urlIndex) => ({
     urlIndex,
@@ -64,6 +64,6 @@ export function targetsOf(destination: Destination): readonly Target[] {
     webhook: webhookKey(destination.id, urlIndex, url),
     origin: URL.parse(url)?.origin ?? '',
   }))
-  known.set(destination, targets)
+  cache.set(destination, targets)
   return targets
 }

@@ -125,6 +125,7 @@ export type Addresses = {
   router: string
   deliverer: string
   ingestMetrics: string
+  controlMetrics: string
   brokers: string
   registryUrl: string
   controlToken: string
@@ -139,6 +140,7 @@ export function addressesOf(env: ChildEnvironment): Addresses {
     router: at(env.ROUTER_PORT),
     deliverer: at(env.DELIVERER_PORT),
     ingestMetrics: at(env.INGEST_METRICS_PORT),
+    controlMetrics: at(env.CONTROL_METRICS_PORT),
     brokers: env.KAFKA_BROKERS,
     registryUrl: env.SCHEMA_REGISTRY_URL,
     controlToken: env.CONTROL_TOKEN,

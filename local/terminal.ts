@@ -45,7 +45,7 @@ sluice ready
   console    ${at.control}    open in a browser and sign in with the token below
   control    ${at.control}    the API, under /api
   metrics    ${at.ingestMetrics}/metrics    ingest
-             ${at.control}/metrics    control
+             ${at.controlMetrics}/metrics    control
              ${at.router}/metrics    router
              ${at.deliverer}/metrics    deliverer
   Kafka      ${at.brokers}

@@ -54,14 +54,14 @@ export function topics({
   const requiredMs = windowMs + OUTAGE_MS
   const rungs = [...new Set(ladder.map(({ name }) => rungTopic(name)))]
   return [
-    { name: EVENTS, partitions: 'many', retention: 7 * DAY, schema: 'event' },
-    { name: REJECTED, partitions: 'many', retention: 7 * DAY, schema: 'rejected' },
+    { name: EVENTS, partitions: 'many', retention: EVENTS_RETENTION, schema: 'event' },
+    { name: REJECTED, partitions: 'many', retention: EVENTS_RETENTION, schema: 'rejected' },
     { name: CONFIG, partitions: 1, retention: 'compact' },
     { name: MEMBERS, partitions: 'fixed', retention: 'compact' },
     { name: VALUES, partitions: 'fixed', retention: 'compact' },
     { name: UPLOADS, partitions: 'fixed', retention: DAY },
     ...[DELIVERIES, DUE, ...rungs].map((name) => ({ ...delivery(name, DELIVERIES_RETENTION), requiredMs })),
-    delivery(DEAD, 14 * DAY),
+    delivery(DEAD, DEAD_RETENTION),
     { name: ATTEMPTS, partitions: 'fixed', retention: ATTEMPTS_RETENTION, schema: 'attempt' },
     { name: SEEN, partitions: 'many', retention: Math.max(dedupWindowMs, HOUR) + OUTAGE_MS },
     { name: TASKS, partitions: 1, retention: { compact: 30 * DAY } },
@@ -78,7 +78,9 @@ const delivery = (name: string, retention: number): SchemaTopic => ({
   schema: 'delivery',
 })
 
+export const EVENTS_RETENTION = 7 * DAY
 export const DELIVERIES_RETENTION = 3 * DAY
+export const DEAD_RETENTION = 14 * DAY
 export const ATTEMPTS_RETENTION = 3 * DAY
 export const AUDIT_RETENTION = 90 * DAY
 /** A delivery survives an outage of this length after its retry window. */

@@ -18,7 +18,7 @@ const MEASURE_MS = 120_000
 const FIRST_MS = 30_000
 
 /**
- * From bench/RESULTS.md. Base: a POST to ten origins (fan-out); ten thousand origins add their new connections. A
+ * From the run of fan-out on 2026-11-21. Base: a POST to ten origins; ten thousand origins add their new connections. A
  * deferral costs a third of a POST (deliverer/lane/backpressure.ts, FAST). A move from a rung is assumed to cost its
  * fetch and its write.
  */
@@ -180,7 +180,7 @@ const EXPLAINED = `A simulation, not a measurement: one deliverer of many, with 
 ladder; default settings) on a simulated clock, and 10,000 receivers, the n-th of which gets 1/n of what the first gets.
 All are healthy for ${WARM_MS / 1_000} s, then some get into trouble at once, and the next ${MEASURE_MS / 60_000} minutes are observed. Of those in trouble
 half never answer, a quarter answer 503 and a quarter answer after 2 s; the others answer after 20 ms or more (60 on
-average). Kafka and the network take no time. A POST takes the CPU measured in section fan-out (${PLAIN.take + PLAIN.post} us, and ${PLAIN.connect} for a new
+average). Kafka and the network take no time. A POST takes the CPU that fan-out measured on 2026-11-21 (${PLAIN.take + PLAIN.post} us, and ${PLAIN.connect} for a new
 connection; ${TLS.connect} with TLS), and a deferral an estimate (${PLAIN.defer} us, and ${PLAIN.rung} when it is due).
 
 "Fine: begun" is the share of first attempts to healthy receivers that had been posted by the end; milliseconds are from

@@ -5,9 +5,9 @@ import { deliveryId } from '../../delivery/routing.ts'
 import type { Event, EventType } from '../../schemas/event.ts'
 import { EMPTY_EVENT } from '../../schemas/event-record.ts'
 import { isObject } from '../../settings/faults.ts'
+import { EVENT_TYPES } from '../../settings/settings.ts'
 import { SAMPLE_CALLS } from './sample-calls.ts'
 
-const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
 /** Limit of ingest (docs/reference/ingest.md). */
 const CALL_BYTES = 32_768
 
@@ -22,7 +22,7 @@ const ignored = z.unknown().optional()
  */
 export const callShape = z
   .strictObject({
-    type: z.enum(CALL_TYPES),
+    type: z.enum(EVENT_TYPES).exclude(['delete']),
     ...{ userId: id, anonymousId: id, groupId: id, previousId: id },
     ...{ event: text, name: text, category: text },
     ...{ properties: object, traits: object, context: object },

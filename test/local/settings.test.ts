@@ -64,7 +64,7 @@ test('the banner has every address and the token, but no password', () => {
   const metrics = [...text.matchAll(/:(\d)\/metrics {4}(\w+)$/gm)].map(([, port, role]) => [port, role])
   expect(metrics).toEqual([
     ['5', 'ingest'],
-    ['2', 'control'],
+    ['6', 'control'],
     ['3', 'router'],
     ['4', 'deliverer'],
   ])

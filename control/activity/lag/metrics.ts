@@ -33,11 +33,31 @@ export function openLag({ config, connection, closing, tasks }: Parts): Lag {
 const place = ['topic', 'partition'] as const
 const where = ['consumergroup', ...place] as const
 
+export function watchLag(lag: Pick<Lag, 'latest'>): void {
+  watchOffsets(lag)
+  gauge(
+    {
+      name: 'sluice_control_lag_status',
+      help: "1 for the current status of a consumer group's partition: ok, warn, stall, stop or rewind.",
+      labelNames: [...where, 'status'],
+    },
+    () => (lag.latest()?.items ?? []).map((item) => [{ ...whereOf(item), status: item.status }, 1]),
+  )
+  gauge(
+    {
+      name: 'sluice_topic_missing',
+      help: '1 for each topic of Sluice that does not exist.',
+      labelNames: ['topic'],
+    },
+    () => (lag.latest()?.missing ?? []).map((topic) => [{ topic }, 1]),
+  )
+}
+
 /**
- * The metrics `kafka_…` have the names and labels of kafka_exporter (https://github.com/danielqsj/kafka_exporter),
- * for its dashboards; `kafka_consumergroup_lag_seconds` is an addition.
+ * The names and labels are those of kafka_exporter (https://github.com/danielqsj/kafka_exporter), for its dashboards;
+ * `kafka_consumergroup_lag_seconds` is an addition.
  */
-export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
+function watchOffsets({ latest }: Pick<Lag, 'latest'>): void {
   const items = () => latest()?.items ?? []
   const ends = () => latest()?.ends ?? []
   const ofGroups = (name: string, help: string, readValue: (item: LagItem) => number | null) =>
@@ -77,22 +97,6 @@ export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
       labelNames: ['topic'],
     },
     () => [...Map.groupBy(ends(), ({ topic }) => topic)].map(([topic, { length }]) => [{ topic }, length]),
-  )
-  gauge(
-    {
-      name: 'sluice_control_lag_status',
-      help: "1 for the current status of a consumer group's partition: ok, warn, stall, stop or rewind.",
-      labelNames: [...where, 'status'],
-    },
-    () => items().map((item) => [{ ...whereOf(item), status: item.status }, 1]),
-  )
-  gauge(
-    {
-      name: 'sluice_topic_missing',
-      help: '1 for each topic of Sluice that does not exist.',
-      labelNames: ['topic'],
-    },
-    () => (latest()?.missing ?? []).map((topic) => [{ topic }, 1]),
   )
 }
 

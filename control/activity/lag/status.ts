@@ -59,14 +59,14 @@ export function statusOf(window: readonly Observation[], observations: number): 
   if (!last || last.behind === 0) return 'ok'
   const isBehindAllAlong = window.length >= observations && window.every(({ behind }) => behind > 0)
   if (isBehindAllAlong && !last.owned && window.every(({ committed }) => !committed)) return 'stop'
-  if (isTurnedBack(window)) return 'rewind'
+  if (isRewound(window)) return 'rewind'
   if (!isBehindAllAlong) return 'ok'
   if (window.every(({ position }) => position === last.position)) return 'stall'
   return pairs(window).every(([before, after]) => after.behind >= before.behind) ? 'warn' : 'ok'
 }
 
 /** Applies even if the group was not behind all along. Ends once it is back where it was. */
-function isTurnedBack(window: readonly Observation[]): boolean {
+function isRewound(window: readonly Observation[]): boolean {
   const furthest = Math.max(...window.map(({ position }) => position))
   return (window.at(-1)?.position ?? furthest) < furthest
 }

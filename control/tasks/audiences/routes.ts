@@ -34,7 +34,7 @@ const listShape = z.strictObject({
   traitId: idShape.optional().describe('Only syncs of this trait.'),
 })
 
-const it = { description: 'The sync.', body: syncShape }
+const SYNC = { description: 'The sync.', body: syncShape }
 
 export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
   const { syncs } = parts.tasks
@@ -57,7 +57,7 @@ export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
   addPath(api, '/syncs/:id', {
     GET: operation({
       summary: 'Show a sync',
-      responses: { 200: it },
+      responses: { 200: SYNC },
       errorCodes: ['not_found'],
       handle({ params: { id } }) {
         const found = syncs.get(id)
@@ -68,7 +68,7 @@ export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
     DELETE: operation({
       summary: 'Cancel a sync',
       description: 'Changes already sent to receivers stay; the next upload is compared with them.',
-      responses: { 200: it },
+      responses: { 200: SYNC },
       errorCodes: ['not_found', 'sync_ended'],
       handle: (request) => cancel(request, parts),
     }),

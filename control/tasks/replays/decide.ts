@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Replay } from '../../../schemas/task.ts'
+import { DEAD_RETENTION, DELIVERIES_RETENTION, EVENTS_RETENTION } from '../../../schemas/topics.ts'
 import { type Fault, faultsOf } from '../../../settings/faults.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
@@ -17,9 +18,7 @@ import {
   selectEntries,
 } from './select.ts'
 
-const DAY_MS = 24 * 60 * 60_000
-/** Retention of the topics. */
-const KEPT_MS = { dead: 14 * DAY_MS, events: 7 * DAY_MS, deliveries: 3 * DAY_MS }
+const KEPT_MS = { dead: DEAD_RETENTION, events: EVENTS_RETENTION, deliveries: DELIVERIES_RETENTION }
 
 export const replayShape = z
   .strictObject({

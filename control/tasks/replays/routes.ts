@@ -46,7 +46,7 @@ export type ReplayRouteParts = {
   log: Logger
 }
 
-const it = { description: 'The replay.', body: replayResponseShape }
+const REPLAY = { description: 'The replay.', body: replayResponseShape }
 
 export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): void {
   const { replays } = parts.tasks
@@ -64,7 +64,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
     POST: operation({
       summary: 'Replay dead letters or past events',
       body: json(replayShape),
-      responses: { 202: { ...it, headers: ['location'] } },
+      responses: { 202: { ...REPLAY, headers: ['location'] } },
       errorCodes: ['id_taken'],
       handle: (request) => create(request, parts),
     }),
@@ -72,7 +72,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
   addPath(api, '/replays/:id', {
     GET: operation({
       summary: 'Show a replay',
-      responses: { 200: it },
+      responses: { 200: REPLAY },
       errorCodes: ['not_found'],
       handle({ params: { id } }) {
         const replay = replays.get(id)
@@ -81,7 +81,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
     }),
     DELETE: operation({
       summary: 'Cancel a replay',
-      responses: { 200: it },
+      responses: { 200: REPLAY },
       errorCodes: ['not_found', 'replay_ended'],
       handle: (request) =>
         replays.has(request.params.id) ? cancel(request, parts) : missing(request.params.id),
