@@ -15,7 +15,13 @@ import { createSessions, type EndedSessions } from './api/auth/sessions.ts'
 import { createTokenCheck, logWrongTokens, type TokenLimits, type Tokens } from './api/auth/tokens.ts'
 import { type ConsoleParts, consoleRoutes } from './api/console.ts'
 import { type DocsParts, docsRoutes } from './api/docs.ts'
-import { acceptOnlyJson, createErrorHandler, notFound, respondToBrokenRequest } from './api/errors.ts'
+import {
+  acceptOnlyJson,
+  createErrorHandler,
+  invalidPath,
+  notFound,
+  respondToBrokenRequest,
+} from './api/errors.ts'
 import type { RoutedOperation } from './api/openapi/document.ts'
 import { collectOperations, explorerRoutes, openapiRoute } from './api/openapi/routes.ts'
 import { refuseEarly, send } from './api/operation.ts'
@@ -68,12 +74,14 @@ export function createApp(given: AppParts): FastifyInstance {
     trustProxy: [...parts.trustProxy],
     // we respond in our own format, then close the connection
     return503OnClosing: false,
-    frameworkErrors: handleError,
+    rewriteUrl: ({ url = '/' }) => (isReadable(url) ? url : UNREADABLE),
+    routerOptions: { maxParamLength: LONGEST_URL },
     clientErrorHandler: respondToBrokenRequest,
   })
   limitServer(app, limits, parts.trustProxy)
   app.addHook('onRequest', async ({ raw }) => dropForwardedPorts(raw))
   rejectAmbiguous(app)
+  refuseUnreadable(app)
   const operations = collectOperations(app)
   app.setErrorHandler(handleError)
   acceptOnlyJson(app)
@@ -113,6 +121,29 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
   activityRoutes(api, parts)
   sessionRoutes(api, { ...parts, checkToken, sessions })
   openapiRoute(api, operations)
+}
+
+/** For paths that the router cannot decode or finds too long, Fastify runs no hooks, and so no limits. */
+const UNREADABLE = '/unreadable-path'
+/** As Node's limit of the headers. */
+const LONGEST_URL = 16 * 1024
+
+/** Before the body is read: without `done`, the handler never runs. */
+function refuseUnreadable(app: FastifyInstance): void {
+  app.all(
+    UNREADABLE,
+    { onRequest: (_request, reply, _done) => void send(reply, invalidPath) },
+    () => invalidPath.body,
+  )
+}
+
+function isReadable(url: string): boolean {
+  try {
+    decodeURI(url.split('?', 1)[0] ?? url)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function rejectAmbiguous(app: FastifyInstance): void {

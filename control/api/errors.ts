@@ -14,6 +14,11 @@ export const notFound = problem({
   message: 'Nothing here: see /docs/api/ for the paths of this API',
 })
 
+export const invalidPath = problem({
+  code: 'invalid_path',
+  message: 'The path must be percent-encoded UTF-8',
+})
+
 const KNOWN: Record<string, ApiResponse> = {
   FST_ERR_CTP_INVALID_JSON_BODY: problem({
     code: 'invalid_json',
@@ -23,11 +28,6 @@ const KNOWN: Record<string, ApiResponse> = {
     code: 'unsupported_media_type',
     message: 'Send JSON with Content-Type: application/json',
   }),
-  FST_ERR_BAD_URL: problem({
-    code: 'invalid_path',
-    message: 'The path must be percent-encoded UTF-8',
-  }),
-  FST_ERR_MAX_PARAM_LENGTH: notFound,
 }
 
 const tooLarge = (limit = 0) =>

@@ -49,18 +49,23 @@ export function createApp({
   const respond = createRespond({ answered: meter.answered, countUnread, lingerMs: timeouts.lingerMs })
   const notFound = createNotFound(respond)
   const { trustProxy } = options
-  const app = createServer({ timeouts, meter, connections, waiting, notFound, trustProxy })
+  // Fastify runs no hooks for a path that it cannot decode
+  const unreadable: typeof notFound = (request, reply) =>
+    isAmbiguous(request.raw) ? refuseAmbiguous(reply, respond) : notFound(request, reply)
+  const app = createServer({ timeouts, meter, connections, waiting, unreadable, trustProxy })
   app.setNotFoundHandler(notFound)
   app.setErrorHandler<FastifyError>((err, _request, reply) => failed(err, reply))
-  app.addHook('onRequest', ({ raw: request, ip, is404 }, reply, done) => {
+  app.addHook('onRequest', (received, reply, done) => {
+    const { raw: request, is404 } = received
+    // before anything reads `ip`, which is not kept
     dropForwardedPorts(request)
     // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) reply.hijack()
-    else if (isAmbiguous(request)) respond(reply, errorAnswer('bad_request'))
+    else if (isAmbiguous(request)) refuseAmbiguous(reply, respond)
     else if (request.method === 'POST' || is404 || !isUnread(request)) done()
     // an unexpected body, left unread, would reset the connection
     else
-      discardBody({ request, response: reply.raw }, memory.open(ip), (end) =>
+      discardBody({ request, response: reply.raw }, memory.open(received.ip), (end) =>
         end === 'end' ? done() : end !== 'gone' && respond(reply, errorAnswer(end)),
       )
   })
@@ -71,6 +76,11 @@ export function createApp({
     log.error({ err }, 'a request failed')
     respond(reply, errorAnswer('internal_error'))
   }
+}
+
+function refuseAmbiguous(reply: FastifyReply, respond: Respond): void {
+  reply.header('connection', 'close')
+  respond(reply, errorAnswer('bad_request'))
 }
 
 function addRoutes(app: FastifyInstance, parts: Parts): void {

@@ -14,7 +14,8 @@ export type ServerOptions = {
   connections?: number | undefined
   waiting?: typeof WAITING | undefined
   trustProxy?: readonly string[] | undefined
-  notFound: (request: FastifyRequest, reply: FastifyReply) => void
+  /** Answers paths that the router cannot read. */
+  unreadable: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
 /** Protects against slow clients, too many clients, and clients that do not speak HTTP. */
@@ -24,7 +25,7 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
     ...fastifyOptions(timeouts),
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     clientErrorHandler: (error, socket) => answerBroken({ error, socket }),
-    frameworkErrors: (_error, request, reply) => options.notFound(request, reply),
+    frameworkErrors: (_error, request, reply) => options.unreadable(request, reply),
   })
   // routes read bodies themselves (body.ts)
   for (const method of app.supportedMethods) app.addHttpMethod(method, { overrideExisting: true })

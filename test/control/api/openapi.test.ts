@@ -9,6 +9,7 @@ import { type Document, documentOf, expectDescribed, type Operation } from '../d
 import { shop } from '../in-memory.ts'
 
 const BESIDE = [
+  '/unreadable-path',
   ...['/livez', '/readyz', '/metrics'],
   ...['/docs', '/docs*', '/docs/api', '/docs/api/'],
   ...['/docs/api/start.js', '/docs/api/swagger-ui.css', '/docs/api/swagger-ui-bundle.js'],

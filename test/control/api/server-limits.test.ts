@@ -44,12 +44,15 @@ test('a sign-in larger than a token is answered before its body is sent', async 
   expect(String(chunk)).toMatch(/^HTTP\/1.1 413 [\s\S]*"body_too_large".* 4 KB/)
 })
 
-test('a rejected client that keeps sending is disconnected', async () => {
+test.each([
+  ['/api/audiences/vip/members', 401],
+  ['/%ff', 400],
+])('a rejected client that keeps sending is disconnected: %s', async (path, status) => {
   const open = await listening({ requestMs: 300 })
   const headers = { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' }
-  const socket = open(head('PUT /api/audiences/vip/members HTTP/1.1', headers))
+  const socket = open(head(`PUT ${path} HTTP/1.1`, headers))
   const [chunk] = await once(socket, 'data')
-  expect(String(chunk)).toMatch(/^HTTP\/1.1 401 /)
+  expect(String(chunk)).toContain(`HTTP/1.1 ${status} `)
   await once(socket, 'close')
 })
 
@@ -132,6 +135,8 @@ test.each([
   ['/api/openapi.json', 200],
   ['/api/sources', 401],
   ['/nothing', 404],
+  ['/%ff', 400],
+  [`/assets/${'x'.repeat(150)}`, 404],
 ])('answers to a network that sends many requests without a token are delayed: %s', async (url, expected) => {
   const statusOf = await flooded(300)
   const began = performance.now()
@@ -180,6 +185,7 @@ test('answers to requests with a token and to other networks are not delayed', a
 test.each([
   ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
   ['no Host', 'GET /livez HTTP/1.1\r\n\r\n'],
+  ['no Host, at a path that cannot be decoded', 'GET /%ff HTTP/1.1\r\n\r\n'],
   [
     'a Transfer-Encoding in HTTP/1.0',
     `${posting(2).replace('1.1', '1.0').replace('Content-Length: 2', 'Transfer-Encoding: chunked')}0\r\n\r\n`,

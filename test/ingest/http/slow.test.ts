@@ -222,3 +222,19 @@ test.each([
   if (text.endsWith('\r\n\r\n')) await once(socket, 'data')
   await ingest.app.close()
 })
+
+test('behind a proxy that adds ports, the discarded bodies of a client count as those of one network', async () => {
+  // a network may hold three quarters: three requests of 8 KB
+  const ingest = fakeIngest({ door: { heldBytes: 40_000, trustProxy: ['127.0.0.1'] } })
+  const ask = async (port: number) => {
+    const socket = await open(ingest)
+    const fields = `Host: x\r\nX-Forwarded-For: 203.0.113.7:${port}\r\nContent-Length: 10`
+    socket.write(`GET /livez HTTP/1.1\r\n${fields}\r\n\r\n{`)
+    return socket
+  }
+  for (const held of [1, 2, 3]) {
+    await ask(held)
+    await until(async () => (await value(ingest, 'sluice_ingest_held_bytes')) > held * 8_192)
+  }
+  expect(await answerOf(await ask(4))).toMatchObject({ status: 503 })
+})
