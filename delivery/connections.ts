@@ -24,7 +24,7 @@ type Options = { maxIdle: number; now: () => number }
  * (docs/decisions/003).
  */
 export function createConnections<C extends Pooled>(
-  open: (origin: string) => C,
+  open: (origin: string, owner: string) => C,
   { maxIdle, now }: Options,
 ): Connections<C> {
   const idle = new Map<string, C[]>()
@@ -66,7 +66,7 @@ export function createConnections<C extends Pooled>(
         count -= 1
         return last
       }
-      const connection = open(origin)
+      const connection = open(origin, owner)
       all.add(connection)
       return connection
     },

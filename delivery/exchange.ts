@@ -32,7 +32,7 @@ const textOf = (body: Buffer, isWhole: boolean) =>
   isWhole ? body.toString('utf8') : new StringDecoder('utf8').write(body.subarray(0, KEPT_BYTES))
 
 /** undici's code, also for more data than one exchange reads. */
-const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
+export const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
 
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
 

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import { buildConnector, Client, type Dispatcher } from 'undici'
 import { createConnections, IDLE_MS } from './connections.ts'
-import { Exchange, type Listener } from './exchange.ts'
+import { Exchange, type Listener, OVERFLOW } from './exchange.ts'
 import { classifyError, classifyResponse, codeOf } from './outcome.ts'
 import type { Request } from './request.ts'
 
@@ -37,6 +37,37 @@ const now = () => performance.now()
 
 /** TLS session tickets per connection. Servers send about two. They bypass our `read`. */
 const MAX_TICKETS = 16
+/**
+ * What TLS may add to the data of one exchange: certificates, and a header for each record. Records without data, such
+ * as KeyUpdate, also bypass our `read`, and 100 KB of them take 30 ms of CPU.
+ */
+const MAX_TLS_BYTES = 256 * 1024
+const LOOK_MS = 250
+/** For how long a webhook that exceeded `MAX_TLS_BYTES` is not contacted. */
+const FLOODED_MS = 60_000
+
+type OnConnected = (error: Error | null, socket: Socket | null, tcp?: Socket) => void
+type Connect = (options: buildConnector.Options, onConnected: OnConnected) => void
+
+/** Opens TCP first, as only `bytesRead` of its own socket counts what TLS adds. */
+const tcpFirst =
+  (connect: buildConnector.connector): Connect =>
+  (options, onConnected) => {
+    const passOn =
+      (tcp?: Socket): buildConnector.Callback =>
+      (...[error, socket]) =>
+        onConnected(error, socket, tcp)
+    if (options.protocol !== 'https:') return connect(options, passOn())
+    connect({ ...options, protocol: 'http:', port: options.port || '443' }, (...[error, tcp]) => {
+      if (tcp) connect({ ...options, httpSocket: tcp }, passOn(tcp))
+      else onConnected(error, null)
+    })
+  }
+
+/** `before`: the bytes that TLS had added when the last exchange began. */
+type Tls = { socket: Socket; tcp: Socket; before: number; cut(): void }
+
+const addedBy = ({ socket, tcp }: Tls) => tcp.bytesRead - socket.bytesRead
 
 /** Connects with the first POST. */
 class Connection {
@@ -44,13 +75,19 @@ class Connection {
   readonly #client: Client
   #exchange: Exchange | undefined
   #bytes = 0
+  #tls: Tls | undefined
 
-  constructor(origin: string, connect: buildConnector.connector) {
+  constructor(origin: string, connect: Connect, onTls: (tls: Tls) => void) {
     this.#client = new Client(origin, {
       connect: (options, callback) =>
-        connect(options, (...result) => {
-          if (result[1]) this.#connected(result[1])
-          callback(...result)
+        connect(options, (error, socket, tcp) => {
+          if (!socket) return callback(error ?? new Error('no socket'), null)
+          this.#connected(socket)
+          if (tcp) {
+            this.#tls = { socket, tcp, before: 0, cut: () => this.#cut(socket) }
+            onTls(this.#tls)
+          }
+          callback(null, socket)
         }),
       pipelining: 1,
       // a receiver may offer to keep connections open for very long
@@ -64,6 +101,7 @@ class Connection {
   dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
     this.#exchange = exchange
     this.#bytes = 0
+    if (this.#tls) this.#tls.before = addedBy(this.#tls)
     this.#client.dispatch(request, exchange)
   }
 
@@ -104,9 +142,46 @@ class Connection {
   }
 }
 
+/** Finds webhooks that send TLS records without data. */
+function createFloodWatch() {
+  const found = new LRUCache<string, true>({ max: MAX_PLACES, ttl: FLOODED_MS })
+  const open = new Map<Tls, string>()
+  let looking: NodeJS.Timeout | undefined
+
+  function look(tls: Tls, webhook: string): void {
+    if (addedBy(tls) - tls.before <= MAX_TLS_BYTES) return
+    found.set(webhook, true)
+    tls.cut()
+  }
+
+  function lookAtAll(): void {
+    for (const [tls, webhook] of open) look(tls, webhook)
+    if (open.size === 0) stop()
+  }
+
+  function stop(): void {
+    clearInterval(looking)
+    looking = undefined
+  }
+
+  return {
+    add(webhook: string, tls: Tls): void {
+      open.set(tls, webhook)
+      tls.socket.once('close', () => {
+        open.delete(tls)
+        look(tls, webhook)
+      })
+      looking ??= setInterval(lookAtAll, LOOK_MS).unref()
+    },
+    /** Within the last minute. */
+    hasFlooded: (webhook: string) => found.size > 0 && found.has(webhook),
+    stop,
+  }
+}
+
 /** Follows no redirects, uses no proxy. */
 export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOptions): Poster {
-  const connect = buildConnector({
+  const connector = buildConnector({
     lookup: egress.lookup,
     timeout: limitMs,
     autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(limitMs * PER_ADDRESS)),
@@ -117,7 +192,12 @@ export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOption
     maxCachedSessions: 1_000,
   })
   const places = new LRUCache<string, Place>({ max: MAX_PLACES })
-  const connections = createConnections((origin) => new Connection(origin, connect), { maxIdle, now })
+  const floods = createFloodWatch()
+  const connect = tcpFirst(connector)
+  const connections = createConnections(
+    (origin, webhook) => new Connection(origin, connect, (tls) => floods.add(webhook, tls)),
+    { maxIdle, now },
+  )
   const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
 
   /** Vets each URL once, a refused one each time. @throws ForbiddenAddress, or TypeError for an invalid URL. */
@@ -151,6 +231,7 @@ export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOption
       let place: Place
       try {
         place = placeOf(request.url)
+        if (floods.hasFlooded(request.webhook)) throw Object.assign(new Error(), { code: OVERFLOW })
       } catch (error) {
         listener.onOutcome(classifyError(codeOf(error)), 0, false)
         listener.onEnd(null)
@@ -160,6 +241,7 @@ export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOption
     },
     async close() {
       clearInterval(tidy)
+      floods.stop()
       await connections.close()
     },
   }

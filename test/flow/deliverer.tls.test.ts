@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../local/ports.ts'
 import { aCertificate, type Certificate, hasOpenssl, tlsReceiver } from '../helpers/certificate.ts'
+import { keyUpdateReceiver } from '../helpers/key-updates.ts'
 import { aPoster } from '../helpers/poster.ts'
 import { raw } from '../helpers/raw-receiver.ts'
 import { until } from '../helpers/until.ts'
@@ -140,3 +141,37 @@ const isOpen = (port: number) =>
     socket.on('error', () => resolve(false)).on('close', () => resolve(false))
     socket.setTimeout(500, () => socket.destroy()).on('connect', () => socket.destroy())
   })
+
+describe.skipIf(!hasOpenssl)('a receiver that floods us with TLS records that carry no data', () => {
+  const aPost = (url: string) => ({ webhook: 'crm', urlIndex: 0, url, headers: {}, body: '{}', retryOn: [] })
+  const failed = { outcome: 'retry', code: 'protocol_error' }
+
+  test.each([
+    ['instead of an answer', '', failed],
+    [
+      'after the start of its body',
+      'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx',
+      { outcome: 'delivered', status: 200 },
+    ],
+  ])('%s is cut off before the time limit, and then not contacted', async (_, answer, expected) => {
+    const { root, ...own } = await aCertificate(right)
+    const receiver = await keyUpdateReceiver(own, { answer, updates: 20_000 })
+    const poster = aPoster({ limitMs: 30_000, allow: ['127.0.0.0/8'], ca: [root] })
+    const first = await poster.post(aPost(receiver.url))
+    expect(first.outcome).toEqual(expected)
+    await receiver.closed
+    await until(async () => {
+      const { outcome, sent } = await poster.post(aPost(receiver.url))
+      return !sent && outcome.outcome === 'retry'
+    })
+    expect(receiver.connections()).toBe(1)
+  })
+
+  test('with a kilobyte of them gets its requests', async () => {
+    const { root, ...own } = await aCertificate(right)
+    const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
+    const receiver = await keyUpdateReceiver(own, { answer, updates: 40 })
+    const poster = aPoster({ limitMs: 30_000, allow: ['127.0.0.0/8'], ca: [root] })
+    expect((await poster.post(aPost(receiver.url))).outcome).toEqual({ outcome: 'delivered', status: 200 })
+  })
+})
