@@ -118,9 +118,10 @@ function ofPage({ properties, traits }: Columns): Pick<Columns, 'properties' | '
   return properties === null ? { properties: traits, traits: null } : { properties, traits }
 }
 
+/** Well-formed: avsc would write half a surrogate pair as invalid UTF-8, which other readers of `events` may refuse. */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null) return null
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value)
 }
 
 const print = (value: JsonObject | null): string | null => (value === null ? null : JSON.stringify(value))
@@ -189,7 +190,7 @@ export function readIds(call: JsonObject): Ids | undefined {
  */
 export function readId(value: unknown): string | null | undefined {
   if (value === undefined || value === null || value === '') return null
-  if (typeof value === 'string') return value
+  if (typeof value === 'string') return value.toWellFormed()
   if (typeof value !== 'number' || Math.abs(value) > Number.MAX_SAFE_INTEGER) return undefined
   const text = String(value)
   return text.includes('e') ? undefined : text
@@ -198,5 +199,6 @@ export function readId(value: unknown): string | null | undefined {
 const MESSAGE_ID_CHARS = 100
 
 export function readMessageId(value: unknown): string | undefined {
-  return typeof value === 'string' && value.length > 0 && value.length <= MESSAGE_ID_CHARS ? value : undefined
+  if (typeof value !== 'string' || value.length === 0 || value.length > MESSAGE_ID_CHARS) return undefined
+  return value.toWellFormed()
 }

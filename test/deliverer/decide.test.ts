@@ -34,6 +34,9 @@ describe('a deferral', () => {
     expect(defer(aDelivery({ deferrals: 6 }), { waitMs: 100 * SECOND, now }, ladder)).toMatchObject({
       rung: rungs[1],
     })
+    expect(defer(aDelivery({ deferrals: 6 }), { waitMs: 30 * SECOND, now }, ladder)).toMatchObject({
+      rung: rungs[1],
+    })
     expect(defer(aDelivery({ deferrals: 6 }), { waitMs: 1, now }, ladder)).toMatchObject({ rung: rungs[0] })
   })
 

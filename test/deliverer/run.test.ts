@@ -20,6 +20,16 @@ const refused: Outcome = { outcome: 'refused', code: 'tls_expired' }
 const open: Refusal = { code: 'breaker_open', waitMs: 0 }
 const full: Refusal = { code: 'queue_full', waitMs: 0 }
 const [one, two] = ['http://one.example', 'http://two.example']
+/** The second webhook's first POST. */
+const failedBefore = (code: string) => ({
+  attempt: 1,
+  urlIndex: 1,
+  startedAt: 0,
+  durationMs: 1,
+  outcome: 'retry' as const,
+  status: code === 'http_5xx' ? 503 : null,
+  code,
+})
 const both = aDestination({ webhooks: [one, two].map((url) => ({ url: `${url}/`, headers: {} })) })
 
 /** The test decides what the lane does, and when POSTs end. */
@@ -87,7 +97,13 @@ function aWorld(first = both) {
     // topics are compared; bytes are the codec's affair
     deliveries: { encode: (delivery) => Buffer.from(JSON.stringify(delivery)) },
     attempts: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
-    ladder: { ladder: [{ name: '5s', delayMs: 5_000 }], windowMs: 60_000 },
+    ladder: {
+      ladder: [
+        { name: '5s', delayMs: 5_000 },
+        { name: '30s', delayMs: 30_000 },
+      ],
+      windowMs: 60_000,
+    },
     log: { error: () => undefined } as never,
     onAttempt(_, { outcome, settles, urlIndex }) {
       logged.push('code' in outcome ? outcome.code : outcome.outcome)
@@ -200,10 +216,11 @@ describe('a destination whose record is unreadable', () => {
     const world = aWorld()
     world.change(undefined)
     world.spoil()
-    world.take({ firstAttemptAt: Date.now() - 60_000 })
     world.take({ firstAttemptAt: Date.now() - 60_000, delivered: true })
+    expect(await world.fates(1)).toBe('settled')
+    world.take({ firstAttemptAt: Date.now() - 60_000 })
     expect(await world.fates(2)).toBe('settled,settled')
-    expect(world.results.map(({ kind }) => kind).sort()).toEqual(['dead', 'done'])
+    expect(world.results.map(({ kind }) => kind)).toEqual(['done', 'dead'])
     expect(world.written()).toMatchObject([['deliveries.dead', { deadReason: 'window_expired' }]])
   })
 })
@@ -313,19 +330,20 @@ describe('an attempt', () => {
   test('does not retry a failed webhook when another succeeds while its queue is full', async () => {
     const world = aWorld()
     world.refuse(two, full)
-    const failedBefore = {
-      attempt: 1,
-      urlIndex: 1,
-      startedAt: 0,
-      durationMs: 1,
-      outcome: 'retry',
-      status: 503,
-      code: 'http_5xx',
-    }
-    world.take({ attempt: 1, firstAttemptAt: Date.now(), history: [failedBefore] })
+    world.take({ attempt: 1, firstAttemptAt: Date.now(), history: [failedBefore('http_5xx')] })
     world.begin()
     world.answer(one, delivered)
     expect([await world.fate(), world.written()]).toEqual(['settled', []])
+  })
+
+  test('posts later to a webhook whose queue is full and whose earlier POST failed at our end', async () => {
+    const world = aWorld()
+    world.refuse(two, full)
+    world.take({ attempt: 1, firstAttemptAt: Date.now(), history: [failedBefore('EMFILE')] })
+    world.begin()
+    world.answer(one, delivered)
+    await world.fates(1)
+    expect(world.written()).toMatchObject([['deliveries.retry.5s', { delivered: true, deferrals: 1 }]])
   })
 
   test('does not count as an attempt when one webhook rejects and the other has no room yet', async () => {
@@ -421,6 +439,20 @@ describe('an attempt', () => {
     expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 3, deferrals: 2 }]])
   })
 
+  test('is deferred for the shortest wait of its webhooks', async () => {
+    for (const waits of [
+      [5_000, 30_000],
+      [30_000, 5_000],
+    ] as const) {
+      const world = aWorld()
+      for (const [index, origin] of [one, two].entries())
+        world.refuse(origin, { code: 'breaker_open', waitMs: waits[index] ?? 0 })
+      world.take({ deferrals: 1, firstAttemptAt: Date.now() })
+      await world.fates(1)
+      expect(world.written()).toMatchObject([['deliveries.retry.5s', { deferrals: 2 }]])
+    }
+  })
+
   test('is also deferred when breakers open while it waits', async () => {
     const world = aWorld()
     world.take()
@@ -471,6 +503,17 @@ describe('settings that change while a delivery waits', () => {
     expect(world.posted()).toEqual([])
     expect(world.written()).toMatchObject([['attempts', { outcome: 'cancelled', code }]])
   })
+})
+
+test('a webhook without a POST is tried at the retry when the other one failed', async () => {
+  const world = aWorld()
+  world.take()
+  world.begin(1)
+  world.answer(one, failed)
+  world.change(aDestination({ webhooks: [{ url: `${one}/`, headers: {} }] }))
+  world.begin()
+  expect(await world.fates(1)).toBe('settled')
+  expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 1, refusedUrls: [] }]])
 })
 
 describe('a webhook without a POST while the other one refused for good', () => {

@@ -16,7 +16,8 @@ describe('a breaker', () => {
   test('opens when eleven of the last twenty failed and ten of them timed out, despite some answers', () => {
     const mixed = Array.from({ length: 9 }, () => ['timed_out', 'answered'] as const).flat()
     expect(endOf([...mixed, 'timed_out']).open).toBe(false)
-    expect(endOf([...mixed, 'timed_out', 'timed_out']).open).toBe(true)
+    expect(endOf([...mixed, 'timed_out', 'failed']).open).toBe(true)
+    expect(endOf([...mixed, 'failed', 'failed']).open).toBe(false)
   })
 
   test('stays closed when half of all POSTs get a 5xx, as these cost no time', () => {
@@ -26,6 +27,9 @@ describe('a breaker', () => {
   test('forgets all but the last twenty POSTs', () => {
     const spread = Array.from({ length: 20 }, () => ['timed_out', 'answered', 'answered'] as const).flat()
     expect(endOf(spread).open).toBe(false)
+    // ten of the last twenty, eleven of the last 21
+    const half = Array.from({ length: 10 }, () => ['timed_out', 'answered'] as const).flat()
+    expect(endOf([...half, 'timed_out']).open).toBe(false)
   })
 
   test('permits all POSTs while closed, and while open a probe after 1, 2, 4, 8 and then every 10 seconds', () => {

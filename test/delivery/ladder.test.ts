@@ -128,6 +128,18 @@ describe('after an attempt', () => {
     // by a router's clock that is ahead
     expect(of(now + MINUTE)).toMatchObject({ kind: 'retry', rung: rungs[1] })
   })
+
+  test("a router's clock that is ahead does not lengthen the window", () => {
+    const ahead = aDelivery({ firstAttemptAt: now - MINUTE, routedAt: now + MINUTE })
+    const of = (windowMs: number) =>
+      next(ahead, { results: [posted(failed)], now }, { ladder: rungs, windowMs }).kind
+    expect([of(5_000), of(4_999)]).toEqual(['retry', 'dead'])
+  })
+
+  test('an attempt ends a row of deferrals: the next one begins with the first rung again', () => {
+    const result = next(aDelivery({ deferrals: 6 }), { results: [posted(failed)], now }, ladder)
+    expect(result).toMatchObject({ kind: 'retry', delivery: { deferrals: 0 } })
+  })
 })
 
 test('on the default ladder a delivery that always fails is attempted ten times within 3 h 52 m 35 s', () => {

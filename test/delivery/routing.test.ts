@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { allowsWebhooks, deliveryId, matching } from '../../delivery/routing.ts'
+import { allowsWebhooks, deliveryId, deliveryKey, matching } from '../../delivery/routing.ts'
 import { aDestination, anEvent } from '../helpers/events.ts'
 
 describe('the Integrations object', () => {
@@ -30,9 +30,27 @@ describe('the destinations of an event', () => {
     const { plain, ruled } = matching(anEvent({ type: 'track' }), [all, off, pages, tracks])
     expect([plain.map(({ id }) => id), ruled]).toEqual([['all', 'tracks'], []])
   })
+
+  test('leave out those that do not accept deletions', () => {
+    const all = aDestination({ id: 'all' })
+    const tracks = aDestination({ id: 'tracks', eventTypes: ['track'] })
+    const deletions = aDestination({ id: 'deletions', eventTypes: ['delete'] })
+    const { plain } = matching(anEvent({ type: 'delete' }), [all, tracks, deletions])
+    expect(plain.map(({ id }) => id)).toEqual(['all', 'deletions'])
+  })
 })
 
 test('the delivery id is the first 128 bits of SHA-256 over destination, source and message', () => {
   // printf 'crm\0shop\0m1' | sha256sum
   expect(deliveryId('crm', { sourceId: 'shop', messageId: 'm1' })).toBe('c3bb0c0a8e062cb1f420df0a04399c53')
+})
+
+test('deliveries of a user to a destination have one key, whatever the anonymous id; an unknown user has that id', () => {
+  const keys = [
+    { userId: 'u', anonymousId: 'a' },
+    { userId: 'u', anonymousId: null },
+    { userId: null, anonymousId: 'a' },
+    { userId: null, anonymousId: null },
+  ].map((event) => deliveryKey('crm', event))
+  expect(keys).toEqual(['crm/u', 'crm/u', 'crm/a', 'crm/'])
 })

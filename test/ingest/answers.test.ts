@@ -146,6 +146,16 @@ describe('rejected calls are stored', () => {
     ])
   })
 
+  test('one that is larger than a record of Kafka is cut: a byte that is not UTF-8 is stored as three', async () => {
+    const stored = async (bytes: number) => {
+      const ingest = fakeIngest()
+      await post(ingest, '/v1/batch', Buffer.alloc(bytes, 0xff))
+      return ingest.rejected().map(({ raw, truncated }) => [Buffer.byteLength(raw), truncated])
+    }
+    expect(await stored(300_000)).toEqual([[900_000, false]])
+    expect(await stored(300_001)).toEqual([[900_000, true]])
+  })
+
   test('a call without a source is not stored', async () => {
     const ingest = fakeIngest()
     await post(ingest, '/v1/track', {}, { authorization: basic('nobody') })

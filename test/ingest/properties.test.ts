@@ -17,8 +17,13 @@ const facts: Facts = {
 }
 const known = { ...facts, suppressed: undefined }
 
+/** Some take six bytes of JSON: control characters and half a surrogate pair. */
+const character = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 1 }),
+  fc.constantFrom('"', '\u0001', '\ud800', 'é', '€'),
+)
 /** With `__proto__` keys. */
-const anyJson = fc.json({ maxDepth: 6 }).map((text): unknown => JSON.parse(text))
+const anyJson = fc.json({ maxDepth: 6, stringUnit: character }).map((text): unknown => JSON.parse(text))
 const anyId = fc.oneof(fc.string(), fc.constant(null), fc.integer(), anyJson)
 const anyTime = fc.oneof(
   fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
@@ -52,13 +57,7 @@ const columns = ['properties', 'traits', 'context', 'integrations'] as const
 
 /** Kafka's readers get the event back as it is. */
 function expectKept(event: Event): void {
-  const wellFormed = Object.fromEntries(
-    Object.entries(event).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value.toWellFormed() : value,
-    ]),
-  )
-  expect(codecs.event.decode(codecs.event.encode(event))).toEqual({ ok: true, value: wellFormed })
+  expect(codecs.event.decode(codecs.event.encode(event))).toEqual({ ok: true, value: event })
   for (const column of columns) {
     const text = event[column]
     if (text !== null) expect(JSON.stringify(JSON.parse(text))).toBe(text)

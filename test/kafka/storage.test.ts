@@ -16,6 +16,8 @@ describe('the room for more records', () => {
   test('is that of the disk with the least space above its reserve', () => {
     const dirs = [[dir(90 * GB, 100 * GB)], [dir(8 * GB, 10 * GB), dir(3 * GB, 1_000 * GB)]]
     expect(roomsOf(dirs, untold, '')).toEqual([{ of: 'disk', free: 3 * GB, reserve: 2 * GB }])
+    const small = [[dir(2 * GB, 10 * GB), dir(2.5 * GB, 1_000 * GB)]]
+    expect(roomsOf(small, untold, '')).toEqual([{ of: 'disk', free: 2.5 * GB, reserve: 2 * GB }])
   })
 
   test('reserves a tenth of a small disk and 2 GB of a large one by default', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_SPAN, packAhead, Tracker, unpackAhead } from '../../kafka/consume/tracker.ts'
+import { cutAt, MAX_SPAN, packAhead, Tracker, unpackAhead } from '../../kafka/consume/tracker.ts'
 
 const fresh = (offset = 0) => new Tracker({ offset, ahead: '' })
 
@@ -106,6 +106,30 @@ describe('a record fetched again', () => {
     expect(tracker.position().offset).toBe(0)
     expect([tracker.take(0, 0), tracker.take(1, 0)]).toEqual([true, false])
   })
+
+  test('is taken again if it was the last one', () => {
+    const tracker = fresh()
+    tracker.take(0, 0)
+    tracker.release(0)
+    expect([tracker.take(0, 0), tracker.unsettled(), tracker.position().offset]).toEqual([true, 1, 0])
+    tracker.settle(0)
+    expect([tracker.take(0, 0), tracker.unsettled(), tracker.position().offset]).toEqual([false, 0, 1])
+  })
+})
+
+test('a record that is settled again after the commit has passed it changes nothing', () => {
+  const tracker = fresh()
+  for (const offset of [0, 1, 2]) tracker.take(offset, 0)
+  tracker.settle(0)
+  tracker.settle(0)
+  expect([tracker.unsettled(), tracker.position()]).toEqual([2, { offset: 1, ahead: '' }])
+})
+
+test('a log that was cut is read on from the cut, without the records that were settled from there on', () => {
+  const ahead = packAhead(10, [12, 14, 15])
+  expect(cutAt({ offset: 10, ahead }, 14)).toEqual({ offset: 10, ahead: packAhead(10, [12]) })
+  expect(cutAt({ offset: 10, ahead }, 10)).toEqual({ offset: 10, ahead: '' })
+  expect(cutAt({ offset: 10, ahead }, 4)).toEqual({ offset: 4, ahead: '' })
 })
 
 test('the oldest is the first unsettled record, whatever is behind it', () => {

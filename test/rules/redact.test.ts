@@ -151,6 +151,13 @@ describe('the name and category of a page, which the body shows as properties', 
     },
   )
 
+  test('a path inside a property leaves the name', () => {
+    const rules: Rules = { redact: [{ path: 'properties.name.first', as: 'drop' }] }
+    const event = { ...page, properties: '{}' }
+    expect(bodyOf(rules, event)).toBe(bodyOf({}, event))
+    expect(bodyOf(rules, event)).toContain('Secret A')
+  })
+
   test('properties.category redacts the category of a page or screen', () => {
     const rules: Rules = { redact: [{ path: 'properties.category', as: 'mask' }] }
     expect(JSON.parse(bodyOf(rules, page)).properties.category).toBe('********')

@@ -19,6 +19,15 @@ test('a source needs only a name: it gets an id and a write key, and is enabled'
   expect(create(sources, { ...at, body: { name: 'Blog' } }, facts)).toEqual({ id: record.id, record })
 })
 
+test('a source may have 64 labels', () => {
+  const of = (count: number) => {
+    const labels = Object.fromEntries(Array.from({ length: count }, (_, each) => [`l${each}`, 'x']))
+    return create(sources, { ...at, body: { name: 'Blog', labels } }, facts)
+  }
+  expect(of(64)).toHaveProperty('record')
+  expect(faults(of(65))).toEqual(['/labels too_many'])
+})
+
 test('a client may choose id and write key', () => {
   const decided = create(
     sources,

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DERIVED_ROLES, derivedKeys, keysFor, parseConfigKey } from '../../settings/config-key.ts'
 import { readSetting } from '../../settings/read.ts'
-import { type ConfigKeys, deriveKey, sealRecord } from '../../settings/seal.ts'
+import { type ConfigKeys, deriveKey, sealRecord, verify } from '../../settings/seal.ts'
 import { KINDS } from '../../settings/settings.ts'
 import { acceptingUnsigned, keysOf, recordBefore } from '../helpers/config-keys.ts'
 
@@ -106,6 +106,11 @@ describe('while UNSIGNED_SETTINGS is accept', () => {
     const before = recordBefore('source/shop', shop, configKey)
     expect(read('source/shop', before, upgrading)).toMatchObject({ value: shop })
     expect(read('source/stop', before.replace('"shop"', '"stop"'), upgrading)).toHaveProperty('unread')
+  })
+
+  test('a secret sealed by an earlier version does not open in a signed record', () => {
+    const before = JSON.parse(recordBefore('source/shop', shop, configKey)) as object
+    expect(read('source/shop', signed('source/shop', before), upgrading)).toHaveProperty('unread')
   })
 })
 
@@ -210,3 +215,11 @@ function swapHeaders<T extends Pick<Sealed, 'webhooks'>>(record: T): T {
   const { 'X-Team': team, 'X-Two': two } = first?.headers ?? {}
   return { ...record, webhooks: [{ ...first, headers: { 'X-Team': two, 'X-Two': team } }, ...others] }
 }
+
+test('a record is old if it is signed with another key than the first', () => {
+  const [old, first] = [deriveKey(Buffer.alloc(32, 2), 'records'), deriveKey(configKey, 'records')]
+  const written = sealRecord('source/shop', shop, keys)
+  expect(verify('source/shop', written, { records: [first, old] })).toMatchObject({ isOld: false })
+  expect(verify('source/shop', written, { records: [old, first] })).toMatchObject({ isOld: true })
+  expect(verify('source/shop', written, { records: [old] })).toBe('forged')
+})

@@ -250,6 +250,19 @@ describe('a webhook that fails some of its POSTs does not change its state with 
     expect([states[19], states[23], states.at(-1)]).toEqual(['healthy', 'failing', 'healthy'])
   })
 
+  test.each([
+    [2, 1_000, 'healthy'],
+    [3, 1_000, 'failing'],
+    [3, 29_999, 'failing'],
+    [3, 30_000, 'healthy'],
+  ])('when %d have failed, the last one %d ms before a success, it is %s', (count, agoMs, state) => {
+    const health = healthOf(crm)
+    health.begin([])
+    for (let each = 0; each < count; each++) health.attempt(failed({ startedAt: now - agoMs }))
+    health.attempt(anAttempt({ startedAt: now }))
+    expect(health.lastMinute(crm).state).toBe(state)
+  })
+
   test('with little traffic, the last POST decides', () => {
     const health = healthOf(crm)
     health.begin([])

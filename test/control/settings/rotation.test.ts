@@ -48,6 +48,8 @@ describe('a new secret with an expiry', () => {
       previousSecretExpiresAt: later,
     }
     expect(faults(put(rotating, body))).toEqual(['/previousSecret outdated_secret'])
+    const isOver = { ...body, previousSecretExpiresAt: past }
+    expect(faults(put(rotating, isOver))).toEqual(['/previousSecret outdated_secret'])
   })
 
   test('with all other fields sent back is refused during a rotation, for the same reason', () => {

@@ -461,3 +461,17 @@ describe('a comparison after partitions were added', () => {
     expect(found.toSorted()).toEqual(users.toSorted())
   })
 })
+
+test.each([
+  [{ low: 2, high: 9 }, 'is whole'],
+  [{ low: 3, high: 9 }, 'upload_lost'],
+  [{ low: 2, high: 8 }, 'upload_lost'],
+])('an upload from 2 to 9 in a topic that has %o %s', async (inTopic, expected) => {
+  const reader = { partitions: 1, bounds: async () => new Map([[0, inTopic]]), read: async () => {} }
+  const sync = aSync({ ranges: [{ partition: 0, from: 2, to: 9 }] })
+  const opened = await openComparison(sync, undefined, { readerOf: async () => reader }).then(
+    () => 'is whole',
+    ({ code }) => code,
+  )
+  expect(opened).toBe(expected)
+})

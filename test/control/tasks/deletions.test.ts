@@ -127,6 +127,8 @@ describe('a deletion request', () => {
     expect(refused.json.errors).toMatchObject([{ pointer: '/suppress', code: 'too_many' }])
     expect(refused.json.errors[0].message).toContain('leave sourceIds out')
     expect((await ask(post({ userIds, suppress: true }))).status).toBe(202)
+    const most = post({ userIds, sourceIds: sourceIds.slice(0, 10), suppress: true })
+    expect((await ask(most)).status).toBe(202)
   })
 
   test('needs the admin token, and no user id is in a response or the log', async () => {

@@ -26,7 +26,13 @@ const replay: Replay = {
 }
 const within = Date.parse(replay.from)
 
-type Given = { offset?: number; partition?: number; timestamp?: number; dead?: Partial<Delivery> }
+type Given = {
+  key?: string
+  offset?: number
+  partition?: number
+  timestamp?: number
+  dead?: Partial<Delivery>
+}
 
 const settingsOf = (some: Partial<Facts['settings']> = {}): Facts['settings'] => ({
   destinations: new Map(),
@@ -81,6 +87,22 @@ test.each([
   const same = { event: 'Paid', user: 'u1', status: '5xx' }
   expect(make(same, { dead: { body } })).toBeDefined()
   expect(make({ ...same, ...more }, { dead: { body } })).toBeUndefined()
+})
+
+test("a suppressed user's dead letters are passed over, but not their deletion", () => {
+  const next = maker()
+  const where = { key: 'crm/hidden' }
+  expect(next({ ...where, dead: { type: 'track' } })).toBeUndefined()
+  expect(next({ ...where, dead: { type: 'delete' } })).toBeDefined()
+})
+
+test('a backfill has the events from its beginning on, and before its end', () => {
+  const settings = settingsOf({ destinations: new Map([['crm', aDestination()]]) })
+  const make = makeOfEvent({ ...replay, what: 'events' }, { settings })
+  const record = { key: 'shop/u1', partition: 1, offset: 10, value: anEvent() }
+  const end = Date.parse(replay.to)
+  const made = [within - 1, within, end - 1, end].map((timestamp) => make({ ...record, timestamp }))
+  expect(made.map((each) => each !== undefined)).toEqual([false, true, true, false])
 })
 
 test('one that an earlier replay has sent is skipped on request', () => {
@@ -180,4 +202,24 @@ test('a replay makes no delivery until the next slice, so that control has time 
   isSpent = false
   expect(handle(A_RECORD, A_MESSAGE)).toBeUndefined()
   expect(made).toEqual([10])
+})
+
+test('a replay reads its range up to the end, and holds what lies behind it', () => {
+  const made: number[] = []
+  const handle = replayHandler<Delivery>({
+    ranges: replay.ranges,
+    rate: createTokenBucket({ perSecond: 1_000, burst: 1_000 }),
+    slices: { isSpent: () => false },
+    make: ({ offset }) => {
+      made.push(offset)
+      return undefined
+    },
+    counts: { read: 0, replayed: 0, parked: 0 },
+    producer: { produce: async () => 'acked' },
+    encode: () => Buffer.alloc(0),
+  })
+  expect(handle({ ...A_RECORD, offset: 19 }, A_MESSAGE)).toBeUndefined()
+  for (const beyond of [{ offset: 20 }, { partition: 2 }])
+    expect(handle({ ...A_RECORD, ...beyond }, A_MESSAGE)).toMatchObject({ holdUntil: expect.any(Number) })
+  expect(made).toEqual([19])
 })

@@ -78,9 +78,10 @@ test("it is skipped if today's rules do not let the event pass, or its user is s
     replays: new Map(),
     eventAt: async () => event,
   })
-  expect(
-    make({ key: 'crm/', partition: 1, offset: 10, timestamp, value: failed }, headers as never),
-  ).toHaveProperty('later')
+  const record = { key: 'crm/', partition: 1, offset: 10, timestamp, value: failed }
+  const made = make(record, headers as never)
+  if (!made || !('later' in made)) expect.fail('it needs its event')
+  expect(await made.later(() => true)).toBeUndefined()
   expect((await remade({}, { some: { suppressedUsers: () => new Set(['other']) } })).result).toBeDefined()
 })
 
@@ -88,6 +89,7 @@ test('it fails visibly if the event is gone, or the rules cannot be read', async
   const gone = { unmade: 'its event is no longer stored' }
   expect((await remade({}, { eventAt: async () => undefined })).result).toEqual(gone)
   expect((await remade({}, { eventAt: async () => anEvent({ messageId: 'another' }) })).result).toEqual(gone)
+  expect((await remade({}, { eventAt: async () => anEvent({ sourceId: 'another' }) })).result).toEqual(gone)
   expect((await remade({}, { found: {} })).result).toEqual(gone)
   const unread = await remade({}, { some: { hasUnreadRules: () => true } })
   expect(unread.result).toEqual({ unmade: 'the rules of the destination cannot be read' })
@@ -138,6 +140,9 @@ test('a suppressed user is recognized in a hashed key, even if suppressed meanwh
   expect(isSuppressed({ type: 'delete', sourceId: 'shop' }, userIn('u1'))).toBe(false)
   expect(isSuppressed({ type: 'track', sourceId: 'app' }, userIn('u1'))).toBe(false)
   expect(isSuppressed({ type: 'track', sourceId: 'shop' }, userIn('u2'))).toBe(false)
+  suppressions.set('all', suppression('u3', '*'))
+  expect(suppressedKeys('crm', settings)({ type: 'track', sourceId: 'app' }, userIn('u3'))).toBe(true)
+  suppressions.delete('all')
   // as many as before
   suppressions.delete('one')
   suppressions.set('two', suppression('u2', 'shop'))

@@ -31,6 +31,8 @@ describe('a replay', () => {
       { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' },
       '/from invalid_value',
     ],
+    ['no time at all', { from: '2026-01-01T00:00:00Z', to: '2026-01-01T00:00:00Z' }, '/from invalid_value'],
+    ['the future', { from: '2999-01-01T00:00:00Z', to: '2999-01-02T00:00:00Z' }, '/from invalid_value'],
     ['a reason that no delivery dies of', { reason: 'window_expird' }, '/reason invalid_value'],
     ['a time before all events', { to: '0020-01-01T00:00:00Z' }, '/from invalid_value'],
   ])('of %s is refused', async (_, more, expected) => {

@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { type Behaviour, type Sent, sendFor, simulate } from './simulation.ts'
+import {
+  createHostShare,
+  endInShare,
+  enterShare,
+  hostAllows,
+  hostLimits,
+  isCrowded,
+} from '../../../deliverer/lane/host-share.ts'
+import type { Job, WebhookQueue } from '../../../deliverer/lane/state.ts'
+import { createWebhookQueue, onBegun } from '../../../deliverer/lane/webhook-queue.ts'
+import { createWebhooks } from '../../../delivery/webhooks.ts'
+import { type Behaviour, type Sent, sendFor, simulate, targetOf } from './simulation.ts'
 
 const HOST = 'http://gateway'
 const webhooksOf = (count: number, host = HOST) =>
@@ -334,5 +345,93 @@ describe('a host', () => {
       webhooks: { closed: 1, open: 1 },
       hosts: { closed: 1, open: 0 },
     })
+  })
+})
+
+describe('of 64 slots, a host', () => {
+  /** Webhooks of one host. */
+  function aHost() {
+    const share = createHostShare(hostLimits(64, { posts: 4_096, bytes: 2 ** 25 }), 0)
+    const webhooks = createWebhooks()
+    const queueOf = (path: string | number) =>
+      createWebhookQueue(webhooks.of(targetOf(`${HOST}/${path}`), 0), share, 0)
+    const ended = ({ webhook }: WebhookQueue, as: 'answered' | 'failed', now = 0) =>
+      webhooks.ended(webhook, as, { sent: true, now })
+    const begin = (queue: WebhookQueue, now: number) => {
+      enterShare(queue, false, now)
+      onBegun(queue, now)
+    }
+    return { share, queueOf, ended, begin }
+  }
+
+  test('gets four for failing webhooks', () => {
+    const { queueOf, ended, begin } = aHost()
+    const allowed = [0, 1, 2, 3, 4].map((path) => {
+      const queue = queueOf(path)
+      ended(queue, 'failed')
+      const isAllowed = hostAllows(queue, 0)
+      begin(queue, 0)
+      return isAllowed
+    })
+    expect(allowed).toEqual([true, true, true, true, false])
+  })
+
+  test('gets four for webhooks that have not answered, two trials, and one for each that has answered before', () => {
+    const { queueOf, ended, begin } = aHost()
+    const known = queueOf('known')
+    ended(known, 'answered')
+    const now = 5_000
+    const allowed = Array.from({ length: 7 }, (_, path) => {
+      const queue = queueOf(path)
+      const isAllowed = hostAllows(queue, now)
+      if (isAllowed) begin(queue, now)
+      return isAllowed
+    })
+    expect(allowed).toEqual([...Array(6).fill(true), false])
+    expect(hostAllows(known, now)).toBe(true)
+    begin(known, now)
+    expect(hostAllows(known, now)).toBe(false)
+  })
+
+  test('gets half for prompt POSTs, and an eighth more for webhooks that answer while others are silent', () => {
+    const { share, queueOf, ended, begin } = aHost()
+    begin(queueOf('silent'), 0)
+    const answering = queueOf('answering')
+    ended(answering, 'answered', 2_000)
+    const quiet = queueOf('quiet')
+    ended(quiet, 'answered', 0)
+    const most = (queue: WebhookQueue) => {
+      for (share.prompt = 0; share.prompt <= 64 && hostAllows(queue, 2_000); ) share.prompt += 1
+      return share.prompt
+    }
+    expect([most(answering), most(quiet)]).toEqual([40, 36])
+  })
+
+  test('may have a quarter of the room of the lane waiting, and twice that for first POSTs', () => {
+    const { share, queueOf } = aHost()
+    const [first, second] = [queueOf('first'), queueOf('second')]
+    second.jobs.push({ job: {} as Job, since: 0, isProbe: false, isUnproven: true })
+    const crowded = [1_023, 1_024, 2_047, 2_048].map((waiting) => {
+      share.waiting = waiting
+      return [isCrowded(first, 0), isCrowded(second, 0)]
+    })
+    expect(crowded).toEqual([
+      [false, false],
+      [false, true],
+      [false, true],
+      [true, true],
+    ])
+  })
+
+  test('may try an eighth fewer webhooks after each timeout, but always four', () => {
+    const { share, queueOf, begin } = aHost()
+    const queue = queueOf('silent')
+    begin(queue, 0)
+    share.cap = 32
+    const caps = Array.from({ length: 20 }, () => {
+      endInShare(queue, { ended: 'timed_out', hasOthers: true })
+      return share.cap
+    })
+    expect([caps[0], caps.at(-1)]).toEqual([28, 4])
   })
 })

@@ -36,6 +36,17 @@ test('slow POSTs have separate slots', () => {
   expect([slots.isFree('slow', 50), slots.count()]).toEqual([true, { prompt: 0, late: 0 }])
 })
 
+test.each([
+  [1, 1],
+  [3, 1],
+  [8, 2],
+])('of a budget of %d, doubtful POSTs get %d', (budget, most) => {
+  const slots = new Slots(budget)
+  let begun = 0
+  for (; slots.isFree('doubtful', 0); begun++) slots.take('doubtful', { prompt: 0 }, 0)
+  expect(begun).toBe(most)
+})
+
 test('slow POSTs do not begin all at once: a 64th of the budget, then an eighth in 50 ms', () => {
   const slots = new Slots(640)
   const begins: number[] = []

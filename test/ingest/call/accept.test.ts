@@ -173,6 +173,12 @@ describe('objects', () => {
     })
   })
 
+  test('half a surrogate pair in an id or a name is stored as U+FFFD, because it has no UTF-8 form', () => {
+    const call = { messageId: 'm\ud800', userId: 'u\ud800', event: 'e\udc00', name: '\ud83d\ude00\ud83d' }
+    const kept = { messageId: 'm\ufffd', userId: 'u\ufffd', event: 'e\ufffd', name: '\ud83d\ude00\ufffd' }
+    expect(event('track', call)).toMatchObject(kept)
+  })
+
   test('names that are not strings are stored as JSON', () => {
     expect(event('page', { userId: 'u', name: 5, category: null })).toMatchObject({
       name: '5',

@@ -57,8 +57,12 @@ describe('a batch', () => {
     expect(refused({ batch: Array(2_501).fill(call()) })).toBe('too_many_calls')
   })
 
-  test('with a call above 32 KB rejects only that call', () => {
-    const big = call({ traits: { a: 'x'.repeat(33_000) } })
+  // a control character takes six bytes of JSON
+  test.each([
+    ['x', 33_000],
+    ['\u0001', 5_500],
+  ])('with a call above 32 KB rejects only that call (%j)', (character, length) => {
+    const big = call({ traits: { a: character.repeat(length) } })
     expect(taken({ batch: [call(), big] })).toMatchObject({
       events: [{}],
       rejected: [{ index: 1, code: 'call_too_large' }],
@@ -184,6 +188,13 @@ describe('the shared fields of a batch', () => {
       expect(refused(copies(most + 1))).toBe('batch_too_large')
     },
   )
+
+  test('may come to exactly that size in all events, and to no byte more', () => {
+    const calls = Array(10).fill(call({ traits: ofBytes(30_000) }))
+    const of = (bytes: number) => acceptBatch({ value: { batch: calls }, bytes }, facts).ok
+    // 10 * 30,000 = 262,144 + 8 * 4,732
+    expect([of(4_732), of(4_731)]).toEqual([true, false])
+  })
 
   test('count together with numbers that grow when they are stored: 1e20 has 21 digits', () => {
     const numbers = Array(1_000).fill('1e20').join()

@@ -151,6 +151,15 @@ describe('a source with a rate limit', () => {
     expect((await post(ingest, '/v1/batch', batch(1))).statusCode).toBe(200)
   })
 
+  test('charges a batch with too many calls for the most that one may have', async () => {
+    const { ingest, time } = ingestOf(limited())
+    expect((await post(ingest, '/v1/batch', batch(5_000))).statusCode).toBe(413)
+    time.ms += (2_500 - 4) * 500
+    expect((await post(ingest, '/v1/track', call)).statusCode).toBe(429)
+    time.ms += 500
+    expect((await post(ingest, '/v1/track', call)).statusCode).toBe(200)
+  })
+
   test.each([
     ['what is not JSON', '{"batch": ['],
     ['a batch of nothing', { batch: [] }],

@@ -19,7 +19,7 @@ function topic(count: number, each: number): Buffer[] {
 
 async function loaded(
   records: (Buffer | null)[],
-  { low = 0, maxIds = 1_000_000, steps = 100, now = 10 * DAY } = {},
+  { low = 0, maxIds = 1_000_000, steps = 100, now = 10 * DAY, lostFrom = Number.POSITIVE_INFINITY } = {},
 ) {
   const window = createWindow({ windowMs, maxIds })
   const reads: [number, number][] = []
@@ -35,6 +35,7 @@ async function loaded(
     window,
     windowMs,
     now,
+    lostFrom,
     onUnreadable: (offset) => void unreadable.push(offset),
   })
   return { window, reads, unreadable }
@@ -95,6 +96,12 @@ test('a future time makes nothing too old and no read useless, wherever it is', 
 test('a clock behind all of them recalls all', async () => {
   const { window } = await loaded(topic(300, 10), { now: -DAY })
   expect(window.size()).toBe(300)
+})
+
+test('ids of events that Kafka has lost are not recalled, from the first one on', async () => {
+  const { window } = await loaded(topic(300, 10), { lostFrom: 295 })
+  expect(window.size()).toBe(295)
+  expect([isKnown(window, 294, 299), isKnown(window, 295, 299)]).toEqual([true, false])
 })
 
 test('deleted or unreadable records are skipped', async () => {

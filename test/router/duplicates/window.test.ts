@@ -99,6 +99,16 @@ test('remembering the later of two events never hides the earlier one', () => {
   expect(window.admit(entry(1, 20))).toBe(false)
 })
 
+test('holds at most maxIds ids twice', () => {
+  const window = createWindow({ windowMs, maxIds })
+  let most = 0
+  for (let id = 1; id <= 5 * maxIds; id++) {
+    window.admit(entry(id, id))
+    most = Math.max(most, window.size())
+  }
+  expect(most).toBe(2 * maxIds)
+})
+
 test('an id is known after maxIds further ids, and not after twice as many', () => {
   const window = createWindow({ windowMs, maxIds })
   window.admit(entry(1, 1))
