@@ -99,7 +99,7 @@ export async function drainRestart(
   const destinationIds = endpoints.urls.map((_, index) => `destination-${index}`)
   await fillBacklog(system, { destinationIds, deliveries: backlog })
   const again = closing.adopt(await startRole('deliverer', system), async (it) => void (await it.kill()))
-  return measureDrain(again.pid, {
+  return await measureDrain(again.pid, {
     answered: async () => (await endpoints.answered(ENDPOINTS)) - before,
     due: (atUs) => backlog + ((atUs - awayUs) / 1e6) * perSecond,
     arrivalsPerSecond: perSecond,
