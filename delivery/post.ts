@@ -49,7 +49,7 @@ const FLOODED_MS = 60_000
 type OnConnected = (error: Error | null, socket: Socket | null, tcp?: Socket) => void
 type Connect = (options: buildConnector.Options, onConnected: OnConnected) => void
 
-/** Opens TCP first, as only `bytesRead` of its own socket counts what TLS adds. */
+/** Connects TCP separately: the `bytesRead` of the TCP socket includes what TLS adds; that of the TLS socket does not. */
 const tcpFirst =
   (connect: buildConnector.connector): Connect =>
   (options, onConnected) => {
@@ -142,6 +142,11 @@ class Connection {
   }
 }
 
+function endUnsent(listener: Listener, code: string): void {
+  listener.onOutcome(classifyError(code), 0, false)
+  listener.onEnd(null)
+}
+
 /** Finds webhooks that send TLS records without data. */
 function createFloodWatch() {
   const found = new LRUCache<string, true>({ max: MAX_PLACES, ttl: FLOODED_MS })
@@ -228,14 +233,12 @@ export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOption
 
   return {
     post(request, listener) {
+      if (floods.hasFlooded(request.webhook)) return endUnsent(listener, OVERFLOW)
       let place: Place
       try {
         place = placeOf(request.url)
-        if (floods.hasFlooded(request.webhook)) throw Object.assign(new Error(), { code: OVERFLOW })
       } catch (error) {
-        listener.onOutcome(classifyError(codeOf(error)), 0, false)
-        listener.onEnd(null)
-        return
+        return endUnsent(listener, codeOf(error))
       }
       begin(place, request, listener)
     },

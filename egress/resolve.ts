@@ -20,7 +20,7 @@ export type CachedResolver = {
 
 export type ResolverOptions = {
   hosts: Hosts
-  /** `address:port` of the DNS servers to ask; by default those of /etc/resolv.conf. */
+  /** `address:port` of each DNS server. Default: the servers in /etc/resolv.conf. */
   servers?: readonly string[] | undefined
   limits?: Limits
   maxNames?: number

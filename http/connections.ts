@@ -80,7 +80,7 @@ export function shareConnections(
   return { open, lastResponse: (socket) => responses.get(socket) }
 }
 
-/** Open connections by network, without those of proxies. */
+/** Open connections by network. Connections from proxies are left out. */
 function createNetworks(trustProxy: readonly string[]) {
   const byNetwork = new Map<string, Set<Socket>>()
   const proxies = blockListOf(trustProxy)

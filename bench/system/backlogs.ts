@@ -12,8 +12,8 @@ export const AWAY = 4
 const WARM_MS = 15_000
 const BEFORE_MS = 30_000
 /**
- * The time after an outage in tenths, of which nine are observed. A deferred delivery is due within a quarter of the
- * outage.
+ * The bench watches nine tenths of an outage's length after its end. Deferred deliveries are due within a quarter of
+ * it.
  */
 const PARTS = 10
 const LOOKED_AT = 9

@@ -71,9 +71,9 @@ export type HostShare = {
   waitingBytes: number
   /** Webhooks with POSTs in flight that are not failing, in the order of `heardAt`. */
   readonly awaiting: Set<WebhookQueue>
-  /** Those of `awaiting` that may be too far back in that order. */
+  /** Webhooks in `awaiting` whose place in that order may be too late. */
   readonly outOfOrder: Set<WebhookQueue>
-  /** Those of `awaiting` that may post because they have answered before. */
+  /** Webhooks in `awaiting` that may post because they answered before. */
   readonly trusted: Set<WebhookQueue>
   /** How many may be `awaiting` but not `trusted`. It changes like the cap of a webhook. */
   cap: number

@@ -186,7 +186,7 @@ async function settingsOfTopics(
 
 type Spread = { topics: readonly Topic[]; settings: ReadonlyMap<string, Actual>; connection: Connection }
 
-/** @returns a fault for each table with records outside partition 0: nobody knows which of two is newer. */
+/** @returns a fault for each table with records outside partition 0. Records in two partitions have no order. */
 async function spreadTables(admin: Admin, { topics, settings, connection }: Spread): Promise<string[]> {
   const grown = topics
     .filter(({ partitions, retention }) => partitions === 1 && typeof retention !== 'number')

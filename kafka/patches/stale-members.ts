@@ -25,8 +25,8 @@ export type ListedMember = { memberId: string; clientId: string; clientHost: str
 const soleClientIds = new Map<string, string>()
 
 /**
- * Lets this process's members replace those of its killed predecessor.
- * @param clientId of no other living process.
+ * After a kill and a restart, the process's new group members replace its old ones.
+ * @param clientId used by no other running process
  * @returns a function that undoes it.
  */
 export function replacePredecessors(groupId: string, clientId: string): () => void {

@@ -15,8 +15,8 @@ export type OutRecord = {
 }
 
 /**
- * Records are made when they are sent, so that shared data is in memory once. Places count from 0. Only the first
- * record's size is checked: no other may be much larger.
+ * Records are made when they are sent, so that shared data is in memory once. Places count from 0. Only the size of the
+ * first record is checked, so the others must not be much larger.
  */
 export type RecordList = { count: number; record(place: number): OutRecord }
 

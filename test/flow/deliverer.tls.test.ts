@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { connect } from 'node:net'
+import { createServer as createHttpsServer } from 'node:https'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -165,6 +167,33 @@ describe.skipIf(!hasOpenssl)('a receiver that floods us with TLS records that ca
       return !sent && outcome.outcome === 'retry'
     })
     expect(receiver.connections()).toBe(1)
+  })
+
+  test('is not a receiver whose connection had many answers before it closed', async () => {
+    const { root, ...own } = await aCertificate(right)
+    let count = 0
+    const server = createHttpsServer(own, (_request, response) => {
+      count += 1
+      response.setHeader('connection', count === 40 ? 'close' : 'keep-alive')
+      response.end(Buffer.alloc(15_000))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const poster = aPoster({ limitMs: 30_000, allow: ['127.0.0.0/8'], ca: [root] })
+    // a TCP server's address is an object
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const answers = []
+    for (let post = 0; post < 42; post++) {
+      const answer = await poster.post(aPost(url))
+      await answer.response
+      answers.push(answer)
+    }
+    expect(answers.map(({ outcome }) => outcome)).toEqual(
+      Array(42).fill({ outcome: 'delivered', status: 200 }),
+    )
+    expect(answers.filter(({ isNew }) => isNew)).toHaveLength(2)
+    server.closeAllConnections()
   })
 
   test('with a kilobyte of them gets its requests', async () => {

@@ -54,8 +54,8 @@ export function watchLag(lag: Pick<Lag, 'latest'>): void {
 }
 
 /**
- * The names and labels are those of kafka_exporter (https://github.com/danielqsj/kafka_exporter), for its dashboards;
- * `kafka_consumergroup_lag_seconds` is an addition.
+ * Uses the names and labels of kafka_exporter (https://github.com/danielqsj/kafka_exporter), so that its dashboards
+ * work. `kafka_consumergroup_lag_seconds` is our own.
  */
 function watchOffsets({ latest }: Pick<Lag, 'latest'>): void {
   const items = () => latest()?.items ?? []

@@ -182,13 +182,13 @@ bySteps('a wall clock that is set %s does not change the rate of a replay', ([, 
   expect(produced).toHaveLength(2)
 })
 
-test('a replay makes no delivery until the next slice, so that control has time for requests', () => {
-  let isSpent = true
+/** Makes nothing, and lists the offsets that it got. */
+function offsetHandler(slices: { isSpent(): boolean }) {
   const made: number[] = []
   const handle = replayHandler<Delivery>({
     ranges: replay.ranges,
     rate: createTokenBucket({ perSecond: 1_000, burst: 1_000 }),
-    slices: { isSpent: () => isSpent },
+    slices,
     make: ({ offset }) => {
       made.push(offset)
       return undefined
@@ -197,6 +197,12 @@ test('a replay makes no delivery until the next slice, so that control has time 
     producer: { produce: async () => 'acked' },
     encode: () => Buffer.alloc(0),
   })
+  return { handle, made }
+}
+
+test('a replay makes no delivery until the next slice, so that control has time for requests', () => {
+  let isSpent = true
+  const { handle, made } = offsetHandler({ isSpent: () => isSpent })
   expect(handle(A_RECORD, A_MESSAGE)).toMatchObject({ holdUntil: expect.any(Number) })
   expect(made).toEqual([])
   isSpent = false
@@ -205,19 +211,7 @@ test('a replay makes no delivery until the next slice, so that control has time 
 })
 
 test('a replay reads its range up to the end, and holds what lies behind it', () => {
-  const made: number[] = []
-  const handle = replayHandler<Delivery>({
-    ranges: replay.ranges,
-    rate: createTokenBucket({ perSecond: 1_000, burst: 1_000 }),
-    slices: { isSpent: () => false },
-    make: ({ offset }) => {
-      made.push(offset)
-      return undefined
-    },
-    counts: { read: 0, replayed: 0, parked: 0 },
-    producer: { produce: async () => 'acked' },
-    encode: () => Buffer.alloc(0),
-  })
+  const { handle, made } = offsetHandler({ isSpent: () => false })
   expect(handle({ ...A_RECORD, offset: 19 }, A_MESSAGE)).toBeUndefined()
   for (const beyond of [{ offset: 20 }, { partition: 2 }])
     expect(handle({ ...A_RECORD, ...beyond }, A_MESSAGE)).toMatchObject({ holdUntil: expect.any(Number) })
