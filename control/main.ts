@@ -1,4 +1,4 @@
-import { createPoster } from '../delivery/post.ts'
+import { createPoster } from '../delivery/post/post.ts'
 import { createEgress, trustedRoots } from '../egress/egress.ts'
 import { serveOps } from '../http/probes.ts'
 import { watchStorage } from '../kafka/admin/storage.ts'

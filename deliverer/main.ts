@@ -1,4 +1,4 @@
-import { createPoster } from '../delivery/post.ts'
+import { createPoster } from '../delivery/post/post.ts'
 import { createWebhooks } from '../delivery/webhooks.ts'
 import { createEgress, trustedRoots } from '../egress/egress.ts'
 import { CLOSE_MS } from '../kafka/client.ts'

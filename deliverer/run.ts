@@ -1,5 +1,5 @@
 import type { Ladder } from '../delivery/ladder.ts'
-import type { Poster } from '../delivery/post.ts'
+import type { Poster } from '../delivery/post/post.ts'
 import { prepare, targetsOf } from '../delivery/targets.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
 import type { Handler, Hold, Rest, Taken } from '../kafka/consume/record.ts'

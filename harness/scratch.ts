@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { killAllChildren } from '../local/child-process.ts'
+import { killAllChildren } from '../local/processes/child-process.ts'
 
 const folders: string[] = []
 

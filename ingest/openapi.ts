@@ -1,5 +1,5 @@
+import { CALL_TYPES } from '../settings/settings.ts'
 import { CODES, type Code, refusal, statusOf } from './answer.ts'
-import { CALL_TYPES } from './call/accept.ts'
 import type { RouteType } from './call/authenticate.ts'
 import { methodOf, ROUTES, type Route } from './http/routes.ts'
 import {

@@ -6,7 +6,7 @@ import type { Logger } from '../process/log.ts'
 import { ConfigError, readCertificates, readPem } from '../process/pem.ts'
 import { createFailureLog, type FailureLog } from './admin/failures.ts'
 import { Kafka, logLevel } from './patches/kafkajs.ts'
-import { onAnswer } from './patches/unanswered.ts'
+import { onAnswer } from './patches/network/unanswered.ts'
 
 /** `ssl`: true for Node's own roots, or PEM files. */
 export type KafkaConfig = {

@@ -6,12 +6,14 @@ import { type Connection, connect } from '../kafka/client.ts'
 import type { Logger } from '../process/log.ts'
 import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { topics } from '../schemas/topics.ts'
-import { killAllChildren } from './child-process.ts'
 import { makeDataFolder, ROOT } from './data-folder.ts'
 import type { ClassArchive } from './kafka/class-archive.ts'
 import { startKafkaAndRegistry } from './kafka/kafka-and-registry.ts'
 import { takeLock } from './lock.ts'
 import { nextFree } from './ports.ts'
+import { killAllChildren } from './processes/child-process.ts'
+import type { Shutdown } from './processes/shutdown.ts'
+import { supervise } from './processes/supervise.ts'
 import { publishRunning } from './running.ts'
 import {
   type Addresses,
@@ -21,8 +23,6 @@ import {
   LOOPBACK_BLOCK,
   type LocalSettings,
 } from './settings.ts'
-import type { Shutdown } from './shutdown.ts'
-import { supervise } from './supervise.ts'
 import { banner, type FirstSteps, type Terminal } from './terminal.ts'
 
 export type StartOptions = {

@@ -1,5 +1,5 @@
-import { deliveryFrom, type RulesRun, type WithBody } from '../delivery/apply-rules.ts'
-import { deliveryKey, deliveryOf, deliveryWith, idsOf, type Matching } from '../delivery/routing.ts'
+import { deliveryFrom, type RulesRun, type WithBody } from '../delivery/routing/apply-rules.ts'
+import { deliveryKey, deliveryOf, deliveryWith, idsOf, type Matching } from '../delivery/routing/routing.ts'
 import type { Taken } from '../kafka/consume/record.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { OutRecord, ProduceOptions, Producer, RecordList } from '../kafka/produce/produce.ts'

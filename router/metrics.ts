@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client'
-import type { RulesRun } from '../delivery/apply-rules.ts'
+import type { RulesRun } from '../delivery/routing/apply-rules.ts'
 import { createLogLimit, type Logger } from '../process/log.ts'
 import { registry } from '../process/metrics.ts'
 import type { Event } from '../schemas/event.ts'

@@ -1,5 +1,5 @@
-import { type RulesRun, runRules } from '../delivery/apply-rules.ts'
-import { compilationCount } from '../delivery/compiled-rules.ts'
+import { type RulesRun, runRules } from '../delivery/routing/apply-rules.ts'
+import { compilationCount } from '../delivery/routing/compiled-rules.ts'
 import { budgetOf, MAX_WORK } from '../rules/call.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Outline } from '../settings/lookup.ts'

@@ -1,4 +1,4 @@
-import { matching } from '../delivery/routing.ts'
+import { matching } from '../delivery/routing/routing.ts'
 import type { Ends, Handler, Message, Taken } from '../kafka/consume/record.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { Producer } from '../kafka/produce/produce.ts'

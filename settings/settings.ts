@@ -10,7 +10,9 @@ export const CONFIG = 'config'
 
 export const MAX_WEBHOOKS = 5
 const MAX_HEADERS = 5
-export const EVENT_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete'] as const
+export const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
+export type CallType = (typeof CALL_TYPES)[number]
+export const EVENT_TYPES = [...CALL_TYPES, 'delete'] as const
 
 export const idShape = z.string().regex(/^[a-z0-9_-]{1,64}$/, '1 to 64 of a-z, 0-9, _ and -')
 const name = z.string().trim().min(1, 'must not be empty').max(200, 'at most 200 characters')

@@ -1,6 +1,6 @@
 import { readOrExit } from '../harness/command-line.ts'
 import { exitWhenInterrupted } from '../harness/scratch.ts'
-import { killAllChildren } from '../local/child-process.ts'
+import { killAllChildren } from '../local/processes/child-process.ts'
 
 const begun = performance.now()
 

@@ -47,17 +47,7 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
   }
 
   return {
-    async unsettled() {
-      const rungs = (await listTopics(connection)).filter(isRung)
-      const groups = [
-        { group: 'router', topic: EVENTS },
-        { group: 'deliverer', topic: DELIVERIES },
-        { group: 'deliverer.due', topic: DUE },
-        ...rungs.map((topic) => ({ group: 'deliverer.rungs', topic })),
-      ]
-      const lags = await Promise.all(groups.map((of) => lag(connection, of)))
-      return lags.reduce((sum, each) => sum + each, 0)
-    },
+    unsettled: () => unsettledRecords(connection),
     async topics() {
       const events = new Set<string>()
       const routed = new Set<string>()
@@ -91,6 +81,18 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
       }))
     },
   }
+}
+
+async function unsettledRecords(connection: Connection): Promise<number> {
+  const rungs = (await listTopics(connection)).filter(isRung)
+  const groups = [
+    { group: 'router', topic: EVENTS },
+    { group: 'deliverer', topic: DELIVERIES },
+    { group: 'deliverer.due', topic: DUE },
+    ...rungs.map((topic) => ({ group: 'deliverer.rungs', topic })),
+  ]
+  const lags = await Promise.all(groups.map((of) => lag(connection, of)))
+  return lags.reduce((sum, each) => sum + each, 0)
 }
 
 async function reported(connection: Connection): Promise<OffsetRange[]> {

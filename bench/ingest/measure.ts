@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startStack } from '../../harness/kafka/stack.ts'
 import { type PreparedSystem, prepareSystem, startRole } from '../../harness/prepare.ts'
-import { type Child, spawnChild } from '../../local/child-process.ts'
+import { type Child, spawnChild } from '../../local/processes/child-process.ts'
 import { type LoadReport, startLoad } from '../load/start.ts'
 import { cpuSeconds, pin } from '../stack/machine.ts'
 

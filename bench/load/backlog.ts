@@ -1,4 +1,4 @@
-import { deliveryId, deliveryKey, UNATTEMPTED } from '../../delivery/routing.ts'
+import { deliveryId, deliveryKey, UNATTEMPTED } from '../../delivery/routing/routing.ts'
 import type { PreparedSystem } from '../../harness/prepare.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import type { Codec } from '../../schemas/codec.ts'

@@ -6,8 +6,8 @@ import { userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { scratchFolder } from '../../harness/scratch.ts'
 import { until } from '../../harness/until.ts'
-import { type Child, spawnChild } from '../../local/child-process.ts'
 import { freePort } from '../../local/ports.ts'
+import { type Child, spawnChild } from '../../local/processes/child-process.ts'
 
 /** With default settings, in a separate folder. */
 export type Stores = {

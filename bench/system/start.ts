@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { markdownTable } from '../../harness/results.ts'
 import { scratchFolder } from '../../harness/scratch.ts'
-import { spawnChild } from '../../local/child-process.ts'
 import { ROOT } from '../../local/data-folder.ts'
 import { startBroker } from '../../local/kafka/broker.ts'
 import { archiveFlags } from '../../local/kafka/class-archive.ts'
 import { cacheFolder, kafkaJars } from '../../local/kafka/downloads.ts'
 import { findJava } from '../../local/kafka/java.ts'
+import { spawnChild } from '../../local/processes/child-process.ts'
 import { median, spread, verdict } from '../figures/summary.ts'
 import { machineSeconds } from '../stack/machine.ts'
 

@@ -4,7 +4,6 @@ import { openReader } from '../../kafka/tables/reader.ts'
 import type { Context } from '../../lifecycle.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import type { Codec, SchemaName } from '../../schemas/codec.ts'
-import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
@@ -16,14 +15,14 @@ import { createDeliverySearch } from './deliveries/search.ts'
 import { createEventSearch, createSearching } from './events/search.ts'
 import { createTrace } from './events/trace.ts'
 import { createFigures, type Figures } from './figures/figures.ts'
+import { followIngestRate, type IngestRate } from './figures/ingest-rate.ts'
 import { readBack } from './figures/read-back.ts'
-import { decodeOrSkip, type Unreadable } from './following.ts'
 import { createHealth } from './health/health.ts'
-import { followIngestRate, type IngestRate } from './ingest-rate.ts'
 import { followFaults } from './lag/log-faults.ts'
 import { createLive, type Live, openFeed } from './live/live.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
 import { createLatestEvents } from './preview/preview.ts'
+import { decodeOrSkip, type Unreadable } from './records/following.ts'
 import type { ActivityParts } from './routes.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal' | 'onAway'> & {
@@ -51,13 +50,8 @@ export async function openActivity(parts: Parts): Promise<Opened> {
   const { config, connection, closing, onFatal, settings } = parts
   const figures = createFigures(Date.now)
   const health = createHealth({ destinations: settings.destinations, figures, now: Date.now })
-  const { attempt, delivery, event, rejected } = await openDecoding(parts)
-  const codecs = {
-    event: event.codec,
-    rejected: rejected.codec,
-    attempt: attempt.codec,
-    delivery: delivery.codec,
-  }
+  const decoding = await openDecoding(parts)
+  const { attempt, delivery, event, rejected } = decoding
   const [attempts, dead, faults, { events, latestEvents, deliveries, trace, close: closeReading }] =
     await Promise.all([
       followAttempts({
@@ -71,7 +65,7 @@ export async function openActivity(parts: Parts): Promise<Opened> {
       }),
       followDead({ ...delivery, connection, onRead: figures.deadLetter, onFatal }),
       followFaults({ connection, onFatal, now: Date.now }),
-      openReading({ connection, ladder: config.delivery, codecs, onFatal }),
+      openReading({ connection, ladder: config.delivery, decoding, onFatal }),
     ])
   closing.adopt(attempts, close)
   closing.adopt(dead, close)
@@ -126,16 +120,11 @@ async function openDecoding({ config, connection, onAway }: Parts) {
 
 type Reading = Pick<Parts, 'connection' | 'onFatal'> & {
   ladder: Ladder
-  codecs: {
-    event: Pick<Codec<Event>, 'decode'>
-    rejected: Pick<Codec<Rejected>, 'decode'>
-    attempt: Pick<Codec<Attempt>, 'decode'>
-    delivery: Pick<Codec<Delivery>, 'decode'>
-  }
+  decoding: Awaited<ReturnType<typeof openDecoding>>
 }
 
 /** Readers of topics that are searched on demand. They read nothing before. */
-async function openReading({ connection, ladder, codecs, onFatal }: Reading) {
+async function openReading({ connection, ladder, decoding, onFatal }: Reading) {
   const readerOf = (topic: string) => openReader({ connection, topic, onFatal })
   const readers = await Promise.all([
     readerOf(EVENTS),
@@ -148,20 +137,20 @@ async function openReading({ connection, ladder, codecs, onFatal }: Reading) {
   const open = () => openOffsets(connection)
   const searching = createSearching(open)
   return {
-    latestEvents: createLatestEvents(searching, { reader: events, codec: codecs.event }),
+    latestEvents: createLatestEvents(searching, { reader: events, codec: decoding.event.codec }),
     events: createEventSearch({
       searching,
-      events: { reader: events, codec: codecs.event },
-      rejected: { reader: rejected, codec: codecs.rejected },
+      events: { reader: events, codec: decoding.event.codec },
+      rejected: { reader: rejected, codec: decoding.rejected.codec },
     }),
     deliveries: createDeliverySearch({
       searching,
       openOffsets: open,
-      codec: codecs.delivery,
+      codec: decoding.delivery.codec,
       deliveries,
       due,
     }),
-    trace: createTrace({ openOffsets: open, reader: attempts, codec: codecs.attempt, ladder }),
+    trace: createTrace({ openOffsets: open, reader: attempts, codec: decoding.attempt.codec, ladder }),
     close: async () => void (await Promise.all(readers.map((reader) => reader.close()))),
   }
 }

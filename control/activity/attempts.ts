@@ -10,9 +10,16 @@ import { idShape } from '../../settings/settings.ts'
 import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { isoTime, timeShape } from '../api/response.ts'
-import { decodeOrSkip, type Followed, followed, isLoadedSoon, loading, type Unreadable } from './following.ts'
-import { idField, isWithin, rangeFields } from './query-fields.ts'
-import { createRecentRecords, type Place, type RecentRecords } from './recent-records.ts'
+import {
+  decodeOrSkip,
+  type Followed,
+  followed,
+  isLoadedSoon,
+  loading,
+  type Unreadable,
+} from './records/following.ts'
+import { idField, isWithin, rangeFields } from './records/query-fields.ts'
+import { createRecentRecords, type Place, type RecentRecords } from './records/recent-records.ts'
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'begun' | 'close'> }
 

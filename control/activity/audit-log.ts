@@ -8,8 +8,8 @@ import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../api/response.ts'
 import { createSearching } from './events/search.ts'
-import { answered, tooManySearches } from './following.ts'
-import { rangeFields } from './query-fields.ts'
+import { answered, tooManySearches } from './records/following.ts'
+import { rangeFields } from './records/query-fields.ts'
 
 /** From `withAuditTopic`; later versions may add fields. */
 const recordShape = z.looseObject({

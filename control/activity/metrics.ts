@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client'
 import { registry } from '../../process/metrics.ts'
-import { UNREADABLE, type Unreadable } from './following.ts'
+import { UNREADABLE, type Unreadable } from './records/following.ts'
 
 const registers = [registry]
 const unreadable = new Counter({

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { render } from '../../delivery/render.ts'
 import type { Posting } from '../../delivery/request.ts'
-import { deliveryId } from '../../delivery/routing.ts'
+import { deliveryId } from '../../delivery/routing/routing.ts'
 import type { Event, EventType } from '../../schemas/event.ts'
 import { EMPTY_EVENT } from '../../schemas/event-record.ts'
 import { isObject } from '../../settings/faults.ts'
-import { EVENT_TYPES } from '../../settings/settings.ts'
+import { CALL_TYPES } from '../../settings/settings.ts'
 import { SAMPLE_CALLS } from './sample-calls.ts'
 
 /** Limit of ingest (docs/reference/ingest.md). */
@@ -22,7 +22,7 @@ const ignored = z.unknown().optional()
  */
 export const callShape = z
   .strictObject({
-    type: z.enum(EVENT_TYPES).exclude(['delete']),
+    type: z.enum(CALL_TYPES),
     ...{ userId: id, anonymousId: id, groupId: id, previousId: id },
     ...{ event: text, name: text, category: text },
     ...{ properties: object, traits: object, context: object },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { compiledOf, hashKeyOf } from '../../delivery/compiled-rules.ts'
 import { render } from '../../delivery/render.ts'
 import type { Posting } from '../../delivery/request.ts'
+import { compiledOf, hashKeyOf } from '../../delivery/routing/compiled-rules.ts'
 import { compileRules, type RulesResult } from '../../rules/compile.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Destination } from '../../settings/settings.ts'

@@ -1,4 +1,5 @@
 import type { Event } from '../../schemas/event.ts'
+import { CALL_TYPES, type CallType } from '../../settings/settings.ts'
 import type { Code } from '../answer.ts'
 import { CALL_BYTES, CALL_LEVELS } from '../limits.ts'
 import { type AddressRule, withAddress } from './address.ts'
@@ -12,9 +13,6 @@ export type Shared = OfBatch & {
 }
 
 export const NOTHING_SHARED: Shared = { context: null, integrations: null, sentAt: null, bytes: 0 }
-
-export const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
-export type CallType = (typeof CALL_TYPES)[number]
 
 export type Facts = {
   sourceId: string

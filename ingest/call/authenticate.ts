@@ -1,8 +1,7 @@
 import { isDeeper } from '../../http/requests.ts'
-import type { Source } from '../../settings/settings.ts'
+import type { CallType, Source } from '../../settings/settings.ts'
 import type { Code } from '../answer.ts'
 import { BATCH_CALLS, CALL_LEVELS } from '../limits.ts'
-import type { CallType } from './accept.ts'
 import { isObject, type Parsed, parseBody } from './json.ts'
 
 export type RouteType = CallType | 'batch'

@@ -1,10 +1,10 @@
 import type { Event } from '../../schemas/event.ts'
+import type { CallType } from '../../settings/settings.ts'
 import type { Users } from '../../settings/suppression-list.ts'
 import type { Code } from '../answer.ts'
 import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, MADE_BYTES, MADE_TIMES } from '../limits.ts'
 import {
   accept,
-  type CallType,
   contextIntegrations,
   type Facts,
   isCallType,

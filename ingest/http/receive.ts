@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CallType } from '../../settings/settings.ts'
 import type { RequestTrace } from '../../trace/trace.ts'
 import { type Answer, CORS, type Code, errorAnswer, SUCCESS } from '../answer.ts'
-import { type CallType, isCallType } from '../call/accept.ts'
+import { isCallType } from '../call/accept.ts'
 import { keyOutside, type RouteType } from '../call/authenticate.ts'
 import { isObject } from '../call/json.ts'
 import { BATCH_BYTES, CALL_BYTES, GZIP_COST } from '../limits.ts'
@@ -76,24 +77,20 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
     return { answer: ingest({ ...sent, body: body.bytes }, ip, trace) }
   }
 
-  function answer(reply: FastifyReply, given: Answer, trace: RequestTrace | undefined): void {
-    trace?.answered(given)
-    respond(reply, given)
-  }
-
-  function refuse(code: Code, reply: FastifyReply, trace: RequestTrace | undefined): void {
+  function refused(code: Code): Answer {
     meter.refused(type, code)
-    answer(reply, errorAnswer(code), trace)
+    return errorAnswer(code)
   }
 
   return async (request, reply) => {
     using trace = traced?.(request)
     using lease = memory.open(request.ip)
-    if (!lease.add(requestBytes(request.raw))) return refuse('unavailable', reply, trace)
-    const begun = await begin(request, reply, trace)
-    if (typeof begun === 'object') answer(reply, await begun.answer, trace)
-    else if (begun === 'gone') trace?.gone()
-    else refuse(begun, reply, trace)
+    const hasRoom = lease.add(requestBytes(request.raw))
+    const begun = hasRoom ? await begin(request, reply, trace) : 'unavailable'
+    if (begun === 'gone') return trace?.gone()
+    const answer = typeof begun === 'object' ? await begun.answer : refused(begun)
+    trace?.answered(answer)
+    respond(reply, answer)
   }
 }
 

@@ -1,4 +1,4 @@
-import { CALL_TYPES } from '../call/accept.ts'
+import { CALL_TYPES } from '../../settings/settings.ts'
 import type { RouteType } from '../call/authenticate.ts'
 
 export type Route = { path: string } & (

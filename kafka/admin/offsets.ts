@@ -3,7 +3,7 @@ import pRetry from 'p-retry'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
 import { partitionKey } from '../log-faults.ts'
 import { type Broker, type Cluster, describe, openCluster } from '../patches/cluster.ts'
-import { isCoordinatedElsewhere } from '../patches/coordinator-moves.ts'
+import { isCoordinatedElsewhere } from '../patches/consumer/coordinator-moves.ts'
 import { AssignerProtocol } from '../patches/kafkajs.ts'
 
 /** `offset` null: no commit yet. `ahead`: the commit's metadata. */

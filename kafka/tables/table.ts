@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../client.ts'
-import { IDLE_WAIT_MS } from '../patches/fetch-wait.ts'
+import { IDLE_WAIT_MS } from '../patches/consumer/fetch-wait.ts'
 import type { OutRecord } from '../produce/produce.ts'
 import type { BatchFault } from '../protocol/decode-batches.ts'
 import { Follower } from './follower.ts'

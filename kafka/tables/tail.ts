@@ -1,7 +1,7 @@
 import type { IHeaders } from 'kafkajs'
 import type { Connection } from '../client.ts'
 import { partitionKey } from '../log-faults.ts'
-import { IDLE_WAIT_MS, setFetchWait } from '../patches/fetch-wait.ts'
+import { IDLE_WAIT_MS, setFetchWait } from '../patches/consumer/fetch-wait.ts'
 import { Follower } from './follower.ts'
 
 /** `timestamp`: ms since 1970. */

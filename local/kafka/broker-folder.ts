@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { spawnChild } from '../child-process.ts'
 import { LocalError } from '../errors.ts'
+import { spawnChild } from '../processes/child-process.ts'
 import { JavaOutput } from './java.ts'
 
 export type Layout = { data: string; logs: string; properties: string; owner: string }

@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Child, spawnChild } from '../child-process.ts'
 import { asDiskFull, LocalError, requireFreeSpace } from '../errors.ts'
 import { awaitPreviousOwner, recordOwner } from '../lock.ts'
 import { freePort } from '../ports.ts'
+import { type Child, spawnChild } from '../processes/child-process.ts'
 import { type Layout, layout, newClusterId, prepareFolder, type Voter } from './broker-folder.ts'
 import { JavaOutput } from './java.ts'
 

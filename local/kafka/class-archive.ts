@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
-import { spawnChild } from '../child-process.ts'
+import { spawnChild } from '../processes/child-process.ts'
 import { cached } from './downloads.ts'
 import type { Java } from './java.ts'
 

@@ -13,9 +13,9 @@ import {
 } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { spawnChild } from '../child-process.ts'
 import { ROOT } from '../data-folder.ts'
 import { LocalError } from '../errors.ts'
+import { spawnChild } from '../processes/child-process.ts'
 import { WAYS_OUT } from './java.ts'
 
 const KAFKA = '4.3.1'

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createTopics } from '../../kafka/admin/topics.ts'
 import { connect, type KafkaConfig } from '../../kafka/client.ts'
 import { createLog, type Logger } from '../../process/log.ts'
-import { type Child, spawnChild } from '../child-process.ts'
 import { LocalError } from '../errors.ts'
 import { freePort } from '../ports.ts'
+import { type Child, spawnChild } from '../processes/child-process.ts'
 import { JavaOutput } from './java.ts'
 
 export type RegistryOptions = {

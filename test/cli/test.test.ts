@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
-import type { Poster } from '../../delivery/post.ts'
+import type { Poster } from '../../delivery/post/post.ts'
 import type { Destination } from '../../settings/settings.ts'
 import { aDestination } from '../helpers/events.ts'
 import { control, operatorOf } from './in-memory.ts'

@@ -6,7 +6,7 @@ import { api } from '../control/api.ts'
 test('the types of the console match the API (`npm run console-types` updates them)', async () => {
   const { json } = await api().ask({ url: '/api/openapi.json' })
   const document: Document = json // the served OpenAPI document
-  await expect(apiTypes(document)).toMatchFileSnapshot('../../console/src/api/schema.ts')
+  await expect(apiTypes(document)).toMatchFileSnapshot('../../console/src/api/client/schema.ts')
 })
 
 test("the console's catalog of shapes is up to date (`npm run console-types` updates it)", async () => {

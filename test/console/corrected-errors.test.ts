@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { ApiError, remainingFaults, uncorrected, validationError } from '../../console/src/api/errors.ts'
+import {
+  ApiError,
+  remainingFaults,
+  uncorrected,
+  validationError,
+} from '../../console/src/api/client/errors.ts'
 import { draftFaults, newHeader, newWebhook } from '../../console/src/views/webhooks/draft.ts'
 
 const fault = (pointer: string) => ({ pointer, code: 'invalid_value', message: 'wrong' }) as const

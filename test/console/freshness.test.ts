@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ApiError, unreachable } from '../../console/src/api/errors.ts'
+import { ApiError, unreachable } from '../../console/src/api/client/errors.ts'
 import { type Latest, NO_VALUES, receive, whyStale } from '../../console/src/api/stream/freshness.ts'
 
 type Values = { health: number; ingest: number }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DeadLetter } from '../../console/src/api/dead-letters.ts'
-import { newId } from '../../console/src/api/random.ts'
+import { newId } from '../../console/src/random.ts'
 import { filterFromParams } from '../../console/src/views/dead-letters/filter.ts'
 import {
   describeMatching,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { valueAt } from '../../console/src/api/errors.ts'
+import { valueAt } from '../../console/src/api/client/errors.ts'
 import {
   conditionPointer,
   draftFaults,

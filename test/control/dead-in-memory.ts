@@ -1,7 +1,7 @@
 import { type DeadLetter, letterOf } from '../../control/activity/dead/dead-letter.ts'
 import type { FirstOffsets } from '../../control/activity/dead/follow.ts'
 import type { DeadRouteParts } from '../../control/activity/dead/routes.ts'
-import { createRecentRecords } from '../../control/activity/recent-records.ts'
+import { createRecentRecords } from '../../control/activity/records/recent-records.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { aDelivery } from '../helpers/events.ts'
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { spawnChild } from '../../local/child-process.ts'
+import { spawnChild } from '../../local/processes/child-process.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
 import { until } from '../helpers/until.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createConnections, type Pooled } from '../../delivery/connections.ts'
+import { createConnections, type Pooled } from '../../delivery/post/connections.ts'
 
 const MAX_IDLE = 100
 const [here, there] = ['https://here.example', 'https://there.example']

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Exchange } from '../../delivery/exchange.ts'
+import { Exchange } from '../../delivery/post/exchange.ts'
 
 /** Without `whole`, the connection ends before the body. */
 async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise<string | null | undefined> {

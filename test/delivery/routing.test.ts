@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { allowsWebhooks, deliveryId, deliveryKey, matching } from '../../delivery/routing.ts'
+import { allowsWebhooks, deliveryId, deliveryKey, matching } from '../../delivery/routing/routing.ts'
 import { aDestination, anEvent } from '../helpers/events.ts'
 
 describe('the Integrations object', () => {

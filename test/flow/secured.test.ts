@@ -2,7 +2,7 @@ import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatter
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { type Config, readConfig } from '../../config.ts'
 import { connect } from '../../kafka/client.ts'
-import { spawnChild } from '../../local/child-process.ts'
+import { spawnChild } from '../../local/processes/child-process.ts'
 import { createLog } from '../../process/log.ts'
 import { ConfigError } from '../../process/pem.ts'
 import { prepareKafka } from '../../schemas/prepare-kafka.ts'

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const run = promisify(execFile)
 const scratch = new URL('../../harness/scratch.ts', import.meta.url).href
-const childProcess = new URL('../../local/child-process.ts', import.meta.url).href
+const childProcess = new URL('../../local/processes/child-process.ts', import.meta.url).href
 
 /** More folders than an emitter takes listeners without a warning. */
 const program = (end: string) => [

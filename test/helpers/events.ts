@@ -1,4 +1,4 @@
-import { UNATTEMPTED } from '../../delivery/routing.ts'
+import { UNATTEMPTED } from '../../delivery/routing/routing.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { EMPTY_EVENT } from '../../schemas/event-record.ts'

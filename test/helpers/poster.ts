@@ -1,5 +1,5 @@
 import type { Outcome } from '../../delivery/outcome.ts'
-import { createPoster } from '../../delivery/post.ts'
+import { createPoster } from '../../delivery/post/post.ts'
 import type { Request } from '../../delivery/request.ts'
 import { createEgress } from '../../egress/egress.ts'
 import { closing } from './cluster.ts'

@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { statusOf } from '../../ingest/answer.ts'
-import { accept, CALL_TYPES, type Facts } from '../../ingest/call/accept.ts'
+import { accept, type Facts } from '../../ingest/call/accept.ts'
 import { authenticate } from '../../ingest/call/authenticate.ts'
 import { acceptBatch } from '../../ingest/call/batch.ts'
 import { decide, refuse } from '../../ingest/call/decide.ts'
 import { boundOf, jsonBytes, parseBody } from '../../ingest/call/json.ts'
 import type { Event } from '../../schemas/event.ts'
+import { CALL_TYPES } from '../../settings/settings.ts'
 import { codecs } from './fake.ts'
 
 const facts: Facts = {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import '../../kafka/client.ts' // applies the patch
-import { IDLE_WAIT_MS, setFetchWait } from '../../kafka/patches/fetch-wait.ts'
+import { IDLE_WAIT_MS, setFetchWait } from '../../kafka/patches/consumer/fetch-wait.ts'
 import { aFetchingMember, aQueue, aRequest, runnerOf } from '../helpers/kafkajs.ts'
 
 function member(groupId: string) {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { expect, test, vi } from 'vitest'
 import '../../kafka/client.ts' // applies the patch
-import { replacePredecessors, staleMembers } from '../../kafka/patches/stale-members.ts'
+import { replacePredecessors, staleMembers } from '../../kafka/patches/consumer/stale-members.ts'
 
 const require = createRequire(import.meta.url)
 const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')

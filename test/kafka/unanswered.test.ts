@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, type TestContext, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has the client close them
 import { Kafka, logLevel } from '../../kafka/patches/kafkajs.ts'
-import { isAlive } from '../../kafka/patches/unanswered.ts'
+import { isAlive } from '../../kafka/patches/network/unanswered.ts'
 import { quiet } from '../helpers/kafkajs.ts'
 
 const require = createRequire(import.meta.url)

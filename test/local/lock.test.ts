@@ -1,8 +1,8 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { spawnChild } from '../../local/child-process.ts'
 import { identify, isAlive, startTimeInPs, startTimeInStat, takeLock } from '../../local/lock.ts'
+import { spawnChild } from '../../local/processes/child-process.ts'
 import { temporaryFolder } from './folders.ts'
 
 test('a lock exists until it is released', async () => {

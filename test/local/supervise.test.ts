@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { nextDelay, supervise } from '../../local/supervise.ts'
+import { nextDelay, supervise } from '../../local/processes/supervise.ts'
 import { until } from '../helpers/until.ts'
 import { temporaryFolder } from './folders.ts'
 import { anyLives } from './processes.ts'

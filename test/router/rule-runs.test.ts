@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RulesRun } from '../../delivery/apply-rules.ts'
+import type { RulesRun } from '../../delivery/routing/apply-rules.ts'
 import { createRuleRuns, MANY } from '../../router/rule-runs.ts'
 import { MAX_WORK } from '../../rules/call.ts'
 import { compilePattern } from '../../rules/pattern.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deliveryId } from '../../delivery/routing.ts'
+import { deliveryId } from '../../delivery/routing/routing.ts'
 import type { Taken } from '../../kafka/consume/record.ts'
 import type { RecordList } from '../../kafka/produce/produce.ts'
 import { createSlices } from '../../process/slices.ts'

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { spawnChild } from '../../local/child-process.ts'
+import { spawnChild } from '../../local/processes/child-process.ts'
 import { findFaketime, openClock, removeShared, thisMachine } from '../../torture/faketime.ts'
 import { until } from '../helpers/until.ts'
 

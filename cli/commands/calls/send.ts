@@ -1,5 +1,6 @@
 import got from 'got'
 import { z } from 'zod'
+import { CALL_TYPES, type CallType } from '../../../settings/settings.ts'
 import { request, unreachable } from '../../api/client.ts'
 import { CliError, type ExitCode } from '../../context.ts'
 import { action, type Cli, type Invocation, timeOf } from '../command.ts'
@@ -9,7 +10,7 @@ type Options = CallOptions & { writeKey?: string; source?: string; ingestUrl?: s
 export function addSend({ program, ...cli }: Cli): void {
   program
     .command('send')
-    .argument('<type>', TYPES.join(', '))
+    .argument('<type>', CALL_TYPES.join(', '))
     .summary('send one call, as a client does')
     .description(
       'Sends one call to ingest and prints the response. The exit code is 1 if the call is not accepted.',
@@ -94,8 +95,6 @@ async function ingestOf({ options, env, target }: Invocation<Options>): Promise<
   )
 }
 
-export const TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
-
 export type CallOptions = {
   user?: string
   anonymous?: string
@@ -111,7 +110,7 @@ export type CallOptions = {
   timestamp?: string
 }
 
-export type Call = { type: (typeof TYPES)[number]; body: Record<string, unknown> & { messageId: string } }
+export type Call = { type: CallType; body: Record<string, unknown> & { messageId: string } }
 
 /** Leaves validation to ingest. `now`: milliseconds since 1970. @throws CliError usage */
 export function callOf(
@@ -119,8 +118,9 @@ export function callOf(
   options: CallOptions,
   { now, newId }: { now: number; newId: () => string },
 ): Call {
-  const type = TYPES.find((each) => each === text)
-  if (!type) throw new CliError('usage', `"${text}" is not a type of call: use one of ${TYPES.join(', ')}`)
+  const type = CALL_TYPES.find((each) => each === text)
+  if (!type)
+    throw new CliError('usage', `"${text}" is not a type of call: use one of ${CALL_TYPES.join(', ')}`)
   const given = {
     userId: options.user,
     anonymousId: options.anonymous,

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { api, resultOf, type Schemas } from './client.ts'
+import { api, resultOf, type Schemas } from './client/client.ts'
 
 export type Activity = Schemas['Activity']
 export type DestinationActivity = Schemas['DestinationActivity']

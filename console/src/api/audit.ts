@@ -1,5 +1,5 @@
-import { api, resultOf, type Schemas } from './client.ts'
-import { useSearch } from './search.ts'
+import { api, resultOf, type Schemas } from './client/client.ts'
+import { useSearch } from './client/search.ts'
 
 export type AuditEntry = Schemas['AuditEntry']
 export type AuditFilter = { what?: string; id?: string }

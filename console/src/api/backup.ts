@@ -1,5 +1,5 @@
-import { api, resultOf } from './client.ts'
-import { ApiError } from './errors.ts'
+import { api, resultOf } from './client/client.ts'
+import { ApiError } from './client/errors.ts'
 
 /**
  * @returns how many settings are missing because Sluice could not read them

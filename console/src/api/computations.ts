@@ -1,8 +1,8 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, CSRF_HEADERS, fetchAll, resultOf, resultOfChange, type Schemas } from './client.ts'
-import { toApiError, unanswered } from './errors.ts'
+import { api, CSRF_HEADERS, fetchAll, resultOf, resultOfChange, type Schemas } from './client/client.ts'
+import { toApiError, unanswered } from './client/errors.ts'
 
-import { listRefetchInterval, queryClient } from './query-client.ts'
+import { listRefetchInterval, queryClient } from './client/query-client.ts'
 
 export type Computation = Schemas['Audience']
 export type Kind = 'audiences' | 'traits'

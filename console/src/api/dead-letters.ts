@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { hoursBefore } from '../wording/format.ts'
-import { api, resultOf, type Schemas } from './client.ts'
+import { api, resultOf, type Schemas } from './client/client.ts'
 
 export type DeadLetter = Schemas['DeadLetter']
 export type DeadCount = { destinationId: string; reason: string; count: number }

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { hoursBefore } from '../wording/format.ts'
-import { api, resultOf, type Schemas } from './client.ts'
-import { queryClient } from './query-client.ts'
-import { useSearch } from './search.ts'
+import { api, resultOf, type Schemas } from './client/client.ts'
+import { queryClient } from './client/query-client.ts'
+import { useSearch } from './client/search.ts'
 
 export type Delivery = Schemas['Delivery']
 export type DeliveryDetails = Schemas['DeliveryDetails']

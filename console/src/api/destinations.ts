@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
-import { api, fetchAll, resultOf, resultOfChange, type Schemas } from './client.ts'
-import { listRefetchInterval, queryClient } from './query-client.ts'
+import { api, fetchAll, resultOf, resultOfChange, type Schemas } from './client/client.ts'
+import { listRefetchInterval, queryClient } from './client/query-client.ts'
 
 export type Destination = Schemas['Destination']
 export type NewDestination = Schemas['NewDestination']

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { api, resultOf } from './client.ts'
-import { queryClient } from './query-client.ts'
-import type { components } from './schema.ts'
-import { useSearch } from './search.ts'
+import { api, resultOf } from './client/client.ts'
+import { queryClient } from './client/query-client.ts'
+import type { components } from './client/schema.ts'
+import { useSearch } from './client/search.ts'
 
 export type FoundEvent = components['schemas']['Event']
 export type EventDelivery = FoundEvent['destinations'][number]

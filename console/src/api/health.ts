@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { api, resultOf, type Schemas } from './client.ts'
-import type { paths } from './schema.ts'
+import { api, resultOf, type Schemas } from './client/client.ts'
+import type { paths } from './client/schema.ts'
 import { useLatest } from './stream/use-stream.ts'
 
 export type Health = Schemas['Health']

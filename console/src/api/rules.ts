@@ -1,4 +1,4 @@
-import { api, resultOf, type Schemas } from './client.ts'
+import { api, resultOf, type Schemas } from './client/client.ts'
 import type { Destination } from './destinations.ts'
 
 export type Rules = Schemas['Rules']

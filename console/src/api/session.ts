@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, resultOf, resultOfChange } from './client.ts'
-import { ApiError } from './errors.ts'
-import { clearCache, endedSession, queryClient, SESSION_KEY, type Session } from './query-client.ts'
+import { api, resultOf, resultOfChange } from './client/client.ts'
+import { ApiError } from './client/errors.ts'
+import { clearCache, endedSession, queryClient, SESSION_KEY, type Session } from './client/query-client.ts'
 
 const cached = () => queryClient.getQueryData<Session | null>(SESSION_KEY)
 

@@ -1,7 +1,7 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
-import { api, fetchAll, resultOf, resultOfChange, type Schemas } from './client.ts'
-import { ApiError } from './errors.ts'
-import { listRefetchInterval, queryClient } from './query-client.ts'
+import { api, fetchAll, resultOf, resultOfChange, type Schemas } from './client/client.ts'
+import { ApiError } from './client/errors.ts'
+import { listRefetchInterval, queryClient } from './client/query-client.ts'
 
 export type Source = Schemas['Source']
 export type NewSource = Schemas['NewSource']

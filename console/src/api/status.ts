@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, resultOf, resultOfChange, type Schemas } from './client.ts'
-import { queryClient } from './query-client.ts'
+import { api, resultOf, resultOfChange, type Schemas } from './client/client.ts'
+import { queryClient } from './client/query-client.ts'
 
 export type SystemProblem = Schemas['SystemProblem']
 

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, resultOf, resultOfChange, type Schemas } from './client.ts'
-import { ApiError } from './errors.ts'
-import { queryClient } from './query-client.ts'
+import { api, resultOf, resultOfChange, type Schemas } from './client/client.ts'
+import { ApiError } from './client/errors.ts'
+import { queryClient } from './client/query-client.ts'
 
 export type User = Schemas['User']
 export type Deletion = Schemas['Deletion']

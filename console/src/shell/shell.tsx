@@ -2,7 +2,7 @@ import { ActionIcon, AppShell, Badge, Box, Burger, Group, Modal, Text } from '@m
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Session } from '../api/query-client.ts'
+import type { Session } from '../api/client/query-client.ts'
 import { useSignOut } from '../api/session.ts'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Icon, Logo } from '../ui/layout/icon.tsx'

@@ -1,7 +1,7 @@
 import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Link, useLocation } from 'wouter'
-import { ApiError } from '../api/errors.ts'
+import { ApiError } from '../api/client/errors.ts'
 import { type SystemProblem, useDeleteUnreadableSetting, useStatus } from '../api/status.ts'
 import { ForAdmin } from '../ui/for-admin.tsx'
 import { Confirm } from '../ui/form/confirm.tsx'

@@ -1,5 +1,5 @@
 import { Alert, List, Text } from '@mantine/core'
-import { ApiError, type Fault } from '../api/errors.ts'
+import { ApiError, type Fault } from '../api/client/errors.ts'
 
 type ErrorAlertProps = {
   error: unknown

@@ -1,4 +1,4 @@
-import { valueAt } from '../api/errors.ts'
+import { valueAt } from '../api/client/errors.ts'
 
 /** The words between path and value. */
 export const OPERATORS = {

@@ -1,4 +1,4 @@
-import type { components } from '../api/schema.ts'
+import type { components } from '../api/client/schema.ts'
 
 type Code = components['schemas']['SystemProblem']['code']
 

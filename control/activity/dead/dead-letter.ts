@@ -11,9 +11,9 @@ import {
   rangeFields,
   statusShape,
   userField,
-} from '../query-fields.ts'
-import type { Place } from '../recent-records.ts'
-import { beginningOf, type Subject, subjectOf } from '../subject.ts'
+} from '../records/query-fields.ts'
+import type { Place } from '../records/recent-records.ts'
+import { beginningOf, type Subject, subjectOf } from '../records/subject.ts'
 
 /** `time`: when the delivery was given up. `code`: why its rules failed. `writtenAt`: the record's time. */
 export type DeadLetter = Place &

@@ -7,8 +7,8 @@ import type { Codec } from '../../../schemas/codec.ts'
 import { rulesCodeIn } from '../../../schemas/dead-record.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { DEAD } from '../../../schemas/topics.ts'
-import { decodeOrSkip, type Followed, followed, type Unreadable } from '../following.ts'
-import { createRecentRecords, type Place, type RecentRecords } from '../recent-records.ts'
+import { decodeOrSkip, type Followed, followed, type Unreadable } from '../records/following.ts'
+import { createRecentRecords, type Place, type RecentRecords } from '../records/recent-records.ts'
 import { type DeadLetter, letterOf } from './dead-letter.ts'
 
 /** Recent dead letters, without their bodies. */

@@ -12,8 +12,8 @@ import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
-import { answered } from '../following.ts'
-import { shownBody } from '../shown-body.ts'
+import { answered } from '../records/following.ts'
+import { shownBody } from '../records/shown-body.ts'
 import {
   type DeadLetter,
   type DeadQuery,

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { DELIVERY_STATES } from '../events/delivery-status.ts'
-import { idField, nameField, rangeFields, statusShape, userField } from '../query-fields.ts'
-import { type Subject, subjectOf } from '../subject.ts'
+import { idField, nameField, rangeFields, statusShape, userField } from '../records/query-fields.ts'
+import { type Subject, subjectOf } from '../records/subject.ts'
 
 /** As the router, a replay or a backfill made it. Times in ms since 1970. */
 export type Listed = Pick<

@@ -4,7 +4,7 @@ import type { DeadLetter } from '../dead/dead-letter.ts'
 import { type DeliveryState, OPEN, stateOf } from '../events/delivery-status.ts'
 import { type History, historyOf } from '../events/routes.ts'
 import { mergeAttempts, type Trace } from '../events/trace.ts'
-import { matchesStatus } from '../query-fields.ts'
+import { matchesStatus } from '../records/query-fields.ts'
 import type { DeliveriesQuery, Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
 

@@ -1,6 +1,6 @@
-import { decidingOf } from '../../../delivery/compiled-rules.ts'
 import { type Ladder, next } from '../../../delivery/ladder.ts'
-import { deliveryId, UNATTEMPTED, UNMATCHED, unmatched } from '../../../delivery/routing.ts'
+import { decidingOf } from '../../../delivery/routing/compiled-rules.ts'
+import { deliveryId, UNATTEMPTED, UNMATCHED, unmatched } from '../../../delivery/routing/routing.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'

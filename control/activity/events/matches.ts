@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { deliveryId } from '../../../delivery/routing.ts'
+import { deliveryId } from '../../../delivery/routing/routing.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { isObject } from '../../../settings/faults.ts'
 import { idShape } from '../../../settings/settings.ts'
-import { idField, nameField, rangeFields, userField } from '../query-fields.ts'
-import { beginningOf } from '../subject.ts'
+import { idField, nameField, rangeFields, userField } from '../records/query-fields.ts'
+import { beginningOf } from '../records/subject.ts'
 
 type IdQuery = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId' | 'event'>
 

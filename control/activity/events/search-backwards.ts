@@ -1,7 +1,7 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Semaphore } from '../../api/concurrency.ts'
-import { compare, cursorOf, type Place } from '../recent-records.ts'
+import { compare, cursorOf, type Place } from '../records/recent-records.ts'
 
 export type Part<T> = {
   topic: string

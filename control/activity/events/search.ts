@@ -8,7 +8,7 @@ import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
 import { createSemaphore } from '../../api/concurrency.ts'
 import { RAW_NEEDED } from '../live/call-json.ts'
 import { sourceOf } from '../live/recent-calls.ts'
-import { beginningOf } from '../subject.ts'
+import { beginningOf } from '../records/subject.ts'
 import {
   type EventsQuery,
   type Fields,

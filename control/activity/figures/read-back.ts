@@ -50,35 +50,27 @@ export function readBack(options: ReadBackOptions): ReadBack {
   let current: Part | undefined
 
   const isOver = () => since === null || records >= most || closing.signal.aborted
+  const pause = (ms: number) => sleep(ms, undefined, closing).catch(() => undefined)
+
+  function count(value: Buffer | null): void {
+    records += 1
+    onRecord(value)
+  }
 
   async function readAll({ read, offsets }: Awaited<ReturnType<typeof open>>): Promise<void> {
     if (current) await dropRemoved(current.ranges, offsets)
     while (!isOver()) {
       current ??= await backlog.next(offsets)
       const unread = current.ranges.filter(({ from, to }) => from < to)
-      if (unread.length > 0) await readSome(unread, read)
-      else {
+      if (unread.length > 0) {
+        const beganAt = performance.now()
+        await readChunks(unread, { read, chunk, onRecord: count })
+        await pause((performance.now() - beganAt) * REST)
+      } else {
         since = current.since
         current = undefined
       }
     }
-  }
-
-  /** After a failure, the next call continues behind the last counted record. */
-  async function readSome(ranges: readonly Range[], read: Reader['read']): Promise<void> {
-    const beganAt = performance.now()
-    const reading = ranges.map(async (range) => {
-      const to = Math.min(range.to, range.from + chunk)
-      await read({ ...range, to }, (value, offset) => {
-        range.from = offset + 1
-        records += 1
-        onRecord(value)
-      })
-      range.from = to
-    })
-    // all reads must end before the next call begins
-    for (const ended of await Promise.allSettled(reading)) if (ended.status === 'rejected') throw ended.reason
-    await sleep((performance.now() - beganAt) * REST, undefined, closing).catch(() => undefined)
   }
 
   async function run(): Promise<void> {
@@ -90,7 +82,7 @@ export function readBack(options: ReadBackOptions): ReadBack {
       } catch (error) {
         if (closing.signal.aborted) return
         onFailed(error)
-        await sleep(retryMs, undefined, closing).catch(() => undefined)
+        await pause(retryMs)
       } finally {
         await Promise.all([reader?.close(), reader?.offsets.close()])
       }
@@ -105,6 +97,22 @@ export function readBack(options: ReadBackOptions): ReadBack {
       await within(CLOSE_MS, running)
     },
   }
+}
+
+type Reading = { read: Reader['read']; chunk: number; onRecord: (value: Buffer | null) => void }
+
+/** Reads one chunk of each range. After a failure, the next call continues behind the last record that was read. */
+async function readChunks(ranges: readonly Range[], { read, chunk, onRecord }: Reading): Promise<void> {
+  const reading = ranges.map(async (range) => {
+    const to = Math.min(range.to, range.from + chunk)
+    await read({ ...range, to }, (value, offset) => {
+      range.from = offset + 1
+      onRecord(value)
+    })
+    range.from = to
+  })
+  // all reads must end before the next call begins
+  for (const ended of await Promise.allSettled(reading)) if (ended.status === 'rejected') throw ended.reason
 }
 
 /** `since`: the value of `since()` once the ranges are read. */

@@ -5,9 +5,9 @@ import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
-import { areLoadedSoon, loading, unreachable } from '../following.ts'
-import type { IngestRate } from '../ingest-rate.ts'
+import { areLoadedSoon, loading, unreachable } from '../records/following.ts'
 import type { Figures } from './figures.ts'
+import type { IngestRate } from './ingest-rate.ts'
 import { bucketStarts, type Counts, type Series, WINDOWS, type Window } from './series.ts'
 
 export type FigureRouteParts = AttemptRouteParts &

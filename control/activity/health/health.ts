@@ -4,7 +4,7 @@ import { targetsOf } from '../../../delivery/targets.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Destination } from '../../../settings/settings.ts'
 import type { Figures } from '../figures/figures.ts'
-import { bucketStarts, type Counts } from '../figures/series.ts'
+import { bucketStarts, type Counts, type Series } from '../figures/series.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
 
 /**
@@ -61,15 +61,13 @@ type LastByIndex = Map<number, Last>
 
 const MAX_COUNT = 1_000
 
-export function createHealth({
-  destinations,
-  figures,
-  now,
-}: {
+type HealthParts = {
   destinations: Pick<ReadonlyMap<string, Destination>, 'get'>
   figures: Pick<Figures, 'of'>
   now: () => number
-}): Health {
+}
+
+export function createHealth({ destinations, figures, now }: HealthParts): Health {
   const held = new LRUCache<string, LastByIndex>({ max: MAX_COUNT })
   const breakers = createBreakers()
   let hasBegun = false
@@ -84,15 +82,13 @@ export function createHealth({
 
   function currentOf({ destinationId, urlIndex }: Attempt): Current | undefined {
     const destination = destinations.get(destinationId)
-    const webhook = destination && targetsOf(destination)[urlIndex ?? -1]?.webhook
-    if (!destination || urlIndex === null || webhook === undefined) return undefined
-    return { urlIndex, webhook, changedAt: Date.parse(destination.updatedAt) }
+    return destination && currentWebhooks(destination)[urlIndex ?? -1]
   }
 
   const webhooksOf = (destination: Destination) =>
-    targetsOf(destination).map(({ urlIndex, webhook }) => {
+    currentWebhooks(destination).map((current) => {
+      const { urlIndex, webhook } = current
       const { state: breaker, since } = breakers.of(webhook, now())
-      const current = { urlIndex, webhook, changedAt: Date.parse(destination.updatedAt) }
       const last = lastOf(held.peek(destination.id)?.get(urlIndex), current)
       const isBad = last !== undefined && isInTrouble(last, now())
       return { urlIndex, breaker, since, state: statusOf(destination, breaker, { last, isBad }), last }
@@ -119,12 +115,11 @@ export function createHealth({
     },
     of(destination) {
       const [series, time] = [figures.of(destination.id), now()]
-      const starts = bucketStarts('1h', time)
-      const minutes = series
-        .buckets('1h', time)
-        .map((minute, place) => ({ at: starts[place] ?? 0, ...minuteOf(minute) }))
-      const endpoints = webhooksOf(destination).map(healthOf)
-      return { minutes, now: minuteOf(series.lastMinute(time)), endpoints }
+      return {
+        minutes: minutesOf(series, time),
+        now: minuteOf(series.lastMinute(time)),
+        endpoints: webhooksOf(destination).map(healthOf),
+      }
     },
     lastMinute: (destination) => ({
       ...minuteOf(figures.of(destination.id).lastMinute(now())),
@@ -138,6 +133,11 @@ const minuteOf = ({ posts, deliveries, responseTime }: Counts): Minute => ({
   dead: deliveries.rejected + deliveries.dead,
   ...responseTime,
 })
+
+function minutesOf(series: Pick<Series, 'buckets'>, time: number): DestinationHealth['minutes'] {
+  const starts = bucketStarts('1h', time)
+  return series.buckets('1h', time).map((minute, place) => ({ at: starts[place] ?? 0, ...minuteOf(minute) }))
+}
 
 type Shown = Pick<WebhookHealth, 'urlIndex' | 'breaker' | 'since' | 'state'> & { last: Last | undefined }
 
@@ -198,6 +198,12 @@ const after = ({ failed, count }: Recent, isFailed: boolean): Recent => ({
 
 /** Attempts are assigned by position. Before `changedAt`, it may have been another webhook's. */
 type Current = { urlIndex: number; webhook: string; changedAt: number }
+
+/** By position. */
+function currentWebhooks(destination: Destination): Current[] {
+  const changedAt = Date.parse(destination.updatedAt)
+  return targetsOf(destination).map(({ urlIndex, webhook }) => ({ urlIndex, webhook, changedAt }))
+}
 
 const NONE: Recent = { failed: 0, count: 0 }
 const NOTHING = { error: null, deliveredAt: null, recent: NONE } as const

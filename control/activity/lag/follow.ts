@@ -1,6 +1,6 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { poll } from '../../../kafka/admin/poll.ts'
-import { type Loading, STALE_MS } from '../following.ts'
+import { type Loading, STALE_MS } from '../records/following.ts'
 import { createHistory, createHour, type Moment, readPast } from './history.ts'
 import { type End, type GroupTopic, observe } from './observe.ts'
 import type { LagItem } from './status.ts'

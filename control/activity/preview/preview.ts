@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { allowsWebhooks } from '../../../delivery/routing.ts'
+import { allowsWebhooks } from '../../../delivery/routing/routing.ts'
 import type { CompiledRules, RulesResult } from '../../../rules/compile.ts'
 import { rulesShape } from '../../../rules/rules.ts'
 import type { Codec } from '../../../schemas/codec.ts'

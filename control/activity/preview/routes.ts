@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { hashKeyOf } from '../../../delivery/compiled-rules.ts'
 import { render } from '../../../delivery/render.ts'
+import { hashKeyOf } from '../../../delivery/routing/compiled-rules.ts'
 import { pointer } from '../../../process/json-pointer.ts'
 import type { Logger } from '../../../process/log.ts'
 import { compileRules } from '../../../rules/compile.ts'
@@ -10,7 +10,7 @@ import { unread } from '../../../settings/resources/decide.ts'
 import { type Facts, unknownSource } from '../../../settings/resources/resource.ts'
 import { type ApiRequest, addOperations, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid, refusalResponse } from '../../api/response.ts'
-import { answered, tooManySearches } from '../following.ts'
+import { answered, tooManySearches } from '../records/following.ts'
 import {
   type EventsBySource,
   type PreviewRequest,

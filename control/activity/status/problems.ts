@@ -1,8 +1,8 @@
 import { LOW_FACTOR, type Room } from '../../../kafka/admin/storage.ts'
 import type { Unreadable } from '../../../settings/state.ts'
-import { STALE_MS } from '../following.ts'
 import type { Report } from '../lag/follow.ts'
 import type { LogFaultItem } from '../lag/log-faults.ts'
+import { STALE_MS } from '../records/following.ts'
 import { ofReport } from './group-problems.ts'
 import { none, PROBLEM_CODES, type Problem, SEVERITIES } from './problem.ts'
 

@@ -10,7 +10,7 @@ import { writeConditionally } from '../conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../operation.ts'
 import { type ApiResponse, invalid, problem } from '../response.ts'
 import { endRecord, SESSION_S, type Sessions } from './sessions.ts'
-import { type TokenCheck, type TokenLimits, tooMany } from './tokens.ts'
+import { type Session, type TokenCheck, type TokenLimits, tooMany } from './tokens.ts'
 
 export type SessionRouteParts = {
   checkToken: TokenCheck
@@ -61,16 +61,9 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     const cookie = sessionIn(headers.cookie, protocol)
     const session = cookie === undefined ? undefined : sessions.read(cookie, Date.now())?.session
     if (session) {
-      const { tasks, taskWriter: writer } = parts
-      const outcome = await writeConditionally(
-        { tables: [tasks.table], writer, log },
-        { decide: () => session, records: (ended) => [endRecord(ended)] },
-      )
-      if (outcome === 'unavailable' || 'refusal' in outcome) {
-        audit(log, { ...caller, session }, { what: 'session', outcome: 'unavailable' })
-        return notEnded
-      }
-      audit(log, { ...caller, session }, { what: 'session', outcome: 'removed' })
+      const isEnded = await endSession(session, parts)
+      audit(log, { ...caller, session }, { what: 'session', outcome: isEnded ? 'removed' : 'unavailable' })
+      if (!isEnded) return notEnded
     }
     return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
   }
@@ -98,6 +91,17 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
       handle: signOut,
     }),
   })
+}
+
+async function endSession(
+  session: Session,
+  { tasks, taskWriter: writer, log }: SessionRouteParts,
+): Promise<boolean> {
+  const outcome = await writeConditionally(
+    { tables: [tasks.table], writer, log },
+    { decide: () => session, records: (ended) => [endRecord(ended)] },
+  )
+  return outcome !== 'unavailable' && !('refusal' in outcome)
 }
 
 /** `__Host-` ties the cookie to this host, not its domain (RFC 6265bis, 4.1.3.2). Needs https. */

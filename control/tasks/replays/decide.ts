@@ -8,7 +8,7 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { type DeadLetter, deadReasonShape } from '../../activity/dead/dead-letter.ts'
 import { entryIdShape } from '../../activity/deliveries/listed.ts'
-import { idField, nameField, statusShape, userField } from '../../activity/query-fields.ts'
+import { idField, nameField, statusShape, userField } from '../../activity/records/query-fields.ts'
 import {
   type Conditions,
   conditionFaults,

@@ -6,7 +6,7 @@
  * range again, it does not notice that the log was cut, and skips new records (docs/decisions/019-log-watch.md).
  * Until: test/kafka/log-watch.consumer.test.ts and test/flow/kafka.log-loss.test.ts pass without it.
  */
-import { isAway, isLedElsewhere } from '../coordinator-moves.ts'
+import { isAway, isLedElsewhere } from '../consumer/coordinator-moves.ts'
 import { prototypeOf } from '../internals.ts'
 import type { Broker } from './requests.ts'
 

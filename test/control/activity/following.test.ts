@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decodeOrSkip, isLoadedSoon, type Unreadable } from '../../../control/activity/following.ts'
+import { decodeOrSkip, isLoadedSoon, type Unreadable } from '../../../control/activity/records/following.ts'
 import { withTimeout } from '../../../control/api/concurrency.ts'
 import type { Decoded } from '../../../kafka/consume/record.ts'
 import type { Codec } from '../../../schemas/codec.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createRates, followIngestRate } from '../../../control/activity/ingest-rate.ts'
+import { createRates, followIngestRate } from '../../../control/activity/figures/ingest-rate.ts'
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { api } from '../api.ts'
 

@@ -6,7 +6,7 @@ import {
   cursorOf,
   cursorShape,
   type Place,
-} from '../../../control/activity/recent-records.ts'
+} from '../../../control/activity/records/recent-records.ts'
 
 const place = fc.record({
   time: fc.integer({ min: -3, max: 20 }),

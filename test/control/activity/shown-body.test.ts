@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownBody } from '../../../control/activity/shown-body.ts'
+import { shownBody } from '../../../control/activity/records/shown-body.ts'
 import { aDestination } from '../../helpers/events.ts'
 
 const shape = {

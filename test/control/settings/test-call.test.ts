@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { callJson } from '../../../control/activity/live/call-json.ts'
 import { callShape, postingOf } from '../../../control/settings/test-call.ts'
 import { render } from '../../../delivery/render.ts'
-import { accept, CALL_TYPES } from '../../../ingest/call/accept.ts'
+import { accept } from '../../../ingest/call/accept.ts'
 import type { Event } from '../../../schemas/event.ts'
+import { CALL_TYPES } from '../../../settings/settings.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const facts = { sourceId: 'shop', receivedAt: now, ip: '203.0.113.9', newId: () => 'm1' }

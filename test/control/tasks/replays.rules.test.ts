@@ -3,7 +3,7 @@ import { type EventAt, eventReader } from '../../../control/tasks/replays/event-
 import { type Facts, makeOfDelivery, makeOfEvent } from '../../../control/tasks/replays/make.ts'
 import { type Made, replayHandler, type Unmade } from '../../../control/tasks/replays/records.ts'
 import { suppressedKeys } from '../../../control/tasks/replays/suppressed.ts'
-import { applyRules } from '../../../delivery/apply-rules.ts'
+import { applyRules } from '../../../delivery/routing/apply-rules.ts'
 import type { Decoded, Taken } from '../../../kafka/consume/record.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
 import { createTokenBucket } from '../../../process/token-bucket.ts'

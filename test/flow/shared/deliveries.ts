@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deliveryId } from '../../../delivery/routing.ts'
+import { deliveryId } from '../../../delivery/routing/routing.ts'
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts'
 import { until } from '../../helpers/until.ts'
 import { sluice } from './system.ts'

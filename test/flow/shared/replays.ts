@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../../config.ts'
 import { taskRecord } from '../../../control/tasks/task-table.ts'
-import { deliveryId } from '../../../delivery/routing.ts'
+import { deliveryId } from '../../../delivery/routing/routing.ts'
 import { packMetadata } from '../../../kafka/consume/commits.ts'
 import { packAhead } from '../../../kafka/consume/tracker.ts'
 import { createProducer, type Producer } from '../../../kafka/produce/produce.ts'

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Code } from '../../../ingest/answer.ts'
-import { accept, CALL_TYPES, type CallType, type Facts } from '../../../ingest/call/accept.ts'
+import { accept, type Facts } from '../../../ingest/call/accept.ts'
 import type { Event } from '../../../schemas/event.ts'
+import { CALL_TYPES, type CallType } from '../../../settings/settings.ts'
 
 const NOW = Date.parse('2026-01-02T03:04:05.678Z')
 const facts: Facts = { sourceId: 'shop', receivedAt: NOW, ip: '::ffff:203.0.113.9', newId: () => 'made' }

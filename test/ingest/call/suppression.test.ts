@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { CALL_TYPES } from '../../../ingest/call/accept.ts'
 import { createIndex } from '../../../settings/lookup.ts'
+import { CALL_TYPES } from '../../../settings/settings.ts'
 import { suppressionId } from '../../../settings/suppression-list.ts'
 import { fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'

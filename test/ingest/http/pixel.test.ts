@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CALL_TYPES } from '../../../ingest/call/accept.ts'
+import { CALL_TYPES } from '../../../settings/settings.ts'
 import { basic, fakeIngest } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
 import { answerOf, open } from './wire.ts'

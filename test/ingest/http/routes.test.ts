@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CALL_TYPES } from '../../../ingest/call/accept.ts'
+import { CALL_TYPES } from '../../../settings/settings.ts'
 import { basic, fakeIngest, post } from '../fake.ts'
 
 const call = { userId: 'u', event: 'Bought', groupId: 'g', previousId: 'p' }

@@ -1,5 +1,5 @@
 import { type ServerEvent, sseParser } from '../../../../cli/api/sse.ts'
-import { type ApiError, toApiError, unreachable } from '../errors.ts'
+import { type ApiError, toApiError, unreachable } from '../client/errors.ts'
 
 /** `failures`: failed connections in a row. Reconnects automatically. */
 export type StreamState =

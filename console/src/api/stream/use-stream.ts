@@ -1,6 +1,6 @@
 import { useDocumentVisibility } from '@mantine/hooks'
 import { useEffect, useEffectEvent, useReducer, useState } from 'react'
-import { handleSessionEnd } from '../query-client.ts'
+import { handleSessionEnd } from '../client/query-client.ts'
 import { follow, type StreamState } from './follow.ts'
 import { type Freshness, NO_VALUES, receive } from './freshness.ts'
 

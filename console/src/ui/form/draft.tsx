@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { fieldError } from '../../api/errors.ts'
+import { fieldError } from '../../api/client/errors.ts'
 
 export type Change<Draft> = (changed: Partial<Draft>) => void
 

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { FormEvent, ReactNode } from 'react'
-import { isConflict } from '../../api/errors.ts'
+import { isConflict } from '../../api/client/errors.ts'
 import { ErrorAlert } from '../error-alert.tsx'
 import { EditConflict } from './edit-conflict.tsx'
 import type { FormState } from './editing.tsx'

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Skeleton, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { ApiError } from '../../api/errors.ts'
+import { ApiError } from '../../api/client/errors.ts'
 import { ErrorAlert } from '../error-alert.tsx'
 import { Timestamp } from '../values/time.tsx'
 

@@ -1,7 +1,7 @@
 import { NativeSelect, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { type Kind, useCreateComputation } from '../../api/computations.ts'
-import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { useSources } from '../../api/sources.ts'
 import { CreateDialog } from '../../ui/form/create-dialog.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'

@@ -1,6 +1,6 @@
 import { Alert, List, Progress, Text } from '@mantine/core'
+import { ApiError } from '../../api/client/errors.ts'
 import type { Kind, Preview, Sync } from '../../api/computations.ts'
-import { ApiError } from '../../api/errors.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { formatInteger, pluralize } from '../../wording/format.ts'
 import { FORMATS, type Format, requiredBy, summaryOf } from './upload-rules.ts'

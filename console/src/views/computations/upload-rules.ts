@@ -1,4 +1,4 @@
-import type { components } from '../../api/schema.ts'
+import type { components } from '../../api/client/schema.ts'
 import { formatInteger, pluralize } from '../../wording/format.ts'
 
 type Preview = components['schemas']['UploadPreview']

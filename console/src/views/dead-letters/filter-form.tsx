@@ -8,16 +8,15 @@ import { deadReasonLabel } from '../../wording/states.ts'
 import { isFiltered, REASONS } from './filter.ts'
 
 type FilterProps = { filter: DeadFilter; onFilter: (filter: DeadFilter) => void }
-
-const CUSTOM = 'custom'
+/** Undefined removes a filter. */
+type Changed = { [name in keyof DeadFilter]: DeadFilter[name] | undefined }
 
 export function FilterForm({ filter, onFilter }: FilterProps) {
   const [isCustom, setCustom] = useState(filter.since !== undefined || filter.until !== undefined)
   const destinations = useDestinations().data ?? []
   const { destinationId } = filter
   const isKnown = destinationId === undefined || destinations.some(({ id }) => id === destinationId)
-  /** Undefined removes a filter. */
-  function change(changed: { [name in keyof DeadFilter]: DeadFilter[name] | undefined }) {
+  function change(changed: Changed) {
     const given = Object.entries({ ...filter, ...changed }).filter(([, value]) => value !== undefined)
     onFilter(Object.fromEntries(given))
   }
@@ -39,22 +38,7 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
         onChange={(value) => change({ reason: REASONS.find((one) => one === value) })}
         choices={REASONS.map((one) => ({ value: one, label: deadReasonLabel(one).label }))}
       />
-      <SelectFilter
-        label="Period"
-        value={isCustom ? CUSTOM : filter.hours?.toString()}
-        onChange={(period) => {
-          setCustom(period === CUSTOM)
-          change({ hours: Number(period) || undefined, since: undefined, until: undefined })
-        }}
-        all="Any time"
-        choices={[...LAST_PERIODS, { value: CUSTOM, label: 'Custom' }]}
-      />
-      {isCustom && (
-        <>
-          <TimeFilter label="From" value={filter.since} onChange={(since) => change({ since })} />
-          <TimeFilter label="To" value={filter.until} onChange={(until) => change({ until })} />
-        </>
-      )}
+      <PeriodFilter filter={filter} onChange={change} isCustom={isCustom} onCustom={setCustom} />
       <TextFilter label="Event" value={filter.event} onChange={(event) => change({ event })} />
       <TextFilter label="User" value={filter.user} onChange={(user) => change({ user })} />
       <StatusFilter value={filter.status} onChange={(status) => change({ status })} />
@@ -83,3 +67,33 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
     </Group>
   )
 }
+
+type PeriodProps = {
+  filter: DeadFilter
+  onChange: (changed: Changed) => void
+  isCustom: boolean
+  onCustom: (isCustom: boolean) => void
+}
+
+const CUSTOM = 'custom'
+
+const PeriodFilter = ({ filter: { hours, since, until }, onChange, isCustom, onCustom }: PeriodProps) => (
+  <>
+    <SelectFilter
+      label="Period"
+      value={isCustom ? CUSTOM : hours?.toString()}
+      onChange={(period) => {
+        onCustom(period === CUSTOM)
+        onChange({ hours: Number(period) || undefined, since: undefined, until: undefined })
+      }}
+      all="Any time"
+      choices={[...LAST_PERIODS, { value: CUSTOM, label: 'Custom' }]}
+    />
+    {isCustom && (
+      <>
+        <TimeFilter label="From" value={since} onChange={(since) => onChange({ since })} />
+        <TimeFilter label="To" value={until} onChange={(until) => onChange({ until })} />
+      </>
+    )}
+  </>
+)

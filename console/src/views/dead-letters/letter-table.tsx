@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, Table, Text, VisuallyHidden } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { countToReplay, type DeadFilter, type DeadLetter } from '../../api/dead-letters.ts'
 import { useDestinations } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
@@ -21,7 +21,6 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
   const destinations = useDestinations().data
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set())
   const selected = letters.filter(({ deliveryId }) => selectedIds.has(deliveryId))
-  const areAllSelected = letters.length > 0 && selected.length === letters.length
   function select(id: string, isSelected: boolean) {
     const next = new Set(selectedIds)
     if (isSelected) next.add(id)
@@ -44,32 +43,11 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
         />
       )}
       <Table verticalSpacing={6} aria-label="Dead letters">
-        <Table.Thead>
-          <Table.Tr>
-            {mayWrite && (
-              <Table.Th w={36}>
-                <Checkbox
-                  aria-label="Select all shown"
-                  checked={areAllSelected}
-                  indeterminate={selected.length > 0 && !areAllSelected}
-                  onChange={() =>
-                    setSelectedIds(
-                      areAllSelected ? new Set() : new Set(letters.map(({ deliveryId }) => deliveryId)),
-                    )
-                  }
-                />
-              </Table.Th>
-            )}
-            <Table.Th visibleFrom="sm">Time</Table.Th>
-            <Table.Th visibleFrom="sm">Destination</Table.Th>
-            <Table.Th>Event and user</Table.Th>
-            <Table.Th visibleFrom="sm">Reason</Table.Th>
-            <Table.Th visibleFrom="sm">Last error</Table.Th>
-            <Table.Th>
-              <VisuallyHidden>Actions</VisuallyHidden>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
+        <Head
+          selectAll={
+            mayWrite && <SelectAll letters={letters} count={selected.length} onSelect={setSelectedIds} />
+          }
+        />
         <Table.Tbody>
           {letters.map((letter) => (
             <LetterRow
@@ -83,6 +61,41 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
       </Table>
       <Older query={query} />
     </div>
+  )
+}
+
+const Head = ({ selectAll }: { selectAll: ReactNode }) => (
+  <Table.Thead>
+    <Table.Tr>
+      {selectAll && <Table.Th w={36}>{selectAll}</Table.Th>}
+      <Table.Th visibleFrom="sm">Time</Table.Th>
+      <Table.Th visibleFrom="sm">Destination</Table.Th>
+      <Table.Th>Event and user</Table.Th>
+      <Table.Th visibleFrom="sm">Reason</Table.Th>
+      <Table.Th visibleFrom="sm">Last error</Table.Th>
+      <Table.Th>
+        <VisuallyHidden>Actions</VisuallyHidden>
+      </Table.Th>
+    </Table.Tr>
+  </Table.Thead>
+)
+
+type SelectAllProps = {
+  letters: readonly DeadLetter[]
+  /** How many are selected. */
+  count: number
+  onSelect: (ids: ReadonlySet<string>) => void
+}
+
+function SelectAll({ letters, count, onSelect }: SelectAllProps) {
+  const areAllSelected = count === letters.length
+  return (
+    <Checkbox
+      aria-label="Select all shown"
+      checked={areAllSelected}
+      indeterminate={count > 0 && !areAllSelected}
+      onChange={() => onSelect(new Set(areAllSelected ? [] : letters.map(({ deliveryId }) => deliveryId)))}
+    />
   )
 }
 

@@ -19,7 +19,15 @@ import { SettingsForm } from './settings-form.tsx'
 /** Loaded on first use: large, and rarely needed. */
 const DestinationRules = lazy(() => import('../rules/rules.tsx'))
 
-const TABS = ['health', 'deliveries', 'settings', 'rules', 'test', 'secret', 'replay']
+const TABS = [
+  { id: 'health', label: 'Health' },
+  { id: 'deliveries', label: 'Deliveries' },
+  { id: 'settings', label: 'Settings' },
+  { id: 'rules', label: 'Rules' },
+  { id: 'test', label: 'Test' },
+  { id: 'secret', label: 'Secret' },
+  { id: 'replay', label: 'Replay' },
+]
 /** For the view token. */
 const VIEW_TABS = ['health', 'deliveries']
 
@@ -27,6 +35,7 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
   const query = useDestination(id)
   const mayWrite = useMayWrite()
   const [, go] = useLocation()
+  const tabs = TABS.filter(({ id }) => mayWrite || VIEW_TABS.includes(id))
   return (
     <Loaded query={query}>
       {(destination) => (
@@ -36,22 +45,16 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
           actions={mayWrite ? <EnabledSwitch destination={destination} /> : <OnOffBadge {...destination} />}
         >
           <Tabs
-            value={(mayWrite ? TABS : VIEW_TABS).includes(tab) ? tab : 'health'}
+            value={tabs.some(({ id }) => id === tab) ? tab : 'health'}
             onChange={(next) => go(`/destinations/${id}/${next}`, { replace: true })}
             keepMounted={false}
           >
             <Tabs.List mb="md">
-              <Tabs.Tab value="health">Health</Tabs.Tab>
-              <Tabs.Tab value="deliveries">Deliveries</Tabs.Tab>
-              {mayWrite && (
-                <>
-                  <Tabs.Tab value="settings">Settings</Tabs.Tab>
-                  <Tabs.Tab value="rules">Rules</Tabs.Tab>
-                  <Tabs.Tab value="test">Test</Tabs.Tab>
-                  <Tabs.Tab value="secret">Secret</Tabs.Tab>
-                  <Tabs.Tab value="replay">Replay</Tabs.Tab>
-                </>
-              )}
+              {tabs.map(({ id, label }) => (
+                <Tabs.Tab key={id} value={id}>
+                  {label}
+                </Tabs.Tab>
+              ))}
             </Tabs.List>
             <Tabs.Panel value="health">
               <DestinationHealth destination={destination} />

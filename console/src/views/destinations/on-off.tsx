@@ -1,7 +1,7 @@
 import { Alert, Stack, Switch, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import { isConflict } from '../../api/client/errors.ts'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
-import { isConflict } from '../../api/errors.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { LIMITS } from '../../wording/limits.ts'

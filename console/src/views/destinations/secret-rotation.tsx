@@ -1,7 +1,7 @@
 import { Alert, Button, Checkbox, Code, Group, List, NativeSelect, Stack, Table, Text } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
+import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
-import { fieldError, withoutCorrected } from '../../api/errors.ts'
 import { type Edited, Editing } from '../../ui/form/editing.tsx'
 import { Form } from '../../ui/form/form.tsx'
 import { Panel } from '../../ui/layout/page.tsx'

@@ -1,18 +1,18 @@
 import { Checkbox, Group, Radio, Stack } from '@mantine/core'
 import { useState } from 'react'
 import {
-  type Destination,
-  EVENT_TYPES,
-  type EventType,
-  useReplaceDestination,
-} from '../../api/destinations.ts'
-import {
   type Fault,
   fieldError,
   remainingFaults,
   validationError,
   withoutCorrected,
-} from '../../api/errors.ts'
+} from '../../api/client/errors.ts'
+import {
+  type Destination,
+  EVENT_TYPES,
+  type EventType,
+  useReplaceDestination,
+} from '../../api/destinations.ts'
 import { useSources } from '../../api/sources.ts'
 import { type FieldsProps, NameField, useDraft } from '../../ui/form/draft.tsx'
 import type { Edited } from '../../ui/form/editing.tsx'

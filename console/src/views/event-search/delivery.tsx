@@ -72,6 +72,7 @@ function Explanation({
 }) {
   const isOlderThanSettings =
     destination !== undefined && receivedAt !== null && receivedAt < destination.updatedAt
+  const mayNotHaveBeenSent = isOlderThanSettings && attempts.length === 0
   return (
     <>
       {state === 'deferred' && (
@@ -87,18 +88,7 @@ function Explanation({
           ].join(' ')}
         </Text>
       )}
-      {state === 'unknown' && isOlderThanSettings && attempts.length === 0 && (
-        <Text size="sm" mt={4}>
-          The settings of the destination changed after the event arrived. If it was off, not connected or not
-          yet created, it did not get the event. To send past events, open its Replay tab.
-        </Text>
-      )}
-      {state === 'unknown' && !(isOlderThanSettings && attempts.length === 0) && (
-        <Text size="sm" c="dimmed" mt={4}>
-          The event is older than the available attempts. It is not among the dead letters
-          {LIMITS.deadKept && `, which are kept${LIMITS.deadKept}`}.
-        </Text>
-      )}
+      {state === 'unknown' && (mayNotHaveBeenSent ? <SettingsChanged /> : <OlderThanAttempts />)}
       {state === 'waiting' && attempts.length === 0 && (
         <Text size="sm" mt={4}>
           The delivery is on its way. No attempt has been made yet.
@@ -120,6 +110,20 @@ function Explanation({
     </>
   )
 }
+
+const SettingsChanged = () => (
+  <Text size="sm" mt={4}>
+    The settings of the destination changed after the event arrived. If it was off, not connected or not yet
+    created, it did not get the event. To send past events, open its Replay tab.
+  </Text>
+)
+
+const OlderThanAttempts = () => (
+  <Text size="sm" c="dimmed" mt={4}>
+    The event is older than the available attempts. It is not among the dead letters
+    {LIMITS.deadKept && `, which are kept${LIMITS.deadKept}`}.
+  </Text>
+)
 
 /** Why the current settings do not send a call to a destination. */
 const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {

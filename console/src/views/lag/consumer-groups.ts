@@ -1,4 +1,4 @@
-import type { components } from '../../api/schema.ts'
+import type { components } from '../../api/client/schema.ts'
 
 export type LagItem = components['schemas']['Lag']
 type Blocked = { group: string; topic: string }

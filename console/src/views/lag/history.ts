@@ -1,4 +1,4 @@
-import type { components, paths } from '../../api/schema.ts'
+import type { components, paths } from '../../api/client/schema.ts'
 import type { Line } from '../../ui/chart/plot.ts'
 import { groupsOf, type LagItem } from './consumer-groups.ts'
 

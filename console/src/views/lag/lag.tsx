@@ -1,7 +1,7 @@
 import { Group, Loader, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useReducer } from 'react'
-import { api, resultOf } from '../../api/client.ts'
+import { api, resultOf } from '../../api/client/client.ts'
 import type { Intake } from '../../api/health.ts'
 import {
   type Freshness,

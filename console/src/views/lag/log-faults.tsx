@@ -1,7 +1,7 @@
 import { Alert, List } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { api, resultOf } from '../../api/client.ts'
-import type { components } from '../../api/schema.ts'
+import { api, resultOf } from '../../api/client/client.ts'
+import type { components } from '../../api/client/schema.ts'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { formatInteger, pluralize } from '../../wording/format.ts'
 

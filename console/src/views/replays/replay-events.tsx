@@ -3,8 +3,8 @@ import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
-import { newId } from '../../api/random.ts'
 import { useStartReplays } from '../../api/replays.ts'
+import { newId } from '../../random.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
@@ -13,69 +13,47 @@ import { RateField } from './rate-field.tsx'
 import { ReplayList } from './replay-list.tsx'
 import { parseRate, periodOf } from './requests.ts'
 
-export function ReplayEvents({ destination: { id, name } }: { destination: Destination }) {
-  const [choice, setChoice] = useState('1')
-  const [typed, setTyped] = useState({ from: '', to: '' })
-  const [rate, setRate] = useState('500')
-  const [pending, setPending] = useState({ replayId: '', from: '', to: '' })
-  const [opened, { open, close }] = useDisclosure()
-  const start = useStartReplays()
-  const period = periodOf(choice, typed, Date.now())
-  const perSecond = parseRate(rate)
-  const failed = start.data?.find(({ error }) => error !== undefined)
-
-  function ask() {
-    if (!period) return
-    // fixed here: a second click in the dialog cannot start a second replay
-    setPending({ replayId: newId(), ...period })
-    start.reset()
-    open()
-  }
-
-  function confirm() {
-    const { replayId, from, to } = pending
-    const request = { id: replayId, destinationId: id, what: 'events' as const, from, to }
-    start.mutate([{ ...request, ...(perSecond !== undefined && { perSecond }) }], {
-      onSuccess: ([started]) => started?.error === undefined && close(),
-    })
-  }
-
+export function ReplayEvents({ destination }: { destination: Destination }) {
   return (
     <Stack>
       <Panel
         title="Replay events"
-        lead={`Sends past events from the connected sources to ${name}, using its current settings and rules. Use it to fill a new destination, or after the destination was off. Events that were already delivered are sent again with the same X-Delivery-Id.`}
+        lead={`Sends past events from the connected sources to ${destination.name}, using its current settings and rules. Use it to fill a new destination, or after the destination was off. Events that were already delivered are sent again with the same X-Delivery-Id.`}
       >
-        <Stack>
-          <Group align="flex-start">
-            <PeriodFields choice={choice} onChoose={setChoice} typed={typed} onType={setTyped} />
-            <RateField value={rate} onChange={setRate} />
-          </Group>
-          <Text size="sm">
-            To send only deliveries that were rejected or given up, replay the{' '}
-            <Anchor component={Link} to={`/dead?destinationId=${encodeURIComponent(id)}`} size="sm">
-              dead letters of {name}
-            </Anchor>
-            .
-          </Text>
-          <Group>
-            <Button onClick={ask} disabled={!period || perSecond === undefined}>
-              Replay events
-            </Button>
-            <Text size="sm" role="status">
-              {start.data && !failed && 'Started. See the progress below.'}
-            </Text>
-          </Group>
-        </Stack>
+        <ReplayForm destination={destination} />
       </Panel>
+      <ReplayList destinationId={destination.id} />
+    </Stack>
+  )
+}
+
+function ReplayForm({ destination: { id, name } }: { destination: Destination }) {
+  const [choice, setChoice] = useState('1')
+  const [typed, setTyped] = useState({ from: '', to: '' })
+  const [rate, setRate] = useState('500')
+  const { pending, ask, confirm, isStarted, dialog } = useReplay(id)
+  const period = periodOf(choice, typed, Date.now())
+  const perSecond = parseRate(rate)
+  return (
+    <Stack>
+      <Group align="flex-start">
+        <PeriodFields choice={choice} onChoose={setChoice} typed={typed} onType={setTyped} />
+        <RateField value={rate} onChange={setRate} />
+      </Group>
+      <DeadLettersHint id={id} name={name} />
+      <Group>
+        <Button onClick={() => period && ask(period)} disabled={!period || perSecond === undefined}>
+          Replay events
+        </Button>
+        <Text size="sm" role="status">
+          {isStarted && 'Started. See the progress below.'}
+        </Text>
+      </Group>
       <Confirm
-        opened={opened}
-        onClose={close}
+        {...dialog}
         title={`Replay events to ${name}?`}
         action="Replay"
-        onConfirm={confirm}
-        loading={start.isPending}
-        error={failed?.error}
+        onConfirm={() => confirm(perSecond)}
       >
         <Text size="sm">
           Sends all events from the connected sources between <Timestamp at={pending.from || null} /> and{' '}
@@ -83,16 +61,57 @@ export function ReplayEvents({ destination: { id, name } }: { destination: Desti
           events that were already delivered.
         </Text>
       </Confirm>
-      <ReplayList destinationId={id} />
     </Stack>
   )
 }
 
+type Period = { from: string; to: string }
+
+function useReplay(destinationId: string) {
+  const [pending, setPending] = useState({ replayId: '', from: '', to: '' })
+  const [opened, { open, close }] = useDisclosure()
+  const start = useStartReplays()
+  const failed = start.data?.find(({ error }) => error !== undefined)
+
+  function ask(period: Period) {
+    // fixed here: a second click in the dialog cannot start a second replay
+    setPending({ replayId: newId(), ...period })
+    start.reset()
+    open()
+  }
+
+  function confirm(perSecond: number | undefined) {
+    const { replayId, from, to } = pending
+    const request = { id: replayId, destinationId, what: 'events' as const, from, to }
+    start.mutate([{ ...request, ...(perSecond !== undefined && { perSecond }) }], {
+      onSuccess: ([started]) => started?.error === undefined && close(),
+    })
+  }
+
+  return {
+    pending,
+    ask,
+    confirm,
+    isStarted: start.data !== undefined && !failed,
+    dialog: { opened, onClose: close, loading: start.isPending, error: failed?.error },
+  }
+}
+
+const DeadLettersHint = ({ id, name }: Pick<Destination, 'id' | 'name'>) => (
+  <Text size="sm">
+    To send only deliveries that were rejected or given up, replay the{' '}
+    <Anchor component={Link} to={`/dead?destinationId=${encodeURIComponent(id)}`} size="sm">
+      dead letters of {name}
+    </Anchor>
+    .
+  </Text>
+)
+
 type PeriodProps = {
   choice: string
   onChoose: (choice: string) => void
-  typed: { from: string; to: string }
-  onType: (typed: { from: string; to: string }) => void
+  typed: Period
+  onType: (typed: Period) => void
 }
 
 function PeriodFields({ choice, onChoose, typed, onType }: PeriodProps) {

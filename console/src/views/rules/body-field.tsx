@@ -1,5 +1,5 @@
 import { Fieldset, NativeSelect, Stack, Text } from '@mantine/core'
-import { faultsWithin } from '../../api/errors.ts'
+import { faultsWithin } from '../../api/client/errors.ts'
 import type { FieldsProps } from '../../ui/form/draft.tsx'
 import { JsonArea } from '../../ui/form/json-area.tsx'
 import entries from './catalog.json'

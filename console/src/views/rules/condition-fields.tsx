@@ -1,5 +1,5 @@
 import { Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core'
-import { faultsWithin, fieldError } from '../../api/errors.ts'
+import { faultsWithin, fieldError } from '../../api/client/errors.ts'
 import { RemoveButton } from '../../ui/form/limited-list.tsx'
 import { isOperator, OPERATORS } from '../../wording/conditions.ts'
 import { type ConditionDraft, type FormOperator, hasValue, isListOperator } from './filter.ts'

@@ -1,4 +1,4 @@
-import type { Fault } from '../../api/errors.ts'
+import type { Fault } from '../../api/client/errors.ts'
 import { type FilterDraft, missingIn, NO_FILTER, toFilter, toFilterDraft } from './filter.ts'
 
 export const REDACTIONS = ['drop', 'hash', 'mask', 'truncate'] as const

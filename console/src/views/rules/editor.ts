@@ -1,4 +1,4 @@
-import type { Fault } from '../../api/errors.ts'
+import type { Fault } from '../../api/client/errors.ts'
 import { draftFaults, type RulesDraft, textFaults, toDraft, toRules } from './draft.ts'
 
 /** JSON if the form cannot show the rules. */

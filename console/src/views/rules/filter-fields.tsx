@@ -1,6 +1,6 @@
 import { Alert, Button, Checkbox, Fieldset, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { faultsWithin } from '../../api/client/errors.ts'
 import { EVENT_TYPES } from '../../api/destinations.ts'
-import { faultsWithin } from '../../api/errors.ts'
 import type { FieldsProps } from '../../ui/form/draft.tsx'
 import { AddButton, useLimitedList } from '../../ui/form/limited-list.tsx'
 import { conditionWords } from '../../wording/conditions.ts'

@@ -1,6 +1,5 @@
 import { SegmentedControl, SimpleGrid } from '@mantine/core'
 import { useState } from 'react'
-import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
 import {
   type Fault,
   faultsWithin,
@@ -10,7 +9,8 @@ import {
   uncorrected,
   validationError,
   withoutCorrected,
-} from '../../api/errors.ts'
+} from '../../api/client/errors.ts'
+import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
 import type { Rules } from '../../api/rules.ts'
 import type { FieldsProps } from '../../ui/form/draft.tsx'
 import { type Edited, Editing } from '../../ui/form/editing.tsx'

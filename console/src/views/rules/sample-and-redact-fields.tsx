@@ -1,5 +1,5 @@
 import { Alert, Checkbox, Fieldset, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
-import { faultsWithin } from '../../api/errors.ts'
+import { faultsWithin } from '../../api/client/errors.ts'
 import type { FieldsProps } from '../../ui/form/draft.tsx'
 import { AddButton, useLimitedList } from '../../ui/form/limited-list.tsx'
 import { PathField } from './condition-fields.tsx'

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import { fieldError, withoutCorrected } from '../../api/errors.ts'
+import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { useCreateSource, useSources } from '../../api/sources.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'

@@ -1,11 +1,11 @@
 import { useState } from 'react'
+import { ApiError, remainingFaults, uncorrected, validationError } from '../../api/client/errors.ts'
 import {
   type Destination,
   useCreateDestination,
   useDestination,
   useReplaceDestination,
 } from '../../api/destinations.ts'
-import { ApiError, remainingFaults, uncorrected, validationError } from '../../api/errors.ts'
 import { useDraft } from '../../ui/form/draft.tsx'
 import { useUnsaved } from '../../ui/form/unsaved.ts'
 import { nextStep, STEPS } from '../destinations/set-up-progress.ts'
@@ -18,10 +18,7 @@ type Saved = { destination: Destination; draft: Draft }
 
 /** @param unfinished a saved destination whose set-up continues. */
 export function useSetUp(unfinished?: Destination) {
-  const [{ step, hasMoved }, setStep] = useState<{ step: number; hasMoved: boolean }>({
-    step: unfinished ? nextStep(unfinished) : STEPS.sources,
-    hasMoved: false,
-  })
+  const { step, hasMoved, goTo } = useStep(unfinished ? nextStep(unfinished) : STEPS.sources)
   const [draft, change] = useDraft(() => (unfinished ? draftFromDestination(unfinished) : emptyDraft()))
   const [saved, setSaved] = useState<Saved | undefined>(unfinished && { destination: unfinished, draft })
   const [failure, setFailure] = useState<Failure>()
@@ -29,8 +26,6 @@ export function useSetUp(unfinished?: Destination) {
   const latest = useDestination(saved?.destination.id).data ?? saved?.destination
   const destination = newer(latest, saved?.destination)
   useUnsaved(!isEqual(saved?.draft ?? emptyDraft(), draft))
-
-  const goTo = (next: number) => setStep({ step: next, hasMoved: true })
 
   /** Stays at the URL step if the form finds a fault. */
   function toSecret(): void {
@@ -52,17 +47,15 @@ export function useSetUp(unfinished?: Destination) {
   }
 
   return {
-    ...{
-      step,
-      hasMoved,
-      goTo,
-      toSecret,
-      draft,
-      change,
-      destination,
-      error: failure && remaining(failure, draft),
-      isSaving,
-    },
+    step,
+    hasMoved,
+    goTo,
+    toSecret,
+    draft,
+    change,
+    destination,
+    error: failure && remaining(failure, draft),
+    isSaving,
     save: saveDraft,
     isSaved: saved !== undefined && isEqual(saved.draft, draft),
     /** Another user has saved the destination. `keepMine` bases the draft on their version. */
@@ -76,6 +69,11 @@ export function useSetUp(unfinished?: Destination) {
     },
     onSwitched: (switched: Destination) => saved && setSaved({ ...saved, destination: switched }),
   }
+}
+
+function useStep(first: number) {
+  const [{ step, hasMoved }, setStep] = useState({ step: first, hasMoved: false })
+  return { step, hasMoved, goTo: (next: number) => setStep({ step: next, hasMoved: true }) }
 }
 
 /** Creates the destination, off until the last step, or replaces it. */

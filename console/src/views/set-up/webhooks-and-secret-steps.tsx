@@ -1,5 +1,5 @@
 import { Button, Code, Group, Radio, Stack, Text } from '@mantine/core'
-import { fieldError, isConflict } from '../../api/errors.ts'
+import { fieldError, isConflict } from '../../api/client/errors.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { NameField } from '../../ui/form/draft.tsx'
 import { EditConflict } from '../../ui/form/edit-conflict.tsx'

@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { fieldError, withoutCorrected } from '../../api/errors.ts'
+import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { useCreateSource } from '../../api/sources.ts'
 import { CreateDialog } from '../../ui/form/create-dialog.tsx'
 import { type Kind, KindField } from './kind-field.tsx'

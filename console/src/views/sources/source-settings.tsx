@@ -1,5 +1,5 @@
 import { NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
-import { fieldError, withoutCorrected } from '../../api/errors.ts'
+import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { type Source, useDeleteSource, useReplaceSource } from '../../api/sources.ts'
 import { DeletePanel } from '../../ui/form/delete-panel.tsx'
 import { type FieldsProps, NameField, useDraft } from '../../ui/form/draft.tsx'

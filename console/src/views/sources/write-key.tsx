@@ -1,7 +1,7 @@
 import { Alert, Button, Code, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { newKey, urlSafe } from '../../api/random.ts'
 import { type Source, useReplaceSource } from '../../api/sources.ts'
+import { newKey, urlSafe } from '../../random.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { Panel } from '../../ui/layout/page.tsx'

@@ -1,12 +1,12 @@
 import { SAMPLE_CALLS } from '../../../../control/settings/sample-calls.ts'
-import type { TestSend } from '../../api/destinations.ts'
+import { EVENT_TYPES, type TestSend } from '../../api/destinations.ts'
 import type { FoundEvent } from '../../api/events.ts'
 import { localTime } from '../../wording/format.ts'
 
 /** `text`: a call as indented JSON; undefined for a deletion. `omitted`: fields too long to show. */
 export type Payload = { id: string; label: string; text: string | undefined; omitted: readonly string[] }
 
-const TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
+const TYPES = EVENT_TYPES.filter((type) => type !== 'delete')
 
 const textOf = (call: object) => JSON.stringify(call, null, 2)
 

@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
+import { uncorrected } from '../../api/client/errors.ts'
 import { type Destination, type TestSend as TestBody, useTestSend } from '../../api/destinations.ts'
-import { uncorrected } from '../../api/errors.ts'
 import { useRecentCalls } from '../../api/events.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { JsonArea } from '../../ui/form/json-area.tsx'

@@ -1,8 +1,8 @@
 import { Checkbox, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
-import { fieldError } from '../../api/errors.ts'
-import { newId } from '../../api/random.ts'
+import { fieldError } from '../../api/client/errors.ts'
 import { useDeleteUsers } from '../../api/users.ts'
+import { newId } from '../../random.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { pluralize } from '../../wording/format.ts'
 

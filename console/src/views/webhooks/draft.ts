@@ -1,5 +1,5 @@
+import type { Fault } from '../../api/client/errors.ts'
 import type { Destination } from '../../api/destinations.ts'
-import type { Fault } from '../../api/errors.ts'
 
 /**
  * `stored`: the API has a value for this URL and name, and never shows it. While both are unchanged, an empty value

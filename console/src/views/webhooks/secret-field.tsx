@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { newKey, urlSafe } from '../../api/random.ts'
+import { newKey, urlSafe } from '../../random.ts'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 

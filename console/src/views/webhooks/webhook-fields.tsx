@@ -1,5 +1,5 @@
 import { Alert, Fieldset, Group, Stack, TextInput } from '@mantine/core'
-import { fieldError } from '../../api/errors.ts'
+import { fieldError } from '../../api/client/errors.ts'
 import { AddButton, RemoveButton, useLimitedList } from '../../ui/form/limited-list.tsx'
 import {
   type HeaderDraft,

@@ -1,5 +1,5 @@
 import { Alert, Button, Stack } from '@mantine/core'
-import { fieldError } from '../../api/errors.ts'
+import { fieldError } from '../../api/client/errors.ts'
 import { useLimitedList } from '../../ui/form/limited-list.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { MAX_URLS, newWebhook, type WebhookDraft } from './draft.ts'

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { entryId, entryOf, isFirstRecord, listedOf } from '../../../../control/activity/deliveries/listed.ts'
 import { isMatch } from '../../../../control/activity/deliveries/search.ts'
-import { matchesStatus, statusShape } from '../../../../control/activity/query-fields.ts'
-import { subjectOf } from '../../../../control/activity/subject.ts'
-import { deliveryKey, deliveryOf } from '../../../../delivery/routing.ts'
+import { matchesStatus, statusShape } from '../../../../control/activity/records/query-fields.ts'
+import { subjectOf } from '../../../../control/activity/records/subject.ts'
+import { deliveryKey, deliveryOf } from '../../../../delivery/routing/routing.ts'
 import { aDelivery, anEvent } from '../../../helpers/events.ts'
 
 test('the id of an entry names its place', () => {

@@ -6,7 +6,7 @@ import {
   matchesRejected,
   mayMatch,
 } from '../../../../control/activity/events/matches.ts'
-import { deliveryId } from '../../../../delivery/routing.ts'
+import { deliveryId } from '../../../../delivery/routing/routing.ts'
 import { anEvent } from '../../../helpers/events.ts'
 
 const rejected = (raw: string, sourceId = 'shop') => ({

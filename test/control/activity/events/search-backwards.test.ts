@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Part, type Search, searchBack } from '../../../../control/activity/events/search-backwards.ts'
-import { cursorShape } from '../../../../control/activity/recent-records.ts'
+import { cursorShape } from '../../../../control/activity/records/recent-records.ts'
 
 type Row = { timestamp: number; is: string }
 /** By topic and partition. */

@@ -24,53 +24,60 @@ export function DeliveryTable({ rows, onOpen }: { rows: readonly Delivery[]; onO
       </Table.Thead>
       <Table.Tbody>
         {rows.map((row) => (
-          <Table.Tr key={row.id}>
-            <Table.Td visibleFrom="sm">
-              <Timestamp at={row.routedAt} short />
-            </Table.Td>
-            <Table.Td className="in-flow">
-              <Anchor
-                component="button"
-                type="button"
-                size="sm"
-                fw={600}
-                ta="left"
-                onClick={() => onOpen(row.id)}
-                aria-label={`Delivery of ${row.event ?? row.type}, message ${row.messageId}`}
-              >
-                {row.event ?? row.type}
-              </Anchor>
-              <Text size="xs" c="dimmed">
-                {row.user ?? 'No user'}
-              </Text>
-              <Box hiddenFrom="sm">
-                <Text size="xs" c="dimmed" component="div">
-                  <Timestamp at={row.routedAt} short />
-                </Text>
-                <LastAttempt row={row} />
-              </Box>
-            </Table.Td>
-            <Table.Td>
-              <StateBadge {...labelOf(row)} />
-              {row.replay && (
-                <Text size="xs" c="dimmed">
-                  Replay
-                </Text>
-              )}
-              <Box hiddenFrom="sm">
-                <NextAttempt at={row.nextAttemptAt} />
-              </Box>
-            </Table.Td>
-            <Table.Td visibleFrom="sm">
-              <LastAttempt row={row} />
-            </Table.Td>
-            <Table.Td visibleFrom="sm">
-              <NextAttempt at={row.nextAttemptAt} />
-            </Table.Td>
-          </Table.Tr>
+          <DeliveryRow key={row.id} row={row} onOpen={onOpen} />
         ))}
       </Table.Tbody>
     </Table>
+  )
+}
+
+function DeliveryRow({ row, onOpen }: { row: Delivery; onOpen: (id: string) => void }) {
+  const name = row.event ?? row.type
+  return (
+    <Table.Tr>
+      <Table.Td visibleFrom="sm">
+        <Timestamp at={row.routedAt} short />
+      </Table.Td>
+      <Table.Td className="in-flow">
+        <Anchor
+          component="button"
+          type="button"
+          size="sm"
+          fw={600}
+          ta="left"
+          onClick={() => onOpen(row.id)}
+          aria-label={`Delivery of ${name}, message ${row.messageId}`}
+        >
+          {name}
+        </Anchor>
+        <Text size="xs" c="dimmed">
+          {row.user ?? 'No user'}
+        </Text>
+        <Box hiddenFrom="sm">
+          <Text size="xs" c="dimmed" component="div">
+            <Timestamp at={row.routedAt} short />
+          </Text>
+          <LastAttempt row={row} />
+        </Box>
+      </Table.Td>
+      <Table.Td>
+        <StateBadge {...labelOf(row)} />
+        {row.replay && (
+          <Text size="xs" c="dimmed">
+            Replay
+          </Text>
+        )}
+        <Box hiddenFrom="sm">
+          <NextAttempt at={row.nextAttemptAt} />
+        </Box>
+      </Table.Td>
+      <Table.Td visibleFrom="sm">
+        <LastAttempt row={row} />
+      </Table.Td>
+      <Table.Td visibleFrom="sm">
+        <NextAttempt at={row.nextAttemptAt} />
+      </Table.Td>
+    </Table.Tr>
   )
 }
 

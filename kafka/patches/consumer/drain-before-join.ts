@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PartitionAssigner } from 'kafkajs'
-import { PartitionAssigners } from './kafkajs.ts'
+import { PartitionAssigners } from '../kafkajs.ts'
 
 /**
  * Kafka keeps members with another protocol out. Otherwise a program with the same group id could join and commit

@@ -1,7 +1,7 @@
-import type { Delivery } from '../../schemas/delivery.ts'
-import { isObject } from '../../settings/faults.ts'
-import { MASK, maskTexts, type Who } from '../../settings/mask.ts'
-import type { Destination } from '../../settings/settings.ts'
+import type { Delivery } from '../../../schemas/delivery.ts'
+import { isObject } from '../../../settings/faults.ts'
+import { MASK, maskTexts, type Who } from '../../../settings/mask.ts'
+import type { Destination } from '../../../settings/settings.ts'
 
 /** Only a placeholder without quoted text: `{{properties.total | default: 0}}`. */
 const ONLY_VALUE = /^\{\{[^"{}]*\}\}$/

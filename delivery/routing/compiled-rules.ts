@@ -1,11 +1,11 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { type CompiledRules, compileRules } from '../rules/compile.ts'
-import { eventNamesOf } from '../rules/filter.ts'
-import { patternCompilations } from '../rules/pattern.ts'
-import { hashOf } from '../rules/redact.ts'
-import type { Event } from '../schemas/event.ts'
-import type { Outline } from '../settings/lookup.ts'
-import { render } from './render.ts'
+import { type CompiledRules, compileRules } from '../../rules/compile.ts'
+import { eventNamesOf } from '../../rules/filter.ts'
+import { patternCompilations } from '../../rules/pattern.ts'
+import { hashOf } from '../../rules/redact.ts'
+import type { Event } from '../../schemas/event.ts'
+import type { Outline } from '../../settings/lookup.ts'
+import { render } from '../render.ts'
 
 type Compiled = { rules: CompiledRules; key: KeyObject }
 

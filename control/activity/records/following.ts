@@ -1,7 +1,7 @@
-import { begunLate, type Tail } from '../../kafka/tables/tail.ts'
-import type { Codec } from '../../schemas/codec.ts'
-import { withTimeout } from '../api/concurrency.ts'
-import { type ApiResponse, problem } from '../api/response.ts'
+import { begunLate, type Tail } from '../../../kafka/tables/tail.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { type ApiResponse, problem } from '../../api/response.ts'
 import type { Place, RecentRecords } from './recent-records.ts'
 
 /** `loaded` never rejects. */

@@ -6,7 +6,7 @@
  * Until: test/kafka/coordinator-moves.test.ts passes without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { internal, prototypeOf } from './internals.ts'
+import { internal, prototypeOf } from '../internals.ts'
 
 type ConsumerGroup = {
   groupId: string

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LocalError } from '../errors.ts'
 import { type Child, type Exit, spawnNodeChild } from './child-process.ts'
-import { LocalError } from './errors.ts'
 
 export type Warn = { warn(fields: object, text: string): void }
 

@@ -5,7 +5,7 @@
  * consumer ends for good (docs/decisions/002-client-guards.md).
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
-import { internal, prototypeOf } from './internals.ts'
+import { internal, prototypeOf } from '../internals.ts'
 
 type ConsumerGroup = {
   /** A new one after each join. */

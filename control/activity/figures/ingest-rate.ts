@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { alongTimes } from '../../kafka/admin/along-times.ts'
-import type { Offsets } from '../../kafka/admin/offsets.ts'
-import { poll } from '../../kafka/admin/poll.ts'
-import { EVENTS, REJECTED } from '../../schemas/topics.ts'
-import { addPath, operation } from '../api/operation.ts'
-import { isoTime, timeShape } from '../api/response.ts'
-import { bucketStarts, MINUTE_MS, WINDOWS, type Window } from './figures/series.ts'
-import { isLoadedSoon, type Loading, loading, STALE_MS, unreachable } from './following.ts'
+import { alongTimes } from '../../../kafka/admin/along-times.ts'
+import type { Offsets } from '../../../kafka/admin/offsets.ts'
+import { poll } from '../../../kafka/admin/poll.ts'
+import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
+import { addPath, operation } from '../../api/operation.ts'
+import { isoTime, timeShape } from '../../api/response.ts'
+import { isLoadedSoon, type Loading, loading, STALE_MS, unreachable } from '../records/following.ts'
+import { bucketStarts, MINUTE_MS, WINDOWS, type Window } from './series.ts'
 
 export type IngestRouteParts = { ingestRate: Pick<IngestRate, 'loaded' | 'isLoaded' | 'latest'> }
 

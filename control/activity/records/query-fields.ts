@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { pageShape } from '../api/pagination.ts'
+import { pageShape } from '../../api/pagination.ts'
 import { cursorShape, type Place } from './recent-records.ts'
 
 const time = z.iso

@@ -6,7 +6,7 @@
  * Until: a consumer can choose when each fetch starts and how long it waits; test/kafka/fetch-wait.test.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { prototypeOf, replaceInternal } from './internals.ts'
+import { prototypeOf, replaceInternal } from '../internals.ts'
 
 /**
  * The broker answers a fetch when it has `minBytes`, or after `maxWaitTime` ms. `paceMs`: how long records collect

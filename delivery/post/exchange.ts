@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
-import { classifyError, codeOf, type Outcome, type ResponseHead } from './outcome.ts'
+import { classifyError, codeOf, type Outcome, type ResponseHead } from '../outcome.ts'
 
 /** How much of a response is stored, and read for how long to reuse its connection. */
 const KEPT_BYTES = 1_024

@@ -5,7 +5,7 @@
  * Until: test/kafka/repeated-disconnect.test.ts passes without it.
  */
 import type { Socket } from 'node:net'
-import { prototypeOf } from './internals.ts'
+import { prototypeOf } from '../internals.ts'
 
 type Connection = { socket: Socket | undefined; disconnect(): Promise<boolean> }
 

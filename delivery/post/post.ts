@@ -2,10 +2,11 @@ import type { LookupFunction, Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import { buildConnector, Client, type Dispatcher } from 'undici'
+import { classifyError, classifyResponse, codeOf } from '../outcome.ts'
+import type { Request } from '../request.ts'
 import { createConnections, IDLE_MS } from './connections.ts'
 import { Exchange, type Listener, OVERFLOW } from './exchange.ts'
-import { classifyError, classifyResponse, codeOf } from './outcome.ts'
-import type { Request } from './request.ts'
+import { addedBy, type Connect, createFloodWatch, type Tls, tcpFirst } from './tls-floods.ts'
 
 export type Poster = {
   /** Never throws. `onEnd` comes within the time limit, whatever the receiver does. */
@@ -22,8 +23,6 @@ export type PosterOptions = {
   maxIdle?: number
 }
 
-type Place = { origin: string; path: string }
-
 /**
  * Share of the time limit for one of several addresses, so that two can be tried. Node's default leaves an address
  * after 250 ms, but a connection around the world takes as long, and a lost packet costs a second.
@@ -37,37 +36,6 @@ const now = () => performance.now()
 
 /** TLS session tickets per connection. Servers send about two. They bypass our `read`. */
 const MAX_TICKETS = 16
-/**
- * What TLS may add to the data of one exchange: certificates, and a header for each record. Records without data, such
- * as KeyUpdate, also bypass our `read`, and 100 KB of them take 30 ms of CPU.
- */
-const MAX_TLS_BYTES = 256 * 1024
-const LOOK_MS = 250
-/** For how long a webhook that exceeded `MAX_TLS_BYTES` is not contacted. */
-const FLOODED_MS = 60_000
-
-type OnConnected = (error: Error | null, socket: Socket | null, tcp?: Socket) => void
-type Connect = (options: buildConnector.Options, onConnected: OnConnected) => void
-
-/** Connects TCP separately: the `bytesRead` of the TCP socket includes what TLS adds; that of the TLS socket does not. */
-const tcpFirst =
-  (connect: buildConnector.connector): Connect =>
-  (options, onConnected) => {
-    const passOn =
-      (tcp?: Socket): buildConnector.Callback =>
-      (...[error, socket]) =>
-        onConnected(error, socket, tcp)
-    if (options.protocol !== 'https:') return connect(options, passOn())
-    connect({ ...options, protocol: 'http:', port: options.port || '443' }, (...[error, tcp]) => {
-      if (tcp) connect({ ...options, httpSocket: tcp }, passOn(tcp))
-      else onConnected(error, null)
-    })
-  }
-
-/** `before`: the bytes that TLS had added when the last exchange began. */
-type Tls = { socket: Socket; tcp: Socket; before: number; cut(): void }
-
-const addedBy = ({ socket, tcp }: Tls) => tcp.bytesRead - socket.bytesRead
 
 /** Connects with the first POST. */
 class Connection {
@@ -142,51 +110,8 @@ class Connection {
   }
 }
 
-function endUnsent(listener: Listener, code: string): void {
-  listener.onOutcome(classifyError(code), 0, false)
-  listener.onEnd(null)
-}
-
-/** Finds webhooks that send TLS records without data. */
-function createFloodWatch() {
-  const found = new LRUCache<string, true>({ max: MAX_PLACES, ttl: FLOODED_MS })
-  const open = new Map<Tls, string>()
-  let looking: NodeJS.Timeout | undefined
-
-  function look(tls: Tls, webhook: string): void {
-    if (addedBy(tls) - tls.before <= MAX_TLS_BYTES) return
-    found.set(webhook, true)
-    tls.cut()
-  }
-
-  function lookAtAll(): void {
-    for (const [tls, webhook] of open) look(tls, webhook)
-    if (open.size === 0) stop()
-  }
-
-  function stop(): void {
-    clearInterval(looking)
-    looking = undefined
-  }
-
-  return {
-    add(webhook: string, tls: Tls): void {
-      open.set(tls, webhook)
-      tls.socket.once('close', () => {
-        open.delete(tls)
-        look(tls, webhook)
-      })
-      looking ??= setInterval(lookAtAll, LOOK_MS).unref()
-    },
-    /** Within the last minute. */
-    hasFlooded: (webhook: string) => found.size > 0 && found.has(webhook),
-    stop,
-  }
-}
-
-/** Follows no redirects, uses no proxy. */
-export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOptions): Poster {
-  const connector = buildConnector({
+const connectorOf = ({ limitMs, egress, ca }: PosterOptions) =>
+  buildConnector({
     lookup: egress.lookup,
     timeout: limitMs,
     autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(limitMs * PER_ADDRESS)),
@@ -196,25 +121,39 @@ export function createPoster({ limitMs, egress, ca, maxIdle = 64 }: PosterOption
     secureContext: createSecureContext(ca && { ca }),
     maxCachedSessions: 1_000,
   })
+
+type Place = { origin: string; path: string }
+
+/** Vets each URL once, a refused one each time. @throws ForbiddenAddress, or TypeError for an invalid URL. */
+function createPlaces({ vetUrl }: PosterOptions['egress']): (url: string) => Place {
   const places = new LRUCache<string, Place>({ max: MAX_PLACES })
+  return (url) => {
+    const known = places.get(url)
+    if (known) return known
+    const parsed = new URL(url)
+    vetUrl(parsed)
+    const place = { origin: parsed.origin, path: parsed.pathname + parsed.search }
+    places.set(url, place)
+    return place
+  }
+}
+
+function endUnsent(listener: Listener, code: string): void {
+  listener.onOutcome(classifyError(code), 0, false)
+  listener.onEnd(null)
+}
+
+/** Follows no redirects, uses no proxy. */
+export function createPoster(options: PosterOptions): Poster {
+  const { limitMs, egress, maxIdle = 64 } = options
+  const placeOf = createPlaces(egress)
   const floods = createFloodWatch()
-  const connect = tcpFirst(connector)
+  const connect = tcpFirst(connectorOf(options))
   const connections = createConnections(
     (origin, webhook) => new Connection(origin, connect, (tls) => floods.add(webhook, tls)),
     { maxIdle, now },
   )
   const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
-
-  /** Vets each URL once, a refused one each time. @throws ForbiddenAddress, or TypeError for an invalid URL. */
-  function placeOf(url: string): Place {
-    const known = places.get(url)
-    if (known) return known
-    const parsed = new URL(url)
-    egress.vetUrl(parsed)
-    const place = { origin: parsed.origin, path: parsed.pathname + parsed.search }
-    places.set(url, place)
-    return place
-  }
 
   function begin({ origin, path }: Place, { webhook, headers, body, retryOn }: Request, listener: Listener) {
     const connection = connections.take(webhook, origin)

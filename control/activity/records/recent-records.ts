@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Page } from '../api/pagination.ts'
+import type { Page } from '../../api/pagination.ts'
 
 export type RecentRecords<T extends Place> = {
   /** In any order: partitions have no common order. */

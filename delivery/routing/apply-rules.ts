@@ -1,8 +1,8 @@
-import type { Budget } from '../rules/call.ts'
-import type { FailCode, RulesResult } from '../rules/compile.ts'
-import type { Delivery } from '../schemas/delivery.ts'
-import type { Event } from '../schemas/event.ts'
-import type { Outline } from '../settings/lookup.ts'
+import type { Budget } from '../../rules/call.ts'
+import type { FailCode, RulesResult } from '../../rules/compile.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Event } from '../../schemas/event.ts'
+import type { Outline } from '../../settings/lookup.ts'
 import { compiledOf, hashedBy } from './compiled-rules.ts'
 import { deliveryKey, deliveryWith } from './routing.ts'
 

@@ -27,9 +27,8 @@ export function createConnections<C extends Pooled>(
   open: (origin: string, owner: string) => C,
   { maxIdle, now }: Options,
 ): Connections<C> {
-  const idle = new Map<string, C[]>()
   const all = new Set<C>()
-  let count = 0
+  const idle = createIdle<C>(drop)
   let sweptAt = Number.NEGATIVE_INFINITY
 
   function close(connection: C): void {
@@ -42,49 +41,65 @@ export function createConnections<C extends Pooled>(
     setImmediate(close, connection)
   }
 
-  function dropIdle(isOld: (since: number) => boolean): void {
-    for (const [owner, pooled] of idle) {
-      while (pooled[0] && isOld(pooled[0].idleSince)) {
-        drop(pooled[0])
-        pooled.shift()
-        count -= 1
-      }
-      if (pooled.length === 0) idle.delete(owner)
-    }
-  }
-
   function makeRoom(at: number): void {
     if (at - sweptAt < SWEEP_MS) return
     sweptAt = at
-    dropIdle((since) => at - since > QUIET_MS)
+    idle.dropOlder(QUIET_MS, at)
   }
 
   return {
     take(owner, origin) {
-      const last = idle.get(owner)?.pop()
-      if (last) {
-        count -= 1
-        return last
-      }
+      const last = idle.take(owner)
+      if (last) return last
       const connection = open(origin, owner)
       all.add(connection)
       return connection
     },
     release(owner, connection) {
       const at = now()
-      if (count >= maxIdle) makeRoom(at)
-      if (count >= maxIdle) return drop(connection)
+      if (idle.count() >= maxIdle) makeRoom(at)
+      if (idle.count() >= maxIdle) return drop(connection)
       connection.idleSince = at
-      count += 1
-      const pooled = idle.get(owner)
-      if (pooled) pooled.push(connection)
-      else idle.set(owner, [connection])
+      idle.add(owner, connection)
     },
     drop,
-    tidy: (at) => dropIdle((since) => at - since > IDLE_MS),
+    tidy: (at) => idle.dropOlder(IDLE_MS, at),
     async close() {
       idle.clear()
       await Promise.all([...all].map((connection) => connection.destroy()))
     },
+  }
+}
+
+/** Each owner's connections, the oldest first. */
+function createIdle<C extends Pooled>(drop: (connection: C) => void) {
+  const byOwner = new Map<string, C[]>()
+  let count = 0
+
+  return {
+    count: () => count,
+    /** The last used. */
+    take(owner: string): C | undefined {
+      const last = byOwner.get(owner)?.pop()
+      if (last) count -= 1
+      return last
+    },
+    add(owner: string, connection: C): void {
+      count += 1
+      const pooled = byOwner.get(owner)
+      if (pooled) pooled.push(connection)
+      else byOwner.set(owner, [connection])
+    },
+    dropOlder(ms: number, now: number): void {
+      for (const [owner, pooled] of byOwner) {
+        while (pooled[0] && now - pooled[0].idleSince > ms) {
+          drop(pooled[0])
+          pooled.shift()
+          count -= 1
+        }
+        if (pooled.length === 0) byOwner.delete(owner)
+      }
+    },
+    clear: () => byOwner.clear(),
   }
 }

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
-import type { Delivery } from '../schemas/delivery.ts'
-import type { Event } from '../schemas/event.ts'
-import type { Outline } from '../settings/lookup.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Event } from '../../schemas/event.ts'
+import type { Outline } from '../../settings/lookup.ts'
+import { render } from '../render.ts'
 import { candidates, groupOf } from './compiled-rules.ts'
-import { render } from './render.ts'
 
 /** For all webhook destinations (docs/reference/ingest.md, "Integrations"). */
 const WEBHOOKS = 'Webhooks'

@@ -5,7 +5,7 @@
  * 24 warns about the negative timeout.
  * Until: test/kafka/idle-requests.test.ts passes without it.
  */
-import { prototypeOf } from './internals.ts'
+import { prototypeOf } from '../internals.ts'
 
 type RequestQueue = {
   pending: unknown[]

@@ -6,7 +6,7 @@
  */
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { internal, prototypeOf } from './internals.ts'
+import { internal, prototypeOf } from '../internals.ts'
 
 export type Dialled = {
   host: string

@@ -6,7 +6,7 @@
  */
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { prototypeOf } from './internals.ts'
+import { prototypeOf } from '../internals.ts'
 
 type Coordinator = {
   connectionPool: { pool: { socket?: Socket | undefined }[] }
