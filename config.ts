@@ -98,6 +98,17 @@ const token = z
     'is easy to guess: generate one with openssl rand -hex 24',
   )
 
+/** True for text that is no URL. */
+function hasReadableCredentials(text: string): boolean {
+  const { username = '', password = '' } = URL.parse(text) ?? {}
+  try {
+    decodeURIComponent(username + password)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const environment = z.object({
   /** host:port, comma-separated. */
   KAFKA_BROKERS: list.refine((brokers) => brokers.length > 0, 'needs at least one host:port'),
@@ -111,10 +122,12 @@ const environment = z.object({
   KAFKA_SASL_USERNAME: z.string().optional(),
   KAFKA_SASL_PASSWORD: z.string().optional(),
   /** Confluent-compatible; user and password are sent as basic auth. */
-  SCHEMA_REGISTRY_URL: z.url({
-    protocol: /^https?$/,
-    error: 'must be a URL that begins with http:// or https://',
-  }),
+  SCHEMA_REGISTRY_URL: z
+    .url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' })
+    .refine(
+      hasReadableCredentials,
+      'its user and password must be percent-encoded: write %25 for a % in them',
+    ),
   /** As KAFKA_SSL_CA, for the registry. */
   SCHEMA_REGISTRY_CA: z.string().optional(),
   /** The prefix of every topic and group. */

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import { CodedError } from '../process/coded-error.ts'
+import { printableJson } from './table.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -36,7 +37,7 @@ export function outputTo(stream: NodeJS.WriteStream): Output {
   })
   return {
     line(text) {
-      if (!closing.signal.aborted) stream.write(`${text}\n`)
+      if (!closing.signal.aborted) stream.write(`${stream.isTTY ? printableJson(text) : text}\n`)
     },
     // respects isTTY and NO_COLOR
     styled: (style, text) => styleText(style, text, { stream }),

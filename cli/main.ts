@@ -6,6 +6,12 @@ import { run } from './run.ts'
 const out = outputTo(process.stdout)
 const err = outputTo(process.stderr)
 
+// only the stack: errors of HTTP clients hold the request with its token, which Node would print
+process.on('uncaughtException', (error) => {
+  err.line(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  process.exit(1)
+})
+
 // process.exit would cut off pending writes to a pipe
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,

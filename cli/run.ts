@@ -22,6 +22,7 @@ import { addDeletions } from './commands/users/deletions.ts'
 import { addUpload } from './commands/users/upload.ts'
 import { CliError, type Context, type ExitCode } from './context.ts'
 import { FITTED_HELP, FittedCommand, widthOf } from './help.ts'
+import { printable } from './table.ts'
 
 /** Throws only unexpected errors. @param args without node and the program's file */
 export async function run(args: readonly string[], context: Context): Promise<ExitCode> {
@@ -35,7 +36,8 @@ export async function run(args: readonly string[], context: Context): Promise<Ex
     // commander has already printed the error
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1
     if (!(error instanceof CliError)) throw error
-    context.err.line(error.message)
+    // it may quote a file, or control's answer
+    context.err.line(error.message.split('\n').map(printable).join('\n'))
     return 1
   }
   return code

@@ -101,8 +101,23 @@ function urlParts(url: string): string[] {
   const parsed = URL.parse(url)
   if (!parsed) return []
   const { pathname, search, searchParams, username, password } = parsed
-  const paths = [pathname + search, pathname, ...pathname.split('/')]
-  return [...paths.filter(({ length }) => length >= MIN_PATH), ...searchParams.values(), username, password]
+  const segments = pathname.split('/')
+  const paths = [pathname + search, pathname, ...segments, ...segments.map(decoded)]
+  // as written: `?token=a%7eb`, `?token`
+  const values = search
+    .slice(1)
+    .split('&')
+    .map((part) => part.slice(part.indexOf('=') + 1))
+  const long = paths.filter(({ length }) => length >= MIN_PATH)
+  return [...long, ...values, ...searchParams.values(), username, password]
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
 }
 
 /** For `Bearer abc` also `abc`; for `Basic` also the decoded pair and its password. */
@@ -116,21 +131,37 @@ function partsOf(secret: string): string[] {
 
 function spelled(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1)
-  const inUrl = encodeURIComponent(secret.toWellFormed())
+  const html = secret.replace(/[&<>"']/g, (character) => HTML[character] ?? character)
   const base64 = Buffer.from(secret).toString('base64')
   const base64url = Buffer.from(secret).toString('base64url')
   return [
     secret,
     json,
     json.replaceAll('/', '\\/'),
-    secret.replace(/[&<>"']/g, (character) => HTML[character] ?? character),
-    inUrl,
-    inUrl.replaceAll('%20', '+'),
+    // Go, and Python
+    json.replace(/[<>&]/g, escaped),
+    json.replace(/[^\0-\x7f]/g, escaped),
+    html,
+    html.replaceAll('&quot;', '&#34;'),
+    html.replaceAll('&#39;', '&#x27;'),
+    ...inUrls(secret),
     base64,
     base64.replace(/=+$/, ''),
     base64url,
   ]
 }
+
+/** JavaScript escapes fewer characters than others do, and .NET writes small digits. */
+function inUrls(secret: string): string[] {
+  const few = encodeURIComponent(secret.toWellFormed())
+  const all = few.replace(/[!'()*~]/g, (character) => `%${hex(character, 2).toUpperCase()}`)
+  const forms = [few, all, all.replaceAll('%7E', '~')]
+  const withSmall = [...forms, ...forms.map((form) => form.replace(/%../g, (code) => code.toLowerCase()))]
+  return [...withSmall, ...withSmall.map((form) => form.replaceAll('%20', '+'))]
+}
+
+const hex = (character: string, digits: number) => character.charCodeAt(0).toString(16).padStart(digits, '0')
+const escaped = (unit: string) => `\\u${hex(unit, 4)}`
 
 const HTML: Readonly<Record<string, string>> = {
   '&': '&amp;',

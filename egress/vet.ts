@@ -19,7 +19,8 @@ export function forbidden(address: string, { allow, deny }: AddressRules): strin
   const parsed = parse(address)
   const behind = behindNat64(parsed)
   if (deny.some((block) => isIn(parsed, block) || (behind && isIn(behind, block)))) return 'denied'
-  const least = METADATA.has(parsed.toNormalizedString()) ? parsed.toByteArray().length * 8 : 0
+  const isMetadata = METADATA.has((behind ?? parsed).toNormalizedString())
+  const least = isMetadata ? parsed.toByteArray().length * 8 : 0
   if (allow.some((block) => block[1] >= least && isIn(parsed, block))) return undefined
   if (behind) return forbiddenV4(behind)
   return parsed instanceof ipaddr.IPv6 ? forbiddenV6(parsed) : forbiddenV4(parsed)

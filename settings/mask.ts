@@ -39,11 +39,13 @@ const writeKeysOf = (record: object) =>
 
 const WRITE_KEYS: ReadonlySet<string> = new Set(['writeKey', 'previousWriteKey'])
 
+/** Not by the parsed URL: of `https://host/token/..`, it has no path. */
+const HOST_ONLY = /^https?:\/\/[^/\\?#\s]*\/?$/i
+
 /** Masks everything after the host: it may hold tokens. */
 export function maskUrl(url: string): string {
   const parsed = URL.parse(url)
-  if (!parsed || parsed.href === `${parsed.origin}/`) return url
-  return `${parsed.origin}/${MASK}`
+  return !parsed || HOST_ONLY.test(url) ? url : `${parsed.origin}/${MASK}`
 }
 
 export type Restored = { body: unknown; faults: Fault[] }

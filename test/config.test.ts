@@ -69,6 +69,12 @@ describe('settings', () => {
     })
   })
 
+  test("report the registry's password if it is not percent-encoded, and do not repeat it", () => {
+    expect(faults({ ...least, SCHEMA_REGISTRY_URL: 'http://me:s3c%zzret@registry:8081' })).toEqual([
+      'SCHEMA_REGISTRY_URL: its user and password must be percent-encoded: write %25 for a % in them',
+    ])
+  })
+
   test('that are empty count as absent', () => {
     expect(readConfig({ ...least, INGEST_PORT: '', EGRESS_ALLOW: '' }, 'ingest')).toMatchObject({
       port: 8080,

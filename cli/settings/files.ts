@@ -93,13 +93,16 @@ export function parse({ name: file, text }: File, env: Env): ParsedFile {
 /** YAML reads `properties.products[*].sku` and `{{event}}` without quotes as lists, aliases and objects. */
 const NEEDS_QUOTES: ReadonlySet<string> = new Set(['UNEXPECTED_TOKEN', 'NON_STRING_KEY', 'BAD_SCALAR_START'])
 
+/** What follows a colon is from the file, and may be a secret (`sharedSecret: *abc`). */
+const withoutQuote = (message: string) => message.replace(/: .*$/s, '')
+
 /** After an unexpected token, further errors are usually its consequences. */
 function relevant(errors: readonly YAMLError[]) {
   const first = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN')
   const before = first < 0 ? errors : errors.slice(0, first + 1)
   return before.map(({ pos, code, message }) => ({
     offset: pos[0],
-    message: NEEDS_QUOTES.has(code) ? `${message}. Put text with brackets, braces or * in quotes` : message,
+    message: `${withoutQuote(message)}${NEEDS_QUOTES.has(code) ? '. Put text with brackets, braces or * in quotes' : ''}`,
   }))
 }
 
@@ -131,7 +134,7 @@ function contentOf(document: Document, report: Report): unknown {
   try {
     return document.toJS()
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = withoutQuote(error instanceof Error ? error.message : String(error))
     report(wrongAlias(document)?.range?.[0] ?? 0, { code: 'invalid_yaml', message })
     return undefined
   }

@@ -41,7 +41,8 @@ function faultOf(found: string, name: string, end: string): { code: string; mess
   if (!end || !NAME.test(name))
     return {
       code: 'invalid_variable',
-      message: `"${found}" is not a variable: write \${NAME}, or $\${ for a literal \${`,
+      // without an end, the rest may be a secret
+      message: `"${end ? found : '${'}" is not a variable: write \${NAME}, or $\${ for a literal \${`,
     }
   if (SETTINGS.includes(name) || name.startsWith('SLUICE_'))
     return {

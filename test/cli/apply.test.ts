@@ -309,6 +309,11 @@ test('a refusal of the API is printed with its code, and the exit code is 1', as
   })
 })
 
+test("an error that quotes a file or control's answer cannot control a terminal", async () => {
+  const { err } = await sluice(control(), 'diff -', '"\\e]0;x\\a\\x9b2J\\u202e": []')
+  expect(err).toMatch(/unknown key \\u001b]0;x\\u0007\\u009b2J\\u202e: .*\n1 fault/)
+})
+
 test('an unreachable address is named', async () => {
   const context = aContext({
     env: { SLUICE_URL: 'http://127.0.0.1:1', CONTROL_TOKEN: 'x' },

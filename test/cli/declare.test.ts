@@ -166,6 +166,21 @@ test('a fault does not reveal secrets', () => {
   expect(told).not.toContain('hidden')
 })
 
+test.each([
+  '|hidden-1',
+  '>hidden-1',
+  '*hidden-1',
+  '!hidden-1',
+  'abc${hidden-1',
+  '"a\\q hidden-1"',
+  ']hidden-1',
+])('nor does a secret without quotes: %s', (secret) => {
+  const text = `destinations:\n  - id: crm\n    sharedSecret: ${secret}\n    name: CRM`
+  const told = declare([{ name: 'f', text }], env).faults.map(shownFault)
+  expect(told).not.toEqual([])
+  expect(told.join()).not.toContain('hidden')
+})
+
 test('an invalid field in any settings is reported at its line', () => {
   fc.assert(
     fc.property(settings, fc.nat(), (wanted, at) => {

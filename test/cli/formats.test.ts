@@ -1,9 +1,11 @@
+import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sseParser } from '../../cli/api/sse.ts'
 import { callOf } from '../../cli/commands/calls/send.ts'
 import { firstSeen } from '../../cli/commands/calls/tail.ts'
 import { timeOf } from '../../cli/commands/command.ts'
+import { outputTo } from '../../cli/context.ts'
 import { eventLine } from '../../cli/event-line.ts'
 import { plain, table } from '../../cli/table.ts'
 
@@ -54,6 +56,18 @@ describe('a table', () => {
       }),
     )
   })
+})
+
+test('what JSON does not escape reaches no terminal, but a pipe', () => {
+  const name = 'a\u009b31m\u007f\u2028\u202e'
+  const printed = (isTTY: boolean) => {
+    const stream = Object.assign(new PassThrough(), { isTTY })
+    outputTo(stream as unknown as NodeJS.WriteStream).line(JSON.stringify({ name }))
+    return String(stream.read())
+  }
+  expect(printed(true)).toBe('{"name":"a\\u009b31m\\u007f\\u2028\\u202e"}\n')
+  expect(JSON.parse(printed(true))).toEqual({ name })
+  expect(printed(false)).toBe(`{"name":"${name}"}\n`)
 })
 
 describe('a stream of events', () => {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { type AddressInfo, createServer } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { run } from '../../cli/run.ts'
 import { createFigures } from '../../control/activity/figures/figures.ts'
 import { createHealth } from '../../control/activity/health/health.ts'
@@ -8,7 +9,7 @@ import { anAttempt } from '../control/attempts-in-memory.ts'
 import { crm as recentCrm } from '../control/in-memory.ts'
 import { aLagItem, lagHeld } from '../control/lag-in-memory.ts'
 import { aDeletion, aReplay, tasksInMemory } from '../control/tasks-in-memory.ts'
-import { control, NOW, operatorOf } from './in-memory.ts'
+import { aContext, control, NOW, operatorOf } from './in-memory.ts'
 
 const crm = { ...recentCrm, updatedAt: '2026-01-01T00:00:00.000Z' }
 
@@ -155,4 +156,41 @@ describe('health', () => {
   test('shows a healthy destination', async () => {
     expect((await of('health', [anAttempt({ startedAt: NOW - 900 })])).at(1)).toMatch(/^crm +healthy +1 +0 /)
   })
+})
+
+test.each([
+  ['breaks off', 'Content-Length: 99\r\n\r\n{'],
+  ['has a wrong chunk', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
+  ['is not the gzip that it announces', 'Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}'],
+])('tail reports a refusal that %s, without the token', async (_, rest) => {
+  const server = createServer((socket) =>
+    socket.once('data', () => socket.end(`HTTP/1.1 502 Bad\r\n${rest}`)),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const SLUICE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'a-secret-token' } })
+  expect(await run(['tail', 'shop'], context)).toBe(1)
+  expect(context.err.text()).toBe('Refused: status 502 (502 502)')
+})
+
+test('send escapes what ingest answers', async () => {
+  const body = '\u001b]0;x\u0007'
+  const server = createServer((socket) =>
+    socket.once('data', () =>
+      socket.end(`HTTP/1.1 400 Bad\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+    ),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const SLUICE_INGEST_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const env = {
+    SLUICE_URL: 'http://127.0.0.1:1',
+    CONTROL_TOKEN: 'x',
+    SLUICE_INGEST_URL,
+    SLUICE_WRITE_KEY: 'write-key',
+  }
+  const context = aContext({ env })
+  expect(await run(['send', 'track', '--user', 'u1', '--event', 'E'], context)).toBe(1)
+  expect(context.out.text()).toMatch(/^400 \\u001b]0;x\\u0007 {2}messageId /)
 })

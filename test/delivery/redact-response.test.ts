@@ -15,6 +15,7 @@ describe('an echoing receiver', () => {
     ['a value as it is', `you sent ${value}!`, 'you sent ***!'],
     ['in JSON', JSON.stringify({ 'x-api-key': value }), '{"x-api-key":"***"}'],
     ['in JSON that escapes slashes', JSON.stringify([value]).replaceAll('/', '\\/'), '["***"]'],
+    ['in JSON as Go writes it', `{"x":"k3y/\\"of\\" \\u003cTom \\u0026 Jerry\\u003e"}`, '{"x":"***"}'],
     ['in HTML', '<p>k3y/&quot;of&quot; &lt;Tom &amp; Jerry&gt;</p>', '<p>***</p>'],
     ['in a URL', `?key=${encodeURIComponent(value)}&a=1`, '?key=***&a=1'],
     ['in a form', `key=${new URLSearchParams({ k: value }).toString().slice(2)}`, 'key=***'],
@@ -25,6 +26,22 @@ describe('an echoing receiver', () => {
     ['where the answer was cut off in it', `you sent ${value.slice(0, 6)}`, 'you sent ***'],
   ])('%s', (_, response, wanted) => {
     expect(shown(response, value)).toBe(wanted)
+  })
+
+  test.each([
+    ['in HTML as Go writes it', `a&#34;b&#39;c&lt;`],
+    ['in HTML as Python writes it', `a&quot;b&#x27;c&lt;`],
+  ])('%s', (_, response) => {
+    expect(shown(response, `a"b'c<`)).toBe('***')
+  })
+
+  test.each([
+    ['PHP', 'a%2Fb%28c%29~%21%20d'],
+    ['Java', 'a%2Fb%28c%29%7E%21+d'],
+    ['.NET', 'a%2fb(c)~!+d'],
+    ['.NET, strictly', 'a%2fb%28c%29~%21%20d'],
+  ])('in a URL as %s writes it', (_, response) => {
+    expect(shown(`key=${response}&`, 'a/b(c)~! d')).toBe('key=***&')
   })
 
   test.each([
@@ -40,6 +57,14 @@ describe('an echoing receiver', () => {
     ['/in/5f2b9c7d1e3a4b6c', 'no such hook: 5f2b9c7d1e3a4b6c', 'no such hook: ***'],
     ['/hook?team=a&token=t0ken', '{"token":"t0ken"}', '{"token":"***"}'],
     ['/hook?token=t0ken-1234', 'POST /hook?token=t0ken-1234', 'POST ***'],
+    ['/hook?t0ken-1234', 'query: t0ken-1234', 'query: ***'],
+    [
+      '/hook?token=t0%6ben%7e',
+      '{"query":"token=t0%6ben%7e","token":"t0ken~"}',
+      '{"query":"token=***","token":"***"}',
+    ],
+    ['/in/5f2b%2B9c7d1e3a4b', 'no such hook: 5f2b+9c7d1e3a4b', 'no such hook: ***'],
+    ['/in/5f2b%9c7d1e3a4b', 'no such hook: 5f2b%9c7d1e3a4b', 'no such hook: ***'],
     ['/hook', 'Cannot POST /hook', 'Cannot POST /hook'],
   ])('of the URL %s: %s', (path, response, wanted) => {
     const destination = aDestination({ webhooks: [{ url: `https://r.example${path}`, headers: {} }] })

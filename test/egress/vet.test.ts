@@ -143,6 +143,15 @@ describe('a metadata service', () => {
       expect(forbidden(address, allowed([own]))).toBeUndefined()
     },
   )
+
+  test.each(['64:ff9b::a9fe:a9fe', '64:ff9b::169.254.170.2', '64:ff9b::a83f:8110'])(
+    'nor is it allowed through NAT64: %s',
+    (address) => {
+      expect(forbidden('64:ff9b::a00:1', allowed(['64:ff9b::/96']))).toBeUndefined()
+      expect(forbidden(address, allowed(['64:ff9b::/96']))).toBeTypeOf('string')
+      expect(forbidden(address, allowed([`${address}/128`]))).toBeUndefined()
+    },
+  )
 })
 
 describe('EGRESS_DENY', () => {

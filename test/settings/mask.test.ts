@@ -40,6 +40,11 @@ test.each([
   ['https://hooks.example/services/T0/B0/secret', 'https://hooks.example/***'],
   ['https://a.example:8443/?token=secret', 'https://a.example:8443/***'],
   ['https://a.example/#secret', 'https://a.example/***'],
+  // parsed, these have no path
+  ['https://a.example/secret/..', 'https://a.example/***'],
+  ['https://a.example\\secret\\..\\', 'https://a.example/***'],
+  ['https:/a.example/secret/%2e%2e/', 'https://a.example/***'],
+  ['HTTPS://A.example:443/', 'HTTPS://A.example:443/'],
   ['https://a.example', 'https://a.example'],
   ['https://a.example/', 'https://a.example/'],
 ])('of %s the view token gets %s', (url, shown) => {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { CALL_TYPES, type CallType } from '../../../settings/settings.ts'
 import { request, unreachable } from '../../api/client.ts'
 import { CliError, type ExitCode } from '../../context.ts'
+import { printable } from '../../table.ts'
 import { action, type Cli, type Invocation, timeOf } from '../command.ts'
 
 type Options = CallOptions & { writeKey?: string; source?: string; ingestUrl?: string; json?: true }
@@ -64,7 +65,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   out.line(
     options.json
       ? JSON.stringify({ status: statusCode, body, messageId })
-      : `${statusCode} ${body.trim()}  messageId ${messageId}`,
+      : `${statusCode} ${printable(body.trim())}  messageId ${messageId}`,
   )
   return statusCode === 200 ? 0 : 1
 }

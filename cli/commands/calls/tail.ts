@@ -1,4 +1,5 @@
 import { once as onceEvent } from 'node:events'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got, { RequestError } from 'got'
@@ -90,6 +91,8 @@ async function* listen(
     retry: { limit: 0 },
     signal,
   })
+  // it may break before anything reads it
+  stream.on('error', () => undefined)
   const response = await onceEvent(stream, 'response').then(
     ([first]: { statusCode: number }[]) => first,
     (cause: unknown) => {
@@ -98,8 +101,7 @@ async function* listen(
     },
   )
   if (!response) return
-  if (response.statusCode !== 200)
-    throw refused({ status: response.statusCode, body: jsonOrUndefined(await text(stream)) })
+  if (response.statusCode !== 200) throw refused({ status: response.statusCode, body: await bodyOf(stream) })
   const parse = sseParser()
   const decoder = new TextDecoder()
   try {
@@ -113,9 +115,10 @@ const isBroken = (error: unknown) =>
   error instanceof RequestError ||
   (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
 
-function jsonOrUndefined(text: string): unknown {
+/** Undefined if it breaks or is not JSON. */
+async function bodyOf(stream: Readable): Promise<unknown> {
   try {
-    return JSON.parse(text)
+    return JSON.parse(await text(stream))
   } catch {
     return undefined
   }
