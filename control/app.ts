@@ -78,8 +78,12 @@ export function createApp(given: AppParts): FastifyInstance {
     routerOptions: { maxParamLength: LONGEST_URL },
     clientErrorHandler: respondToBrokenRequest,
   })
+  // not async: the limits count requests as they come in
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    dropForwardedPorts(raw)
+    done()
+  })
   limitServer(app, limits, parts.trustProxy)
-  app.addHook('onRequest', async ({ raw }) => dropForwardedPorts(raw))
   rejectAmbiguous(app)
   refuseUnreadable(app)
   const operations = collectOperations(app)

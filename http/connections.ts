@@ -7,11 +7,13 @@ import { networkOf } from './rate-limit.ts'
 export type Connections = {
   open: ReadonlySet<Socket>
   lastResponse(socket: Socket): ServerResponse | undefined
+  /** Names the client of a request, which may have come through a trusted proxy. */
+  nameClient(response: ServerResponse, ip: string): void
 }
 
 type Options = {
   most: number
-  /** CIDRs of load balancers. Their connections stand for many clients, so they are never closed in favor of others. */
+  /** CIDRs of load balancers. Each of their connections counts for the client whose request it carries, if any. */
   trustProxy: readonly string[]
   /** While more than `all` requests wait for answers, connections with more than `each` are closed. */
   waiting: { each: number; all: number }
@@ -77,26 +79,57 @@ export function shareConnections(
   server.maxConnections = most + CLOSING
   server.maxHeadersCount = HEADERS
   server.on('drop', onRefused)
-  return { open, lastResponse: (socket) => responses.get(socket) }
+  return { open, lastResponse: (socket) => responses.get(socket), nameClient: networks.nameClient }
 }
 
-/** Open connections by network. Connections from proxies are left out. */
+/** Open connections by network. A proxy's connection belongs to a client's network only during a request. */
 function createNetworks(trustProxy: readonly string[]) {
   const byNetwork = new Map<string, Set<Socket>>()
   const proxies = blockListOf(trustProxy)
+  const isProxy = (address: string) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  /** Of proxies. */
+  const leaving = new WeakMap<Socket, () => void>()
+
+  function join(socket: Socket, ip: string): { size: number; leave: () => void } {
+    const network = networkOf(ip)
+    const sockets = byNetwork.get(network) ?? new Set()
+    byNetwork.set(network, sockets.add(socket))
+    let hasLeft = false
+    function leave(): void {
+      if (hasLeft) return
+      hasLeft = true
+      sockets.delete(socket)
+      if (sockets.size === 0 && byNetwork.get(network) === sockets) byNetwork.delete(network)
+    }
+    return { size: sockets.size, leave }
+  }
+
   return {
     /** @returns how many connections its network has now; 1 for a proxy. */
     add(socket: Socket): number {
       const address = socket.remoteAddress ?? ''
-      if (proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return 1
-      const network = networkOf(address)
-      const sockets = byNetwork.get(network) ?? new Set()
-      byNetwork.set(network, sockets.add(socket))
-      socket.once('close', () => {
-        sockets.delete(socket)
-        if (sockets.size === 0 && byNetwork.get(network) === sockets) byNetwork.delete(network)
+      if (isProxy(address)) {
+        leaving.set(socket, () => {})
+        socket.once('close', () => leaving.get(socket)?.())
+        return 1
+      }
+      const { size, leave } = join(socket, address)
+      socket.once('close', leave)
+      return size
+    },
+    nameClient(response: ServerResponse, ip: string): void {
+      const { socket } = response.req
+      const leaveEarlier = leaving.get(socket)
+      // a proxy that names no client stands for many
+      if (!leaveEarlier || socket.destroyed || isProxy(ip)) return
+      leaveEarlier()
+      const { leave } = join(socket, ip)
+      leaving.set(socket, leave)
+      response.once('close', () => {
+        // the body may still be coming in
+        if (response.req.complete) leave()
+        else response.req.once('end', leave)
       })
-      return sockets.size
     },
     largest(): ReadonlySet<Socket> {
       let found: ReadonlySet<Socket> = new Set()

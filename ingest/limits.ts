@@ -6,11 +6,13 @@ export const BATCH_CALLS = 2_500
 export const CALL_LEVELS = 64
 
 /**
- * Bytes of properties, traits, context and integrations in all events of a batch: MADE_BYTES plus MADE_TIMES the
- * batch's size. Without the limit, copies of the batch's context turned 272 bytes of gzip into 8 MB.
+ * Bytes that a batch may write, in events and rejected calls: MADE_BYTES plus MADE_TIMES its size. A gzip batch counts
+ * for at most MADE_GZIP_TIMES its size as sent, or spaces would raise its limit. Without the limit, copies of the batch's
+ * context turned 272 bytes of gzip into 8 MB; counting only inflated bytes, 5 KB into 4.3 MB.
  */
 export const MADE_BYTES = 256 * 1024
 export const MADE_TIMES = 8
+export const MADE_GZIP_TIMES = 20
 
 /**
  * An answer lists REJECTED_LISTED rejected calls, or one per REJECTED_LISTED_EACH bytes of a larger batch. Without the

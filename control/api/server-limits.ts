@@ -56,22 +56,23 @@ export const serverOptions = ({ headersMs, uploadMs, checkMs }: ServerLimits) =>
   http: { headersTimeout: headersMs, connectionsCheckingInterval: checkMs, ...COUNTED },
 })
 
-/** Call it before adding routes. */
+/** Call it before adding routes, and after what corrects `ip`. */
 export function limitServer(app: FastifyInstance, limits: ServerLimits, trustProxy: readonly string[]): void {
   const { connections, waiting: each, requestMs, closingMs, unreadMs, unreadBytes } = limits
   const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
   const stop = (request: IncomingMessage) => clearTimeout(waiting.get(request))
   const onRefused = countRefusedConnection
-  shareConnections(app.server, {
+  const { nameClient } = shareConnections(app.server, {
     most: connections,
     waiting: { each, all: 0 },
     unreadMs,
     trustProxy,
     onRefused,
   })
-  app.addHook('onRequest', async ({ raw }, reply) => {
+  app.addHook('onRequest', async ({ raw, ip }, reply) => {
     // Node had read it before the connection was closed
     if (raw.socket.destroyed) return reply.hijack()
+    nameClient(reply.raw, ip)
     const timer = setTimeout(() => {
       if (raw.complete) return
       // answered, but the client keeps sending

@@ -19,7 +19,7 @@ export type Sender = Pick<Source, 'id' | 'enabled' | 'rateLimit' | 'kind' | 'ip'
 /** `unreadable`: no readable source has this key, but an unreadable one may. */
 export type SourceByWriteKey = (writeKey: string) => Sender | 'unreadable' | undefined
 
-export type Authenticated = Pick<Received, 'type' | 'isPixel'> & { source: Sender; parsed: Parsed }
+export type Authenticated = Pick<Received, 'type' | 'isPixel' | 'wire'> & { source: Sender; parsed: Parsed }
 
 export type Unauthenticated = { refused: Code; sourceId: string | undefined }
 

@@ -2,7 +2,7 @@ import type { Event } from '../../schemas/event.ts'
 import type { CallType } from '../../settings/settings.ts'
 import type { Users } from '../../settings/suppression-list.ts'
 import type { Code } from '../answer.ts'
-import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, MADE_BYTES, MADE_TIMES } from '../limits.ts'
+import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, MADE_BYTES, MADE_GZIP_TIMES, MADE_TIMES } from '../limits.ts'
 import {
   accept,
   contextIntegrations,
@@ -31,15 +31,17 @@ export type BatchAccepted = Calls | { ok: false; code: Code }
 type Calls = {
   ok: true
   events: Event[]
-  rejected: { index: number; code: Code; type: StatedType; call: unknown }[]
+  /** `text`: the call as JSON. */
+  rejected: { index: number; code: Code; type: StatedType; text: string }[]
   suppressed: StatedType[]
 }
 
-export type BatchBody = { value: unknown; bytes: number }
+/** `wireBytes`: as sent, if that was gzip. */
+export type BatchBody = { value: unknown; bytes: number; wireBytes?: number | undefined }
 
 /** Refuses only an invalid batch as a whole. Never throws. */
 export function acceptBatch(
-  { value: body, bytes }: BatchBody,
+  { value: body, bytes, wireBytes = bytes }: BatchBody,
   facts: Facts,
   suppressed?: Users,
 ): BatchAccepted {
@@ -50,7 +52,7 @@ export function acceptBatch(
   if (isTooDeep(body.context) || isTooDeep(body.integrations)) return { ok: false, code: 'too_deep' }
   const shared = readShared(body)
   if (shared.bytes > CALL_BYTES) return { ok: false, code: 'batch_too_large' }
-  const most = MADE_BYTES + MADE_TIMES * bytes
+  const most = MADE_BYTES + MADE_TIMES * Math.min(bytes, MADE_GZIP_TIMES * wireBytes)
   return acceptCalls(calls, { facts: { ...facts, shared }, suppressed, most })
 }
 
@@ -65,22 +67,34 @@ function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rul
       continue
     }
     const accepted = accept(call, facts)
-    if (!accepted.ok) {
-      result.rejected.push({ index, code: accepted.code, type: typeOf(call), call })
-      continue
+    if (accepted.ok) {
+      left -= printedBytes(accepted.event)
+      result.events.push(accepted.event)
+    } else {
+      const text = printed(call)
+      left -= Buffer.byteLength(text)
+      result.rejected.push({ index, code: accepted.code, type: typeOf(call), text })
     }
-    left -= printedBytes(accepted.event)
     if (left < 0) return { ok: false, code: 'batch_too_large' }
-    result.events.push(accepted.event)
   }
   return result
 }
 
 /** Includes copied fields of the batch, and numbers that grow when printed (`1e20`). */
-const printedBytes = ({ properties, traits, context, integrations }: Event): number =>
-  bytesOf(properties) + bytesOf(traits) + bytesOf(context) + bytesOf(integrations)
+const printedBytes = ({ properties, traits, context, integrations, event, name, category }: Event): number =>
+  [properties, traits, context, integrations, event, name, category].reduce(
+    (sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)),
+    0,
+  )
 
-const bytesOf = (json: string | null): number => (json === null ? 0 : Buffer.byteLength(json))
+/** Empty if it is nested too deeply to print. */
+function printed(call: unknown): string {
+  try {
+    return JSON.stringify(call)
+  } catch {
+    return ''
+  }
+}
 
 const typeOf = (call: unknown): StatedType =>
   isObject(call) && isCallType(call.type) ? call.type : 'unknown'

@@ -26,10 +26,13 @@ export type Decision = {
   suppressed: readonly StatedType[]
 }
 
-export function decide({ type, source, parsed, isPixel = false }: Authenticated, known: Known): Decision {
+export function decide(
+  { type, source, parsed, wire, isPixel = false }: Authenticated,
+  known: Known,
+): Decision {
   const { receivedAt, ip, newId } = known
   const facts = { sourceId: source.id, receivedAt, ip, newId, addressRule: addressRule(source, isPixel) }
-  if (type === 'batch') return decideBatch(parsed, facts, known.suppressed)
+  if (type === 'batch') return decideBatch(parsed, facts, { suppressed: known.suppressed, wire })
   if (known.suppressed && parsed.ok && isSuppressed(parsed.value, known.suppressed, type))
     return { ...nothing(source.id), suppressed: [type] }
   return decideCall(parsed, type, facts)
@@ -44,8 +47,10 @@ function decideCall(parsed: Parsed, type: CallType, facts: Facts): Decision {
   }
 }
 
-function decideBatch(parsed: Parsed, facts: Facts, suppressed: Users | undefined): Decision {
-  const accepted = parsed.ok ? acceptBatch(parsed, facts, suppressed) : parsed
+type Circumstances = { suppressed: Users | undefined; wire: Authenticated['wire'] }
+
+function decideBatch(parsed: Parsed, facts: Facts, { suppressed, wire }: Circumstances): Decision {
+  const accepted = parsed.ok ? acceptBatch({ ...parsed, wireBytes: wire?.bytes }, facts, suppressed) : parsed
   if (!accepted.ok) return refuseBatch(accepted.code, { parsed, facts, suppressed })
   const listed = accepted.rejected.slice(0, Math.max(REJECTED_LISTED, parsed.bytes / REJECTED_LISTED_EACH))
   return {
@@ -55,10 +60,10 @@ function decideBatch(parsed: Parsed, facts: Facts, suppressed: Users | undefined
     ),
     sourceId: facts.sourceId,
     events: accepted.events,
-    rejected: accepted.rejected.map(({ code, type, call }) => ({
+    rejected: accepted.rejected.map(({ code, type, text }) => ({
       type,
       code,
-      record: toRecord(code, printed(call), facts),
+      record: toRecord(code, text, facts),
     })),
     suppressed: accepted.suppressed,
   }
@@ -90,12 +95,4 @@ function toRecord(code: Code, raw: string, { sourceId, receivedAt }: Facts): Rej
   // UTF-8 takes at most three bytes for each UTF-16 unit
   const head = truncated ? raw.slice(0, REJECTED_BYTES / 3) : raw
   return { sourceId, ...refusal(code), raw: head, receivedAt, truncated }
-}
-
-function printed(call: unknown): string {
-  try {
-    return JSON.stringify(call)
-  } catch {
-    return ''
-  }
 }

@@ -17,21 +17,25 @@ export function memberOf({ shared, own }: Merged, name: string): unknown {
   return own && Object.hasOwn(own, name) ? own[name] : shared?.[name]
 }
 
-/** The JSON of both as one object, in JavaScript's order. Leaves out undefined members. */
+/**
+ * The JSON of both as one object, in JavaScript's order. Leaves out undefined members. Takes time for the call's own
+ * members only: visiting all of the batch's for each call took up to 140 ms for 10 KB of gzip.
+ */
 export function printMerged({ shared, own }: Merged): string | null {
   if (shared === null) return own === null ? null : JSON.stringify(own)
-  const { texts, indexes, names, whole } = printedOnce(shared)
-  if (own === null) return whole
-  const added = Object.keys(own).filter((name) => !texts.has(name))
-  const order = [
-    ...[...indexes, ...added.filter(isIndex)].sort((one, other) => Number(one) - Number(other)),
-    ...names,
-    ...added.filter((name) => !isIndex(name)),
-  ]
-  const printed = order.map((name) =>
-    Object.hasOwn(own, name) ? printMember(name, own[name]) : texts.get(name),
-  )
-  return `{${printed.filter((text) => text !== undefined).join(',')}}`
+  const printed = printedOnce(shared)
+  if (own === null) return `{${printed.text}}`
+  const edits = Object.entries(own)
+    .map(([name, value]) => ({ ...placeOf(name, printed), text: printMember(name, value) }))
+    .sort((one, other) => one.at - other.at)
+  const parts: (string | undefined)[] = []
+  let at = 0
+  for (const edit of edits) {
+    parts.push(membersBetween(at, edit.at, printed), edit.text)
+    at = edit.at + edit.replaced
+  }
+  parts.push(membersBetween(at, printed.starts.length - 1, printed))
+  return `{${parts.filter((text) => text !== undefined).join(',')}}`
 }
 
 function printMember(name: string, value: unknown): string | undefined {
@@ -42,10 +46,36 @@ function printMember(name: string, value: unknown): string | undefined {
 const isIndex = (name: string): boolean => /^(?:0|[1-9]\d{0,9})$/.test(name) && Number(name) < 2 ** 32 - 1
 
 type Printed = {
-  texts: ReadonlyMap<string, string>
-  indexes: readonly string[]
-  names: readonly string[]
-  whole: string
+  /** All members, without braces. */
+  text: string
+  /** Where each member starts in `text`, and where the next one would. */
+  starts: readonly number[]
+  positions: ReadonlyMap<string, number>
+  /** The names of the first members, ascending. */
+  indexes: readonly number[]
+}
+
+/** Which member of the batch it replaces, or before which it belongs. */
+function placeOf(name: string, { positions, indexes, starts }: Printed): { at: number; replaced: 0 | 1 } {
+  const at = positions.get(name)
+  if (at !== undefined) return { at, replaced: 1 }
+  return { at: isIndex(name) ? countBelow(indexes, Number(name)) : starts.length - 1, replaced: 0 }
+}
+
+/** @param ascending searched by halves. */
+function countBelow(ascending: readonly number[], value: number): number {
+  let [low, high] = [0, ascending.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((ascending[middle] ?? value) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Without the comma after the last one. */
+function membersBetween(from: number, to: number, { text, starts }: Printed): string | undefined {
+  return from < to ? text.slice(starts[from], (starts[to] ?? 0) - 1) : undefined
 }
 
 /** The calls of a batch share one object. */
@@ -54,17 +84,15 @@ const printedBefore = new WeakMap<JsonObject, Printed>()
 function printedOnce(shared: JsonObject): Printed {
   const before = printedBefore.get(shared)
   if (before) return before
-  const texts = new Map<string, string>()
-  for (const [name, value] of Object.entries(shared)) {
-    const text = printMember(name, value)
-    if (text !== undefined) texts.set(name, text)
-  }
-  const all = [...texts.keys()]
+  const names = Object.keys(shared).filter((name) => shared[name] !== undefined)
+  const texts = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(shared[name])}`)
+  const starts = [0]
+  for (const text of texts) starts.push((starts.at(-1) ?? 0) + text.length + 1)
   const printed = {
-    texts,
-    indexes: all.filter(isIndex),
-    names: all.filter((name) => !isIndex(name)),
-    whole: `{${[...texts.values()].join(',')}}`,
+    text: texts.join(','),
+    starts,
+    positions: new Map(names.map((name, position) => [name, position])),
+    indexes: names.filter(isIndex).map(Number),
   }
   printedBefore.set(shared, printed)
   return printed

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { limitUnread } from '../../http/connections.ts'
 import { answerOps, type Probe } from '../../http/probes.ts'
-import { dropForwardedPorts, isAmbiguous } from '../../http/requests.ts'
+import { isAmbiguous } from '../../http/requests.ts'
 import type { Logger } from '../../process/log.ts'
 import type { Tracer } from '../../trace/trace.ts'
 import { type Answer, CORS, type Code, errorAnswer, PREFLIGHT } from '../answer.ts'
@@ -57,8 +57,6 @@ export function createApp({
   app.setErrorHandler<FastifyError>((err, _request, reply) => failed(err, reply))
   app.addHook('onRequest', (received, reply, done) => {
     const { raw: request, is404 } = received
-    // before anything reads `ip`, which is not kept
-    dropForwardedPorts(request)
     // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) reply.hijack()
     else if (isAmbiguous(request)) refuseAmbiguous(reply, respond)

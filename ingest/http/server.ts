@@ -2,6 +2,7 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { COUNTED, endInTime, shareConnections } from '../../http/connections.ts'
+import { dropForwardedPorts } from '../../http/requests.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
 import { CONNECTIONS, HEADER_BYTES, type Timeouts, WAITING } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
@@ -37,7 +38,7 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
     // an incomplete body will not be completed
     socket.once('end', () => lastResponse(socket)?.req.emit(CUT, 'bad_request'))
   })
-  const { open, lastResponse } = shareConnections(server, {
+  const { open, lastResponse, nameClient } = shareConnections(server, {
     most: options.connections ?? CONNECTIONS,
     waiting: options.waiting ?? WAITING,
     unreadMs: timeouts.idleMs,
@@ -49,6 +50,13 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
     answered: meter.answered,
     lingerMs: timeouts.lingerMs,
   })
+  if (trustProxy.length > 0)
+    app.addHook('onRequest', (request, reply, done) => {
+      // before anything reads `ip`, which is not kept
+      dropForwardedPorts(request.raw)
+      nameClient(reply.raw, request.ip)
+      done()
+    })
   meter.watchConnections(server)
   handleAll(server)
   endInTime(app, timeouts.closingMs)

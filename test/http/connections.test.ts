@@ -22,6 +22,7 @@ async function shared(
   const countUnread = limitUnread(unreadBytes, () => void refused++)
   const late: ServerResponse[] = []
   const server = createServer((request, response) => {
+    nameClient(response, String(request.headers['x-forwarded-for'] ?? request.socket.remoteAddress))
     if (request.url === '/late') late.push(response)
     else if (request.url === '/delayed') void delayResponse(response, 600_000)
     else if (request.url === '/big') {
@@ -30,7 +31,7 @@ async function shared(
       response.end(Buffer.alloc(BIG))
     } else response.end('ok')
   })
-  const { open } = shareConnections(server, {
+  const { open, nameClient } = shareConnections(server, {
     most,
     waiting,
     unreadMs,
@@ -180,7 +181,7 @@ describe('answers that clients do not read', () => {
   })
 })
 
-test('connections of a trusted proxy are never closed, and each counts as one client', async () => {
+test('idle connections of a trusted proxy are never closed, and each counts as one client', async () => {
   const { dial } = await shared(4, ['127.0.0.8/32'])
   const proxied = [await dial('127.0.0.8'), await dial('127.0.0.8')]
   const [first] = [await dial('127.0.0.2'), await dial('127.0.0.2')]
@@ -188,6 +189,23 @@ test('connections of a trusted proxy are never closed, and each counts as one cl
   expect(await isClosed(first)).toBe(true)
   for (const socket of [...proxied, third]) expect(await answers(socket)).toBe(true)
   expect(await isClosed(await dial('127.0.0.3'))).toBe(true)
+})
+
+test('during a request, a connection of a trusted proxy counts for the client that the proxy names', async () => {
+  const { dial, open, late } = await shared(4, ['127.0.0.8/32'])
+  const sent = (client: string) =>
+    `POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${client}\r\nContent-Length: 9\r\n\r\n`
+  const idle = await dial('127.0.0.8')
+  expect(await answers(idle, GET.replace('\r\n\r\n', '\r\nX-Forwarded-For: 203.0.113.7\r\n\r\n'))).toBe(true)
+  // the first is answered, but no body ends
+  const held = [await dial('127.0.0.8'), await dial('127.0.0.8'), await dial('127.0.0.8')]
+  expect(await answers(held[0] ?? expect.fail(), sent('203.0.113.7'))).toBe(true)
+  for (const socket of held.slice(1)) socket.write(sent('203.0.113.7').replace('/', '/late'))
+  await until(() => late.length === 2)
+  const other = await dial('127.0.0.8')
+  await until(() => open.size === 4)
+  expect(await answers(other, sent('203.0.113.8'))).toBe(true)
+  for (const socket of [idle, other]) expect(socket.destroyed).toBe(false)
 })
 
 test('a closed connection makes room', async () => {

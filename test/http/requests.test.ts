@@ -17,6 +17,8 @@ test.each([
   ['::ffff:203.0.113.7', '::ffff:203.0.113.7'],
   ['unknown', 'unknown'],
   ['', ''],
+  ['x'.repeat(101), 'unknown'],
+  [`203.0.113.7, ${'x'.repeat(50_000)}, 203.0.113.8`, '203.0.113.7,unknown,203.0.113.8'],
 ])('%s in X-Forwarded-For is %s', (given, address) => {
   expect(dropped(given)).toBe(address)
 })

@@ -209,4 +209,15 @@ describe('the shared fields of a batch', () => {
     expect(ask(100)).toBe('taken')
     expect(ask(4_000)).toBe('batch_too_large')
   })
+
+  test.each([
+    ['copies of the context', { context: { a: 'x'.repeat(8_000) } }, call({ context: { b: 1 } })],
+    ['names, which may be any JSON', {}, call({ name: Array(720).fill(1e20) })],
+    ['rejected calls', {}, { type: 'page', name: Array(720).fill(1e20) }],
+  ])('of gzip count toward 20 times its size: %s', (_, shared, each) => {
+    const value = { ...shared, batch: Array(100).fill(each) }
+    const of = (wireBytes: number) => acceptBatch({ value, bytes: 500_000, wireBytes }, facts).ok
+    // 0.8 to 1.7 MB; 256 KB plus 160 times 3 and 10 KB are allowed
+    expect([of(3_000), of(10_000)]).toEqual([false, true])
+  })
 })
