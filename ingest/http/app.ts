@@ -19,7 +19,7 @@ import {
   sendPixel,
 } from './receive.ts'
 import { createRespond, forgetHeaders, isUnread, type Respond } from './reply.ts'
-import { allowed, isPixel, methodOf, PIXEL_PATH, ROUTES, type Route } from './routes.ts'
+import { allowed, methodOf, PIXEL_PATH, ROUTES, type Route } from './routes.ts'
 import { createServer, type ServerOptions } from './server.ts'
 
 export type AppOptions = Pick<Parts, 'ingest' | 'precheck' | 'countUnpacked' | 'probe' | 'log' | 'tracer'> & {
@@ -47,13 +47,9 @@ export function createApp({
   meter.watchMemory(memory)
   const countUnread = limitUnread(unreadBytes, meter.refusedConnection)
   const respond = createRespond({ answered: meter.answered, countUnread, lingerMs: timeouts.lingerMs })
-  const notFound = createNotFound(respond)
   const { trustProxy } = options
-  // Fastify runs no hooks for a path that it cannot decode
-  const unreadable: typeof notFound = (request, reply) =>
-    isAmbiguous(request.raw) ? refuseAmbiguous(reply, respond) : notFound(request, reply)
-  const app = createServer({ timeouts, meter, connections, waiting, unreadable, trustProxy })
-  app.setNotFoundHandler(notFound)
+  const app = createServer({ timeouts, meter, connections, waiting, trustProxy })
+  app.setNotFoundHandler(createNotFound(respond))
   app.setErrorHandler<FastifyError>((err, _request, reply) => failed(err, reply))
   app.addHook('onRequest', (received, reply, done) => {
     const { raw: request, is404 } = received
@@ -100,12 +96,10 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
 }
 
 function createNotFound(respond: Respond) {
-  return ({ url, method }: FastifyRequest, reply: FastifyReply): void => {
+  return ({ url }: FastifyRequest, reply: FastifyReply): void => {
     const path = url.split('?', 1)[0] ?? url
     const allow = allowed(path)
-    // a pixel whose type is unreadable
-    if (isPixel(path) && method === 'GET') sendPixel(reply)
-    else respond(reply, allow ? errorAnswer('method_not_allowed', { allow }) : errorAnswer('not_found'))
+    respond(reply, allow ? errorAnswer('method_not_allowed', { allow }) : errorAnswer('not_found'))
   }
 }
 

@@ -1,13 +1,13 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type FastifyInstance, fastify } from 'fastify'
 import { COUNTED, endInTime, shareConnections } from '../../http/connections.ts'
 import { dropForwardedPorts } from '../../http/requests.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
-import { CONNECTIONS, HEADER_BYTES, type Timeouts, WAITING } from '../limits.ts'
+import { CONNECTIONS, HEADER_BYTES, PATH_CHARS, type Timeouts, WAITING } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
 import { CUT } from './body.ts'
-import { parseQuery, shortenPath } from './url.ts'
+import { parseQuery, readableUrl } from './url.ts'
 
 export type ServerOptions = {
   timeouts: Timeouts
@@ -15,8 +15,6 @@ export type ServerOptions = {
   connections?: number | undefined
   waiting?: typeof WAITING | undefined
   trustProxy?: readonly string[] | undefined
-  /** Answers paths that the router cannot read. */
-  unreadable: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
 /** Protects against slow clients, too many clients, and clients that do not speak HTTP. */
@@ -25,13 +23,12 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
   const app = fastify({
     ...fastifyOptions(timeouts),
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
+    rewriteUrl: ({ url = '/' }) => readableUrl(url),
     clientErrorHandler: (error, socket) => answerBroken({ error, socket }),
-    frameworkErrors: (_error, request, reply) => options.unreadable(request, reply),
   })
   // routes read bodies themselves (body.ts)
   for (const method of app.supportedMethods) app.addHttpMethod(method, { overrideExisting: true })
   const { server } = app
-  server.prependListener('request', shortenPath)
   server.on('connection', (socket: Socket) => {
     // Node removes its own listener after a CONNECT; without this one, a client's reset would end the process
     socket.on('error', () => {})
@@ -79,6 +76,7 @@ const fastifyOptions = (timeouts: Timeouts) => ({
   routerOptions: {
     ignoreTrailingSlash: true,
     querystringParser: parseQuery,
+    maxParamLength: PATH_CHARS,
   },
   // open connections may still send requests while the process ends
   return503OnClosing: false,

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import { type ParsedUrlQuery, parse, unescapeBuffer } from 'node:querystring'
 import { PATH_CHARS, QUERY_FIELDS } from '../limits.ts'
 
@@ -7,12 +6,24 @@ declare module 'querystring' {
   function unescapeBuffer(text: string): Buffer
 }
 
-/** A path longer than any route becomes `/`, before the router decodes it. */
-export function shortenPath(request: Pick<IncomingMessage, 'url'>): void {
-  const { url = '' } = request
-  if (url.length <= PATH_CHARS) return
-  const end = url.indexOf('?')
-  if (end === -1 || end > PATH_CHARS) request.url = '/'
+/**
+ * For paths that the router cannot decode, Fastify runs no hooks, and so no limits: their percent signs become plain
+ * text. A path longer than any route becomes `/` before it is decoded.
+ */
+export function readableUrl(url: string): string {
+  const query = url.indexOf('?')
+  const end = query === -1 ? url.length : query
+  if (end > PATH_CHARS) return '/'
+  return url.lastIndexOf('%', end) === -1 ? url : decodable(url.slice(0, end)) + url.slice(end)
+}
+
+function decodable(path: string): string {
+  try {
+    decodeURI(path)
+    return path
+  } catch {
+    return path.replaceAll('%', '%25')
+  }
 }
 
 /**

@@ -53,6 +53,19 @@ test('a client that drips after its refusal is cut off', async () => {
   clearInterval(drip)
 })
 
+test('unfinished requests for a path that cannot be decoded count for the client that a proxy names', async () => {
+  const ingest = fakeIngest({ door: { connections: 3, trustProxy: ['127.0.0.1'] } })
+  for (let count = 0; count < 3; count++) {
+    const socket = await open(ingest)
+    socket.on('error', () => {})
+    socket.write(head('X-Forwarded-For: 203.0.113.7\r\nContent-Length: 9', '/%ff'))
+    expect((await once(socket, 'data')).join('')).toContain('404')
+  }
+  const other = await open(ingest)
+  other.write(head('X-Forwarded-For: 203.0.113.8\r\nConnection: close\r\nContent-Length: 0'))
+  expect(await answerOf(other)).toMatchObject({ status: 400 })
+})
+
 test('a client that does not read its answers is cut off', async () => {
   const ingest = slow()
   const taken = once(ingest.app.server, 'connection')
