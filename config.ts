@@ -98,7 +98,7 @@ const token = z
     'is easy to guess: generate one with openssl rand -hex 24',
   )
 
-/** True for text that is not a URL. */
+/** Also true for text that is not a URL, which has its own error. */
 function hasReadableCredentials(text: string): boolean {
   const { username = '', password = '' } = URL.parse(text) ?? {}
   try {

@@ -147,7 +147,7 @@ function closedText(all: readonly Closed[]): string {
       all.map((closed) => closed.us[what]),
       0,
     )} us`
-  return `With ${CLOSED.connections} connections, each of which sends its next call when the last one is answered, ${spreadOfCounts(all.map(({ accepted }) => accepted))} calls a second are
+  return `${CLOSED.connections} connections each wait for an answer before they send the next call. Together, ${spreadOfCounts(all.map(({ accepted }) => accepted))} calls a second are
 accepted, and **${spreadOfCounts(all.map(({ delivered }) => delivered))}** are delivered meanwhile (goal: at least ${CLOSED_AT_LEAST.toLocaleString('en-US')}). Each delivery takes
 ${us('own')} of the four processes and ${us('stores')} of Kafka.`
 }

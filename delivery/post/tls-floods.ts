@@ -15,7 +15,7 @@ const MAX_FLOODED = 20_000
 type OnConnected = (error: Error | null, socket: Socket | null, tcp?: Socket) => void
 export type Connect = (options: buildConnector.Options, onConnected: OnConnected) => void
 
-/** Connects TCP separately: the `bytesRead` of the TCP socket includes what TLS adds; that of the TLS socket does not. */
+/** Connects TCP separately, because only the TCP socket's `bytesRead` includes what TLS adds. */
 export const tcpFirst =
   (connect: buildConnector.connector): Connect =>
   (options, onConnected) => {

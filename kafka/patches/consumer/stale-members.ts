@@ -26,7 +26,7 @@ const soleClientIds = new Map<string, string>()
 
 /**
  * After a kill and a restart, the process's new group members replace its old ones.
- * @param clientId used by no other running process
+ * @param clientId unique among running processes
  * @returns a function that undoes it.
  */
 export function replacePredecessors(groupId: string, clientId: string): () => void {
