@@ -41,11 +41,7 @@ For another system, set SLUICE_URL or --url to the address of control, and ${GIV
 
 const trimmed = (url: string | undefined) => url?.replace(/\/+$/, '')
 
-/**
- * The system named by the command line, the environment or a running `npm start`. Empty variables count as
- * unset.
- * @throws CliError
- */
+/** The system named by the command line, the environment or a running `npm start`. @throws CliError */
 export async function findTarget(
   options: { url?: string; tokenFile?: string; ingestUrl?: string },
   env: Env,

@@ -127,7 +127,7 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
   openapiRoute(api, operations)
 }
 
-/** For paths that the router cannot decode or finds too long, Fastify runs no hooks, and so no limits. */
+/** Fastify runs no hooks, and so no limits, for paths that the router cannot decode or finds too long. */
 const UNREADABLE = '/unreadable-path'
 /** As Node's limit of the headers. */
 const LONGEST_URL = 16 * 1024
@@ -172,7 +172,7 @@ function closeConnectionsAtShutdown(app: FastifyInstance): void {
 const SOON_MS = 500
 
 /**
- * Browsers and client libraries open connections in advance. Node does not count these as idle, so closing would wait
+ * Browsers and client libraries open connections in advance. Node does not count these as idle, and would wait for them
  * forever.
  */
 export function dropSilentAtShutdown(app: FastifyInstance): void {

@@ -3,7 +3,7 @@ import { createApp } from './app.ts'
 
 /** The text that `GET /api/openapi.json` serves, without Kafka and without listening. */
 export async function controlDescription(): Promise<string> {
-  // only the handler of the document runs: it needs no other parts
+  // only the handler of the document runs
   const parts = Object.assign(Object.create(null), {
     log: pino({ level: 'silent' }),
     auditProducer: {},

@@ -9,7 +9,6 @@ import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
 
-/** `settles`: it is the first 2xx of its delivery. */
 export type LoggedResult = AttemptResult & { settles: boolean }
 
 export type AttemptLog = {

@@ -54,8 +54,8 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
 }
 
 /**
- * Reads all rungs that exist, even of older ladders or other deliverers. A member does not read topics that it does not
- * know, so all members subscribe to the same topics and poll for new rungs.
+ * Reads all rungs that exist, even of older ladders or other deliverers. All members subscribe to the same topics,
+ * because a member does not read topics that it does not know.
  */
 async function consumeRungs({ connection, producer, onFatal }: Consuming): Promise<Consumer> {
   const open = (topics: readonly string[]) =>

@@ -77,8 +77,8 @@ const isUndecided = ({ hasSkipped, results }: Attempted) =>
 
 /**
  * Puts a delivery on a rung without an attempt. Each deferral in a row may use the next longer rung, so a dead
- * webhook's backlog costs little, but none longer than `waitMs` (see `Refusal`), so it comes back soon. The retry
- * window includes deferrals (docs/decisions/009).
+ * webhook's backlog costs little. None is longer than `waitMs`, so it comes back soon. The retry window includes
+ * deferrals (docs/decisions/009).
  */
 export function defer(
   delivery: Delivery,

@@ -11,7 +11,7 @@ export type DeliveryFailureLog = {
 
 const REPEAT_MS = 10_000
 
-/** Logs each failing destination at most once in ten seconds. Topic `attempts` has all attempts. */
+/** Logs each failing destination at most once in ten seconds. */
 export function createDeliveryFailureLog(log: Pick<Logger, 'info' | 'warn'>): DeliveryFailureLog {
   const mayLog = createLogLimit(REPEAT_MS)
 

@@ -28,8 +28,8 @@ export type DelivererParts = SettlerParts & {
 type FoundDestination = Destination | 'unreadable' | undefined
 
 /**
- * A delivery of a lane is settled when it is delivered, or Kafka has its next record (ARCHITECTURE, "Hop by hop").
- * Callbacks are cheaper than promises.
+ * A delivery of a lane is settled when it is delivered, or Kafka has its next record. Callbacks are cheaper than
+ * promises.
  */
 export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
   const { settings, producer, poster, webhooks, ladder, onAttempt } = parts

@@ -30,10 +30,7 @@ export type SettlerParts = {
 const MAX_REASON = 1_024
 /** How long a cancelled delivery waits for its record in `attempts`. */
 const CANCEL_MS = 5_000
-/**
- * Deferrals and cancellations can wait for a batch, which costs as much as one record: a crash repeats no POST, and the
- * due time is set.
- */
+/** Deferrals and cancellations can wait for a batch, which costs as much as one record: a crash repeats no POST. */
 const UNSENT_BATCH = { maxItems: 200, lingerMs: 50 }
 
 type Unsent = { record: Taken<Delivery>; settlement: WithNextRecord | Cancelled }
@@ -63,7 +60,7 @@ export class Settler {
     writing.catch((error) => this.park(record, String(error)))
   }
 
-  /** Settles when Kafka has the next record. If it was not written, the delivery is read again. */
+  /** If the record was not written, the delivery is read again. */
   async #write(record: Taken<Delivery>, settlement: WithNextRecord): Promise<void> {
     const { producer, deliveries } = this.#parts
     const next = nextRecord(record.key, settlement, deliveries.encode(settlement.delivery))

@@ -51,8 +51,8 @@ export function next(
 }
 
 /**
- * The retry window begins with the first attempt, in ms since 1970, but not before the delivery was routed: a slow
- * clock could end it at once.
+ * Begins with the first attempt, in ms since 1970, but not before the delivery was routed: a slow clock could end it at
+ * once.
  */
 export const windowStart = (
   { firstAttemptAt, routedAt }: Pick<Delivery, 'firstAttemptAt' | 'routedAt'>,

@@ -93,8 +93,8 @@ const socketCode = (message: string) =>
 export type Failure = { outcome: 'retry' | 'refused'; code: string }
 
 /**
- * Final: mostly untrusted certificates (docs/guides/receivers.md), all of Node's "X509 certificate error codes".
- * UNSPECIFIED: any other verdict of OpenSSL.
+ * Final: mostly untrusted certificates, all of Node's "X509 certificate error codes". UNSPECIFIED: any other verdict of
+ * OpenSSL.
  */
 const REFUSED: Record<string, string> = {
   tls_self_signed: 'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN',

@@ -65,7 +65,7 @@ const NONE: readonly number[] = []
 // a changed destination is another object
 const cache = new WeakMap<Destination, Template>()
 
-/** Cached, as building it costs too much at thousands of POSTs a second. */
+/** Cached, because building it is expensive. */
 export function templateOf(destination: Destination): Template {
   const found = cache.get(destination)
   if (found) return found

@@ -53,7 +53,7 @@ const SPECIAL: readonly Block[] = [
   'ff00::/8',
 ].map(blockOf)
 
-/** What is wrong with a CIDR that contains a whole block that is not public. */
+/** For a CIDR that contains a whole block that is not public. */
 export function faultOfWidth(cidr: string): string | undefined {
   const [network, bits] = blockOf(cidr)
   const inside = SPECIAL.find(([special, width]) => bits < width && isIn(special, [network, bits]))

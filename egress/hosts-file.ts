@@ -6,7 +6,7 @@ export type Hosts = ReadonlyMap<string, readonly LookupAddress[]>
 
 export const canonical = (host: string) => host.toLowerCase().replace(/\.$/, '')
 
-/** Skips invalid addresses and those with a zone (`fe80::1%lo0`), which lead to an interface of this machine. */
+/** Skips invalid addresses and those with a zone (`fe80::1%lo0`), which names an interface of this machine. */
 export function parseHosts(text: string): Hosts {
   const hosts = new Map<string, LookupAddress[]>()
   for (const line of text.split('\n')) {

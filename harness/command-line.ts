@@ -1,8 +1,6 @@
 import { parseArgs } from 'node:util'
 
-/**
- * `--help` prints the usage and exits with 0. If `read` throws, exits with 2 after one line of the error and the usage.
- */
+/** `--help` prints the usage and exits with 0. If `read` throws, prints the error and the usage, and exits with 2. */
 export function readOrExit<T>(usage: string, read: () => T): T {
   const options = { help: { type: 'boolean', short: 'h' } } as const
   if (parseArgs({ options, strict: false }).values.help) {

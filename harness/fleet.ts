@@ -29,8 +29,8 @@ const MAX_BATCH = 20
 const timeoutOf = (client: number) => (client % 4 === 0 ? 3_000 : 15_000)
 
 /**
- * Clients that make a call a second, and send one request at a time. They retry until 200 with the same ids, after the
- * requested delay. Half of them send batches.
+ * Each client makes a call a second, and sends one request at a time. It retries until 200 with the same ids, after the
+ * requested delay. Half of the clients send batches.
  */
 export function startFleet({ url, writeKey, size }: { url: string; writeKey: string; size: number }): Fleet {
   const dispatcher = new Agent({ connections: size })

@@ -28,8 +28,8 @@ const AGAIN_MS = 100
 const USERS = 500
 
 /**
- * An open loop: a fixed rate, whatever the answers, to several instances in turn. A call that is not accepted goes to
- * the next instance with the same id after the requested delay.
+ * An open loop: a fixed rate, whatever the answers. A call that is not accepted goes to the next instance with the same
+ * id after the requested delay.
  */
 export function startOpenLoad({ urls, writeKey, perSecond }: OpenLoadOptions): OpenLoad {
   const dispatcher = new Agent({ connections: 256 })

@@ -34,7 +34,6 @@ export type Receiver = {
 export type ReceiverOptions = {
   /** Default: a free one. */
   port?: number
-  /** Makes it an HTTPS receiver. */
   tls?: ServerOptions
   /** Gets each request instead of `arrivals`, for runs that do not fit in memory. */
   onArrival?: (arrival: Arrival) => void

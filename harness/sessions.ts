@@ -18,8 +18,8 @@ export async function membersOf(connection: Connection, name: string): Promise<M
 }
 
 /**
- * Makes members leave their groups at once, instead of 10 s after a `kill -9`. kafkajs does so only for itself, so this
- * sends LeaveGroup, version 3. The broker must be the only one.
+ * Makes members leave their groups at once, instead of 10 s after a `kill -9`. Sends LeaveGroup, version 3, because
+ * kafkajs does so only for itself. The broker must be the only one.
  */
 export async function endSessions(broker: string, members: Members): Promise<void> {
   const [host, port] = broker.split(':')
@@ -57,7 +57,7 @@ function int(value: number, bytes: number): Buffer {
 
 const text = (value: string) => Buffer.concat([int(Buffer.byteLength(value), 2), Buffer.from(value)])
 
-/** Length, correlation id, throttle time, the group's error (0: none). An answer this small arrives in one piece. */
+/** Length, correlation id, throttle time, the group's error (0: none). They arrive in one piece. */
 async function answer(socket: ReturnType<typeof connect>): Promise<void> {
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     socket.once('data', resolve)

@@ -8,7 +8,7 @@ const SHORTEST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 100
 
 /**
- * Polls until the condition returns something truthy, and returns that. A condition that throws counts as "not yet".
+ * Polls until the condition returns something truthy, and returns that. Throwing counts as "not yet".
  * @throws after `timeout`, with what the condition last threw
  */
 export async function until<T>(

@@ -23,10 +23,10 @@ type Options = {
   onRefused: () => void
 }
 
-/** Otherwise Node answers requests without Host itself, and they are not counted. The server has to refuse them. */
+/** Otherwise Node answers requests without Host itself, uncounted. The server has to refuse them. */
 export const COUNTED = { requireHostHeader: false } as const
 
-/** Node refuses requests with more. Without the limit, 64 KB of very many headers take 135 KB instead of 85. */
+/** Node refuses requests with more. 64 KB of very many headers would take 135 KB instead of 85. */
 const HEADERS = 200
 /** Node refuses connections this far above `most`, as closing ones still count. */
 const CLOSING = 64
@@ -82,7 +82,7 @@ export function shareConnections(
   return { open, lastResponse: (socket) => responses.get(socket), nameClient: networks.nameClient }
 }
 
-/** Open connections by network. A proxy's connection belongs to a client's network only during a request. */
+/** Open connections. A proxy's connection belongs to a client's network only during a request. */
 function createNetworks(trustProxy: readonly string[]) {
   const byNetwork = new Map<string, Set<Socket>>()
   const proxies = blockListOf(trustProxy)
@@ -165,7 +165,7 @@ function isWaitedOn(socket: Socket, response: ServerResponse | undefined): boole
   return response.req.complete && !response.writableFinished
 }
 
-/** Instead of Node's socket timeout, which restarts at each read and write (2 us per call). */
+/** Replaces Node's socket timeout, which restarts at each read and write (2 us per call). */
 function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number): void {
   let before = new Map<Socket, number>()
   const timer = setInterval(() => {

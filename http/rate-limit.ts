@@ -29,7 +29,7 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
   }
 }
 
-/** The IPv4 address, even if mapped to IPv6. For IPv6 the /64, as one customer usually has all of it. */
+/** The IPv4 address, even if mapped to IPv6. For IPv6 the /64, which one customer usually has. */
 export function networkOf(ip: string): string {
   if (isIPv4(ip) || !ipaddr.isValid(ip)) return ip
   const address = ipaddr.process(ip)

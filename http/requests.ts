@@ -21,8 +21,8 @@ const ADDRESS_CHARS = 100
 
 /**
  * Some proxies append `address:port` or `[address]:port` to X-Forwarded-For: each connection would count as another
- * client. Keeps the last 32 addresses, because reading 60 KB of them took 24 ms. An overlong address becomes `unknown`:
- * V8 hashes strings of more than 16 KB by their length alone, so finding one of 50 KB in a table of limits took 10 ms.
+ * client. Keeps the last 32 addresses, because reading very many takes long. An overlong address becomes `unknown`: V8
+ * hashes strings of more than 16 KB by their length alone, so long ones would collide.
  */
 export function dropForwardedPorts({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const forwarded = headers['x-forwarded-for']

@@ -7,28 +7,25 @@ export const CALL_LEVELS = 64
 
 /**
  * Bytes that a batch may write, in events and rejected calls: MADE_BYTES plus MADE_TIMES its size. A gzip batch counts
- * for at most MADE_GZIP_TIMES its size as sent, or spaces would raise its limit. Without the limit, copies of the batch's
- * context turned 272 bytes of gzip into 8 MB; counting only inflated bytes, 5 KB into 4.3 MB.
+ * for at most MADE_GZIP_TIMES its size as sent, or spaces would raise its limit. docs/security.md has the attacks that
+ * these limits stop.
  */
 export const MADE_BYTES = 256 * 1024
 export const MADE_TIMES = 8
 export const MADE_GZIP_TIMES = 20
 
-/**
- * An answer lists REJECTED_LISTED rejected calls, or one per REJECTED_LISTED_EACH bytes of a larger batch. Without the
- * limit, 61 bytes got 300 KB.
- */
+/** An answer lists REJECTED_LISTED rejected calls, or one per REJECTED_LISTED_EACH bytes of a larger batch. */
 export const REJECTED_LISTED = 100
 export const REJECTED_LISTED_EACH = 128
 
 /** Bytes of a rejected call that are stored. Its record stays below Kafka's 1 MB. */
 export const REJECTED_BYTES = 900_000
 
-/** Chunks of one body. 500,000 one-byte chunks delayed all other calls by half a second. */
+/** Chunks of one body. */
 export const BODY_CHUNKS = 10_000
 /**
  * A discarded body may have DISCARDED_CHUNKS, plus one per DISCARDED_CHUNK_BYTES: enough for a batch written call by
- * call. Without the limit, 60 KB took 17 ms.
+ * call.
  */
 export const DISCARDED_CHUNKS = 250
 export const DISCARDED_CHUNK_BYTES = 128
@@ -41,12 +38,12 @@ export const GZIP_EXTRA = 1024
 /** A gzip body may inflate to GZIP_TIMES its size, and always to GZIP_FREE bytes. JSON inflates 5 to 20 times. */
 export const GZIP_TIMES = 100
 export const GZIP_FREE = 64 * 1024
-/** In bytes of cheap JSON: 500 KB of empty blocks inflate to nothing, in 40 ms. */
+/** In bytes of cheap JSON. Gzip may inflate to nothing, and takes time all the same. */
 export const GZIP_COST = 3
 
 /**
  * Bytes of bodies without a valid write key, per network. Each body counts at least MIN_ANONYMOUS_BYTES, and each quote
- * adds QUOTE_BYTES: 500 KB take up to 14 ms to parse, but 50 ms with 55,000 different keys.
+ * adds QUOTE_BYTES: 500 KB take 14 ms to parse, but 50 ms with 55,000 different keys.
  */
 export const ANONYMOUS_BYTES = { perSecond: 256 * 1024, burst: 1024 * 1024 }
 export const MIN_ANONYMOUS_BYTES = 1024
@@ -55,18 +52,18 @@ export const QUOTE_BYTES = 24
 /** URL and headers together. A pixel with 32 KB in base64 fits. */
 export const HEADER_BYTES = 64 * 1024
 
-/** A longer path is no route. Decoding 60 KB of `%25` took 3 ms. */
+/** A longer path is no route. */
 export const PATH_CHARS = 1_024
 
-/** Further fields of a query are ignored. Parsing 46 KB of names took 6 ms. */
+/** Further fields of a query are ignored. */
 export const QUERY_FIELDS = 100
 
-/** Open connections; more are refused. At worst, each has 64 KB of incomplete headers, which take 85 KB (measured). */
+/** Open connections; more are refused. At worst, each has 64 KB of incomplete headers, which take 85 KB. */
 export const CONNECTIONS = 5_000
 
 /**
  * Memory of all requests; beyond it new ones get 503. A body counts until its calls are decided on. Its URL, headers
- * and REQUEST_BYTES (Node keeps 9 KB, measured) count until the answer.
+ * and REQUEST_BYTES (Node keeps 9 KB) count until the answer.
  */
 export const HELD_BYTES = 96 * 1024 * 1024
 export const REQUEST_BYTES = 8 * 1024
@@ -77,15 +74,11 @@ export const SMALL_HOLDER = 1 / 8
 export const FIELD_BYTES = 32
 
 /**
- * While more than `all` requests wait for answers, connections with more than `each` are closed. A request takes 8 KB:
- * without the limit, 13 MB on 200 connections took 2 GB.
+ * While more than `all` requests wait for answers, connections with more than `each` are closed. A request takes 8 KB.
  */
 export const WAITING = { each: 8, all: 12_288 }
 
-/**
- * Answers that clients have not read. Beyond it, clients that read none lose their connections. Without the limit, 300
- * connections with 40 requests of 5 KB each took 1 GB.
- */
+/** Answers that clients have not read. Beyond it, clients that read none lose their connections. */
 export const UNREAD_BYTES = 64 * 1024 * 1024
 
 export type Timeouts = {

@@ -20,7 +20,7 @@ import { createRejectionLog } from './rejection-log.ts'
 /** Half a second of calls at full speed. Beyond it, an error is better than waiting. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const MAX_REJECTED_BYTES = 8 * 1024 * 1024
-/** At a low rate, calls wait for up to this time to share a send. A lone caller does not wait (decision 030). */
+/** At a low rate, calls wait for up to this time to share a send; a lone caller does not (decision 030). */
 const PACE = { ms: 10, fullAt: 16, onlyShared: true }
 
 await run('ingest', async (context) => {

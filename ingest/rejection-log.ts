@@ -9,8 +9,7 @@ export type RejectionLog = (records: readonly OutRecord[], trace?: Pick<Trace, '
 const WAIT_MS = 1_000
 
 /**
- * Has its own producer, so that a blocked topic does not delay accepted calls. Drops and counts records that cannot be
- * written.
+ * Has its own producer, so that a blocked topic does not delay accepted calls. Drops and counts what cannot be written.
  */
 export function createRejectionLog({
   producer,

@@ -30,7 +30,7 @@ export type Connection = {
   plain(name: string): string
   log: Logger
   failures: FailureLog
-  /** The client id, if no other process has it. */
+  /** Undefined if another process may have the client id. */
   soleClientId?: string | undefined
 }
 

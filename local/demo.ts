@@ -12,7 +12,7 @@ const TIMEOUT_MS = 20_000
 
 /**
  * Sends one call of each type through a new source and destination, and prints what arrives. The receiver answers until
- * the process ends, so the destination keeps working.
+ * the process ends.
  */
 export async function demo(addresses: Addresses, terminal: Terminal): Promise<void> {
   const secret = randomBytes(16).toString('hex')

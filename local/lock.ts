@@ -13,7 +13,7 @@ export type ProcessId = z.infer<typeof processId>
 export type Lock = { release(): Promise<void> }
 
 /**
- * One `npm start` per data folder. Takes over the lock of a process that is gone, even if its pid is in use again.
+ * One `npm start` per data folder. Takes over the lock of a process that is gone, even if its pid is reused.
  * @throws LocalError already_running
  */
 export async function takeLock(folder: string): Promise<Lock> {

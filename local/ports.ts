@@ -126,8 +126,8 @@ const PROCESSES = 170
 let next = randomInt(PORTS_EACH)
 
 /**
- * The first of this process's own range: in a shared one, two processes could find the same port before either listens.
- * All ranges are below the ports of outgoing connections (decision 4).
+ * The first of this process's own range: in a shared one, two processes could find the same port. All ranges are below
+ * the ports of outgoing connections (decision 4).
  */
 export const firstPortOf = (pid: number): number => 15_000 + (pid % PROCESSES) * PORTS_EACH
 

@@ -3,9 +3,7 @@ import type { Addresses } from './settings.ts'
 
 export type Terminal = {
   line(text: string): void
-  /**
-   * Replaces the last progress text. Where there is no terminal, prints at most a line per second, and the last one.
-   */
+  /** Replaces the last progress text. Where there is no terminal, prints at most a line per second. */
   progress(text: string, isLast?: boolean): void
 }
 

@@ -27,8 +27,7 @@ export type Writing = { count: number; writing: Promise<Produced> }
 
 /**
  * Destinations without rules share the encoded body: 32 KB for each of 10,000 would take 320 MB.
- * @returns a promise if the rules take more than one slice. Each slice is written at once, so cheap rules do not wait
- * for costly ones.
+ * @returns a promise if the rules take more than one slice. Each slice is written at once, so cheap rules do not wait.
  */
 export function writeDeliveries(
   record: Routed,
@@ -45,8 +44,8 @@ export function writeDeliveries(
 }
 
 /**
- * Holds the bodies of only one slice in memory. Stops once the partition is given up or a write is uncertain: the event
- * is then routed again.
+ * Holds only one slice's bodies in memory. Stops once the partition is given up or a write is uncertain: the event is
+ * then routed again.
  */
 async function continueRuns(
   runs: RuleRuns,

@@ -32,7 +32,7 @@ const TOO_COSTLY_TOGETHER = {
 
 /**
  * Runs the rules of an event's destinations. If there are many, each first gets a small budget. Those that need more
- * share one, cheaper rules first, so only the costliest fail. Results depend only on event and rules.
+ * share one, cheaper rules first. Results depend only on event and rules.
  */
 export type RuleRuns = {
   /** @returns undefined if the rules need more budget and run again later. */

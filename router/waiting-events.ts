@@ -9,8 +9,8 @@ const MAX_BYTES = 256 * 1024
 const CHECK_MS = 50
 
 /**
- * While an event's rules take more than a slice, later events of its source and partition wait here, to keep a user's
- * events in order.
+ * While an event's rules take more than a slice, later events of its source and partition wait here, to keep their
+ * order.
  */
 export type WaitingEvents = {
   /** @returns `full`: the event must wait, but there is no room. */

@@ -1,6 +1,6 @@
 /**
- * Each shape works for every event and truncates user input to the service's limits. See docs/guides/rules.md; tests
- * check them against the service's schema or limits.
+ * Each shape works for every event and truncates user input to the service's limits (docs/guides/rules.md). Tests check
+ * them.
  */
 export type CatalogEntry = {
   id: string

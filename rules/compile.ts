@@ -35,7 +35,7 @@ export type FailCode = keyof typeof FAILURES
  * Deletions pass every filter and sample. They are redacted, but not shaped: receivers must recognize them.
  * @param hashKey for `as: hash`.
  * @param render makes the body without a shape.
- * @returns rules that never throw and always give the same result. If they cannot be compiled, they fail every event.
+ * @returns rules that never throw and always give the same result. Those that cannot be compiled fail every event.
  */
 export function compileRules(rules: Rules, hashKey: Buffer, render: Render): CompiledRules {
   const redact = compileRedact(rules.redact ?? [], hashKey)

@@ -12,7 +12,7 @@ export type Pattern = { test: (text: string) => boolean; instructions: number }
 
 /**
  * RE2 matches in linear time, without lookarounds and backreferences. Equal expressions share a program, which may be
- * dropped to save memory; `test` then compiles it again in a few milliseconds.
+ * dropped to save memory and compiled again.
  */
 export function compilePattern(text: string): Pattern | { wrong: string } {
   if (text.length > MAX_PATTERN_LENGTH) return { wrong: `at most ${MAX_PATTERN_LENGTH} characters` }
@@ -96,7 +96,7 @@ function limitStates({ re2Input: { dfa } }: RE2JS): void {
 
 const statesBytes = ({ re2Input: { dfa } }: RE2JS): number => MAX_STATES_BYTES - dfa.memBudget
 
-/** Splits a pattern as RE2 does: a misread bracket would hide a repetition. Flags add no instructions. */
+/** Splits a pattern as RE2 does: a misread bracket would hide a repetition. */
 const TOKEN = new RegExp(
   [
     String.raw`(?<quoted>\\Q[\s\S]*?(?:\\E|$))`,

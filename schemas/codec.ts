@@ -17,8 +17,8 @@ export const schemaText = (name: SchemaName) => readFileSync(new URL(`${name}.av
 export type Codec<T> = {
   encode(value: T): Buffer
   /**
-   * Returns a promise while the writer's schema is unknown. The record then waits up to `waitMs` for an unreachable
-   * registry; after that, records fail at once until it answers. Never rejects.
+   * Returns a promise while the writer's schema is unknown. Waits up to `waitMs` for an unreachable registry; after
+   * that, records fail at once until it answers. Never rejects.
    */
   decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>>
 }
@@ -167,7 +167,7 @@ function createWriters(current: { type: avro.Type; id: number }, source: SchemaS
 
 /** Values that are released at nearly the same time share a block of memory. */
 const BLOCK_BYTES = 64 * 1024
-/** A larger value that does not fit gets its own buffer, so that little of a block is wasted. */
+/** A larger value that does not fit gets its own buffer, to waste little of a block. */
 const LARGE_BYTES = BLOCK_BYTES / 4
 let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
 let used = 0

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { asyncapiText } from './asyncapi.ts'
 
 /**
- * `npm run schemas` writes the types of the Avro schemas and `docs/asyncapi.yaml`; a test fails when one is stale.
- * Types follow avsc: unions with null unwrapped, longs as numbers, logical types as their base type.
+ * `npm run schemas` writes the types of the Avro schemas and `docs/asyncapi.yaml`. Types follow avsc: unions with null
+ * unwrapped, longs as numbers, logical types as their base type.
  */
 
 type AvroField = { name: string; type: AvroType; doc: string }

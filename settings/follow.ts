@@ -23,7 +23,7 @@ export type Settings = {
   /** Rejects if CONFIG_KEY opens none of the settings. */
   loaded: Promise<void>
   isLoaded(): boolean
-  /** At most about a second old. */
+  /** At most two seconds old. */
   isFresh(): boolean
   sources: ReadonlyMap<string, Source>
   destinations: ReadonlyMap<string, Destination>

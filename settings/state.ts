@@ -6,8 +6,8 @@ import { KINDS, type Kind } from './settings.ts'
 
 /**
  * `reason` holds no secrets or user ids. `since`: when this process first saw it, in ms since 1970. `isKept`: the
- * process uses the previous version; otherwise it has none. Without readable rules, a destination's events become
- * dead letters (lookup.ts).
+ * process uses the previous version; otherwise it has none. Without readable rules, events become dead letters
+ * (lookup.ts).
  */
 export type Unreadable = { kind: Kind; id: string; reason: string; since: number; isKept: boolean }
 

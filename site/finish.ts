@@ -11,7 +11,7 @@ type Finished = { folder: string; base: string; codeStyles: string }
 
 /**
  * Moves inline scripts and styles to files, as the content security policy requires, and compresses all files.
- * @param finished.codeStyles of highlighted code, collected during rendering.
+ * @param finished.codeStyles of highlighted code.
  */
 export async function finish({ folder, base, codeStyles }: Finished): Promise<void> {
   const pages = filesIn(folder).filter((name) => name.endsWith('.html'))
@@ -47,8 +47,8 @@ function withHash(name: string, content: string): string {
 }
 
 /**
- * VitePress writes two short scripts into each page, which set the theme before the page is painted. Its scripts set
- * the two `style` attributes again.
+ * Each page has two short scripts, which set the theme before it is painted. VitePress's own scripts set the two
+ * `style` attributes again.
  */
 export function withoutInline(html: string): { html: string; script: string } {
   const scripts: string[] = []

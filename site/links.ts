@@ -34,7 +34,6 @@ function leads(page: string, link: string, { base, files, anchors }: Known): boo
   )
 }
 
-/** The file served at a path. */
 function fileAt(path: string, base: string): string | undefined {
   if (!path.startsWith(base)) return undefined
   const name = path.slice(base.length)

@@ -12,7 +12,6 @@ export type Repository = {
 /** `source`: in the repository. `path`: within the site, such as `guides/rules.md`. */
 export type Page = { source: string; path: string; text: string }
 
-/** A page generated from code. */
 export type GeneratedPage = { path: string; title: string; text: string }
 
 export type Collected = {
@@ -85,7 +84,7 @@ function withLinks(source: string, { repository, pages }: Known): string {
       const target = at(source, to)
       const page = pageAt(target, repository)
       if (page !== undefined && pages.has(page)) return `](${relative(from, pathOf(page))}${anchor})`
-      // a missing document fails the build; other files may be missing where only the site is built
+      // a missing document fails the build
       if (target.endsWith('.md')) return link
       if (isServed(target)) return `](${relative(from, pathOf(target))})`
       const kind = repository.isFolder(target) ? 'tree' : 'blob'

@@ -2,7 +2,7 @@ import type { Plugin } from 'vite'
 
 /**
  * VitePress announces its search box as a button with a field and links, and hides the results' text from screen
- * readers. This makes it a dialog with a list of options.
+ * readers. This makes it a dialog with options.
  */
 const REPLACEMENTS: readonly (readonly [string, string])[] = [
   ['role="button"', 'role="dialog" aria-modal="true"'],

@@ -24,8 +24,7 @@ import type { Tracer } from './trace.ts'
 const FLUSH_MS = 2_000
 
 /**
- * Uses the SDK without context manager and patches. Spans that do not fit in the queue or cannot be exported are
- * dropped and logged.
+ * Without context manager and patches. Spans that do not fit in the queue or cannot be exported are dropped and logged.
  */
 export function createTracer(
   settings: TraceSettings,

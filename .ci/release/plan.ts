@@ -37,7 +37,7 @@ export type Plan = {
   faults: string[]
   /** Contents by path. */
   writes: Map<string, string>
-  /** Of the server and the Node library, and of the Go module, whose tag begins with its folder. */
+  /** Of the server, the Node library, and the Go module, whose tag begins with its folder. */
   tags: string[]
 }
 

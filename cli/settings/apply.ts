@@ -13,10 +13,7 @@ export type Applying = {
   onDone: (step: Step) => void
 }
 
-/**
- * Applies the steps in order. Plans again once if someone else has changed a record.
- * @throws CliError
- */
+/** Plans again once if someone else has changed a record. @throws CliError */
 export async function apply({ steps }: Pick<Planned, 'steps'>, applying: Applying): Promise<void> {
   const done = new Set<string>()
   const isDone = (ref: Ref) => done.has(nameOf(ref))

@@ -59,7 +59,6 @@ type Found = {
   records: Declared[]
   collections: Collection[]
   faults: PlacedFault[]
-  /** Faults of single fields. */
   shapeFaults: PlacedFault[]
 }
 

@@ -20,8 +20,8 @@ export type DryRuns = ReadonlyMap<string, DryRunResult>
 const AT_ONCE = 8
 
 /**
- * Lets the API check destinations: only it knows their secrets and the allowed addresses. Other records are
- * checked locally by the same rules.
+ * Lets the API check destinations: only it knows their secrets and the allowed addresses. Other records are checked
+ * locally.
  * @returns `stale` if a record no longer matches `state`; `read_only` if the token may not do this.
  * @throws CliError
  */

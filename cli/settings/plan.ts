@@ -69,10 +69,7 @@ export async function planNow(
   throw new CliError('changed_meanwhile', 'Someone else is changing the settings. Run the command again.')
 }
 
-/**
- * Records that may have to be written, depending on their secrets. Unchanged ones must not block the rest,
- * even if the API would reject them today.
- */
+/** Records that may have to be written, depending on their secrets. Unchanged ones must not block the rest. */
 function needDryRun(
   declaration: Declaration,
   { records, state, options }: { records: readonly Declared[]; state: State; options: PlanOptions },

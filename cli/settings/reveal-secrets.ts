@@ -54,8 +54,7 @@ export type Revealed<T> = {
 }
 
 /**
- * Fills in each masked secret that equals the file's. Every other secret gets a unique text, so that no two
- * look equal.
+ * Fills in each masked secret that equals the file's. Every other secret gets a unique text.
  * @param isSame whether the secret at a pointer equals the stored one
  */
 export function reveal<T extends { id: string }>(

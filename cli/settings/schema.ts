@@ -9,8 +9,8 @@ import {
 } from '../../settings/settings.ts'
 
 /**
- * The keys of a settings file, in the order of writing: a record follows those that it refers to. Records
- * have the API's form with an id; a suppression's id derives from its content.
+ * The keys of a settings file, in the order of writing: a record follows those that it refers to. A suppression's id
+ * derives from its content.
  */
 export const COLLECTIONS = ['sources', 'destinations', 'audiences', 'traits', 'suppressions'] as const
 export type Collection = (typeof COLLECTIONS)[number]

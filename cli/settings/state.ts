@@ -77,7 +77,7 @@ function factsOf(state: State): Facts {
 
 export type Written = { before: Stamp | undefined; after: Stamp } | { faults: readonly Fault[] }
 
-/** The API's own rules, applied to a local copy of the state before anything is sent. */
+/** The API's own rules, applied to a local copy of the state. */
 export type Rules = {
   of(state: State): ReadonlyMap<string, Stamp>
   /** `now`: ISO 8601 UTC. */

@@ -13,9 +13,8 @@ const PART = /\$\$\{|\$\{([^}]*)(\}?)/g
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
- * Replaces `${NAME}` with the environment variable, once, and `$${` with `${`. An empty variable counts as
- * unset. Sluice's own variables, such as CONTROL_TOKEN, are refused: a changed file could send them to a
- * webhook.
+ * Replaces `${NAME}` with the environment variable, once, and `$${` with `${`. Refuses Sluice's own variables, such as
+ * CONTROL_TOKEN: a changed file could send them to a webhook.
  */
 export function substitute(text: string, env: Env): Substituted {
   const faults: { code: string; message: string }[] = []

@@ -4,8 +4,7 @@ const STORAGE_KEY = 'sluice.reloaded-at'
 const INTERVAL_MS = 60_000
 
 /**
- * Reloads the page because an update of Sluice has removed one of its chunks. Does nothing while the server does not
- * answer.
+ * Reloads the page because an update of Sluice has removed one of its chunks. Does nothing while the server is down.
  */
 export async function reloadOnce(reload: () => void): Promise<void> {
   if (!mayReload(Number(sessionStorage.getItem(STORAGE_KEY) ?? 0), Date.now())) return

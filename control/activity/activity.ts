@@ -123,7 +123,7 @@ type Reading = Pick<Parts, 'connection' | 'onFatal'> & {
   decoding: Awaited<ReturnType<typeof openDecoding>>
 }
 
-/** Readers of topics that are searched on demand. They read nothing before. */
+/** Readers of topics that are searched on demand. */
 async function openReading({ connection, ladder, decoding, onFatal }: Reading) {
   const readerOf = (topic: string) => openReader({ connection, topic, onFatal })
   const readers = await Promise.all([

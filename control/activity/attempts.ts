@@ -54,14 +54,13 @@ export type Attempts = Followed &
   Pick<Tail, 'begun'> &
   Pick<RecentAttempts, 'ofMessage'> & {
     recent: Pick<RecentRecords<RecentAttempt>, 'all' | 'page' | 'oldest'>
-    /** @returns a function that unsubscribes. */
     onAttempt(listener: (attempt: Attempt) => void): () => void
     close(): Promise<void>
   }
 
 const MAX_COUNT = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
-/** Over all partitions. With up to twenty, each is read far enough to hold the newest. */
+/** Over all partitions. Enough for the newest, with up to twenty. */
 const MAX_READ = 200_000
 
 export async function followAttempts(options: {

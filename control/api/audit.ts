@@ -44,12 +44,12 @@ export function audit(
 export const auditSearch = (log: Pick<Logger, 'info'>, caller: Caller): void =>
   audit(log, caller, { what: 'search', outcome: 'searched' })
 
-/** After this time, the line is only in the log. The change is confirmed within 10 s or fails. */
+/** After this time, the line is only in the log. */
 const DEADLINE_MS = 60_000
 
 /**
- * Also writes audit lines to topic `audit`, for `GET /api/audit`. Does not wait for Kafka: if the process is killed
- * within milliseconds, the line is only in the log.
+ * Also writes audit lines to topic `audit`. Does not wait for Kafka: if the process is killed within milliseconds, the
+ * line is only in the log.
  */
 export function withAuditTopic(log: Logger, { produce }: Pick<Producer, 'produce'>): Logger {
   async function write({ audit: _, ...line }: { audit: true }): Promise<void> {

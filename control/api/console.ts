@@ -34,7 +34,7 @@ const LIMITS = '__SLUICE_LIMITS__'
 /** Never pages of the console. */
 const OTHERS = /^\/(api|docs|assets|livez|readyz|metrics)(\/|$)/
 
-/** Serves the console's files, and its page for other paths that a browser requests as a page. */
+/** Also serves the page for other paths that a browser requests as a page. */
 export function consoleRoutes(
   app: FastifyInstance,
   { ingest, consoleLimits, built = BUILT }: ConsoleParts,

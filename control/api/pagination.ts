@@ -16,8 +16,8 @@ export const nextShape = z
 export type Page<T> = { items: T[]; next: string | null }
 
 /**
- * Records created or removed between two pages shift no others. Holds only the page: there may be hundreds of
- * thousands of suppressions.
+ * Records created or removed between two pages shift no others. Holds only the page, because there may be very many
+ * suppressions.
  */
 export function page<T extends { id: string }>(
   all: Iterable<T>,

@@ -43,7 +43,7 @@ export const SERVER_LIMITS: ServerLimits = {
   closingMs: 5_000,
   // 2 MB at 35 KB/s: an answer counts as read when Node has passed on all of it
   unreadMs: 60_000,
-  // a page of events has up to 3 MB: without a limit, 1,400 requests took 2 GB
+  // a page of events has up to 3 MB
   unreadBytes: 128 * 1024 * 1024,
   // a page of the console loads 60 files; a request takes up to 0.5 ms
   strangers: { perSecond: 100, burst: 1_000 },
@@ -70,7 +70,7 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
     onRefused,
   })
   app.addHook('onRequest', async ({ raw, ip }, reply) => {
-    // Node had read it before the connection was closed
+    // as in http/connections.ts
     if (raw.socket.destroyed) return reply.hijack()
     nameClient(reply.raw, ip)
     const timer = setTimeout(() => {
@@ -123,8 +123,8 @@ function slowStrangers(
 const late = () => Object.assign(new Error('the request is incomplete'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
 /**
- * Drops the rest of a body that was answered early: the next request on its connection waits behind it. Node does so
- * only if nothing has read the body. Closes the connection after `maxMs`.
+ * Drops the rest of a body that was answered early: the connection's next request waits behind it. Node does so only if
+ * nothing has read the body. Closes the connection after `maxMs`.
  */
 export function drainBody(app: FastifyInstance, maxMs: number): void {
   app.addHook('onResponse', async ({ raw }) => {

@@ -18,8 +18,8 @@ export type Step = { action: 'create' | 'replace'; setting: Setting }
 export type Against = { facts: BackupFacts; now: string }
 
 /**
- * `steps`: in the order of writing. `restored`: all settings of the backup, by key. `kept`: other existing settings.
- * `clashes`: why nothing may be written.
+ * `steps`: in the order of writing. `restored`: the backup's settings, by key. `kept`: other existing ones. `clashes`:
+ * why nothing may be written.
  */
 export type RestorePlan = {
   steps: readonly Step[]
@@ -31,8 +31,8 @@ export type RestorePlan = {
 }
 
 /**
- * Processes read settings in the order of writing. Ingest accepts the first call of a source only after every
- * suppression and destination is written.
+ * Processes read settings in this order. Ingest accepts a source's first call only after every suppression and
+ * destination is written.
  */
 const ORDER: readonly Kind[] = ['suppression', 'audience', 'trait', 'destination', 'source']
 

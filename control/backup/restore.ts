@@ -45,7 +45,7 @@ export type RestoreParts = {
 /** `changed`: a setting changed meanwhile. Part of the plan may be written. */
 export type Restored = 'done' | 'changed' | { unavailable: Error }
 
-/** In order, deletions last: their events need destinations. If it breaks off, repeat the restore. */
+/** Deletions come last: their events need destinations. If it breaks off, repeat the restore. */
 export async function restore(plan: RestorePlan, now: string, parts: RestoreParts): Promise<Restored> {
   for (let first = 0; first < plan.steps.length; first += WRITTEN_AT_ONCE) {
     const some = plan.steps.slice(first, first + WRITTEN_AT_ONCE)

@@ -91,7 +91,7 @@ async function download({ method, caller }: ApiRequest, parts: BackupRouteParts)
 
 const PIECE_CHARS = 64 * 1024
 
-/** Yields to other work: 300,000 records for a fast client would delay it by seconds. */
+/** Yields to other work, which 300,000 records for a fast client would delay by seconds. */
 async function* inPieces(lines: Iterable<string>): AsyncGenerator<string> {
   let piece = ''
   for (const line of lines) {
@@ -128,7 +128,7 @@ async function caughtUp(
   }
 }
 
-/** About a million suppressions, which every control process holds in memory too. */
+/** About a million suppressions. */
 const MAX_BYTES = 256 * 1024 * 1024
 
 type RestoreRequest = ApiRequest<z.output<typeof queryShape>>

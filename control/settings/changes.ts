@@ -10,8 +10,8 @@ const STAMPS = ['id', 'version', 'updatedAt']
 const SECRET = '\0secret '
 
 /**
- * Either version may be undefined. Leaves out secrets, user ids, everything after the host of a URL, and values in
- * rules, which can be user ids or API keys.
+ * Leaves out secrets, user ids, everything after the host of a URL, and values in rules, which can be user ids or API
+ * keys.
  */
 export function changesOf(old: object | undefined, record: object | undefined): Changes {
   const [before, after] = [fieldsOf(old), fieldsOf(record)]

@@ -189,7 +189,7 @@ export const draftOf = (shown: z.ZodObject) =>
     })
     .meta({ id: `${shown.meta()?.id}Draft` })
 
-/** Checks all addresses in parallel. Skips text that is no webhook URL: its schema rejects it. */
+/** Skips text that is no webhook URL: its schema rejects it. */
 export async function unreachableOf(
   urls: readonly string[],
   egress: Pick<Egress, 'faultOf'>,

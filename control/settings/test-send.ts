@@ -23,7 +23,7 @@ export const MAX_AT_ONCE = 10
 
 const headersShape = z.record(z.string(), z.string())
 
-/** The result of one POST, as in topic `attempts`. */
+/** As in topic `attempts`. */
 export const resultShape = z
   .strictObject({ url: z.string() })
   .extend(

@@ -129,7 +129,6 @@ export type Backoff = { failures: number; waited: number; until: number }
 
 const FIRST_MS = 1_000
 const LONGEST_MS = 5 * 60_000
-/** A task fails after this total waiting time. */
 export const GIVE_UP_MS = 6 * 3_600_000
 
 export function afterFailure(

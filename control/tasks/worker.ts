@@ -30,8 +30,8 @@ const TIDY_MS = 60_000
 const AT_ONCE = 500
 
 /**
- * Runs tasks while this process owns the partition of topic `tasks`. The topic's table says which are pending. The
- * consumer settles each record at once, so a long task delays no commits.
+ * Runs tasks while this process owns the partition of topic `tasks`. The topic's table says which are pending. Each
+ * record is settled at once, so a long task delays no commits.
  */
 export async function runTasks(options: Options): Promise<{ close(): Promise<void> }> {
   const { connection, tasks, producer, onFatal } = options

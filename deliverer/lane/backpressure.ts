@@ -19,9 +19,8 @@ export function isQueueFull(facts: QueueFacts): boolean {
 }
 
 /**
- * A webhook may use as much room as is left in the lane: one gets half, two get a third each (dynamic thresholds, as in
- * network switches). It always gets as much as it recently answered in a quarter of a second. In trouble, it gets one
- * POST.
+ * A webhook may use as much room as is left in the lane (dynamic thresholds, as in network switches), and always as
+ * much as it recently answered in a quarter of a second. In trouble, it gets one POST.
  */
 function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
   if (inTrouble) return waiting.posts < room.posts ? 1 : 0

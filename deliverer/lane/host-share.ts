@@ -97,7 +97,7 @@ function isAllowedReserve(queue: WebhookQueue, now: number): boolean {
   return isAnswering(queue, now) || isTrusted(queue) || trials.allows(now)
 }
 
-/** It has answered before. It gets one POST at a time, as all webhooks of a host may hang at once. */
+/** It has answered before. It gets one POST at a time, as a host's webhooks may all hang at once. */
 function isTrusted(queue: WebhookQueue): boolean {
   const { trusted, awaiting, limits } = queue.share
   return hasAnswered(queue) && !awaiting.has(queue) && trusted.size < limits.trusted
@@ -158,8 +158,8 @@ export function enterShare(queue: WebhookQueue, isProbe: boolean, now: number): 
 }
 
 /**
- * Keeps the longest silent webhook first: searching took a third of a lane's CPU time with a thousand webhooks. One
- * with a POST in flight, such as a probe, may be silent for longer than those before it.
+ * Keeps the longest silent webhook first, because searching for it is too slow. One with a POST in flight, such as a
+ * probe, may be silent for longer than those before it.
  */
 function addAwaiting(queue: WebhookQueue): void {
   const { awaiting, outOfOrder } = queue.share

@@ -44,8 +44,8 @@ export type Lane = {
 }
 
 /**
- * For `restMs`, deliveries for a webhook should wait in Kafka, as deferring would not be faster. If `isFull`, the
- * present one too.
+ * For `restMs`, a webhook's deliveries should wait in Kafka, as deferring would not be faster. If `isFull`, the present
+ * one too.
  */
 export type Pressure = { restMs: number; isFull: boolean }
 

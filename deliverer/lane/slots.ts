@@ -45,7 +45,7 @@ export class Slots {
     })
   }
 
-  /** Call this before `isFree`: prompt POSTs become late after a second. */
+  /** Call this before `isFree`. */
   age(now: number): void {
     this.#age(this.#oldest.trusted, this.#budget, now)
     this.#age(this.#oldest.doubtful, this.#budget / 2, now)

@@ -167,7 +167,7 @@ export function capAfterUse(cap: number, { inFlight, most }: { inFlight: number;
 export const capAfterTimeout = (cap: number) => Math.max(MIN_CAP, cap * (1 - SHRINKS_BY))
 
 /**
- * Gives up unused cap, so a dying webhook holds no more slots than it needed just before.
+ * Gives up unused cap, so a dying webhook holds few slots.
  * @param peak the most POSTs in flight during the window.
  */
 export const capAfterWindow = (cap: number, peak: number) => Math.max(MIN_CAP, Math.min(cap, peak * 2))

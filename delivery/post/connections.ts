@@ -20,8 +20,7 @@ type Options = { maxIdle: number; now: () => number }
 
 /**
  * Pools connections by owner, the last used first. If too many are idle, it closes those idle for long, or else the
- * released one: closing the oldest would close each before its next use when there are very many owners
- * (docs/decisions/003).
+ * released one. With very many owners, closing the oldest would close each before its next use (docs/decisions/003).
  */
 export function createConnections<C extends Pooled>(
   open: (origin: string, owner: string) => C,
@@ -36,7 +35,7 @@ export function createConnections<C extends Pooled>(
     void connection.destroy()
   }
 
-  /** Closes it in a later turn of the event loop, as the client may still be reporting the end of a request. */
+  /** Closes it in a later turn, as the client may still be reporting the end of a request. */
   function drop(connection: C): void {
     setImmediate(close, connection)
   }

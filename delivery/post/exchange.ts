@@ -101,7 +101,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#bytes > READ_BYTES) this.#end({ reusable: false })
   }
 
-  /** In a later turn of the event loop: surplus data must close the connection, not answer the next POST. */
+  /** In a later turn: surplus data must close the connection, not answer the next POST. */
   onResponseEnd(): void {
     this.#isWhole = true
     this.#report()

@@ -24,8 +24,8 @@ export type PosterOptions = {
 }
 
 /**
- * Share of the time limit for one of several addresses, so that two can be tried. Node's default leaves an address
- * after 250 ms, but a connection around the world takes as long, and a lost packet costs a second.
+ * Share of the time limit for one of several addresses, so that two can be tried. Node's default of 250 ms is too
+ * short: a connection around the world takes as long, and a lost packet costs a second.
  */
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000

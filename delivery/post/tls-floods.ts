@@ -4,7 +4,7 @@ import type { buildConnector } from 'undici'
 
 /**
  * What TLS may add to the data of one exchange: certificates, and a header for each record. Records without data, such
- * as KeyUpdate, also bypass our `read`, and 100 KB of them take 30 ms of CPU.
+ * as KeyUpdate, bypass our `read`, and 100 KB of them take 30 ms of CPU.
  */
 const MAX_TLS_BYTES = 256 * 1024
 const LOOK_MS = 250

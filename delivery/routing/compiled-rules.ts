@@ -59,7 +59,7 @@ function compiled(destination: Outline): Compiled | undefined {
 export const hashKeyOf = (hashKey: string | undefined): Buffer =>
   hashKey === undefined ? randomBytes(32) : Buffer.from(hashKey)
 
-/** Enabled destinations of a source. `plain`: without rules. `byName`: those that get only events with this name. */
+/** A source's enabled destinations. `plain`: without rules. `byName`: those that get only events with this name. */
 type Group = {
   plain: readonly Outline[]
   ruled: readonly Outline[]

@@ -19,8 +19,8 @@ export type OwnBroker = {
   /** @param awayMs how long it is down */
   restart(how: 'kill' | 'stop', awayMs?: number): Promise<void>
   /**
-   * Copies the logs of these topics (as named on the broker). @returns a function that simulates a power cut: it
-   * restarts the broker on the copies, and returns the lost records
+   * Copies these topics' logs (named as on the broker). @returns a function that restarts the broker on the copies, as
+   * after a power cut, and returns the lost records
    */
   diskImage(topics: readonly string[]): Promise<() => Promise<Gone[]>>
   /** Also removes its folder. */

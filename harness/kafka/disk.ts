@@ -10,7 +10,7 @@ export type OffsetRange = { topic: string; partition: number; from: number; to: 
 export type Gone = OffsetRange & { values: ReadonlyMap<number, Buffer> }
 
 /**
- * Copies the logs of these topics (as named on the broker), so that a power cut can lose what was not synced.
+ * Copies these topics' logs (named as on the broker), so that a power cut can lose what was not synced.
  * @returns a function that restores them while the broker is down, and returns the lost records
  */
 export async function imageOf(directory: string, topics: readonly string[]): Promise<() => Promise<Gone[]>> {
@@ -58,7 +58,6 @@ async function endsIn(data: string, topics: readonly string[]): Promise<End[]> {
   )
 }
 
-/** The records of `before` that `after` lacks. */
 export async function goneBetween(before: readonly End[], after: readonly End[]): Promise<Gone[]> {
   const gone: Gone[] = []
   for (const { topic, partition, folder, end: to } of before) {

@@ -18,7 +18,7 @@ export type Stack = {
 /** Called during downloads, which happen once. */
 type OnProgress = Terminal['progress']
 
-/** A broker and a registry for one bench. The broker runs as with Kafka's own start script: full compiler, 1 GB. */
+/** A broker and a registry for one bench. The broker runs as with Kafka's own start script. */
 export async function startStack(): Promise<Stack> {
   const folder = await scratchFolder('bench')
   const { progress } = terminalOn(process.stderr)

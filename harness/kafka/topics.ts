@@ -74,7 +74,6 @@ export async function ended(connection: Connection, topic: string): Promise<numb
   return ends.reduce((sum, { high }) => sum + Number(high), 0)
 }
 
-/** Records that a group has not committed. */
 export async function lag(connection: Connection, of: { group: string; topic: string }): Promise<number> {
   const { named } = connection
   const [ends, committed] = await withAdmin(connection, async (admin) => [

@@ -37,7 +37,7 @@ export function accept(call: unknown, facts: Facts, type?: CallType): Accepted {
 
 /**
  * Prints a call of a batch only if it may be too large. A single call was measured as a body: printing makes it at most
- * 4.4 times as large (`1e20,`), 288 KB with integrations stored twice.
+ * 4.4 times as large, 288 KB with integrations stored twice.
  */
 function measure(call: JsonObject, most: number): Code | undefined {
   const bound = boundOf(call, CALL_LEVELS)
@@ -158,7 +158,7 @@ function allIsBoolean(integrations: Merged): boolean {
   return typeof value === 'boolean'
 }
 
-/** One version of the Go library writes `all`. Renamed before merging, as both are one key. */
+/** One version of the Go library writes `all`. Renamed before merging: both are one key. */
 export function withAll(integrations: unknown): unknown {
   if (!isObject(integrations) || typeof integrations.all !== 'boolean') return integrations
   const { all, All, ...rest } = integrations

@@ -60,9 +60,7 @@ export function countCalls({ type, parsed }: Authenticated): number {
   return Array.isArray(batch) ? Math.min(Math.max(batch.length, 1), BATCH_CALLS) : 1
 }
 
-/**
- * The user name of basic auth, or else `writeKey` in the query. Ignores `Bearer`, which OAuth clients send in addition.
- */
+/** The user name of basic auth, or else `writeKey` in the query. Ignores `Bearer`, which OAuth clients also send. */
 export function keyOutside(authorization: string | undefined, query: unknown): string | undefined {
   return basicUser(authorization) ?? keyInside(query)
 }

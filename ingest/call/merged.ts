@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from './json.ts'
 
 /**
  * The context or integrations of a call, over those of its batch at the first level. Copying the batch's members into
- * each call took up to 4 ms.
+ * each call takes too long.
  */
 export type Merged = { shared: JsonObject | null; own: JsonObject | null }
 
@@ -18,8 +18,8 @@ export function memberOf({ shared, own }: Merged, name: string): unknown {
 }
 
 /**
- * The JSON of both as one object, in JavaScript's order. Leaves out undefined members. Takes time for the call's own
- * members only: visiting all of the batch's for each call took up to 140 ms for 10 KB of gzip.
+ * The JSON of both as one object, in JavaScript's order. Leaves out undefined members. Visits only the call's own
+ * members: visiting all of the batch's for each call took up to 140 ms for 10 KB of gzip.
  */
 export function printMerged({ shared, own }: Merged): string | null {
   if (shared === null) return own === null ? null : JSON.stringify(own)

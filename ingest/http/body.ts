@@ -90,7 +90,7 @@ function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Re
   )
 }
 
-/** Joins chunks as they arrive: kept alone, one byte takes a kilobyte (measured). */
+/** Joins chunks as they arrive: kept alone, one byte takes a kilobyte. */
 function createChunks() {
   let bytes: Buffer = Buffer.alloc(0)
   let size = 0
@@ -153,10 +153,7 @@ export function discard(): (chunk: Buffer) => 'too_many_chunks' | undefined {
   }
 }
 
-/**
- * Reads and discards a body. Until its end, the headers count on the lease: 5,000 clients that never sent the end took
- * 750 MB.
- */
+/** Reads and discards a body. Until its end, the headers count on the lease: clients may never send the end. */
 export function discardBody(exchange: Exchange, lease: Lease, ended: (end: End) => void): void {
   function end(how: End): void {
     lease[Symbol.dispose]()
@@ -185,7 +182,7 @@ export function encodingOf(header: string | undefined): Encoding | undefined {
 export const inflatedBytes = (wire: number, limit: number): number =>
   Math.min(limit, Math.max(GZIP_FREE, wire * GZIP_TIMES))
 
-/** zlib stops at most 16 KB beyond `limit`. Synchronous: 450 KB take 0.4 ms, too little for another thread. */
+/** zlib stops at most 16 KB beyond `limit`. Synchronous: 450 KB take only 0.4 ms. */
 export function inflate(bytes: Buffer, limit: number): Buffer | 'too_large' | 'broken' {
   try {
     return gunzipSync(bytes, { maxOutputLength: limit })
@@ -203,8 +200,7 @@ export type Lease = Disposable & {
 export type MemoryLimit = { open(ip: string): Lease; bytes(): number }
 
 /**
- * Limits the bytes of all requests. HELD_RESERVED is for networks that hold little, so no network can get the others
- * refused.
+ * Limits the bytes of all requests. No network can get the others refused: HELD_RESERVED is for those that hold little.
  */
 export function createMemoryLimit(bound: number): MemoryLimit {
   let held = 0

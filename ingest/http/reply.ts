@@ -50,8 +50,8 @@ export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Answers before the whole body was read. Closes the connection only after the rest or `lingerMs`: an earlier reset
- * would lose the answer.
+ * Answers before the whole body was read. Closes the connection after the rest or `lingerMs`: a reset would lose the
+ * answer.
  */
 function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): void {
   const { request, response } = writeLast(reply, answer)

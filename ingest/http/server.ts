@@ -30,7 +30,7 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
   for (const method of app.supportedMethods) app.addHttpMethod(method, { overrideExisting: true })
   const { server } = app
   server.on('connection', (socket: Socket) => {
-    // Node removes its own listener after a CONNECT; without this one, a client's reset would end the process
+    // Node removes its own listener after a CONNECT: a client's reset would then end the process
     socket.on('error', () => {})
     // an incomplete body will not be completed
     socket.once('end', () => lastResponse(socket)?.req.emit(CUT, 'bad_request'))

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 /**
  * @param times ascending.
- * @param ask its answers never decrease: times between two equal answers are not asked about.
+ * @param ask its answers never decrease: times between equal answers are not asked about.
  */
 export async function alongTimes<T>(
   times: readonly number[],

@@ -72,7 +72,6 @@ export async function openOffsets(connection: Connection): Promise<Offsets> {
 }
 
 function createCoordinators(cluster: Cluster) {
-  /** Coordinators by group. */
   const known = new Map<string, number>()
 
   async function coordinatorOf(groupId: string): Promise<Broker> {

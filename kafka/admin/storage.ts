@@ -6,8 +6,8 @@ import { poll } from './poll.ts'
 export type StorageLimits = { reserve: number | undefined; limit: number | undefined }
 
 /**
- * `free`: bytes on the fullest disk of a broker, or below the limit. `reserve`: bytes that must stay free for
- * undelivered records.
+ * `free`: bytes on a broker's fullest disk, or below the limit. `reserve`: bytes that must stay free for undelivered
+ * records.
  */
 export type Room = { of: 'disk' | 'limit'; free: number; reserve: number }
 
@@ -23,7 +23,6 @@ const GB = 1024 ** 3
 const MAX_RESERVE = 2 * GB
 /** Space is low below this multiple of the reserve (alert `SluiceStorageLow`). */
 export const LOW_FACTOR = 3
-/** A shortage ends at this multiple of the reserve. */
 const RECOVERY_FACTOR = 1.25
 
 const reserveOf = (bytes: number, setting?: number) => setting ?? Math.min(bytes / 10, MAX_RESERVE)
@@ -46,7 +45,6 @@ function bytesOf(broker: LogDirs[number], prefix: string): number {
   return ours.reduce((sum, [, bytes]) => sum + bytes, 0)
 }
 
-/** @param before the previous shortage. */
 export function shortageOf(rooms: readonly Room[], before: Room | undefined): Room | undefined {
   return rooms.find(({ of, free, reserve }) => free < reserve * (before?.of === of ? RECOVERY_FACTOR : 1))
 }

@@ -21,7 +21,7 @@ export type Topic = {
 
 /**
  * `differences`: settings that differ from the table of topics. `losing`: those that make Kafka delete needed records,
- * with the fix. `brokers`: how many there are.
+ * with the fix. `brokers`: their number.
  */
 export type Found = { differences: string[]; losing: string[]; brokers: number }
 
@@ -74,7 +74,6 @@ export async function createTopics(
   }
 }
 
-/** Retries for about half a minute, unless only other settings help. */
 const whileAway = {
   retries: 8,
   minTimeout: 250,
@@ -145,9 +144,9 @@ function cleanup(retention: Topic['retention']): { name: string; value: string }
 }
 
 /**
- * Protects unread records. Deletion by size would remove the oldest; deletion by age uses the record's time, which is
- * too old if the writer's clock is behind. So the broker refuses records over an hour old, and the writer retries until
- * its clock is right. It also refuses those over an hour ahead, by default only since Kafka 4; control relies on it
+ * Protects unread records. Deletion by size would remove the oldest. Deletion by age uses the record's time, which is
+ * too old if the writer's clock is behind. So the broker refuses records over an hour old, and the writer retries. It
+ * also refuses those over an hour ahead, by default only since Kafka 4; control relies on it
  * (control/api/auth/sessions.ts).
  */
 const KEEP_UNREAD = [

@@ -38,6 +38,6 @@ export type Rest = { restUntil: number }
 
 /**
  * Called in the partition's order. Must return at once: waiting would stop every partition. `message` is for `park`. It
- * keeps its whole fetch in memory: drop it when the record is settled, so that `highWater` bounds that memory.
+ * keeps its whole fetch in memory, so drop it when the record is settled.
  */
 export type Handler<T> = (record: Taken<T>, message: Message) => Hold | Rest | undefined

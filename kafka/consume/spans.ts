@@ -21,7 +21,7 @@ export function inTrace<T>(
   return { ...record, trace, ...ending(trace, record) }
 }
 
-/** Separate, so that the closures do not keep the record's value in memory. */
+/** Separate, so that the closures do not keep the record's value. */
 const ending = (trace: Pick<Trace, 'note' | 'end'>, { settle, release, park }: Ends): Ends => ({
   settle() {
     trace.end()

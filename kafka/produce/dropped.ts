@@ -6,8 +6,8 @@ export type Losses = {
 }
 
 /**
- * Counts records that are dropped when Kafka does not accept them: no delivery depends on them. Logs when that begins
- * and ends.
+ * Counts records that are dropped when Kafka does not accept them, and logs when that begins and ends. No delivery
+ * depends on them.
  */
 export function lossesOf(
   topic: string,

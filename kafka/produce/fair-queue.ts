@@ -34,7 +34,7 @@ type Flow<T, B> = {
   credit: number
 }
 
-/** @param make makes an item just before it leaves. Places count from 0. */
+/** @param make makes an item just before it leaves. */
 export function createFairQueue<T extends { bytes: number }, B extends { count: number }>(
   make: (batch: B, place: number) => T,
 ): FairQueue<T, B> {

@@ -15,8 +15,8 @@ export type OutRecord = {
 }
 
 /**
- * Records are made when they are sent, so that shared data is in memory once. Places count from 0. Only the size of the
- * first record is checked, so the others must not be much larger.
+ * Records are made when they are sent, so that shared data is in memory once. Places count from 0. None may be much
+ * larger than the first: only its size is checked.
  */
 export type RecordList = { count: number; record(place: number): OutRecord }
 
@@ -274,10 +274,7 @@ export function sizeOf({ key, value }: Pick<OutRecord, 'key' | 'value'>): number
   return Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value))
 }
 
-/**
- * @param topic as named on the broker.
- * @param produce gets a function that adds the trace to a record.
- */
+/** @param topic as named on the broker. */
 export async function sendIn<R extends { headers?: IHeaders }>(
   trace: Pick<Trace, 'send'>,
   { topic, count }: { topic: string; count: number },

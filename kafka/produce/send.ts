@@ -27,8 +27,8 @@ const WRONG_CLOCK =
 
 /**
  * An idempotent producer with one send in flight. With more, a lost response makes kafkajs reuse sequence numbers: the
- * broker takes new records for duplicates, and acknowledges and drops them. A send that threw or needed a second try
- * also rolls the numbers back, so its producer is replaced (docs/decisions/002-client-guards.md).
+ * broker acknowledges and drops new records as duplicates. A send that threw or needed a second try also rolls the
+ * numbers back, so its producer is replaced (docs/decisions/002-client-guards.md).
  */
 export async function createSender(connection: Connection): Promise<Sender> {
   const sender = new IdempotentSender(connection)
@@ -162,7 +162,6 @@ export function createLossDetector(report: ReturnType<typeof createFaultReporter
 /** `base`: the first offset; -1 if not reported. */
 type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
 
-/** @returns the partitions that have answered. */
 function byPartition(acks: readonly RecordMetadata[]) {
   const topics = new Map<string, Map<number, { base: number; count: number }>>()
   for (const { topicName, partition, baseOffset } of acks) {

@@ -33,7 +33,7 @@ const TRIES = 5
 const TRY_MS = 30_000
 /** The broker accepts 1 MB per partition and request. A larger decision is written alone. */
 const MAX_BYTES = 512 * 1024
-/** Instances that fence each other wait at random: for each failed try up to this, or as long as the slowest took. */
+/** Instances that fence each other wait at random, up to this for each failed try, or as long as the slowest took. */
 const APART_MS = 100
 /** Writes resume soon after Kafka is back. */
 const MAX_WAIT_MS = 5_000

@@ -192,8 +192,8 @@ export type BatchContext = {
 }
 
 /**
- * Decodes a record of format 2 (Kafka protocol guide, "Record"). Offsets and times are far below 2^53, so plain numbers
- * suffice.
+ * Decodes a record of format 2 (Kafka protocol guide, "Record"). Plain numbers suffice: offsets and times are far below
+ * 2^53.
  */
 export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
   const { firstOffset, firstTimestamp, maxTimestamp, timestampType, magicByte } = batchContext

@@ -17,7 +17,7 @@ export type ProduceRequest = {
 }
 
 /**
- * Encodes the body of a produce request, versions 3 to 7 (Kafka protocol guide), into one buffer of the exact size
+ * Encodes the body of a produce request, versions 3 to 7 (Kafka protocol guide), into one buffer
  * (docs/decisions/005-produce-encoder.md).
  * @param now ms since 1970.
  */

@@ -200,11 +200,7 @@ export class Follower {
   }
 }
 
-/**
- * Logs and counts undecodable batches.
- * @param batch `topic`: as named on the broker.
- * @returns the other records.
- */
+/** Logs and counts undecodable batches. @returns the other records. */
 export function skipUndecodable(
   batch: { topic: string; partition: number; messages: Message[] },
   { log, plain }: Pick<Connection, 'log' | 'plain'>,

@@ -9,8 +9,8 @@ export type Reader = {
   bounds(): Promise<BoundsOf>
   /**
    * Rejects if the log changes, or nothing arrives for half a minute. Ranges of a partition are read one after another.
-   * `onValue` must not throw, or store value or key: they keep the whole fetch in memory. It returns `enough` to leave
-   * out the rest of the range.
+   * `onValue` must not throw, or store value or key: they keep the whole fetch in memory. It returns `enough` to skip
+   * the rest of the range.
    */
   read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>
@@ -35,8 +35,8 @@ const READ_MS = 30_000
 const FETCH_WAIT_MS = 50
 
 /**
- * Partitions are paused except while a range is read. All ranges share one group: joining a new one takes the broker's
- * initial rebalance delay (3 s by default).
+ * Partitions are paused except while a range is read. All ranges share one group: joining a new one takes 3 s by
+ * default.
  */
 export async function openReader({
   connection,

@@ -6,7 +6,7 @@ import type { BatchFault } from '../protocol/decode-batches.ts'
 import { Follower } from './follower.ts'
 
 export type Table = {
-  /** Resolves when everything that was in the topic at the start has been read. */
+  /** Resolves when everything in the topic at the start has been read. */
   loaded: Promise<void>
   isLoaded(): boolean
   /** Whether it is at most two seconds behind. False while it is not in its group. */
@@ -18,7 +18,7 @@ export type Table = {
    * called for them and their removal.
    */
   supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T
-  /** Resolves when everything that is in the topic now has been read; rejects after `timeoutMs`. */
+  /** Resolves when everything in the topic now has been read; rejects after `timeoutMs`. */
   caughtUp(timeoutMs?: number): Promise<void>
   /** The same up to this offset. */
   reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>

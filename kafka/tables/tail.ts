@@ -22,7 +22,7 @@ export type Tail = {
   begun: readonly Begun[]
   /** When a broker last answered, by `performance.now()`. */
   fetchedAt(): number
-  /** Resolves when everything that was in the topics at the start has been passed on; never after `close`. */
+  /** Resolves when everything in the topics at the start has been passed on; never after `close`. */
   caughtUp: Promise<void>
   close(): Promise<void>
 }

@@ -112,15 +112,15 @@ export function brokerProperties({ nodeId, port, voters, dataFolder, more }: Bro
     'transaction.state.log.min.isr': inSync,
     ...internalTopic('share.coordinator.state.topic', copies),
     'share.coordinator.state.topic.min.isr': inSync,
-    // after kill -9 a broker waits for its old session to expire: 9 s by default
+    // after kill -9 a broker waits for its old session to expire
     'broker.session.timeout.ms': 2_000,
     'broker.heartbeat.interval.ms': 500,
-    // by default a lone broker writes a record twice a second: a fifth of its idle CPU
+    // a lone broker would write a record twice a second: a fifth of its idle CPU
     ...(copies === 1 && { 'metadata.max.idle.interval.ms': 0 }),
     'group.initial.rebalance.delay.ms': 0,
     // the default takes 128 MB of heap
     'log.cleaner.dedupe.buffer.size': 2_097_152,
-    // allocated in full at a partition's first record: 40 ms of CPU with the default of 10 MB
+    // allocated in full at a partition's first record
     'log.index.size.max.bytes': 1_048_576,
     ...more,
   }

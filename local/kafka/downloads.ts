@@ -83,7 +83,7 @@ type Counted = { name: string; megabytes: number }
 
 /**
  * One percentage for all parts, which never falls. Sizes are estimates: a part stays at 99 % until it is complete
- * (`Infinity`). Other parts are ignored.
+ * (`Infinity`).
  */
 export function percentage<T extends Counted>(
   parts: readonly T[],
@@ -195,7 +195,7 @@ const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => to
 
 const PINS = new URL('maven.sha512', import.meta.url)
 
-/** @throws LocalError checksum_wrong if the SHA-512 of a file differs from maven.sha512, or is not there */
+/** @throws LocalError checksum_wrong if a file's SHA-512 differs from maven.sha512, or is not there */
 export async function checkSums(folder: string, pins: string | URL = PINS): Promise<void> {
   const lines = (await readFile(pins, 'utf8')).split('\n').filter((line) => !line.startsWith('#'))
   const pinned = new Map(lines.map((line) => line.split('  ').toReversed() as [string, string]))
@@ -237,8 +237,8 @@ async function isWritable(folder: string): Promise<boolean> {
 }
 
 /**
- * Calls `fill` if `target` does not exist. The folder appears whole or not at all. If two processes fill it at the same
- * time, the first wins and both succeed.
+ * Calls `fill` if `target` does not exist. The folder appears whole or not at all. Of two processes that fill it at the
+ * same time, the first wins and both succeed.
  */
 export async function cached(target: string, fill: (folder: string) => Promise<void>): Promise<string> {
   await removeLeftovers(target)
@@ -256,7 +256,7 @@ export async function cached(target: string, fill: (folder: string) => Promise<v
 
 const LEFTOVER_AGE_MS = 60 * 60_000
 
-/** Goes by age, as another process may be filling one. A folder that stays does no harm. */
+/** Goes by age, as another process may be filling one. */
 async function removeLeftovers(target: string): Promise<void> {
   for (const name of await readdir(dirname(target))) {
     const path = join(dirname(target), name)

@@ -98,7 +98,7 @@ async function isOk(url: string): Promise<boolean> {
   }
 }
 
-/** The registry's storage topic, kept for ever. A registry that makes it itself loses its schemas after 7 days. */
+/** The registry's storage topic, kept for ever. If the registry made it, it would lose its schemas after 7 days. */
 export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<void> {
   const config = { ...kafka, topicPrefix: '' } // the registry knows no prefix
   const connection = connect(config, { clientId: 'sluice-start', log })

@@ -23,8 +23,8 @@ export type SpawnOptions = {
 }
 
 /**
- * Kills the program when this process is gone: the other end of the watcher's socket closes, and its read fails. A line
- * makes the watcher exit. `exec` keeps the pid, so `$$` is the program. Plain sh, for Linux and macOS.
+ * Kills the program when this process is gone: the watcher's socket closes, and its read fails. A line makes the
+ * watcher exit. `exec` keeps the pid, so `$$` is the program. Plain sh, for Linux and macOS.
  */
 const WATCHED = '(read -r _ <&3 || kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null'
 

@@ -110,7 +110,6 @@ const FIRST_MS = 250
 const LONGEST_MS = 10_000
 const STEADY_MS = 30_000
 
-/** Doubles with each restart. Starts over after a long run. */
 export function nextDelay(previousMs: number | undefined, upMs: number): number {
   if (previousMs === undefined || upMs >= STEADY_MS) return FIRST_MS
   return Math.min(previousMs * 2, LONGEST_MS)

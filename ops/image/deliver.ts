@@ -7,7 +7,7 @@ import { until } from '../../harness/until.ts'
 
 /*
  * node deliver.ts HOST: sends calls to docker-compose.yml's ingest, and waits until a receiver on this machine, HOST
- * for the containers, has a signed webhook for each. Fails if a webhook is missing or unsigned, or a call is refused.
+ * for the containers, has a signed webhook for each.
  */
 const CALLS = 100
 const SECRET = randomBytes(16).toString('hex')

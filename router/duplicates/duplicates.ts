@@ -171,9 +171,7 @@ export async function load(options: LoadOptions): Promise<void> {
   }
 }
 
-/**
- * @returns how many records to read: more each time, but no more than fit if they hold as many ids as the last ones.
- */
+/** @returns how many records to read: more each time, but only as many as fit, judging by the last ones. */
 function nextStep({ step, entries, room }: { step: number; entries: number; room: number }): number {
   const fitting = Math.ceil((room * step) / Math.max(1, entries))
   return Math.max(1, Math.min(step * 8, MAX_STEP, fitting))

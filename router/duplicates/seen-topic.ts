@@ -9,7 +9,7 @@ export type SeenWriter = {
   /**
    * @returns a function that waits for the acknowledgement and never rejects. Call it once the event's deliveries are
    * acknowledged, so that an outage does not count. After two seconds without one, later calls do not wait until Kafka
-   * accepts a record again: duplicates may pass, but no event is lost.
+   * accepts a record again: duplicates may pass.
    */
   write(entry: Entry): () => Promise<Written>
 }

@@ -76,7 +76,7 @@ function keyFaults({ name, sourceId }: Members, facts: Facts): Fault[] {
 
 /**
  * Its key in identify calls (docs/guides/audiences.md, "Sync an audience"): `HTTPUsers2` becomes `http_users2`; `''`
- * without letters or digits. Not a library: those that split words take the vowel signs of Indian scripts for gaps.
+ * without letters or digits. Not a library: those take the vowel signs of Indian scripts for gaps.
  */
 export function keyOf(name: string): string {
   return name

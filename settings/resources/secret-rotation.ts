@@ -19,7 +19,7 @@ export const WRITE_KEY = {
  * A new secret with an expiry and no previous one starts a rotation: the current secret, which clients need not know,
  * becomes the previous one. Repeating the request changes nothing.
  * @param given masks replaced, types unknown.
- * @returns the previous secret; undefined if the request starts no rotation.
+ * @returns the previous secret; undefined if no rotation starts.
  */
 export function movedSecret(given: object, old: object | undefined, names: Names): string | undefined {
   const { current, previous, expiry } = fieldsOf(given, names)

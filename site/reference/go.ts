@@ -1,8 +1,8 @@
 import { slugOf } from '../markdown.ts'
 
 /**
- * Renders a Go package as Markdown, as `go doc` would, without Go. Relies on gofmt: declarations start a line, end with
- * a bracket at the start of a line, and follow their comment.
+ * Renders a Go package as Markdown, as `go doc` would. Relies on gofmt: declarations start a line, end with a bracket
+ * at the start of a line, and follow their comment.
  * @param files the sources without tests.
  */
 export function goPackage(title: string, importPath: string, files: readonly string[]): string {

@@ -95,7 +95,6 @@ type Common = { reads: string[]; writes: string[] }
 
 const isRead = ({ method }: Routed) => method === 'GET'
 
-/** Open operations have no authentication errors. */
 const isOpen = ({ security }: Operation) => security?.length === 0
 
 function commonErrors(operations: readonly Routed[]): Common {

@@ -37,8 +37,7 @@ type Draft = {
 }
 
 /**
- * Reads the files and calls `act`, hiding the values of variables in all output. Reports local faults and
- * faults of the plan together.
+ * Reads the files and calls `act`, hiding the values of variables in all output. Reports all faults together.
  * @throws CliError cannot_read, faulty_files
  */
 async function withFiles<O extends Drafting>(

@@ -104,7 +104,6 @@ function slowest(items: readonly Item[]): number | null {
   return seconds.length > 0 ? Math.max(...seconds) : null
 }
 
-/** Such as `2 stall, 1 warn`. */
 function states(items: readonly Item[]): string {
   const troubled = items.filter(({ status }) => status !== 'ok')
   const counted = [...Map.groupBy(troubled, ({ status }) => status)]

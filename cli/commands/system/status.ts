@@ -74,7 +74,6 @@ function show(
   out.line(`    See ${page === null ? '' : `${console}${plain(page)} and `}${plain(runbook)}`)
 }
 
-/** Such as "45 s" or "12 min". */
 function ageOf(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 120) return `${seconds} s`

@@ -24,7 +24,7 @@ export type DeadFilter = {
 const hasOnePage = ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>
   (state.data?.pages.length ?? 0) <= 1
 
-/** Newest first. Stops polling once older pages are loaded: each refetch would load them all again. */
+/** Newest first. Stops polling once older pages are loaded: a refetch would load them all. */
 export const useDeadLetters = (filter: DeadFilter) =>
   useInfiniteQuery({
     queryKey: ['dead', filter],

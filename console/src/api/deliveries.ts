@@ -92,7 +92,6 @@ export function mergeDeliveries(before: readonly Delivery[], latest: readonly De
 const isOpen = (state: Delivery['state'] | undefined) =>
   state === 'waiting' || state === 'retrying' || state === 'deferred'
 
-/** Refreshes until the delivery has ended. */
 export const useDelivery = (id: string) =>
   useQuery({
     queryKey: ['delivery', id],

@@ -45,7 +45,7 @@ export const useCreateDestination = () =>
     onSuccess: changed,
   })
 
-/** Fails with a conflict if the destination has another version, so that no change is overwritten. */
+/** Fails with a conflict if the destination has another version. */
 export const useReplaceDestination = () =>
   useMutation({
     mutationFn: ({ id, version, ...body }: Destination) =>

@@ -62,7 +62,6 @@ export const useEvents = (search: Search) =>
     resultOf(api.GET('/api/events', { params: { query: { ...toQuery(search), ...from } }, signal })),
   )
 
-/** Discards cached results, so that the search runs again. */
 export function restartSearch(search: Search): void {
   void queryClient.resetQueries({ queryKey: keyOf(search) })
   void queryClient.resetQueries({ queryKey: PENDING_KEY })

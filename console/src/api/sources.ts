@@ -75,6 +75,6 @@ export async function sendSampleCall(writeKey: string): Promise<void> {
   throw new ApiError({ code: body.code ?? 'unknown', message, errors: [] }, response.status)
 }
 
-/** Where clients send calls: control writes it into the page. */
+/** Control writes it into the page. */
 export const ingestAddress: string =
   document.querySelector<HTMLMetaElement>('meta[name="sluice-ingest"]')?.content || 'http://localhost:8080'

@@ -82,7 +82,7 @@ const ViewOnly = () => (
   </Badge>
 )
 
-/** Focuses the start of a new view, as a page load would. The first view keeps the browser's focus. */
+/** Focuses the start of a new view, as a page load would, but not of the first. */
 function useFocusOnNavigation(onNavigate: () => void) {
   const main = useRef<HTMLElement>(null)
   const [path] = useLocation()

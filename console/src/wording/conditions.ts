@@ -74,8 +74,8 @@ const shortened = (text: string) =>
 
 /**
  * Why a filter excludes an event.
- * @param pointer JSON pointer into the rules, to the deciding condition or list of an `any`.
- * @returns undefined if the rules have changed and nothing is there.
+ * @param pointer into the rules, to the deciding condition or list of an `any`.
+ * @returns undefined if nothing is there, because the rules have changed.
  */
 export function decidingWords(rules: unknown, pointer: string): string | undefined {
   const decided = valueAt(rules, pointer)

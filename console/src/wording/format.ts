@@ -57,7 +57,6 @@ export const formatInteger = (count: number): string => WHOLE.format(count)
 
 export const formatRate = (value: number): string => RATE.format(value)
 
-/** "1 URL", "2 URLs". */
 export const pluralize = (count: number, one: string, more = `${one}s`): string =>
   `${formatInteger(count)} ${count === 1 ? one : more}`
 

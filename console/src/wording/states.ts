@@ -2,8 +2,8 @@ import type { MantineColor } from '@mantine/core'
 import { LIMITS } from './limits.ts'
 
 /**
- * A state's look in the whole console. Green: works or ended well. Blue: in progress. Yellow: may still go wrong. Red:
- * went wrong. Gray: off or unknown.
+ * Colors of states. Green: works or ended well. Blue: in progress. Yellow: may still go wrong. Red: went wrong. Gray:
+ * off or unknown.
  */
 export type Label = { label: string; color: MantineColor; explanation: string }
 
@@ -67,7 +67,6 @@ export const LINES = {
   failedAttempts: { label: 'Failed attempts', color: 'yellow', dash: [12, 4] },
 } as const
 
-/** By the API's names. */
 const ATTEMPT_OUTCOMES: Record<string, Label> = {
   delivered: { ...DELIVERY_STATES.delivered, explanation: 'The webhook answered 2xx.' },
   rejected: { ...DELIVERY_STATES.rejected, explanation: 'The webhook answered 3xx or 4xx.' },
@@ -106,7 +105,6 @@ export const WEBHOOK_STATES: Record<WebhookState, Label> = {
   idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },
 }
 
-/** By the API's names. */
 const DEAD_REASONS: Record<string, Omit<Label, 'color'>> = {
   attempts_exhausted: {
     label: 'All attempts failed',

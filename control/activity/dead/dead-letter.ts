@@ -66,7 +66,6 @@ export const deadResponse = ({ reason, code, time }: Pick<DeadLetter, 'reason' |
   deadAt: isoTime(time),
 })
 
-/** Shared by searches and replays. */
 export type DeadConditions = Pick<DeadQuery, 'destinationId' | 'reason' | 'event' | 'user' | 'status'>
 
 /** Longer texts match if their stored part is equal. */
@@ -89,7 +88,6 @@ export function matchesConditions({
     fields.every(([name, value]) => letter[name] === value) && (!isStatus || letter.statuses.some(isStatus))
 }
 
-/** Those in schemas/delivery.avsc. */
 export const deadReasonShape = z.enum(DEAD_REASONS)
 
 export const deadQueryShape = z.strictObject({

@@ -107,7 +107,7 @@ const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`
 
 export type FirstOffsets = ReadonlyMap<number, { low: number }>
 
-/** The range of a topic in memory: for each partition, the offset from which all records are held. */
+/** For each partition of a topic, the offset from which all records are in memory. */
 export type Extent = {
   begun(begun: readonly Begun[]): void
   dropped(place: Where): void

@@ -28,8 +28,8 @@ export function selectedBy(replay: Replay): (letter: DeadLetter) => boolean {
 export type ReplayOf = (letter: DeadLetter) => Replay | undefined
 
 /**
- * The latest replay that sent a dead letter, according to the tasks: they outlive dead letters, and are the same in
- * every process. Failed replays do not count, nor what a cancelled one did not reach.
+ * The latest replay that sent a dead letter, according to the tasks, which outlive dead letters. Failed replays do not
+ * count, nor what a cancelled one did not reach.
  * @param before only replays created before this one count.
  */
 export function replayIndex(replays: Iterable<Replay>, before?: Replay): ReplayOf {

@@ -9,9 +9,8 @@ import { outcomeOf } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
- * `waiting`: not attempted yet. `deferred`: rescheduled without an attempt. `rejected`: dead after a 3xx or 4xx.
- * `unknown`: no attempt is known, but the event is older than the known attempts, or than the destination's settings:
- * earlier ones may not have routed it.
+ * Described in docs/reference/activity.md. `unknown`: no attempt is known, but the event is older than the known
+ * attempts, or than the destination's settings: earlier ones may not have routed it.
  */
 export const DELIVERY_STATES = [
   'waiting',
@@ -51,7 +50,7 @@ export type DeliveryStatus = {
 export type Known = {
   destinationId: string
   kept: Kept
-  /** When the destination's settings last changed; undefined: it was removed. */
+  /** When its settings last changed; undefined: it was removed. */
   changedAt: number | undefined
   /** Oldest first. */
   attempts: readonly Attempt[]
@@ -134,7 +133,7 @@ export function stateOf(
   return OPEN.has(after.state) && isOld ? is('unknown') : after
 }
 
-/** What the deliverer decided, as far as the log shows it: without Retry-After and the end of a deferral. */
+/** What the deliverer decided, as far as the log shows it: not Retry-After or the end of a deferral. */
 export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): CurrentState {
   const latest = lastAttemptPerWebhook(attempts, last)
   const attempted = latest.filter(({ outcome }) => outcome !== 'deferred')
@@ -157,7 +156,7 @@ export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder
 
 const deadState = (reason: string) => (reason === 'rejected' ? reason : 'dead')
 
-/** The latest record of each webhook; earlier ones may be deferrals. */
+/** Earlier records of a webhook may be deferrals. */
 function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
   return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]

@@ -18,7 +18,7 @@ const MAX_AT_ONCE = 10
 /** Clients wait for 10 s (api/concurrency.ts), and the search before takes up to 3 s. */
 const MAX_MS = 7_000
 
-/** All searches share the slices: rules run for one slice per turn of the event loop. */
+/** All searches share the slices. */
 export function createKeptSearch(clock = () => performance.now(), slices = createSlices(clock)): KeptSearch {
   let running = 0
 

@@ -133,7 +133,7 @@ function connectedTo(destinations: Facts['destinations']): (sourceId: string) =>
 
 type Statuses = Map<Event, DeliveryStatus[]>
 
-/** For the destination that is asked for, or for all that are connected to the event's source or were attempted. */
+/** For the given destination, or for all that are connected to the event's source or were attempted. */
 async function statusesOf(
   events: readonly Event[],
   destinationId: string | undefined,

@@ -142,8 +142,8 @@ async function windowBefore<T>(
 type Read<T> = { found: Item<T>[]; stoppedAt?: Place }
 
 /**
- * @returns newest first, at most one more than the limit. Or how many of its records have more than `stepBytes`: then it
- * has to be read in smaller windows, because a record may have a megabyte.
+ * @returns newest first, at most one more than the limit; or how many of its records exceed `stepBytes`, to read it in
+ * smaller windows.
  */
 async function readWindow<T>(
   { spots, isNarrowest }: Window,

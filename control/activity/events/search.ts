@@ -19,7 +19,7 @@ import {
 } from './matches.ts'
 import { type Part, type Search, type Searched, searchBack } from './search-backwards.ts'
 
-/** What `raw` contained is in `fields`, because it is cut off: it may have 900 KB, and a page has a hundred of them. */
+/** `raw` is cut off, because it may have 900 KB, and a page has a hundred calls. `fields` has what it contained. */
 export type FoundCall = { event: Event } | { rejected: Rejected; fields: Fields }
 
 export const foundRejected = (rejected: Rejected): FoundCall => ({
@@ -59,7 +59,7 @@ const MAX_MS = 3_000
 /** Records to read at once: few, if most must be decoded. */
 const STEP = 10_000
 const FEW = 500
-/** A step of records that are larger than usual is smaller. Otherwise, 10,000 rejected batches took 5 GB. */
+/** For records that are larger than usual. Without it, a step of rejected batches could take 5 GB. */
 const STEP_BYTES = 32 * 1024 * 1024
 
 export function createSearching(open: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>): Searching {

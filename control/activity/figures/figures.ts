@@ -20,10 +20,7 @@ type Logged = Pick<
 /** Each takes 80 KB if busy, 180 KB at most (docs/understand/bounds.md). */
 const MAX_DESTINATIONS = 1_000
 
-/**
- * Buckets follow from the times in the records, so control processes that read the same records have the same
- * figures.
- */
+/** Buckets follow from the times in the records, so all control processes have the same figures. */
 export function createFigures(now: () => number): Figures {
   const held = new LRUCache<string, Series>({ max: MAX_DESTINATIONS })
   const all = new Series()

@@ -21,9 +21,8 @@ export type ReadBackOptions = {
   onRecord: (value: Buffer | null) => void
   onFailed: (error: unknown) => void
   now: () => number
-  /** Maximum number of records. */
   most?: number
-  /** Records per partition before each pause. Steps with fewer records are joined. */
+  /** Records per partition before each pause. */
   chunk?: number
   retryMs?: number
 }
@@ -37,8 +36,8 @@ const REST = 3
 const RETRY_MS = 5_000
 
 /**
- * Reads attempts of the last day from before the start, newest first. Records are written after their POST, so
- * those written since a time include all POSTs that began since then.
+ * Reads attempts of the last day from before the start, newest first. Records are written after their POST, so those
+ * since a time include all POSTs begun since then.
  */
 export function readBack(options: ReadBackOptions): ReadBack {
   const { begun, open, onRecord, onFailed, now, most = MOST, chunk = CHUNK, retryMs = RETRY_MS } = options

@@ -143,7 +143,6 @@ export class Series {
       })
   }
 
-  /** Of the buckets that start at `since` or later. */
   total(window: Window, { now, since }: { now: number; since: number }): Counts {
     return sumOf(this.#ring(window).all(now, since))
   }

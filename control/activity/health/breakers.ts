@@ -27,8 +27,8 @@ export type Breakers = {
 type Observed = { breaker: Breaker; since: number | null; observedAt: number; disputedUntil: number }
 
 /**
- * The breakers of all deliverers, derived by the same rules from the attempts in the log. A deferral with
- * `breaker_open` shows that one is open. If deliverers differ, the worst state counts.
+ * The breakers of all deliverers, derived from the attempts in the log. A deferral with `breaker_open` shows that one
+ * is open. If deliverers differ, the worst state counts.
  */
 export function createBreakers(): Breakers {
   const known = new Map<string, Observed>()

@@ -7,10 +7,7 @@ import type { Figures } from '../figures/figures.ts'
 import { bucketStarts, type Counts, type Series } from '../figures/series.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
 
-/**
- * `rejecting`: in trouble (`isInTrouble`), last error 3xx or 4xx. `failing`: in trouble with another error, or the
- * breaker is not closed. `paused`: the destination is off. `idle`: nothing sent for 15 minutes.
- */
+/** Described in docs/reference/health.md. */
 export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
 
@@ -41,7 +38,7 @@ export type Health = {
    */
   begin(attempts: Iterable<Attempt>): void
   of(destination: Destination): DestinationHealth
-  /** Of its webhooks, the worst `breaker` and `state`, and the last status of a rejecting one. */
+  /** The worst `breaker` and `state` of its webhooks, and the last status of a rejecting one. */
   lastMinute(
     destination: Destination,
   ): Minute & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
@@ -99,7 +96,6 @@ export function createHealth({ destinations, figures, now }: HealthParts): Healt
       const attempt = notInFuture(logged, now())
       const last = heldOf(attempt.destinationId)
       const current = hasBegun ? currentOf(attempt) : undefined
-      // before the settings changed, another webhook may have had this position
       if (current && attempt.startedAt < current.changedAt && !lastOf(last.get(current.urlIndex), current))
         return
       note(attempt, last, current)
@@ -179,8 +175,8 @@ const SEVERAL = 3
 const RECENT_MS = 30_000
 
 /**
- * The last POST decides, unless the last one with the other result is less than 30 s old. Then the share of
- * failures in the last 20 decides, to keep the state steady.
+ * The last POST decides, unless the last one with the other result is less than 30 s old. Then the share of failures in
+ * the last 20 decides.
  */
 function isInTrouble({ error, deliveredAt, recent }: Last, now: number): boolean {
   if (!error) return false
@@ -196,10 +192,9 @@ const after = ({ failed, count }: Recent, isFailed: boolean): Recent => ({
   count: Math.min(count + 1, REMEMBERED),
 })
 
-/** Attempts are assigned by position. Before `changedAt`, it may have been another webhook's. */
+/** Attempts have only a position. Before `changedAt`, another webhook may have had it. */
 type Current = { urlIndex: number; webhook: string; changedAt: number }
 
-/** By position. */
 function currentWebhooks(destination: Destination): Current[] {
   const changedAt = Date.parse(destination.updatedAt)
   return targetsOf(destination).map(({ urlIndex, webhook }) => ({ urlIndex, webhook, changedAt }))

@@ -30,7 +30,6 @@ export type LagOptions = {
   groupTopics: (topics: readonly string[]) => readonly GroupTopic[]
   required: readonly string[]
   onFailed: (error: unknown) => void
-  /** From start to start, unless an observation takes longer. */
   everyMs?: number
   observations?: number
   /** Without an answer from Kafka for so long, the lag is unknown. */

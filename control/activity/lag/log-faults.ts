@@ -35,7 +35,6 @@ export type LogFaults = {
 
 const KEPT_MS = 7 * 24 * 3_600_000
 const MAX_COUNT = 100
-/** Reports of the same fault within this time are merged. */
 const SAME_MS = 10 * 60_000
 
 type Held = Loss & { seenByAll: string[] }

@@ -59,7 +59,7 @@ export async function observe(
 const keyOf = (group: string, { topic, partition }: { topic: string; partition: number }) =>
   `${group} ${partitionKey(topic, partition)}`
 
-/** Asks Kafka for offsets by time: they show how many records of a rung are due, without reading them. */
+/** Offsets by time show how many records of a rung are due, without reading them. */
 async function endsOf(
   { topic, delayMs, markers }: GroupTopic,
   offsets: GroupOffsets,
@@ -82,10 +82,7 @@ const isRead = ({ groupTopic, partition }: PartitionOffsets) =>
 export type GroupTopic = {
   group: string
   topic: string
-  /**
-   * For a rung: how long after writing its records are due. Otherwise 0, also if the rung's name states no delay:
-   * its records count as due at once.
-   */
+  /** For a rung: how long after writing its records are due. 0 otherwise, and if the rung's name states no delay. */
   delayMs: number
   /** Transactions end with a marker, an offset without a record that consumers never commit. */
   markers: 0 | 1
@@ -98,8 +95,8 @@ export const blockedGroups = (missing: readonly string[]): { group: string; topi
 const ordinary = { delayMs: 0, markers: 0 } as const
 
 /**
- * What groups with commits read, even if they have not read anything yet: so a process that was never started
- * shows. Rungs are ordered by delay.
+ * What groups with commits read, even before they read anything: so a process that was never started shows. Rungs are
+ * ordered by delay.
  * @param topics existing ones, including rungs of an older ladder.
  * @param replays ended ones are skipped.
  */

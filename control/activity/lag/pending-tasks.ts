@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { TASK_KINDS, type Task } from '../../../schemas/task.ts'
 
-/** Unfinished tasks by key. */
 export type Pending = { pending: ReadonlyMap<string, Task> }
 
 export const pendingShape = z

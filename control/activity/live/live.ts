@@ -9,7 +9,7 @@ import { createLiveCalls, type LiveCalls, type LiveCallsParts } from './live-cal
 import { openWatcher, type Watcher } from './watcher.ts'
 
 export type Live = {
-  /** Streams recent calls of a source or of `ALL`, then new ones, as server-sent events. */
+  /** Streams recent calls of a source or of `ALL`, then new ones. */
   watch(sourceId: string): Readable | 'too_many'
   watchers(): number
   end(): void

@@ -96,7 +96,6 @@ export function sse(event: EventName, data: object, id?: string): string {
   return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** How long clients wait before they reconnect. */
 export const RETRY = 'retry: 2000\n\n'
 /** Keeps proxies from closing the connection. */
 export const HEARTBEAT = ': still here\n\n'

@@ -6,7 +6,7 @@ export type RecentRecords<T extends Place> = {
   add(item: T): void
   /** Oldest first. */
   all(): readonly T[]
-  /** Newest first, after the cursor. Records added or dropped between pages shift nothing else. */
+  /** Newest first, after the cursor. Records that come or go between pages shift nothing else. */
   page(query: { limit: number; cursor?: Place | undefined; matches?: (item: T) => boolean }): Page<T>
   /** Records of these partitions that are older than the first one read are missing. */
   begunLate(partitions: ReadonlySet<number>): void

@@ -7,8 +7,8 @@ import type { Destination } from '../../../settings/settings.ts'
 const ONLY_VALUE = /^\{\{[^"{}]*\}\}$/
 
 /**
- * A shape can contain an API key. So the view token sees `***` instead of the shape's texts, and instead of all
- * texts where the body does not fit today's shape. Values of the event stay.
+ * A shape can contain an API key. So the view token sees `***` instead of the shape's texts, and of all texts where the
+ * body does not fit today's shape.
  */
 export function shownBody(
   { body, type, deadReason }: Pick<Delivery, 'body' | 'type' | 'deadReason'>,

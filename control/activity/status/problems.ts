@@ -12,7 +12,6 @@ export type SystemFacts = {
   /** Undefined if the last observation is too old. */
   report: Report | undefined
   windowMs: number
-  /** Since Kafka last answered about the groups. */
   silentMs: number
   /** How long control has been behind topic config; 0 if it is current. */
   settingsBehindMs: number

@@ -35,7 +35,7 @@ const notReady = problem(
   { 'retry-after': '1' },
 )
 
-/** Runs before the body is read. Sets `request.who` and `request.caller`. */
+/** Runs before the body is read. */
 export function guard(api: FastifyInstance, parts: GuardParts): void {
   const identify = identifier(parts)
   api.decorateRequest('who', 'view')

@@ -16,7 +16,6 @@ export type SessionRouteParts = {
   checkToken: TokenCheck
   tokenLimits: Pick<TokenLimits, 'signIn'>
   sessions: Pick<Sessions, 'issue' | 'read'>
-  /** Holds ended sessions. */
   tasks: { table: Pick<Table, 'caughtUp'> }
   taskWriter: Pick<FencedWriter, 'write'>
   log: Logger

@@ -60,8 +60,8 @@ const sign = (claim: string, key: Buffer): string =>
   createHmac('sha256', key).update(claim).digest('base64url')
 
 /**
- * Signed-out sessions. Topic `tasks` holds them as JSON under `session/<id>` until they would have expired. Every
- * control process follows it, so a sign-out takes effect within a second.
+ * Signed-out sessions. Topic `tasks` holds them as JSON under `session/<id>` until they would have expired. Control
+ * processes follow it, so a sign-out takes effect everywhere within a second.
  */
 export type EndedSessions = {
   has(id: string): boolean

@@ -76,8 +76,8 @@ export type TokenLimits = {
 
 const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
 /**
- * Control remembers a sign-out for up to 14 hours, in 570 bytes (sessions.ts): at most 8,460 per network and token,
- * or 4.8 MB. The burst lets an office sign in.
+ * Control remembers a sign-out for up to 14 hours (sessions.ts): at most 8,460 per network and token, or 4.8 MB. The
+ * burst lets an office sign in.
  */
 const SIGN_INS: RateLimit = { perSecond: 10 / 60, burst: 60 }
 

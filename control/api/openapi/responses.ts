@@ -87,7 +87,7 @@ const CONTENT: readonly Code[] = [
   'request_timeout',
 ]
 
-/** Codes of the operation, and those common to its method and path. */
+/** Includes those common to its method and path. */
 export function codesOf(method: string, path: string, operation: Operation): readonly Code[] {
   const access = accessTo(method, operation)
   const isChange = !isRead(method)

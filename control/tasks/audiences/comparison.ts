@@ -30,7 +30,7 @@ export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'parti
 export type Comparison = {
   partitions: readonly number[]
   unchanged: readonly number[]
-  /** Loads one of `partitions` into memory. @throws TaskFailed `upload_lost`, `partitions_changed` */
+  /** Loads a partition into memory. @throws TaskFailed `upload_lost`, `partitions_changed` */
   read(partition: number): Promise<PartitionComparison>
 }
 

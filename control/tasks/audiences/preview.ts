@@ -78,7 +78,6 @@ export const previewShape = z
   })
   .meta({ id: 'UploadPreview' })
 
-/** Faults of lines that are left out. */
 export type InvalidLines = {
   onInvalid: OnInvalid
   count(): number
@@ -109,7 +108,7 @@ type PreviewRequest = Pick<Sync, 'of' | 'others'> & {
 }
 
 /**
- * Streams the upload into Kafka, because it may not fit in memory, but creates no task. Kafka deletes it after a day.
+ * Streams the upload into Kafka, as it may not fit in memory, but creates no task. Kafka deletes it after a day.
  * @throws UploadFault, UploadUnavailable
  */
 export async function preview(

@@ -65,7 +65,7 @@ type SyncRequest = Pick<Sync, 'of' | 'others'> & {
 }
 
 const EVERY_MS = 20
-/** Partitions in memory. A sync has more. */
+/** Partitions in memory. */
 const PREVIEWED_AT_ONCE = 1
 
 /** Waits for the sync and responds. One at a time for each audience or trait. */
@@ -178,7 +178,7 @@ function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiRespo
   throw error
 }
 
-/** If a crash prevents this task, the stored users are ignored; a new resource with this id deletes them. */
+/** If a crash prevents this task, the stored users are ignored, and deleted by a new resource with this id. */
 export function storedUsersRemover(
   kind: Sync['of']['kind'],
   { taskWriter, log }: Pick<SyncRouteParts, 'taskWriter' | 'log'>,

@@ -10,9 +10,8 @@ import {
 } from './upload-lines.ts'
 
 /**
- * CSV by RFC 4180, read strictly: a misread file could remove members. Not a library: this reader shares decoding,
- * line numbers and limits with other formats (`linesOf`), continues after a fault, and adds no dependency to control,
- * which holds all keys.
+ * CSV by RFC 4180, read strictly: a misread file could remove members. Not a library: this reader shares decoding, line
+ * numbers and limits with other formats (`linesOf`), continues after a fault, and adds no dependency to control.
  */
 
 /** `number`: the record's first line, from 1. */

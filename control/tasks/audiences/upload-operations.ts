@@ -67,7 +67,6 @@ const errorCodes = [
   'storage_full',
 ] as const
 
-/** @param shutdown aborted at shutdown. */
 export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSignal) {
   const { put, patch } = createUploader(parts, shutdown)
   const members = {

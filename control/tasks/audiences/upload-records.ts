@@ -20,10 +20,10 @@ type Upload = { changes: Changes } & Pick<Sync, 'id' | 'of'>
 type Waiting = { lines: string[]; chars: number }
 
 /**
- * Streams an upload into Kafka, each user into the partition of what receivers were last sent. Has no effect until a
+ * Streams an upload into Kafka, with each user in the partition of what receivers were last sent. Has no effect until a
  * task names its ranges.
- * @throws UploadUnavailable if Kafka makes a client wait too long; TaskFailed `partitions_changed`; and whatever the
- * changes throw.
+ * @throws UploadUnavailable if a client has to wait too long; TaskFailed `partitions_changed`; and whatever the changes
+ * throw.
  */
 export async function upload(
   { changes, id, of }: Upload,

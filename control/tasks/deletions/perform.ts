@@ -20,7 +20,7 @@ export type DeletionParts = Suppressing & {
 const AT_ONCE = 1_000
 
 /**
- * Suppresses the users first: only calls already on their way may follow the events that delete them.
+ * Suppresses the users first: only calls already on their way may follow the deletion events.
  * @returns the finished deletion, without user ids; undefined if this process lost the task.
  * @throws if Kafka refuses or does not answer.
  */

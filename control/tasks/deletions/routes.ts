@@ -75,7 +75,7 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
   })
 }
 
-/** Responds once the request is in Kafka; the rest happens in the background. */
+/** Responds once the request is in Kafka. */
 async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): Promise<ApiResponse> {
   const { settings, tasks, taskWriter: writer, log } = parts
   const made = { id: randomUUID(), now: new Date().toISOString() }

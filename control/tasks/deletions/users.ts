@@ -55,7 +55,7 @@ export function userRoutes(api: FastifyInstance, { settings, tasks, log }: UserR
   })
 }
 
-/** Ids are made from source and user, so the cost does not depend on the number of suppressions. */
+/** Ids are made from source and user, so no search is necessary. */
 const suppressionsOf = (
   userId: string,
   { sources, suppressions }: UserRouteParts['settings'],

@@ -24,8 +24,8 @@ type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'off
 const MAX_REMEMBERED = 200_000
 
 /**
- * The same delivery, without attempts (docs/guides/replay.md). Skips repeated records of a delivery. If its rules had
- * failed, runs today's rules on the event.
+ * The same delivery, without attempts (docs/guides/replay.md). Skips repeated records. If its rules had failed, runs
+ * today's rules on the event.
  */
 export function makeOfDelivery(
   replay: Replay,
@@ -101,6 +101,6 @@ function madeOf(
 /** The wait for a replay does not count as latency. */
 const replayed = (delivery: Delivery): Delivery => ({ ...delivery, replay: true, acceptedAt: null })
 
-/** The offset of a time only says where to start: times in a topic may descend. */
+/** Times in a topic may descend. */
 const isWithin = (timestamp: number, { from, to }: Replay) =>
   timestamp >= Date.parse(from) && timestamp < Date.parse(to)

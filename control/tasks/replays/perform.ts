@@ -36,7 +36,7 @@ const POLL_MS = 250
 const NOTE_MS = 2_000
 /** Until a paused partition resumes, in ms. */
 const WAIT_MS = 25
-/** A burst, in ms of the rate. Covers a pause and that delay, or the replay would be too slow. */
+/** A burst, in ms of the rate. Covers a pause and that delay. */
 const AT_ONCE_MS = 250
 
 /**
@@ -148,7 +148,6 @@ async function readThrough(
   return undefined
 }
 
-/** Why this replay would be refused now. */
 function blockingCause({ destinationId: id }: Replay, { settings }: ReplayParts): Cause | undefined {
   const destination = settings.destinations.get(id)
   if (!destination) return { code: 'unknown_destination', message: `Destination ${id} was removed` }

@@ -41,7 +41,7 @@ const REST_MS = 50
 /** Nothing is left to read. */
 const BEYOND_MS = 60_000
 
-/** Writes to the topic of retries, whose lane is separate from first attempts, so replays do not delay those. */
+/** Writes to the topic of retries, whose separate lane keeps replays from delaying first attempts. */
 export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
   const { ranges, make, rate, slices = createSlices() } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))

@@ -96,7 +96,6 @@ export function selectEntries({ what, entries, from, to }: Omit<Asked, 'destinat
   return { places: [...unique.values()], resent, faults }
 }
 
-/** One range per partition. */
 export function spanOf(places: readonly Place[]): Range[] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
   return [...byPartition].map(([partition, inPartition]) => {

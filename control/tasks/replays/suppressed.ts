@@ -18,8 +18,8 @@ const KEPT_MS = 10_000
 type Hashed = { at: number; users: ReadonlySet<string> }
 
 /**
- * New suppressions are known after 10 s. Rules that redact the user put a hash in the key, so suppressed users are
- * hashed too.
+ * New suppressions are known after 10 s. Suppressed users are hashed too, because rules that redact the user put a hash
+ * in the key.
  * @param clock in ms.
  */
 export function suppressedKeys(

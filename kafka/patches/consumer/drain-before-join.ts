@@ -16,7 +16,6 @@ const PROTOCOL = 'sluice'
 const DRAIN_MS = 2_000
 const COMMIT_MS = 1_000
 
-/** Before a member joins again, it waits a bounded time for records in flight, and commits. */
 export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; commit(): Promise<void> }): {
   assigner: PartitionAssigner
   /** Call it after each join. */

@@ -40,8 +40,7 @@ type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
 const waits = new Map<string, ChooseWait>()
 
 /**
- * Before each fetch of this process's members of a group, tells `choose` whether a partition is paused: it can resume
- * only after that fetch.
+ * Calls `choose` before each fetch of this process's members of a group: a paused partition can resume only after it.
  * @returns a function that undoes it.
  */
 export function setFetchWait(groupId: string, choose: ChooseWait): () => void {

@@ -63,7 +63,6 @@ async function removeFrom({ groupId, cluster, logger }: ConsumerGroup, clientId:
     )
 }
 
-/** @returns the ids of members with this client id and address. */
 export function staleMembers(
   members: readonly ListedMember[],
   { clientId, address }: { clientId: string; address: string },
@@ -77,7 +76,6 @@ export function staleMembers(
     .map(({ memberId }) => memberId)
 }
 
-/** One spelling, without the zone. */
 function normalized(address: string): string {
   const [plain = ''] = address.split('%')
   return ipaddr.isValid(plain) ? ipaddr.process(plain).toString() : plain

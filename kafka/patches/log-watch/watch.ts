@@ -45,10 +45,7 @@ export type WatchOptions = {
   fromBeginning?: boolean
 }
 
-/**
- * Only a recheck notices a topic that was recreated within one leader epoch; reading then restarts at its beginning. It
- * costs one request per consumer.
- */
+/** Only a recheck notices a topic that was recreated within one leader epoch. It costs one request per consumer. */
 const RECHECK_MS = 2_000
 /** How far back to read again if epochs do not show where the log was cut. Writers' clocks differ. */
 const REPEAT_MS = 60_000
@@ -171,10 +168,7 @@ class Watcher implements FetchWatch {
     return []
   }
 
-  /**
-   * Makes the present log the known one, and moves an invalid place.
-   * @returns whether the place is valid.
-   */
+  /** Makes the present log the known one, and moves an invalid place. @returns whether the place is valid. */
   private async adopt({ at, now, epochEnd }: Compared): Promise<boolean> {
     const key = partitionKey(at.topic, at.partition)
     // records may have been read meanwhile

@@ -47,8 +47,8 @@ const answered = () => {
 }
 
 /**
- * Closes a connection when a request times out, or when the broker answers neither it nor a probe. A slow broker
- * answers the probe. An unanswered handshake counts as a failed connection: kafkajs then tries another broker.
+ * Closes a connection when a request times out, or when the broker answers neither it nor a probe. An unanswered
+ * handshake counts as a failed connection: kafkajs then tries another broker.
  */
 export function closeUnanswered(): void {
   const connection = prototypeOf<{ send: Send }>('network/connection')
@@ -88,10 +88,7 @@ async function timeOutIfGone(connection: Connection): Promise<void> {
 
 const received = new WeakMap<Socket, { bytes: number; since: number }>()
 
-/**
- * All requests on a connection share this state.
- * @returns for how many ms nothing has arrived.
- */
+/** All requests on a connection share this state. @returns for how many ms nothing has arrived. */
 function silentMs(socket: Socket): number {
   const { bytesRead: bytes } = socket
   const before = received.get(socket)

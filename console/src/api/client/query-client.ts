@@ -6,7 +6,6 @@ export type Session = { who: 'admin' | 'view'; isOver: boolean }
 
 export const SESSION_KEY = ['session'] as const
 
-/** Null if there was no session. */
 export const endedSession = (before: Session | null | undefined): Session | null =>
   before ? { ...before, isOver: true } : null
 
@@ -25,7 +24,7 @@ export function clearCache(): void {
   queryClient.getMutationCache().clear()
 }
 
-/** On a version conflict, refetches before the error is shown: the form then offers the current record. */
+/** Refetches before a version conflict is shown: the form then offers the current record. */
 async function handleMutationError(error: unknown): Promise<void> {
   handleSessionEnd(error)
   if (isConflict(error)) await queryClient.invalidateQueries({ predicate: isNotSession })

@@ -1,8 +1,8 @@
 import type { StreamState } from './follow.ts'
 
 /**
- * The latest value of each event. `unavailable`: events without a current value, because Kafka does not answer
- * (docs/reference/health.md). `updatedAt`: ISO 8601, of the last value.
+ * The latest value of each event. `unavailable`: events without a current value (docs/reference/health.md).
+ * `updatedAt`: ISO 8601, of the last value.
  */
 export type Latest<T> = {
   values: Partial<T>
@@ -36,7 +36,7 @@ export function receive<T>(
 
 export type Freshness = { state: StreamState; isUnavailable: boolean; updatedAt: string | undefined }
 
-/** @returns why the data is out of date; undefined if it is current or the stream broke only a moment ago. */
+/** @returns undefined if the data is current or the stream broke only a moment ago. */
 export function whyStale({
   state,
   isUnavailable,

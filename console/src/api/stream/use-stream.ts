@@ -5,8 +5,7 @@ import { follow, type StreamState } from './follow.ts'
 import { type Freshness, NO_VALUES, receive } from './freshness.ts'
 
 /**
- * Follows a stream while the component is mounted and the page is visible: browsers allow few connections, and control
- * few watchers.
+ * Follows a stream while the page is visible: browsers allow few connections, and control few watchers.
  * @param onEvent gets the parsed JSON as `data`.
  */
 export function useStream(

@@ -7,7 +7,6 @@ export const WINDOWS: Record<Window, { title: string; inText: string; bucket: st
   '24h': { title: 'Last 24 hours', inText: 'in the last 24 hours', bucket: 'half hour' },
 }
 
-/** Kept in the page's address, for links. */
 export function useWindow(): [Window, (window: Window) => void] {
   const [params, setParams] = useSearchParams()
   return [
@@ -16,7 +15,6 @@ export function useWindow(): [Window, (window: Window) => void] {
   ]
 }
 
-/** Ignores unknown values. */
 export const windowFromParams = (params: URLSearchParams): Window =>
   params.get('window') === '24h' ? '24h' : '1h'
 

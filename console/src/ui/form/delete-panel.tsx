@@ -8,7 +8,6 @@ type DeleteProps = {
   what: 'source' | 'destination'
   name: string
   lead: string
-  /** Says what the deletion removes. */
   warning: string
   mutation: {
     mutate(none: undefined, options: { onSuccess: () => void }): void

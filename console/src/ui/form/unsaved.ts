@@ -3,7 +3,7 @@ import type { RouterProps } from 'wouter'
 
 let unsaved = 0
 
-/** Leaving the page or the view asks for confirmation while `isUnsaved`. */
+/** Leaving the page or the view asks for confirmation. */
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return

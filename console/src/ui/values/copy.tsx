@@ -34,10 +34,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
   )
 }
 
-/**
- * Pages without https have no clipboard API: falls back to the old copy command.
- * @returns whether it worked.
- */
+/** Pages without https have no clipboard API: falls back to the old copy command. @returns whether it worked. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

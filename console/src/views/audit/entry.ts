@@ -50,7 +50,6 @@ export const changeLines = ({ changes }: Pick<AuditEntry, 'changes'>): string[] 
       : `${field}: ${JSON.stringify(from)} → ${JSON.stringify(to)}`
   })
 
-/** Such as `users: 2`. */
 export const detailLines = ({ details }: Pick<AuditEntry, 'details'>): string[] =>
   Object.entries(details).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,

@@ -53,7 +53,6 @@ export function consentTo(allowance: Allowance, { removed, current, invalid }: P
   }
 }
 
-/** Such as "Adds 2, removes 998, 3 lines cannot be used". */
 export function summaryOf(kind: Kind, { changed, removed, invalid }: Preview): string {
   const adds = `${kind === 'audiences' ? 'Adds' : 'Sets'} ${formatInteger(changed)}`
   const unusable = invalid > 0 ? `, ${pluralize(invalid, 'line')} cannot be used` : ''

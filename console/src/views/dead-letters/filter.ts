@@ -35,7 +35,6 @@ const isTime = (text: string) => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) && !Num
 
 export const isFiltered = (filter: DeadFilter): boolean => Object.keys(filter).length > 0
 
-/** Kept in the page's address, for links. */
 export function useFilter(): [DeadFilter, (filter: DeadFilter) => void] {
   const [params, setParams] = useSearchParams()
   const toParams = (filter: DeadFilter) =>

@@ -105,7 +105,6 @@ function SetUpLink({ name, ...destination }: Pick<Destination, 'id' | 'name' | '
 
 const MAX_NAMES = 3
 
-/** Such as "a, b, c and 2 others". */
 const firstNames = (all: readonly string[]): string => {
   const first = all.slice(0, MAX_NAMES).join(', ')
   return all.length > MAX_NAMES ? `${first} and ${pluralize(all.length - MAX_NAMES, 'other')}` : first

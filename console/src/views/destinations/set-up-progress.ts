@@ -6,7 +6,7 @@ export const STEPS = { sources: 0, webhooks: 1, secret: 2, test: 3, on: 4 } as c
 export const isSetUpUnfinished = ({ enabled, version }: Pick<Destination, 'enabled' | 'version'>): boolean =>
   !enabled && version === 1
 
-/** A changed destination may have been on, so its set-up may be finished. */
+/** A changed destination may have been on. */
 export const setUpLinkLabel = (destination: Pick<Destination, 'enabled' | 'version'>): string =>
   isSetUpUnfinished(destination) ? 'Continue setup' : 'Test and turn on'
 

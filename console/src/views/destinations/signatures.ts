@@ -1,6 +1,6 @@
 import type { Destination } from '../../api/destinations.ts'
 
-/** One signature of a request. `until`: ISO 8601; undefined until the secret is replaced or removed. */
+/** `until`: ISO 8601; undefined until the secret is replaced or removed. */
 export type Signature = { header: string; method: string; secret: string; until: string | undefined }
 
 type Signed = Pick<

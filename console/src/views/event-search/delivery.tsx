@@ -125,7 +125,6 @@ const OlderThanAttempts = () => (
   </Text>
 )
 
-/** Why the current settings do not send a call to a destination. */
 const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
   integrations:
     'The call itself excludes this destination: its integrations contain "Webhooks": false, or "All": false without "Webhooks".',

@@ -104,7 +104,6 @@ function SearchForm({ search, onSearch }: SearchProps) {
   )
 }
 
-/** Kept in the page's address, for links. */
 function useSearch(): [Search | undefined, (search: Search) => void] {
   const [params, setParams] = useSearchParams()
   function search(next: Search): void {

@@ -48,7 +48,6 @@ const missingTopic = (topic: string): TopicLag => ({
   partitions: [],
 })
 
-/** Sums records; takes the longest lag and the worst status. */
 function combined(items: readonly LagItem[]): Pick<GroupLag, 'records' | 'seconds' | 'status'> {
   const seconds = items.flatMap(({ lagSeconds }) => lagSeconds ?? [])
   return {

@@ -31,7 +31,6 @@ export function withSnapshot(
   return [...history, { at, groups }].slice(-MAX_MOMENTS)
 }
 
-/** The hour recorded by control, then the live snapshots. */
 export function historyOf(hour: readonly Moment[], live: readonly LagMoment[]): readonly LagMoment[] {
   const [first] = live
   const before = hour.flatMap(({ at, groups }): LagMoment[] => {

@@ -77,7 +77,6 @@ const reduce = (state: LagState, event: StreamEvent): LagState => ({
   history: event.name === 'lag' ? withSnapshot(state.history, event.data as LagSnapshot) : state.history,
 })
 
-/** Live figures, after the recorded hour. */
 function useLag(): LagState & { freshness: Freshness } {
   const [state, dispatch] = useReducer(reduce, { ...NO_VALUES, history: [] })
   const stream = useStream('/api/lag/stream', (name, data) =>

@@ -22,7 +22,6 @@ const MAX_SHOWN = 3
 
 const REPLAYED = { dead: 'Dead letters', events: 'Events', deliveries: 'Deliveries' }
 
-/** @param destinationId undefined for all destinations. */
 export function ReplayList({ destinationId }: { destinationId?: string }) {
   const query = useReplays(destinationId)
   const [showsAll, { open }] = useDisclosure()

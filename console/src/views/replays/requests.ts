@@ -54,7 +54,6 @@ export function requestsForFilter(
   }))
 }
 
-/** Such as "37 dead letters". */
 export function describeMatching(
   requests: readonly NewReplay[],
   { matching, isPartial }: Pick<Totals, 'matching' | 'isPartial'>,

@@ -11,8 +11,8 @@ export const SAMPLED_BY = ['user', 'event'] as const
 export type SampleDraft = { percent: string; by: (typeof SAMPLED_BY)[number] }
 
 /**
- * `otherFilter`: kept, but too complex for the form. `sample`: undefined sends everything. `body`: JSON with
- * placeholders; undefined sends the event.
+ * `otherFilter`: too complex for the form. `sample`: undefined sends everything. `body`: JSON with placeholders;
+ * undefined sends the event.
  */
 export type RulesDraft = {
   filter: FilterDraft

@@ -1,6 +1,6 @@
 export type Operand = string | number | boolean | null
 
-/** Reads 10, true and null as JSON, and anything else as a string. Quotes turn a number into a string. */
+/** Reads 10, true and null as JSON, and anything else as a string. Quotes make a number a string. */
 export function toOperand(text: string): Operand {
   const trimmed = text.trim()
   try {

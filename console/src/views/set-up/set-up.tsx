@@ -102,7 +102,7 @@ function Steps({ unfinished }: { unfinished?: Destination }) {
 
 type StepProps = { title: string; hasMoved: boolean; children: ReactNode }
 
-/** Takes the focus when the user moves to it, for screen readers. The page does that for the first step. */
+/** Takes the focus when the user moves to it, for screen readers. */
 function Step({ title, hasMoved, children }: StepProps) {
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -2,8 +2,7 @@ import type { Fault } from '../../api/client/errors.ts'
 import type { Destination } from '../../api/destinations.ts'
 
 /**
- * `stored`: the API has a value for this URL and name, and never shows it. While both are unchanged, an empty value
- * keeps it.
+ * `stored`: the API has a value for this URL and name, and never shows it. While both stay, an empty value keeps it.
  */
 export type HeaderDraft = {
   key: number

@@ -20,7 +20,6 @@ export function filterFromParams(params: URLSearchParams): DeliveryFilter {
   }
 }
 
-/** Kept in the page's address, with the opened delivery, for links. */
 export function useDeliveryParams() {
   const [params, setParams] = useSearchParams()
   const filter = filterFromParams(params)

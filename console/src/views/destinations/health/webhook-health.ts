@@ -6,7 +6,7 @@ type Webhook = Pick<Health['endpoints'][number], 'lastError' | 'lastDeliveredAt'
 export type WebhookHealth = { isErrorCurrent: boolean; isErrorOver: boolean; isDeliveryCurrent: boolean }
 
 /**
- * An error from before the last change, for example of a token, says nothing about the current settings.
+ * An error from before the last change says nothing about the current settings.
  * @param updatedAt of the settings, ISO 8601
  */
 export function webhookHealth({ lastError, lastDeliveredAt }: Webhook, updatedAt: string): WebhookHealth {

@@ -9,7 +9,6 @@ const OTHERS: Record<Exclude<Outcome, 'sent'>, string> = {
   failed: 'failed',
 }
 
-/** Such as "Sends 3 of 50 events: 40 filtered, 7 not in the sample." */
 export function summaryOf(items: readonly Pick<PreviewItem, 'outcome'>[]): string {
   if (items.length === 0) return 'The sources have no events yet.'
   const countOf = (outcome: Outcome) => items.filter((item) => item.outcome === outcome).length
