@@ -36,7 +36,8 @@ const LARGE_SHARE = 1 / 8
 /**
  * No network can take all connections. When there are `most`, a new one from a smaller network replaces the oldest of
  * the largest network without a request in progress. If all have one, it replaces the oldest, but only if that network
- * has more than LARGE_SHARE. Otherwise it is refused.
+ * has more than LARGE_SHARE. Otherwise a proxy's replaces the idle one of proxies that was used longest ago, and others
+ * are refused.
  */
 export function shareConnections(
   server: Server,
@@ -49,8 +50,14 @@ export function shareConnections(
   function makeRoom(socket: Socket, networkSize: number): void {
     const sockets = networks.largest()
     const victim = sockets.size > networkSize ? victimOf(sockets) : undefined
-    ;(victim ?? socket).destroy()
+    ;(victim ?? idleOfProxies(socket) ?? socket).destroy()
     onRefused()
+  }
+
+  /** Without it, one client could shut out a second proxy: it fills the pool of the first, and leaves. */
+  function idleOfProxies(socket: Socket): Socket | undefined {
+    if (!networks.proxied.has(socket)) return undefined
+    return [...networks.proxied].find((candidate) => isBetweenRequests(responses.get(candidate)))
   }
 
   function victimOf(sockets: ReadonlySet<Socket>): Socket | undefined {
@@ -87,7 +94,8 @@ function createNetworks(trustProxy: readonly string[]) {
   const byNetwork = new Map<string, Set<Socket>>()
   const proxies = blockListOf(trustProxy)
   const isProxy = (address: string) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
-  /** Of proxies. */
+  /** Of proxies, the one used longest ago first. */
+  const proxied = new Set<Socket>()
   const leaving = new WeakMap<Socket, () => void>()
 
   function join(socket: Socket, ip: string): { size: number; leave: () => void } {
@@ -105,12 +113,17 @@ function createNetworks(trustProxy: readonly string[]) {
   }
 
   return {
+    proxied,
     /** @returns how many connections its network has now; 1 for a proxy. */
     add(socket: Socket): number {
       const address = socket.remoteAddress ?? ''
       if (isProxy(address)) {
+        proxied.add(socket)
         leaving.set(socket, () => {})
-        socket.once('close', () => leaving.get(socket)?.())
+        socket.once('close', () => {
+          proxied.delete(socket)
+          leaving.get(socket)?.()
+        })
         return 1
       }
       const { size, leave } = join(socket, address)
@@ -120,8 +133,11 @@ function createNetworks(trustProxy: readonly string[]) {
     nameClient(response: ServerResponse, ip: string): void {
       const { socket } = response.req
       const leaveEarlier = leaving.get(socket)
+      if (!leaveEarlier || socket.destroyed) return
+      proxied.delete(socket)
+      proxied.add(socket)
       // a proxy that names no client stands for many
-      if (!leaveEarlier || socket.destroyed || isProxy(ip)) return
+      if (isProxy(ip)) return
       leaveEarlier()
       const { leave } = join(socket, ip)
       leaving.set(socket, leave)
@@ -164,6 +180,9 @@ function isWaitedOn(socket: Socket, response: ServerResponse | undefined): boole
   if (!response || delayed.has(response) || socket.writableLength > 0) return false
   return response.req.complete && !response.writableFinished
 }
+
+const isBetweenRequests = (response: ServerResponse | undefined): boolean =>
+  !response || (response.req.complete && response.writableFinished)
 
 /** Replaces Node's socket timeout, which restarts at each read and write (2 us per call). */
 function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number): void {

@@ -18,7 +18,7 @@ export type Facts = {
   sourceId: string
   /** Milliseconds since 1970. */
   receivedAt: number
-  ip: string
+  ip: string | undefined
   addressRule?: AddressRule | undefined
   newId: () => string
   shared?: Shared

@@ -17,11 +17,11 @@ export function addressRule(
 
 /**
  * Always fills in the address of a client that sends directly (`context.direct`).
- * @param ip of the client. May be IPv4 mapped into IPv6.
+ * @param ip of the client; undefined if it left before its connection was accepted. May be IPv4 mapped into IPv6.
  */
 export function withAddress(
   context: JsonObject | null,
-  ip: string,
+  ip: string | undefined,
   rule: AddressRule | undefined,
 ): JsonObject | null {
   const direct = context?.direct === true
@@ -29,7 +29,7 @@ export function withAddress(
   const sent = direct ? undefined : context?.ip
   const isAbsent = sent === undefined || sent === null || sent === ''
   const fills = direct || (rule?.fill && isAbsent)
-  const address = fills ? ip.replace(/^::ffff:/i, '') : sent
+  const address = fills ? (ip?.replace(/^::ffff:/i, '') ?? null) : sent
   switch (rule?.as ?? 'full') {
     case 'full':
       return fills ? { ...context, ip: address } : context

@@ -80,12 +80,15 @@ function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rul
   return result
 }
 
-/** Includes copied fields of the batch, and numbers that grow when printed (`1e20`). */
-const printedBytes = ({ properties, traits, context, integrations, event, name, category }: Event): number =>
-  [properties, traits, context, integrations, event, name, category].reduce(
+/** Includes copied fields of the batch, and numbers that grow when printed (`1e20`). The key repeats an id. */
+function printedBytes(event: Event): number {
+  const { properties, traits, context, integrations, event: name, userId, anonymousId } = event
+  const ids = [userId, anonymousId, event.groupId, event.previousId, userId ?? anonymousId]
+  return [properties, traits, context, integrations, name, event.name, event.category, ...ids].reduce(
     (sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)),
     0,
   )
+}
 
 /** Empty if it is nested too deeply to print. */
 function printed(call: unknown): string {

@@ -30,6 +30,7 @@ export function forgetHeaders(request: IncomingMessage): void {
   request.rawHeaders = []
   request.headers = {}
   request.url = ''
+  request.rawTrailers = []
 }
 
 function send(reply: FastifyReply, { status, body, headers }: Answer): void {
@@ -62,6 +63,7 @@ function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): v
   const timer = setTimeout(close, lingerMs)
   function close(): void {
     clearTimeout(timer)
+    forgetHeaders(request) // trailers came after the answer
     response.end()
   }
   request.once('end', close).once('close', close).once(CUT, close).resume()

@@ -102,6 +102,8 @@ type Broken = { error: NodeJS.ErrnoException; socket: Socket }
 
 /** Answers what Node's parser rejects (no HTTP, too large a head, too slow), after earlier answers. */
 export function createAnswerBroken({ lastResponse, answered, lingerMs }: BrokenOptions) {
+  const broken = new WeakSet<Socket>()
+
   function byHand(socket: Socket, code: Code): void {
     if (!socket.writable) return
     answered(code)
@@ -112,6 +114,9 @@ export function createAnswerBroken({ lastResponse, answered, lingerMs }: BrokenO
 
   return ({ error, socket }: Broken): void => {
     if (error.code === 'ECONNRESET') return void socket.destroy()
+    // Node reports each read after the first error: with a listener for each, 100,000 bytes sent singly took 14 s
+    if (broken.has(socket)) return
+    broken.add(socket)
     const code = codeOf(error)
     const last = lastResponse(socket)
     if (!last || (last.req.complete && last.writableFinished)) byHand(socket, code)

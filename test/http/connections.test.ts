@@ -181,7 +181,7 @@ describe('answers that clients do not read', () => {
   })
 })
 
-test('idle connections of a trusted proxy are never closed, and each counts as one client', async () => {
+test('idle connections of a trusted proxy are not closed for clients, and each counts as one client', async () => {
   const { dial } = await shared(4, ['127.0.0.8/32'])
   const proxied = [await dial('127.0.0.8'), await dial('127.0.0.8')]
   const [first] = [await dial('127.0.0.2'), await dial('127.0.0.2')]
@@ -189,6 +189,21 @@ test('idle connections of a trusted proxy are never closed, and each counts as o
   expect(await isClosed(first)).toBe(true)
   for (const socket of [...proxied, third]) expect(await answers(socket)).toBe(true)
   expect(await isClosed(await dial('127.0.0.3'))).toBe(true)
+})
+
+test('if all are idle connections of proxies, a new one of a proxy replaces the one that was used longest ago', async () => {
+  const { dial, late } = await shared(3, ['127.0.0.8/31'])
+  const [busy, first, second] = [await dial('127.0.0.8'), await dial('127.0.0.8'), await dial('127.0.0.8')]
+  busy.write(GET.replace('/', '/late'))
+  await until(() => late.length === 1)
+  expect(await answers(second)).toBe(true)
+  expect(await answers(first)).toBe(true)
+  const other = await dial('127.0.0.9')
+  expect(await isClosed(second)).toBe(true)
+  for (const socket of [first, other]) expect(await answers(socket)).toBe(true)
+  const answered = once(busy, 'data')
+  late[0]?.end('late')
+  expect(String(await answered)).toContain('late')
 })
 
 test('during a request, a connection of a trusted proxy counts for the client that the proxy names', async () => {

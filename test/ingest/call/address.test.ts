@@ -54,6 +54,18 @@ describe('context.ip of a call', () => {
     expect(kept({ kind: 'web', ip: as }, null, { ip })).toEqual({ ip: expected })
   })
 
+  test.each(['full', 'truncated'] as const)(
+    'is null if the client left before its connection was accepted (%s)',
+    (ip) => {
+      const rule = addressRule({ ip }, true)
+      expect(withAddress(null, undefined, rule)).toEqual({ ip: null })
+      expect(withAddress({ direct: true, ip: '10.0.0.1' }, undefined, rule)).toEqual({
+        direct: true,
+        ip: null,
+      })
+    },
+  )
+
   test('truncated addresses of one network are equal', () => {
     const octet = fc.integer({ min: 0, max: 255 })
     fc.assert(

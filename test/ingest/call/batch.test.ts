@@ -181,7 +181,8 @@ describe('the shared fields of a batch', () => {
       const calls = Array(count).fill(call(fields))
       const copies = (bytes: number) => ({ context: ofBytes(bytes), batch: calls })
       const least = jsonBytes(copies(100)) - 100
-      const own = fields.traits ? jsonBytes(fields.traits) : 0
+      // the user id counts twice
+      const own = 2 + (fields.traits ? jsonBytes(fields.traits) : 0)
       // (own + bytes) * count = 262,144 + 8 * (least + bytes)
       const most = Math.min(32_768, Math.floor((262_144 + 8 * least - own * count) / (count - 8)))
       expect(refused(copies(most))).toBe('taken')
@@ -192,8 +193,8 @@ describe('the shared fields of a batch', () => {
   test('may come to exactly that size in all events, and to no byte more', () => {
     const calls = Array(10).fill(call({ traits: ofBytes(30_000) }))
     const of = (bytes: number) => acceptBatch({ value: { batch: calls }, bytes }, facts).ok
-    // 10 * 30,000 = 262,144 + 8 * 4,732
-    expect([of(4_732), of(4_731)]).toEqual([true, false])
+    // 10 * 30,002 = 262,144 + 8 * 4,734.5
+    expect([of(4_735), of(4_734)]).toEqual([true, false])
   })
 
   test('count together with numbers that grow when they are stored: 1e20 has 21 digits', () => {
@@ -214,6 +215,11 @@ describe('the shared fields of a batch', () => {
     ['copies of the context', { context: { a: 'x'.repeat(8_000) } }, call({ context: { b: 1 } })],
     ['names, which may be any JSON', {}, call({ name: Array(720).fill(1e20) })],
     ['rejected calls', {}, { type: 'page', name: Array(720).fill(1e20) }],
+    [
+      'ids, twice if they are in the key too',
+      {},
+      call({ userId: 'u'.repeat(4_000), groupId: 'g'.repeat(4_000) }),
+    ],
   ])('of gzip count toward 20 times its size: %s', (_, shared, each) => {
     const value = { ...shared, batch: Array(100).fill(each) }
     const of = (wireBytes: number) => acceptBatch({ value, bytes: 500_000, wireBytes }, facts).ok

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { METHODS } from 'node:http'
+import { METHODS, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Produced } from '../../../kafka/produce/pending.ts'
@@ -102,6 +102,24 @@ describe('invalid HTTP is refused in JSON that browsers can read', () => {
     const socket = await open(ingest)
     socket.write(`${head(`Content-Length: ${body.length}`)}${body}GARBAGE\r\n\r\n`)
     await until(() => ingest.produced.length === 1)
+    kafka.resolve('acked')
+    expect(parseAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([200, 400])
+  })
+
+  test('once, however often more bytes arrive while an earlier answer waits', async () => {
+    const kafka = Promise.withResolvers<Produced>()
+    const ingest = fakeIngest({ outcome: kafka.promise })
+    const socket = await open(ingest)
+    const responses: ServerResponse[] = []
+    ingest.app.server.on('request', (_request, response) => responses.push(response))
+    let errors = 0
+    ingest.app.server.on('clientError', () => errors++)
+    socket.write(`${head(`Content-Length: ${body.length}`)}${body}GARBAGE\r\n\r\n`)
+    await until(() => {
+      socket.write('x')
+      return errors > 20
+    })
+    expect(responses[0]?.listenerCount('close')).toBeLessThan(10)
     kafka.resolve('acked')
     expect(parseAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([200, 400])
   })

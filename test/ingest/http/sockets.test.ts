@@ -131,6 +131,21 @@ test('an answer that waits behind earlier ones keeps no headers in memory', asyn
   ])
 })
 
+test.each([
+  ['a call that waits for Kafka', '/v1/track'],
+  ['metrics', '/v1/m'],
+  ['a refused call', '/v1/nowhere'],
+])('the trailers of %s are not kept', async (_what, path) => {
+  const ingest = fakeIngest({ outcome: new Promise(() => {}), door: { timeouts: { closingMs: 50 } } })
+  const requests: IncomingMessage[] = []
+  const socket = await open(ingest)
+  ingest.app.server.on('request', (request) => requests.push(request))
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n`
+  socket.write(`${head('Transfer-Encoding: chunked', path)}${chunk}0\r\nX: y\r\n\r\n`)
+  await until(() => requests[0]?.readableEnded)
+  expect(requests[0]?.rawTrailers).toEqual([])
+})
+
 test('a request in flight at shutdown is answered, and its connection closed', async () => {
   const kafka = Promise.withResolvers<Produced>()
   const ingest = fakeIngest({ outcome: kafka.promise })
