@@ -25,6 +25,8 @@ export type Facts = {
   reported?: readonly OffsetRange[]
   /** Destinations that were enabled all the time: each event goes to them. */
   steady: readonly string[]
+  /** A destination whose rules want some events. */
+  choosy?: { destinationId: string; wants: (messageId: string) => boolean }
 }
 
 /**
@@ -56,6 +58,8 @@ export type Account = {
     unreported: string[]
     strangeIds: string[]
     unseen: string[]
+    /** The rules of `choosy` do not want them. */
+    unwanted: string[]
   }
 }
 
@@ -68,7 +72,7 @@ export const pair = ({ destinationId, messageId }: Pick<Answered, 'destinationId
  */
 export function account(facts: Facts): Account {
   const { accepted, events, routed, answered, dead, cancelled, recorded, seen, steady } = facts
-  const { cuts = [] } = facts
+  const { cuts = [], choosy } = facts
   const cut = sumOf(cuts, ({ from, to }) => to - from)
   const reported = sumOf(cuts, (each) => covered(each, facts.reported ?? []).size)
   const unreported = cuts.flatMap((each) => unreportedKeys(each, facts.reported ?? []))
@@ -81,8 +85,13 @@ export function account(facts: Facts): Account {
     else if (known !== each.deliveryId) strange.add(pair(each))
   }
   const isSettled = (key: string) => idOf.has(key) || dead.has(key) || cancelled.has(key)
+  const destinationsOf = (messageId: string) =>
+    choosy?.wants(messageId) ? [...steady, choosy.destinationId] : steady
   const expected = [...events].flatMap((messageId) =>
-    steady.map((destinationId) => pair({ destinationId, messageId })),
+    destinationsOf(messageId).map((destinationId) => pair({ destinationId, messageId })),
+  )
+  const unwanted = [...events].flatMap((messageId) =>
+    choosy && !choosy.wants(messageId) ? pair({ ...choosy, messageId }) : [],
   )
   return {
     accepted: accepted.size,
@@ -111,6 +120,7 @@ export function account(facts: Facts): Account {
       unreported: unreported.filter((key) => !isThere(key)),
       strangeIds: [...strange],
       unseen: [...recorded].flatMap(([id, key]) => (!seen || seen.has(id) ? [] : key)),
+      unwanted: unwanted.filter((key) => routed.has(key)),
     },
   }
 }

@@ -37,16 +37,23 @@ const STEADY = {
   other: [2],
   pair: [3, 4],
   never: [5],
-  neighbour: [8],
-  bad: [9],
-  worse: [10],
+  neighbour: [9],
+  bad: [10],
+  worse: [11],
 } as const
+/** Its rules send it the events of some users. */
+const CHOOSY = { choosy: [8] } as const
+const USERS = 'client-1'
+const RULES = {
+  filter: { path: 'userId', startsWith: USERS },
+  redact: [{ path: 'userId', as: 'hash' }],
+}
 const MOVING = [6, 7] as const
 /** These share one host, with different paths. */
-const TOGETHER: readonly number[] = [8, 9, 10]
-const COUNT = 11
+const TOGETHER: readonly number[] = [9, 10, 11]
+const COUNT = 12
 /** Endpoints that always or never answer. */
-const FIXED = { calm: 0, never: 5, neighbour: 8 } as const
+const FIXED = { calm: 0, never: 5, neighbour: 9 } as const
 
 function options() {
   const number = { type: 'string' } as const
@@ -92,6 +99,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
     answered: endpoints.flatMap((endpoint) => endpoint.answered),
     seen: new Set(endpoints.flatMap((endpoint) => [...endpoint.seen])),
     steady: Object.keys(STEADY),
+    choosy: { destinationId: 'choosy', wants: (messageId) => messageId.startsWith(USERS) },
   })
   const deaths = sluice.deaths()
   const text = report({ seed, minutes, clients, struck, clocks, result, settledMs, deaths })
@@ -102,7 +110,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
 
 /** Destinations with the numbers of their endpoints. */
 const DESTINATIONS: readonly (readonly [string, readonly number[]])[] = [
-  ...Object.entries(STEADY),
+  ...Object.entries({ ...STEADY, ...CHOOSY }),
   [CHANGING, MOVING],
 ]
 
@@ -125,7 +133,7 @@ async function makeSettings(sluice: Sluice, endpoints: readonly Endpoint[]): Pro
   for (const [id, its] of DESTINATIONS) {
     const urls = its.map((index) => endpoints[index]?.url ?? '')
     const json = destination(id, id === CHANGING ? urls.slice(0, 1) : urls)
-    await sluice.api('POST', 'destinations', json)
+    await sluice.api('POST', 'destinations', id in CHOOSY ? { ...json, rules: RULES } : json)
   }
   await sleep(2_000) // processes apply a change within a second
 }
@@ -172,6 +180,10 @@ async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Targets)
       return sluice.killBroker(fault.forMs)
     case 'freeze-broker':
       return sluice.freezeBroker(fault.forMs)
+    case 'kill-registry':
+      return sluice.killRegistry(fault.forMs)
+    case 'fill-storage':
+      return sluice.fillStorage(fault.forMs)
     case 'cut-power': {
       const taken = await sluice.cutPower(await kafka.cut(fault.topic), fault.forMs)
       cuts.push(...(await kafka.taken(fault.topic, taken)))

@@ -20,6 +20,9 @@ export type Fault =
   | { kind: 'another'; role: Role; forMs: number; goes: 'kill' | 'end' }
   | { kind: 'kill-broker'; forMs: number }
   | { kind: 'freeze-broker'; forMs: number }
+  | { kind: 'kill-registry'; forMs: number }
+  /** Ingest takes the storage for full. */
+  | { kind: 'fill-storage'; forMs: number }
   /** What the topic got in this time before the cut is lost. */
   | { kind: 'cut-power'; topic: CutTopic; forMs: number }
   /** Sets a role's wall clock to this offset in seconds. A further instance has the real time. */
@@ -94,7 +97,7 @@ function randomOf(generator: ReturnType<typeof xoroshiro128plus>) {
 
 function oneFault({ between, oneOf }: Random): Fault {
   const role = oneOf(ROLES)
-  switch (between(0, 10)) {
+  switch (between(0, 12)) {
     case 0:
     case 1:
     case 2:
@@ -117,6 +120,10 @@ function oneFault({ between, oneOf }: Random): Fault {
       return { kind: 'freeze-broker', forMs: between(1, 15) * SECOND }
     case 9:
       return { kind: 'cut-power', topic: oneOf(CUT), forMs: between(0, 5) * SECOND }
+    case 10:
+      return { kind: 'kill-registry', forMs: between(1, 30) * SECOND }
+    case 11:
+      return { kind: 'fill-storage', forMs: between(2, 15) * SECOND }
     default:
       return { kind: 'settings', change: oneOf(['off', 'on', 'remove', 'move'] as const) }
   }

@@ -34,8 +34,8 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ['all settled after the last fault', `${(settledMs / 1_000).toFixed(0)} s`],
   ]
   return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients each make a call a second and send it until it is accepted. One of each process, a broker and
-a registry run on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} There are nine destinations: one always answers, two change, one has two URLs that change, one never
-accepts anything, one has settings that change, and three share a host, where one always answers. At the end all answer except the one that never accepts anything. Then every call is accounted
+a registry run on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} The broker compresses all topics with LZ4. There are ten destinations: one always answers, two change, one has two URLs that change, one never
+accepts anything, one has settings that change, one has rules that want a part of the events, and three share a host, where one always answers. At the end all answer except the one that never accepts anything. Then every call is accounted
 for, by what the webhooks answered and by the topics.
 
 ${markdownTable(['', ''], rows)}`
@@ -66,9 +66,10 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   unreported: 'records of events and deliveries that are gone, neither reported nor written again',
   strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
   unseen: 'deliveries recorded as delivered that their webhook never got',
+  unwanted: 'deliveries that the rules of their destination do not want',
 }
 
-const KINDS = ['accepted', 'unrouted', 'unsettled', 'unreported', 'strangeIds', 'unseen'] as const
+const KINDS = ['accepted', 'unrouted', 'unsettled', 'unreported', 'strangeIds', 'unseen', 'unwanted'] as const
 
 /** The first few keys, and their number for each destination. */
 function some(keys: readonly string[]): string {

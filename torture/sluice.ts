@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got from 'got'
+import pRetry from 'p-retry'
 import { startOwnBroker } from '../harness/kafka/broker.ts'
 import type { Gone } from '../harness/kafka/disk.ts'
 import { startOwnRegistry } from '../harness/kafka/stack.ts'
@@ -31,6 +32,9 @@ export type Sluice = {
   stepClock(role: Role, seconds: number): Promise<void>
   killBroker(awayMs: number): Promise<void>
   freezeBroker(forMs: number): Promise<void>
+  killRegistry(awayMs: number): Promise<void>
+  /** Restarts ingest with a limit that its topics exceed, and again without. */
+  fillStorage(forMs: number): Promise<void>
   /** Cuts the power after this time. What these topics got meanwhile is lost. @returns the loss */
   cutPower(topics: readonly string[], afterMs: number): Promise<Gone[]>
   ready(): Promise<void>
@@ -48,8 +52,8 @@ const READY_MS = 120_000
  */
 export async function startSluice(settings: Env, faketime: string | undefined): Promise<Sluice> {
   const folder = await scratchFolder('torture')
-  const broker = await startOwnBroker()
-  const registry = await startOwnRegistry(broker.now.brokers, folder)
+  const broker = await startOwnBroker({ more: { 'compression.type': 'lz4' } })
+  let registry = await startOwnRegistry(broker.now.brokers, folder)
   const env: Record<string, string> = {
     ...environment({ brokers: broker.now.brokers, registryUrl: registry.url }),
     ...(await freePorts()),
@@ -74,6 +78,16 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
     },
     killBroker: (awayMs) => broker.restart('kill', awayMs),
     freezeBroker: (forMs) => freezePid(broker.now.pid, forMs),
+    async killRegistry(awayMs) {
+      await registry.kill()
+      await sleep(awayMs)
+      registry = await pRetry(() => registry.restart(), { retries: 5, minTimeout: 500 })
+    },
+    async fillStorage(forMs) {
+      await processes.restartWith('ingest', { STORAGE_LIMIT: '1MB' })
+      await sleep(forMs)
+      await processes.restartWith('ingest', {})
+    },
     async cutPower(topics, afterMs) {
       const cut = await broker.diskImage(topics)
       await sleep(afterMs)
@@ -139,11 +153,12 @@ function supervise(env: Env, clocks: ReadonlyMap<ClockName, Clock>) {
   const current = new Map<Role, Launched>()
   /** Processes that a planned fault ends. */
   const meant = new Set<Launched>()
+  const changed = new Map<Role, Env>()
   let deaths = 0
   let closed = false
 
   function run(role: Role): void {
-    const launched = launchWith(env, role, clocks.get(role))
+    const launched = launchWith({ ...env, ...changed.get(role) }, role, clocks.get(role))
     current.set(role, launched)
     void launched.exited.then(async ({ code, signal }) => {
       if (closed) return
@@ -162,6 +177,11 @@ function supervise(env: Env, clocks: ReadonlyMap<ClockName, Clock>) {
     return launched
   }
 
+  async function end(role: Role, how: 'kill' | 'end'): Promise<void> {
+    meant.add(running(role))
+    await endOne(running(role), how)
+  }
+
   for (const role of ROLES) run(role)
   return {
     running,
@@ -170,9 +190,10 @@ function supervise(env: Env, clocks: ReadonlyMap<ClockName, Clock>) {
       // always the current one, as it may end during the wait
       for (const role of ROLES) await until(() => isReady(running(role)), { timeout: READY_MS })
     },
-    async end(role: Role, how: 'kill' | 'end') {
-      meant.add(running(role))
-      await endOne(running(role), how)
+    end,
+    async restartWith(role: Role, settings: Env) {
+      changed.set(role, settings)
+      await end(role, 'end')
     },
     async close() {
       closed = true

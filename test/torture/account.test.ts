@@ -51,6 +51,25 @@ test.each([
   expect(holds(result)).toBe(false)
 })
 
+describe('a destination with rules', () => {
+  const choosy = { destinationId: 'some', wants: (messageId: string) => messageId === 'm1' }
+  const both = { events: new Set(['m1', 'm2']), routed: new Set(['crm m1', 'crm m2', 'some m1']) }
+  const all = { ...both, choosy, dead: both.routed }
+
+  test('gets the events that they want, and no others', () => {
+    expect(holds(account(facts(all)))).toBe(true)
+  })
+
+  test.each([
+    ['one that they want is missing', ['crm m1', 'crm m2'], { unrouted: ['some m1'] }],
+    ['one came that they do not want', [...both.routed, 'some m2'], { unwanted: ['some m2'] }],
+  ])('%s: does not hold', (_, routed, missing) => {
+    const result = account(facts({ ...all, routed: new Set(routed), dead: new Set(routed) }))
+    expect(result.missing).toMatchObject(missing)
+    expect(holds(result)).toBe(false)
+  })
+})
+
 test('what comes again as the same is counted, and holds', () => {
   const result = account(facts({ answered: [answered('m1'), answered('m1'), answered('m1')] }))
   expect(result.again).toBe(2)

@@ -45,7 +45,7 @@ test('faults of processes and of the broker never overlap, and all begin within 
 test('ten minutes have the broker away for a minute, and each kind of fault', () => {
   const faults = plan({ ...half, seed: 7 }).map(({ fault }) => fault)
   expect(faults.some((fault) => fault.kind === 'kill-broker' && fault.forMs === 60_000)).toBe(true)
-  expect(new Set(faults.map(({ kind }) => kind)).size).toBe(10)
+  expect(new Set(faults.map(({ kind }) => kind)).size).toBe(12)
 })
 
 test('without clocks a seed has the same other faults, and no steps', () => {

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { report } from '../../torture/report.ts'
 
-const nothing = { accepted: [], unrouted: [], unsettled: [], unreported: [], strangeIds: [], unseen: [] }
+const nothing = {
+  accepted: [],
+  unrouted: [],
+  unsettled: [],
+  unreported: [],
+  strangeIds: [],
+  unseen: [],
+  unwanted: [],
+}
 const sums = {
   accepted: 6,
   events: 6,
