@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
 import { answerOps, type Probe } from '../http/probes.ts'
-import { dropForwardedPorts, isAmbiguous } from '../http/requests.ts'
+import { dropForwardedPorts, isAmbiguous, withoutHost } from '../http/requests.ts'
 import type { Producer } from '../kafka/produce/produce.ts'
 import { audiences, traits } from '../settings/resources/audiences-and-traits.ts'
 import { destinations } from '../settings/resources/destinations.ts'
@@ -74,7 +74,10 @@ export function createApp(given: AppParts): FastifyInstance {
     trustProxy: [...parts.trustProxy],
     // we respond in our own format, then close the connection
     return503OnClosing: false,
-    rewriteUrl: ({ url = '/' }) => (isReadable(url) ? url : UNREADABLE),
+    rewriteUrl({ url = '/' }) {
+      const path = withoutHost(url)
+      return isReadable(path) ? path : UNREADABLE
+    },
     routerOptions: { maxParamLength: LONGEST_URL },
     clientErrorHandler: respondToBrokenRequest,
   })

@@ -186,11 +186,11 @@ const isBetweenRequests = (response: ServerResponse | undefined): boolean =>
 
 /** Replaces Node's socket timeout, which restarts at each read and write (2 us per call). */
 function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number): void {
-  let before = new Map<Socket, number>()
+  let before = new WeakMap<Socket, number>()
   const timer = setInterval(() => {
     const waiting = [...open].filter(({ writableLength }) => writableLength > 0)
     for (const socket of waiting) if (before.get(socket) === gone(socket)) socket.destroy()
-    before = new Map(waiting.map((socket) => [socket, gone(socket)]))
+    before = new WeakMap(waiting.map((socket) => [socket, gone(socket)]))
   }, unreadMs).unref()
   server.once('close', () => clearInterval(timer))
 }

@@ -14,6 +14,17 @@ export function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessag
   return httpVersion === '1.1' ? hosts === 0 : headers['transfer-encoding'] !== undefined
 }
 
+/**
+ * The path and query of a URL that names a host, as clients send it to proxies. For one that Fastify cannot parse
+ * (`http://`), it runs no hooks, and so no limits.
+ */
+export function withoutHost(url: string): string {
+  const [origin] = /^https?:\/\/[^/?#]*/i.exec(url) ?? []
+  if (origin === undefined) return url
+  const rest = url.slice(origin.length)
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
 /** More than any chain of proxies has. */
 const FORWARDED = 32
 /** Longer than any address with a zone and a port. */

@@ -80,6 +80,8 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
       else app.server.emit('clientError', late(), raw.socket)
     }, requestMs).unref()
     waiting.set(raw, timer)
+    // no response follows if the client leaves: the timer would keep the request in memory
+    raw.once('close', () => clearTimeout(timer))
     return undefined
   })
   // after the guard: only authorized uploads get here

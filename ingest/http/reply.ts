@@ -25,11 +25,12 @@ export function createRespond({ answered, countUnread, lingerMs }: RespondOption
   }
 }
 
-/** Frees the headers: the answer may wait for earlier ones. */
-export function forgetHeaders(request: IncomingMessage): void {
+/** Frees the URL, of which Fastify keeps a copy, and the headers: the answer may wait for earlier ones. */
+export function forgetHeaders(request: IncomingMessage & { originalUrl?: string }): void {
   request.rawHeaders = []
   request.headers = {}
   request.url = ''
+  request.originalUrl = ''
   request.rawTrailers = []
 }
 

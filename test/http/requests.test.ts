@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { dropForwardedPorts } from '../../http/requests.ts'
+import { dropForwardedPorts, withoutHost } from '../../http/requests.ts'
 
 function dropped(forwarded: string): string | undefined {
   const headers = { 'x-forwarded-for': forwarded }
@@ -58,4 +58,17 @@ test('of a long X-Forwarded-For only the last 32 addresses are read', () => {
       forwarded(count).slice(-32),
     )
   }
+})
+
+test.each([
+  ['/v1/track?a=http://x/y', '/v1/track?a=http://x/y'],
+  ['*', '*'],
+  ['http://x/v1/track?a#b', '/v1/track?a#b'],
+  ['HTTPS://u:p@[::1]:8080/v1/track', '/v1/track'],
+  ['http://x?a', '/?a'],
+  ['http://x#a', '/#a'],
+  ['http://', '/'],
+  ['http:///v1/track', '/v1/track'],
+])('the URL %s without its host is %s', (url, path) => {
+  expect(withoutHost(url)).toBe(path)
 })

@@ -9,6 +9,7 @@ import { addPath, operation } from '../../../control/api/operation.ts'
 import { limitServer, SERVER_LIMITS } from '../../../control/api/server-limits.ts'
 import { takeStreams, textOf } from '../../../control/tasks/audiences/upload-body.ts'
 import { suppressionId } from '../../../settings/suppression-list.ts'
+import { collectGarbage } from '../../helpers/garbage.ts'
 import { until } from '../../helpers/until.ts'
 import { ADMIN, api, VIEW } from '../api.ts'
 import { now, shop } from '../in-memory.ts'
@@ -47,6 +48,7 @@ test('a sign-in larger than a token is answered before its body is sent', async 
 test.each([
   ['/api/audiences/vip/members', 401],
   ['/%ff', 400],
+  ['http://', 404],
 ])('a rejected client that keeps sending is disconnected: %s', async (path, status) => {
   const open = await listening({ requestMs: 300 })
   const headers = { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' }
@@ -175,6 +177,25 @@ test('a client without a token that leaves before its delayed answer changes not
   expect([topic, lines]).toEqual([new Map(), []])
 })
 
+test('the request of a client that leaves before its delayed answer is not kept in memory', async () => {
+  const strangers = { perSecond: 1 / 3_600, burst: 1 }
+  const limits = { ...SERVER_LIMITS, strangers, strangerDelayMs: 20, requestMs: 600_000 }
+  const { app } = api({}, { limits })
+  const requests: WeakRef<object>[] = []
+  app.server.on('request', (request) => requests.push(new WeakRef(request)))
+  const open = await listen(app)
+  await text(open(head('GET /livez HTTP/1.1', { Connection: 'close' })))
+  for (let count = 0; count < 3; count++) {
+    const socket = open(head('GET /livez HTTP/1.1'))
+    await once(app.server, 'request')
+    socket.destroy()
+  }
+  await until(() => {
+    collectGarbage()
+    return requests.slice(0, -1).every((request) => request.deref() === undefined)
+  })
+})
+
 test('answers to requests with a token and to other networks are not delayed', async () => {
   // longer than a test may take
   const statusOf = await flooded(600_000)
@@ -186,6 +207,7 @@ test.each([
   ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
   ['no Host', 'GET /livez HTTP/1.1\r\n\r\n'],
   ['no Host, at a path that cannot be decoded', 'GET /%ff HTTP/1.1\r\n\r\n'],
+  ['no Host, at a URL that cannot be parsed', 'GET http:// HTTP/1.1\r\n\r\n'],
   [
     'a Transfer-Encoding in HTTP/1.0',
     `${posting(2).replace('1.1', '1.0').replace('Content-Length: 2', 'Transfer-Encoding: chunked')}0\r\n\r\n`,

@@ -232,6 +232,7 @@ test('client metrics are read and discarded, whatever they contain', async () =>
 test.each([
   ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nhOst: b\r\n\r\n'],
   ['two Hosts, and a path that cannot be decoded', 'GET /%ff HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+  ['two Hosts, and a URL that cannot be parsed', 'GET http:// HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
   ['no Host, at a pixel that cannot be decoded', 'GET /v1/pixel/%ff HTTP/1.1\r\n\r\n'],
   ['no Host, at a pixel with a long name', `GET /v1/pixel/${'x'.repeat(150)} HTTP/1.1\r\n\r\n`],
   ['two Hosts, in HTTP/1.0', 'GET /livez HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n'],

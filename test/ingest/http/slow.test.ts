@@ -53,18 +53,21 @@ test('a client that drips after its refusal is cut off', async () => {
   clearInterval(drip)
 })
 
-test('unfinished requests for a path that cannot be decoded count for the client that a proxy names', async () => {
-  const ingest = fakeIngest({ door: { connections: 3, trustProxy: ['127.0.0.1'] } })
-  for (let count = 0; count < 3; count++) {
-    const socket = await open(ingest)
-    socket.on('error', () => {})
-    socket.write(head('X-Forwarded-For: 203.0.113.7\r\nContent-Length: 9', '/%ff'))
-    expect((await once(socket, 'data')).join('')).toContain('404')
-  }
-  const other = await open(ingest)
-  other.write(head('X-Forwarded-For: 203.0.113.8\r\nConnection: close\r\nContent-Length: 0'))
-  expect(await answerOf(other)).toMatchObject({ status: 400 })
-})
+test.each(['/%ff', 'http://', 'http://[::1', 'http://x:99999/v1', 'http://x/?a#b'])(
+  'unfinished requests for a URL that cannot be read count for the client that a proxy names: %s',
+  async (url) => {
+    const ingest = fakeIngest({ door: { connections: 3, trustProxy: ['127.0.0.1'] } })
+    for (let count = 0; count < 3; count++) {
+      const socket = await open(ingest)
+      socket.on('error', () => {})
+      socket.write(head('X-Forwarded-For: 203.0.113.7\r\nContent-Length: 9', url))
+      await once(socket, 'data')
+    }
+    const other = await open(ingest)
+    other.write(head('X-Forwarded-For: 203.0.113.8\r\nConnection: close\r\nContent-Length: 0'))
+    expect(await answerOf(other)).toMatchObject({ status: 400 })
+  },
+)
 
 test('a client that does not read its answers is cut off', async () => {
   const ingest = slow()
