@@ -55,8 +55,9 @@ export async function topicWith(
   await admin.connect()
   const configEntries = Object.entries(settings).map(([setting, value]) => ({ name: setting, value }))
   const topics = [{ topic: on.named(name), numPartitions: 1, configEntries }]
-  // kafkajs asks for the leader before a busy broker knows the new topic
-  await pRetry(() => admin.createTopics({ topics, waitForLeaders: true }), { retries: 5, minTimeout: 250 })
+  await admin.createTopics({ topics, waitForLeaders: false })
+  // a busy broker knows the new topic only after a while
+  await pRetry(() => admin.fetchTopicMetadata({ topics: [on.named(name)] }), { retries: 10, minTimeout: 100 })
   await admin.disconnect()
 }
 
