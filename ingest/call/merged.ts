@@ -18,22 +18,32 @@ export function memberOf({ shared, own }: Merged, name: string): unknown {
 }
 
 /**
- * The JSON of both as one object: the batch's members, then the call's. Leaves out undefined members. Takes time for
- * the call's own members only: visiting all of the batch's for each call took up to 140 ms for 10 KB of gzip.
+ * The JSON of both as one object, in JavaScript's order. Leaves out undefined members. Visits only the call's own
+ * members: visiting all of the batch's for each call took up to 140 ms for 10 KB of gzip.
  */
 export function printMerged({ shared, own }: Merged): string | null {
   if (shared === null) return own === null ? null : JSON.stringify(own)
   const printed = printedOnce(shared)
   if (own === null) return `{${printed.text}}`
-  const parts: string[] = []
-  let from = 0
-  for (const at of replacedBy(own, printed)) {
-    parts.push(membersBetween(from, at, printed))
-    from = at + 1
+  const edits = Object.entries(own)
+    .map(([name, value]) => ({ ...placeOf(name, printed), text: printMember(name, value) }))
+    .sort((one, other) => one.at - other.at)
+  const parts: (string | undefined)[] = []
+  let at = 0
+  for (const edit of edits) {
+    parts.push(membersBetween(at, edit.at, printed), edit.text)
+    at = edit.at + edit.replaced
   }
-  parts.push(membersBetween(from, printed.starts.length - 1, printed), JSON.stringify(own).slice(1, -1))
-  return `{${parts.filter((text) => text !== '').join(',')}}`
+  parts.push(membersBetween(at, printed.starts.length - 1, printed))
+  return `{${parts.filter((text) => text !== undefined).join(',')}}`
 }
+
+function printMember(name: string, value: unknown): string | undefined {
+  return value === undefined ? undefined : `${JSON.stringify(name)}:${JSON.stringify(value)}`
+}
+
+/** Objects list these members first, in ascending order. */
+const isIndex = (name: string): boolean => /^(?:0|[1-9]\d{0,9})$/.test(name) && Number(name) < 2 ** 32 - 1
 
 type Printed = {
   /** All members, without braces. */
@@ -41,21 +51,31 @@ type Printed = {
   /** Where each member starts in `text`, and where the next one would. */
   starts: readonly number[]
   positions: ReadonlyMap<string, number>
+  /** The names of the first members, ascending. */
+  indexes: readonly number[]
 }
 
-/** The positions of the batch's members with these names, ascending. */
-function replacedBy(own: JsonObject, { positions }: Printed): number[] {
-  const found: number[] = []
-  for (const name of Object.keys(own)) {
-    const at = positions.get(name)
-    if (at !== undefined) found.push(at)
+/** Which member of the batch it replaces, or before which it belongs. */
+function placeOf(name: string, { positions, indexes, starts }: Printed): { at: number; replaced: 0 | 1 } {
+  const at = positions.get(name)
+  if (at !== undefined) return { at, replaced: 1 }
+  return { at: isIndex(name) ? countBelow(indexes, Number(name)) : starts.length - 1, replaced: 0 }
+}
+
+/** @param ascending searched by halves. */
+function countBelow(ascending: readonly number[], value: number): number {
+  let [low, high] = [0, ascending.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((ascending[middle] ?? value) < value) low = middle + 1
+    else high = middle
   }
-  return found.sort((one, other) => one - other)
+  return low
 }
 
 /** Without the comma after the last one. */
-function membersBetween(from: number, to: number, { text, starts }: Printed): string {
-  return from < to ? text.slice(starts[from], (starts[to] ?? 0) - 1) : ''
+function membersBetween(from: number, to: number, { text, starts }: Printed): string | undefined {
+  return from < to ? text.slice(starts[from], (starts[to] ?? 0) - 1) : undefined
 }
 
 /** The calls of a batch share one object. */
@@ -72,6 +92,7 @@ function printedOnce(shared: JsonObject): Printed {
     text: texts.join(','),
     starts,
     positions: new Map(names.map((name, position) => [name, position])),
+    indexes: names.filter(isIndex).map(Number),
   }
   printedBefore.set(shared, printed)
   return printed

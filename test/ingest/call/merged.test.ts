@@ -16,20 +16,14 @@ const members = fc
   .map((entries): Record<string, unknown> => JSON.parse(JSON.stringify(Object.fromEntries(entries))))
 const layer = fc.option(members, { nil: null })
 
-/** By name, as their order does not matter. */
-const membersOf = (json: string | null) =>
-  json && Object.entries(JSON.parse(json)).sort(([one], [other]) => (one < other ? -1 : 1))
-
 describe('a merged object', () => {
-  test('prints the members of a copy with both, each once, and has them', () => {
+  test('prints what a copy with both members would, and has its members', () => {
     fc.assert(
       fc.property(layer, layer, (shared, own) => {
         const merged = merge(shared, own)
         if (!merged) throw new Error('refused')
         const copy = shared || own ? { ...shared, ...own } : null
-        const text = printMerged(merged)
-        expect(membersOf(text)).toEqual(membersOf(copy && JSON.stringify(copy)))
-        expect(text?.length).toBe(copy ? JSON.stringify(copy).length : undefined)
+        expect(printMerged(merged)).toBe(copy && JSON.stringify(copy))
         for (const name of ['a', 'ip', '1']) expect(memberOf(merged, name)).toEqual(copy?.[name])
       }),
     )
