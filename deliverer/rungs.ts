@@ -7,8 +7,8 @@ import { carried } from '../trace/trace.ts'
 const SKEW_MS = 1_000
 
 /**
- * Moves records unchanged to `deliveries.due` when they are due. Except for batched deferrals they are due in order, so
- * one that is not due holds its partition.
+ * Moves records unchanged to `deliveries.due` when they are due, and settles them when Kafka has the copy. They are due
+ * in order, except for batched deferrals, so one that is not due holds its partition.
  */
 export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
   return (record, message) => {

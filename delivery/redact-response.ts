@@ -11,11 +11,12 @@ type Spelling = { text: string; start: string; isWhole: boolean; borders: Uint16
 /** Longer spellings are cut. Stored responses are shorter. */
 const LONGEST = 2_048
 
+// a changed destination is another object
 const cache = new WeakMap<Destination, readonly Spelling[]>()
 
 /**
- * Masks the destination's secrets, header values and URL tokens with `***`, as some receivers echo them. Finds values
- * of at least four characters plain, escaped as in JSON, HTML and URLs, and in base64. Takes linear time.
+ * Masks the destination's secrets, header values and URL tokens in a response with `***`, as some receivers echo them.
+ * Finds values of at least four characters plain, escaped as in JSON, HTML and URLs, and in base64. Takes linear time.
  */
 export function withoutSecrets(response: string | null, destination: Destination): string | null {
   if (response === null || response.length < MIN_CHARS) return response

@@ -52,6 +52,7 @@ export function settledWith(
 export const webhookKey = (destinationId: string, urlIndex: number, url: string) =>
   `${destinationId} ${urlIndex} ${url}`
 
+// a changed destination is another object
 const cache = new WeakMap<Destination, readonly Target[]>()
 
 export function targetsOf(destination: Destination): readonly Target[] {

@@ -27,8 +27,8 @@ export type Egress = {
   /** Vets the port and an IP literal, which needs no `lookup`. @throws ForbiddenAddress */
   vetUrl(url: URL): void
   /**
-   * Why webhooks may not reach a URL; undefined when they may, or without an address yet. Never rejects; takes at most
-   * 3 s.
+   * For saving settings: why webhooks may not reach a URL; undefined when they may, or without an address yet. Never
+   * rejects; takes at most 3 s.
    */
   faultOf(url: URL): Promise<string | undefined>
   close(): void
@@ -123,8 +123,8 @@ export function hasIPv6(interfaces: Interfaces): boolean {
 }
 
 /**
- * Each address gets a share of the time. So IPv6 ones are left out without IPv6 on this machine, except loopback. If no
- * others are left, they are dialled anyway, to get a code.
+ * Each address gets a share of the time, so IPv6 ones are left out without IPv6 on this machine, except loopback. If no
+ * others are left they are dialled anyway, so that the failure has a code.
  */
 export function reachable(
   addresses: readonly LookupAddress[],
@@ -136,7 +136,10 @@ export function reachable(
   return dialable.length > 0 ? dialable : matching
 }
 
-/** PEM: Node's own roots and those of the file. @throws ConfigError naming EGRESS_CA. */
+/**
+ * PEM: Node's own roots and those of the file.
+ * @throws ConfigError naming EGRESS_CA when the file is unreadable or not only certificates.
+ */
 export function trustedRoots(caFile: string | undefined): string[] | undefined {
   if (caFile === undefined) return undefined
   return [...getCACertificates('default'), readCertificates('EGRESS_CA', caFile)]

@@ -55,7 +55,7 @@ function wrongType({ expected, input }: Extract<Issue, { code: 'invalid_type' }>
 const TOO_BIG: Record<string, FaultCode> = { array: 'too_many', string: 'too_long' }
 const TOO_SMALL: Record<string, FaultCode> = { array: 'too_few', string: 'too_short' }
 
-/** Custom rules of a schema get theirs from their place. */
+/** Clients rely on codes. Custom rules of a schema get theirs from their place. */
 function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
   const [parent, last] = [path.at(-2), path.at(-1)]
   if (issue.code === 'too_big') return TOO_BIG[issue.origin] ?? issue.code

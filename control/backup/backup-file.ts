@@ -27,7 +27,7 @@ const headShape = z.looseObject({
   missing: z.array(z.string()),
 })
 
-/** Names the signing key. Does not parse JSON before it is verified: 250 MB of brackets would take 4 GB. */
+/** Names the signing key without JSON that is not verified: 250 MB of brackets took 4 GB, and control stopped. */
 const BEGINNING = /^\{"sluice":"backup","format":(\d{1,9}),"keyId":"([\w-]{12})",/
 
 /** `madeAt`: ISO 8601 UTC. `missing`: keys of settings that could not be read. */
@@ -77,7 +77,7 @@ export type BackupFault = {
   message: string
 }
 
-/** Its records are not read yet. */
+/** Signed correctly; its records are not read yet. */
 export type VerifiedBackup = { head: BackupHead; lines(): Iterable<string> }
 
 /** Longer than `BEGINNING` and the last line. */

@@ -17,6 +17,7 @@ export type WriteParts = Omit<Conditions, 'tables'> & {
 
 export type Moment = { now: string; made: Generated }
 
+/** `unavailable`: Kafka did not answer in time; the write may have happened. */
 export type Outcome<T> = Decided<T> | 'unavailable'
 
 export type Decide<T> = (facts: Facts, moment: Moment) => Decided<T>
@@ -74,8 +75,8 @@ type Resealing = {
 const AT_ONCE = 100
 
 /**
- * Rewrites unsigned settings and those signed with an old key: UNSIGNED_SETTINGS=refuse or dropping the old key would
- * lock them out. Skips what cannot be read.
+ * Rewrites unsigned settings and those signed with an old key, so that neither UNSIGNED_SETTINGS=refuse nor dropping
+ * the old key locks them out. Skips what cannot be read.
  */
 export async function resealSettings({ settings, writer, keys, log }: Resealing): Promise<void> {
   const { table } = settings

@@ -87,6 +87,7 @@ export const idsOf = (
   destinationId,
 })
 
+/** The same event and destination always give the same id. */
 export function deliveryId(
   destinationId: string,
   { sourceId, messageId }: Pick<Event, 'sourceId' | 'messageId'>,

@@ -142,6 +142,7 @@ function settingsIn(reason: string): { settings?: string } {
   return settings === undefined ? {} : { settings }
 }
 
+/** The first match wins. */
 const HINTS: readonly [(message: string) => boolean, string][] = [
   [
     (message) => /mechanism is not supported|not support the requested SASL mechanism/.test(message),

@@ -88,7 +88,8 @@ const WORDS = 3
 
 /**
  * The slot of a hash is secret: otherwise chosen ids could fill one segment or share a slot. Multiply-shift with secret
- * odd factors spreads any set chosen without them (Dietzfelbinger et al., 1997).
+ * odd factors spreads any set chosen without them (Dietzfelbinger et al., 1997). The stored hash is the same in all
+ * routers.
  */
 const FACTORS = getRandomValues(new Uint32Array(4)).map((factor) => factor | 1)
 const [A = 1, B = 1, C = 1, D = 1] = FACTORS

@@ -23,9 +23,11 @@ export class ApiError extends Error {
 
 const noAnswer = (message: string) => new ApiError({ code: 'unreachable', message, errors: [] }, 0)
 
+/** For requests that change nothing. */
 export const unreachable = () =>
   noAnswer('Sluice is not responding. Check that its control process is running and that you are online.')
 
+/** For changes, which may have been made. */
 export const unanswered = () =>
   noAnswer('Sluice did not respond, so the change may or may not have been made. Check, then try again.')
 
@@ -36,7 +38,7 @@ export const isConflict = (error: unknown): boolean =>
 export const validationError = (errors: readonly Fault[]) =>
   new ApiError({ code: 'validation_failed', message: 'Some fields need attention', errors }, 400)
 
-/** New ones do not appear while the user types. */
+/** The found faults that remain. New ones do not appear while the user types. */
 export const remainingFaults = (found: readonly Fault[], current: readonly Fault[]): Fault[] =>
   current.filter((fault) =>
     found.some(({ pointer, code }) => pointer === fault.pointer && code === fault.code),
@@ -46,7 +48,7 @@ export const remainingFaults = (found: readonly Fault[], current: readonly Fault
 export const fieldError = (error: unknown, pointer: string): string | undefined =>
   error instanceof ApiError ? error.faults.find((fault) => fault.pointer === pointer)?.message : undefined
 
-/** Faults of a field and everything in it. */
+/** Faults of a field and everything in it. @param pointer such as `/rules/filter/all/0`. */
 export const faultsWithin = (error: unknown, pointer: string): readonly Fault[] =>
   error instanceof ApiError ? error.faults.filter((fault) => isWithin(fault.pointer, pointer)) : []
 
@@ -78,7 +80,7 @@ export function uncorrected(error: unknown, sent: unknown, current: unknown): un
     : new ApiError({ code: error.code, message: error.message, errors }, error.status)
 }
 
-/** @param current what would be sent now. */
+/** A mutation with only the uncorrected faults. @param current what would be sent now. */
 export const withoutCorrected = <M extends { error: unknown; variables: unknown }>(
   mutation: M,
   current: unknown,

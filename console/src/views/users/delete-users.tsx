@@ -16,6 +16,7 @@ type DeleteProps = {
 export function DeleteUsers({ opened, onClose, userId }: DeleteProps) {
   const [text, setText] = useState('')
   const [suppress, setSuppress] = useState(true)
+  // a request repeated after a lost answer is accepted only once
   const [id, setId] = useState(newId)
   const deleteUsers = useDeleteUsers()
   const userIds = userId === undefined ? userIdsIn(text) : [userId]
