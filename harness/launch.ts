@@ -36,7 +36,7 @@ export type Launch = (role: Role, env: Env, onLine?: (line: string) => void) => 
 
 export const launch: Launch = launchFrom(ROOT)
 
-/** @param root a checkout with its packages. Its processes get the flags of its own `npm start`. */
+/** @param root a checkout with its packages installed. Processes get the flags of its `npm start`. */
 export function launchFrom(root: string): Launch {
   const program = { cwd: root, flags: flagsOf(root) }
   return (role, env, onLine) => start(role, env, { ...program, ...(onLine && { onLine }) })

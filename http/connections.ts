@@ -36,8 +36,8 @@ const LARGE_SHARE = 1 / 8
 /**
  * No network can take all connections. When there are `most`, a new one from a smaller network replaces the oldest of
  * the largest network without a request in progress. If all have one, it replaces the oldest, but only if that network
- * has more than LARGE_SHARE. Otherwise a proxy's replaces the idle one of proxies that was used longest ago, and others
- * are refused.
+ * has more than LARGE_SHARE. Otherwise a new one from a proxy replaces the proxies' least recently used idle one, and
+ * any other is refused.
  */
 export function shareConnections(
   server: Server,
@@ -54,7 +54,7 @@ export function shareConnections(
     onRefused()
   }
 
-  /** Without it, one client could shut out a second proxy: it fills the pool of the first, and leaves. */
+  /** Without it, one client could shut out a second proxy by filling the first one's pool. */
   function idleOfProxies(socket: Socket): Socket | undefined {
     if (!networks.proxied.has(socket)) return undefined
     return [...networks.proxied].find((candidate) => isBetweenRequests(responses.get(candidate)))
@@ -94,7 +94,7 @@ function createNetworks(trustProxy: readonly string[]) {
   const byNetwork = new Map<string, Set<Socket>>()
   const proxies = blockListOf(trustProxy)
   const isProxy = (address: string) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
-  /** Of proxies, the one used longest ago first. */
+  /** Connections from proxies, the least recently used first. */
   const proxied = new Set<Socket>()
   const leaving = new WeakMap<Socket, () => void>()
 

@@ -62,7 +62,7 @@ export async function serveOps(options: {
   probe: Probe
 }): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer(COUNTED, (request, response) => {
-    // as in connections.ts
+    // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) return
     if (isAmbiguous(request)) return void response.writeHead(400, { connection: 'close' }).end()
     const [path = '/'] = (request.url ?? '/').split('?')

@@ -15,7 +15,7 @@ export function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessag
 }
 
 /**
- * The path and query of a URL that names a host, as clients send it to proxies. For one that Fastify cannot parse
+ * The path and query of a URL that names a host, as clients send to proxies. If Fastify cannot parse such a URL
  * (`http://`), it runs no hooks, and so no limits.
  */
 export function withoutHost(url: string): string {

@@ -3,7 +3,7 @@ import { isObject, type Json } from './call.ts'
 export type PlaceholderFilter = {
   /** A missing value is undefined. */
   apply: (value: Json | undefined, argument: Json | undefined) => Json | undefined
-  /** What is wrong with the argument. A filter without `wrong` takes none. */
+  /** What is wrong with the argument. Without `wrong`, the filter takes no argument. */
   wrong?: (argument: Json | undefined) => string | undefined
 }
 

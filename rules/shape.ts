@@ -7,7 +7,7 @@ export type Write = (call: Call) => string | undefined
 
 const MAX_NESTING = 32
 
-/** The output equals that of `JSON.stringify` (see delivery/render.ts). @returns undefined if it cannot be compiled. */
+/** Prints as `JSON.stringify` does (see delivery/render.ts). @returns undefined if it cannot be compiled. */
 export function compileShape(shape: unknown, depth = 1): Write | undefined {
   if (depth > MAX_NESTING) return
   if (typeof shape === 'string') return compileText(shape)

@@ -25,8 +25,10 @@ export type Facts = {
   reported?: readonly OffsetRange[]
   /** Destinations that were enabled all the time: each event goes to them. */
   steady: readonly string[]
-  /** A destination whose rules want some events. */
+  /** A destination whose filter selects some events. */
   choosy?: { destinationId: string; wants: (messageId: string) => boolean }
+  /** `destinationId messageId` of POSTs that showed what the destination's rules hide. */
+  unredacted?: ReadonlySet<string>
 }
 
 /**
@@ -58,8 +60,9 @@ export type Account = {
     unreported: string[]
     strangeIds: string[]
     unseen: string[]
-    /** The rules of `choosy` do not want them. */
+    /** Excluded by the filter of `choosy`. */
     unwanted: string[]
+    unredacted: string[]
   }
 }
 
@@ -90,9 +93,10 @@ export function account(facts: Facts): Account {
   const expected = [...events].flatMap((messageId) =>
     destinationsOf(messageId).map((destinationId) => pair({ destinationId, messageId })),
   )
-  const unwanted = [...events].flatMap((messageId) =>
-    choosy && !choosy.wants(messageId) ? pair({ ...choosy, messageId }) : [],
-  )
+  const isUnwanted = (key: string) => {
+    const [destinationId, messageId = ''] = key.split(' ')
+    return destinationId === choosy?.destinationId && !choosy?.wants(messageId)
+  }
   return {
     accepted: accepted.size,
     events: events.size,
@@ -120,7 +124,8 @@ export function account(facts: Facts): Account {
       unreported: unreported.filter((key) => !isThere(key)),
       strangeIds: [...strange],
       unseen: [...recorded].flatMap(([id, key]) => (!seen || seen.has(id) ? [] : key)),
-      unwanted: unwanted.filter((key) => routed.has(key)),
+      unwanted: [...routed].filter(isUnwanted),
+      unredacted: [...(facts.unredacted ?? [])],
     },
   }
 }

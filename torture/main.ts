@@ -5,8 +5,8 @@ import { sizeOf } from '../harness/command-line.ts'
 import { type Fleet, startFleet } from '../harness/fleet.ts'
 import { writeSection } from '../harness/results.ts'
 import { until } from '../harness/until.ts'
-import { account, type Cut, holds } from './account.ts'
-import { type Endpoint, startHost } from './endpoints.ts'
+import { account, type Cut, holds, pair } from './account.ts'
+import { type Endpoint, type Post, startHost } from './endpoints.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
 import { type Fault, furthestAhead, inWords, type Planned, plan } from './plan.ts'
 import { runProgram, say } from './program.ts'
@@ -41,11 +41,11 @@ const STEADY = {
   bad: [10],
   worse: [11],
 } as const
-/** Its rules send it the events of some users. */
+/** Gets the events of every tenth user, without their ids. */
 const CHOOSY = { choosy: [8] } as const
-const USERS = 'client-1'
+const USERS = '0'
 const RULES = {
-  filter: { path: 'userId', startsWith: USERS },
+  filter: { path: 'userId', endsWith: USERS },
   redact: [{ path: 'userId', as: 'hash' }],
 }
 const MOVING = [6, 7] as const
@@ -70,11 +70,15 @@ function options() {
   }
 }
 
+/** The fleet's ids are `<user>.<number>`. */
+const userOf = (messageId: string): string => messageId.slice(0, messageId.lastIndexOf('.'))
+
 async function torture({ minutes, seed, clients, write }: ReturnType<typeof options>): Promise<boolean> {
   const forMs = minutes * 60_000
   say(`seed ${seed}, ${minutes} min, ${clients} calls a second`)
   await using closing = new AsyncDisposableStack()
-  const endpoints = await startEndpoints(closing)
+  const unredacted = new Set<string>()
+  const endpoints = await startEndpoints(closing, unredacted)
   const faketime = findFaketime(thisMachine)
   const clocks = faketime !== undefined
   if (!clocks) say('libfaketime was not found: clocks are not changed')
@@ -99,7 +103,8 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
     answered: endpoints.flatMap((endpoint) => endpoint.answered),
     seen: new Set(endpoints.flatMap((endpoint) => [...endpoint.seen])),
     steady: Object.keys(STEADY),
-    choosy: { destinationId: 'choosy', wants: (messageId) => messageId.startsWith(USERS) },
+    choosy: { destinationId: 'choosy', wants: (messageId) => userOf(messageId).endsWith(USERS) },
+    unredacted,
   })
   const deaths = sluice.deaths()
   const text = report({ seed, minutes, clients, struck, clocks, result, settledMs, deaths })
@@ -114,12 +119,17 @@ const DESTINATIONS: readonly (readonly [string, readonly number[]])[] = [
   [CHANGING, MOVING],
 ]
 
-async function startEndpoints(closing: AsyncDisposableStack): Promise<Endpoint[]> {
+/** @param unredacted gets `destinationId messageId` of bodies that show the id of a user whom the rules hide. */
+async function startEndpoints(closing: AsyncDisposableStack, unredacted: Set<string>): Promise<Endpoint[]> {
   const endpoints: Endpoint[] = []
   const destinationOf = (index: number) => DESTINATIONS.find(([, its]) => its.includes(index))?.[0] ?? ''
+  const onPost = (post: Post) => {
+    if (post.destinationId in CHOOSY && JSON.parse(post.body).userId === userOf(post.messageId))
+      unredacted.add(pair(post))
+  }
   const alone = Array.from({ length: COUNT - TOGETHER.length }, (_, index) => [index])
   for (const its of [...alone, TOGETHER]) {
-    const host = closing.adopt(await startHost(its.map(destinationOf)), (it) => it.close())
+    const host = closing.adopt(await startHost(its.map(destinationOf), onPost), (it) => it.close())
     endpoints.push(...host.endpoints)
   }
   await endpoints[FIXED.never]?.behave('failing')

@@ -35,7 +35,7 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
   ]
   return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients each make a call a second and send it until it is accepted. One of each process, a broker and
 a registry run on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} The broker compresses all topics with LZ4. There are ten destinations: one always answers, two change, one has two URLs that change, one never
-accepts anything, one has settings that change, one has rules that want a part of the events, and three share a host, where one always answers. At the end all answer except the one that never accepts anything. Then every call is accounted
+accepts anything, one has settings that change, one has rules that select some of the events and hide the users' ids, and three share a host, where one always answers. At the end all answer except the one that never accepts anything. Then every call is accounted
 for, by what the webhooks answered and by the topics.
 
 ${markdownTable(['', ''], rows)}`
@@ -66,10 +66,20 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   unreported: 'records of events and deliveries that are gone, neither reported nor written again',
   strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
   unseen: 'deliveries recorded as delivered that their webhook never got',
-  unwanted: 'deliveries that the rules of their destination do not want',
+  unwanted: "deliveries that their destination's rules exclude",
+  unredacted: "POSTs that show what their destination's rules hide",
 }
 
-const KINDS = ['accepted', 'unrouted', 'unsettled', 'unreported', 'strangeIds', 'unseen', 'unwanted'] as const
+const KINDS = [
+  'accepted',
+  'unrouted',
+  'unsettled',
+  'unreported',
+  'strangeIds',
+  'unseen',
+  'unwanted',
+  'unredacted',
+] as const
 
 /** The first few keys, and their number for each destination. */
 function some(keys: readonly string[]): string {

@@ -33,7 +33,7 @@ export type Sluice = {
   killBroker(awayMs: number): Promise<void>
   freezeBroker(forMs: number): Promise<void>
   killRegistry(awayMs: number): Promise<void>
-  /** Restarts ingest with a limit that its topics exceed, and again without. */
+  /** Restarts ingest with a limit that its topics exceed, and without it this long after calls are refused. */
   fillStorage(forMs: number): Promise<void>
   /** Cuts the power after this time. What these topics got meanwhile is lost. @returns the loss */
   cutPower(topics: readonly string[], afterMs: number): Promise<Gone[]>
@@ -85,6 +85,8 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
     },
     async fillStorage(forMs) {
       await processes.restartWith('ingest', { STORAGE_LIMIT: '1MB' })
+      const refuses = async () => /^sluice_storage_full 1$/m.test(await processes.running('ingest').metrics())
+      await until(refuses, { timeout: READY_MS, message: 'ingest takes the storage for full' })
       await sleep(forMs)
       await processes.restartWith('ingest', {})
     },

@@ -195,13 +195,13 @@ const explained = (rounds: number, minutes: number) =>
   `Sluice and Outpost (commit ${COMMIT.slice(0, 12)}) in turns, with the same calls, receivers and machine. Each measurement has fresh
 processes and empty stores. Calls have 1 KB, and each goes to one of ${ENDPOINTS} signed webhooks. Load, system, stores and receivers
 share two cores. "Stores" are Kafka and the schema registry for Sluice; Redis, PostgreSQL and RabbitMQ for Outpost. Outpost
-makes 100 deliveries at a time, because its default of 1 delivers less. It logs only warnings and sends no telemetry.
+makes 100 deliveries at a time: it delivers less with its default of 1. Outpost logs only warnings and sends no telemetry.
 Everything else has its default settings, with one copy of all data, on one disk.
 
-- **4 of 20 hang**: ${TROUBLE.perSecond.toLocaleString('en-US')} calls a second for ${minutes === 1 ? 'a minute' : `${minutes} minutes`}; ${TROUBLE.bad} webhooks never answer. The figures are those of the other ${ENDPOINTS - TROUBLE.bad}.
+- **4 of 20 hang**: ${TROUBLE.bad} webhooks never answer, at ${TROUBLE.perSecond.toLocaleString('en-US')} calls a second for ${minutes === 1 ? 'a minute' : `${minutes} minutes`}. The figures are those of the other ${ENDPOINTS - TROUBLE.bad}.
   "In time": arrived by the end, or ${GRACE_US / 1_000} ms later.
-- **kill -9**: at ${KILL.perSecond} calls a second, the processes that deliver are killed and started again at once. Here Outpost runs its three
-  services in separate processes, otherwise in one. "Lost": accepted, but not delivered ${KILL.settledMs / 60_000} minutes later. p99 is
-  that of the ${KILL.forMs / 1_000} s after the kill.
+- **kill -9**: at ${KILL.perSecond} calls a second, the processes that deliver are killed and started again at once. In this test,
+  Outpost runs its three services in separate processes; in the others, in one. "Lost": accepted, but not delivered
+  ${KILL.settledMs / 60_000} minutes later. p99 covers the ${KILL.forMs / 1_000} s after the kill.
 
 Medians of ${rounds} rounds.`

@@ -70,7 +70,7 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
     onRefused,
   })
   app.addHook('onRequest', async ({ raw, ip }, reply) => {
-    // as in http/connections.ts
+    // Node still emits requests that it read before the connection was closed
     if (raw.socket.destroyed) return reply.hijack()
     nameClient(reply.raw, ip)
     const timer = setTimeout(() => {

@@ -53,7 +53,7 @@ export function createApp({
   app.setErrorHandler<FastifyError>((err, _request, reply) => failed(err, reply))
   app.addHook('onRequest', (received, reply, done) => {
     const { raw: request, is404 } = received
-    // as in http/connections.ts
+    // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) reply.hijack()
     else if (isAmbiguous(request)) refuseAmbiguous(reply, respond)
     else if (request.method === 'POST' || is404 || !isUnread(request)) done()

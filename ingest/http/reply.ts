@@ -25,7 +25,7 @@ export function createRespond({ answered, countUnread, lingerMs }: RespondOption
   }
 }
 
-/** Frees the URL, of which Fastify keeps a copy, and the headers: the answer may wait for earlier ones. */
+/** Frees the URL, with Fastify's copy, and the headers while the answer waits for earlier ones. */
 export function forgetHeaders(request: IncomingMessage & { originalUrl?: string }): void {
   request.rawHeaders = []
   request.headers = {}

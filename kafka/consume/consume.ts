@@ -51,7 +51,7 @@ const COMMIT_MS = 500
 const PACE_MS = 5
 
 /**
- * Commits each partition up to its lowest unsettled offset, also before a rebalance and at shutdown
+ * Commits each partition up to its lowest unsettled offset: every 500 ms, before a rebalance and at shutdown
  * (ARCHITECTURE, "Hop by hop").
  */
 export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> {

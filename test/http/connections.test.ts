@@ -191,7 +191,7 @@ test('idle connections of a trusted proxy are not closed for clients, and each c
   expect(await isClosed(await dial('127.0.0.3'))).toBe(true)
 })
 
-test('if all are idle connections of proxies, a new one of a proxy replaces the one that was used longest ago', async () => {
+test('when proxies hold all connections, a new one from a proxy replaces the least recently used idle one', async () => {
   const { dial, late } = await shared(3, ['127.0.0.8/31'])
   const [busy, first, second] = [await dial('127.0.0.8'), await dial('127.0.0.8'), await dial('127.0.0.8')]
   busy.write(GET.replace('/', '/late'))

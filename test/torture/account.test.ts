@@ -62,12 +62,19 @@ describe('a destination with rules', () => {
 
   test.each([
     ['one that they want is missing', ['crm m1', 'crm m2'], { unrouted: ['some m1'] }],
-    ['one came that they do not want', [...both.routed, 'some m2'], { unwanted: ['some m2'] }],
+    ['one came that they exclude', [...both.routed, 'some m2'], { unwanted: ['some m2'] }],
+    ['so did one whose event a power cut removed', [...both.routed, 'some m3'], { unwanted: ['some m3'] }],
   ])('%s: does not hold', (_, routed, missing) => {
     const result = account(facts({ ...all, routed: new Set(routed), dead: new Set(routed) }))
     expect(result.missing).toMatchObject(missing)
     expect(holds(result)).toBe(false)
   })
+})
+
+test('a POST that shows what rules hide does not hold', () => {
+  const result = account(facts({ unredacted: new Set(['crm m1']) }))
+  expect(result.missing).toMatchObject({ unredacted: ['crm m1'] })
+  expect(holds(result)).toBe(false)
 })
 
 test('what comes again as the same is counted, and holds', () => {

@@ -9,6 +9,7 @@ const nothing = {
   strangeIds: [],
   unseen: [],
   unwanted: [],
+  unredacted: [],
 }
 const sums = {
   accepted: 6,

@@ -19,7 +19,7 @@ import {
 } from './matches.ts'
 import { type Part, type Search, type Searched, searchBack } from './search-backwards.ts'
 
-/** `raw` is cut off, because it may have 900 KB, and a page has a hundred calls. `fields` has what it contained. */
+/** `raw` is cut off: it may have 900 KB, and a page shows a hundred calls. `fields` is read from the whole. */
 export type FoundCall = { event: Event } | { rejected: Rejected; fields: Fields }
 
 export const foundRejected = (rejected: Rejected): FoundCall => ({

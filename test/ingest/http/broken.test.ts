@@ -106,7 +106,7 @@ describe('invalid HTTP is refused in JSON that browsers can read', () => {
     expect(parseAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([200, 400])
   })
 
-  test('once, however often more bytes arrive while an earlier answer waits', async () => {
+  test('only once, however many bytes follow while an earlier answer is pending', async () => {
     const kafka = Promise.withResolvers<Produced>()
     const ingest = fakeIngest({ outcome: kafka.promise })
     const socket = await open(ingest)

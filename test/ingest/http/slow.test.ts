@@ -61,7 +61,7 @@ test.each(['/%ff', 'http://', 'http://[::1', 'http://x:99999/v1', 'http://x/?a#b
       const socket = await open(ingest)
       socket.on('error', () => {})
       socket.write(head('X-Forwarded-For: 203.0.113.7\r\nContent-Length: 9', url))
-      await once(socket, 'data')
+      expect(String((await once(socket, 'data'))[0])).toContain(' 404 ')
     }
     const other = await open(ingest)
     other.write(head('X-Forwarded-For: 203.0.113.8\r\nConnection: close\r\nContent-Length: 0'))
