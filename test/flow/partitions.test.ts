@@ -26,7 +26,14 @@ afterAll(async () => {
 /** As `kafka-topics --alter --partitions` does. */
 async function grow(names: readonly string[], count: number): Promise<void> {
   const topicPartitions = names.map((name) => ({ topic: sluice.connection.named(name), count }))
-  await withAdmin(sluice.connection, (admin) => admin.createPartitions({ topicPartitions }))
+  await withAdmin(sluice.connection, async (admin) => {
+    await admin.createPartitions({ topicPartitions })
+    // a busy broker tells clients a moment later
+    await until(async () => {
+      const { topics } = await admin.fetchTopicMetadata({ topics: topicPartitions.map(({ topic }) => topic) })
+      return topics.every(({ partitions }) => partitions.length === count)
+    })
+  })
 }
 
 const track = (messageId: string, userId: string) => ({ type: 'track', userId, event: 'Paid', messageId })

@@ -31,6 +31,11 @@ export async function startCollector(): Promise<Collector> {
   const bodies: string[] = []
   let hangs = false
   const server = createServer(async (request, response) => {
+    // from another test, whose own process had this port before
+    if (request.method !== 'POST' || request.url !== '/v1/traces') {
+      response.writeHead(404).end()
+      return
+    }
     const body = Buffer.concat(await request.toArray()).toString()
     if (hangs) return
     bodies.push(body)
