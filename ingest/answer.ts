@@ -20,9 +20,11 @@ export const PREFLIGHT = {
 /** Client libraries accept only status 200 with this body as success. */
 export const SUCCESS: Answer = { code: 'ok', status: 200, body: '{"success":true}' }
 
-export type RejectedItem = { index: number; code: Code; message: string }
+/** The rejected calls that the answer to a batch lists, by their place in it. Their text takes ten times the memory. */
+export type Listed = { codes: readonly (Code | undefined)[]; unlisted: number }
 
-export function batchAnswer(rejected: readonly RejectedItem[], unlisted: number): Answer {
+export function batchAnswer({ codes, unlisted }: Listed): Answer {
+  const rejected = codes.flatMap((code, index) => (code === undefined ? [] : { index, ...refusal(code) }))
   if (rejected.length === 0) return SUCCESS
   const body = { success: true, rejected, ...(unlisted > 0 && { rejectedUnlisted: unlisted }) }
   return { ...SUCCESS, body: JSON.stringify(body) }

@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { promisify } from 'node:util'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { CALL_TYPES, type CallType } from '../settings/settings.ts'
-import type { Answer, Code } from './answer.ts'
+import type { Answer, Code, Listed } from './answer.ts'
 import type { RouteType } from './call/authenticate.ts'
 import type { StatedType } from './call/batch.ts'
 import type { MemoryLimit } from './http/body.ts'
@@ -10,12 +10,15 @@ import type { MemoryLimit } from './http/body.ts'
 /** Kept while the records of a request are written. */
 export type Summary = {
   answer: Answer
+  listed: Listed | undefined
   /** Undefined when the source is not known. */
   sourceId: string | undefined
   accepted: readonly CallType[]
-  rejected: readonly { type: StatedType; code: Code }[]
+  rejected: readonly RejectedCalls[]
   suppressed: readonly StatedType[]
 }
+
+export type RejectedCalls = { type: StatedType; code: Code; count: number }
 
 /** Only increments numbers; labels are made when Prometheus scrapes. */
 export type Meter = CallCounts &
@@ -144,7 +147,7 @@ export function createCallCounts(register: Registry): CallCounts {
     help: 'Rejected calls that are not in topic events.rejected because Kafka accepted no writes.',
     registers: [register],
   })
-  const reject = (labels: Required<Labels>) => add(rejected, labels)
+  const reject = (labels: Required<Labels>, count?: number) => add(rejected, labels, count)
 
   function accept(source: string, types: readonly CallType[]): void {
     const byType = accepted.get(source) ?? { identify: 0, track: 0, page: 0, screen: 0, group: 0, alias: 0 }
@@ -157,8 +160,8 @@ export function createCallCounts(register: Registry): CallCounts {
       if (code !== 'ok') reject({ source, type, code })
       else {
         accept(source, summary.accepted)
-        for (const { type: callType, code: callCode } of summary.rejected)
-          reject({ source, type: callType, code: callCode })
+        for (const { type: callType, code: callCode, count } of summary.rejected)
+          reject({ source, type: callType, code: callCode }, count)
         for (const callType of summary.suppressed) add(suppressed, { source, type: callType })
       }
     },
@@ -167,11 +170,11 @@ export function createCallCounts(register: Registry): CallCounts {
   }
 }
 
-function add(sums: Sums, labels: Labels): void {
+function add(sums: Sums, labels: Labels, count = 1): void {
   const key = `${labels.source} ${labels.type} ${labels.code}`
   const known = sums.get(key)
-  if (known) known.count += 1
-  else sums.set(key, { labels, count: 1 })
+  if (known) known.count += count
+  else sums.set(key, { labels, count })
 }
 
 function countAccepted(register: Registry, accepted: ReadonlyMap<string, ByType>): void {

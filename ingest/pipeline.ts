@@ -8,7 +8,7 @@ import { openCodec, type Registry } from '../schemas/registry.ts'
 import type { Rejected } from '../schemas/rejected.ts'
 import { EVENTS, REJECTED } from '../schemas/topics.ts'
 import type { Trace } from '../trace/trace.ts'
-import { type Answer, errorAnswer, retryAfter } from './answer.ts'
+import { type Answer, batchAnswer, errorAnswer, retryAfter } from './answer.ts'
 import {
   authenticate,
   countCalls,
@@ -19,7 +19,7 @@ import {
 } from './call/authenticate.ts'
 import { type Decision, decide, type Known, refuse } from './call/decide.ts'
 import { parseCost } from './call/json.ts'
-import type { Meter, Summary } from './metrics.ts'
+import type { Meter, RejectedCalls, Summary } from './metrics.ts'
 import {
   type AnonymousLimit,
   createAnonymousLimit,
@@ -175,7 +175,7 @@ async function answerWhenWritten(
 ): Promise<Answer> {
   const produced = await producing
   await logging
-  const answer = answerTo(produced, summary.answer, type)
+  const answer = answerTo(produced, summary, type)
   meter.count(type, summary, answer.code)
   if (produced === 'too_large' || produced === 'refused')
     log.error(
@@ -185,10 +185,14 @@ async function answerWhenWritten(
   return answer
 }
 
-function answerTo(produced: Produced, answer: Answer, type: RouteType): Answer {
+function answerTo(
+  produced: Produced,
+  { answer, listed }: Pick<Summary, 'answer' | 'listed'>,
+  type: RouteType,
+): Answer {
   switch (produced) {
     case 'acked':
-      return answer
+      return listed ? batchAnswer(listed) : answer
     case 'full':
     case 'unknown':
       return errorAnswer('unavailable')
@@ -199,14 +203,25 @@ function answerTo(produced: Produced, answer: Answer, type: RouteType): Answer {
   }
 }
 
-function summaryOf({ answer, sourceId, events, rejected, suppressed }: Decision): Summary {
+function summaryOf({ answer, listed, sourceId, events, rejected, suppressed }: Decision): Summary {
   return {
     answer,
+    listed,
     sourceId,
     accepted: events.flatMap(({ type }) => (type === 'delete' ? [] : [type])),
-    rejected: rejected.map(({ type, code }) => ({ type, code })),
+    rejected: countRejected(rejected),
     suppressed,
   }
+}
+
+function countRejected(rejected: Decision['rejected']): RejectedCalls[] {
+  const counts = new Map<string, RejectedCalls>()
+  for (const { type, code } of rejected) {
+    const counted = counts.get(`${type} ${code}`)
+    if (counted) counted.count += 1
+    else counts.set(`${type} ${code}`, { type, code, count: 1 })
+  }
+  return [...counts.values()]
 }
 
 export type Encoders = { event: Codec<Event>['encode']; rejected: Codec<Rejected>['encode'] }

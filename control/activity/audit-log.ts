@@ -8,7 +8,7 @@ import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../api/response.ts'
 import { createSearching } from './events/search.ts'
-import { answered, tooManySearches } from './records/following.ts'
+import { answered, createViewerLimit, tooManySearches } from './records/following.ts'
 import { rangeFields } from './records/query-fields.ts'
 
 /** From `withAuditTopic`; later versions may add fields. */
@@ -65,6 +65,7 @@ export type AuditRouteParts = {
 
 export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void {
   const searching = createSearching(parts.openOffsets)
+  const limitViewers = createViewerLimit()
 
   async function search({ limit, cursor, since, until, ...wanted }: AuditQuery): Promise<ApiResponse> {
     const { read } = await parts.readerOf(AUDIT)
@@ -95,10 +96,10 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
         },
       },
       errorCodes: ['too_many_searches'],
-      handle: ({ query }) =>
+      handle: ({ query, caller }) =>
         answered(
           [],
-          () => search(query),
+          () => limitViewers(caller.who, () => search(query)),
           (err) => parts.log.warn({ err }, 'the audit log could not be read'),
         ),
     }),

@@ -10,6 +10,7 @@ import { type HealthRouteParts, healthRoutes } from './health/routes.ts'
 import { type LagRouteParts, lagRoutes } from './lag/routes.ts'
 import { type LiveRouteParts, liveRoutes } from './live/routes.ts'
 import { type PreviewRouteParts, previewRoute } from './preview/routes.ts'
+import { createViewerLimit } from './records/following.ts'
 import { type StatusParts, statusRoutes } from './status/routes.ts'
 
 export type ActivityParts = AttemptRouteParts &
@@ -26,11 +27,13 @@ export type ActivityParts = AttemptRouteParts &
   AuditRouteParts
 
 export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void {
+  // both use the same searches
+  const limitViewers = createViewerLimit()
   attemptRoutes(api, parts)
   deadRoutes(api, parts)
-  eventRoutes(api, parts)
+  eventRoutes(api, { ...parts, limitViewers })
   figureRoutes(api, parts)
-  deliveryRoutes(api, parts)
+  deliveryRoutes(api, { ...parts, limitViewers })
   healthRoutes(api, parts)
   ingestRoutes(api, parts)
   liveRoutes(api, parts)

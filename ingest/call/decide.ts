@@ -2,7 +2,7 @@ import type { Event } from '../../schemas/event.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
 import type { CallType } from '../../settings/settings.ts'
 import type { Users } from '../../settings/suppression-list.ts'
-import { type Answer, batchAnswer, type Code, errorAnswer, refusal, SUCCESS } from '../answer.ts'
+import { type Answer, type Code, errorAnswer, type Listed, refusal, SUCCESS } from '../answer.ts'
 import { REJECTED_BYTES, REJECTED_LISTED, REJECTED_LISTED_EACH } from '../limits.ts'
 import { accept, type Facts } from './accept.ts'
 import { addressRule } from './address.ts'
@@ -19,6 +19,8 @@ export type Rejection = { type: StatedType; code: Code; record: Rejected }
 /** The answer waits until Kafka has `events`, and for a limited time until it has `rejected`. */
 export type Decision = {
   answer: Answer
+  /** To add to the answer. */
+  listed?: Listed
   /** Undefined when the source is not known. */
   sourceId: string | undefined
   events: readonly Event[]
@@ -52,12 +54,9 @@ type Circumstances = { suppressed: Users | undefined; wire: Authenticated['wire'
 function decideBatch(parsed: Parsed, facts: Facts, { suppressed, wire }: Circumstances): Decision {
   const accepted = parsed.ok ? acceptBatch({ ...parsed, wireBytes: wire?.bytes }, facts, suppressed) : parsed
   if (!accepted.ok) return refuseBatch(accepted.code, { parsed, facts, suppressed })
-  const listed = accepted.rejected.slice(0, Math.max(REJECTED_LISTED, parsed.bytes / REJECTED_LISTED_EACH))
   return {
-    answer: batchAnswer(
-      listed.map(({ index, code }) => ({ index, ...refusal(code) })),
-      accepted.rejected.length - listed.length,
-    ),
+    answer: SUCCESS,
+    listed: listedOf(accepted.rejected, Math.max(REJECTED_LISTED, parsed.bytes / REJECTED_LISTED_EACH)),
     sourceId: facts.sourceId,
     events: accepted.events,
     rejected: accepted.rejected.map(({ code, type, text }) => ({
@@ -67,6 +66,13 @@ function decideBatch(parsed: Parsed, facts: Facts, { suppressed, wire }: Circums
     })),
     suppressed: accepted.suppressed,
   }
+}
+
+function listedOf(rejected: readonly { index: number; code: Code }[], most: number): Listed {
+  const listed = rejected.slice(0, most)
+  const codes = new Array<Code | undefined>((listed.at(-1)?.index ?? -1) + 1).fill(undefined)
+  for (const { index, code } of listed) codes[index] = code
+  return { codes, unlisted: rejected.length - listed.length }
 }
 
 /** Does not store a batch that may contain data of suppressed users. */

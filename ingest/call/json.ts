@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { QUOTE_BYTES } from '../limits.ts'
+import { parseJson } from './parse-json.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 
@@ -18,7 +19,7 @@ export function parseBody(body: Buffer): Parsed {
   if (!isUtf8(body)) return { ok: false, text: whole, bytes, code: 'invalid_encoding' }
   const text = whole.startsWith(BYTE_ORDER_MARK) ? whole.slice(1) : whole
   try {
-    return { ok: true, text, bytes, value: JSON.parse(text) }
+    return { ok: true, text, bytes, value: parseJson(text) }
   } catch {
     return { ok: false, text, bytes, code: 'invalid_json' }
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
+import { createChunks } from '../../http/chunks.ts'
 import { networkOf } from '../../http/rate-limit.ts'
 import type { Code } from '../answer.ts'
 import {
@@ -89,35 +90,6 @@ function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Re
     }),
   )
 }
-
-/** Joins chunks as they arrive: kept alone, one byte takes a kilobyte. */
-function createChunks() {
-  let bytes: Buffer = Buffer.alloc(0)
-  let size = 0
-  return {
-    size: () => size,
-    add(chunk: Buffer): void {
-      // a view is copied, as it would keep a larger buffer in memory
-      if (size === 0 && chunk.buffer.byteLength === chunk.length) bytes = chunk
-      else {
-        if (size + chunk.length > bytes.length) {
-          const larger = Buffer.allocUnsafeSlow(Math.max(size + chunk.length, Math.ceil(size * GROWTH)))
-          bytes.copy(larger, 0, 0, size)
-          bytes = larger
-        }
-        chunk.copy(bytes, size)
-      }
-      size += chunk.length
-    },
-    join(): Buffer {
-      const whole = bytes.length === size ? bytes : bytes.subarray(0, size)
-      bytes = Buffer.alloc(0)
-      return whole
-    },
-  }
-}
-
-const GROWTH = 1.5
 
 export type End = Code | 'gone' | 'end'
 

@@ -7,6 +7,7 @@ import { MASK, mask, type Who } from '../../../settings/mask.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Destination } from '../../../settings/settings.ts'
 import { auditSearch } from '../../api/audit.ts'
+import type { Caller } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, refusalResponse, timeShape } from '../../api/response.ts'
@@ -15,7 +16,7 @@ import { deadResponse, deadShape } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import { answered, tooManySearches, unreachable } from '../records/following.ts'
+import { answered, tooManySearches, unreachable, type ViewerLimit } from '../records/following.ts'
 import { shownBody } from '../records/shown-body.ts'
 import { type DeliveriesQuery, deliveriesQueryShape, entryOf, type Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
@@ -87,7 +88,9 @@ const answerShape = pageOf(listedShape).extend({
   faults: faultShape.array().describe('Records that Kafka lost or removed. As in `GET /api/lag`.'),
 })
 
-export function deliveryRoutes(api: FastifyInstance, parts: DeliveryRouteParts): void {
+type Parts = DeliveryRouteParts & { limitViewers: ViewerLimit }
+
+export function deliveryRoutes(api: FastifyInstance, parts: Parts): void {
   const sources = [parts.attempts, parts.dead]
   const onFailed = (err: unknown) => parts.log.warn({ err }, 'deliveries could not be searched')
   addPath(api, '/deliveries', {
@@ -101,8 +104,8 @@ export function deliveryRoutes(api: FastifyInstance, parts: DeliveryRouteParts):
       },
       errorCodes: ['too_many_searches'],
       handle({ query, caller }) {
-        if (query.user !== undefined) auditSearch(parts.log, caller)
-        return answered(sources, () => list(query, parts), onFailed)
+        const search = () => list(query, { ...parts, caller })
+        return answered(sources, () => parts.limitViewers(caller.who, search), onFailed)
       },
     }),
   })
@@ -118,7 +121,9 @@ export function deliveryRoutes(api: FastifyInstance, parts: DeliveryRouteParts):
   })
 }
 
-async function list(query: DeliveriesQuery, parts: DeliveryRouteParts): Promise<ApiResponse> {
+type Listing = DeliveryRouteParts & { caller: Caller }
+
+async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse> {
   const held = { ...parts, now: Date.now() }
   const known = new Map<Listed, Status>()
   const filter = statusFilter(query)
@@ -139,6 +144,7 @@ async function list(query: DeliveriesQuery, parts: DeliveryRouteParts): Promise<
 
   const searching = parts.deliveries.search(query, filter && select)
   if (!searching) return tooManySearches
+  if (query.user !== undefined) auditSearch(parts.log, parts.caller)
   const { items, next, searchedSince } = await searching
   if (!filter) await lookUp(items)
   const shown = items.flatMap((each) => {

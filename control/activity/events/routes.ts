@@ -7,6 +7,7 @@ import type { Event } from '../../../schemas/event.ts'
 import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { auditSearch } from '../../api/audit.ts'
+import type { Caller } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, problem, timeShape } from '../../api/response.ts'
@@ -14,7 +15,7 @@ import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import { answered, tooManySearches } from '../records/following.ts'
+import { answered, tooManySearches, type ViewerLimit } from '../records/following.ts'
 import { type DeliveryStatus, deliveryStatus, isMissing, type Kept, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
 import { createKeptSearch, type KeptSearch } from './kept-search.ts'
@@ -53,7 +54,9 @@ const rulesTakeTooLong = problem(
   { 'retry-after': '5' },
 )
 
-export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void {
+type Parts = EventRouteParts & { limitViewers: ViewerLimit }
+
+export function eventRoutes(api: FastifyInstance, parts: Parts): void {
   const { keptSearch = createKeptSearch() } = parts
   addPath(api, '/events', {
     GET: operation({
@@ -66,10 +69,9 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
       },
       errorCodes: ['too_many_searches'],
       handle({ query, caller }) {
-        if (query.userId !== undefined || query.anonymousId !== undefined) auditSearch(parts.log, caller)
         return answered(
           [parts.attempts, parts.dead],
-          () => respond(query, { ...parts, keptSearch }),
+          () => parts.limitViewers(caller.who, () => respond(query, { ...parts, keptSearch, caller })),
           (err) => parts.log.warn({ err }, 'events could not be searched'),
         )
       },
@@ -77,7 +79,7 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
   })
 }
 
-type Responding = EventRouteParts & { keptSearch: KeptSearch }
+type Responding = EventRouteParts & { keptSearch: KeptSearch; caller: Caller }
 
 async function respond(query: EventsQuery, parts: Responding): Promise<ApiResponse> {
   const { events, settings } = parts
@@ -90,6 +92,7 @@ async function respond(query: EventsQuery, parts: Responding): Promise<ApiRespon
     destinationsOf,
   )
   if (!searching) return tooManySearches
+  if (query.userId !== undefined || query.anonymousId !== undefined) auditSearch(parts.log, parts.caller)
   const { items, next, searchedSince } = await searching
   const statuses = await statusesOf(
     items.flatMap((item) => ('event' in item ? item.event : [])),

@@ -1,5 +1,6 @@
 import { begunLate, type Tail } from '../../../kafka/tables/tail.ts'
 import type { Codec } from '../../../schemas/codec.ts'
+import type { Who } from '../../../settings/mask.ts'
 import { withTimeout } from '../../api/concurrency.ts'
 import { type ApiResponse, problem } from '../../api/response.ts'
 import type { Place, RecentRecords } from './recent-records.ts'
@@ -39,6 +40,26 @@ export const tooManySearches = problem(
   { code: 'too_many_searches', message: 'Too many searches are in progress: try again in a moment' },
   { 'retry-after': '1' },
 )
+
+/** Runs a search, or answers 429. */
+export type ViewerLimit = (who: Who | undefined, search: () => Promise<ApiResponse>) => Promise<ApiResponse>
+
+/** Of four searches at once, so many may use the view token: administrators always find a place. */
+const MAX_BY_VIEWERS = 3
+
+export function createViewerLimit(): ViewerLimit {
+  let running = 0
+  return async (who, search) => {
+    if (who === 'admin') return search()
+    if (running >= MAX_BY_VIEWERS) return tooManySearches
+    running += 1
+    try {
+      return await search()
+    } finally {
+      running -= 1
+    }
+  }
+}
 
 export async function isLoadedSoon({ loaded, isLoaded }: Loading, timeoutMs?: number): Promise<boolean> {
   if (!isLoaded()) await withTimeout(loaded, timeoutMs).catch(() => undefined)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { judge, retryAfter } from '../../../clients/node/answer.ts'
-import { batchAnswer, SUCCESS } from '../../../ingest/answer.ts'
+import { batchAnswer, refusal, SUCCESS } from '../../../ingest/answer.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5)
 const asked = { now, url: 'http://host/v1/batch' }
@@ -19,9 +19,10 @@ describe('success', () => {
   })
 
   test('is the response of the service itself', () => {
-    const rejected = [{ index: 1, code: 'too_deep', message: 'm' }] as const
     expect(answer(200, SUCCESS.body)).toEqual({ verdict: 'taken', rejected: [] })
-    expect(answer(200, batchAnswer(rejected, 0).body)).toEqual({ verdict: 'taken', rejected })
+    const listed = { codes: [undefined, 'too_deep'], unlisted: 0 } as const
+    const rejected = [{ index: 1, ...refusal('too_deep') }]
+    expect(answer(200, batchAnswer(listed).body)).toEqual({ verdict: 'taken', rejected })
   })
 
   test('is a 200 with a list of rejected calls', () => {

@@ -105,3 +105,14 @@ test('one search too many gets 429', async () => {
   const statuses = (await Promise.all(all)).map(({ status }) => status)
   expect(statuses.toSorted()).toEqual([429, 503, 503, 503, 503])
 })
+
+test('three with the view token leave a place for an administrator', async () => {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const readerOf: AuditRouteParts['readerOf'] = async () => ({ read: () => promise })
+  const { ask } = api({}, { readerOf: readerOf as never, openOffsets: () => promise })
+  const all = Array.from({ length: 4 }, () => ask({ url: '/api/audit', token: VIEW }))
+  expect((await Promise.race(all)).status).toBe(429)
+  const admin = ask({ url: '/api/audit' })
+  reject(new Error('no broker'))
+  expect((await admin).status).toBe(503)
+})

@@ -45,6 +45,35 @@ test('a sign-in larger than a token is answered before its body is sent', async 
   expect(String(chunk)).toMatch(/^HTTP\/1.1 413 [\s\S]*"body_too_large".* 4 KB/)
 })
 
+test.each(['/', '/nothing', '/docs/nothing'])(
+  'a body for a path that takes none is not read, as anyone may send it: %s',
+  async (path) => {
+    const open = await listening({})
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': '1000000' }
+    const [chunk] = await once(open(head(`POST ${path} HTTP/1.1`, headers)), 'data')
+    expect(String(chunk)).toMatch(/^HTTP\/1.1 404 [\s\S]*"not_found"/)
+  },
+)
+
+test('chunks of an incomplete body are not kept separately: 4,000 of one byte took 900 KB', async () => {
+  const app = bounded({})
+  const chunks: WeakRef<Buffer>[] = []
+  app.server.prependListener('request', (request) => {
+    const push = request.push.bind(request)
+    request.push = (chunk: Buffer) => {
+      chunks.push(new WeakRef(chunk))
+      return push(chunk)
+    }
+  })
+  const open = await listen(app)
+  const headers = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }
+  open(`${head('POST /api/session HTTP/1.1', headers)}${'1\r\n \r\n'.repeat(4_000)}`)
+  await until(() => {
+    collectGarbage()
+    return chunks.length === 4_000 && chunks.filter((chunk) => chunk.deref()).length < 100
+  })
+})
+
 test.each([
   ['/api/audiences/vip/members', 401],
   ['/%ff', 400],

@@ -213,6 +213,20 @@ test('a rejected call has its reason, but not its write key', async () => {
   expect(text).not.toContain('shop-write-key')
 })
 
+test('three searches with the view token leave a place for an administrator, and a refused one is not audited', async () => {
+  const { promise, resolve } = Promise.withResolvers<{ items: []; next: null; searchedSince: null }>()
+  const { ask, lines } = searching([], { events: { search: () => promise } })
+  const url = '/api/events?userId=u1'
+  const seen = Array.from({ length: 4 }, () => ask({ url, token: VIEW }))
+  expect(await Promise.race(seen)).toMatchObject({ status: 429, json: { code: 'too_many_searches' } })
+  expect((await ask({ url: '/api/deliveries', token: VIEW })).status).toBe(429)
+  const admin = ask({ url })
+  resolve({ items: [], next: null, searchedSince: null })
+  const statuses = (await Promise.all(seen)).map(({ status }) => status)
+  expect([statuses.toSorted(), (await admin).status]).toEqual([[200, 200, 200, 429], 200])
+  expect(lines.filter((line) => line.includes('"searched"'))).toHaveLength(4)
+})
+
 test('too many searches get 429; while Kafka does not answer, they get 503', async () => {
   const busy = searching([], { events: { search: () => undefined } })
   expect(await busy.ask({ url: '/api/events' })).toMatchObject({

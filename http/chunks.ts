@@ -1,0 +1,35 @@
+/** The chunks of a body in one buffer. */
+export type Chunks = {
+  size(): number
+  add(chunk: Buffer): void
+  join(): Buffer
+}
+
+const GROWTH = 1.5
+
+/** Joins chunks as they arrive: kept alone, one byte takes up to a kilobyte. */
+export function createChunks(): Chunks {
+  let bytes: Buffer = Buffer.alloc(0)
+  let size = 0
+  return {
+    size: () => size,
+    add(chunk) {
+      // a view is copied, as it would keep a larger buffer in memory
+      if (size === 0 && chunk.buffer.byteLength === chunk.length) bytes = chunk
+      else {
+        if (size + chunk.length > bytes.length) {
+          const larger = Buffer.allocUnsafeSlow(Math.max(size + chunk.length, Math.ceil(size * GROWTH)))
+          bytes.copy(larger, 0, 0, size)
+          bytes = larger
+        }
+        chunk.copy(bytes, size)
+      }
+      size += chunk.length
+    },
+    join() {
+      const whole = bytes.length === size ? bytes : bytes.subarray(0, size)
+      bytes = Buffer.alloc(0)
+      return whole
+    },
+  }
+}

@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseJson } from '../../../ingest/call/parse-json.ts'
+
+/** Every character as `\uXXXX`, in keys and values. */
+const escaped = (text: string): string =>
+  JSON.stringify(text)
+    .slice(1, -1)
+    .replace(/\\u....|\\.|[^\\]/gs, (each) => (each[0] === '\\' ? each : hex(each.charCodeAt(0))))
+const hex = (code: number) => `\\u${code.toString(16).padStart(4, '0')}`
+
+describe('a member keeps its name, whatever names came before', () => {
+  test.each([
+    ['名前', '\\u', '\\u540d\\u524d'],
+    ['größe', 'gr\\u0', 'gr\\u00f6\\u00dfe'],
+    ['"', '\\', '\\"'],
+    ['\n', '\\', '\\n'],
+    ['\ud800', '\\', '\\ud800'],
+    ['\\', '/', '\\\\'],
+    ['\x7f0022', '\\u007', '\\u007f0022'],
+  ])('%j after %j', (name, earlier, spelled) => {
+    const parent = JSON.stringify(`before ${earlier}`)
+    parseJson(`{${parent}:1,${JSON.stringify(earlier)}:2}`)
+    const parsed = parseJson(`{${parent}:1,"${spelled}" :2}`)
+    expect(Object.keys(parsed as object)).toEqual([`before ${earlier}`, name])
+  })
+
+  test('also if there are very many names with escapes, of which only the first are protected', () => {
+    const text = JSON.stringify(Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [`\n${at}`, at])))
+    expect(JSON.stringify(parseJson(text))).toBe(text)
+  })
+
+  test('also with any names, in any order, at any depth', () => {
+    const names = fc.string({
+      unit: fc.constantFrom('\\', 'u', '0', '"', '\n', 'é', '\ud800', '\x7f', '2', 'a'),
+    })
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof({ maxDepth: 3 }, fc.string(), fc.array(tie('tree')), fc.dictionary(names, tie('tree'))),
+    }))
+    const spelled = (value: unknown): string => {
+      if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+      if (Array.isArray(value)) return `[${value.map(spelled).join(' , ')}]`
+      return `{${Object.entries(value)
+        .map(([name, inner]) => `"${escaped(name)}" : ${spelled(inner)}`)
+        .join()}}`
+    }
+    fc.assert(
+      fc.property(tree, (value) => {
+        const printed = JSON.stringify(value)
+        expect(JSON.stringify(parseJson(printed))).toBe(printed)
+        expect(JSON.stringify(parseJson(spelled(value)))).toBe(printed)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+test('what is not JSON is refused, as before', () => {
+  const isJson = (text: string, parse: (text: string) => unknown) => {
+    try {
+      parse(text)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const pieces = fc.constantFrom(
+    '"',
+    '\\',
+    '\\"',
+    '\\u0061',
+    '\\u00',
+    '{',
+    '}',
+    ':',
+    ',',
+    'a',
+    '1',
+    ' ',
+    '\n',
+    '[',
+    ']',
+  )
+  fc.assert(
+    fc.property(
+      fc.array(pieces).map((all) => all.join('')),
+      fc.boolean(),
+      (inner, isMember) => {
+        const text = isMember ? `{"a${inner}":1}` : inner
+        expect(isJson(text, parseJson)).toBe(isJson(text, JSON.parse))
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+})
+
+test('nesting of any depth is no error of another kind', () => {
+  const deep = 100_000
+  expect(() => parseJson(`${'{"\\n":'.repeat(deep)}1${'}'.repeat(deep)}`)).not.toThrow(RangeError)
+})
