@@ -1,3 +1,4 @@
+import { parseJson } from '../process/parse-json.ts'
 import type { Event } from '../schemas/event.ts'
 
 /**
@@ -69,7 +70,7 @@ function screenProperties({ properties, category }: Event): string {
 
 function withAdded(properties: string | null, more: Record<string, string | null>): string | null {
   if (Object.values(more).every((value) => value === null)) return properties
-  const existing = JSON.parse(properties ?? '{}') as Record<string, unknown>
+  const existing = parseJson(properties ?? '{}') as Record<string, unknown>
   const added = Object.entries(more).filter(([key, value]) => value !== null && !Object.hasOwn(existing, key))
   return JSON.stringify({ ...existing, ...Object.fromEntries(added) })
 }
@@ -78,6 +79,6 @@ function withAdded(properties: string | null, more: Record<string, string | null
 function withoutIntegrations(context: string | null): string | null {
   // without the leading quote, the search is three times as fast and finds the same
   if (!context?.includes('integrations":')) return context
-  const { integrations: _, ...rest } = JSON.parse(context)
+  const { integrations: _, ...rest } = parseJson(context) as Record<string, unknown>
   return JSON.stringify(rest)
 }

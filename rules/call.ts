@@ -1,3 +1,4 @@
+import { parseJson } from '../process/parse-json.ts'
 import type { Event } from '../schemas/event.ts'
 import { EACH, isJsonRoot, type JsonRoot, type Key, type Path, type Root } from './path.ts'
 
@@ -60,7 +61,7 @@ export function spend(budget: Budget, work: number): boolean {
 export function column({ event, columns }: Call, root: JsonRoot): Json | undefined {
   if (root in columns) return columns[root]
   const text = event[root]
-  const value = text === null ? undefined : (JSON.parse(text) as Json)
+  const value = text === null ? undefined : (parseJson(text) as Json)
   columns[root] = root === 'context' ? withoutIntegrations(value) : value
   return columns[root]
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '../process/parse-json.ts'
 import { rulesShape } from '../rules/rules.ts'
 import type { Outline, Setting } from './lookup.ts'
 import { type ConfigKeys, openRecord, verify } from './seal.ts'
@@ -61,7 +62,7 @@ const malformed = (reason: string, outline?: Outline): Unread => ({ unread: 'mal
 
 function parsed(text: string): object | undefined {
   try {
-    const record: unknown = JSON.parse(text)
+    const record = parseJson(text)
     return typeof record === 'object' && record !== null && !Array.isArray(record) ? record : undefined
   } catch {
     return undefined

@@ -5,6 +5,7 @@ import { createChunks } from '../../http/chunks.ts'
 import { isDeeper } from '../../http/requests.ts'
 import { pointer } from '../../process/json-pointer.ts'
 import type { Logger } from '../../process/log.ts'
+import { withPlainNames } from '../../process/parse-json.ts'
 import type { Code } from '../../settings/error-codes.ts'
 import { isObject } from '../../settings/faults.ts'
 import { send } from './operation.ts'
@@ -109,7 +110,9 @@ export function acceptOnlyJson(app: FastifyInstance): void {
       if (failure || body.length === 0) return done(failure, undefined)
       // recursive code would exhaust the stack
       if (isDeeper(body, MAX_LEVELS)) return done(new RejectedBody(tooDeep))
-      parse(request, body.toString(), (error, value) => {
+      const { text, restore } = withPlainNames(body.toString())
+      parse(request, text, (error, parsed) => {
+        const value = restore(parsed)
         const crowdedPath = error ? undefined : findCrowded(value, [])
         if (crowdedPath === undefined) done(error, value)
         else {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { parseJson } from '../../process/parse-json.ts'
 import { QUOTE_BYTES } from '../limits.ts'
-import { parseJson } from './parse-json.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { render } from '../../delivery/render.ts'
 import { anEvent } from '../helpers/events.ts'
+import { aPoisonedName } from '../helpers/poison.ts'
 
 const at = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
 const context = '{"device":{"model":"iPhone7,2","type":"ios"},"ip":"203.0.113.9"}'
@@ -73,6 +74,17 @@ describe('bodies, byte for byte, keys in the order of the contract', () => {
   test.each(rows)('%s', (_, event, body) => {
     expect(render(anEvent({ ...event, timestamp: at }))).toBe(body)
   })
+})
+
+test('properties and contexts that are printed again keep their names', () => {
+  const members = `{"${aPoisonedName()}":1,"\\"":2`
+  const event = { type: 'page', userId: 'u1', name: 'Home', properties: `${members}}` } as const
+  expect(render(anEvent({ ...event, context: `${members},"integrations":{}}` }))).toContain(
+    `"properties":${members},"name":"Home"},`,
+  )
+  expect(render(anEvent({ ...event, context: `${members},"integrations":{}}` }))).toContain(
+    `"context":${members}}`,
+  )
 })
 
 test('a timestamp equals toISOString, whatever came before it', () => {

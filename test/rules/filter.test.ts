@@ -5,6 +5,7 @@ import { compileFilter, eventNamesOf } from '../../rules/filter.ts'
 import { type Filter, rulesShape } from '../../rules/rules.ts'
 import type { Event } from '../../schemas/event.ts'
 import { anEvent } from '../helpers/events.ts'
+import { aPoisonedName } from '../helpers/poison.ts'
 
 const order = anEvent({
   event: 'Order Paid',
@@ -23,6 +24,11 @@ function decide(filter: unknown, event: Event = order): string | undefined {
 }
 
 const holds = (filter: unknown, event?: Event) => decide(filter, event) === undefined
+
+test('a path finds a name with a quote, whatever names earlier events had', () => {
+  const event = anEvent({ properties: `{"${aPoisonedName()}":1,"\\"":2}` })
+  expect(holds({ path: 'properties["\\""]', eq: 2 }, event)).toBe(true)
+})
 
 describe('operators', () => {
   test.each([

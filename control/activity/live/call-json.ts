@@ -1,3 +1,4 @@
+import { parseJson } from '../../../process/parse-json.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { MASK } from '../../../settings/mask.ts'
@@ -47,7 +48,7 @@ const hideKeys = (text: string, writeKey: string): string =>
 /** Other writers' values may not be JSON. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return text
   }

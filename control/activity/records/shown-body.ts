@@ -1,3 +1,4 @@
+import { parseJson } from '../../../process/parse-json.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { isObject } from '../../../settings/faults.ts'
 import { MASK, maskTexts, type Who } from '../../../settings/mask.ts'
@@ -20,7 +21,7 @@ export function shownBody(
   const isPlain = type === 'delete' || deadReason === 'rules_failed'
   if (who === 'admin' || shape === undefined || isPlain) return body
   try {
-    return JSON.stringify(masked(JSON.parse(body), shape))
+    return JSON.stringify(masked(parseJson(body), shape))
   } catch {
     return MASK
   }

@@ -1,4 +1,5 @@
 import { CodedError } from '../../../process/coded-error.ts'
+import { withPlainNames } from '../../../process/parse-json.ts'
 import { userIdShape } from '../../../settings/settings.ts'
 import type { Change } from './comparison.ts'
 
@@ -168,12 +169,13 @@ export function userIdOf(id: unknown, number: number): string {
  */
 export function parseExactly(text: string): { value: unknown } | { inexact: string } {
   let inexact: string | undefined
-  const value = JSON.parse(text, (_, member: unknown, context?: { source?: string }) => {
+  const plain = withPlainNames(text)
+  const value = JSON.parse(plain.text, (_, member: unknown, context?: { source?: string }) => {
     const source = context?.source
     if (typeof member === 'number' && source !== undefined && !isExact(source, member)) inexact ??= source
     return member
   })
-  return inexact === undefined ? { value } : { inexact }
+  return inexact === undefined ? { value: plain.restore(value) } : { inexact }
 }
 
 const isExact = (source: string, value: number) =>

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { aPoisonedName } from '../../helpers/poison.ts'
 import { type Asked, api } from '../api.ts'
 
 describe('invalid requests', () => {
@@ -45,6 +46,15 @@ describe('invalid requests', () => {
     })
     expect(answer).toMatchObject({ status: 405, headers: { allow }, json: { code: 'method_not_allowed' } })
   })
+})
+
+test('members of a body keep their names, whatever names earlier bodies had', async () => {
+  const labels = `{"${aPoisonedName()}":"1","\\"":"2"}`
+  const { ask } = api()
+  const body = `{"id":"shop","name":"Shop","labels":${labels}}`
+  const { status, text } = await ask({ method: 'POST', url: '/api/sources', body })
+  expect(status).toBe(201)
+  expect(text).toContain(labels)
 })
 
 describe('a body that no request needs', () => {

@@ -25,6 +25,7 @@ import { render } from '../../../delivery/render.ts'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { keyOf } from '../../../settings/resources/audiences-and-traits.ts'
+import { aPoisonedName } from '../../helpers/poison.ts'
 import { aSync } from '../tasks-in-memory.ts'
 
 test.each([
@@ -97,6 +98,8 @@ describe('the difference', () => {
   )
 })
 
+const poisonedName = aPoisonedName()
+
 async function read(chunks: readonly (string | Buffer)[], readLine: ReadLine) {
   const text = (async function* () {
     for (const chunk of chunks) yield Buffer.from(chunk)
@@ -130,6 +133,12 @@ describe('an upload', () => {
       traitValue,
       '{"userId":"u1","value":[0.30000000000000004, 1.50, 1e2, 12E+1, -0, 0e9, 1200, 0.0012, 9007199254740992.0e0, 5e-324]}',
       { userId: 'u1', value: '[0.30000000000000004,1.5,100,120,0,0,1200,0.0012,9007199254740992,5e-324]' },
+    ],
+    [
+      'a name with a quote, whatever names earlier lines had',
+      traitValue,
+      `{"userId":"u1","value":{"${poisonedName}":1,"\\"":2}}`,
+      { userId: 'u1', value: `{"${poisonedName}":1,"\\"":2}` },
     ],
     ['no value any more', traitValue, '{"userId":"u1","value":null}', { userId: 'u1', value: null }],
   ])('takes %s as a line', async (_, readLine, line, expected) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseJson } from '../../../ingest/call/parse-json.ts'
+import { parseJson, withPlainNames } from '../../process/parse-json.ts'
 
 /** Every character as `\uXXXX`, in keys and values. */
 const escaped = (text: string): string =>
@@ -20,7 +20,7 @@ describe('a member keeps its name, whatever names came before', () => {
     ['\x7f0022', '\\u007', '\\u007f0022'],
   ])('%j after %j', (name, earlier, spelled) => {
     const parent = JSON.stringify(`before ${earlier}`)
-    parseJson(`{${parent}:1,${JSON.stringify(earlier)}:2}`)
+    JSON.parse(`{${parent}:1,${JSON.stringify(earlier)}:2}`)
     const parsed = parseJson(`{${parent}:1,"${spelled}" :2}`)
     expect(Object.keys(parsed as object)).toEqual([`before ${earlier}`, name])
   })
@@ -97,4 +97,9 @@ test('what is not JSON is refused, as before', () => {
 test('nesting of any depth is no error of another kind', () => {
   const deep = 100_000
   expect(() => parseJson(`${'{"\\n":'.repeat(deep)}1${'}'.repeat(deep)}`)).not.toThrow(RangeError)
+})
+
+test('a text with a wrong escape stays wrong', () => {
+  const wrong = String.raw`{"a\n":1,"b\x":2}`
+  expect(() => JSON.parse(withPlainNames(wrong).text)).toThrow(SyntaxError)
 })
