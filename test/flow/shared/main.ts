@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Socket } from 'node:net'
+import fc from 'fast-check'
 import got from 'got'
 import { describe, expect, test } from 'vitest'
 import { openCodec, openRegistry } from '../../../schemas/registry.ts'
@@ -19,6 +20,10 @@ const track = (messageId: string, more: object = {}) => ({
   timestamp: '2026-01-02T03:04:05.006Z',
   ...more,
 })
+/** As Python and PHP spell JSON. */
+const inAscii = (text: string) =>
+  text.replace(/[^ -~]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 async function source(id: string): Promise<(calls: object[]) => Promise<void>> {
   await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
   return (calls) => sluice.send(calls, `${id}-write-key`)
@@ -82,6 +87,28 @@ describe('a call', () => {
           .digest('hex'),
       )
     }
+  })
+
+  test('arrives with the names and values that were sent, however they are spelled, and whatever came before', async () => {
+    const receiver = await aReceiver()
+    await source('odd')
+    await sluice.destination('odd', [`${receiver.url}/`], { sourceIds: ['odd'] })
+    // names that V8 confuses (nodejs/node#63785)
+    const name = fc.string({
+      unit: fc.constantFrom('\\', 'u', '0', '"', '\n', 'é', '名', '\x7f', 'a'),
+      maxLength: 4,
+    })
+    const properties = fc.sample(fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 5 }), 200)
+    const sent = properties.map((each) => JSON.stringify(each))
+    for (const [index, text] of sent.entries()) {
+      const spelled = index % 2 === 0 ? text : inAscii(text)
+      const body = `{"writeKey":"odd-write-key","userId":"u1","event":"Odd","properties":${spelled}}`
+      await got.post(`${sluice.ingest}/v1/track`, { body, headers: { 'content-type': 'application/json' } })
+    }
+    await until(() => receiver.arrivals.length === sent.length)
+    // the receiver's own JSON.parse could confuse them
+    const arrived = receiver.arrivals.map(({ body }) => /"properties":(.*),"timestamp":/s.exec(body)?.[1])
+    expect(arrived.toSorted()).toEqual(sent.toSorted())
   })
 
   test('goes to no destination that its Integrations object turns off', async () => {
