@@ -1,7 +1,7 @@
-/** The chunks of a body in one buffer. */
 export type Chunks = {
   size(): number
   add(chunk: Buffer): void
+  /** Call it once: it gives up the bytes. */
   join(): Buffer
 }
 

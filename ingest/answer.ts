@@ -20,7 +20,10 @@ export const PREFLIGHT = {
 /** Client libraries accept only status 200 with this body as success. */
 export const SUCCESS: Answer = { code: 'ok', status: 200, body: '{"success":true}' }
 
-/** The rejected calls that the answer to a batch lists, by their place in it. Their text takes ten times the memory. */
+/**
+ * What the answer to a batch says about rejected calls. `codes` are by index, undefined for calls that are not listed.
+ * Kept while Kafka writes the batch: the text of the answer takes ten times the memory.
+ */
 export type Listed = { codes: readonly (Code | undefined)[]; unlisted: number }
 
 export function batchAnswer({ codes, unlisted }: Listed): Answer {

@@ -1,7 +1,7 @@
 /**
- * JSON.parse for texts of other people. V8 takes the name of a member for an earlier one if that equals the start of its
- * spelling: after a `\u`, it reads `"\u540d\u524d"` as `\u` (nodejs/node#63785, in Node 24). So anyone could rename
- * members of other senders' calls.
+ * JSON.parse for untrusted texts. V8 confuses names with escapes (nodejs/node#63785, in Node 24 and 26): if an earlier
+ * name is as long and equals the start of the spelling, V8 returns that one. After the name `\u`, it reads
+ * `"\u540d\u524d"` as `\u`, so anyone could rename members of other senders' calls.
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
@@ -12,12 +12,13 @@ export function parseJson(text: string): unknown {
 /** A text that V8 reads correctly. `restore` gives the members of the parsed value their names. */
 export type PlainNames = { text: string; restore(value: unknown): unknown }
 
-/** Spells names without escapes. Characters that need one are marked, until they are restored. */
+/** Spells names without escapes. Characters that need one are replaced until `restore`. */
 export function withPlainNames(text: string): PlainNames {
   if (!text.includes('\\')) return { text, restore: (value) => value }
   const parts: string[] = []
-  /** By their spelling: the calls of a batch often have the same. */
-  const known = new Map<string, string>()
+  /** By spelling, because the calls of a batch often have the same names. */
+  const safeNames = new Map<string, string>()
+  /** The real names, by their replacement. */
   const names = new Map<string, string>()
   let done = 0
   for (let open = text.indexOf('"'); open !== -1; ) {
@@ -26,10 +27,11 @@ export function withPlainNames(text: string): PlainNames {
     if (end >= text.length) break
     if (isEscaped && isName(text, end + 1)) {
       const spelled = text.slice(open, end + 1)
-      const isFull = known.size === MOST_NAMES
-      const safe = known.get(spelled) ?? (isFull ? undefined : marked(spelled, names))
+      const isFull = safeNames.size === MAX_NAMES
+      const safe = safeNames.get(spelled) ?? (isFull ? undefined : safeName(spelled, names))
+      // V8 reads the rest as it is
       if (safe === undefined) break
-      known.set(spelled, safe)
+      safeNames.set(spelled, safe)
       parts.push(text.slice(done, open + 1), safe)
       done = end
     }
@@ -41,16 +43,16 @@ export function withPlainNames(text: string): PlainNames {
   }
 }
 
-/** Different names with escapes. The rest are left to V8: reading 45,000 of them takes 0.2 s. */
-const MOST_NAMES = 2_500
+/** Different names with escapes: 45,000 would take 0.2 s. */
+const MAX_NAMES = 2_500
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** A delete character: one byte, as two would slow down all names. */
+/** The delete character: as one byte, it does not turn the text into UTF-16, which is slower. */
 const MARK = '\x7f'
 const MARK_CODE = 0x7f
 
-/** The position of the closing quote. A mark counts as an escape. */
+/** The position of the closing quote. A mark in the text counts as an escape, so that it is replaced too. */
 function endOfString(text: string, from: number): { end: number; isEscaped: boolean } {
   let isEscaped = false
   let end = from
@@ -74,10 +76,10 @@ function isName(text: string, from: number): boolean {
 const UNSAFE = /[^ !#-[\]-~\x80-\uffff]/g
 
 /**
- * @param names gets the name, if it is marked.
- * @returns undefined if the spelling is wrong: then the whole text is.
+ * @param names gets the name if characters are replaced.
+ * @returns undefined if the spelling is invalid: then the whole text is.
  */
-function marked(spelled: string, names: Map<string, string>): string | undefined {
+function safeName(spelled: string, names: Map<string, string>): string | undefined {
   const name = nameOf(spelled)
   if (name === undefined) return undefined
   const safe = name.replace(UNSAFE, (each) => MARK + each.charCodeAt(0).toString(16).padStart(4, '0'))

@@ -1,5 +1,6 @@
 import got, { RequestError } from 'got'
 import { z } from 'zod'
+import { parseJson } from '../../process/parse-json.ts'
 import { CliError } from '../context.ts'
 import type { Target } from '../target.ts'
 
@@ -55,7 +56,7 @@ export function apiOf({ control, token }: Pick<Target, 'control' | 'token'>): Ap
 function parsed(text: string, { control, status }: { control: string; status: number }): unknown {
   if (text === '') return undefined
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (cause) {
     const message = `${control} answered ${status} without JSON: is this the address of control?`
     throw new CliError('unknown_answer', message, { cause })

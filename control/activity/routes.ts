@@ -27,7 +27,7 @@ export type ActivityParts = AttemptRouteParts &
   AuditRouteParts
 
 export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void {
-  // both use the same searches
+  // events and deliveries share the places for searches
   const limitViewers = createViewerLimit()
   attemptRoutes(api, parts)
   deadRoutes(api, parts)

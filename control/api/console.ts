@@ -84,7 +84,7 @@ export function consoleRoutes(
     const text = await licenses('licenses.md')
     return send(reply, text ? text.plain(request) : notFound)
   })
-  // before the body is read, which takes 120 ms for 1 MB. Unknown paths of the API need a token first
+  // before the body is read: parsing 1 MB takes 120 ms. Unknown paths of the API need a token first
   refuseEarly(app, (request) =>
     request.is404 && request.server === app && !isPage(request) ? notFound : undefined,
   )

@@ -19,7 +19,7 @@ export type Rejection = { type: StatedType; code: Code; record: Rejected }
 /** The answer waits until Kafka has `events`, and for a limited time until it has `rejected`. */
 export type Decision = {
   answer: Answer
-  /** To add to the answer. */
+  /** Only of a batch: replaces `answer` once Kafka has the events. */
   listed?: Listed
   /** Undefined when the source is not known. */
   sourceId: string | undefined

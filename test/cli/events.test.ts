@@ -7,6 +7,7 @@ import { anAttempt, attemptsHeld } from '../control/attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../control/dead-in-memory.ts'
 import { crm, shop } from '../control/in-memory.ts'
 import { anEvent } from '../helpers/events.ts'
+import { aPoisonedName } from '../helpers/poison.ts'
 import { control, operatorOf } from './in-memory.ts'
 
 const now = Date.now()
@@ -169,4 +170,10 @@ test('without an id it is refused', async () => {
     ['Say what to find: --message-id, --user, --anonymous, --event or --delivery.'],
     [],
   ])
+})
+
+test('--json keeps the names of members, whatever names earlier calls had', async () => {
+  const properties = `{"${aPoisonedName()}":1,"\\"":2}`
+  const { out } = await find('events find --message-id m1 --json', [[{ event: { ...event, properties } }]])
+  expect(out.join()).toContain(properties)
 })

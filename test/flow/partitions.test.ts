@@ -28,7 +28,7 @@ async function grow(names: readonly string[], count: number): Promise<void> {
   const topicPartitions = names.map((name) => ({ topic: sluice.connection.named(name), count }))
   await withAdmin(sluice.connection, async (admin) => {
     await admin.createPartitions({ topicPartitions })
-    // a busy broker tells clients a moment later
+    // a busy broker reports them a moment later
     await until(async () => {
       const { topics } = await admin.fetchTopicMetadata({ topics: topicPartitions.map(({ topic }) => topic) })
       return topics.every(({ partitions }) => partitions.length === count)

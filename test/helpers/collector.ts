@@ -31,7 +31,7 @@ export async function startCollector(): Promise<Collector> {
   const bodies: string[] = []
   let hangs = false
   const server = createServer(async (request, response) => {
-    // from another test, whose own process had this port before
+    // a stray request from another test, whose own server had this port before
     if (request.method !== 'POST' || request.url !== '/v1/traces') {
       response.writeHead(404).end()
       return

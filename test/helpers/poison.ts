@@ -1,8 +1,8 @@
 let names = 0
 
 /**
- * Makes V8 read the name `"` as a backslash in objects whose first member has this name (nodejs/node#63785), unless
- * names are spelled without escapes.
+ * In objects whose first member has this name, V8 now reads the name `"` as a backslash (nodejs/node#63785), unless it
+ * is parsed with `parseJson`.
  */
 export function aPoisonedName(): string {
   names += 1

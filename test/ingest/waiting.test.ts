@@ -29,7 +29,7 @@ test.each([
   const batch = [{ type: 'track', userId: 'u', event: 'e' }, ...Array(2_499).fill(bad)]
   const body = Buffer.from(JSON.stringify({ batch }))
   const send = () => void ingest({ type: 'batch', writeKey: 'key', body }, '127.0.0.1')
-  send() // leaves out what is made once
+  send() // makes what all batches share
   collectGarbage()
   const before = process.memoryUsage().heapUsed
   for (let count = 0; count < 100; count++) send()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseJson, withPlainNames } from '../../process/parse-json.ts'
 
-/** Every character as `\uXXXX`, in keys and values. */
+/** Each character as an escape. */
 const escaped = (text: string): string =>
   JSON.stringify(text)
     .slice(1, -1)
@@ -25,7 +25,7 @@ describe('a member keeps its name, whatever names came before', () => {
     expect(Object.keys(parsed as object)).toEqual([`before ${earlier}`, name])
   })
 
-  test('also if there are very many names with escapes, of which only the first are protected', () => {
+  test('also beyond the first 2,500, if no earlier name is like it', () => {
     const text = JSON.stringify(Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [`\n${at}`, at])))
     expect(JSON.stringify(parseJson(text))).toBe(text)
   })
@@ -55,7 +55,7 @@ describe('a member keeps its name, whatever names came before', () => {
   })
 })
 
-test('what is not JSON is refused, as before', () => {
+test('refuses exactly what JSON.parse refuses', () => {
   const isJson = (text: string, parse: (text: string) => unknown) => {
     try {
       parse(text)
@@ -94,12 +94,12 @@ test('what is not JSON is refused, as before', () => {
   )
 })
 
-test('nesting of any depth is no error of another kind', () => {
+test('deep nesting does not exhaust the stack', () => {
   const deep = 100_000
   expect(() => parseJson(`${'{"\\n":'.repeat(deep)}1${'}'.repeat(deep)}`)).not.toThrow(RangeError)
 })
 
-test('a text with a wrong escape stays wrong', () => {
+test('an invalid escape stays invalid', () => {
   const wrong = String.raw`{"a\n":1,"b\x":2}`
   expect(() => JSON.parse(withPlainNames(wrong).text)).toThrow(SyntaxError)
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '../../../process/parse-json.ts'
 import { EVENT_TYPES } from '../../../settings/settings.ts'
 import { request } from '../../api/client.ts'
 import { CliError, type ExitCode } from '../../context.ts'
@@ -85,7 +86,7 @@ function aboutRules({ outcome, condition, message }: NonNullable<z.infer<typeof 
 async function callOf(path: string, invocation: Invocation<Options>): Promise<unknown> {
   const [file] = await readFiles([path], invocation)
   try {
-    return JSON.parse(file?.text ?? '')
+    return parseJson(file?.text ?? '')
   } catch (cause) {
     throw new CliError('usage', `${file?.name} is not JSON: ${(cause as Error).message}`, { cause })
   }

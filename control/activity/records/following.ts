@@ -42,9 +42,9 @@ export const tooManySearches = problem(
 )
 
 /** Runs a search, or answers 429. */
-export type ViewerLimit = (who: Who | undefined, search: () => Promise<ApiResponse>) => Promise<ApiResponse>
+export type ViewerLimit = (who: Who, search: () => Promise<ApiResponse>) => Promise<ApiResponse>
 
-/** Of four searches at once, so many may use the view token: administrators always find a place. */
+/** Of four searches at once, three may use the view token: one place is left for administrators. */
 const MAX_BY_VIEWERS = 3
 
 export function createViewerLimit(): ViewerLimit {

@@ -106,7 +106,7 @@ test('one search too many gets 429', async () => {
   expect(statuses.toSorted()).toEqual([429, 503, 503, 503, 503])
 })
 
-test('three with the view token leave a place for an administrator', async () => {
+test('three searches with the view token leave a place for an administrator', async () => {
   const { promise, reject } = Promise.withResolvers<never>()
   const readerOf: AuditRouteParts['readerOf'] = async () => ({ read: () => promise })
   const { ask } = api({}, { readerOf: readerOf as never, openOffsets: () => promise })

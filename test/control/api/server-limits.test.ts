@@ -46,7 +46,7 @@ test('a sign-in larger than a token is answered before its body is sent', async 
 })
 
 test.each(['/', '/nothing', '/docs/nothing'])(
-  'a body for a path that takes none is not read, as anyone may send it: %s',
+  'a body for an unknown path is not read, because anyone may send it: %s',
   async (path) => {
     const open = await listening({})
     const headers = { 'Content-Type': 'application/json', 'Content-Length': '1000000' }
