@@ -1,5 +1,5 @@
 import { CodedError } from '../../../process/coded-error.ts'
-import { withPlainNames } from '../../../process/parse-json.ts'
+import { parseJson, withPlainNames } from '../../../process/parse-json.ts'
 import { userIdShape } from '../../../settings/settings.ts'
 import type { Change } from './comparison.ts'
 
@@ -102,7 +102,7 @@ export const plainMember: ReadLine = (line, number) => {
 
 /** `"u1"` or `{"userId": "u1"}`. */
 export const jsonMember: ReadLine = (line, number) => {
-  const parsedLine: unknown = parsed(line, number, JSON.parse)
+  const parsedLine: unknown = parsed(line, number, parseJson)
   return {
     userId: userIdOf(
       typeof parsedLine === 'string' ? parsedLine : membersOf(parsedLine, number).userId,

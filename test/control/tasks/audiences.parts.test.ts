@@ -99,6 +99,7 @@ describe('the difference', () => {
 })
 
 const poisonedName = aPoisonedName()
+const escapedName = aPoisonedName(String.raw`\u0075`)
 
 async function read(chunks: readonly (string | Buffer)[], readLine: ReadLine) {
   const text = (async function* () {
@@ -139,6 +140,12 @@ describe('an upload', () => {
       traitValue,
       `{"userId":"u1","value":{"${poisonedName}":1,"\\"":2}}`,
       { userId: 'u1', value: `{"${poisonedName}":1,"\\"":2}` },
+    ],
+    [
+      'an id whose name has an escape, whatever names earlier lines had',
+      jsonMember,
+      String.raw`{"${escapedName}":1,"\u0075serId":"u1"}`,
+      { userId: 'u1', value: 'true' },
     ],
     ['no value any more', traitValue, '{"userId":"u1","value":null}', { userId: 'u1', value: null }],
   ])('takes %s as a line', async (_, readLine, line, expected) => {
