@@ -1,3 +1,4 @@
+import pRetry from 'p-retry'
 import type { Logger } from '../../process/log.ts'
 import { ConfigError, isUntrusted } from '../../process/pem.ts'
 
@@ -185,4 +186,27 @@ export function asConfigError(error: unknown): unknown {
   const message = error instanceof Error ? error.message : ''
   const settings = settingsOf(message)
   return settings === undefined ? error : new ConfigError([`${settings}: ${message}`])
+}
+
+/** Options of p-retry for the steps of a start. Wrong settings are not retried. */
+export const whileAway = {
+  retries: 8,
+  minTimeout: 250,
+  maxTimeout: 4_000,
+  shouldRetry: ({ error }: { error: Error }) => settingsOf(error.message) === undefined,
+}
+
+/**
+ * kafkajs gives up after 15 s, but a broker that was killed can take longer to come back.
+ * @param isClosed whether the client is no longer wanted.
+ */
+export async function connectWhileAway(
+  client: { connect(): Promise<void> },
+  isClosed: () => boolean,
+): Promise<void> {
+  await pRetry(() => client.connect(), {
+    ...whileAway,
+    maxRetryTime: 30_000,
+    shouldRetry: (context) => !isClosed() && whileAway.shouldRetry(context),
+  })
 }

@@ -2,7 +2,7 @@ import type { ITopicConfig } from 'kafkajs'
 import pRetry from 'p-retry'
 import type { Connection, KafkaConfig } from '../client.ts'
 import { ConfigResourceTypes } from '../patches/kafkajs.ts'
-import { asConfigError, settingsOf } from './failures.ts'
+import { asConfigError, whileAway } from './failures.ts'
 import { ADVISED_REPLICAS, spread, tooShort, wrongPolicy } from './topic-faults.ts'
 
 /** `name`: without prefix. */
@@ -72,13 +72,6 @@ export async function createTopics(
   } finally {
     await admin.disconnect()
   }
-}
-
-const whileAway = {
-  retries: 8,
-  minTimeout: 250,
-  maxTimeout: 4_000,
-  shouldRetry: ({ error }: { error: Error }) => settingsOf(error.message) === undefined,
 }
 
 async function connectTo(admin: Admin): Promise<void> {

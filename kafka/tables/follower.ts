@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Admin, Consumer, ConsumerConfig, EachBatchPayload } from 'kafkajs'
 import pRetry from 'p-retry'
+import { connectWhileAway } from '../admin/failures.ts'
 import { createFaultReporter } from '../admin/lost-records.ts'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
 import type { Message } from '../consume/record.ts'
@@ -47,6 +48,7 @@ export class Follower {
   private readonly consumer: Consumer
   private readonly logs: LogWatch
   private readonly report: (fault: LogFault) => void
+  private isClosed = false
 
   constructor(options: FollowerOptions) {
     const { connection, kind, topics, config } = options
@@ -75,7 +77,8 @@ export class Follower {
   }
 
   async connect(): Promise<void> {
-    await Promise.all([this.admin.connect(), this.consumer.connect()])
+    const isClosed = () => this.isClosed
+    await Promise.all([this.admin, this.consumer].map((each) => connectWhileAway(each, isClosed)))
   }
 
   async run(): Promise<void> {
@@ -186,6 +189,7 @@ export class Follower {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true
     await within(CLOSE_MS, this.leave())
   }
 

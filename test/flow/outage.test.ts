@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openReader } from '../../kafka/tables/reader.ts'
 import { EVENTS } from '../../schemas/topics.ts'
 import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { lag, readAll } from '../helpers/cluster.ts'
@@ -35,6 +36,8 @@ let whenFull: Answered[]
 let overtaken: Answered[]
 /** Control's problems, a while into the outage. */
 let toldWhenAway: unknown
+/** Begun in the middle of the outage: the partitions of `events`. */
+let openedWhenAway: Promise<number>
 
 beforeAll(async () => {
   broker = await startOwnBroker()
@@ -62,6 +65,8 @@ async function loseKafka(): Promise<void> {
   const [floodTime, end] = [sleep(FLOOD_AFTER_MS), sleep(OUTAGE_MS)]
   await broker.now.kill()
   await floodTime
+  openedWhenAway = partitionsOfEvents()
+  openedWhenAway.catch(() => undefined) // the test awaits it
   rssOfClients = Math.max(...watched.rss)
   const flooding = await fillQueue()
   const answered = new Set<Promise<Answered>>()
@@ -74,6 +79,13 @@ async function loseKafka(): Promise<void> {
   await end
   backAt = Date.now()
   await broker.restart('kill')
+}
+
+async function partitionsOfEvents(): Promise<number> {
+  const onFatal = () => undefined
+  const reader = await openReader({ connection: sluice.connection, topic: EVENTS, onFatal })
+  await reader.close()
+  return reader.partitions
 }
 
 const sendOne = () => {
@@ -122,6 +134,10 @@ describe('while Kafka is away for a minute under load', () => {
   test('control says that Kafka is away, and afterwards that nothing is wrong', async () => {
     expect(toldWhenAway).toMatchObject({ state: 'error', problems: [{ code: 'kafka_unreachable' }] })
     await until(async () => (await sluice.api('get', 'status')).body.state === 'ok', { timeout: 60_000 })
+  })
+
+  test('what connects meanwhile, as a process that starts, waits for Kafka', async () => {
+    expect(await openedWhenAway).toBe(4)
   })
 
   test('the memory of ingest stays bounded', () => {
