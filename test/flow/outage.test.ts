@@ -136,7 +136,7 @@ describe('while Kafka is away for a minute under load', () => {
     await until(async () => (await sluice.api('get', 'status')).body.state === 'ok', { timeout: 60_000 })
   })
 
-  test('what connects meanwhile, as a process that starts, waits for Kafka', async () => {
+  test('a client that connects meanwhile waits for Kafka', async () => {
     expect(await openedWhenAway).toBe(4)
   })
 
