@@ -19,6 +19,11 @@ export type Facts = {
   recorded: ReadonlyMap<string, string>
   /** Delivery ids whose requests reached an endpoint in full, if known. */
   seen?: ReadonlySet<string>
+  /**
+   * By destination: how many answers its endpoints sent without a request. Each may have been taken for the answer to
+   * the next POST, which then did not arrive (docs/understand/bounds.md).
+   */
+  unasked?: ReadonlyMap<string, number>
   /** What power cuts removed from Kafka. Rungs and `deliveries.due` are `retries`. */
   cuts?: readonly Cut[]
   /** Losses that topic `log-faults` reports. */
@@ -49,6 +54,8 @@ export type Account = {
   reported: Readonly<Record<CutTopic, number>>
   /** Not reported: Kafka had not acknowledged them, and they were written again. */
   rewritten: number
+  /** Recorded as delivered, but settled by an answer that no request asked for. */
+  unasked: number
   /** POSTs answered below 500 beyond the first of their delivery. */
   again: number
   /** Each list must be empty. */
@@ -68,6 +75,8 @@ export type Account = {
 
 export const pair = ({ destinationId, messageId }: Pick<Answered, 'destinationId' | 'messageId'>) =>
   `${destinationId} ${messageId}`
+
+const destinationOf = (key: string): string => key.split(' ', 1)[0] ?? ''
 
 /**
  * Accepted calls must be in `events`, events routed, and deliveries delivered, dead or cancelled. Repeated POSTs must
@@ -93,9 +102,13 @@ export function account(facts: Facts): Account {
   const expected = [...events].flatMap((messageId) =>
     destinationsOf(messageId).map((destinationId) => pair({ destinationId, messageId })),
   )
+  const unseen = seen ? [...recorded].flatMap(([id, key]) => (seen.has(id) ? [] : key)) : []
+  const unexplained = [...Map.groupBy(unseen, destinationOf)].flatMap(([destinationId, keys]) =>
+    beyond(facts.unasked?.get(destinationId) ?? 0, keys),
+  )
   const isUnwanted = (key: string) => {
-    const [destinationId, messageId = ''] = key.split(' ')
-    return destinationId === choosy?.destinationId && !choosy?.wants(messageId)
+    const [, messageId = ''] = key.split(' ')
+    return destinationOf(key) === choosy?.destinationId && !choosy?.wants(messageId)
   }
   return {
     accepted: accepted.size,
@@ -104,6 +117,7 @@ export function account(facts: Facts): Account {
     delivered: idOf.size,
     dead: [...dead].filter((key) => !idOf.has(key)).length,
     cancelled: [...cancelled].filter((key) => !idOf.has(key) && !dead.has(key)).length,
+    unasked: unseen.length - unexplained.length,
     again: answered.length - idOf.size,
     cut,
     reported,
@@ -123,7 +137,7 @@ export function account(facts: Facts): Account {
       ),
       unreported: unreported.filter((key) => !isThere(key)),
       strangeIds: [...strange],
-      unseen: [...recorded].flatMap(([id, key]) => (!seen || seen.has(id) ? [] : key)),
+      unseen: unexplained,
       unwanted: [...routed].filter(isUnwanted),
       unredacted: [...(facts.unredacted ?? [])],
     },
@@ -152,8 +166,8 @@ function unreportedKeys(cut: Cut, reported: readonly OffsetRange[]): string[] {
   return offsets.flatMap((at) => (known.has(at) ? [] : [keys.get(at) ?? `${topic}-${partition}@${at}`]))
 }
 
-/** Leaves out as many keys as were reported lost: which ones is not known. */
-const beyond = (reported: number, keys: string[]): string[] => keys.slice(reported)
+/** Leaves out as many keys as have an explanation: which ones is not known. */
+const beyond = (explained: number, keys: string[]): string[] => keys.slice(explained)
 
 export const holds = ({ missing }: Account): boolean =>
   Object.values(missing).every((keys) => keys.length === 0)

@@ -11,6 +11,8 @@ export type Endpoint = {
   answered: readonly Answered[]
   /** Delivery ids whose requests arrived in full. */
   seen: ReadonlySet<string>
+  /** How many answers it sent that no request asked for. */
+  unasked(): number
   behave(behaviour: EndpointBehaviour): Promise<void>
 }
 
@@ -47,11 +49,19 @@ export async function startHost(
   destinationIds: readonly string[],
   onPost: (post: Post) => void = () => {},
 ): Promise<Host> {
-  const tallies = destinationIds.map(() => ({ answered: [] as Answered[], seen: new Set<string>() }))
+  const tallies = destinationIds.map(() => ({
+    answered: [] as Answered[],
+    seen: new Set<string>(),
+    behaviour: 'answers' as EndpointBehaviour,
+    unasked: 0,
+  }))
   const indexOf = ({ path }: Arrival) => Number(path.slice(1))
   const receiver = await startReceiver({
-    onArrival: (arrival) =>
-      void tallies[indexOf(arrival)]?.seen.add(String(arrival.headers['x-delivery-id'])),
+    onArrival(arrival) {
+      const tally = tallies[indexOf(arrival)]
+      tally?.seen.add(String(arrival.headers['x-delivery-id']))
+      if (tally?.behaviour === 'unsolicited') tally.unasked += 1
+    },
     onAnswer(arrival) {
       const { status = 0, headers, body } = arrival
       const endpoint = indexOf(arrival)
@@ -67,9 +77,14 @@ export async function startHost(
   const isAlone = destinationIds.length === 1
   return {
     endpoints: tallies.map((tally, index) => ({
-      ...tally,
+      answered: tally.answered,
+      seen: tally.seen,
+      unasked: () => tally.unasked,
       url: `${receiver.url}/${index}`,
-      behave: (behaviour) => behave(receiver, { index, behaviour, isAlone }),
+      behave(behaviour) {
+        tally.behaviour = behaviour
+        return behave(receiver, { index, behaviour, isAlone })
+      },
     })),
     close: receiver.close,
   }

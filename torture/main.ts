@@ -102,6 +102,9 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
     accepted: fleet.accepted,
     answered: endpoints.flatMap((endpoint) => endpoint.answered),
     seen: new Set(endpoints.flatMap((endpoint) => [...endpoint.seen])),
+    unasked: new Map(
+      DESTINATIONS.map(([id, its]) => [id, sum(its.map((index) => endpoints[index]?.unasked() ?? 0))]),
+    ),
     steady: Object.keys(STEADY),
     choosy: { destinationId: 'choosy', wants: (messageId) => userOf(messageId).endsWith(USERS) },
     unredacted,
@@ -112,6 +115,8 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   if (write) await writeSection('torture', text)
   return holds(result)
 }
+
+const sum = (figures: readonly number[]) => figures.reduce((so, each) => so + each, 0)
 
 /** Destinations with the numbers of their endpoints. */
 const DESTINATIONS: readonly (readonly [string, readonly number[]])[] = [

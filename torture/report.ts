@@ -23,6 +23,7 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
   const faults = [...kinds, ...(clocks ? [] : ['clocks unchanged: libfaketime was not found'])].join(', ')
   const rows = [
     ...sumRows(result),
+    ['deliveries settled by a second answer that the webhook sent without a request', count(result.unasked)],
     ['records that Kafka lost with the power', ofTopics(result.cut)],
     ['... reported in `log-faults`', ofTopics(result.reported)],
     [
@@ -65,7 +66,7 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   unsettled: 'deliveries without an outcome that are not reported as lost',
   unreported: 'records of events and deliveries that are gone, neither reported nor written again',
   strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
-  unseen: 'deliveries recorded as delivered that their webhook never got',
+  unseen: 'deliveries recorded as delivered that their webhook never got, and not settled by such an answer',
   unwanted: "deliveries that their destination's rules exclude",
   unredacted: "POSTs that show what their destination's rules hide",
 }

@@ -77,6 +77,21 @@ test('a POST that shows what rules hide does not hold', () => {
   expect(holds(result)).toBe(false)
 })
 
+test('a delivery that its endpoint never got may be settled by an answer that nothing asked for', () => {
+  const recorded = new Map([
+    ['id-m1', 'crm m1'],
+    ['id-m2', 'crm m2'],
+    ['id-m3', 'crm m3'],
+  ])
+  const seen = new Set(['id-m1'])
+  const both = account(facts({ recorded, seen, unasked: new Map([['crm', 2]]) }))
+  expect(both).toMatchObject({ unasked: 2, missing: { unseen: [] } })
+  const one = account(facts({ recorded, seen, unasked: new Map([['crm', 1]]) }))
+  expect(one).toMatchObject({ unasked: 1, missing: { unseen: ['crm m3'] } })
+  const others = account(facts({ recorded, seen, unasked: new Map([['mail', 2]]) }))
+  expect(others).toMatchObject({ unasked: 0, missing: { unseen: ['crm m2', 'crm m3'] } })
+})
+
 test('what comes again as the same is counted, and holds', () => {
   const result = account(facts({ answered: [answered('m1'), answered('m1'), answered('m1')] }))
   expect(result.again).toBe(2)

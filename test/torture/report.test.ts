@@ -19,6 +19,7 @@ const sums = {
   dead: 0,
   cancelled: 0,
   again: 0,
+  unasked: 0,
   rewritten: 0,
   cut: { events: 4, deliveries: 0, retries: 0 },
   reported: { events: 3, deliveries: 0, retries: 0 },
