@@ -1,7 +1,9 @@
+import pRetry from 'p-retry'
 import { Counter } from 'prom-client'
 import { registry } from '../../process/metrics.ts'
 import type { Connection } from '../client.ts'
 import type { LogFault } from '../log-faults.ts'
+import { whileAway } from './failures.ts'
 
 export const LOG_FAULTS = 'log-faults'
 
@@ -87,15 +89,22 @@ export function createFaultReporter({
 const withIsoTime = ({ at: _, readTo, ...loss }: Loss) =>
   readTo === undefined ? loss : { ...loss, readTo: new Date(readTo).toISOString() }
 
+/** For some minutes: a broker that has just lost records may go away again. Does not keep the process running. */
+const RETRY = { ...whileAway, retries: 60, maxRetryTime: 300_000, unref: true }
+
+async function write(connection: Connection, loss: Loss): Promise<void> {
+  await pRetry(() => writeOnce(connection, loss), RETRY).catch((err) => {
+    connection.log.warn({ err, topic: loss.topic }, 'a log fault could not be written to topic log-faults')
+  })
+}
+
 /** A separate producer delays no other work. */
-async function write({ kafka, named, log }: Connection, loss: Loss): Promise<void> {
+async function writeOnce({ kafka, named }: Connection, loss: Loss): Promise<void> {
   const producer = kafka.producer({ allowAutoTopicCreation: false, retry: { retries: 5 } })
   try {
     await producer.connect()
     const message = { key: `${loss.topic}/${loss.partition}`, value: JSON.stringify(loss) }
     await producer.send({ topic: named(LOG_FAULTS), acks: -1, messages: [message] })
-  } catch (err) {
-    log.warn({ err, topic: loss.topic }, 'a log fault could not be written to topic log-faults')
   } finally {
     await producer.disconnect().catch(() => undefined)
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createFaultReporter, LOG_FAULTS } from '../../kafka/admin/lost-records.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
 import { EVENTS } from '../../schemas/topics.ts'
 import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
@@ -67,6 +68,8 @@ async function loseKafka(): Promise<void> {
   await floodTime
   openedWhenAway = partitionsOfEvents()
   openedWhenAway.catch(() => undefined) // the test awaits it
+  const report = createFaultReporter({ connection: sluice.connection, seenBy: 'a test' })
+  report({ topic: sluice.connection.named(EVENTS), partition: 0, cause: 'truncated', offset: 12, to: 5 })
   rssOfClients = Math.max(...watched.rss)
   const flooding = await fillQueue()
   const answered = new Set<Promise<Answered>>()
@@ -131,13 +134,25 @@ describe('while Kafka is away for a minute under load', () => {
     expect(watched.readiness).toEqual([200, 503, 200])
   })
 
-  test('control says that Kafka is away, and afterwards that nothing is wrong', async () => {
+  test('control says that Kafka is away, and afterwards only that records were lost', async () => {
     expect(toldWhenAway).toMatchObject({ state: 'error', problems: [{ code: 'kafka_unreachable' }] })
-    await until(async () => (await sluice.api('get', 'status')).body.state === 'ok', { timeout: 60_000 })
+    const codes = async () => {
+      const { body } = await sluice.api('get', 'status')
+      return (body.problems as { code: string }[]).map(({ code }) => code).join()
+    }
+    await until(async () => (await codes()) === 'records_lost', { timeout: 60_000 })
   })
 
   test('a client that connects meanwhile waits for Kafka', async () => {
     expect(await openedWhenAway).toBe(4)
+  })
+
+  test('a loss that was noticed meanwhile is reported in log-faults afterwards', async () => {
+    const reported = async () =>
+      (await readAll(sluice.connection, LOG_FAULTS))
+        .map(({ value }) => JSON.parse(String(value)))
+        .find(({ seenBy }) => seenBy === 'a test')
+    expect(await until(reported, { timeout: 20_000 })).toMatchObject({ topic: EVENTS, to: 5, lost: 7 })
   })
 
   test('the memory of ingest stays bounded', () => {
