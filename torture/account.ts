@@ -38,9 +38,14 @@ export type Facts = {
 
 /**
  * `topic`: without prefix. `keys`: by offset, a `messageId` of `events` or `destinationId messageId` of `deliveries`;
- * unknown for retries.
+ * unknown for retries. `isUnwitnessed`: the process that wrote the records was ended soon after the cut, so perhaps
+ * nobody knew of them (docs/understand/failures.md).
  */
-export type Cut = OffsetRange & { kind: CutTopic; keys?: ReadonlyMap<number, string> }
+export type Cut = OffsetRange & {
+  kind: CutTopic
+  keys?: ReadonlyMap<number, string>
+  isUnwitnessed?: boolean
+}
 
 export type Account = {
   accepted: number
@@ -52,6 +57,8 @@ export type Account = {
   /** What power cuts removed, and how much of it Sluice reported. */
   cut: Readonly<Record<CutTopic, number>>
   reported: Readonly<Record<CutTopic, number>>
+  /** Not reported, and not written again: of cuts that are `isUnwitnessed`. */
+  unwitnessed: Readonly<Record<CutTopic, number>>
   /** Not reported: Kafka had not acknowledged them, and they were written again. */
   rewritten: number
   /** Recorded as delivered, but settled by an answer that no request asked for. */
@@ -87,8 +94,15 @@ export function account(facts: Facts): Account {
   const { cuts = [], choosy } = facts
   const cut = sumOf(cuts, ({ from, to }) => to - from)
   const reported = sumOf(cuts, (each) => covered(each, facts.reported ?? []).size)
-  const unreported = cuts.flatMap((each) => unreportedKeys(each, facts.reported ?? []))
   const isThere = (key: string) => events.has(key) || routed.has(key)
+  const unreported = (each: Cut) => unreportedKeys(each, facts.reported ?? [])
+  const gone = (each: Cut) => unreported(each).filter((key) => !isThere(key))
+  const witnessed = cuts.filter(({ isUnwitnessed }) => !isUnwitnessed)
+  const unwitnessed = sumOf(
+    cuts.filter(({ isUnwitnessed }) => isUnwitnessed),
+    (each) => gone(each).length,
+  )
+  const explained = (kind: CutTopic) => reported[kind] + unwitnessed[kind]
   const idOf = new Map<string, string>()
   const strange = new Set<string>()
   for (const each of answered) {
@@ -121,21 +135,22 @@ export function account(facts: Facts): Account {
     again: answered.length - idOf.size,
     cut,
     reported,
-    rewritten: unreported.filter(isThere).length,
+    unwitnessed,
+    rewritten: cuts.flatMap(unreported).filter(isThere).length,
     missing: {
       accepted: beyond(
-        reported.events,
+        explained('events'),
         [...accepted].filter((id) => !events.has(id)),
       ),
       unrouted: beyond(
-        reported.deliveries,
+        explained('deliveries'),
         expected.filter((key) => !routed.has(key)),
       ),
       unsettled: beyond(
-        reported.retries,
+        explained('retries'),
         [...routed].filter((key) => !isSettled(key)),
       ),
-      unreported: unreported.filter((key) => !isThere(key)),
+      unreported: witnessed.filter(({ kind }) => kind !== 'retries').flatMap(gone),
       strangeIds: [...strange],
       unseen: unexplained,
       unwanted: [...routed].filter(isUnwanted),
@@ -160,10 +175,9 @@ function covered({ topic, partition, from, to }: Cut, reported: readonly OffsetR
 
 function unreportedKeys(cut: Cut, reported: readonly OffsetRange[]): string[] {
   const { keys, topic, partition, from, to } = cut
-  if (!keys) return []
   const known = covered(cut, reported)
   const offsets = Array.from({ length: to - from }, (_, index) => from + index)
-  return offsets.flatMap((at) => (known.has(at) ? [] : [keys.get(at) ?? `${topic}-${partition}@${at}`]))
+  return offsets.flatMap((at) => (known.has(at) ? [] : [keys?.get(at) ?? `${topic}-${partition}@${at}`]))
 }
 
 /** Leaves out as many keys as have an explanation: which ones is not known. */

@@ -5,6 +5,7 @@ import { sizeOf } from '../harness/command-line.ts'
 import { type Fleet, startFleet } from '../harness/fleet.ts'
 import { writeSection } from '../harness/results.ts'
 import { until } from '../harness/until.ts'
+import type { Role } from '../settings/config-key.ts'
 import { account, type Cut, holds, pair } from './account.ts'
 import { type Endpoint, type Post, startHost } from './endpoints.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
@@ -178,12 +179,29 @@ async function strikeAll(
   return struck
 }
 
-type Targets = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[]; cuts: Cut[] }
+/** `at`: when the broker was back. */
+type Targets = {
+  sluice: Sluice
+  kafka: Kafka
+  endpoints: readonly Endpoint[]
+  cuts: (Cut & { at: number })[]
+}
+
+const WRITERS = { events: 'ingest', deliveries: 'router', retries: 'deliverer' } as const
+/** By then, a process has read or written each partition again, and reported what is gone. */
+const NOTICED_MS = 15_000
+
+/** A process that is ended before it notices a loss takes its knowledge with it. */
+function loseWitness(role: Role, cuts: Targets['cuts']): void {
+  for (const cut of cuts)
+    if (WRITERS[cut.kind] === role && performance.now() - cut.at < NOTICED_MS) cut.isUnwitnessed = true
+}
 
 async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Targets): Promise<void> {
   switch (fault.kind) {
     case 'kill':
     case 'end':
+      loseWitness(fault.role, cuts)
       return sluice.end(fault.role, fault.kind)
     case 'freeze':
       return sluice.freeze(fault.role, fault.forMs)
@@ -198,10 +216,12 @@ async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Targets)
     case 'kill-registry':
       return sluice.killRegistry(fault.forMs)
     case 'fill-storage':
+      loseWitness('ingest', cuts)
       return sluice.fillStorage(fault.forMs)
     case 'cut-power': {
       const taken = await sluice.cutPower(await kafka.cut(fault.topic), fault.forMs)
-      cuts.push(...(await kafka.taken(fault.topic, taken)))
+      const at = performance.now()
+      cuts.push(...(await kafka.taken(fault.topic, taken)).map((cut) => ({ ...cut, at })))
       return
     }
     case 'settings':

@@ -30,6 +30,10 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
       '... not reported, because Kafka had not acknowledged them and they were written again',
       count(result.rewritten),
     ],
+    [
+      '... not reported: the process that wrote them was ended soon after, so perhaps none knew of them',
+      ofTopics(result.unwitnessed),
+    ],
     ...missingRows(result),
     ['processes that exited by themselves', count(deaths)],
     ['all settled after the last fault', `${(settledMs / 1_000).toFixed(0)} s`],

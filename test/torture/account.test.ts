@@ -148,6 +148,21 @@ describe('a record that a power cut removed and nobody reported', () => {
     expect(holds(result)).toBe(false)
   })
 
+  test('is counted separately if the process that wrote it was ended soon after', () => {
+    const unwitnessed = cuts.map((each) => ({ ...each, isUnwitnessed: true }))
+    const result = account(facts({ cuts: unwitnessed, reported: [] }))
+    expect(result).toMatchObject({ rewritten: 1, unwitnessed: { events: 0, deliveries: 1, retries: 0 } })
+    expect(holds(result)).toBe(true)
+  })
+
+  test('explains a delivery without an outcome only then, if it was a retry', () => {
+    const retries = { ...range(0, 1, { topic: 'deliveries.due' }), kind: 'retries' } as const
+    const of = (isUnwitnessed: boolean) =>
+      account(facts({ answered: [], cuts: [{ ...retries, isUnwitnessed }] }))
+    expect(of(false).missing).toMatchObject({ unsettled: ['crm m1'], unreported: [] })
+    expect(of(true)).toMatchObject({ unwitnessed: { retries: 1 }, missing: { unsettled: [] } })
+  })
+
   test('counts as lost if it could not be read', () => {
     const unread = [{ ...cut(7, 8), keys } as const]
     expect(account(facts({ cuts: unread })).missing.unreported).toEqual(['events-0@7'])
