@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import { IncomingMessage } from 'node:http'
 
 /**
  * Whether a proxy may have read the request differently: no Host or two (RFC 9112, 3.2), or a Transfer-Encoding in
@@ -24,6 +24,25 @@ export function withoutHost(url: string): string {
   const rest = url.slice(origin.length)
   return rest.startsWith('/') ? rest : `/${rest}`
 }
+
+const HEADER_NAME_CHARS = 1_024
+
+/**
+ * For servers that accept more than 16 KB of headers: renames headers with longer names before Node uses the names as
+ * properties. Such long names would collide (process/parse-json.ts).
+ */
+export class Request extends IncomingMessage {}
+
+const headers = Object.getOwnPropertyDescriptor(IncomingMessage.prototype, 'headers')
+Object.defineProperty(Request.prototype, 'headers', {
+  ...headers,
+  get(this: Request) {
+    const { rawHeaders } = this
+    for (let at = 0; at < rawHeaders.length; at += 2)
+      if ((rawHeaders[at]?.length ?? 0) > HEADER_NAME_CHARS) rawHeaders[at] = 'x-too-long'
+    return headers?.get?.call(this)
+  },
+})
 
 /** More than any chain of proxies has. */
 const FORWARDED = 32

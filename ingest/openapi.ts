@@ -228,6 +228,7 @@ const NOT_SINGLE: readonly Code[] = [
 const BATCH: readonly Code[] = [
   ...ANYWHERE,
   'invalid_json',
+  'name_too_long',
   'invalid_encoding',
   'unsupported_encoding',
   'unknown_source',

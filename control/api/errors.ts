@@ -5,7 +5,7 @@ import { createChunks } from '../../http/chunks.ts'
 import { isDeeper } from '../../http/requests.ts'
 import { pointer } from '../../process/json-pointer.ts'
 import type { Logger } from '../../process/log.ts'
-import { withPlainNames } from '../../process/parse-json.ts'
+import { cutLongNames, NAME_CHARS, withPlainNames } from '../../process/parse-json.ts'
 import type { Code } from '../../settings/error-codes.ts'
 import { isObject } from '../../settings/faults.ts'
 import { send } from './operation.ts'
@@ -100,6 +100,11 @@ const tooDeep = problem({
   message: `The body is nested too deep: at most ${MAX_LEVELS} levels`,
 })
 
+const nameTooLong = problem({
+  code: 'name_too_long',
+  message: `The name of a property is too long: at most ${NAME_CHARS.toLocaleString('en-US')} characters`,
+})
+
 /** Rejects other types, except on routes with their own parser. */
 export function acceptOnlyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -110,7 +115,9 @@ export function acceptOnlyJson(app: FastifyInstance): void {
       if (failure || body.length === 0) return done(failure, undefined)
       // recursive code would exhaust the stack
       if (isDeeper(body, MAX_LEVELS)) return done(new RejectedBody(tooDeep))
-      const { text, restore } = withPlainNames(body.toString())
+      const whole = body.toString()
+      if (cutLongNames(whole) !== whole) return done(new RejectedBody(nameTooLong))
+      const { text, restore } = withPlainNames(whole)
       parse(request, text, (error, parsed) => {
         if (error) return done(error)
         const value = restore(parsed)

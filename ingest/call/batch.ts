@@ -10,6 +10,7 @@ import {
   isCallType,
   readId,
   type Shared,
+  unbounded,
   withAll,
 } from './accept.ts'
 import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
@@ -49,7 +50,9 @@ export function acceptBatch(
   const calls: readonly unknown[] = body.batch
   if (calls.length === 0) return { ok: false, code: 'empty_batch' }
   if (calls.length > BATCH_CALLS) return { ok: false, code: 'too_many_calls' }
-  if (isTooDeep(body.context) || isTooDeep(body.integrations)) return { ok: false, code: 'too_deep' }
+  for (const value of [body.context, body.integrations])
+    if (boundOf(value, SHARED_LEVELS) === Number.POSITIVE_INFINITY)
+      return { ok: false, code: unbounded(value, SHARED_LEVELS) }
   const shared = readShared(body)
   if (shared.bytes > CALL_BYTES) return { ok: false, code: 'batch_too_large' }
   const most = MADE_BYTES + MADE_TIMES * Math.min(bytes, MADE_GZIP_TIMES * wireBytes)
@@ -103,7 +106,7 @@ const typeOf = (call: unknown): StatedType =>
   isObject(call) && isCallType(call.type) ? call.type : 'unknown'
 
 /** Shared values end up one level below the call. */
-const isTooDeep = (value: unknown) => boundOf(value, CALL_LEVELS - 1) === Number.POSITIVE_INFINITY
+const SHARED_LEVELS = CALL_LEVELS - 1
 
 export function readShared({ context = null, integrations = null, sentAt }: JsonObject): Shared {
   const bytes =

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { parseJson } from '../../process/parse-json.ts'
+import { cutLongNames, NAME_CHARS, parseJson } from '../../process/parse-json.ts'
 import { QUOTE_BYTES } from '../limits.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
@@ -19,7 +19,7 @@ export function parseBody(body: Buffer): Parsed {
   if (!isUtf8(body)) return { ok: false, text: whole, bytes, code: 'invalid_encoding' }
   const text = whole.startsWith(BYTE_ORDER_MARK) ? whole.slice(1) : whole
   try {
-    return { ok: true, text, bytes, value: parseJson(text) }
+    return { ok: true, text, bytes, value: parseJson(cutLongNames(text)) }
   } catch {
     return { ok: false, text, bytes, code: 'invalid_json' }
   }
@@ -49,7 +49,7 @@ const SCALAR = 26
 
 /**
  * An upper bound of the bytes of the JSON, far cheaper than printing it. Infinity if nested deeper than `levels`, which
- * protects the stack.
+ * protects the stack, or if a name is too long.
  */
 export function boundOf(value: unknown, levels: number): number {
   if (typeof value === 'string') return value.length * CHARACTER + 3
@@ -61,8 +61,19 @@ export function boundOf(value: unknown, levels: number): number {
     return sum
   }
   // objects of JSON.parse have no inherited keys
-  for (const key in value) sum += key.length * CHARACTER + 3 + boundOf((value as JsonObject)[key], levels - 1)
+  for (const key in value) {
+    if (key.length > NAME_CHARS) return Number.POSITIVE_INFINITY
+    sum += key.length * CHARACTER + 3 + boundOf((value as JsonObject)[key], levels - 1)
+  }
   return sum
+}
+
+/** Whether a name is too long, as far as `levels` reach. */
+export function hasLongName(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null || levels === 0) return false
+  return Object.entries(value).some(
+    ([name, inner]) => name.length > NAME_CHARS || hasLongName(inner, levels - 1),
+  )
 }
 
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { dropForwardedPorts, withoutHost } from '../../http/requests.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { dropForwardedPorts, Request, withoutHost } from '../../http/requests.ts'
 
 function dropped(forwarded: string): string | undefined {
   const headers = { 'x-forwarded-for': forwarded }
@@ -71,4 +74,17 @@ test.each([
   ['http:///v1/track', '/v1/track'],
 ])('the URL %s without its host is %s', (url, path) => {
   expect(withoutHost(url)).toBe(path)
+})
+
+test('a header whose name is too long is renamed before it becomes a property', async () => {
+  const options = { IncomingMessage: Request, maxHeaderSize: 65_536 }
+  const server = createServer(options, ({ headers }, response) => response.end(JSON.stringify(headers)))
+  onTestFinished(() => void server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const headers = { 'x-a': '1', ['x'.repeat(1_024)]: '2', ['x'.repeat(16_400)]: '3', 'x-b': '4' }
+  const [answer] = await once(request({ port, host: '127.0.0.1', headers, agent: false }).end(), 'response')
+  const seen: IncomingHttpHeaders = JSON.parse(String((await answer.toArray()).join('')))
+  expect(seen).toMatchObject({ 'x-a': '1', ['x'.repeat(1_024)]: '2', 'x-too-long': '3', 'x-b': '4' })
+  expect(Object.keys(seen).every(({ length }) => length <= 1_024)).toBe(true)
 })

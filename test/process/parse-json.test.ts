@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseJson, withPlainNames } from '../../process/parse-json.ts'
+import { cutLongNames, NAME_CHARS, parseJson, withPlainNames } from '../../process/parse-json.ts'
 
 /** Each character as an escape. */
 const escaped = (text: string): string =>
@@ -110,4 +110,61 @@ test('deep nesting does not exhaust the stack', () => {
 test('an invalid escape stays invalid', () => {
   const wrong = String.raw`{"a\n":1,"b\x":2}`
   expect(() => JSON.parse(withPlainNames(wrong).text)).toThrow(SyntaxError)
+})
+
+/** Whether a name is cut, and nothing else is changed. */
+function isCut(text: string): boolean {
+  const cut = cutLongNames(text)
+  const shortened = text.replaceAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/gs, (whole, name: string, colon = '') =>
+    colon && name.length > NAME_CHARS
+      ? `"${name.slice(0, NAME_CHARS).replaceAll(/["\\]/g, '_')}…"${colon}`
+      : whole,
+  )
+  expect(cut === shortened).toBe(true)
+  return cut !== text
+}
+
+describe('names of more than 10,000 characters are cut', () => {
+  const long = 'x'.repeat(NAME_CHARS + 1)
+  const allowed = 'x'.repeat(NAME_CHARS)
+
+  test.each([
+    ['one', `{"${long}":1}`, true],
+    ['one that is allowed', `{"${allowed}":1}`, false],
+    ['behind spaces', `{"${long}" \n:1}`, true],
+    ['with quotes in it', `{"${'\\"'.repeat(NAME_CHARS)}":1}`, true],
+    ['with escaped backslashes at its ends', `{"\\\\${long}\\\\":1}`, true],
+    ['deep in a batch', `{"batch":[{"a":"b"},{"properties":{"c":{"${long}":[]}}}]}`, true],
+    ['in an invalid text', `{"${long}":1,`, true],
+    ['one that never ends', `{"${long}`, false],
+    ['a value', `{"a":"${long}"}`, false],
+    ['a value before a name', `{"a":"${long}","b":1}`, false],
+    ['a value with quotes in it', `["${'\\"'.repeat(NAME_CHARS)}"]`, false],
+    ['numbers before a text that begins with a colon', `[${'1,'.repeat(NAME_CHARS)}":a"]`, false],
+    ['no quotes', '1'.repeat(3 * NAME_CHARS), false],
+  ])('%s', (_, text, expected) => {
+    expect(isCut(text)).toBe(expected)
+  })
+
+  test('wherever quotes and backslashes are', () => {
+    /** A number stands for as many letters: counterexamples stay short. */
+    const pieces = fc.array(
+      fc.constantFrom('\\"', '\\\\', 'x', ':', ' ', 4_000, 9_998, 9_999, 10_000, 10_001),
+      { maxLength: 5 },
+    )
+    const member = fc.record({ name: pieces, space: fc.constantFrom('', ' '), value: fc.option(pieces) })
+    const string = (of: readonly (string | number)[]) =>
+      `"${of.map((each) => (typeof each === 'number' ? 'y'.repeat(each) : each)).join('')}"`
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 8 }), (members) => {
+        const texts = members.map(
+          ({ name, space, value }) =>
+            `${string(name)}${space}:${value ? string(value) : `[${'1,'.repeat(6_000)}1]`}`,
+        )
+        const isLong = members.some(({ name }) => string(name).length - 2 > NAME_CHARS)
+        expect(isCut(`{${texts.join(',')}}`)).toBe(isLong)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { deliveryId } from '../../../delivery/routing/routing.ts'
+import { cutLongNames } from '../../../process/parse-json.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { isObject } from '../../../settings/faults.ts'
@@ -90,7 +91,7 @@ const textOf = (value: unknown): string | null => {
 /** @returns the rejected call, or each call of a rejected batch; undefined if it is not valid JSON. */
 function callsIn(raw: string): Record<string, unknown>[] | undefined {
   try {
-    const parsed: unknown = JSON.parse(raw)
+    const parsed: unknown = JSON.parse(cutLongNames(raw))
     if (!isObject(parsed)) return []
     return Array.isArray(parsed.batch) ? parsed.batch.filter(isObject) : [parsed]
   } catch {

@@ -81,6 +81,7 @@ export const problemShape = z
 const CONTENT: readonly Code[] = [
   'bad_request',
   'invalid_json',
+  'name_too_long',
   'too_deep',
   'unsupported_media_type',
   'body_too_large',

@@ -69,6 +69,13 @@ describe('a body that no request needs', () => {
     expect(within).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
   })
 
+  test('is refused when a name in it is too long', async () => {
+    const body = (length: number) => JSON.stringify({ ['x'.repeat(length)]: 1 })
+    const ask = (length: number) => api().ask({ method: 'POST', url: '/api/sources', body: body(length) })
+    expect(await ask(10_001)).toMatchObject({ status: 400, json: { code: 'name_too_long' } })
+    expect(await ask(10_000)).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
+  })
+
   const labels = (count: number, value: unknown = 'x') =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`l${index}`, value]))
 

@@ -130,6 +130,7 @@ const deep = `${'['.repeat(70)}${']'.repeat(70)}`
 const limited = { id: 'slow', writeKey: 'slow-key', enabled: true, rateLimit: { perSecond: 1, burst: 1 } }
 test.each<[Code, string | Buffer, Record<string, string>?, Parameters<typeof fakeIngest>[0]?]>([
   ['invalid_json', '{'],
+  ['name_too_long', `{"batch":[5],"context":{"${'x'.repeat(10_001)}":1}}`],
   ['invalid_encoding', '{}', { 'content-encoding': 'gzip' }],
   ['unsupported_encoding', '{}', { 'content-encoding': 'br' }],
   ['unknown_source', '{}', { authorization: basic('nobody') }],

@@ -329,6 +329,63 @@ test('only the first 100 fields of a query are read', async () => {
   expect(await ask(100)).toMatchObject({ status: 401 })
 })
 
+describe('names of more than 16 KB, which all collide in V8', () => {
+  const name = 'x'.repeat(16_400)
+
+  test.each([
+    ['with a write key', { key: 'shop-key' }],
+    ['with the key in the body', {}],
+  ])('in a body are refused: %s', async (_, asked) => {
+    const ingest = fakeIngest()
+    const bodyWith = (properties: object) => ({ writeKey: 'shop-key', ...call, properties })
+    const refused = await send(ingest, { ...asked, body: bodyWith({ [name]: 1 }) })
+    expect(refused).toMatchObject({ status: 400, body: { code: 'name_too_long' } })
+    const allowed = { [name.slice(0, 10_000)]: 1, text: name }
+    expect(await send(ingest, { ...asked, body: bodyWith(allowed) })).toMatchObject({ status: 200 })
+  })
+
+  test('in a batch, only their calls are refused, or the whole batch if its context has one', async () => {
+    const ingest = fakeIngest()
+    const calls = [{}, { [name]: 1 }, { a: [{ [name]: 1 }] }].map((properties) => ({
+      ...call,
+      type: 'track',
+      properties,
+    }))
+    const ask = (more: object) =>
+      send(ingest, { key: 'shop-key', url: '/v1/batch', body: { batch: calls, ...more } })
+    const code = 'name_too_long'
+    const rejected = [
+      { index: 1, code },
+      { index: 2, code },
+    ]
+    expect(await ask({ [name]: 1 })).toMatchObject({ status: 200, body: { rejected } })
+    expect(await ask({ context: { [name]: 1 } })).toMatchObject({ status: 400, body: { code } })
+  })
+
+  test('in headers do not become properties', async () => {
+    const ingest = fakeIngest()
+    const socket = await open(ingest)
+    const seen: string[] = []
+    ingest.app.server.on('request', ({ headers }) => seen.push(...Object.keys(headers)))
+    const body = JSON.stringify(call)
+    const fields = `${name}: 1\r\nConnection: close\r\nContent-Length: ${body.length}`
+    socket.end(`${head(fields)}${body}`)
+    expect(await answerOf(socket)).toMatchObject({ status: 200 })
+    expect(seen).toEqual(['host', 'authorization', 'x-too-long', 'connection', 'content-length'])
+  })
+
+  test('in a query are ignored, and nothing else is', () => {
+    const fields = fc.array(fc.constantFrom('a=1', 'b', '=', '', '==2', 'c=', 'y'.repeat(1_024), 'y=1'))
+    fc.assert(
+      fc.property(fields, fields, (before, after) => {
+        const long = [`${name}=1`, name, `${name}=${name}`]
+        const some = [...before, ...after].join('&')
+        expect(parseQuery([...before, ...long, ...after].join('&'))).toEqual(parse(some))
+      }),
+    )
+  })
+})
+
 test('a path longer than any route is not decoded, however long the query is', async () => {
   async function ask(path: string): Promise<number> {
     const socket = await open()
