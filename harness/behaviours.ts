@@ -14,6 +14,8 @@ export type Exchange = {
   before: number
   /** For an answer that never ends: call this once it is on its way. */
   answered: (status: number) => void
+  /** Call this for an answer that no request asked for. */
+  unasked: () => void
 }
 
 /** By the first part of the path. Other paths answer 200. */
@@ -53,8 +55,12 @@ export const behaviours: Readonly<Record<string, (exchange: Exchange) => void>> 
   informational: ({ request: { socket } }) =>
     repeat(socket, FLOOD_MS, () => socket.write('HTTP/1.1 102 Processing\r\n\r\n')),
   /** Answers, then sends another answer before or during the next request. */
-  unsolicited: ({ request: { socket }, response }) => {
-    const again = () => socket.writable && socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+  unsolicited: ({ request: { socket }, response, unasked }) => {
+    const again = () => {
+      if (!socket.writable) return
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+      unasked()
+    }
     response.end('ok', () => setTimeout(again, AGAIN_MS))
   },
 }

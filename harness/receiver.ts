@@ -39,6 +39,8 @@ export type ReceiverOptions = {
   onArrival?: (arrival: Arrival) => void
   /** Gets a request once its answer is on its way. */
   onAnswer?: (arrival: Arrival) => void
+  /** Gets the request before an answer that no request asked for. */
+  onUnasked?: (arrival: Arrival) => void
 }
 
 /** Fails as the path says (behaviours.ts). By hand: `node harness/receiver.ts 9000`. */
@@ -47,6 +49,7 @@ export async function startReceiver({
   tls,
   onArrival,
   onAnswer = () => {},
+  onUnasked = () => {},
 }: ReceiverOptions = {}): Promise<Receiver> {
   const arrivals: Arrival[] = []
   const answers = createAnswers()
@@ -63,7 +66,9 @@ export async function startReceiver({
       onAnswer(arrival)
     }
     response.on('finish', () => answered(response.statusCode))
-    answers.answer(path, { request, response, deliveryId: String(headers['x-delivery-id']), answered })
+    const deliveryId = String(headers['x-delivery-id'])
+    const unasked = () => onUnasked(arrival)
+    answers.answer(path, { request, response, deliveryId, answered, unasked })
   }
 
   const server: Server = tls ? createTlsServer(tls, receive) : createServer(receive)
@@ -94,7 +99,10 @@ function createAnswers() {
   let before = 0
   return {
     behave: (path: string, as: string) => void aliases.set(path, as),
-    answer(path: string, exchange: Pick<Exchange, 'request' | 'response' | 'deliveryId' | 'answered'>): void {
+    answer(
+      path: string,
+      exchange: Pick<Exchange, 'request' | 'response' | 'deliveryId' | 'answered' | 'unasked'>,
+    ): void {
       const { response, deliveryId } = exchange
       const [, name = '', first, second] = (aliases.get(path) ?? path).split('/')
       const behave = Object.hasOwn(behaviours, name) ? behaviours[name] : undefined

@@ -28,21 +28,28 @@ export function withoutHost(url: string): string {
 const HEADER_NAME_CHARS = 1_024
 
 /**
- * For servers that accept more than 16 KB of headers: renames headers with longer names before Node uses the names as
- * properties. Such long names would collide (process/parse-json.ts).
+ * Renames headers with names of more than HEADER_NAME_CHARS before Node makes properties of them (see
+ * process/parse-json.ts). Only for servers that accept more than 16 KB of headers.
  */
-export class Request extends IncomingMessage {}
+export class RequestWithShortNames extends IncomingMessage {
+  areNamesShort = false
+}
 
 const headers = Object.getOwnPropertyDescriptor(IncomingMessage.prototype, 'headers')
-Object.defineProperty(Request.prototype, 'headers', {
+// the types declare a plain property, which a class cannot override with a getter
+Object.defineProperty(RequestWithShortNames.prototype, 'headers', {
   ...headers,
-  get(this: Request) {
-    const { rawHeaders } = this
-    for (let at = 0; at < rawHeaders.length; at += 2)
-      if ((rawHeaders[at]?.length ?? 0) > HEADER_NAME_CHARS) rawHeaders[at] = 'x-too-long'
+  get(this: RequestWithShortNames) {
+    if (!this.areNamesShort) shortenNames(this.rawHeaders)
+    this.areNamesShort = true
     return headers?.get?.call(this)
   },
 })
+
+function shortenNames(rawHeaders: string[]): void {
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if ((rawHeaders[at]?.length ?? 0) > HEADER_NAME_CHARS) rawHeaders[at] = 'x-too-long'
+}
 
 /** More than any chain of proxies has. */
 const FORWARDED = 32

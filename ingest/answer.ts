@@ -54,7 +54,7 @@ export function retryAfter(seconds: number): NonNullable<Answer['headers']> {
 const table = {
   invalid_json: [400, 'The body is not JSON.'],
   invalid_encoding: [400, 'The body is not UTF-8, or not gzip although its Content-Encoding says so.'],
-  name_too_long: [400, 'The name of a property may have at most 10,000 characters.'],
+  name_too_long: [400, 'A property name has more than 10,000 characters, as spelled in the JSON.'],
   call_not_object: [400, 'A call must be a JSON object.'],
   batch_not_array: [400, 'The body must be an object whose "batch" is an array of calls.'],
   empty_batch: [400, 'The batch contains no calls.'],

@@ -9,32 +9,40 @@ export function parseJson(text: string): unknown {
   return plain.restore(JSON.parse(plain.text))
 }
 
-/** The most that a name may have, in characters as spelled. */
+/** The most characters of a name, as spelled in the JSON. */
 export const NAME_CHARS = 10_000
 
 /**
- * Replaces the end of longer names with an ellipsis, so that they have NAME_CHARS + 1 characters: whoever reads the text
- * refuses them. V8 keeps all names in one table, and hashes those of more than 16,383 characters by their length alone:
- * after 2,000 of them, each new one took 12 ms.
- * @returns the text itself if nothing is cut, mostly within a few microseconds.
+ * Cuts longer names to NAME_CHARS and adds an ellipsis, so that the caller can refuse them by their length. V8 hashes
+ * names of more than 16,383 characters by their length alone and keeps them all: after 2,000 of them, each new one took
+ * 12 ms.
+ * @returns the text itself if nothing is cut.
  */
 export function cutLongNames(text: string): string {
-  if (!hasLongGap(text)) return text
   const parts: string[] = []
   let done = 0
-  for (let open = text.indexOf('"'); open !== -1; ) {
-    const { end } = endOfString(text, open + 1)
-    if (end - open - 1 > NAME_CHARS && isName(text, end + 1)) {
-      const kept = text.slice(open + 1, open + 1 + NAME_CHARS)
-      parts.push(text.slice(done, open + 1), kept.replaceAll(/["\\]/g, '_'), '…')
-      done = end
-    }
-    open = text.indexOf('"', end + 1)
+  for (const { open, end } of longNames(text)) {
+    const kept = text.slice(open + 1, open + 1 + NAME_CHARS)
+    parts.push(text.slice(done, open + 1), kept.replaceAll(/["\\]/g, '_'), '…')
+    done = end
   }
   return parts.length === 0 ? text : parts.join('') + text.slice(done)
 }
 
-/** Whether a string, or something between two, may have more than NAME_CHARS. */
+export const hasLongName = (text: string): boolean => !longNames(text).next().done
+
+/** The positions of their quotes. Mostly takes a few microseconds, as most texts have no long string at all. */
+function* longNames(text: string): Generator<{ open: number; end: number }> {
+  if (!hasLongGap(text)) return
+  for (let open = text.indexOf('"'); open !== -1; ) {
+    const end = closingQuote(text, open + 1)
+    if (end === -1) return
+    if (end - open - 1 > NAME_CHARS && isName(text, end + 1)) yield { open, end }
+    open = text.indexOf('"', end + 1)
+  }
+}
+
+/** Whether a string, or the text between two, may be longer than NAME_CHARS. */
 function hasLongGap(text: string): boolean {
   for (let at = text.indexOf('"'); at !== -1 && text.length - at > NAME_CHARS; ) {
     const next = lastBoundary(text, at + NAME_CHARS + 1)
@@ -44,17 +52,31 @@ function hasLongGap(text: string): boolean {
   return false
 }
 
-/** The last quote up to `from` that begins or ends a string. Behind a backslash, it may be part of one. */
+/** The last quote up to `from` without a backslash before it: it begins or ends a string. */
 function lastBoundary(text: string, from: number): number {
   let at = text.lastIndexOf('"', from)
   while (at > 0 && text.charCodeAt(at - 1) === BACKSLASH) at = text.lastIndexOf('"', at - 1)
   return at
 }
 
+/** @returns -1 if the string does not end. */
+function closingQuote(text: string, from: number): number {
+  let end = text.indexOf('"', from)
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end
+}
+
+/** Whether an odd number of backslashes precedes. */
+function isEscaped(text: string, at: number): boolean {
+  let from = at
+  while (text.charCodeAt(from - 1) === BACKSLASH) from -= 1
+  return (at - from) % 2 === 1
+}
+
 /** A text that V8 reads correctly. `restore` gives the members of the parsed value their names. */
 export type PlainNames = { text: string; restore(value: unknown): unknown }
 
-/** Spells names without escapes. Characters that need one are replaced until `restore`. */
+/** Spells names without escapes. Names that need one are replaced by a short one until `restore`. */
 export function withPlainNames(text: string): PlainNames {
   if (!text.includes('\\')) return { text, restore: (value) => value }
   const parts: string[] = []
@@ -115,17 +137,18 @@ function isName(text: string, from: number): boolean {
 }
 
 /** What JSON has to escape, and the mark. */
-const UNSAFE = /[^ !#-[\]-~\x80-\uffff]/g
+const UNSAFE = /[^ !#-[\]-~\x80-\uffff]/
 
 /**
- * @param names gets the name if characters are replaced.
+ * @param names gets the name if it is replaced.
  * @returns undefined if the spelling is invalid: then the whole text is.
  */
 function safeName(spelled: string, names: Map<string, string>): string | undefined {
   const name = nameOf(spelled)
   if (name === undefined) return undefined
-  const safe = name.replace(UNSAFE, (each) => MARK + each.charCodeAt(0).toString(16).padStart(4, '0'))
-  if (safe !== name) names.set(safe, name)
+  if (!UNSAFE.test(name)) return name
+  const safe = MARK + names.size.toString(36)
+  names.set(safe, name)
   return safe
 }
 

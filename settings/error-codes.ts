@@ -4,7 +4,7 @@ const table = {
   invalid_path: [400, 'The path is not percent-encoded UTF-8.'],
   invalid_json: [400, 'The body is not JSON.'],
   invalid_encoding: [400, 'The body is not UTF-8, or not the gzip that `Content-Encoding` announces.'],
-  name_too_long: [400, 'The name of a property has more than 10,000 characters.'],
+  name_too_long: [400, 'A property name has more than 10,000 characters, as spelled in the JSON.'],
   too_deep: [400, 'The body is nested deeper than 32 levels.'],
   invalid_line: [400, 'A line of the upload cannot be read. Nothing has changed.'],
   inexact_number: [400, 'A line of the upload has a number that a double cannot hold. Nothing has changed.'],

@@ -1,4 +1,5 @@
 import type { OffsetRange } from '../harness/kafka/disk.ts'
+import type { Role } from '../settings/config-key.ts'
 import type { CutTopic } from './plan.ts'
 
 /** A POST answered below 500. */
@@ -37,9 +38,9 @@ export type Facts = {
 }
 
 /**
- * `topic`: without prefix. `keys`: by offset, a `messageId` of `events` or `destinationId messageId` of `deliveries`;
- * unknown for retries. `isUnwitnessed`: the process that wrote the records was ended soon after the cut, so perhaps
- * nobody knew of them (docs/understand/failures.md).
+ * `topic`: without prefix. `keys`: by offset, a `messageId` of `events`, otherwise `destinationId messageId`.
+ * `isUnwitnessed`: the writer was ended soon after the cut, so the loss may go unreported
+ * (docs/understand/failures.md).
  */
 export type Cut = OffsetRange & {
   kind: CutTopic
@@ -57,11 +58,13 @@ export type Account = {
   /** What power cuts removed, and how much of it Sluice reported. */
   cut: Readonly<Record<CutTopic, number>>
   reported: Readonly<Record<CutTopic, number>>
-  /** Not reported, and not written again: of cuts that are `isUnwitnessed`. */
+  /** Not reported, of unwitnessed cuts. */
   unwitnessed: Readonly<Record<CutTopic, number>>
+  /** Missing calls and deliveries whose records were lost, and reported or unwitnessed. */
+  excused: number
   /** Not reported: Kafka had not acknowledged them, and they were written again. */
   rewritten: number
-  /** Recorded as delivered, but settled by an answer that no request asked for. */
+  /** Recorded as delivered, but never arrived: an answer without a request may have settled them. */
   unasked: number
   /** POSTs answered below 500 beyond the first of their delivery. */
   again: number
@@ -96,13 +99,11 @@ export function account(facts: Facts): Account {
   const reported = sumOf(cuts, (each) => covered(each, facts.reported ?? []).size)
   const isThere = (key: string) => events.has(key) || routed.has(key)
   const unreported = (each: Cut) => unreportedKeys(each, facts.reported ?? [])
-  const gone = (each: Cut) => unreported(each).filter((key) => !isThere(key))
-  const witnessed = cuts.filter(({ isUnwitnessed }) => !isUnwitnessed)
+  const witnessed = cuts.filter(({ isUnwitnessed, kind }) => !isUnwitnessed && kind !== 'retries')
   const unwitnessed = sumOf(
     cuts.filter(({ isUnwitnessed }) => isUnwitnessed),
-    (each) => gone(each).length,
+    (each) => unreported(each).length,
   )
-  const explained = (kind: CutTopic) => reported[kind] + unwitnessed[kind]
   const idOf = new Map<string, string>()
   const strange = new Set<string>()
   for (const each of answered) {
@@ -120,6 +121,16 @@ export function account(facts: Facts): Account {
   const unexplained = [...Map.groupBy(unseen, destinationOf)].flatMap(([destinationId, keys]) =>
     beyond(facts.unasked?.get(destinationId) ?? 0, keys),
   )
+  const lost = {
+    accepted: [...accepted].filter((id) => !events.has(id)),
+    unrouted: expected.filter((key) => !routed.has(key)),
+    unsettled: [...routed].filter((key) => !isSettled(key)),
+  }
+  const missing = {
+    accepted: withoutExcused(lost.accepted, 'events', facts),
+    unrouted: withoutExcused(lost.unrouted, 'deliveries', facts),
+    unsettled: withoutExcused(lost.unsettled, 'retries', facts),
+  }
   const isUnwanted = (key: string) => {
     const [, messageId = ''] = key.split(' ')
     return destinationOf(key) === choosy?.destinationId && !choosy?.wants(messageId)
@@ -136,21 +147,11 @@ export function account(facts: Facts): Account {
     cut,
     reported,
     unwitnessed,
-    rewritten: cuts.flatMap(unreported).filter(isThere).length,
+    excused: Object.values(lost).flat().length - Object.values(missing).flat().length,
+    rewritten: witnessed.flatMap(unreported).filter(isThere).length,
     missing: {
-      accepted: beyond(
-        explained('events'),
-        [...accepted].filter((id) => !events.has(id)),
-      ),
-      unrouted: beyond(
-        explained('deliveries'),
-        expected.filter((key) => !routed.has(key)),
-      ),
-      unsettled: beyond(
-        explained('retries'),
-        [...routed].filter((key) => !isSettled(key)),
-      ),
-      unreported: witnessed.filter(({ kind }) => kind !== 'retries').flatMap(gone),
+      ...missing,
+      unreported: witnessed.flatMap(unreported).filter((key) => !isThere(key)),
       strangeIds: [...strange],
       unseen: unexplained,
       unwanted: [...routed].filter(isUnwanted),
@@ -158,6 +159,41 @@ export function account(facts: Facts): Account {
     },
   }
 }
+
+/** Leaves out the keys of lost records that are reported or unwitnessed. */
+function withoutExcused(keys: string[], kind: CutTopic, { cuts = [], reported = [] }: Facts): string[] {
+  const excused = new Set<string>()
+  let withoutKey = 0
+  for (const each of cuts) {
+    if (each.kind !== kind) continue
+    const known = covered(each, reported)
+    for (let at = each.from; at < each.to; at++) {
+      if (!each.isUnwitnessed && !known.has(at)) continue
+      const key = each.keys?.get(at)
+      if (key === undefined) withoutKey += 1
+      else excused.add(key)
+    }
+  }
+  return beyond(
+    withoutKey,
+    keys.filter((key) => !excused.has(key)),
+  )
+}
+
+const WRITERS = { events: 'ingest', deliveries: 'router', retries: 'deliverer' } as const
+/** By then, if Kafka is up, a process has used each partition again and reported what is gone. */
+const NOTICED_MS = 15_000
+
+/** `at`: since when Kafka has been up after the cut, in ms. */
+export type TimedCut = Cut & { at: number }
+
+export const isRecent = ({ at }: TimedCut, now: number): boolean => now - at < NOTICED_MS
+
+/** Marks recent cuts whose writer ends now. */
+export const afterEndOf = (role: Role, cuts: readonly TimedCut[], now: number): TimedCut[] =>
+  cuts.map((cut) =>
+    WRITERS[cut.kind] === role && isRecent(cut, now) ? { ...cut, isUnwitnessed: true } : cut,
+  )
 
 function sumOf(cuts: readonly Cut[], count: (cut: Cut) => number): Record<CutTopic, number> {
   const sums = { events: 0, deliveries: 0, retries: 0 }

@@ -52,15 +52,15 @@ export async function startHost(
   const tallies = destinationIds.map(() => ({
     answered: [] as Answered[],
     seen: new Set<string>(),
-    behaviour: 'answers' as EndpointBehaviour,
     unasked: 0,
   }))
   const indexOf = ({ path }: Arrival) => Number(path.slice(1))
   const receiver = await startReceiver({
-    onArrival(arrival) {
+    onArrival: (arrival) =>
+      void tallies[indexOf(arrival)]?.seen.add(String(arrival.headers['x-delivery-id'])),
+    onUnasked(arrival) {
       const tally = tallies[indexOf(arrival)]
-      tally?.seen.add(String(arrival.headers['x-delivery-id']))
-      if (tally?.behaviour === 'unsolicited') tally.unasked += 1
+      if (tally) tally.unasked += 1
     },
     onAnswer(arrival) {
       const { status = 0, headers, body } = arrival
@@ -81,10 +81,7 @@ export async function startHost(
       seen: tally.seen,
       unasked: () => tally.unasked,
       url: `${receiver.url}/${index}`,
-      behave(behaviour) {
-        tally.behaviour = behaviour
-        return behave(receiver, { index, behaviour, isAlone })
-      },
+      behave: (behaviour) => behave(receiver, { index, behaviour, isAlone }),
     })),
     close: receiver.close,
   }

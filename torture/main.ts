@@ -6,7 +6,7 @@ import { type Fleet, startFleet } from '../harness/fleet.ts'
 import { writeSection } from '../harness/results.ts'
 import { until } from '../harness/until.ts'
 import type { Role } from '../settings/config-key.ts'
-import { account, type Cut, holds, pair } from './account.ts'
+import { account, afterEndOf, holds, isRecent, pair, type TimedCut } from './account.ts'
 import { type Endpoint, type Post, startHost } from './endpoints.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
 import { type Fault, furthestAhead, inWords, type Planned, plan } from './plan.ts'
@@ -179,29 +179,29 @@ async function strikeAll(
   return struck
 }
 
-/** `at`: when the broker was back. */
-type Targets = {
-  sluice: Sluice
-  kafka: Kafka
-  endpoints: readonly Endpoint[]
-  cuts: (Cut & { at: number })[]
-}
-
-const WRITERS = { events: 'ingest', deliveries: 'router', retries: 'deliverer' } as const
-/** By then, a process has read or written each partition again, and reported what is gone. */
-const NOTICED_MS = 15_000
+type Targets = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[]; cuts: TimedCut[] }
 
 /** A process that is ended before it notices a loss takes its knowledge with it. */
-function loseWitness(role: Role, cuts: Targets['cuts']): void {
-  for (const cut of cuts)
-    if (WRITERS[cut.kind] === role && performance.now() - cut.at < NOTICED_MS) cut.isUnwitnessed = true
+function endWitness(role: Role, targets: Targets): void {
+  const marked = afterEndOf(role, targets.cuts, performance.now())
+  const count = marked.filter((cut, index) => cut !== targets.cuts[index]).length
+  if (count > 0) say(`${role} ends soon after a power cut of ${count} partitions`)
+  targets.cuts = marked
 }
 
-async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Targets): Promise<void> {
+/** While Kafka is away, nobody can notice a loss. */
+async function withoutKafka(away: Promise<void>, { cuts }: Targets): Promise<void> {
+  const recent = cuts.filter((cut) => isRecent(cut, performance.now()))
+  await away
+  for (const cut of recent) cut.at = performance.now()
+}
+
+async function strike(fault: Fault, targets: Targets): Promise<void> {
+  const { sluice, kafka, endpoints } = targets
   switch (fault.kind) {
     case 'kill':
     case 'end':
-      loseWitness(fault.role, cuts)
+      endWitness(fault.role, targets)
       return sluice.end(fault.role, fault.kind)
     case 'freeze':
       return sluice.freeze(fault.role, fault.forMs)
@@ -210,18 +210,18 @@ async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Targets)
     case 'step-clock':
       return sluice.stepClock(fault.role, fault.seconds)
     case 'kill-broker':
-      return sluice.killBroker(fault.forMs)
+      return withoutKafka(sluice.killBroker(fault.forMs), targets)
     case 'freeze-broker':
-      return sluice.freezeBroker(fault.forMs)
+      return withoutKafka(sluice.freezeBroker(fault.forMs), targets)
     case 'kill-registry':
       return sluice.killRegistry(fault.forMs)
     case 'fill-storage':
-      loseWitness('ingest', cuts)
+      endWitness('ingest', targets) // which is restarted
       return sluice.fillStorage(fault.forMs)
     case 'cut-power': {
       const taken = await sluice.cutPower(await kafka.cut(fault.topic), fault.forMs)
       const at = performance.now()
-      cuts.push(...(await kafka.taken(fault.topic, taken)).map((cut) => ({ ...cut, at })))
+      targets.cuts.push(...(await kafka.taken(fault.topic, taken)).map((cut) => ({ ...cut, at })))
       return
     }
     case 'settings':

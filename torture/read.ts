@@ -36,8 +36,7 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
   const codec = <T>(schema: 'event' | 'delivery' | 'attempt', topic: string) =>
     openCodec(registry, schema, `${connection.named(topic)}-value`) as Promise<Codec<T>>
 
-  async function keyReader(kind: CutTopic): Promise<((value: Buffer) => string) | undefined> {
-    if (kind === 'retries') return undefined
+  async function keyReader(kind: CutTopic): Promise<(value: Buffer) => string> {
     if (kind === 'events') {
       const event = await codec<Event>('event', EVENTS)
       return (value) => decoded(event, value, EVENTS).messageId
@@ -77,7 +76,7 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
         ...range,
         topic: connection.plain(topic),
         kind,
-        ...(keyOf && { keys: new Map([...values].map(([offset, value]) => [offset, keyOf(value)])) }),
+        keys: new Map([...values].map(([offset, value]) => [offset, keyOf(value)])),
       }))
     },
   }

@@ -23,7 +23,10 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
   const faults = [...kinds, ...(clocks ? [] : ['clocks unchanged: libfaketime was not found'])].join(', ')
   const rows = [
     ...sumRows(result),
-    ['deliveries settled by a second answer that the webhook sent without a request', count(result.unasked)],
+    [
+      'deliveries that never arrived: a second answer without a request may have settled them',
+      count(result.unasked),
+    ],
     ['records that Kafka lost with the power', ofTopics(result.cut)],
     ['... reported in `log-faults`', ofTopics(result.reported)],
     [
@@ -31,8 +34,12 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
       count(result.rewritten),
     ],
     [
-      '... not reported: the process that wrote them was ended soon after, so perhaps none knew of them',
+      '... not reported: their writer was ended soon after, so perhaps no process knew of them',
       ofTopics(result.unwitnessed),
+    ],
+    [
+      'missing calls and deliveries that these reported and unwitnessed losses explain',
+      count(result.excused),
     ],
     ...missingRows(result),
     ['processes that exited by themselves', count(deaths)],
@@ -70,7 +77,7 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   unsettled: 'deliveries without an outcome that are not reported as lost',
   unreported: 'records of events and deliveries that are gone, neither reported nor written again',
   strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
-  unseen: 'deliveries recorded as delivered that their webhook never got, and not settled by such an answer',
+  unseen: 'deliveries recorded as delivered that their webhook never got, and no second answer explains',
   unwanted: "deliveries that their destination's rules exclude",
   unredacted: "POSTs that show what their destination's rules hide",
 }

@@ -5,7 +5,7 @@ import { createChunks } from '../../http/chunks.ts'
 import { isDeeper } from '../../http/requests.ts'
 import { pointer } from '../../process/json-pointer.ts'
 import type { Logger } from '../../process/log.ts'
-import { cutLongNames, NAME_CHARS, withPlainNames } from '../../process/parse-json.ts'
+import { hasLongName, NAME_CHARS, withPlainNames } from '../../process/parse-json.ts'
 import type { Code } from '../../settings/error-codes.ts'
 import { isObject } from '../../settings/faults.ts'
 import { send } from './operation.ts'
@@ -102,7 +102,7 @@ const tooDeep = problem({
 
 const nameTooLong = problem({
   code: 'name_too_long',
-  message: `The name of a property is too long: at most ${NAME_CHARS.toLocaleString('en-US')} characters`,
+  message: `A property name has more than ${NAME_CHARS.toLocaleString('en-US')} characters, as spelled in the JSON`,
 })
 
 /** Rejects other types, except on routes with their own parser. */
@@ -116,7 +116,7 @@ export function acceptOnlyJson(app: FastifyInstance): void {
       // recursive code would exhaust the stack
       if (isDeeper(body, MAX_LEVELS)) return done(new RejectedBody(tooDeep))
       const whole = body.toString()
-      if (cutLongNames(whole) !== whole) return done(new RejectedBody(nameTooLong))
+      if (hasLongName(whole)) return done(new RejectedBody(nameTooLong))
       const { text, restore } = withPlainNames(whole)
       parse(request, text, (error, parsed) => {
         if (error) return done(error)

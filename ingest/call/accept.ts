@@ -3,7 +3,7 @@ import { CALL_TYPES, type CallType } from '../../settings/settings.ts'
 import type { Code } from '../answer.ts'
 import { CALL_BYTES, CALL_LEVELS } from '../limits.ts'
 import { type AddressRule, withAddress } from './address.ts'
-import { boundOf, hasLongName, isObject, type JsonObject, jsonBytes } from './json.ts'
+import { boundOf, isObject, type JsonObject, jsonBytes, nestsLongName } from './json.ts'
 import { type Merged, memberOf, merge, printMerged } from './merged.ts'
 import { eventTimes, parseTime } from './time.ts'
 
@@ -41,13 +41,13 @@ export function accept(call: unknown, facts: Facts, type?: CallType): Accepted {
  */
 function measure(call: JsonObject, most: number): Code | undefined {
   const bound = boundOf(call, CALL_LEVELS)
-  if (bound === Number.POSITIVE_INFINITY) return unbounded(call, CALL_LEVELS)
+  if (bound === Number.POSITIVE_INFINITY) return whyUnbounded(call, CALL_LEVELS)
   return bound > most && jsonBytes(call) > most ? 'call_too_large' : undefined
 }
 
 /** Why `boundOf` is infinite. */
-export const unbounded = (value: unknown, levels: number): Code =>
-  hasLongName(value, levels) ? 'name_too_long' : 'too_deep'
+export const whyUnbounded = (value: unknown, levels: number): Code =>
+  nestsLongName(value, levels) ? 'name_too_long' : 'too_deep'
 
 const types: ReadonlySet<unknown> = new Set(CALL_TYPES)
 

@@ -10,7 +10,7 @@ import {
   isCallType,
   readId,
   type Shared,
-  unbounded,
+  whyUnbounded,
   withAll,
 } from './accept.ts'
 import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
@@ -52,7 +52,7 @@ export function acceptBatch(
   if (calls.length > BATCH_CALLS) return { ok: false, code: 'too_many_calls' }
   for (const value of [body.context, body.integrations])
     if (boundOf(value, SHARED_LEVELS) === Number.POSITIVE_INFINITY)
-      return { ok: false, code: unbounded(value, SHARED_LEVELS) }
+      return { ok: false, code: whyUnbounded(value, SHARED_LEVELS) }
   const shared = readShared(body)
   if (shared.bytes > CALL_BYTES) return { ok: false, code: 'batch_too_large' }
   const most = MADE_BYTES + MADE_TIMES * Math.min(bytes, MADE_GZIP_TIMES * wireBytes)

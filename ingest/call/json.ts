@@ -68,11 +68,11 @@ export function boundOf(value: unknown, levels: number): number {
   return sum
 }
 
-/** Whether a name is too long, as far as `levels` reach. */
-export function hasLongName(value: unknown, levels: number): boolean {
+/** Whether a name within `levels` levels is too long. */
+export function nestsLongName(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null || levels === 0) return false
   return Object.entries(value).some(
-    ([name, inner]) => name.length > NAME_CHARS || hasLongName(inner, levels - 1),
+    ([name, inner]) => name.length > NAME_CHARS || nestsLongName(inner, levels - 1),
   )
 }
 

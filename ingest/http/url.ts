@@ -26,7 +26,7 @@ function decodable(path: string): string {
   }
 }
 
-/** Longer names of fields are ignored: like long names in JSON (process/parse-json.ts), they would collide. */
+/** Fields with longer names are ignored: V8 slows down on very long names (process/parse-json.ts). */
 const LONG_NAME = new RegExp(`(^|&)[^&=]{${FIELD_NAME_CHARS + 1},}(?:=[^&]*)?`, 'g')
 
 const withoutLongNames = (text: string): string =>

@@ -82,29 +82,67 @@ export function createFaultReporter({
     faults.inc(labels)
     records.inc(labels, loss.lost)
     connection.log.error(withIsoTime(loss), MESSAGES[cause])
-    void write(connection, loss)
+    writerOf(connection)(loss)
   }
 }
 
 const withIsoTime = ({ at: _, readTo, ...loss }: Loss) =>
   readTo === undefined ? loss : { ...loss, readTo: new Date(readTo).toISOString() }
 
-/** For some minutes: a broker that has just lost records may go away again. Does not keep the process running. */
+/** For up to five minutes: a broker that has just lost records may go away again. */
 const RETRY = { ...whileAway, retries: 60, maxRetryTime: 300_000, unref: true }
+/** A cut is reported once for each partition. */
+const MAX_PENDING = 1_000
 
-async function write(connection: Connection, loss: Loss): Promise<void> {
-  await pRetry(() => writeOnce(connection, loss), RETRY).catch((err) => {
-    connection.log.warn({ err, topic: loss.topic }, 'a log fault could not be written to topic log-faults')
-  })
+type Writer = (loss: Loss) => void
+const writers = new WeakMap<Connection, Writer>()
+
+function writerOf(connection: Connection): Writer {
+  const writer = writers.get(connection) ?? createWriter(connection)
+  writers.set(connection, writer)
+  return writer
+}
+
+/** Writes what is pending in one request, so that many losses at once are no burden for a broker that comes back. */
+function createWriter(connection: Connection): Writer {
+  const pending: Loss[] = []
+  let isWriting = false
+
+  function drop(count: number, err?: unknown): void {
+    connection.log.warn({ err, count }, 'log faults could not be written to topic log-faults')
+  }
+
+  async function writeAll(): Promise<void> {
+    while (pending.length > 0) {
+      const losses = [...pending]
+      await send(connection, losses)
+      pending.splice(0, losses.length)
+    }
+  }
+
+  async function write(): Promise<void> {
+    isWriting = true
+    await pRetry(writeAll, RETRY).catch((err) => drop(pending.splice(0).length, err))
+    isWriting = false
+  }
+
+  return (loss) => {
+    if (pending.length >= MAX_PENDING) return drop(1)
+    pending.push(loss)
+    if (!isWriting) void write()
+  }
 }
 
 /** A separate producer delays no other work. */
-async function writeOnce({ kafka, named }: Connection, loss: Loss): Promise<void> {
+async function send({ kafka, named }: Connection, losses: readonly Loss[]): Promise<void> {
   const producer = kafka.producer({ allowAutoTopicCreation: false, retry: { retries: 5 } })
   try {
     await producer.connect()
-    const message = { key: `${loss.topic}/${loss.partition}`, value: JSON.stringify(loss) }
-    await producer.send({ topic: named(LOG_FAULTS), acks: -1, messages: [message] })
+    const messages = losses.map((loss) => ({
+      key: `${loss.topic}/${loss.partition}`,
+      value: JSON.stringify(loss),
+    }))
+    await producer.send({ topic: named(LOG_FAULTS), acks: -1, messages })
   } finally {
     await producer.disconnect().catch(() => undefined)
   }

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { dropForwardedPorts, Request, withoutHost } from '../../http/requests.ts'
+import { dropForwardedPorts, RequestWithShortNames, withoutHost } from '../../http/requests.ts'
 
 function dropped(forwarded: string): string | undefined {
   const headers = { 'x-forwarded-for': forwarded }
@@ -77,7 +77,7 @@ test.each([
 })
 
 test('a header whose name is too long is renamed before it becomes a property', async () => {
-  const options = { IncomingMessage: Request, maxHeaderSize: 65_536 }
+  const options = { IncomingMessage: RequestWithShortNames, maxHeaderSize: 65_536 }
   const server = createServer(options, ({ headers }, response) => response.end(JSON.stringify(headers)))
   onTestFinished(() => void server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')

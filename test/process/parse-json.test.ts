@@ -124,7 +124,7 @@ function isCut(text: string): boolean {
   return cut !== text
 }
 
-describe('names of more than 10,000 characters are cut', () => {
+describe('only names of more than 10,000 characters are cut', () => {
   const long = 'x'.repeat(NAME_CHARS + 1)
   const allowed = 'x'.repeat(NAME_CHARS)
 
@@ -167,4 +167,17 @@ describe('names of more than 10,000 characters are cut', () => {
       { numRuns: 1_000 },
     )
   })
+})
+
+test('V8 never sees a name of more than 16,383 characters', () => {
+  const piece = fc.constantFrom('\\n', '\\u0000', '\x7f', 'é', '\\u00e9', 'x')
+  const name = fc.tuple(piece, fc.constantFrom(1, 1_600, 3_300, 10_000, 10_001, 17_000))
+  fc.assert(
+    fc.property(fc.array(name, { minLength: 1, maxLength: 5 }), (names) => {
+      const text = `{"\\n":0,${names.map(([unit, times]) => `"${unit.repeat(times)}":1`).join(',')}}`
+      const plain = withPlainNames(cutLongNames(text)).text
+      const seen = Object.keys(JSON.parse(plain)).map(({ length }) => length)
+      expect(Math.max(...seen)).toBeLessThan(16_384)
+    }),
+  )
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { account, type Facts, holds } from '../../torture/account.ts'
+import { account, afterEndOf, type Facts, holds } from '../../torture/account.ts'
 
 const answered = (messageId: string, deliveryId = `id-${messageId}`) => ({
   destinationId: 'crm',
@@ -77,7 +77,7 @@ test('a POST that shows what rules hide does not hold', () => {
   expect(holds(result)).toBe(false)
 })
 
-test('a delivery that its endpoint never got may be settled by an answer that nothing asked for', () => {
+test('an unrequested answer may explain a delivery that never arrived, one for one and per destination', () => {
   const recorded = new Map([
     ['id-m1', 'crm m1'],
     ['id-m2', 'crm m2'],
@@ -148,23 +148,52 @@ describe('a record that a power cut removed and nobody reported', () => {
     expect(holds(result)).toBe(false)
   })
 
-  test('is counted separately if the process that wrote it was ended soon after', () => {
+  test('is counted separately if its writer was ended soon after', () => {
     const unwitnessed = cuts.map((each) => ({ ...each, isUnwitnessed: true }))
-    const result = account(facts({ cuts: unwitnessed, reported: [] }))
-    expect(result).toMatchObject({ rewritten: 1, unwitnessed: { events: 0, deliveries: 1, retries: 0 } })
+    const result = account(facts({ events: new Set(['m1', 'm2']), cuts: unwitnessed, reported: [] }))
+    expect(result).toMatchObject({ unwitnessed: { events: 0, deliveries: 2, retries: 0 }, excused: 1 })
     expect(holds(result)).toBe(true)
-  })
-
-  test('explains a delivery without an outcome only then, if it was a retry', () => {
-    const retries = { ...range(0, 1, { topic: 'deliveries.due' }), kind: 'retries' } as const
-    const of = (isUnwitnessed: boolean) =>
-      account(facts({ answered: [], cuts: [{ ...retries, isUnwitnessed }] }))
-    expect(of(false).missing).toMatchObject({ unsettled: ['crm m1'], unreported: [] })
-    expect(of(true)).toMatchObject({ unwitnessed: { retries: 1 }, missing: { unsettled: [] } })
   })
 
   test('counts as lost if it could not be read', () => {
     const unread = [{ ...cut(7, 8), keys } as const]
     expect(account(facts({ cuts: unread })).missing.unreported).toEqual(['events-0@7'])
   })
+})
+
+describe('lost records explain only what they held', () => {
+  const accepted = new Set(['m1', 'm2', 'm3'])
+  const cuts = [{ ...cut(5, 6), keys: new Map([[5, 'm2']]) }]
+
+  test.each([
+    ['reported', { cuts, reported: [range(5, 6)] }],
+    ['unwitnessed', { cuts: cuts.map((each) => ({ ...each, isUnwitnessed: true })) }],
+  ])('an accepted call, if it is %s', (_, more) => {
+    const result = account(facts({ accepted, ...more }))
+    expect(result).toMatchObject({ excused: 1, missing: { accepted: ['m3'] } })
+  })
+
+  test('a delivery without an outcome, if it was a retry', () => {
+    const routed = new Set(['crm m1', 'crm m2', 'crm m3'])
+    const retries = { ...range(0, 2, { topic: 'deliveries.due' }), kind: 'retries' } as const
+    const keys = new Map([
+      [0, 'crm m2'],
+      [1, 'crm m2'],
+    ])
+    const of = (isUnwitnessed: boolean) =>
+      account(facts({ routed, cuts: [{ ...retries, keys, isUnwitnessed }] }))
+    expect(of(true).missing).toMatchObject({ unsettled: ['crm m3'] })
+    expect(of(false).missing).toMatchObject({ unsettled: ['crm m2', 'crm m3'] })
+  })
+})
+
+test.each([
+  ['router', 'deliveries', 14_999, true],
+  ['router', 'deliveries', 15_000, false],
+  ['router', 'events', 0, false],
+  ['ingest', 'events', 0, true],
+  ['deliverer', 'retries', 0, true],
+] as const)('the end of %s marks a cut of %s after %d ms: %s', (role, kind, ms, expected) => {
+  const [marked] = afterEndOf(role, [{ ...range(0, 1), kind, at: 7_000 }], 7_000 + ms)
+  expect(marked?.isUnwitnessed ?? false).toBe(expected)
 })

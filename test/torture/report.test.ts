@@ -21,6 +21,7 @@ const sums = {
   again: 0,
   unasked: 0,
   rewritten: 0,
+  excused: 0,
   unwitnessed: { events: 0, deliveries: 0, retries: 0 },
   cut: { events: 4, deliveries: 0, retries: 0 },
   reported: { events: 3, deliveries: 0, retries: 0 },
