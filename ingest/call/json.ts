@@ -71,9 +71,13 @@ export function boundOf(value: unknown, levels: number): number {
 /** Whether a name within `levels` levels is too long. */
 export function nestsLongName(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null || levels === 0) return false
-  return Object.entries(value).some(
-    ([name, inner]) => name.length > NAME_CHARS || nestsLongName(inner, levels - 1),
-  )
+  if (Array.isArray(value)) {
+    for (const item of value) if (nestsLongName(item, levels - 1)) return true
+    return false
+  }
+  for (const key in value)
+    if (key.length > NAME_CHARS || nestsLongName((value as JsonObject)[key], levels - 1)) return true
+  return false
 }
 
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
