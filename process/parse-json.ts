@@ -82,8 +82,8 @@ export function withPlainNames(text: string): PlainNames {
   const parts: string[] = []
   /** By spelling, because the calls of a batch often have the same names. */
   const safeNames = new Map<string, string>()
-  /** The real names, by their replacement. */
-  const names = new Map<string, string>()
+  /** The replacements, by the real name: it may be spelled in several ways. */
+  const replacements = new Map<string, string>()
   let done = 0
   for (let open = text.indexOf('"'); open !== -1; ) {
     const { end, isEscaped } = endOfString(text, open + 1)
@@ -92,7 +92,7 @@ export function withPlainNames(text: string): PlainNames {
     if (isEscaped && isName(text, end + 1)) {
       const spelled = text.slice(open, end + 1)
       const isFull = safeNames.size === MAX_NAMES
-      const safe = safeNames.get(spelled) ?? (isFull ? undefined : safeName(spelled, names))
+      const safe = safeNames.get(spelled) ?? (isFull ? undefined : safeName(spelled, replacements))
       // V8 reads the rest as it is
       if (safe === undefined) break
       safeNames.set(spelled, safe)
@@ -103,7 +103,10 @@ export function withPlainNames(text: string): PlainNames {
   }
   return {
     text: parts.length === 0 ? text : parts.join('') + text.slice(done),
-    restore: (value) => (names.size === 0 ? value : restored(value, names)),
+    restore(value) {
+      if (replacements.size === 0) return value
+      return restored(value, new Map([...replacements].map(([name, short]) => [short, name])))
+    },
   }
 }
 
@@ -140,16 +143,16 @@ function isName(text: string, from: number): boolean {
 const UNSAFE = /[^ !#-[\]-~\x80-\uffff]/
 
 /**
- * @param names gets the name if it is replaced.
+ * @param replacements gets the name if it is replaced.
  * @returns undefined if the spelling is invalid: then the whole text is.
  */
-function safeName(spelled: string, names: Map<string, string>): string | undefined {
+function safeName(spelled: string, replacements: Map<string, string>): string | undefined {
   const name = nameOf(spelled)
   if (name === undefined) return undefined
   if (!UNSAFE.test(name)) return name
-  const safe = MARK + names.size.toString(36)
-  names.set(safe, name)
-  return safe
+  const short = replacements.get(name) ?? MARK + replacements.size.toString(36)
+  replacements.set(name, short)
+  return short
 }
 
 function nameOf(spelled: string): string | undefined {

@@ -55,6 +55,18 @@ describe('a member keeps its name, whatever names came before', () => {
   })
 })
 
+test('of members with the same name, however it is spelled, the last one counts', () => {
+  const spelling = fc.constantFrom('\\n', '\\u000a', '\\u000A', 'a', '\\u0061', '\\u007f', '\x7f')
+  fc.assert(
+    fc.property(fc.array(spelling), (spellings) => {
+      const text = `{${spellings.map((spelled, index) => `"${spelled}":${index}`).join(',')}}`
+      const expected: Record<string, number> = {}
+      for (const [index, spelled] of spellings.entries()) expected[JSON.parse(`"${spelled}"`)] = index
+      expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(expected))
+    }),
+  )
+})
+
 test('objects without such names are not copied', () => {
   const { text, restore } = withPlainNames('[{"\\n":{"a":{}}},{"b":[{}]}]')
   const parsed = JSON.parse(text) as object[]
