@@ -23,7 +23,8 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
       const network = networkOf(ip)
       const drawn = draw(buckets.get(network), { limit, cost, now: clock() })
       if (!drawn.passed) return drawn.retryAfter
-      buckets.set(network, drawn.bucket)
+      // a copy: a part of a header would keep all 60 KB of it in memory
+      buckets.set(Buffer.from(network).toString(), drawn.bucket)
       return undefined
     },
   }

@@ -64,6 +64,7 @@ export function codec<N extends SchemaName>(
     }
   }
 
+  const encodeIn = createEncoder()
   const encode = (value: SchemaTypes[N]) => withHeader(encodeIn(type, value))
 
   function withHeader(encoded: Buffer): Buffer {
@@ -169,30 +170,33 @@ function createWriters(current: { type: avro.Type; id: number }, source: SchemaS
 const BLOCK_BYTES = 64 * 1024
 /** A larger value that does not fit gets its own buffer, to waste little of a block. */
 const LARGE_BYTES = BLOCK_BYTES / 4
-let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
-let used = 0
 
-function encodeIn(type: avro.Type, value: unknown, rest?: Buffer): Buffer {
-  const start = used
-  const restBytes = rest?.length ?? 0
-  const end = type.encode(value, block, start + HEADER_BYTES)
-  // a negative end is the number of bytes that the block lacks
-  const missing = end < 0 ? restBytes - end : end + restBytes - block.length
-  if (missing <= 0) {
-    rest?.copy(block, end)
-    used = end + restBytes
-    return block.subarray(start, used)
+/** Leaves HEADER_BYTES free. Each topic has its own blocks, as one may accept no records while others do. */
+function createEncoder(): (type: avro.Type, value: unknown, rest?: Buffer) => Buffer {
+  let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+  let used = 0
+  return function encodeIn(type, value, rest) {
+    const start = used
+    const restBytes = rest?.length ?? 0
+    const end = type.encode(value, block, start + HEADER_BYTES)
+    // a negative end is the number of bytes that the block lacks
+    const missing = end < 0 ? restBytes - end : end + restBytes - block.length
+    if (missing <= 0) {
+      rest?.copy(block, end)
+      used = end + restBytes
+      return block.subarray(start, used)
+    }
+    const bytes = block.length - start + missing
+    if (bytes > LARGE_BYTES) {
+      const separate = Buffer.allocUnsafeSlow(bytes)
+      const valueEnd = type.encode(value, separate, HEADER_BYTES)
+      rest?.copy(separate, valueEnd)
+      return separate
+    }
+    block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+    used = 0
+    return encodeIn(type, value, rest)
   }
-  const bytes = block.length - start + missing
-  if (bytes > LARGE_BYTES) {
-    const separate = Buffer.allocUnsafeSlow(bytes)
-    const valueEnd = type.encode(value, separate, HEADER_BYTES)
-    rest?.copy(separate, valueEnd)
-    return separate
-  }
-  block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
-  used = 0
-  return encodeIn(type, value, rest)
 }
 
 /** Avro encodes a record's fields in order (specification, "Complex Types"). */

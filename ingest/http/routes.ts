@@ -36,8 +36,13 @@ const PIXEL = /^\/v1\/pixel\/[^/]+\/?$/
 export const isPixel = (path: string): boolean => PIXEL.test(path)
 
 export function allowed(path: string): string | undefined {
-  const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-  const route = ROUTES.find((it) => (it.serves === 'pixel' ? isPixel(path) : it.path === plain))
+  const route = routeAt(path)
   if (!route) return undefined
   return methodOf(route) === 'POST' ? 'POST, OPTIONS' : 'GET, HEAD, OPTIONS'
+}
+
+/** @param path decoded. */
+export function routeAt(path: string): Route | undefined {
+  const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  return ROUTES.find((it) => (it.serves === 'pixel' ? isPixel(path) : it.path === plain))
 }

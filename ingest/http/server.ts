@@ -23,7 +23,7 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
   const app = fastify({
     ...fastifyOptions(timeouts),
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
-    rewriteUrl: ({ url = '/' }) => readableUrl(withoutHost(url)),
+    rewriteUrl: ({ url = '/', method = '' }) => readableUrl({ url: withoutHost(url), method }),
     clientErrorHandler: (error, socket) => answerBroken({ error, socket }),
   })
   // routes read bodies themselves (body.ts)

@@ -1,5 +1,6 @@
 import { type ParsedUrlQuery, parse, unescapeBuffer } from 'node:querystring'
 import { FIELD_NAME_CHARS, PATH_CHARS, QUERY_FIELDS } from '../limits.ts'
+import { methodOf, routeAt } from './routes.ts'
 
 declare module 'querystring' {
   // exported, but not in the types
@@ -8,21 +9,26 @@ declare module 'querystring' {
 
 /**
  * For paths that the router cannot decode, Fastify runs no hooks, and so no limits: their percent signs become plain
- * text. A path longer than any route becomes `/` before it is decoded.
+ * text. A path longer than any route becomes `/` before it is decoded. Where nothing is served, the query is dropped,
+ * because Fastify reads it with a parser that has no limits.
  */
-export function readableUrl(url: string): string {
+export function readableUrl({ url, method }: { url: string; method: string }): string {
   const query = url.indexOf('?')
   const end = query === -1 ? url.length : query
   if (end > PATH_CHARS) return '/'
-  return url.lastIndexOf('%', end) === -1 ? url : decodable(url.slice(0, end)) + url.slice(end)
+  const path = url.slice(0, end)
+  const decoded = decodedPath(path)
+  if (decoded === undefined) return path.replaceAll('%', '%25')
+  const route = query === -1 ? undefined : routeAt(decoded)
+  return route && methodOf(route) === method ? url : path
 }
 
-function decodable(path: string): string {
+function decodedPath(path: string): string | undefined {
+  if (!path.includes('%')) return path
   try {
-    decodeURI(path)
-    return path
+    return decodeURI(path)
   } catch {
-    return path.replaceAll('%', '%25')
+    return undefined
   }
 }
 

@@ -3,7 +3,9 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { createNetworkLimit } from '../../http/rate-limit.ts'
 import { dropForwardedPorts, RequestWithShortNames, withoutHost } from '../../http/requests.ts'
+import { collectGarbage } from '../helpers/garbage.ts'
 
 function dropped(forwarded: string): string | undefined {
   const headers = { 'x-forwarded-for': forwarded }
@@ -87,4 +89,20 @@ test('a header whose name is too long is renamed before it becomes a property', 
   const seen: IncomingHttpHeaders = JSON.parse(String((await answer.toArray()).join('')))
   expect(seen).toMatchObject({ 'x-a': '1', ['x'.repeat(1_024)]: '2', 'x-too-long': '3', 'x-b': '4' })
   expect(Object.keys(seen).every(({ length }) => length <= 1_024)).toBe(true)
+})
+
+test('a network that is remembered keeps nothing else of its header in memory', () => {
+  const limit = createNetworkLimit({ perSecond: 1, burst: 1_000 }, () => 0)
+  const draw = (index: number) => {
+    const forwarded = `${'x'.repeat(50_000)}${','.repeat(32)}203.100.${100 + (index >> 8)}.${100 + (index & 127)}`
+    const headers = { 'x-forwarded-for': Buffer.from(forwarded).toString('latin1') }
+    dropForwardedPorts({ headers })
+    limit.draw(headers['x-forwarded-for'].slice(headers['x-forwarded-for'].lastIndexOf(',') + 1), 1)
+  }
+  draw(0)
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  for (let index = 0; index < 1_000; index++) draw(index)
+  collectGarbage()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000)
 })

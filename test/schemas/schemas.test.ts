@@ -27,6 +27,13 @@ test('the TypeScript types are generated from the schemas (npm run schemas)', ()
 describe('a value in wire format', () => {
   const events = codec('event', 7, { client: registry })
 
+  test('a value keeps no memory of values of another topic, which may be written much earlier', () => {
+    const deliveries = codec('delivery', 7, { client: registry })
+    const event = events.encode(anEvent())
+    expect(events.encode(anEvent()).buffer).toBe(event.buffer)
+    expect(deliveries.encode(aDelivery()).buffer).not.toBe(event.buffer)
+  })
+
   test('begins with a zero byte and the schema id, and is read back as it was', async () => {
     const bytes = events.encode(anEvent())
     expect([...bytes.subarray(0, 5)]).toEqual([0, 0, 0, 0, 7])

@@ -30,6 +30,12 @@ describe('context.ip of a call', () => {
       { ip: 'home' },
       { ip: null },
     ],
+    [
+      'that is longer than any address is not read',
+      { ip: 'truncated' },
+      { ip: `${'0'.repeat(59)}::1234` },
+      { ip: null },
+    ],
     ['is not made up to be truncated', { ip: 'truncated' }, { a: 1 }, { a: 1 }],
     ['is not kept', { kind: 'web', ip: 'none' }, { ip: '198.51.100.7', a: 1 }, { a: 1 }],
     ['is not filled in when it is not kept', { kind: 'web', ip: 'none' }, null, null],

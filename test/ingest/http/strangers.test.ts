@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import { parse } from 'node:querystring'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { isDeeper } from '../../../http/requests.ts'
 import { decodeData, parseQuery } from '../../../ingest/http/url.ts'
 import { sizeOf } from '../../../kafka/produce/produce.ts'
 import { basic, type FakeIngest, fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
 import { answerOf, head, open, parseAnswers } from './wire.ts'
+
+const require = createRequire(import.meta.url)
 
 const call = { userId: 'u', event: 'x' }
 /** 500 KB of brackets in 5 KB: just within what gzip may inflate to. */
@@ -383,6 +386,31 @@ describe('very long names, which collide in V8', () => {
         expect(parseQuery([...before, ...long, ...after].join('&'))).toEqual(parse(some))
       }),
     )
+  })
+})
+
+describe('a query that nothing reads is dropped, because another parser would read it', () => {
+  const query = Array.from({ length: 12_000 }, (_, index) => `${index}`).join('&')
+
+  test.each([
+    ['GET', '/nope', 404],
+    ['GET', '/v1/track', 405],
+    ['POST', '/v1/pixel/track', 405],
+    ['PUT', '/', 404],
+    ['OPTIONS', '/v1/track', 204],
+  ])('%s %s', async (method, path, status) => {
+    const ingest = fakeIngest()
+    const socket = await open(ingest)
+    const parsed = vi.spyOn(createRequire(require.resolve('find-my-way'))('fast-querystring'), 'parse')
+    onTestFinished(() => parsed.mockRestore())
+    socket.end(`${method} ${path}?${query.slice(0, 40_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect(await answerOf(socket)).toMatchObject({ status })
+    expect(parsed).not.toHaveBeenCalled()
+  })
+
+  test('at a route, however it is spelled, it is read', async () => {
+    for (const path of ['/v1/track', '/v1/track/', '/v1/%74rack', '/v1/t'])
+      expect(await send(fakeIngest(), { url: `${path}?writeKey=shop-key` })).toMatchObject({ status: 200 })
   })
 })
 
