@@ -39,7 +39,7 @@ export type ReceiverOptions = {
   onArrival?: (arrival: Arrival) => void
   /** Gets a request once its answer is on its way. */
   onAnswer?: (arrival: Arrival) => void
-  /** Gets the request before an answer that no request asked for. */
+  /** Called for each answer that no request asked for, with the request before it. */
   onUnasked?: (arrival: Arrival) => void
 }
 

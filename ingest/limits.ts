@@ -57,7 +57,7 @@ export const PATH_CHARS = 1_024
 
 /** Further fields of a query are ignored. */
 export const QUERY_FIELDS = 100
-/** A field of a query with a longer name is ignored. */
+/** A query field with a longer name is ignored. */
 export const FIELD_NAME_CHARS = 1_024
 
 /** Open connections; more are refused. At worst, each has 64 KB of incomplete headers, which take 85 KB. */

@@ -31,7 +31,7 @@ export function cutLongNames(text: string): string {
 
 export const hasLongName = (text: string): boolean => !longNames(text).next().done
 
-/** The positions of their quotes. Mostly takes a few microseconds, as most texts have no long string at all. */
+/** Where each long name opens and ends. Takes microseconds for most texts: they have no long string at all. */
 function* longNames(text: string): Generator<{ open: number; end: number }> {
   if (!hasLongGap(text)) return
   for (let open = text.indexOf('"'); open !== -1; ) {
@@ -62,12 +62,12 @@ function lastBoundary(text: string, from: number): number {
 /** @returns -1 if the string does not end. */
 function closingQuote(text: string, from: number): number {
   let end = text.indexOf('"', from)
-  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  while (end !== -1 && isEscapedAt(text, end)) end = text.indexOf('"', end + 1)
   return end
 }
 
-/** Whether an odd number of backslashes precedes. */
-function isEscaped(text: string, at: number): boolean {
+/** Whether an odd number of backslashes precedes it. */
+function isEscapedAt(text: string, at: number): boolean {
   let from = at
   while (text.charCodeAt(from - 1) === BACKSLASH) from -= 1
   return (at - from) % 2 === 1
@@ -76,13 +76,13 @@ function isEscaped(text: string, at: number): boolean {
 /** A text that V8 reads correctly. `restore` gives the members of the parsed value their names. */
 export type PlainNames = { text: string; restore(value: unknown): unknown }
 
-/** Spells names without escapes. Names that need one are replaced by a short one until `restore`. */
+/** Spells names without escapes. A name that needs an escape gets a short placeholder until `restore`. */
 export function withPlainNames(text: string): PlainNames {
   if (!text.includes('\\')) return { text, restore: (value) => value }
   const parts: string[] = []
   /** By spelling, because the calls of a batch often have the same names. */
   const safeNames = new Map<string, string>()
-  /** The replacements, by the real name: it may be spelled in several ways. */
+  /** By real name, which may be spelled in several ways. */
   const replacements = new Map<string, string>()
   let done = 0
   for (let open = text.indexOf('"'); open !== -1; ) {

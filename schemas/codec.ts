@@ -171,7 +171,10 @@ const BLOCK_BYTES = 64 * 1024
 /** A larger value that does not fit gets its own buffer, to waste little of a block. */
 const LARGE_BYTES = BLOCK_BYTES / 4
 
-/** Leaves HEADER_BYTES free. Each topic has its own blocks, as one may accept no records while others do. */
+/**
+ * Leaves HEADER_BYTES free at the start. Each codec has its own blocks: records of one schema may wait for Kafka while
+ * others are written.
+ */
 function createEncoder(): (type: avro.Type, value: unknown, rest?: Buffer) => Buffer {
   let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   let used = 0

@@ -181,15 +181,27 @@ function withoutExcused(keys: string[], kind: CutTopic, { cuts = [], reported = 
 }
 
 const WRITERS = { events: 'ingest', deliveries: 'router', retries: 'deliverer' } as const
-/** By then, if Kafka is up, a process has used each partition again and reported what is gone. */
+/** Once Kafka has been up for this long, the writer has used each partition again and reported what is gone. */
 const NOTICED_MS = 15_000
 
-/** `at`: since when Kafka has been up after the cut, in ms. */
+/** `at`: when Kafka and the writer were last back after the cut, in ms. */
 export type TimedCut = Cut & { at: number }
 
-export const isRecent = ({ at }: TimedCut, now: number): boolean => now - at < NOTICED_MS
+const isRecent = ({ at }: TimedCut, now: number): boolean => now - at < NOTICED_MS
 
-/** Marks recent cuts whose writer ends now. */
+/**
+ * Nobody notices a loss while Kafka is away, nor does a writer that is frozen.
+ * @param role of the frozen process; undefined if Kafka was away.
+ */
+export const afterOutage = (
+  cuts: readonly TimedCut[],
+  { began, ended, role }: { began: number; ended: number; role?: Role | undefined },
+): TimedCut[] =>
+  cuts.map((cut) =>
+    isRecent(cut, began) && (role === undefined || WRITERS[cut.kind] === role) ? { ...cut, at: ended } : cut,
+  )
+
+/** Marks recent cuts whose writer ends now. A reader may know of them all the same. */
 export const afterEndOf = (role: Role, cuts: readonly TimedCut[], now: number): TimedCut[] =>
   cuts.map((cut) =>
     WRITERS[cut.kind] === role && isRecent(cut, now) ? { ...cut, isUnwitnessed: true } : cut,

@@ -6,7 +6,7 @@ import { type Fleet, startFleet } from '../harness/fleet.ts'
 import { writeSection } from '../harness/results.ts'
 import { until } from '../harness/until.ts'
 import type { Role } from '../settings/config-key.ts'
-import { account, afterEndOf, holds, isRecent, pair, type TimedCut } from './account.ts'
+import { account, afterEndOf, afterOutage, holds, pair, type TimedCut } from './account.ts'
 import { type Endpoint, type Post, startHost } from './endpoints.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
 import { type Fault, furthestAhead, inWords, type Planned, plan } from './plan.ts'
@@ -189,11 +189,12 @@ function endWitness(role: Role, targets: Targets): void {
   targets.cuts = marked
 }
 
-/** While Kafka is away, nobody can notice a loss. */
-async function withoutKafka(away: Promise<void>, { cuts }: Targets): Promise<void> {
-  const recent = cuts.filter((cut) => isRecent(cut, performance.now()))
-  await away
-  for (const cut of recent) cut.at = performance.now()
+/** @param role of the process that is frozen; undefined if Kafka is away. */
+async function outage<T>(away: Promise<T>, targets: Targets, role?: Role): Promise<T> {
+  const began = performance.now()
+  const result = await away
+  targets.cuts = afterOutage(targets.cuts, { began, ended: performance.now(), role })
+  return result
 }
 
 async function strike(fault: Fault, targets: Targets): Promise<void> {
@@ -204,22 +205,23 @@ async function strike(fault: Fault, targets: Targets): Promise<void> {
       endWitness(fault.role, targets)
       return sluice.end(fault.role, fault.kind)
     case 'freeze':
-      return sluice.freeze(fault.role, fault.forMs)
+      return outage(sluice.freeze(fault.role, fault.forMs), targets, fault.role)
     case 'another':
       return sluice.another(fault.role, fault.forMs, fault.goes)
     case 'step-clock':
       return sluice.stepClock(fault.role, fault.seconds)
     case 'kill-broker':
-      return withoutKafka(sluice.killBroker(fault.forMs), targets)
+      return outage(sluice.killBroker(fault.forMs), targets)
     case 'freeze-broker':
-      return withoutKafka(sluice.freezeBroker(fault.forMs), targets)
+      return outage(sluice.freezeBroker(fault.forMs), targets)
     case 'kill-registry':
       return sluice.killRegistry(fault.forMs)
     case 'fill-storage':
-      endWitness('ingest', targets) // which is restarted
+      endWitness('ingest', targets) // the fault restarts it
       return sluice.fillStorage(fault.forMs)
     case 'cut-power': {
-      const taken = await sluice.cutPower(await kafka.cut(fault.topic), fault.forMs)
+      const topics = await kafka.cut(fault.topic)
+      const taken = await outage(sluice.cutPower(topics, fault.forMs), targets)
       const at = performance.now()
       targets.cuts.push(...(await kafka.taken(fault.topic, taken)).map((cut) => ({ ...cut, at })))
       return

@@ -97,8 +97,8 @@ async function unsettledRecords(connection: Connection): Promise<number> {
 async function reported(connection: Connection): Promise<OffsetRange[]> {
   const found: OffsetRange[] = []
   await readEach(connection, LOG_FAULTS, ({ value }) => {
-    const { topic, partition, to, lost }: Loss = JSON.parse(String(value))
-    found.push({ topic, partition, from: to, to: to + lost })
+    const { topic, partition, cause, to, lost }: Loss = JSON.parse(String(value))
+    if (cause === 'truncated') found.push({ topic, partition, from: to, to: to + lost })
   })
   return found
 }

@@ -77,7 +77,7 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   unsettled: 'deliveries without an outcome that are not reported as lost',
   unreported: 'records of events and deliveries that are gone, neither reported nor written again',
   strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
-  unseen: 'deliveries recorded as delivered that their webhook never got, and no second answer explains',
+  unseen: 'deliveries recorded as delivered that their webhook never got and that no second answer explains',
   unwanted: "deliveries that their destination's rules exclude",
   unredacted: "POSTs that show what their destination's rules hide",
 }

@@ -43,7 +43,10 @@ export function withAddress(
   }
 }
 
-/** Longer than any address with a zone. Checking 32 KB takes 0.5 ms, for each call that a batch shares it with. */
+/**
+ * Longer than any address with a zone. Checking 32 KB takes 0.5 ms, and a batch repeats it for each call that shares the
+ * address.
+ */
 const ADDRESS_CHARS = 64
 
 /** Null for an invalid address. */

@@ -9,11 +9,11 @@ declare module 'querystring' {
 
 /**
  * For paths that the router cannot decode, Fastify runs no hooks, and so no limits: their percent signs become plain
- * text. A path longer than any route becomes `/` before it is decoded. Where nothing is served, the query is dropped,
- * because Fastify reads it with a parser that has no limits.
+ * text. A path longer than any route becomes `/` before it is decoded. Where no route serves the path and method, the
+ * query is dropped: Fastify's 404 router would read it with a parser that has no limits.
  */
 export function readableUrl({ url, method }: { url: string; method: string }): string {
-  const query = url.indexOf('?')
+  const query = url.search(/[?#]/)
   const end = query === -1 ? url.length : query
   if (end > PATH_CHARS) return '/'
   const path = url.slice(0, end)

@@ -89,45 +89,55 @@ export function createFaultReporter({
 const withIsoTime = ({ at: _, readTo, ...loss }: Loss) =>
   readTo === undefined ? loss : { ...loss, readTo: new Date(readTo).toISOString() }
 
-/** For up to five minutes: a broker that has just lost records may go away again. */
-const RETRY = { ...whileAway, retries: 60, maxRetryTime: 300_000, unref: true }
-/** A cut is reported once for each partition. */
+/** Does not give up: a broker that has just lost records may go away again. */
+const RETRY = { ...whileAway, retries: Number.POSITIVE_INFINITY, unref: true }
+/** Further losses are dropped. One cut causes a report for each partition and each reader of it. */
 const MAX_PENDING = 1_000
 
 type Writer = (loss: Loss) => void
 const writers = new WeakMap<Connection, Writer>()
 
 function writerOf(connection: Connection): Writer {
-  const writer = writers.get(connection) ?? createWriter(connection)
+  const made = () => createLossWriter((losses) => send(connection, losses), connection.log)
+  const writer = writers.get(connection) ?? made()
   writers.set(connection, writer)
   return writer
 }
 
-/** Writes what is pending in one request, so that many losses at once are no burden for a broker that comes back. */
-function createWriter(connection: Connection): Writer {
+/** Sends all pending losses in one request, so that many at once do not burden a broker that has just come back. */
+export function createLossWriter(
+  send: (losses: readonly Loss[]) => Promise<void>,
+  log: Pick<Connection['log'], 'warn'>,
+): Writer {
   const pending: Loss[] = []
   let isWriting = false
-
-  function drop(count: number, err?: unknown): void {
-    connection.log.warn({ err, count }, 'log faults could not be written to topic log-faults')
-  }
 
   async function writeAll(): Promise<void> {
     while (pending.length > 0) {
       const losses = [...pending]
-      await send(connection, losses)
+      await send(losses)
       pending.splice(0, losses.length)
     }
   }
 
   async function write(): Promise<void> {
     isWriting = true
-    await pRetry(writeAll, RETRY).catch((err) => drop(pending.splice(0).length, err))
+    await pRetry(writeAll, RETRY).catch((err) => {
+      log.warn(
+        { err, count: pending.splice(0).length },
+        'log faults could not be written to topic log-faults',
+      )
+    })
     isWriting = false
+    // reported since the last look
+    if (pending.length > 0) void write()
   }
 
   return (loss) => {
-    if (pending.length >= MAX_PENDING) return drop(1)
+    if (pending.length >= MAX_PENDING) {
+      log.warn({ topic: loss.topic }, 'a log fault is not written to topic log-faults: too many are waiting')
+      return
+    }
     pending.push(loss)
     if (!isWriting) void write()
   }

@@ -27,7 +27,7 @@ test('the TypeScript types are generated from the schemas (npm run schemas)', ()
 describe('a value in wire format', () => {
   const events = codec('event', 7, { client: registry })
 
-  test('a value keeps no memory of values of another topic, which may be written much earlier', () => {
+  test('values of different codecs share no memory, as one may be held much longer', () => {
     const deliveries = codec('delivery', 7, { client: registry })
     const event = events.encode(anEvent())
     expect(events.encode(anEvent()).buffer).toBe(event.buffer)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { account, afterEndOf, type Facts, holds } from '../../torture/account.ts'
+import { account, afterEndOf, afterOutage, type Facts, holds } from '../../torture/account.ts'
 
 const answered = (messageId: string, deliveryId = `id-${messageId}`) => ({
   destinationId: 'crm',
@@ -196,4 +196,14 @@ test.each([
 ] as const)('the end of %s marks a cut of %s after %d ms: %s', (role, kind, ms, expected) => {
   const [marked] = afterEndOf(role, [{ ...range(0, 1), kind, at: 7_000 }], 7_000 + ms)
   expect(marked?.isUnwitnessed ?? false).toBe(expected)
+})
+
+test.each([
+  ['Kafka was away', undefined, 'deliveries', 30_000],
+  ['its writer was frozen', 'router', 'deliveries', 30_000],
+  ['another process was frozen', 'router', 'events', 7_000],
+] as const)('the time to notice a cut begins again if %s', (_, role, kind, at) => {
+  const cuts = [{ ...range(0, 1), kind, at: 7_000 }]
+  expect(afterOutage(cuts, { began: 9_000, ended: 30_000, role })).toMatchObject([{ at }])
+  expect(afterOutage(cuts, { began: 22_000, ended: 30_000, role })).toMatchObject([{ at: 7_000 }])
 })

@@ -31,7 +31,7 @@ describe('context.ip of a call', () => {
       { ip: null },
     ],
     [
-      'that is longer than any address is not read',
+      'becomes null if it is longer than any address',
       { ip: 'truncated' },
       { ip: `${'0'.repeat(59)}::1234` },
       { ip: null },

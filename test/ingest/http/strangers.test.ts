@@ -397,6 +397,8 @@ describe('a query that nothing reads is dropped, because another parser would re
     ['GET', '/v1/track', 405],
     ['POST', '/v1/pixel/track', 405],
     ['PUT', '/', 404],
+    ['GET', '/v1/pixel/#', 404],
+    ['GET', '/v1/pixel/#a', 404],
     ['OPTIONS', '/v1/track', 204],
   ])('%s %s', async (method, path, status) => {
     const ingest = fakeIngest()
