@@ -181,7 +181,7 @@ function withoutExcused(keys: string[], kind: CutTopic, { cuts = [], reported = 
 }
 
 const WRITERS = { events: 'ingest', deliveries: 'router', retries: 'deliverer' } as const
-/** Once Kafka has been up for this long, the writer has used each partition again and reported what is gone. */
+/** How long Kafka has to be up until the writer has noticed and reported a loss. */
 const NOTICED_MS = 15_000
 
 /** `at`: when Kafka and the writer were last back after the cut, in ms. */
@@ -190,7 +190,8 @@ export type TimedCut = Cut & { at: number }
 const isRecent = ({ at }: TimedCut, now: number): boolean => now - at < NOTICED_MS
 
 /**
- * Nobody notices a loss while Kafka is away, nor does a writer that is frozen.
+ * The time to notice a loss begins again after an outage: no process notices one while Kafka is away, and a frozen writer
+ * notices nothing.
  * @param role of the frozen process; undefined if Kafka was away.
  */
 export const afterOutage = (

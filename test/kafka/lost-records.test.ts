@@ -40,7 +40,7 @@ test('a loss that comes as a request ends is written too', async () => {
   }
 })
 
-test('a request that fails is repeated, with what has come since', async () => {
+test('a failed request is repeated, together with newer losses', async () => {
   const { write, sent, answer } = kafka()
   write(loss(1))
   write(loss(2))
