@@ -48,7 +48,8 @@ export function smallThings(on: () => Stage): void {
     expect(new URL(page.url()).search).toBe('?destinationId=expired')
 
     await page.getByRole('combobox', { name: 'Period' }).selectOption('Custom')
-    const local = (daysAgo: number) => toLocalInput(new Date(Date.now() - daysAgo * 86_400_000).toISOString())
+    const start = Date.now()
+    const local = (daysAgo: number) => toLocalInput(new Date(start - daysAgo * 86_400_000).toISOString())
     // the browser's clock is that of Berlin, less than a day away
     await page.getByLabel('From', { exact: true }).fill(local(4))
     await page.getByLabel('To', { exact: true }).fill(local(2))
