@@ -59,7 +59,9 @@ export type AppParts = RouteParts &
 
 const ambiguous = problem({
   code: 'bad_request',
-  message: 'Send exactly one Host header, and no Transfer-Encoding with HTTP/1.0',
+  message:
+    'Send exactly one Host header, at most one Authorization header, and no Transfer-Encoding other than chunked ' +
+    '(none with HTTP/1.0)',
 })
 
 const BODY_LIMIT = 1024 * 1024

@@ -1,17 +1,21 @@
 import { IncomingMessage } from 'node:http'
 
 /**
- * Whether a proxy may have read the request differently: no Host or two (RFC 9112, 3.2), or a Transfer-Encoding in
- * HTTP/1.0 (6.1).
+ * Whether a proxy may have read the request differently: no Host or two (RFC 9112, 3.2), two Authorization headers, of
+ * which Node keeps the first, or a Transfer-Encoding other than `chunked` (6.1) or in HTTP/1.0.
  */
 export function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
   let hosts = 0
+  let authorizations = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+    else if (name?.length === 13 && name.toLowerCase() === 'authorization') authorizations += 1
   }
-  if (hosts > 1) return true
-  return httpVersion === '1.1' ? hosts === 0 : headers['transfer-encoding'] !== undefined
+  if (hosts > 1 || authorizations > 1) return true
+  const coding = headers['transfer-encoding']
+  if (httpVersion !== '1.1') return coding !== undefined
+  return hosts === 0 || (coding !== undefined && coding.toLowerCase() !== 'chunked')
 }
 
 /**

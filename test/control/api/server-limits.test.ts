@@ -241,6 +241,11 @@ test.each([
     'a Transfer-Encoding in HTTP/1.0',
     `${posting(2).replace('1.1', '1.0').replace('Content-Length: 2', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
   ],
+  [
+    'another Transfer-Encoding',
+    `${posting(2).replace('Content-Length: 2', 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
+  ],
+  ['two tokens', head('GET /livez HTTP/1.1', { Authorization: 'Bearer a\r\nauthorization: Bearer b' })],
 ])('what a proxy may have read in another way is refused: %s', async (_what, sent) => {
   const open = await listening({})
   expect(await text(open(sent))).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/)

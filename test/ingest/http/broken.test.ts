@@ -240,6 +240,12 @@ test.each([
     'a Transfer-Encoding in HTTP/1.0',
     `${head('Transfer-Encoding: chunked').replace('HTTP/1.1', 'HTTP/1.0')}2\r\n{}\r\n0\r\n\r\n`,
   ],
+  ['another Transfer-Encoding', `${head('Transfer-Encoding: gzip, chunked')}2\r\n{}\r\n0\r\n\r\n`],
+  [
+    'two Transfer-Encodings',
+    `${head('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked')}2\r\n{}\r\n0\r\n\r\n`,
+  ],
+  ['two write keys', `${head(`aUTHORIZATION: Basic a2V5Og==\r\nContent-Length: ${body.length}`)}${body}`],
 ])('a request that proxies could read differently is refused: %s', async (_what, sent) => {
   const ingest = fakeIngest()
   const socket = await open(ingest)
