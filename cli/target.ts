@@ -25,21 +25,30 @@ export type Known = {
 
 /** @throws CliError no_address, no_token */
 export function chooseTarget({ url, ingestUrl, brokers, registry, token, local }: Known): Target {
+  const ingest = ingestUrl === undefined ? undefined : addressOf(ingestUrl)
   if (url === undefined && local)
-    return { ...local, token: token ?? local.token, ingest: trimmed(ingestUrl) ?? local.ingest }
+    return { ...local, token: token ?? local.token, ingest: ingest ?? local.ingest }
   if (url === undefined) throw new CliError('no_address', NO_ADDRESS)
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new CliError('no_address', `"${url}" is not an address: it must begin with http:// or https://`)
+  const control = addressOf(url)
   // the local token must not go elsewhere
   if (token === undefined) throw new CliError('no_token', `No token for ${url}: ${GIVE_TOKEN}`)
-  return { control: trimmed(url) ?? url, token, ingest: trimmed(ingestUrl), brokers, registry }
+  return { control, token, ingest, brokers, registry }
+}
+
+/** Without trailing slashes. Accepts no password, because errors quote addresses. @throws CliError no_address */
+export function addressOf(url: string): string {
+  if (url.includes('@'))
+    throw new CliError(
+      'no_address',
+      'An address must not contain a user name or password: remove the part up to @',
+    )
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url.replace(/\/+$/, '')
+  throw new CliError('no_address', `"${url}" is not an address: it must begin with http:// or https://`)
 }
 
 const GIVE_TOKEN = 'set CONTROL_TOKEN, or pass a file that contains it with --token-file'
 const NO_ADDRESS = `No address. No npm start of this checkout is running (if its data folder is not .sluice, set SLUICE_DATA).
 For another system, set SLUICE_URL or --url to the address of control, and ${GIVE_TOKEN}.`
-
-const trimmed = (url: string | undefined) => url?.replace(/\/+$/, '')
 
 /** The system named by the command line, the environment or a running `npm start`. @throws CliError */
 export async function findTarget(

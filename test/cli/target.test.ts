@@ -52,7 +52,20 @@ describe('the target system', () => {
 
   test.each(['sluice.example', 'ftp://sluice.example', ''])('cannot be at %j', (url) => {
     expect(() => choose({ url, token: 'given' })).toThrow(/is not an address/)
+    expect(() => choose({ local, ingestUrl: url })).toThrow(/is not an address/)
   })
+
+  test.each(['https://ann:pa55@sluice.example', 'ann:pa55@sluice.example'])(
+    'cannot have a password, which no error repeats: %s',
+    async (url) => {
+      for (const named of [{ SLUICE_URL: url }, { SLUICE_INGEST_URL: url }]) {
+        const context = aContext({ env: { CONTROL_TOKEN: 'given', SLUICE_WRITE_KEY: 'key', ...named } })
+        expect(await run(['send', 'track', '--user', 'u1', '--event', 'e'], context)).toBe(1)
+        expect(context.err.text()).toMatch(/must not contain a user name or password/)
+        expect(context.err.text()).not.toContain('pa55')
+      }
+    },
+  )
 })
 
 describe('sluice env', () => {

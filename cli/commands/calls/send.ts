@@ -5,6 +5,7 @@ import { CALL_TYPES, type CallType } from '../../../settings/settings.ts'
 import { request, unreachable } from '../../api/client.ts'
 import { CliError, type ExitCode } from '../../context.ts'
 import { printable } from '../../table.ts'
+import { addressOf } from '../../target.ts'
 import { action, type Cli, type Invocation, timeOf } from '../command.ts'
 
 type Options = CallOptions & { writeKey?: string; source?: string; ingestUrl?: string; json?: true }
@@ -89,7 +90,7 @@ async function writeKeyOf({ options, env, control }: Invocation<Options>): Promi
 /** An explicit address works without control. */
 async function ingestOf({ options, env, target }: Invocation<Options>): Promise<string> {
   const given = options.ingestUrl ?? (env.SLUICE_INGEST_URL || undefined)
-  const ingest = given?.replace(/\/+$/, '') ?? (await target()).ingest
+  const ingest = given ? addressOf(given) : (await target()).ingest
   if (ingest) return ingest
   throw new CliError(
     'no_address',
