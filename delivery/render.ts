@@ -1,3 +1,4 @@
+import { withMember, withoutMember } from '../process/json-objects.ts'
 import { parseJson } from '../process/parse-json.ts'
 import type { Event } from '../schemas/event.ts'
 
@@ -68,17 +69,20 @@ function screenProperties({ properties, category }: Event): string {
   return all === null ? '' : json('properties', all)
 }
 
+type JsonObject = Record<string, unknown>
+
 function withAdded(properties: string | null, more: Record<string, string | null>): string | null {
   if (Object.values(more).every((value) => value === null)) return properties
-  const existing = parseJson(properties ?? '{}') as Record<string, unknown>
+  const existing = parseJson(properties ?? '{}') as JsonObject
   const added = Object.entries(more).filter(([key, value]) => value !== null && !Object.hasOwn(existing, key))
-  return JSON.stringify({ ...existing, ...Object.fromEntries(added) })
+  return JSON.stringify(
+    added.reduce<JsonObject>((all, [key, value]) => withMember(all, key, value), existing),
+  )
 }
 
 /** Some libraries put the Integrations object, which is meant for Sluice, into the context. */
 function withoutIntegrations(context: string | null): string | null {
   // without the leading quote, the search is three times as fast and finds the same
   if (!context?.includes('integrations":')) return context
-  const { integrations: _, ...rest } = parseJson(context) as Record<string, unknown>
-  return JSON.stringify(rest)
+  return JSON.stringify(withoutMember(parseJson(context) as JsonObject, 'integrations'))
 }

@@ -1,3 +1,5 @@
+import { objectOf } from './json-objects.ts'
+
 /**
  * JSON.parse for untrusted texts. V8 confuses names with escapes (nodejs/node#63785, in Node 24 and 26): if an earlier
  * name is as long and equals the start of the spelling, V8 returns that one. After the name `\u`, it reads
@@ -197,8 +199,6 @@ type Container = { [key: string]: unknown }
 function renamed(members: Container, names: ReadonlyMap<string, string>): Container {
   for (const name in members)
     if (names.has(name))
-      return Object.fromEntries(
-        Object.entries(members).map(([each, inner]) => [names.get(each) ?? each, inner]),
-      )
+      return objectOf(Object.entries(members).map(([each, inner]) => [names.get(each) ?? each, inner]))
   return members
 }

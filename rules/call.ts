@@ -1,3 +1,4 @@
+import { withMember, withoutMember } from '../process/json-objects.ts'
 import { parseJson } from '../process/parse-json.ts'
 import type { Event } from '../schemas/event.ts'
 import { EACH, isJsonRoot, type JsonRoot, type Key, type Path, type Root } from './path.ts'
@@ -69,8 +70,7 @@ export function column({ event, columns }: Call, root: JsonRoot): Json | undefin
 /** The body leaves them out as well. */
 function withoutIntegrations(context: Json | undefined): Json | undefined {
   if (!isObject(context) || !Object.hasOwn(context, 'integrations')) return context
-  const { integrations: _, ...rest } = context
-  return rest
+  return withoutMember(context, 'integrations')
 }
 
 /** The body shows these fields as properties, unless the call has such properties. */
@@ -88,7 +88,7 @@ function shown(call: Call, root: JsonRoot): Json | undefined {
   if (!spend(call.budget, event[root]?.length ?? 0)) return undefined
   const properties = isObject(value) ? value : {}
   const added = texts.filter((name) => event[name] !== null && !Object.hasOwn(properties, name))
-  return { ...properties, ...Object.fromEntries(added.map((name) => [name, event[name]])) }
+  return added.reduce((all, name) => withMember(all, name, event[name]), properties)
 }
 
 /** A column as JSON. Not parsed if the body shows it unchanged. */

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
+import { withMember, withoutMember } from '../process/json-objects.ts'
 import { truncateAddress } from '../process/truncate-address.ts'
 import type { Event } from '../schemas/event.ts'
 import { type Budget, type Call, column, isObject, type Json, shownAsProperties, spend } from './call.ts'
@@ -112,9 +113,7 @@ function changed(
   const before = Object.hasOwn(value, key) ? value[key] : undefined
   if (before === undefined) return value
   const after = changed(before, rest, replace)
-  if (after !== undefined) return { ...value, [key]: after }
-  const { [key]: _, ...others } = value
-  return others
+  return after === undefined ? withoutMember(value, key) : withMember(value, key, after)
 }
 
 /** In characters read. `truncate`: for an IP address. */

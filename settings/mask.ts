@@ -1,3 +1,4 @@
+import { objectOf } from '../process/json-objects.ts'
 import { pointer } from '../process/json-pointer.ts'
 import { type Fault, isObject, type Members } from './faults.ts'
 import { mapSecrets, SECRET_FIELDS } from './seal.ts'
@@ -31,7 +32,7 @@ export function maskTexts(value: unknown): unknown {
   if (typeof value === 'string') return MASK
   if (Array.isArray(value)) return value.map(maskTexts)
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, maskTexts(inner)]))
+  return objectOf(Object.entries(value).map(([name, inner]) => [name, maskTexts(inner)]))
 }
 
 const writeKeysOf = (record: object) =>

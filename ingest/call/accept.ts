@@ -1,3 +1,4 @@
+import { objectOf, withMember } from '../../process/json-objects.ts'
 import type { Event } from '../../schemas/event.ts'
 import { CALL_TYPES, type CallType } from '../../settings/settings.ts'
 import type { Code } from '../answer.ts'
@@ -112,7 +113,7 @@ function addressed(context: Merged, { ip, addressRule }: Facts): Merged {
   const { shared, own } = context
   const seen = shared || own ? { direct: memberOf(context, 'direct'), ip: memberOf(context, 'ip') } : null
   const result = withAddress(seen, ip, addressRule)
-  return result === seen ? context : { shared, own: { ...own, ip: result?.ip } }
+  return result === seen ? context : { shared, own: withMember(own ?? {}, 'ip', result?.ip) }
 }
 
 /** The Go library sends a page's properties as `traits`. */
@@ -165,8 +166,10 @@ function allIsBoolean(integrations: Merged): boolean {
 /** One version of the Go library writes `all`. Renamed before merging: both are one key. */
 export function withAll(integrations: unknown): unknown {
   if (!isObject(integrations) || typeof integrations.all !== 'boolean') return integrations
-  const { all, All, ...rest } = integrations
-  return All === undefined || All === null ? { All: all, ...rest } : integrations
+  const { all, All } = integrations
+  if (All !== undefined && All !== null) return integrations
+  const others = Object.entries(integrations).filter(([name]) => name !== 'all' && name !== 'All')
+  return objectOf([['All', all], ...others])
 }
 
 export type Ids = {

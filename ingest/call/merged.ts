@@ -1,3 +1,4 @@
+import { isIndex } from '../../process/json-objects.ts'
 import { isObject, type JsonObject } from './json.ts'
 
 /**
@@ -41,9 +42,6 @@ export function printMerged({ shared, own }: Merged): string | null {
 function printMember(name: string, value: unknown): string | undefined {
   return value === undefined ? undefined : `${JSON.stringify(name)}:${JSON.stringify(value)}`
 }
-
-/** Objects list these members first, in ascending order. */
-const isIndex = (name: string): boolean => /^(?:0|[1-9]\d{0,9})$/.test(name) && Number(name) < 2 ** 32 - 1
 
 type Printed = {
   /** All members, without braces. */

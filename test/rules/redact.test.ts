@@ -2,10 +2,13 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { render } from '../../delivery/render.ts'
+import { type Call, callOf } from '../../rules/call.ts'
 import { compileRules } from '../../rules/compile.ts'
+import { compileRedact } from '../../rules/redact.ts'
 import { REDACTIONS, type Redaction, type Rules } from '../../rules/rules.ts'
 import type { Event } from '../../schemas/event.ts'
 import { anEvent } from '../helpers/events.ts'
+import { collectGarbage } from '../helpers/garbage.ts'
 
 const key = Buffer.from('a key of this destination')
 const hashed = (text: string) => createHmac('sha256', key).update(text).digest('hex').slice(0, 32)
@@ -232,6 +235,25 @@ test('several entries redact as each alone does: columns as a whole, too, and if
       }
     }),
   )
+})
+
+test('redacted objects with index names take little memory, as parsed ones do', () => {
+  const count = 2_000
+  const items = Array(count).fill({ x: 'abc', 1023: 0, 2573: 0, 3322: 0 })
+  const call = callOf(anEvent({ type: 'track', properties: JSON.stringify({ items }) }))
+  const kept: Call[] = []
+  for (const as of ['mask', 'drop'] as const) {
+    const redact = compileRedact([{ path: 'properties.items[*].x', as }], key)
+    collectGarbage()
+    const before = process.memoryUsage().heapUsed
+    kept.push(redact?.(call) ?? expect.fail('it can be compiled'))
+    collectGarbage()
+    expect((process.memoryUsage().heapUsed - before) / count).toBeLessThan(1_000)
+  }
+  expect(kept.map(({ event }) => event.properties?.slice(0, 44))).toEqual([
+    '{"items":[{"1023":0,"2573":0,"3322":0,"x":"*',
+    '{"items":[{"1023":0,"2573":0,"3322":0},{"102',
+  ])
 })
 
 function eventWith(path: string, value: string, type: Event['type']): Event {

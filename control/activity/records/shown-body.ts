@@ -1,3 +1,4 @@
+import { objectOf } from '../../../process/json-objects.ts'
 import { parseJson } from '../../../process/parse-json.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { isObject } from '../../../settings/faults.ts'
@@ -33,9 +34,7 @@ function masked(value: unknown, shape: unknown): unknown {
   if (Array.isArray(shape) && Array.isArray(value) && shape.length === value.length)
     return value.map((each, index) => masked(each, shape[index]))
   if (!isObject(shape) || !isObject(value)) return maskTexts(value)
-  const members = Object.entries(value).map(([name, inner]) => [
-    name,
-    Object.hasOwn(shape, name) ? masked(inner, shape[name]) : maskTexts(inner),
-  ])
-  return Object.fromEntries(members)
+  const shown = (name: string, inner: unknown) =>
+    Object.hasOwn(shape, name) ? masked(inner, shape[name]) : maskTexts(inner)
+  return objectOf(Object.entries(value).map(([name, inner]) => [name, shown(name, inner)]))
 }
