@@ -14,7 +14,7 @@ import { followSettings, watchUnreadable } from '../settings/follow.ts'
 import { createApp } from './http/app.ts'
 import { createMeter } from './metrics.ts'
 import { createPipeline, openEncoders } from './pipeline.ts'
-import { isSourceUnreadable, logShortage, notReady } from './readiness.ts'
+import { logShortage, notReady } from './readiness.ts'
 import { createRejectionLog } from './rejection-log.ts'
 
 /** Half a second of calls at full speed. Beyond it, an error is better than waiting. */
@@ -54,7 +54,8 @@ await run('ingest', async (context) => {
   const pipeline = createPipeline({
     sourceByWriteKey: (writeKey) =>
       settings.senderByWriteKey(writeKey, Date.now()) ??
-      (isSourceUnreadable(settings) ? 'unreadable' : undefined),
+      // an unknown key may then be an unreadable source's
+      (settings.countUnreadable('source') > 0 ? 'unreadable' : undefined),
     suppressedUsers: settings.suppressedUsers,
     now: Date.now,
     clock: () => performance.now(),

@@ -22,10 +22,6 @@ export function notReady(
   return producer.stalledMs() > STALLED_MS ? 'Kafka has not acknowledged for 5 s' : undefined
 }
 
-/** An unknown write key may then belong to an unreadable source. */
-export const isSourceUnreadable = ({ unreadable }: Pick<Settings, 'unreadable'>): boolean =>
-  [...unreadable.values()].some(({ kind }) => kind === 'source')
-
 export function logShortage(log: Pick<Logger, 'warn' | 'info'>) {
   return (shortage: ReturnType<Storage['shortage']>): void => {
     if (!shortage) {

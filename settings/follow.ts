@@ -32,6 +32,7 @@ export type Settings = {
   traits: ReadonlyMap<string, Computation>
   /** By key `kind/id`. A readable record or a removal ends it. */
   unreadable: ReadonlyMap<string, Unreadable>
+  countUnreadable(kind: Kind): number
   /** Also by its previous write key, even an expired one. */
   sourceByWriteKey(writeKey: string): Source | undefined
   /** Ignores an expired write key. @param now ms since 1970. */
@@ -61,7 +62,7 @@ export type FollowOptions = {
 export async function followSettings(options: FollowOptions): Promise<Settings> {
   const { connection, keys, kinds = ['source', 'destination'], onFatal } = options
   const { log } = connection
-  const { index, unreadable, apply, supposing } = createState({ keys, kinds, log })
+  const { index, unreadable, countUnreadable, apply, supposing } = createState({ keys, kinds, log })
   let isLoaded = false
   /** A gap at startup: decide nothing until the process ends. */
   let hasGap = false
@@ -98,6 +99,7 @@ export async function followSettings(options: FollowOptions): Promise<Settings> 
   return {
     ...facts,
     unreadable,
+    countUnreadable,
     destination: destinationReader({ index, unreadable, caughtUp: shared(() => caughtUpSurely(table)) }),
     table: { ...table, supposing: (work) => supposing(() => table.supposing(work)) },
     loaded,
@@ -183,17 +185,17 @@ export function shared(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-export function watchUnreadable({ unreadable }: Pick<Settings, 'unreadable'>, kinds: readonly Kind[]): void {
+export function watchUnreadable(
+  { countUnreadable }: Pick<Settings, 'countUnreadable'>,
+  kinds: readonly Kind[],
+): void {
   new Gauge({
     name: 'sluice_unreadable_settings',
     help: 'Settings whose record in topic config this process cannot read, by kind.',
     labelNames: ['kind'],
     registers: [registry],
     collect() {
-      for (const kind of kinds) {
-        const count = [...unreadable.values()].filter((each) => each.kind === kind).length
-        this.set({ kind }, count)
-      }
+      for (const kind of kinds) this.set({ kind }, countUnreadable(kind))
     },
   })
 }

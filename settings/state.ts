@@ -18,6 +18,8 @@ export type Index = ReturnType<typeof createIndex>
 export function createState({ keys, kinds, log }: StateOptions) {
   const index = createIndex()
   const unreadable = new Map<string, Unreadable>()
+  /** Counted here, as there may be very many. */
+  const counts = new Map<Kind, number>()
   /** Used instead of unreadable records; undefined: nothing. */
   const lastGood = new Map<string, Setting | undefined>()
   let isSupposing = false
@@ -31,6 +33,7 @@ export function createState({ keys, kinds, log }: StateOptions) {
     }
     index.set(key, read)
     if (!isSupposing && unreadable.delete(key)) {
+      count(key, -1)
       lastGood.delete(key)
       log.info({ setting: key }, 'a setting can be read again, or was removed')
     }
@@ -44,11 +47,19 @@ export function createState({ keys, kinds, log }: StateOptions) {
     index.setUnread(key, outline)
     if (isSupposing) return
     lastGood.set(key, good)
+    if (!before) count(key, 1)
     const isKept = good !== undefined
     unreadable.set(key, { ...partsOf(key), reason, since: before?.since ?? Date.now(), isKept })
     const goingOn = isKept ? 'its previous version stays in use' : 'it is ignored'
     log.error({ setting: key, reason }, `a setting cannot be read: ${goingOn}`)
   }
+
+  function count(key: string, change: 1 | -1): void {
+    const { kind } = partsOf(key)
+    counts.set(kind, countUnreadable(kind) + change)
+  }
+
+  const countUnreadable = (kind: Kind): number => counts.get(kind) ?? 0
 
   /** Reports no changes: those of `work` are undone afterwards. */
   function supposing<T>(work: () => T): T {
@@ -60,7 +71,7 @@ export function createState({ keys, kinds, log }: StateOptions) {
     }
   }
 
-  return { index, unreadable, apply, supposing }
+  return { index, unreadable, countUnreadable, apply, supposing }
 }
 
 /** Warns once about each kind that this version does not know. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { isSourceUnreadable, logShortage, notReady } from '../../ingest/readiness.ts'
+import { logShortage, notReady } from '../../ingest/readiness.ts'
 import type { Room } from '../../kafka/admin/storage.ts'
-import type { Unreadable } from '../../settings/state.ts'
 
 const disk: Room = { of: 'disk', free: 1, reserve: 2 }
 const state = ({ isLoaded = true, stalledMs = 0, shortage = undefined as Room | undefined }) =>
@@ -32,11 +31,4 @@ test('a shortage is logged as one warning with the space left, and its end as on
     ],
     ['storage has room again: calls are accepted'],
   ])
-})
-
-test('only an unreadable source makes unknown write keys undecided, even if its last good settings are known', () => {
-  const of = (kind: Unreadable['kind'], isKept: boolean) =>
-    isSourceUnreadable({ unreadable: new Map([['key', { kind, id: 'x', reason: '', since: 0, isKept }]]) })
-  expect([of('source', false), of('source', true), of('suppression', false)]).toEqual([true, true, false])
-  expect(isSourceUnreadable({ unreadable: new Map() })).toBe(false)
 })
