@@ -9,11 +9,15 @@ import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-export const NODE_FLAGS: readonly string[] = flagsOf(ROOT)
+type Start = { flags: readonly string[]; malloc: { MALLOC_ARENA_MAX?: string } }
 
-function flagsOf(root: string): readonly string[] {
+export const { flags: NODE_FLAGS, malloc: MALLOC_ENV } = readStart(ROOT)
+
+/** What `npm start` gives to each process. A checkout of an older version may set no arenas. */
+function readStart(root: string): Start {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  return scripts.start.match(/--\S+/g)
+  const [, arenas] = /MALLOC_ARENA_MAX=(\d+)/.exec(scripts.start) ?? []
+  return { flags: scripts.start.match(/--\S+/g), malloc: arenas ? { MALLOC_ARENA_MAX: arenas } : {} }
 }
 
 export type Env = Readonly<Record<string, string>>
@@ -36,20 +40,20 @@ export type Launch = (role: Role, env: Env, onLine?: (line: string) => void) => 
 
 export const launch: Launch = launchFrom(ROOT)
 
-/** @param root a checkout with its packages installed. Processes get the flags of its `npm start`. */
+/** @param root a checkout with its packages installed. Processes start as with its `npm start`. */
 export function launchFrom(root: string): Launch {
-  const program = { cwd: root, flags: flagsOf(root) }
+  const program = { cwd: root, ...readStart(root) }
   return (role, env, onLine) => start(role, env, { ...program, ...(onLine && { onLine }) })
 }
 
-type Program = { cwd: string; flags: readonly string[]; onLine?: (line: string) => void }
+type Program = Start & { cwd: string; onLine?: (line: string) => void }
 
-function start(role: Role, env: Env, { cwd, flags, onLine }: Program): Launched {
+function start(role: Role, env: Env, { cwd, flags, malloc, onLine }: Program): Launched {
   const last: string[] = []
   const tied = spawnChild(process.execPath, {
     args: [...flags, `${role}/main.ts`],
     cwd,
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...malloc, ...env },
     onLine(line) {
       last.push(line)
       if (last.length > 20) last.shift()

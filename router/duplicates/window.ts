@@ -76,8 +76,10 @@ export const MAX_IDS = 1_000_000
 
 /** Segments grow separately, each in little time and memory. */
 const SEGMENTS = 64
-const FIRST_SLOTS = 8
+const FIRST_SLOTS = 10
 const LOAD = 0.72
+/** With 2, a third of the table would stand empty on average: all segments grow at nearly the same time. */
+const GROWTH = 1.3
 /** At a million ids: 33.5 MB for two generations, plus one segment's growth. */
 const MAX_SLOTS = Math.ceil(MAX_IDS / SEGMENTS / LOAD)
 /** Neither chance nor chosen ids come near this load. */
@@ -161,7 +163,7 @@ function slotFor(words: Uint32Array, hash: Hash): number {
 
 function grow(segment: Segment): void {
   const { words } = segment
-  const slots = Math.min(MAX_SLOTS, Math.max(FIRST_SLOTS, (words.length / WORDS) * 2))
+  const slots = Math.min(MAX_SLOTS, Math.max(FIRST_SLOTS, Math.ceil((words.length / WORDS) * GROWTH)))
   if (slots * WORDS === words.length) return
   const grown = new Uint32Array(slots * WORDS)
   for (let at = 0; at < words.length; at += WORDS) {

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, matchesGlob } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { MALLOC_ENV } from '../../harness/launch.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { configOf } from './settings.ts'
 
@@ -43,13 +44,15 @@ async function reached(files: readonly string[]) {
   return { own: [...own], packages: [...packages] }
 }
 
-test('the image has the Node and the flags of npm start', () => {
+test('the image has the Node, the flags and the malloc arena of npm start', () => {
   const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?node:([\d.]+)-/gm)].map(
     ([, version]) => version,
   )
   expect(bases).toHaveLength([...dockerfile.matchAll(/^FROM /gm)].length)
   expect(new Set(bases)).toEqual(new Set([devDependencies.node]))
   expect(dockerfile.match(/^ENTRYPOINT .*/m)?.[0].match(/--[^"]+/g)).toEqual(NODE_FLAGS)
+  expect(MALLOC_ENV).toEqual({ MALLOC_ARENA_MAX: '1' })
+  expect(last).toMatch(/^ENV MALLOC_ARENA_MAX=1$/m)
 })
 
 test('images of others are named by version and digest', async () => {

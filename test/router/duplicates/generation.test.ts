@@ -15,8 +15,18 @@ test('two generations of a million ids stay within 32 MB, even while one grows, 
   for (let n = 1; n <= MAX_IDS; n += 997) if (generation.find(spread(n)) !== n) lost += 1
   expect(lost).toBe(0)
   expect(generation.find(spread(MAX_IDS + 1))).toBeUndefined()
-  // while one of the 64 segments grows for the last time, its table of 2^14 slots is still there
-  expect(2 * generation.bytes() + 2 ** 14 * 12).toBeLessThanOrEqual(32 * 2 ** 20)
+  // while one of the 64 segments grows for the last time, its table of 17,040 slots is still there
+  expect(2 * generation.bytes() + 17_040 * 12).toBeLessThanOrEqual(32 * 2 ** 20)
+})
+
+test('while ids come, they take at most 22 bytes each', () => {
+  const generation = createGeneration()
+  let most = 0
+  for (let n = 1; n <= MAX_IDS; n++) {
+    generation.put(spread(n), n)
+    if (n >= 50_000 && n % 5_000 === 0) most = Math.max(most, generation.bytes() / n)
+  }
+  expect(most).toBeLessThanOrEqual(22)
 })
 
 test('a quiet partition takes kilobytes', () => {
