@@ -197,14 +197,12 @@ export const whileAway = {
 }
 
 /**
- * kafkajs gives up after 15 s, but a broker that was killed can take longer to come back.
+ * Repeats a step of a start for half a minute: kafkajs gives up after 15 s, and at once if a broker resets the connection
+ * while it asks for metadata.
  * @param isClosed whether the client is no longer wanted.
  */
-export async function connectWhileAway(
-  client: { connect(): Promise<void> },
-  isClosed: () => boolean,
-): Promise<void> {
-  await pRetry(() => client.connect(), {
+export async function untilBack(step: () => Promise<void>, isClosed: () => boolean): Promise<void> {
+  await pRetry(step, {
     ...whileAway,
     maxRetryTime: 30_000,
     shouldRetry: (context) => !isClosed() && whileAway.shouldRetry(context),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Consumer as KafkaJsConsumer } from 'kafkajs'
-import { connectWhileAway } from '../admin/failures.ts'
+import { untilBack } from '../admin/failures.ts'
 import { createFaultReporter } from '../admin/lost-records.ts'
 import { CLOSE_MS, within } from '../client.ts'
 import { drainBeforeJoin } from '../patches/consumer/drain-before-join.ts'
@@ -138,8 +138,9 @@ function createMember<T>(options: ConsumeOptions<T>) {
   })
 
   async function run(): Promise<void> {
-    await connectWhileAway(consumer, () => batches.closing)
-    await consumer.subscribe({ topics, fromBeginning: true })
+    const isClosing = () => batches.closing
+    await untilBack(() => consumer.connect(), isClosing)
+    await untilBack(() => consumer.subscribe({ topics, fromBeginning: true }), isClosing)
     const eachBatch: typeof batches.eachBatch = (payload) => batches.eachBatch(payload)
     await consumer
       .run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Admin, Consumer, ConsumerConfig, EachBatchPayload } from 'kafkajs'
 import pRetry from 'p-retry'
-import { connectWhileAway } from '../admin/failures.ts'
+import { untilBack } from '../admin/failures.ts'
 import { createFaultReporter } from '../admin/lost-records.ts'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
 import type { Message } from '../consume/record.ts'
@@ -77,14 +77,18 @@ export class Follower {
   }
 
   async connect(): Promise<void> {
-    const isClosed = () => this.isClosed
-    await Promise.all([this.admin, this.consumer].map((each) => connectWhileAway(each, isClosed)))
+    await Promise.all([this.admin, this.consumer].map((each) => this.untilBack(() => each.connect())))
   }
 
   async run(): Promise<void> {
     const { connection, topics } = this.options
-    await this.consumer.subscribe({ topics: topics.map(connection.named), fromBeginning: true })
+    const subscription = { topics: topics.map(connection.named), fromBeginning: true }
+    await this.untilBack(() => this.consumer.subscribe(subscription))
     await this.consumer.run({ autoCommit: false, eachBatch: (payload) => this.read(payload) })
+  }
+
+  private untilBack(step: () => Promise<void>): Promise<void> {
+    return untilBack(step, () => this.isClosed)
   }
 
   position(topic: string, partition: number): number | undefined {

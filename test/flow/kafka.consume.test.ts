@@ -6,11 +6,13 @@ import { type ConsumeOptions, type Consumer, consume } from '../../kafka/consume
 import type { Handler, Taken } from '../../kafka/consume/record.ts'
 import { Kafka, logLevel } from '../../kafka/patches/kafkajs.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
+import { openReader } from '../../kafka/tables/reader.ts'
 import {
   COORDINATOR_LOADING,
   FIND_COORDINATOR,
   HEARTBEAT,
   JOIN_GROUP,
+  METADATA,
   NO_COORDINATOR,
   REBALANCE,
   SYNC_GROUP,
@@ -395,6 +397,25 @@ test.each([
     message: () => `${taken.size} of 20 taken`,
   })
   expect(taken.size).toBe(20)
+})
+
+test('a start goes on after a broker has reset its connection', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const producer = closing(await createProducer(kafka))
+  const { connection: behindDoor, errors } = await withAnswers(kafka, inject('kafkaBrokers'))
+  const reset = { key: METADATA, error: 'reset' } as const
+  errors.push(reset)
+  const taken: number[] = []
+  const consumer = await start(behindDoor, producer, (record) => {
+    taken.push(number(record))
+    record.settle()
+  })
+  closing(consumer)
+  await fill(producer, 0, 10)
+  await until(() => taken.length === 10)
+  errors.push(reset)
+  closing(await openReader({ connection: behindDoor, topic: 'work', onFatal: () => undefined }))
+  expect(errors).toEqual([])
 })
 
 /** Its session is longer than the test. */

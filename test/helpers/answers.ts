@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 
 /** Kafka's requests (protocol guide, "Api Key"), and errors that it answers with. */
+export const METADATA = 3
 export const FIND_COORDINATOR = 10
 export const JOIN_GROUP = 11
 export const SYNC_GROUP = 14
@@ -21,16 +22,18 @@ const ANSWER_ID_AT = SIZE
 /** Behind the correlation id and the throttle time: in the versions of these requests that kafkajs sends. */
 const ERROR_AT = SIZE + 8
 
+type AnsweredError = { key: number; error: number | 'reset' }
+
 /**
- * The same broker behind a proxy that can answer with errors. Each item that is pushed to `errors` answers one request of its kind, in
- * order.
+ * The same broker behind a proxy that can answer with errors, or reset the connection. Each item that is pushed to `errors` answers one
+ * request of its kind, in order.
  * @param broker `host:port`.
  */
 export async function withAnswers(
   from: Connection,
   broker: string,
-): Promise<{ connection: Connection; errors: { key: number; error: number }[] }> {
-  const errors: { key: number; error: number }[] = []
+): Promise<{ connection: Connection; errors: AnsweredError[] }> {
+  const errors: AnsweredError[] = []
   const sockets = new Set<Socket>()
   const [host = '', port = ''] = broker.split(':')
   const door = createServer((client) => {
@@ -56,6 +59,7 @@ export async function withAnswers(
         const next = errors[0]
         if (next && keys.get(id) === next.key) {
           errors.shift()
+          if (next.error === 'reset') return void client.resetAndDestroy()
           answer.writeInt16BE(next.error, ERROR_AT)
         }
         keys.delete(id)
