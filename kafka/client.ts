@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ConnectionOptions, createSecureContext } from 'node:tls'
@@ -30,6 +31,8 @@ export type Connection = {
   plain(name: string): string
   log: Logger
   failures: FailureLog
+  /** A consumer has noticed that a partition has another leader, or that its leader has restarted. */
+  elections: EventEmitter<{ election: [] }>
   /** Undefined if another process may have the client id. */
   soleClientId?: string | undefined
 }
@@ -64,6 +67,7 @@ export function connect(
     plain: (name) => name.slice(prefix.length),
     log,
     failures,
+    elections: new EventEmitter<{ election: [] }>().setMaxListeners(0),
     soleClientId: at && clientId,
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Copies of parsed objects that cost no more memory than the originals. Names that are indexes (`"1023"`) are the reason:
- * JSON.parse stores few of them sparsely, but a new object that gets one reserves room for all lower ones, 12 KB for 1023
- * and 40 KB with 2573 and 3322. A call of 32 KB, or a batch of 500 KB that is 1 KB of gzip, has thousands of objects.
+ * Copies of parsed objects that take no more memory than the originals. If a name is an index, such as "1023",
+ * JSON.parse stores only that member. But an object that gets the name later reserves room for all lower indexes: 12 KB,
+ * or 40 KB with 2573 and 3322. A call of 32 KB can hold two thousand such objects.
  */
 
 /** Objects list these names first, in ascending order. */

@@ -113,6 +113,7 @@ function createMember<T>(options: ConsumeOptions<T>) {
     place: (topic, partition) => assignment.place(topic, partition),
     onFault: (fault) => assignment.restart(fault),
     seek: (at) => consumer.seek(at),
+    onElection: () => void connection.elections.emit('election'),
   })
   const partitionAssigners = [logs.assigning(drain.assigner)]
   const consumer = connection.kafka.consumer({ groupId, partitionAssigners, ...configOf(options) })

@@ -1,6 +1,8 @@
 import type { IHeaders } from 'kafkajs'
 import type { Trace } from '../../trace/trace.ts'
+import { createFaultReporter } from '../admin/lost-records.ts'
 import { type Connection, within } from '../client.ts'
+import { AckedEnds, compareAfterElections } from './acked-ends.ts'
 import { createFairQueue } from './fair-queue.ts'
 import { openPending, type Pending, type Produced } from './pending.ts'
 import { createSender, type Keyed, type Sender } from './send.ts'
@@ -77,7 +79,9 @@ export async function createProducer(
   connection: Connection,
   options: ProducerOptions = {},
 ): Promise<Producer> {
-  const queue = new ProduceQueue(connection, options, await createSender(connection))
+  const ends = new AckedEnds(createFaultReporter({ connection, seenBy: 'producer' }))
+  const queue = new ProduceQueue(connection, options, await createSender(connection, ends))
+  const endComparing = compareAfterElections(connection, ends)
 
   function produce(list: MeasuredList, options: ProduceOptions = {}): Promise<Produced> {
     const { trace } = options
@@ -94,7 +98,10 @@ export async function createProducer(
     isFull: () => queue.isFull(),
     queuedBytes: () => queue.queuedBytes,
     stalledMs: () => queue.stalledMs(),
-    close: (drainMs = 10_000) => queue.close(drainMs),
+    close(drainMs = 10_000) {
+      endComparing()
+      return queue.close(drainMs)
+    },
   }
 }
 

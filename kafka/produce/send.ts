@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Producer as KafkaJsProducer, Message, PartitionerArgs, RecordMetadata } from 'kafkajs'
-import { createFaultReporter } from '../admin/lost-records.ts'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
-import { partitionKey } from '../log-faults.ts'
 import { CompressionTypes } from '../patches/kafkajs.ts'
+import type { Acked, AckedEnds } from './acked-ends.ts'
 import { type Placeable, place } from './partition.ts'
 
 export type Keyed = Message & Placeable
@@ -30,23 +29,23 @@ const WRONG_CLOCK =
  * broker acknowledges and drops new records as duplicates. A send that threw or needed a second try also rolls the
  * numbers back, so its producer is replaced (docs/decisions/002-client-guards.md).
  */
-export async function createSender(connection: Connection): Promise<Sender> {
-  const sender = new IdempotentSender(connection)
+export async function createSender(connection: Connection, ends: Pick<AckedEnds, 'add'>): Promise<Sender> {
+  const sender = new IdempotentSender(connection, ends)
   await sender.open()
   return sender
 }
 
 class IdempotentSender implements Sender {
   private readonly connection: Connection
-  private readonly noticeLoss: (acked: Acked) => void
+  private readonly ends: Pick<AckedEnds, 'add'>
   private producer: KafkaJsProducer | undefined
   /** Requests from the last send's first try may still be on their way. */
   private doubtful = false
   private closed = false
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, ends: Pick<AckedEnds, 'add'>) {
     this.connection = connection
-    this.noticeLoss = createLossDetector(createFaultReporter({ connection, seenBy: 'producer' }))
+    this.ends = ends
   }
 
   async open(): Promise<void> {
@@ -107,7 +106,7 @@ class IdempotentSender implements Sender {
         // kafkajs loses a partition whose leader moves to a broker that has answered already
       } else left.push(record)
     }
-    this.noticeLoss(acked)
+    this.ends.add(acked)
     return left
   }
 
@@ -144,25 +143,7 @@ class IdempotentSender implements Sender {
   }
 }
 
-/** Acknowledged offsets only grow, unless the log has lost its end or was recreated. */
-export function createLossDetector(report: ReturnType<typeof createFaultReporter>): (acked: Acked) => void {
-  const ends = new Map<string, number>()
-  return (acked) => {
-    for (const [topic, partitions] of acked)
-      for (const [partition, { base, count }] of partitions) {
-        if (base < 0) continue
-        const key = partitionKey(topic, partition)
-        const end = ends.get(key) ?? 0
-        ends.set(key, base + count)
-        if (base < end) report({ topic, partition, cause: 'truncated', offset: end, to: base })
-      }
-  }
-}
-
-/** `base`: the first offset; -1 if not reported. */
-type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
-
-function byPartition(acks: readonly RecordMetadata[]) {
+function byPartition(acks: readonly RecordMetadata[]): Acked {
   const topics = new Map<string, Map<number, { base: number; count: number }>>()
   for (const { topicName, partition, baseOffset } of acks) {
     const partitions = topics.get(topicName) ?? new Map()

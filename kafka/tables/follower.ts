@@ -65,6 +65,7 @@ export class Follower {
       },
       onFault: (fault) => this.faulty(fault),
       seek: (at) => this.consumer.seek(at),
+      onElection: () => void connection.elections.emit('election'),
     })
     this.consumer = connection.kafka.consumer({
       groupId: this.groupId,

@@ -169,6 +169,27 @@ test('lost unread records are reported, even if nothing is written any more', as
   expect(came).toEqual([...numbers(0, 300), ...numbers(500, 600)])
 })
 
+test('a producer reports the loss of what it wrote, even if it writes nothing more and nobody reads it', async () => {
+  const broker = await sharedBroker()
+  const topics = [{ partitions: 1 as const }, { name: 'unread', partitions: 1 as const }, faults]
+  const kafka = await connection(topics, broker.now.brokers)
+  const producer = closing(await createProducer(kafka))
+  closing(await worker(kafka, producer))
+  const admin = await adminOf(kafka)
+  const group = { groupId: kafka.named('work'), topics: [kafka.named('work')] }
+  // its commits name the leader's epoch, once the consumer knows it
+  await until(async () => {
+    await write(producer, { from: 0, to: 1 })
+    return (await admin.fetchOffsets(group))[0]?.partitions[0]?.metadata
+  })
+  await write(producer, { topic: 'unread', from: 0, to: 300 })
+  const cut = await broker.diskImage([kafka.named('unread')])
+  await write(producer, { topic: 'unread', from: 300, to: 500 })
+  await cut()
+  const loss = { topic: 'unread', cause: 'truncated', offset: 500, to: 300, lost: 200 }
+  expect(await toldOf(kafka, 'producer')).toMatchObject(loss)
+})
+
 test('records removed before they were read are counted, and the rest is read', async () => {
   const { kafka, producer } = await world()
   const before = await worker(kafka, producer)

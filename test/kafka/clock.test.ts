@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { afterEach, expect, type TestContext, test, vi } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 import { createCommitter } from '../../kafka/consume/commits.ts'
@@ -17,6 +18,7 @@ const connectionOf = (kafka: object) =>
     plain: (name: string) => name,
     log: { warn() {}, debug() {} },
     failures: { add() {}, reachableSince: () => undefined },
+    elections: new EventEmitter(),
   }) as unknown as Connection
 
 bySteps('a produce deadline holds when the clock is set %s', async ([_, byMs]) => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { createLossDetector, createSender } from '../../kafka/produce/send.ts'
+import { AckedEnds } from '../../kafka/produce/acked-ends.ts'
+import { createSender } from '../../kafka/produce/send.ts'
 
 const record = { topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }
 
@@ -26,7 +27,10 @@ test('only a producer that needed a second try is replaced before the next send'
   type Messages = { topic: string; messages: object[] }
   const failures = { add: () => undefined }
   // a sender uses only this much of a connection
-  const sender = await createSender({ kafka, failures } as unknown as Connection)
+  const sender = await createSender(
+    { kafka, failures } as unknown as Connection,
+    new AckedEnds(() => undefined),
+  )
   const outcomes: string[] = []
   for (let times = 0; times < 3; times++)
     await sender.send([record], (_, outcome) => void outcomes.push(outcome))
@@ -53,27 +57,13 @@ test.each([
   }
   const failures = { add: () => undefined }
   // a sender uses only this much of a connection
-  const sender = await createSender({ kafka, failures } as unknown as Connection)
+  const sender = await createSender(
+    { kafka, failures } as unknown as Connection,
+    new AckedEnds(() => undefined),
+  )
   const outcomes: string[] = []
   await sender.send([record], (_, told) => void outcomes.push(told))
   expect(outcomes).toEqual([outcome])
-})
-
-test('an offset that is acknowledged again means that the log has lost everything from there on', () => {
-  const told: object[] = []
-  const notice = createLossDetector((fault) => void told.push(fault))
-  const acked = (partition: number, base: number, count: number) =>
-    notice(new Map([['work', new Map([[partition, { base, count }]])]]))
-  acked(0, 0, 10)
-  acked(1, 0, 3)
-  acked(0, 10, 5)
-  acked(0, -1, 5) // from a broker that does not say it
-  acked(0, 20, 4) // of others in between
-  expect(told).toEqual([])
-  acked(0, 22, 1)
-  expect(told).toEqual([{ topic: 'work', partition: 0, cause: 'truncated', offset: 24, to: 22 }])
-  acked(0, 23, 1)
-  expect(told).toHaveLength(1)
 })
 
 test('the records of a batch are counted', async () => {
@@ -91,17 +81,11 @@ test('the records of a batch are counted', async () => {
       async send() {},
     }),
   }
-  const log = { error: (fields: object) => void lost.push(fields), warn() {} }
-  const names = { named: (name: string) => name, plain: (name: string) => name }
   // a sender uses only this much of a connection
-  const sender = await createSender({
-    kafka,
-    log,
-    failures: { add: () => undefined },
-    ...names,
-  } as unknown as Connection)
+  const connection = { kafka, failures: { add: () => undefined } } as unknown as Connection
+  const sender = await createSender(connection, new AckedEnds((loss) => void lost.push(loss)))
   const three = [1, 2, 3].map(() => ({ topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }))
   await sender.send(three, () => undefined)
   await sender.send(three, () => undefined)
-  expect(lost).toMatchObject([{ topic: 'work', partition: 0, cause: 'truncated', to: 8, lost: 2 }])
+  expect(lost).toEqual([{ topic: 'work', partition: 0, cause: 'truncated', offset: 10, to: 8 }])
 })

@@ -41,6 +41,8 @@ export type WatchOptions = {
    */
   onFault: (fault: LogFault) => number | undefined
   seek: (at: { topic: string; partition: number; offset: string }) => void
+  /** The leader's epoch has changed. */
+  onElection?: () => void
   /** Whether to restart at the beginning after any fault. */
   fromBeginning?: boolean
 }
@@ -171,6 +173,7 @@ class Watcher implements FetchWatch {
   /** Makes the present log the known one, and moves an invalid place. @returns whether the place is valid. */
   private async adopt({ at, now, epochEnd }: Compared): Promise<boolean> {
     const key = partitionKey(at.topic, at.partition)
+    if (epochEnd !== undefined) this.options.onElection?.()
     // records may have been read meanwhile
     const place = this.options.place(at.topic, at.partition) ?? at.place
     const verdict = at.log && judge(place, at.log, { id: now.id, epochEnd })
