@@ -172,24 +172,25 @@ function nameOf(spelled: string): string | undefined {
 function restored(value: unknown, names: ReadonlyMap<string, string>): unknown {
   const root: Container = { value }
   const open: (Container | unknown[])[] = [root]
-  /** @returns the value to keep, whose own values come later. */
-  function take(inner: object): object {
+  /** Its own values come later. */
+  function keep<K extends number | string>(parent: Record<K, unknown>, key: K, inner: object): void {
     const kept = Array.isArray(inner) ? inner : renamed(inner as Container, names)
+    // assigning the same value would take as long as copying
+    if (kept !== inner) parent[key] = kept
     open.push(kept)
-    return kept
   }
   for (let parent = open.pop(); parent; parent = open.pop())
     if (Array.isArray(parent)) {
       for (let index = 0; index < parent.length; index++) {
         const inner: unknown = parent[index]
-        if (typeof inner === 'object' && inner !== null) parent[index] = take(inner)
+        if (typeof inner === 'object' && inner !== null) keep(parent, index, inner)
       }
     }
     // much faster than Object.keys
     else
       for (const key in parent) {
         const inner = parent[key]
-        if (typeof inner === 'object' && inner !== null) parent[key] = take(inner)
+        if (typeof inner === 'object' && inner !== null) keep(parent, key, inner)
       }
   return root.value
 }

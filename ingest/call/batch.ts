@@ -13,7 +13,7 @@ import {
   whyUnbounded,
   withAll,
 } from './accept.ts'
-import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
+import { boundOf, isDeep, isObject, type JsonObject, jsonBytes } from './json.ts'
 import { parseTime } from './time.ts'
 
 /**
@@ -93,14 +93,11 @@ function printedBytes(event: Event): number {
   )
 }
 
+/** V8's time to print grows with the square of the depth: 5 KB of gzip with 57 calls of 4,300 levels took 0.2 s. */
+const PRINTED_LEVELS = 200
+
 /** Empty if it is nested too deeply to print. */
-function printed(call: unknown): string {
-  try {
-    return JSON.stringify(call)
-  } catch {
-    return ''
-  }
-}
+const printed = (call: unknown): string => (isDeep(call, PRINTED_LEVELS) ? '' : JSON.stringify(call))
 
 const typeOf = (call: unknown): StatedType =>
   isObject(call) && isCallType(call.type) ? call.type : 'unknown'

@@ -68,6 +68,15 @@ export function boundOf(value: unknown, levels: number): number {
   return sum
 }
 
+/** Whether it is nested deeper than `levels`, as in `boundOf`. */
+export function isDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((item) => isDeep(item, levels - 1))
+  for (const key in value) if (isDeep((value as JsonObject)[key], levels - 1)) return true
+  return false
+}
+
 /** Whether a name within `levels` levels is too long. */
 export function nestsLongName(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null || levels === 0) return false

@@ -131,6 +131,13 @@ describe('rejected calls are stored', () => {
     expect(ingest.rejected().map(({ raw }) => raw)).toEqual(['{"type":"track"}', '7'])
   })
 
+  test('without its text if it has more than 200 levels', async () => {
+    const ingest = fakeIngest()
+    const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+    await post(ingest, '/v1/batch', `{"batch": [${[200, 201, 4_000].map(nested)}, {"a":${nested(200)}}]}`)
+    expect(ingest.rejected().map(({ raw }) => raw)).toEqual([nested(200), '', '', ''])
+  })
+
   test('also one too deep to print, or one that becomes huge when printed', async () => {
     const ingest = fakeIngest()
     const deep = `{"batch": [${'['.repeat(20_000)}${']'.repeat(20_000)}, {"type": "track", "a": [${Array(90_000).fill('1e20').join()}]}]}`

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isIndex, objectOf, withMember, withoutMember } from '../../process/json-objects.ts'
@@ -68,5 +70,26 @@ describe('copies of objects with index names take about as much memory as the pa
   test('renamed because of an escape', () => {
     const text = `[${Array(COUNT).fill(`{"\\n":0,${indexes}}`).join()}]`
     expect(taken(() => parseJson(text) as unknown[])).toBeLessThan(1_000)
+  })
+})
+
+describe('copies with many members are hash tables, for which V8 makes no hidden classes', () => {
+  setFlagsFromString('--allow-natives-syntax')
+  const isHashTable: (object: object) => boolean = runInNewContext('(object) => !%HasFastProperties(object)')
+  const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`name ${at}`, at]))
+  const { 'name 0': _, ...fewer } = many
+
+  test.each<[string, object]>([
+    ['all members', objectOf(Object.entries(many))],
+    ['with another member', withMember(many, 'b', 1)],
+    ['without a member', withoutMember(many, 'name 0')],
+    ['renamed because of an escape', parseJson(JSON.stringify({ ...many, '\n': 0 })) as object],
+  ])('%s', (__, copy) => {
+    expect(isHashTable(copy)).toBe(true)
+    expect(copy).toMatchObject(fewer)
+  })
+
+  test('but not those with a few', () => {
+    expect(isHashTable(withMember({ a: 1 }, 'b', 1))).toBe(false)
   })
 })
