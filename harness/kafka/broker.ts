@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { copyFile, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
@@ -27,13 +27,18 @@ export type OwnBroker = {
   close(): Promise<void>
 }
 
-/** @param more extra ports, listeners and users. @param purpose part of its folder's name. */
-export async function startOwnBroker(
-  more: Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> = {},
-  purpose = 'broker',
-): Promise<OwnBroker> {
+export type OwnBrokerOptions = Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> & {
+  /** Part of its folder's name. */
+  purpose?: string
+  /** Another broker's directory: a format of its own takes a second of CPU. */
+  formatOf?: string | undefined
+}
+
+export async function startOwnBroker(options: OwnBrokerOptions = {}): Promise<OwnBroker> {
+  const { purpose = 'broker', formatOf, ...more } = options
   const folder = await scratchFolder(purpose)
   const directory = join(folder, 'kafka')
+  if (formatOf !== undefined && !more.scram) await copyFormat(formatOf, directory)
   const current = {
     now: await startBroker({ directory, ...(await kafkaParts(folder)), ...more }),
     async restart(how: 'kill' | 'stop', awayMs = 0) {
@@ -56,6 +61,12 @@ export async function startOwnBroker(
     },
   }
   return current
+}
+
+async function copyFormat(from: string, to: string): Promise<void> {
+  await mkdir(join(to, 'data'), { recursive: true })
+  for (const name of ['meta.properties', 'bootstrap.checkpoint'])
+    await copyFile(join(from, 'data', name), join(to, 'data', name))
 }
 
 /** Kafka may exit at its start on a machine short of CPU. */

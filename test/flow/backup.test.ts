@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { run as runHere } from '../../cli/run.ts'
+import { aContext } from '../cli/in-memory.ts'
 import { startOwnBroker } from '../helpers/broker.ts'
 import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
@@ -21,13 +23,14 @@ const RETRY_LADDER = '3s,3s,3s'
 
 type Ended = { code: number | string; out: string; err: string }
 
+const operator = ({ control, env }: System) => ({
+  SLUICE_URL: control,
+  CONTROL_TOKEN: String(env.CONTROL_TOKEN),
+})
+
 const run = (system: System, ...args: string[]): Promise<Ended> =>
   new Promise((resolve) => {
-    const env = {
-      PATH: '/usr/bin:/bin',
-      SLUICE_URL: system.control,
-      CONTROL_TOKEN: system.env.CONTROL_TOKEN,
-    }
+    const env = { PATH: '/usr/bin:/bin', ...operator(system) }
     execFile(PROGRAM, args, { env }, (error, out, err) => resolve({ code: error?.code ?? 0, out, err }))
   })
 
@@ -65,7 +68,10 @@ const ids = (prefix: string) => Array.from({ length: 40 }, (_, index) => `${pref
 async function drained(system: System): Promise<void> {
   let since: number | undefined
   const isDrained = async () => {
-    const { items, at } = JSON.parse((await run(system, 'lag', '--json')).out)
+    // asked often: a process for each answer would cost more than all else here
+    const context = aContext({ env: operator(system) })
+    await runHere(['lag', '--json'], context)
+    const { items, at } = JSON.parse(context.out.text())
     const isEmpty = items.every(
       ({ group, lag }: { group: string; lag: number }) => group === 'control.tasks' || lag === 0,
     )

@@ -6,7 +6,7 @@ import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { DELIVERIES, DUE, rungTopic } from '../../schemas/topics.ts'
-import { readAll } from '../helpers/cluster.ts'
+import { lag, readAll } from '../helpers/cluster.ts'
 import { readAttempts } from '../helpers/decoded.ts'
 import { deliveredAt } from '../helpers/delivered.ts'
 import { aDelivery } from '../helpers/events.ts'
@@ -55,6 +55,42 @@ const parked = async (userId: string) =>
   (await readAll(sluice.connection, PARKED)).filter(({ key }) => key === `crm/${userId}`)
 
 const UNKNOWN_SCHEMA = Buffer.from([0, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3])
+
+test('records on a rung that only another deliverer defines are read from all partitions while both run', async () => {
+  const PARTITIONS = 4
+  async function fill(rung: string): Promise<void> {
+    const records = Array.from({ length: PARTITIONS }, (_, partition) => ({
+      topic: rungTopic(rung),
+      partition,
+      key: 'crm/u1',
+      value: aRecord('u1', `${rung}/${partition}`),
+      headers: { dueAt: String(Date.now()) },
+    }))
+    expect(await producer.produce(records)).toBe('acked')
+  }
+  const came = () => receiver.arrivals.map(({ headers }) => headers['x-message-id']).toSorted()
+  const all = (rung: string) => Array.from({ length: PARTITIONS }, (_, partition) => `${rung}/${partition}`)
+
+  // the second creates the rung, after the first has started
+  const other = await sluice.another('deliverer', { RETRY_LADDER: '300ms' })
+  await fill('300ms')
+  await until(() => came().length === PARTITIONS, { timeout: 40_000, message: () => `there came ${came()}` })
+  expect(came()).toEqual(all('300ms'))
+
+  // both read the first one's rung, also after the second has ended
+  await fill(RUNG)
+  await until(() => came().length === 2 * PARTITIONS, { message: () => `there came ${came()}` })
+  expect(await other.stop()).toBe(0)
+  await fill('300ms')
+  await until(() => came().length === 3 * PARTITIONS, {
+    timeout: 40_000,
+    message: () => `there came ${came()}`,
+  })
+  for (const rung of [RUNG, '300ms']) {
+    const of = { group: 'deliverer.rungs', topic: rungTopic(rung) }
+    await until(async () => (await lag(sluice.connection, of)) === 0, { message: `${rung} is committed` })
+  }
+}, 180_000)
 
 describe.each([DELIVERIES, DUE])('in topic %s', (topic) => {
   test('an unreadable record is parked unchanged with the reason, and later records are delivered', async () => {

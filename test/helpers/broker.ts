@@ -1,10 +1,16 @@
-import { type OwnBroker, startOwnBroker } from '../../harness/kafka/broker.ts'
+import { inject } from 'vitest'
+import type { OwnBroker } from '../../harness/kafka/broker.ts'
+import * as harness from '../../harness/kafka/broker.ts'
 import { withAdmin } from '../../harness/kafka/topics.ts'
 import { until } from '../../harness/until.ts'
 import { closing, connectTo } from './cluster.ts'
 
-export { type OwnBroker, startOwnBroker, startOwnCluster } from '../../harness/kafka/broker.ts'
+export { type OwnBroker, startOwnCluster } from '../../harness/kafka/broker.ts'
 export { endsOf, goneBetween, imageOf, type OffsetRange } from '../../harness/kafka/disk.ts'
+
+/** With the format of the run's broker. */
+export const startOwnBroker = (options: harness.OwnBrokerOptions = {}): Promise<OwnBroker> =>
+  harness.startOwnBroker({ formatOf: inject('kafkaFolder'), ...options })
 
 let shared: Promise<OwnBroker> | undefined
 
@@ -14,7 +20,7 @@ let shared: Promise<OwnBroker> | undefined
  */
 export async function borrowBroker(): Promise<OwnBroker> {
   // left-behind.ts knows this name
-  shared ??= startOwnBroker({}, 'worker')
+  shared ??= startOwnBroker({ purpose: 'worker' })
   const broker = await shared
   if (!signal(broker, 'SIGCONT')) await broker.restart('kill')
   const { kafka } = connectTo(broker.now.brokers)

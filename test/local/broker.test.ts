@@ -2,7 +2,6 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Broker, startBroker } from '../../local/kafka/broker.ts'
-import { freePort } from '../../local/ports.ts'
 import { connection, readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 import { temporaryFolder } from './folders.ts'
@@ -19,9 +18,19 @@ async function keepOneRecord(broker: Broker) {
   return async () => (await readAll(client, 'work')).map(({ value }) => value.toString())
 }
 
-test('a broker killed with -9 restarts on its port with its data, despite a stale .lock', async () => {
+test('a second broker on the folder or the port of a running one is refused with its pid, or with the error of Kafka; the first, killed with -9, restarts on its port with its data, despite a stale .lock', async () => {
   const directory = await temporaryFolder()
   const broker = await startBroker({ directory, ...forBroker })
+  await expect(startBroker({ directory, ...forBroker })).rejects.toMatchObject({
+    code: 'already_running',
+    message: expect.stringContaining(String(broker.pid)),
+  })
+  const elsewhere = startBroker({ directory: join(directory, 'second'), ...forBroker, port: broker.port })
+  await expect(elsewhere).rejects.toMatchObject({
+    code: 'kafka_start_failed',
+    message: expect.stringContaining('Address already in use'),
+  })
+
   const read = await keepOneRecord(broker)
   await broker.kill()
   expect(await readdir(join(directory, 'data'))).toContain('.lock')
@@ -50,24 +59,4 @@ test('data without meta.properties is refused and left unchanged', async () => {
     message: expect.stringContaining(join(directory, 'data')),
   })
   expect(await readdir(join(directory, 'data'))).toEqual(['events-0'])
-})
-
-test('a folder with a running broker is refused, with its pid', async () => {
-  const directory = await temporaryFolder()
-  const broker = await startBroker({ directory, ...forBroker })
-  await expect(startBroker({ directory, ...forBroker })).rejects.toMatchObject({
-    code: 'already_running',
-    message: expect.stringContaining(String(broker.pid)),
-  })
-})
-
-test('a taken port is reported with the error of Kafka', async () => {
-  const directory = await temporaryFolder()
-  const port = await freePort()
-  const first = await startBroker({ directory: join(directory, 'first'), ...forBroker, port })
-  const second = startBroker({ directory: join(directory, 'second'), ...forBroker, port: first.port })
-  await expect(second).rejects.toMatchObject({
-    code: 'kafka_start_failed',
-    message: expect.stringContaining('Address already in use'),
-  })
 })

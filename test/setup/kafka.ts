@@ -19,16 +19,19 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** host:port list of the broker that this run uses: `inject('kafkaBrokers')`. */
     kafkaBrokers: string
+    /** Of that broker, unless it runs elsewhere. */
+    kafkaFolder: string | undefined
     registryUrl: string
   }
 }
 
-export type TestKafka = { brokers: string; registryUrl: string; stop(): Promise<void> }
+export type TestKafka = { brokers: string; folder?: string; registryUrl: string; stop(): Promise<void> }
 
 /** Vitest's globalSetup: one broker and one registry for the whole run. They end with it, also when it is killed. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const [found] = await Promise.all([findKafka(process.env), fill()])
   project.provide('kafkaBrokers', found.brokers)
+  project.provide('kafkaFolder', found.folder)
   project.provide('registryUrl', found.registryUrl)
   return found.stop
 }
@@ -85,8 +88,9 @@ async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
     classPath: join(jars, '*'),
     list: join(folder, 'kafka.classes'),
   })
+  const directory = join(folder, 'kafka')
   const broker = await startBroker({
-    directory: join(folder, 'kafka'),
+    directory,
     java: java.program,
     jars,
     jvmFlags: [...archive.flags, temporaryFiles(folder)],
@@ -97,6 +101,7 @@ async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
   await archived
   return {
     brokers: broker.brokers,
+    folder: directory,
     registryUrl: registry.url,
     stop: async () => {
       // their data is removed, so they need not end in order

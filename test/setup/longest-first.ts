@@ -19,7 +19,6 @@ const LONG = [
   'flow/cluster',
   'flow/deliverer.crash',
   'flow/clients',
-  'flow/start',
   'local/broker',
   'local/start',
 ]

@@ -17,8 +17,14 @@ export const chromiumPath: string | undefined = [process.env.CHROMIUM ?? '', ...
   (path) => path !== '' && existsSync(path),
 )
 
-// root in a container has no sandbox; emulating a graphics card costs more than painting
-const ARGS = ['--no-sandbox', '--disable-gpu', '--in-process-gpu']
+// root in a container has no sandbox; emulating a graphics card costs more than painting; and optimizing code costs more
+// than it saves on pages that live for seconds
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--in-process-gpu',
+  '--js-flags=--no-opt --no-maglev --sparkplug',
+]
 
 if (!chromiumPath)
   process.stderr.write(
