@@ -62,11 +62,11 @@ COPY local/data-folder.ts local/errors.ts local/lock.ts local/running.ts local/
 COPY cli cli
 # the CLI talks to control in the same container, whose token is in the environment
 ENV SLUICE_URL=http://127.0.0.1:8081
+# One malloc arena takes 20 MB less than one per thread (docs/decisions/007-heap.md).
+ENV MALLOC_ARENA_MAX=1
 # The image's user `node` as a number, because Kubernetes' runAsNonRoot cannot check a name. No process writes files, so the file
 # system can be read-only.
 USER 1000:1000
 # Node handles SIGTERM itself, so it can be PID 1. Use an init (docker run --init) if you run other programs in the container.
-# one malloc arena takes 20 MB less than one per thread (docs/decisions/007-heap.md)
-ENV MALLOC_ARENA_MAX=1
 # There is no HEALTHCHECK, because the port of the probes depends on the process: compose and Kubernetes set it.
 ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "--no-allocation-site-pretenuring"]

@@ -40,7 +40,7 @@ export function addressOf(url: string): string {
   if (url.includes('@'))
     throw new CliError(
       'no_address',
-      'An address must not contain a user name or password: remove the part up to @',
+      'An address must not contain @, as in a user name or password: remove the part before it',
     )
   if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url.replace(/\/+$/, '')
   throw new CliError('no_address', `"${url}" is not an address: it must begin with http:// or https://`)

@@ -12,9 +12,8 @@ export const isIndex = (name: string): boolean =>
 
 const HIGHEST_INDEX = 2 ** 32 - 2
 
-/** Like `Object.fromEntries`. */
+/** Like `Object.fromEntries`, but always a hash table. */
 export function objectOf<V>(entries: readonly (readonly [string, V])[]): Record<string, V> {
-  if (entries.length <= FEW && !entries.some(([name]) => isIndex(name))) return Object.fromEntries(entries)
   const made = emptyTable<V>()
   for (const [name, value] of entries) define(made, name, value)
   return made
@@ -50,7 +49,10 @@ function isPlain(object: object): boolean {
   return true
 }
 
-/** V8 stores an object as a hash table, indexes too, once members were deleted that were not the last. */
+/**
+ * V8 keeps members in a hash table once one was deleted that was not the last, and indexes once there was a very high
+ * one.
+ */
 function emptyTable<V>(): Record<string, V> {
   const made = JSON.parse(`{"${HIGHEST_INDEX}":0,"a":0,"b":0}`)
   delete made[HIGHEST_INDEX]

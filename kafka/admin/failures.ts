@@ -197,11 +197,11 @@ export const whileAway = {
 }
 
 /**
- * Repeats a step of a start for half a minute: kafkajs gives up after 15 s, and at once if a broker resets the connection
- * while it asks for metadata.
+ * Repeats a step of a start up to 8 times in half a minute: kafkajs gives up after 15 s, and at once if a broker resets
+ * the connection while it asks for metadata.
  * @param isClosed whether the client is no longer wanted.
  */
-export async function untilBack(step: () => Promise<void>, isClosed: () => boolean): Promise<void> {
+export async function untilBack(step: () => Promise<void>, isClosed = () => false): Promise<void> {
   await pRetry(step, {
     ...whileAway,
     maxRetryTime: 30_000,

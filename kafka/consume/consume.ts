@@ -139,9 +139,8 @@ function createMember<T>(options: ConsumeOptions<T>) {
   })
 
   async function run(): Promise<void> {
-    const isClosing = () => batches.closing
-    await untilBack(() => consumer.connect(), isClosing)
-    await untilBack(() => consumer.subscribe({ topics, fromBeginning: true }), isClosing)
+    await untilBack(() => consumer.connect())
+    await untilBack(() => consumer.subscribe({ topics, fromBeginning: true }))
     const eachBatch: typeof batches.eachBatch = (payload) => batches.eachBatch(payload)
     await consumer
       .run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })

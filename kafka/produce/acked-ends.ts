@@ -2,10 +2,13 @@ import pRetry from 'p-retry'
 import { whileAway } from '../admin/failures.ts'
 import type { createFaultReporter } from '../admin/lost-records.ts'
 import type { Connection } from '../client.ts'
-import { type BoundsOf, boundsOf } from '../tables/ranges.ts'
+import { type LogEnd, logEnds } from '../patches/log-watch/log-ends.ts'
 
 /** By topic and partition. `base`: the first offset; -1 if not reported. */
 export type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
+
+/** By topic and partition. */
+export type AckedSnapshot = ReadonlyMap<string, ReadonlyMap<number, number>>
 
 type Report = ReturnType<typeof createFaultReporter>
 
@@ -15,7 +18,7 @@ type Report = ReturnType<typeof createFaultReporter>
  */
 export class AckedEnds {
   readonly #report: Report
-  readonly #ends = new Map<string, Map<number, number>>()
+  readonly #topics = new Map<string, { id: string | undefined; ends: Map<number, number> }>()
 
   constructor(report: Report) {
     this.#report = report
@@ -23,8 +26,9 @@ export class AckedEnds {
 
   add(acked: Acked): void {
     for (const [topic, partitions] of acked) {
-      const ends = this.#ends.get(topic) ?? new Map<number, number>()
-      this.#ends.set(topic, ends)
+      const known = this.#topics.get(topic) ?? { id: undefined, ends: new Map<number, number>() }
+      this.#topics.set(topic, known)
+      const { ends } = known
       for (const [partition, { base, count }] of partitions) {
         if (base < 0) continue
         const end = ends.get(partition) ?? 0
@@ -34,17 +38,29 @@ export class AckedEnds {
     }
   }
 
-  /** Compares with the present ends of the logs, also of partitions that get no more records. */
-  async compare(present: (topic: string) => Promise<BoundsOf>): Promise<void> {
-    for (const [topic, ends] of this.#ends) {
-      const before = new Map(ends)
-      for (const [partition, { high }] of await present(topic)) {
-        const end = before.get(partition) ?? 0
-        // `add` has compared what was acknowledged meanwhile
-        if (high >= end || ends.get(partition) !== end) continue
-        ends.set(partition, high)
-        this.#lost(topic, partition, { end, to: high })
-      }
+  /** As named on the broker. */
+  topics(): string[] {
+    return [...this.#topics.keys()]
+  }
+
+  /** Call it before `compare` asks for the ends of the logs. */
+  snapshot(): AckedSnapshot {
+    return new Map([...this.#topics].map(([topic, { ends }]) => [topic, new Map(ends)]))
+  }
+
+  /** Also finds losses in partitions that get no more records. */
+  compare(before: AckedSnapshot, present: readonly LogEnd[]): void {
+    for (const { topic, id, partition, end: to } of present) {
+      const known = this.#topics.get(topic)
+      if (!known) continue
+      // it was deleted and created again
+      if (known.id !== undefined && known.id !== id) known.ends.clear()
+      known.id = id
+      const end = before.get(topic)?.get(partition)
+      // `add` has compared what was acknowledged meanwhile
+      if (end === undefined || to >= end || known.ends.get(partition) !== end) continue
+      known.ends.set(partition, to)
+      this.#lost(topic, partition, { end, to })
     }
   }
 
@@ -53,33 +69,38 @@ export class AckedEnds {
   }
 }
 
+/** About ten minutes: a broker may come back long after the others. */
+const RETRY = { ...whileAway, retries: 150, unref: true }
+
 /**
  * Compares after each election: the new leader may have lost records.
  * @returns a function that ends it.
  */
-export function compareAfterElections(connection: Connection, ends: AckedEnds): () => void {
-  const { kafka, elections, log } = connection
+export function compareAfterElections(connection: Connection, acked: AckedEnds): () => void {
+  const { elections, log } = connection
   let isWanted = false
   let isRunning = false
   let isClosed = false
 
   async function compare(): Promise<void> {
-    const admin = kafka.admin()
-    try {
-      await admin.connect()
-      await ends.compare((topic) => boundsOf(admin, topic))
-    } finally {
-      await admin.disconnect().catch(() => undefined)
-    }
+    const topics = acked.topics()
+    if (topics.length === 0 || isClosed) return
+    const before = acked.snapshot()
+    const { ends, failed } = await logEnds(connection, topics)
+    acked.compare(before, ends)
+    if (failed) throw failed
   }
 
   async function run(): Promise<void> {
     isRunning = true
     while (isWanted && !isClosed) {
       isWanted = false
-      await pRetry(compare, { ...whileAway, unref: true, shouldRetry: () => !isClosed && !isWanted }).catch(
-        (err) => log.debug({ err }, 'the ends of the logs were not compared with what was written'),
-      )
+      // another election begins it anew
+      const shouldRetry = () => !isClosed && !isWanted
+      await pRetry(compare, { ...RETRY, shouldRetry }).catch((err) => {
+        if (shouldRetry())
+          log.warn({ err }, 'what was written could not be compared with all logs: a loss may go unreported')
+      })
     }
     isRunning = false
   }

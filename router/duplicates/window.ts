@@ -78,7 +78,7 @@ export const MAX_IDS = 1_000_000
 const SEGMENTS = 64
 const FIRST_SLOTS = 10
 const LOAD = 0.72
-/** With 2, a third of the table would stand empty on average: all segments grow at nearly the same time. */
+/** With 2, an id would take up to 33 bytes instead of 22, because all segments grow at nearly the same time. */
 const GROWTH = 1.3
 /** At a million ids: 33.5 MB for two generations, plus one segment's growth. */
 const MAX_SLOTS = Math.ceil(MAX_IDS / SEGMENTS / LOAD)

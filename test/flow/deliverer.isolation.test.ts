@@ -7,7 +7,10 @@ import type { Receiver } from '../helpers/receiver.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** More than all slots and the queue of a webhook in trouble hold. Twice this is more than a partition may have unsettled. */
+/**
+ * More than all slots and the queue of a webhook in trouble hold. Twice this is more than a partition may have
+ * unsettled.
+ */
 const FLOOD = 1_000
 const BURST = 3_000
 const BATCH = 500

@@ -68,7 +68,11 @@ test('records on a rung that only another deliverer defines are read from all pa
     }))
     expect(await producer.produce(records)).toBe('acked')
   }
-  const came = () => receiver.arrivals.map(({ headers }) => headers['x-message-id']).toSorted()
+  const came = () =>
+    receiver.arrivals
+      .map(({ headers }) => String(headers['x-message-id']))
+      .filter((id) => id.includes('/'))
+      .toSorted()
   const all = (rung: string) => Array.from({ length: PARTITIONS }, (_, partition) => `${rung}/${partition}`)
 
   // the second creates the rung, after the first has started

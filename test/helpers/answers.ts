@@ -25,8 +25,8 @@ const ERROR_AT = SIZE + 8
 type AnsweredError = { key: number; error: number | 'reset' }
 
 /**
- * The same broker behind a proxy that can answer with errors, or reset the connection. Each item that is pushed to `errors` answers one
- * request of its kind, in order.
+ * The same broker behind a proxy that can answer with errors, or reset the connection. Each item that is pushed to
+ * `errors` answers one request of its kind, in order.
  * @param broker `host:port`.
  */
 export async function withAnswers(

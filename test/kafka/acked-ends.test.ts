@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest'
 import { AckedEnds } from '../../kafka/produce/acked-ends.ts'
-import type { BoundsOf } from '../../kafka/tables/ranges.ts'
 
 function written() {
   const told: object[] = []
-  const ends = new AckedEnds((fault) => void told.push(fault))
+  const all = new AckedEnds((fault) => void told.push(fault))
   const acked = (partition: number, base: number, count: number) =>
-    ends.add(new Map([['work', new Map([[partition, { base, count }]])]]))
+    all.add(new Map([['work', new Map([[partition, { base, count }]])]]))
   /** @param meanwhile happens while the brokers are asked. */
-  const compare = (highs: Record<number, number>, meanwhile = () => {}) =>
-    ends.compare(async () => {
-      meanwhile()
-      return boundsOf(highs)
-    })
+  function compare(ends: Record<number, number>, { id = 'a', meanwhile = () => {} } = {}): void {
+    const before = all.snapshot()
+    meanwhile()
+    const present = Object.entries(ends).map(([partition, end]) => ({
+      ...{ topic: 'work', id, end },
+      partition: Number(partition),
+    }))
+    all.compare(before, present)
+  }
   return { told, acked, compare }
 }
-
-const boundsOf = (highs: Record<number, number>): BoundsOf =>
-  new Map(Object.entries(highs).map(([partition, high]) => [Number(partition), { low: 0, high }]))
 
 const loss = (partition: number, offset: number, to: number) => ({
   topic: 'work',
@@ -41,23 +41,33 @@ test('an offset that is acknowledged again means that the log has lost everythin
   expect(told).toHaveLength(1)
 })
 
-test('a log that ends before what was acknowledged has lost the rest, which is told once', async () => {
+test('a log that ends before what was acknowledged has lost the rest, which is told once', () => {
   const { told, acked, compare } = written()
   acked(0, 0, 10)
   acked(1, 0, 10)
   acked(2, 0, 10)
-  await compare({ 0: 10, 1: 15, 2: 7, 3: 0 })
+  compare({ 0: 10, 1: 15, 2: 7, 3: 0 })
   expect(told).toEqual([loss(2, 10, 7)])
-  await compare({ 0: 10, 1: 15, 2: 7, 3: 0 })
+  compare({ 0: 10, 1: 15, 2: 7, 3: 0 })
   acked(2, 7, 1)
   expect(told).toHaveLength(1)
 })
 
-test('what is acknowledged while the brokers are asked is no loss', async () => {
+test('what is acknowledged while the brokers are asked is no loss', () => {
   const { told, acked, compare } = written()
   acked(0, 0, 10)
-  await compare({ 0: 10 }, () => acked(0, 10, 5))
+  compare({ 0: 10 }, { meanwhile: () => acked(0, 10, 5) })
   expect(told).toEqual([])
-  await compare({ 0: 12 }, () => acked(0, 12, 1))
+  compare({ 0: 12 }, { meanwhile: () => acked(0, 12, 1) })
   expect(told).toEqual([loss(0, 15, 12)])
+})
+
+test('a topic that was created again has lost nothing', () => {
+  const { told, acked, compare } = written()
+  acked(0, 0, 10)
+  acked(1, 0, 10)
+  compare({ 0: 10, 1: 10 })
+  compare({ 0: 2, 1: 0 }, { id: 'b' })
+  acked(0, 2, 1)
+  expect(told).toEqual([])
 })

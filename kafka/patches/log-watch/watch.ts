@@ -131,6 +131,7 @@ class Watcher implements FetchWatch {
     )
     for (const { at, now, epochEnd } of compared) {
       const key = partitionKey(at.topic, at.partition)
+      if (epochEnd !== undefined) this.options.onElection?.()
       const verdict = at.log && judge(at.place, at.log, { id: now.id, epochEnd })
       if (verdict) faults.set(key, await this.resolve(at, at.place, verdict))
       this.known.set(key, { id: now.id, epoch: now.epoch })
