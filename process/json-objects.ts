@@ -12,8 +12,12 @@ export const isIndex = (name: string): boolean =>
 
 const HIGHEST_INDEX = 2 ** 32 - 2
 
-/** Like `Object.fromEntries`, but always a hash table. */
+/** Up to so many members, a hash table costs more than hidden classes. */
+const FEW = 8
+
+/** Like `Object.fromEntries`. */
 export function objectOf<V>(entries: readonly (readonly [string, V])[]): Record<string, V> {
+  if (entries.length <= FEW && !entries.some(([name]) => isIndex(name))) return Object.fromEntries(entries)
   const made = emptyTable<V>()
   for (const [name, value] of entries) define(made, name, value)
   return made
@@ -36,15 +40,15 @@ export function withoutMember<V>(object: Readonly<Record<string, V>>, name: stri
   return rest
 }
 
-/** Objects with more members are copied into a hash table. */
-const FEW = 50
+/** Up to so many members, V8 copies an object as cheaply as its parser made it. */
+const CLONED = 50
 
 function isPlain(object: object): boolean {
   let count = 0
   for (const name in object) {
     if (count === 0 && isIndex(name)) return false
     count += 1
-    if (count > FEW) return false
+    if (count > CLONED) return false
   }
   return true
 }
