@@ -3,12 +3,15 @@ import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import { type Bucket, draw, type RateLimit, waitOf } from '../process/token-bucket.ts'
 
-/** A token bucket for each network, in this process. */
+/**
+ * A token bucket for each network, in this process. `ip` is undefined if the client left before its connection was
+ * accepted; such clients share a bucket.
+ */
 export type NetworkLimit = {
   /** @returns whole seconds to wait if the network is over its limit. */
-  wait(ip: string): number | undefined
+  wait(ip: string | undefined): number | undefined
   /** May leave a debt. @returns as `wait`; a network over its limit loses nothing. */
-  draw(ip: string, cost: number): number | undefined
+  draw(ip: string | undefined, cost: number): number | undefined
 }
 
 /** Beyond this, the least recently used network is forgotten. */
@@ -33,7 +36,7 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
  * The IPv4 address, even if mapped to IPv6. For IPv6 the /64, which one customer usually has. A copy: a slice of
  * X-Forwarded-For would keep the whole header in memory, up to 60 KB.
  */
-export function networkOf(ip: string): string {
+export function networkOf(ip = ''): string {
   if (isIPv4(ip) || !ipaddr.isValid(ip)) return Buffer.from(ip).toString()
   const address = ipaddr.process(ip)
   return address.kind() === 'ipv6'

@@ -1,4 +1,5 @@
 import { IncomingMessage } from 'node:http'
+import { isIndex } from '../process/json-objects.ts'
 
 /**
  * Whether a proxy may have read the request differently: no Host or two (RFC 9112, 3.2), two Authorization headers, of
@@ -32,27 +33,29 @@ export function withoutHost(url: string): string {
 const HEADER_NAME_CHARS = 1_024
 
 /**
- * Renames headers with names of more than HEADER_NAME_CHARS before Node makes properties of them (see
- * process/parse-json.ts). Only for servers that accept more than 16 KB of headers.
+ * Renames headers before Node makes properties of them, if V8 handles their names badly: more than HEADER_NAME_CHARS
+ * (see process/parse-json.ts), or only digits (see process/json-objects.ts).
  */
-export class RequestWithShortNames extends IncomingMessage {
-  areNamesShort = false
+export class RequestWithPlainNames extends IncomingMessage {
+  areNamesPlain = false
 }
 
 const headers = Object.getOwnPropertyDescriptor(IncomingMessage.prototype, 'headers')
 // the types declare a plain property, which a class cannot override with a getter
-Object.defineProperty(RequestWithShortNames.prototype, 'headers', {
+Object.defineProperty(RequestWithPlainNames.prototype, 'headers', {
   ...headers,
-  get(this: RequestWithShortNames) {
-    if (!this.areNamesShort) shortenNames(this.rawHeaders)
-    this.areNamesShort = true
+  get(this: RequestWithPlainNames) {
+    if (!this.areNamesPlain) renameOthers(this.rawHeaders)
+    this.areNamesPlain = true
     return headers?.get?.call(this)
   },
 })
 
-function shortenNames(rawHeaders: string[]): void {
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    if ((rawHeaders[at]?.length ?? 0) > HEADER_NAME_CHARS) rawHeaders[at] = 'x-too-long'
+function renameOthers(rawHeaders: string[]): void {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (name.length > HEADER_NAME_CHARS || isIndex(name)) rawHeaders[at] = 'x-ignored'
+  }
 }
 
 /** More than any chain of proxies has. */

@@ -209,7 +209,8 @@ export function createMemoryLimit(bound: number): MemoryLimit {
 }
 
 export function requestBytes({ url = '', rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>): number {
-  let bytes = REQUEST_BYTES + url.length
+  // a decoded query is a second copy
+  let bytes = REQUEST_BYTES + url.length * (/[+%]/.test(url) ? 2 : 1)
   for (const text of rawHeaders) bytes += text.length + FIELD_BYTES
   return bytes
 }

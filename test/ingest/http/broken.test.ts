@@ -201,6 +201,26 @@ describe('unusual but valid HTTP', () => {
   })
 })
 
+test('a client that left before its connection was accepted has no address, and its call is stored', async () => {
+  const ingest = fakeIngest()
+  ingest.app.server.prependListener('connection', (socket) =>
+    Object.defineProperty(socket, 'remoteAddress', { value: undefined }),
+  )
+  const sent = [
+    `${head(`Content-Length: ${body.length}\r\nConnection: close`)}${body}`,
+    'GET /v1/pixel/track?writeKey=shop-key&data=e30 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    'OPTIONS /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx',
+    'POST /v1/track HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}',
+  ]
+  for (const request of sent) {
+    const socket = await open(ingest)
+    socket.write(request)
+    await readAll(socket)
+  }
+  expect(ingest.events()).toHaveLength(1)
+  expect(ingest.errors).toEqual([])
+})
+
 test.each(METHODS.filter((method) => !['POST', 'OPTIONS', 'CONNECT', 'HEAD'].includes(method)))(
   'the method %s is method_not_allowed for calls, also with a body',
   async (method) => {

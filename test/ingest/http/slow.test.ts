@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { collectGarbage } from '../../helpers/garbage.ts'
 import { until } from '../../helpers/until.ts'
 import { type FakeIngest, fakeIngest } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
@@ -140,6 +141,34 @@ test('connections above the limit are refused at once and counted', async () => 
 })
 
 describe('the memory of requests is bounded', () => {
+  test('in headers and queries, names that are numbers take no more than others', async () => {
+    const COUNT = 50
+    /** In bytes for each request whose body is not complete. */
+    async function taken(names: readonly string[]): Promise<number> {
+      const ingest = fakeIngest()
+      const sockets = []
+      for (let count = 0; count < COUNT; count++) sockets.push(await open(ingest))
+      let seen = 0
+      ingest.app.server.on('request', () => {
+        seen += 1
+      })
+      const fields = names.map((name) => `${name}: a\r\n`).join('')
+      collectGarbage()
+      const before = process.memoryUsage().heapUsed
+      for (const socket of sockets)
+        socket.write(`${head(`${fields}Content-Length: 10`, `/v1/track?${names.join('&')}`)}{`)
+      await until(() => seen === COUNT)
+      collectGarbage()
+      const bytes = (process.memoryUsage().heapUsed - before) / COUNT
+      for (const socket of sockets) socket.destroy()
+      await until(() => connections(ingest) === 0)
+      return bytes
+    }
+    await taken(['x850']) // compiles
+    const others = await taken(['x850', 'x1533', 'x3322'])
+    expect(await taken(['850', '1533', '3322'])).toBeLessThan(others + 10_000)
+  })
+
   test('above the limit a request is refused, and accepted when others have ended', async () => {
     const ingest = fakeIngest({ door: { heldBytes: 28_000 } })
     const [first, second] = [await open(ingest), await open(ingest)]
