@@ -3,6 +3,7 @@ import { BlockList, isIPv6, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { networkOf } from './rate-limit.ts'
+import { RequestWithPlainNames } from './requests.ts'
 
 export type Connections = {
   open: ReadonlySet<Socket>
@@ -23,8 +24,8 @@ type Options = {
   onRefused: () => void
 }
 
-/** Otherwise Node answers requests without Host itself, uncounted. The server has to refuse them. */
-export const COUNTED = { requireHostHeader: false } as const
+/** For every server. Node would answer requests without Host itself, uncounted: the server has to refuse them. */
+export const NODE_OPTIONS = { requireHostHeader: false, IncomingMessage: RequestWithPlainNames } as const
 
 /** Node refuses requests with more. 64 KB of very many headers would take 135 KB instead of 85. */
 const HEADERS = 200

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { registry } from '../process/metrics.ts'
 import { createTokenBucket, type RateLimit } from '../process/token-bucket.ts'
-import { COUNTED, shareConnections } from './connections.ts'
-import { isAmbiguous, RequestWithPlainNames } from './requests.ts'
+import { NODE_OPTIONS, shareConnections } from './connections.ts'
+import { isAmbiguous } from './requests.ts'
 
 export type Probe = {
   /** Why this process should get no work now. */
@@ -61,7 +61,7 @@ export async function serveOps(options: {
   port: number
   probe: Probe
 }): Promise<{ port: number; close(): Promise<void> }> {
-  const server = createServer({ ...COUNTED, IncomingMessage: RequestWithPlainNames }, (request, response) => {
+  const server = createServer(NODE_OPTIONS, (request, response) => {
     // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) return
     if (isAmbiguous(request)) return void response.writeHead(400, { connection: 'close' }).end()

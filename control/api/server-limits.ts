@@ -1,9 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter } from 'prom-client'
-import { COUNTED, delayResponse, endInTime, limitUnread, shareConnections } from '../../http/connections.ts'
+import {
+  delayResponse,
+  endInTime,
+  limitUnread,
+  NODE_OPTIONS,
+  shareConnections,
+} from '../../http/connections.ts'
 import { createNetworkLimit } from '../../http/rate-limit.ts'
-import { RequestWithPlainNames } from '../../http/requests.ts'
 import { registry } from '../../process/metrics.ts'
 import type { RateLimit } from '../../process/token-bucket.ts'
 import { isStreamed } from './operation.ts'
@@ -54,12 +59,7 @@ export const SERVER_LIMITS: ServerLimits = {
 /** Node has one request timeout for all routes: the longest. */
 export const serverOptions = ({ headersMs, uploadMs, checkMs }: ServerLimits) => ({
   requestTimeout: uploadMs,
-  http: {
-    headersTimeout: headersMs,
-    connectionsCheckingInterval: checkMs,
-    IncomingMessage: RequestWithPlainNames,
-    ...COUNTED,
-  },
+  http: { headersTimeout: headersMs, connectionsCheckingInterval: checkMs, ...NODE_OPTIONS },
 })
 
 /** Call it before adding routes, and after what corrects `ip`. */

@@ -30,7 +30,7 @@ export type OwnBroker = {
 export type OwnBrokerOptions = Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> & {
   /** Part of its folder's name. */
   purpose?: string
-  /** Another broker's directory: a format of its own takes a second of CPU. */
+  /** Copies the format of this broker's directory, which saves a second of CPU. */
   formatOf?: string | undefined
 }
 

@@ -1,8 +1,8 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, fastify } from 'fastify'
-import { COUNTED, endInTime, shareConnections } from '../../http/connections.ts'
-import { dropForwardedPorts, RequestWithPlainNames, withoutHost } from '../../http/requests.ts'
+import { endInTime, NODE_OPTIONS, shareConnections } from '../../http/connections.ts'
+import { dropForwardedPorts, withoutHost } from '../../http/requests.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
 import { CONNECTIONS, HEADER_BYTES, PATH_CHARS, type Timeouts, WAITING } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
@@ -67,10 +67,9 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
 const fastifyOptions = (timeouts: Timeouts) => ({
   http: {
     maxHeaderSize: HEADER_BYTES,
-    IncomingMessage: RequestWithPlainNames,
     headersTimeout: timeouts.headersMs,
     connectionsCheckingInterval: timeouts.checkMs,
-    ...COUNTED,
+    ...NODE_OPTIONS,
   },
   requestTimeout: timeouts.requestMs,
   keepAliveTimeout: timeouts.keepAliveMs,

@@ -51,7 +51,7 @@ export const parseFields = (text: string): ParsedUrlQuery =>
 /** Only the fields that ingest reads: the others would stay in memory until the answer. */
 export function parseQuery(text: string): ParsedUrlQuery {
   const { writeKey, data } = parseFields(text)
-  return { ...(writeKey !== undefined && { writeKey }), ...(data !== undefined && { data }) }
+  return { writeKey, data }
 }
 
 /** Base64 or base64url, with or without padding. A plus sign in a query arrives as a space. */

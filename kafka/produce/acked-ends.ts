@@ -7,7 +7,7 @@ import { type LogEnd, logEnds } from '../patches/log-watch/log-ends.ts'
 /** By topic and partition. `base`: the first offset; -1 if not reported. */
 export type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
 
-/** By topic and partition. */
+/** By topic, as named on the broker, and partition. */
 export type AckedSnapshot = ReadonlyMap<string, ReadonlyMap<number, number>>
 
 type Report = ReturnType<typeof createFaultReporter>
@@ -36,11 +36,6 @@ export class AckedEnds {
         if (base < end) this.#lost(topic, partition, { end, to: base })
       }
     }
-  }
-
-  /** As named on the broker. */
-  topics(): string[] {
-    return [...this.#topics.keys()]
   }
 
   /** Call it before `compare` asks for the ends of the logs. */
@@ -83,10 +78,9 @@ export function compareAfterElections(connection: Connection, acked: AckedEnds):
   let isClosed = false
 
   async function compare(): Promise<void> {
-    const topics = acked.topics()
-    if (topics.length === 0 || isClosed) return
     const before = acked.snapshot()
-    const { ends, failed } = await logEnds(connection, topics)
+    if (before.size === 0 || isClosed) return
+    const { ends, failed } = await logEnds(connection, [...before.keys()])
     acked.compare(before, ends)
     if (failed) throw failed
   }
@@ -95,7 +89,7 @@ export function compareAfterElections(connection: Connection, acked: AckedEnds):
     isRunning = true
     while (isWanted && !isClosed) {
       isWanted = false
-      // another election begins it anew
+      // a further election starts the comparison again
       const shouldRetry = () => !isClosed && !isWanted
       await pRetry(compare, { ...RETRY, shouldRetry }).catch((err) => {
         if (shouldRetry())

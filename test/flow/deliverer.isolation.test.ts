@@ -71,7 +71,7 @@ test.each([
   ['hangs', 'hang'],
   ['answers 500', 'status/500'],
   ['resets', 'reset'],
-])('a webhook that %s delays no other webhook of its host', async (_, path) => {
+])('a webhook that %s does not delay others on its host', async (_, path) => {
   const receiver = await aReceiver()
   const [bad, healthy] = [`bad-${path.replace('/', '-')}`, `healthy-beside-${path.replace('/', '-')}`]
   await source(bad, [`${receiver.url}/${path}`])

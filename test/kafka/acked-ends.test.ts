@@ -27,7 +27,7 @@ const loss = (partition: number, offset: number, to: number) => ({
   to,
 })
 
-test('an offset that is acknowledged again means that the log has lost everything from there on', () => {
+test('when an offset is acknowledged again, the records from there on are reported as lost', () => {
   const { told, acked } = written()
   acked(0, 0, 10)
   acked(1, 0, 3)
@@ -41,7 +41,7 @@ test('an offset that is acknowledged again means that the log has lost everythin
   expect(told).toHaveLength(1)
 })
 
-test('a log that ends before what was acknowledged has lost the rest, which is told once', () => {
+test('records behind the end of the log are reported as lost, once', () => {
   const { told, acked, compare } = written()
   acked(0, 0, 10)
   acked(1, 0, 10)
@@ -53,7 +53,7 @@ test('a log that ends before what was acknowledged has lost the rest, which is t
   expect(told).toHaveLength(1)
 })
 
-test('what is acknowledged while the brokers are asked is no loss', () => {
+test('records that are acknowledged during the comparison are not reported as lost', () => {
   const { told, acked, compare } = written()
   acked(0, 0, 10)
   compare({ 0: 10 }, { meanwhile: () => acked(0, 10, 5) })
@@ -62,7 +62,7 @@ test('what is acknowledged while the brokers are asked is no loss', () => {
   expect(told).toEqual([loss(0, 15, 12)])
 })
 
-test('a topic that was created again has lost nothing', () => {
+test('no loss is reported for a topic that was created again', () => {
   const { told, acked, compare } = written()
   acked(0, 0, 10)
   acked(1, 0, 10)

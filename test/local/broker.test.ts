@@ -18,7 +18,7 @@ async function keepOneRecord(broker: Broker) {
   return async () => (await readAll(client, 'work')).map(({ value }) => value.toString())
 }
 
-test('a second broker on the folder or the port of a running one is refused with its pid, or with the error of Kafka; the first, killed with -9, restarts on its port with its data, despite a stale .lock', async () => {
+test('a running broker keeps others off its folder and port, and restarts with its data after kill -9', async () => {
   const directory = await temporaryFolder()
   const broker = await startBroker({ directory, ...forBroker })
   await expect(startBroker({ directory, ...forBroker })).rejects.toMatchObject({

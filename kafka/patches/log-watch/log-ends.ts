@@ -1,9 +1,10 @@
 /**
  * Upstream: as requests.ts.
- * Without it: only offsets that depend on open transactions, from a broker that may be cut off from the others.
+ * Without it: kafkajs's offsets stop at open transactions, and may come from a broker that is cut off from the others.
  * Until: as requests.ts; test/flow/kafka.log-loss.test.ts.
  */
 import type { Connection } from '../../client.ts'
+import { partitionKey } from '../../log-faults.ts'
 import { type Cluster, describe, openCluster } from '../cluster.ts'
 import { type Broker, describeTopics, endsOfEpochs, type PartitionState, supportsEpochs } from './requests.ts'
 
@@ -31,7 +32,7 @@ export async function logEnds(
     const states = new Map<string, State>()
     for (const { topic, id, partitions } of described.flatMap(fulfilled).flat())
       for (const state of partitions) {
-        const key = `${topic}/${state.partition}`
+        const key = partitionKey(topic, state.partition)
         if (state.epoch > (states.get(key)?.epoch ?? -1)) states.set(key, { topic, id, ...state })
       }
     const byLeader = Map.groupBy(states.values(), ({ leader }) => leader)
