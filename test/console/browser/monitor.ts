@@ -171,7 +171,10 @@ export function monitor(on: () => Stage): void {
         await page.getByRole('img', { name: /^Latency by half hour/ }).waitFor()
         await shoot(page, `activity-${path.length}-${scheme}-phone`)
         await expectAccessible(page, { where: 'main' })
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(375)
+        // the charts are drawn again after the page has its new size
+        await until(async () => (await page.evaluate('document.documentElement.scrollWidth')) === 375, {
+          message: 'the page is as wide as the phone',
+        })
         // on one line, without a break inside a word
         await until(async () => (await page.evaluate<string[]>(TALL_LABELS)).length === 0, {
           message: 'the label of each card fits on one line',
