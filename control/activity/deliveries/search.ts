@@ -1,4 +1,6 @@
 import type { Committed, Offsets } from '../../../kafka/admin/offsets.ts'
+import { unpackMetadata } from '../../../kafka/consume/commits.ts'
+import { unpackAhead } from '../../../kafka/consume/tracker.ts'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
 import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Codec } from '../../../schemas/codec.ts'
@@ -19,7 +21,7 @@ export type DeliverySearch = {
   search(query: DeliveriesQuery, select: Select | undefined): Promise<Searched<Listed>> | undefined
   /** Undefined if there is no such delivery. Rejects if Kafka does not answer. */
   read(entry: Entry): Promise<{ listed: Listed; delivery: Delivery } | undefined>
-  /** Those beyond the deliverer's committed offsets. Rejects if Kafka does not answer. */
+  /** Those that the deliverer has not committed as settled. Rejects if Kafka does not answer. */
   unsettled(listed: readonly Listed[]): Promise<ReadonlySet<Listed>>
 }
 
@@ -82,7 +84,7 @@ export function createDeliverySearch({
           offsets.committed({ group: 'deliverer', topics: [DELIVERIES] }),
           offsets.committed({ group: 'deliverer.due', topics: [DUE] }),
         ])
-        return new Set(listed.filter(({ id }) => !isCommitted(id, { first, retries })))
+        return new Set(listed.filter(({ id }) => !isSettled(id, { first, retries })))
       } finally {
         await offsets.close()
       }
@@ -90,15 +92,17 @@ export function createDeliverySearch({
   }
 }
 
-/** Without a commit, the deliverer has reached no record of the partition. */
-function isCommitted(
+/** Without a commit, the deliverer has settled no record of the partition. */
+function isSettled(
   id: string,
   { first, retries }: { first: readonly Committed[]; retries: readonly Committed[] },
 ): boolean {
   const entry = entryOf(id)
   const of = entry?.routed ? first : retries
-  const { offset } = of.find(({ partition }) => partition === entry?.partition) ?? { offset: null }
-  return entry !== undefined && offset !== null && entry.offset < offset
+  const committed = of.find(({ partition }) => partition === entry?.partition)
+  if (!entry || !committed || committed.offset === null) return false
+  const { ahead } = unpackMetadata(committed.ahead)
+  return entry.offset < committed.offset || unpackAhead(committed.offset, ahead).includes(entry.offset)
 }
 
 type OneTopic = { reader: TopicReader; codec: Pick<Codec<Delivery>, 'decode'>; routed: boolean }

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { deliveriesQueryShape, listedOf } from '../../../../control/activity/deliveries/listed.ts'
 import { createDeliverySearch } from '../../../../control/activity/deliveries/search.ts'
 import { createSearching } from '../../../../control/activity/events/search.ts'
+import { packMetadata } from '../../../../kafka/consume/commits.ts'
+import { packAhead } from '../../../../kafka/consume/tracker.ts'
 import { partitionOf } from '../../../../kafka/produce/partition.ts'
 import type { Reader } from '../../../../kafka/tables/reader.ts'
 import type { Delivery } from '../../../../schemas/delivery.ts'
@@ -46,7 +48,14 @@ function searching(routed: Delivery[], due: Delivery[] = []) {
     })),
     openOffsets: async () => ({
       committed: async ({ group, topics }) => [
-        { topic: String(topics[0]), partition: 1, offset: group === 'deliverer' ? 40 : 50, ahead: '' },
+        group === 'deliverer'
+          ? {
+              topic: String(topics[0]),
+              partition: 1,
+              offset: 40,
+              ahead: packMetadata({ ahead: packAhead(40, [42]) }),
+            }
+          : { topic: String(topics[0]), partition: 1, offset: 50, ahead: '' },
         { topic: String(topics[0]), partition: 2, offset: null, ahead: '' },
       ],
       close: async () => {},
@@ -100,12 +109,12 @@ test('one is read by its place, and a missing one is not waited for', async () =
   expect(await read({ ...place, routed: false })).toBeUndefined()
 })
 
-test('the deliverer has not reached records beyond its commit', async () => {
+test('records beyond the commit of the deliverer are unsettled, except those that it marks as settled', async () => {
   const { unsettled } = searching([])
   const of = (id: string) => ({
     ...listedOf(made('a'), 'crm/u1', { routed: true, partition: 0, offset: 0 }),
     id,
   })
-  const all = ['d1-39', 'd1-40', 'r1-49', 'r1-50', 'd2-0'].map(of)
-  expect([...(await unsettled(all))].map(({ id }) => id)).toEqual(['d1-40', 'r1-50', 'd2-0'])
+  const all = ['d1-39', 'd1-40', 'd1-41', 'd1-42', 'r1-42', 'r1-49', 'r1-50', 'd2-0'].map(of)
+  expect([...(await unsettled(all))].map(({ id }) => id)).toEqual(['d1-40', 'd1-41', 'r1-50', 'd2-0'])
 })
