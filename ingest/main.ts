@@ -61,7 +61,8 @@ await run('ingest', async (context) => {
     clock: () => performance.now(),
     newId: randomUUIDv7,
     produce: producer.produce,
-    unavailable: () => (storage.shortage() ? 'storage_full' : producer.isFull() ? 'unavailable' : undefined),
+    unavailable: (sourceId) =>
+      storage.shortage() ? 'storage_full' : producer.isFull(sourceId) ? 'unavailable' : undefined,
     logRejected: createRejectionLog({ producer: rejectedProducer, losses }),
     encoders: await openEncoders(openRegistry(config.registry, { onAway }), connection.named),
     meter,

@@ -1,5 +1,5 @@
 import type { Produced } from '../kafka/produce/pending.ts'
-import { type OutRecord, type Producer, sizeOf } from '../kafka/produce/produce.ts'
+import { type OutRecord, type ProduceOptions, type Producer, sizeOf } from '../kafka/produce/produce.ts'
 import type { Logger } from '../process/log.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Event } from '../schemas/event.ts'
@@ -42,7 +42,8 @@ export type PipelineOptions = {
   /** Milliseconds, monotonic. */
   clock: () => number
   produce: Producer['produce']
-  unavailable: () => 'unavailable' | 'storage_full' | undefined
+  /** For this source; without one, for all. */
+  unavailable: (sourceId?: string) => 'unavailable' | 'storage_full' | undefined
   logRejected: RejectionLog
   encoders: Encoders
   meter: Pick<Meter, 'count'>
@@ -98,8 +99,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const taken = Math.max(received.body.length, received.wire?.bytes ?? 0)
       const bytes = () => Math.max(bytesOf(events) + bytesOf(rejected), taken)
       if (limit?.bytesPerSecond !== undefined) sourceLimits.spend(limit, bytes())
-      const producing = write(events, produce, trace)
-      const logging = logRejected(rejected, trace)
+      const sending = { trace, flow: decision.sourceId }
+      const producing = write(events, produce, sending)
+      const logging = logRejected(rejected, sending)
       const writing = { type: received.type, summary: summaryOf(decision), producing, logging }
       return answerWhenWritten(writing, options)
     },
@@ -122,6 +124,8 @@ function precheck(
     const source = sourceOf(writeKey, sourceByWriteKey)
     if ('refused' in source) return refuse(source.refused, source.sourceId)
     const { id, rateLimit: limit } = source
+    const full = unavailable(id)
+    if (full) return refuse(full, id)
     const seconds = limit && sourceLimits.wait(limit)
     return seconds ? refuse('rate_limited', id, rateLimited(limit, seconds)) : undefined
   }
@@ -162,9 +166,9 @@ const bytesOf = (records: readonly OutRecord[]) => records.reduce((sum, record) 
 async function write(
   records: readonly OutRecord[],
   produce: Producer['produce'],
-  trace: IngestTrace,
+  options: Pick<ProduceOptions, 'trace' | 'flow'>,
 ): Promise<Produced> {
-  return records.length === 0 ? 'acked' : produce(records, { deadlineMs: DEADLINE_MS, trace })
+  return records.length === 0 ? 'acked' : produce(records, { deadlineMs: DEADLINE_MS, ...options })
 }
 
 type Writing = { type: RouteType; summary: Summary; producing: Promise<Produced>; logging: Promise<void> }

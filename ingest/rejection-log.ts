@@ -1,10 +1,10 @@
 import { within } from '../kafka/client.ts'
 import type { Losses } from '../kafka/produce/dropped.ts'
-import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
-import type { Trace } from '../trace/trace.ts'
+import type { OutRecord, ProduceOptions, Producer } from '../kafka/produce/produce.ts'
 
 /** Resolves when Kafka has the records, or at the time limit. Never rejects. */
-export type RejectionLog = (records: readonly OutRecord[], trace?: Pick<Trace, 'send'>) => Promise<void>
+export type RejectionLog = (records: readonly OutRecord[], options?: Options) => Promise<void>
+type Options = Pick<ProduceOptions, 'trace' | 'flow'>
 
 const WAIT_MS = 1_000
 
@@ -20,15 +20,15 @@ export function createRejectionLog({
   losses: Losses
   waitMs?: number
 }): RejectionLog {
-  async function write(records: readonly OutRecord[], trace?: Pick<Trace, 'send'>): Promise<void> {
-    const outcome = await producer.produce(records, { trace })
+  async function write(records: readonly OutRecord[], options?: Options): Promise<void> {
+    const outcome = await producer.produce(records, options)
     if (outcome === 'acked') losses.written()
     else losses.lost(records.length)
   }
 
-  return async (records, trace) => {
+  return async (records, options) => {
     if (records.length === 0) return
-    const writing = write(records, trace)
+    const writing = write(records, options)
     if (producer.stalledMs() < waitMs) await within(waitMs, writing)
   }
 }

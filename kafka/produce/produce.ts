@@ -26,8 +26,11 @@ export type ProduceOptions = {
   /** After this many ms the outcome is `unknown`. */
   deadlineMs?: number
   trace?: Pick<Trace, 'send'> | undefined
-  /** Records of one flow are sent in order, and flows share the sends (fair-queue.ts). */
-  flow?: string
+  /**
+   * Records of one flow are sent in order. Flows share the sends (fair-queue.ts), and a flow that fills the queue leaves
+   * room for others.
+   */
+  flow?: string | undefined
 }
 
 export type Producer = {
@@ -35,7 +38,8 @@ export type Producer = {
   produce(records: readonly OutRecord[], options?: ProduceOptions): Promise<Produced>
   /** The list must not be empty. */
   produceList(list: RecordList, options?: ProduceOptions): Promise<Produced>
-  isFull(): boolean
+  /** For this flow; without one, for all. */
+  isFull(flow?: string): boolean
   queuedBytes(): number
   /** How long the current send has waited; 0 if there is none. */
   stalledMs(): number
@@ -60,6 +64,10 @@ const MAX_RECORD_BYTES = 1_000_000
 const RECORD_OVERHEAD = 512
 /** Memory for a record that is not made yet. */
 const REFERENCE_BYTES = 8
+const MAX_QUEUED_BYTES = 64 * 1024 * 1024
+/** Of the queue, this share is reserved for flows that use at most SMALL_SHARE of it. */
+const RESERVED = 1 / 4
+const SMALL_SHARE = 1 / 8
 const SWEEP_MS = 250
 const NO_PACE: Pace = { ms: 0, fullAt: 0 }
 /** A caller counts as alone once no two have waited together for this long. */
@@ -69,7 +77,7 @@ const STALL_MS = 10_000
 
 type Queued = { topic: string; message: Keyed; bytes: number; batch: Batch }
 /** `bytes`: of memory, until its last record has ended. */
-type Batch = RecordList & { pending: Pending; bytes: number }
+type Batch = RecordList & { pending: Pending; bytes: number; flow: string }
 
 /**
  * Sends one at a time. An idle producer sends on the next tick; under load, records collect during a send and for
@@ -95,7 +103,7 @@ export async function createProducer(
   return {
     produce: (records, options) => produce(measureAll(records), options),
     produceList: (list, options) => produce(measureFirst(list), options),
-    isFull: () => queue.isFull(),
+    isFull: (flow) => queue.isFull(flow),
     queuedBytes: () => queue.queuedBytes,
     stalledMs: () => queue.stalledMs(),
     close(drainMs = 10_000) {
@@ -107,9 +115,12 @@ export async function createProducer(
 
 class ProduceQueue {
   queuedBytes = 0
+  /** The same by flow. */
+  private readonly bytesOf = new Map<string, number>()
   private readonly connection: Connection
   private readonly options: ProducerOptions
   private readonly pace: Pace
+  private readonly maxBytes: number
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
   /** Only while records are queued, so that an idle process sleeps. */
@@ -132,11 +143,20 @@ class ProduceQueue {
     this.connection = connection
     this.options = options
     this.pace = options.pace ?? NO_PACE
+    this.maxBytes = options.maxQueuedBytes ?? MAX_QUEUED_BYTES
     this.sender = sender
   }
 
-  isFull(): boolean {
-    return this.queuedBytes > (this.options.maxQueuedBytes ?? 64 * 1024 * 1024)
+  isFull(flow = ''): boolean {
+    const isSmall = flow === '' || (this.bytesOf.get(flow) ?? 0) <= SMALL_SHARE * this.maxBytes
+    return this.queuedBytes > (isSmall ? 1 : 1 - RESERVED) * this.maxBytes
+  }
+
+  private count(flow: string, bytes: number): void {
+    this.queuedBytes += bytes
+    const left = (this.bytesOf.get(flow) ?? 0) + bytes
+    if (left > 0) this.bytesOf.set(flow, left)
+    else this.bytesOf.delete(flow)
   }
 
   take(
@@ -145,13 +165,13 @@ class ProduceQueue {
   ): Promise<Produced> {
     if (count === 0) return Promise.resolve('acked')
     if (this.closed) return Promise.resolve('unknown')
-    if (this.isFull()) return Promise.resolve('full')
+    if (this.isFull(flow)) return Promise.resolve('full')
     if (largest > MAX_RECORD_BYTES) return Promise.resolve('too_large')
     const pending = openPending(count, performance.now() + deadlineMs)
     this.soonest = Math.min(this.soonest, pending.deadline)
     if (this.queuedBytes > 0) this.sharedAt = performance.now()
-    this.queuedBytes += bytes
-    this.waiting.add(flow, { count, record, pending, bytes })
+    this.count(flow, bytes)
+    this.waiting.add(flow, { count, record, pending, bytes, flow })
     this.waitingRecords += count
     if (this.waitingRecords >= this.pace.fullAt) this.stopCollecting?.()
     this.running ??= this.run()
@@ -212,7 +232,7 @@ class ProduceQueue {
   }
 
   private settle = ({ batch }: Queued, outcome: 'acked' | 'refused'): void => {
-    if (batch.pending.ended(outcome)) this.queuedBytes -= batch.bytes
+    if (batch.pending.ended(outcome)) this.count(batch.flow, -batch.bytes)
   }
 
   private endSweep(): void {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Producer as KafkaJsProducer, Message, PartitionerArgs, RecordMetadata } from 'kafkajs'
+import { untilBack } from '../admin/failures.ts'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
 import { CompressionTypes } from '../patches/kafkajs.ts'
 import type { Acked, AckedEnds } from './acked-ends.ts'
@@ -31,7 +32,7 @@ const WRONG_CLOCK =
  */
 export async function createSender(connection: Connection, ends: Pick<AckedEnds, 'add'>): Promise<Sender> {
   const sender = new IdempotentSender(connection, ends)
-  await sender.open()
+  await untilBack(() => sender.open())
   return sender
 }
 

@@ -88,6 +88,20 @@ test('above the byte limit records are refused at once', async () => {
   expect(producer.queuedBytes()).toBe(0)
 })
 
+test('a flow that fills the queue leaves a quarter of it to flows that use little', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka, { maxQueuedBytes: 40_000 }))
+  const sent = (flow: string, bytes: number) =>
+    producer.produce([{ topic: 'work', key: flow, value: Buffer.alloc(bytes) }], { flow })
+  const produced = [sent('large', 32_000), sent('large', 1), sent('small', 3_000), sent('', 1)]
+  // now all flows together use more than the queue has
+  const later = [sent('other', 3_000), sent('another', 1)]
+  expect(await Promise.all(produced)).toEqual(['acked', 'full', 'acked', 'acked'])
+  expect(await Promise.all(later)).toEqual(['acked', 'full'])
+  expect(producer.queuedBytes()).toBe(0)
+  expect(await sent('large', 1)).toBe('acked')
+})
+
 describe('a producer with a pace', () => {
   const record = (text: string) => ({ topic: 'work', key: 'a', value: value(text) })
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createFaultReporter, LOG_FAULTS } from '../../kafka/admin/lost-records.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
 import { EVENTS } from '../../schemas/topics.ts'
 import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
@@ -17,8 +18,8 @@ const OUTAGE_MS = 60_000
 /** Calls have been refused and sent again several times. */
 const FLOOD_AFTER_MS = 40_000
 const MB = 1024 * 1024
-/** The most that ingest holds for Kafka. */
-const QUEUE_BYTES = 32 * MB
+/** The most that ingest holds for Kafka of one source. */
+const QUEUE_BYTES = 24 * MB
 const destinations = ['crm', 'warehouse']
 
 let broker: OwnBroker
@@ -86,8 +87,12 @@ async function loseKafka(): Promise<void> {
 
 async function partitionsOfEvents(): Promise<number> {
   const onFatal = () => undefined
-  const reader = await openReader({ connection: sluice.connection, topic: EVENTS, onFatal })
-  await reader.close()
+  const { connection } = sluice
+  const [reader, producer] = await Promise.all([
+    openReader({ connection, topic: EVENTS, onFatal }),
+    createProducer(connection),
+  ])
+  await Promise.all([reader.close(), producer.close()])
   return reader.partitions
 }
 

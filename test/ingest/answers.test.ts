@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { basic, fakeIngest, post, RECEIVED_AT } from './fake.ts'
+import { basic, fakeIngest, post, RECEIVED_AT, sources } from './fake.ts'
 import { metricLines } from './metric-lines.ts'
 
 const call = { userId: 'u', event: 'Bought' }
@@ -129,6 +129,8 @@ describe('rejected calls are stored', () => {
       ],
     ])
     expect(ingest.rejected().map(({ raw }) => raw)).toEqual(['{"type":"track"}', '7'])
+    // each source has its part of the queue
+    expect(ingest.options.map(({ flow }) => flow)).toEqual(['shop', 'shop'])
   })
 
   test('without its text if it has more than 200 levels', async () => {
@@ -197,7 +199,7 @@ describe('success is answered only after the acknowledgement from Kafka', () => 
       expect(answer.json().code).toBe('unavailable')
       expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
     }
-    expect(ingest.deadlines).toEqual([10_000, 10_000, 10_000, undefined])
+    expect(ingest.options.map(({ deadlineMs }) => deadlineMs)).toEqual([10_000, 10_000, 10_000, undefined])
   })
 
   test.each(['full', 'unknown', 'refused'] as const)(
@@ -262,6 +264,17 @@ test('while the queue to Kafka is full, requests are refused unread and do not c
   ])
   ingest.state.isFull = false
   expect((await post(ingest, '/v1/track', call, headers)).statusCode).toBe(200)
+})
+
+test('while the part of one source in the queue is full, only its requests are refused unread', async () => {
+  const ingest = fakeIngest({ sources: [...sources, { id: 'flood', writeKey: 'flood-key', enabled: true }] })
+  ingest.state.isFull = 'flood'
+  const refused = await post(ingest, '/v1/track', '{', { authorization: basic('flood-key') })
+  expect([refused.statusCode, refused.json().code]).toEqual([503, 'unavailable'])
+  expect((await post(ingest, '/v1/track', call)).statusCode).toBe(200)
+  expect(await metricLines(ingest, 'sluice_ingest_calls_rejected')).toEqual([
+    'sluice_ingest_calls_rejected_total{source="flood",type="track",code="unavailable"} 1',
+  ])
 })
 
 test('a single call is measured as received; even if printing makes it larger, it fits into a record', async () => {

@@ -7,7 +7,7 @@ import { createPipeline } from '../../ingest/pipeline.ts'
 import { createRejectionLog } from '../../ingest/rejection-log.ts'
 import type { Decoded } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
-import type { OutRecord } from '../../kafka/produce/produce.ts'
+import type { OutRecord, ProduceOptions, Producer } from '../../kafka/produce/produce.ts'
 import { codec } from '../../schemas/codec.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
@@ -47,12 +47,12 @@ export type FakeIngest = {
   metrics: Registry
   /** The records of each write. */
   produced: (readonly OutRecord[])[]
-  /** The deadline of each write, in milliseconds. */
-  deadlines: (number | undefined)[]
+  /** The options of each write. */
+  options: Pick<ProduceOptions, 'deadlineMs' | 'flow'>[]
   events(): Event[]
   rejected(): Rejected[]
-  /** `notReady`: the reason, if any. `isFull`: the queue towards Kafka. `storageFull`: Kafka's disk. */
-  state: { notReady?: string; isFull?: boolean; storageFull?: boolean }
+  /** `notReady`: the reason, if any. `isFull`: the queue towards Kafka, also for one source. `storageFull`: Kafka's disk. */
+  state: { notReady?: string; isFull?: boolean | string; storageFull?: boolean }
   /** Logged faults of ours. */
   errors: unknown[]
   /** Rejected calls that were not written, by batch. */
@@ -71,11 +71,16 @@ export function fakeIngest({
   const metrics = new Registry()
   const meter = createMeter(metrics)
   const produced: (readonly OutRecord[])[] = []
-  const deadlines: (number | undefined)[] = []
+  const options: FakeIngest['options'] = []
   const state: FakeIngest['state'] = {}
   const errors: unknown[] = []
   const unlogged: number[] = []
   let ids = 0
+  const produce: Producer['produce'] = async (records, how = {}) => {
+    produced.push(records)
+    options.push(how)
+    return outcome
+  }
   const taking = createPipeline({
     sourceByWriteKey: (key) =>
       known.find(({ writeKey }) => writeKey === key) ?? (unreadableSource ? 'unreadable' : undefined),
@@ -83,21 +88,15 @@ export function fakeIngest({
     now: () => RECEIVED_AT,
     clock,
     newId: () => `made-${++ids}`,
-    unavailable: () => (state.storageFull ? 'storage_full' : state.isFull ? 'unavailable' : undefined),
-    produce: async (records, options) => {
-      produced.push(records)
-      deadlines.push(options?.deadlineMs)
-      return outcome
-    },
+    unavailable: (sourceId) =>
+      state.storageFull
+        ? 'storage_full'
+        : state.isFull === true || (sourceId !== undefined && state.isFull === sourceId)
+          ? 'unavailable'
+          : undefined,
+    produce,
     logRejected: createRejectionLog({
-      producer: {
-        produce: async (records, options) => {
-          produced.push(records)
-          deadlines.push(options?.deadlineMs)
-          return outcome
-        },
-        stalledMs: () => 0,
-      },
+      producer: { produce, stalledMs: () => 0 },
       losses: { lost: (calls) => void unlogged.push(calls), written: () => undefined },
     }),
     encoders: { event: codecs.event.encode, rejected: codecs.rejected.encode },
@@ -116,7 +115,7 @@ export function fakeIngest({
     app,
     metrics,
     produced,
-    deadlines,
+    options,
     events: () => values(EVENTS).map((value) => decoded(codecs.event.decode(bytes(value)))),
     rejected: () => values(REJECTED).map((value) => decoded(codecs.rejected.decode(bytes(value)))),
     state,
