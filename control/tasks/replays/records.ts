@@ -59,10 +59,13 @@ export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
     if (!rate.allows(now)) return { holdUntil: Date.now() + REST_MS }
     rate.take(now)
     if ('later' in made)
-      void made.later(record.owned).then((later) => {
-        if (record.owned()) finish({ record, message, made: later }, replaying)
-        else record.release()
-      })
+      made
+        .later(record.owned)
+        .then((later) => {
+          if (record.owned()) finish({ record, message, made: later }, replaying)
+          else record.release()
+        })
+        .catch((error: unknown) => record.park(message, String(error)))
     else finish({ record, message, made }, replaying)
     return undefined
   }

@@ -170,7 +170,9 @@ test('a replay writes deliveries that it makes later, parks those it cannot make
   const handle = replayHandler<Delivery>({
     ranges: [{ partition: 1, from: 10, to: 20 }],
     rate: createTokenBucket({ perSecond: 100, burst: 100 }),
-    make: ({ offset }) => ({ later: async () => results[offset - 10] }),
+    make: ({ offset }) => ({
+      later: async () => (offset === 15 ? expect.fail('its rules failed') : results[offset - 10]),
+    }),
     counts,
     producer: {
       produce: async (records) => {
@@ -181,7 +183,7 @@ test('a replay writes deliveries that it makes later, parks those it cannot make
     encode: () => Buffer.alloc(0),
   })
   const message = { key: null, value: null, timestamp: '0', attributes: 0, offset: '10', headers: {} }
-  for (const offset of [10, 11, 12, 13, 14]) {
+  for (const offset of [10, 11, 12, 13, 14, 15]) {
     const taken: Taken<Delivery> = {
       ...{ topic: 'deliveries.dead', partition: 1, offset, timestamp, key: 'crm/u1', value: delivery },
       settle: () => void ends.push(`${offset} settled`),
@@ -191,7 +193,7 @@ test('a replay writes deliveries that it makes later, parks those it cannot make
     }
     expect(handle(taken, message)).toBeUndefined()
   }
-  await until(() => ends.length === 5)
+  await until(() => ends.length === 6)
   expect(produced.map(({ topic }) => topic)).toEqual(['deliveries.due', 'deliveries.dead'])
   expect(ends.toSorted()).toEqual([
     '10 settled',
@@ -199,6 +201,7 @@ test('a replay writes deliveries that it makes later, parks those it cannot make
     '12 it cannot be replayed: its event is no longer stored',
     '13 settled',
     '14 released',
+    '15 AssertionError: its rules failed',
   ])
   expect(counts).toMatchObject({ read: 3, replayed: 2 })
 })
