@@ -35,7 +35,8 @@ export function roomsOf(dirs: LogDirs, { reserve, limit }: StorageLimits, prefix
   const tightest = disks
     .toSorted((one, other) => one.free - one.reserve - (other.free - other.reserve))
     .slice(0, 1)
-  if (limit === undefined) return tightest
+  // without reports, nobody knows what is used
+  if (limit === undefined || disks.length === 0) return tightest
   const used = Math.max(0, ...dirs.map((broker) => bytesOf(broker, prefix)))
   return [...tightest, { of: 'limit', free: Math.max(0, limit - used), reserve: limit / 10 }]
 }

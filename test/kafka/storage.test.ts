@@ -37,7 +37,8 @@ describe('the room for more records', () => {
   })
 
   test('is unknown when no broker reports it', () => {
-    expect([roomsOf([], untold, ''), roomsOf([[]], untold, '')]).toEqual([[], []])
+    for (const limits of [untold, { ...untold, limit: 100 }])
+      expect([roomsOf([], limits, ''), roomsOf([[]], limits, '')]).toEqual([[], []])
   })
 })
 
