@@ -38,17 +38,40 @@ const FETCH_WAIT_MS = 50
  * Partitions are paused except while a range is read. All ranges share one group: joining a new one takes 3 s by
  * default.
  */
-export async function openReader({
-  connection,
-  topic,
-  onFatal,
-}: {
-  connection: Connection
-  topic: string
-  onFatal: (error: Error) => void
-}): Promise<Reader> {
-  const jobs = new Map<number, Job>()
+export async function openReader(options: ReaderOptions): Promise<Reader> {
+  const { topic } = options
+  const jobs: Jobs = new Map()
   const joined = Promise.withResolvers<void>()
+  const follower = followerFor(jobs, joined.resolve, options)
+  const readInTurn = queuePerPartition((range, onValue) =>
+    readRange({ follower, topic, jobs }, range, onValue),
+  )
+  try {
+    await follower.connect()
+    await follower.run()
+    await joined.promise
+    return {
+      partitions: (await follower.firstBounds(topic)).size,
+      bounds: () => follower.bounds(topic),
+      async read(range, onValue) {
+        if (range.from < range.to) await readInTurn(range, onValue)
+      },
+      close: () => follower.close(),
+    }
+  } catch (error) {
+    await follower.close()
+    throw error
+  }
+}
+
+type ReaderOptions = { connection: Connection; topic: string; onFatal: (error: Error) => void }
+type Jobs = Map<number, Job>
+
+function followerFor(
+  jobs: Jobs,
+  onJoined: () => void,
+  { connection, topic, onFatal }: ReaderOptions,
+): Follower {
   const follower = new Follower({
     connection,
     kind: 'reader',
@@ -74,24 +97,11 @@ export async function openReader({
     },
     onJoined(assigned) {
       for (const at of assigned) follower[jobs.has(at.partition) ? 'resume' : 'pause'](at)
-      joined.resolve()
+      onJoined()
     },
     onFatal,
   })
-  await follower.connect()
-  await follower.run()
-  await joined.promise
-  const readInTurn = queuePerPartition((range, onValue) =>
-    readRange({ follower, topic, jobs }, range, onValue),
-  )
-  return {
-    partitions: (await follower.firstBounds(topic)).size,
-    bounds: () => follower.bounds(topic),
-    async read(range, onValue) {
-      if (range.from < range.to) await readInTurn(range, onValue)
-    },
-    close: () => follower.close(),
-  }
+  return follower
 }
 
 type Read = (range: Range, onValue: OnValue) => Promise<void>
@@ -110,7 +120,7 @@ function queuePerPartition(read: Read): Read {
 }
 
 async function readRange(
-  { follower, topic, jobs }: { follower: Follower; topic: string; jobs: Map<number, Job> },
+  { follower, topic, jobs }: { follower: Follower; topic: string; jobs: Jobs },
   range: Range,
   onValue: OnValue,
 ): Promise<void> {

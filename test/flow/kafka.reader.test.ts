@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { LOG_FAULTS } from '../../kafka/admin/lost-records.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
+import { Follower } from '../../kafka/tables/follower.ts'
 import type { Range } from '../../kafka/tables/ranges.ts'
 import { openReader, type Reader } from '../../kafka/tables/reader.ts'
 import { closing, connection } from '../helpers/cluster.ts'
@@ -100,6 +101,17 @@ test('if the beginning of a range has been deleted, the rest is read', async () 
   await admin.disconnect()
   expect(await read(reader, { partition: 1, from: 2, to: 8 })).toEqual([6, 7])
   expect(await read(reader, { partition: 1, from: 0, to: 4 })).toEqual([])
+})
+
+test('one that cannot be opened leaves no consumer group behind', async () => {
+  const kafka = await connection([{}])
+  vi.spyOn(Follower.prototype, 'firstBounds').mockRejectedValueOnce(new Error('no leader'))
+  await expect(openReader({ connection: kafka, topic: 'work', onFatal })).rejects.toThrow('no leader')
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  const { groups } = await admin.listGroups()
+  await admin.disconnect()
+  expect(groups.filter(({ groupId }) => groupId.startsWith(kafka.named('reader.')))).toEqual([])
 })
 
 test('ranges of one partition are read one after another, each completely, in the order of the requests', async () => {
