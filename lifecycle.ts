@@ -3,7 +3,7 @@ import { type Probe, serveOps } from './http/probes.ts'
 import { type Connection, connect } from './kafka/client.ts'
 import { countAck, watchProducer } from './kafka/metrics.ts'
 import { createProducer, type Producer } from './kafka/produce/produce.ts'
-import { createLog, type Logger } from './process/log.ts'
+import { createLog, createLogLimit, type Logger } from './process/log.ts'
 import { exposeBuildInfo } from './process/metrics.ts'
 import { ConfigError } from './process/pem.ts'
 import { SCHEMA_WAIT_MS, type VariantCodec } from './schemas/codec.ts'
@@ -115,15 +115,14 @@ const REPEAT_MS = 10_000
 
 function createWaiting(log: Logger): Pick<Context, 'onAway' | 'waitsFor'> {
   let present: string | undefined
-  let loggedAt = Number.NEGATIVE_INFINITY
+  const mayLog = createLogLimit(REPEAT_MS)
   return {
     waitsFor: () => present,
     onAway(what) {
       if (!what && present) log.info('the schema registry answers')
       present = what && `the schema registry cannot be reached: ${what}`
-      if (!what || performance.now() - loggedAt < REPEAT_MS) return
-      loggedAt = performance.now()
-      log.warn({ registry: what }, 'the schema registry cannot be reached; the start waits for it')
+      if (what && mayLog('registry'))
+        log.warn({ registry: what }, 'the schema registry cannot be reached; the start waits for it')
     },
   }
 }
