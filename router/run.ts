@@ -8,7 +8,7 @@ import { type DeliveryWriterParts, type Writing, writeDeliveries } from './deliv
 import type { Duplicates, PartitionWindow } from './duplicates/duplicates.ts'
 import type { Written } from './duplicates/seen-topic.ts'
 import { type Entry, hashOf } from './duplicates/window.ts'
-import { createWaitingEvents, reasonOf } from './waiting-events.ts'
+import { createWaitingEvents } from './waiting-events.ts'
 
 export type RouterParts = DeliveryWriterParts & {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh' | 'sources'>
@@ -64,7 +64,7 @@ function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts):
   if (!(writes instanceof Promise)) return settleLater(writes, routed, parts)
   return writes
     .then((written) => settleLater(written, routed, parts))
-    .catch((error: unknown) => record.park(message, reasonOf(error)))
+    .catch((error: unknown) => record.park(message, String(error)))
 }
 
 type Routed = {

@@ -49,7 +49,7 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
     try {
       await route(record, message)
     } catch (error) {
-      record.park(message, reasonOf(error))
+      record.park(message, String(error))
     }
   }
 
@@ -78,8 +78,5 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
     },
   }
 }
-
-export const reasonOf = (error: unknown): string =>
-  error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 
 const keyOf = ({ partition, value }: Taken<Event>) => `${partition}/${value.sourceId}`

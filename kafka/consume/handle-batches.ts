@@ -132,7 +132,7 @@ export class BatchHandler<T> {
       const where = tracer && { topic, group: this.groupId, headers: message.headers, describe }
       return handle(where ? inTrace(tracer, record, where) : record, message)
     } catch (error) {
-      record.park(message, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+      record.park(message, String(error))
       return undefined
     }
   }
