@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { batchesOf } from '../../process/batches.ts'
 import {
   type Api,
   type ApiRequest,
@@ -32,8 +33,7 @@ export async function dryRun(
 ): Promise<DryRuns | 'stale' | 'read_only'> {
   const chosen = records.filter(({ collection }) => collection === 'destinations')
   const dryRuns = new Map<string, DryRunResult>()
-  for (let first = 0; first < chosen.length; first += AT_ONCE) {
-    const some = chosen.slice(first, first + AT_ONCE)
+  for (const some of batchesOf(chosen, AT_ONCE)) {
     const found = await Promise.all(some.map((record) => dryRunOne(record, state, api)))
     for (const [index, tried] of found.entries()) {
       const record = some[index]

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import { batchesOf } from '../../process/batches.ts'
 import type { Deletion } from '../../schemas/task.ts'
 import type { Setting } from '../../settings/lookup.ts'
 import type { ConfigKeys } from '../../settings/seal.ts'
@@ -47,8 +48,7 @@ export type Restored = 'done' | 'changed' | { unavailable: Error }
 
 /** Deletions come last: their events need destinations. If it breaks off, repeat the restore. */
 export async function restore(plan: RestorePlan, now: string, parts: RestoreParts): Promise<Restored> {
-  for (let first = 0; first < plan.steps.length; first += WRITTEN_AT_ONCE) {
-    const some = plan.steps.slice(first, first + WRITTEN_AT_ONCE)
+  for (const some of batchesOf(plan.steps, WRITTEN_AT_ONCE)) {
     // separate decisions: the writer divides them into requests that Kafka accepts
     const outcome = outcomeOf(await Promise.all(some.map((step) => writeStep(step, { plan, now }, parts))))
     if (outcome !== 'done') return outcome

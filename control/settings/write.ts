@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
 import type { Decision, FencedWriter } from '../../kafka/produce/transactions.ts'
+import { batchesOf } from '../../process/batches.ts'
 import type { Logger } from '../../process/log.ts'
 import type { Settings } from '../../settings/follow.ts'
 import { readSetting } from '../../settings/read.ts'
@@ -82,8 +83,7 @@ export async function resealSettings({ settings, writer, keys, log }: Resealing)
   const { table } = settings
   const old = [...table.entries()].filter(([key, value]) => isOld(key, value, keys))
   let count = 0
-  for (let first = 0; first < old.length; first += AT_ONCE) {
-    const some = old.slice(first, first + AT_ONCE)
+  for (const some of batchesOf(old, AT_ONCE)) {
     // separate decisions: the writer divides them into requests that Kafka accepts
     const written = await Promise.all(some.map(([key, value]) => writer.write(() => reseal(key, value))))
     const failed = written.find((each) => 'unavailable' in each)

@@ -3,6 +3,7 @@ import type { Connection } from '../../kafka/client.ts'
 import { type Consumer, consume } from '../../kafka/consume/consume.ts'
 import { watchConsumers } from '../../kafka/metrics.ts'
 import type { Producer } from '../../kafka/produce/produce.ts'
+import { batchesOf } from '../../process/batches.ts'
 import { registry } from '../../process/metrics.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { TASK_KINDS, type Task, taskKey } from '../../schemas/task.ts'
@@ -79,8 +80,7 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
 /** If Kafka does not answer, the next run continues. */
 async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
   const old = expired(tasks, Date.now())
-  for (let first = 0; first < old.length; first += AT_ONCE) {
-    const some = old.slice(first, first + AT_ONCE)
+  for (const some of batchesOf(old, AT_ONCE)) {
     const written = await taskWriter.write(() => {
       // a new one may have the id of one that another process removed
       const records = some.filter((task) => !tasks.pending.has(taskKey(task))).map(tombstone)

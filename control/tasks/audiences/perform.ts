@@ -1,6 +1,7 @@
 import type { Connection } from '../../../kafka/client.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import { openReader, type Reader } from '../../../kafka/tables/reader.ts'
+import { batchesOf } from '../../../process/batches.ts'
 import type { Cause, Counts, Sync } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { ConfigKeys } from '../../../settings/seal.ts'
@@ -85,12 +86,12 @@ async function compare(
   counts: Counts,
   { sync, isOwned, computation, ...parts }: Performing,
 ): Promise<'sent' | 'cancelled' | 'not owned'> {
-  for (const users of batches(comparison.leftovers)) {
+  for (const users of batchesOf(comparison.leftovers, AT_ONCE)) {
     if (!isOwned()) return 'not owned'
     await writeRemovals(users, sync, parts)
   }
   counts.unchanged += comparison.listed.size
-  for (const changes of batches(diff({ ...comparison, others: sync.others }))) {
+  for (const changes of batchesOf(diff({ ...comparison, others: sync.others }), AT_ONCE)) {
     if (!isOwned()) return 'not owned'
     const now = computation()
     if (!now) return 'cancelled'
@@ -102,17 +103,6 @@ async function compare(
     counts.unchanged -= changes.filter(({ userId }) => comparison.listed.has(userId)).length
   }
   return 'sent'
-}
-
-function* batches<T>(items: Iterable<T>): Generator<T[]> {
-  let batch: T[] = []
-  for (const item of items) {
-    batch.push(item)
-    if (batch.length < AT_ONCE) continue
-    yield batch
-    batch = []
-  }
-  if (batch.length > 0) yield batch
 }
 
 /** Undefined if the audience or trait was removed, or created again since. */

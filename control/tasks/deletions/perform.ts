@@ -1,5 +1,6 @@
 import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
+import { batchesOf } from '../../../process/batches.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { EMPTY_EVENT, eventRecord } from '../../../schemas/event-record.ts'
@@ -30,24 +31,13 @@ export async function performDeletion(
   parts: DeletionParts,
 ): Promise<Deletion | undefined> {
   await suppressUsers(deletion, parts)
-  const events = deleteEvents(deletion)
-  for (let batch = nextBatch(events); batch.length > 0; batch = nextBatch(events)) {
+  for (const batch of batchesOf(deleteEvents(deletion), AT_ONCE)) {
     if (!isOwned()) return undefined
     const outcome = await parts.producer.produce(batch.map((event) => eventRecord(event, parts.encode)))
     if (outcome !== 'acked')
       throw new Error(`the events of deletion ${deletion.id} cannot be written: ${outcome}`)
   }
   return { ...deletion, state: 'done', userIds: [] }
-}
-
-function nextBatch(events: Iterator<Event>): Event[] {
-  const taken: Event[] = []
-  while (taken.length < AT_ONCE) {
-    const { value, done } = events.next()
-    if (done) break
-    taken.push(value)
-  }
-  return taken
 }
 
 export type Suppressing = {
@@ -59,14 +49,17 @@ export type Suppressing = {
 /** In one transaction, for which other writes wait. */
 const SUPPRESSED_AT_ONCE = 500
 /** Kafka takes 1 MB, and an id may be as long as a call. */
-const MAX_BYTES = 512 * 1024
+const BYTES = {
+  most: 512 * 1024,
+  of: (suppression: Suppression) => Buffer.byteLength(JSON.stringify(suppression)),
+}
 
 /** @throws if Kafka does not answer. */
 export async function suppressUsers(
   deletion: Deletion,
   { settings, writer, keys }: Suppressing,
 ): Promise<void> {
-  for (const batch of batches(suppressionsOf(deletion))) {
+  for (const batch of batchesOf(suppressionsOf(deletion), SUPPRESSED_AT_ONCE, BYTES)) {
     const written = await writer.write(() => {
       const missing = batch.filter(({ id }) => !settings.suppressions.has(id))
       if (missing.length === 0) return { refusal: 'all are there' }
@@ -88,22 +81,6 @@ export function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion):
       updatedAt: createdAt,
     })),
   )
-}
-
-function* batches(suppressions: readonly Suppression[]): Generator<Suppression[]> {
-  let batch: Suppression[] = []
-  let bytes = 0
-  for (const each of suppressions) {
-    const size = Buffer.byteLength(JSON.stringify(each))
-    if (batch.length === SUPPRESSED_AT_ONCE || (batch.length > 0 && bytes + size > MAX_BYTES)) {
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    batch.push(each)
-    bytes += size
-  }
-  if (batch.length > 0) yield batch
 }
 
 /** One per user and affected source. After a crash they have the same ids, so the router drops duplicates. */
