@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
+import type { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
 import avro from 'avsc'
 import type { Decoded } from '../kafka/consume/record.ts'
 import type { Attempt } from './attempt.ts'
@@ -243,6 +243,4 @@ async function fetchResolver(
   }
 }
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
-
-export { SchemaType }
+export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -5,6 +5,7 @@ import got, { HTTPError, RequestError } from 'got'
 import { ConfigError, isUntrusted, readCertificates } from '../process/pem.ts'
 import {
   codec,
+  messageOf,
   type SchemaName,
   type SchemaSource,
   type SchemaTypes,
@@ -134,8 +135,6 @@ function isAway(error: unknown): boolean {
 
 /** Without an answer, the message has no text from the registry. */
 const UNANSWERED = / - Error, status 400: /
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** @returns which setting is wrong, if one is. */
 function settingsFault(error: unknown): string | undefined {
