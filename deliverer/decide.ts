@@ -15,6 +15,8 @@ import type { Rung } from '../schemas/topics.ts'
 import type { Attempted } from './attempt.ts'
 import type { DeferCode } from './lane/state.ts'
 
+export type WithNextRecord = Exclude<Next, { kind: 'done' }>
+
 /** `deferred`: targets that wait for an attempt. */
 export type Settlement = (Next | { kind: 'cancelled'; code: string }) & { deferred?: readonly Target[] }
 
@@ -84,7 +86,7 @@ export function defer(
   delivery: Delivery,
   { waitMs, now }: { waitMs: number; now: number },
   { ladder, windowMs }: Ladder,
-): Next {
+): WithNextRecord {
   const firstAttemptAt = delivery.firstAttemptAt ?? now
   const deferred = { ...delivery, firstAttemptAt, deferrals: delivery.deferrals + 1 }
   const lengths = [...ladder].sort((one, other) => one.delayMs - other.delayMs)

@@ -1,4 +1,4 @@
-import type { Ladder, Next } from '../delivery/ladder.ts'
+import type { Ladder } from '../delivery/ladder.ts'
 import type { Taken } from '../kafka/consume/record.ts'
 import { type Batcher, createBatcher } from '../kafka/produce/batcher.ts'
 import { PARKED, park } from '../kafka/produce/park.ts'
@@ -9,10 +9,9 @@ import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DEAD, rungTopic } from '../schemas/topics.ts'
 import { cancelled } from './attempt-log.ts'
-import { defer, type Settlement } from './decide.ts'
+import { defer, type Settlement, type WithNextRecord } from './decide.ts'
 
 type Cancelled = Extract<Settlement, { kind: 'cancelled' }>
-type WithNextRecord = Exclude<Next, { kind: 'done' }>
 
 export type SettlerParts = {
   producer: Pick<Producer, 'produce'>
@@ -91,8 +90,7 @@ export class Settler {
       return this.park(record, `its next record cannot be written: ${outcome}`)
     // a window without end, as a cancelled delivery is no dead letter
     const endless = { ...ladder, windowMs: Number.POSITIVE_INFINITY }
-    const next = defer(delivery, { waitMs: Number.POSITIVE_INFINITY, now: Date.now() }, endless)
-    if (next.kind !== 'done') await this.#write(record, next)
+    await this.#write(record, defer(delivery, { waitMs: Number.POSITIVE_INFINITY, now: Date.now() }, endless))
   }
 
   #end(record: Taken<Delivery>, settlement: Settlement): void {
