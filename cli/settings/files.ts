@@ -40,24 +40,28 @@ export type NewFile = { path: string; text: string; isGenerated?: true }
 
 /** Writes nothing if a file exists, unless forced. @throws CliError cannot_write */
 export async function writeNew(files: readonly NewFile[], { force }: { force: boolean }): Promise<void> {
-  for (const { path, isGenerated } of files)
-    if (!force && !isGenerated && (await isThere(path)))
-      throw new CliError('cannot_write', `${path} already exists; use --force to overwrite it`)
+  for (const { path, isGenerated } of files) if (!force && !isGenerated) await refuseExisting(path)
   try {
     for (const { path, text } of files) {
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, text)
     }
   } catch (cause) {
-    throw new CliError('cannot_write', cause instanceof Error ? cause.message : String(cause), { cause })
+    throw cannotWrite(cause)
   }
 }
 
-const isThere = (path: string) =>
-  access(path).then(
+/** @throws CliError cannot_write */
+export async function refuseExisting(path: string): Promise<void> {
+  const isThere = await access(path).then(
     () => true,
     () => false,
   )
+  if (isThere) throw new CliError('cannot_write', `${path} already exists; use --force to overwrite it`)
+}
+
+export const cannotWrite = (cause: unknown): CliError =>
+  new CliError('cannot_write', cause instanceof Error ? cause.message : String(cause), { cause })
 
 export type File = { name: string; text: string }
 

@@ -1,8 +1,9 @@
-import { access, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { parseBody } from '../../api/client.ts'
 import { parsed, transfer } from '../../api/transfer.ts'
 import { CliError, type ExitCode } from '../../context.ts'
+import { cannotWrite, refuseExisting } from '../../settings/files.ts'
 import { plain, table } from '../../table.ts'
 import { action, type Cli, type Invocation } from '../command.ts'
 
@@ -46,8 +47,7 @@ const headShape = z.looseObject({
 
 async function backup({ options, target, out, err }: Invocation<Options>): Promise<ExitCode> {
   const { output, force } = options
-  if (output !== undefined && !force && (await exists(output)))
-    throw new CliError('cannot_write', `${output} already exists; use --force to overwrite it`)
+  if (output !== undefined && !force) await refuseExisting(output)
   const { text } = await transfer(await target(), { method: 'GET', path: 'backup', limitMs: LIMIT_MS })
   const { counts, missing } = headOf(text)
   if (output === undefined) out.line(text.trimEnd())
@@ -75,15 +75,9 @@ async function writeWhole(path: string, text: string): Promise<void> {
     await rename(partial, path)
   } catch (cause) {
     await rm(partial, { force: true }).catch(() => undefined)
-    throw new CliError('cannot_write', cause instanceof Error ? cause.message : String(cause), { cause })
+    throw cannotWrite(cause)
   }
 }
-
-const exists = (path: string) =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
 
 type RestoreOptions = { dryRun?: true; force?: true; json?: true }
 
