@@ -37,6 +37,9 @@ export const json = (shape: z.ZodType, required = true) => ({
   types: { 'application/json': shape },
 })
 
+/** A query parameter. */
+export const flag = (description: string) => z.enum(['true', 'false']).optional().describe(description)
+
 /** Bodies other than JSON are streamed, of any length. */
 export const isStreamed = (operation: Pick<Operation, 'body'> | undefined): boolean =>
   Object.keys(operation?.body?.types ?? {}).some((type) => type !== 'application/json')

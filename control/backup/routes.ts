@@ -9,7 +9,7 @@ import type { ConfigKeys } from '../../settings/seal.ts'
 import { audit } from '../api/audit.ts'
 import { createSemaphore, withTimeout } from '../api/concurrency.ts'
 import { unavailable } from '../api/conditional-write.ts'
-import { type ApiRequest, addPath, operation } from '../api/operation.ts'
+import { type ApiRequest, addPath, flag, operation } from '../api/operation.ts'
 import { type ApiResponse, problem } from '../api/response.ts'
 import { readAsStream, takeStreams, textOf, wrongType } from '../tasks/audiences/upload-body.ts'
 import type { Tasks } from '../tasks/task-table.ts'
@@ -67,8 +67,6 @@ export function backupRoutes(api: FastifyInstance, parts: BackupRouteParts): voi
     })
   })
 }
-
-const flag = (description: string) => z.enum(['true', 'false']).optional().describe(description)
 
 const queryShape = z.strictObject({
   dryRun: flag('`true`: responds with what the restore would do, but writes nothing.'),

@@ -6,7 +6,7 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Computation } from '../../../settings/settings.ts'
 import { withTimeout } from '../../api/concurrency.ts'
 import { unavailable } from '../../api/conditional-write.ts'
-import { type ApiRequest, json, operation } from '../../api/operation.ts'
+import { type ApiRequest, flag, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../../api/response.ts'
 import { createInvalidLines, previewShape } from './preview.ts'
 import { createSyncer, type SyncRouteParts, syncShape } from './sync.ts'
@@ -21,8 +21,6 @@ export type ComputationRouteParts = SyncRouteParts & {
   }
   storage: Pick<Storage, 'shortage'>
 }
-
-const flag = (description: string) => z.enum(['true', 'false']).optional().describe(description)
 
 const valuesQueryShape = z.strictObject({
   dryRun: flag('`true`: responds with what the upload would do, but changes and sends nothing.'),
