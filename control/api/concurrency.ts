@@ -17,6 +17,24 @@ export function createSemaphore(atOnce: number): Semaphore {
   }
 }
 
+/** Runs at most so many at a time. @returns undefined for more. */
+export type Limit = <T>(work: () => Promise<T>) => Promise<T> | undefined
+
+export function createLimit(atOnce: number): Limit {
+  let running = 0
+
+  async function run<T>(work: () => Promise<T>): Promise<T> {
+    running += 1
+    try {
+      return await work()
+    } finally {
+      running -= 1
+    }
+  }
+
+  return (work) => (running < atOnce ? run(work) : undefined)
+}
+
 const TIMEOUT_MS = 10_000
 
 /** @throws if `work` takes longer than a client should wait, or fails. */

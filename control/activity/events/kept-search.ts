@@ -1,6 +1,7 @@
 import { createSlices } from '../../../process/slices.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
+import { createLimit } from '../../api/concurrency.ts'
 import { type Kept, keptFrom } from './delivery-status.ts'
 
 /**
@@ -20,7 +21,7 @@ const MAX_MS = 7_000
 
 /** All searches share the slices. */
 export function createKeptSearch(clock = () => performance.now(), slices = createSlices(clock)): KeptSearch {
-  let running = 0
+  const limit = createLimit(MAX_AT_ONCE)
 
   async function run(...[events, destinations, idsOf]: Parameters<KeptSearch>): ReturnType<KeptSearch> {
     const endsAt = clock() + MAX_MS
@@ -37,13 +38,5 @@ export function createKeptSearch(clock = () => performance.now(), slices = creat
     return found
   }
 
-  return async (...asked) => {
-    if (running >= MAX_AT_ONCE) return 'too_many'
-    running += 1
-    try {
-      return await run(...asked)
-    } finally {
-      running -= 1
-    }
-  }
+  return async (...asked) => limit(() => run(...asked)) ?? 'too_many'
 }

@@ -5,7 +5,7 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
-import { createSemaphore } from '../../api/concurrency.ts'
+import { createLimit, createSemaphore } from '../../api/concurrency.ts'
 import { RAW_NEEDED } from '../live/call-json.ts'
 import { sourceOf } from '../live/recent-calls.ts'
 import { beginningOf } from '../records/subject.ts'
@@ -64,7 +64,7 @@ const STEP_BYTES = 32 * 1024 * 1024
 
 export function createSearching(open: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>): Searching {
   const semaphore = createSemaphore(1)
-  let running = 0
+  const limit = createLimit(MAX_AT_ONCE)
 
   async function searchNow<T>({ isNarrow, ...asked }: Asked<T>) {
     const begun = performance.now()
@@ -85,13 +85,7 @@ export function createSearching(open: () => Promise<Pick<Offsets, 'bounds' | 'at
     }
   }
 
-  return (asked) => {
-    if (running >= MAX_AT_ONCE) return undefined
-    running += 1
-    return searchNow(asked).finally(() => {
-      running -= 1
-    })
-  }
+  return (asked) => limit(() => searchNow(asked))
 }
 
 export function createEventSearch(parts: SearchParts): EventSearch {

@@ -1,7 +1,7 @@
 import { begunLate, type Tail } from '../../../kafka/tables/tail.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Who } from '../../../settings/mask.ts'
-import { withTimeout } from '../../api/concurrency.ts'
+import { createLimit, withTimeout } from '../../api/concurrency.ts'
 import { type ApiResponse, problem } from '../../api/response.ts'
 import type { Place, RecentRecords } from './recent-records.ts'
 
@@ -48,17 +48,8 @@ export type ViewerLimit = (who: Who, search: () => Promise<ApiResponse>) => Prom
 const MAX_BY_VIEWERS = 3
 
 export function createViewerLimit(): ViewerLimit {
-  let running = 0
-  return async (who, search) => {
-    if (who === 'admin') return search()
-    if (running >= MAX_BY_VIEWERS) return tooManySearches
-    running += 1
-    try {
-      return await search()
-    } finally {
-      running -= 1
-    }
-  }
+  const limit = createLimit(MAX_BY_VIEWERS)
+  return async (who, search) => (who === 'admin' ? search() : (limit(search) ?? tooManySearches))
 }
 
 export async function isLoadedSoon({ loaded, isLoaded }: Loading, timeoutMs?: number): Promise<boolean> {
