@@ -4,7 +4,6 @@ import { deliveryId } from '../../../delivery/routing/routing.ts'
 import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
-import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { auditSearch } from '../../api/audit.ts'
 import type { Caller } from '../../api/auth/tokens.ts'
@@ -12,12 +11,12 @@ import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, problem, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
-import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
 import { answered, tooManySearches, type ViewerLimit } from '../records/following.ts'
 import { type DeliveryStatus, deliveryStatus, isMissing, type Kept, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
+import { type History, historyOf, namedBy } from './history.ts'
 import { createKeptSearch, type KeptSearch } from './kept-search.ts'
 import { type EventsQuery, eventsQueryShape } from './matches.ts'
 import type { EventSearch } from './search.ts'
@@ -142,9 +141,10 @@ async function statusesOf(
   destinationId: string | undefined,
   { settings, ladder, attempts, dead, trace, keptSearch }: Responding,
 ): Promise<Statuses | 'too_many' | 'too_long'> {
-  const history: History = historyOf(events, { attempts, dead, now: Date.now() })
+  const history = historyOf(events, { attempts, dead, now: Date.now() })
   const connected = connectedTo(settings.destinations)
   const { knownSince } = history
+  const facts = { history, settings, ladder }
 
   const keptBy = await keptSearch(events, settings.destinations, (event) =>
     destinationId
@@ -157,28 +157,9 @@ async function statusesOf(
     new Map(
       events.map((event) => {
         const kept = [...(keptBy.get(event) ?? [])]
-        return [event, kept.map(([id, each]) => statusOf(event, { id, kept: each }, traced))]
+        return [event, kept.map(([to, each]) => statusOf(event, { to, kept: each, traced }, facts))]
       }),
     )
-
-  function statusOf(
-    event: Event,
-    { id: destinationId, kept }: { id: string; kept: Kept },
-    traced?: Map<string, Attempt[]>,
-  ): DeliveryStatus {
-    const id = deliveryId(destinationId, event)
-    const { attempts, dead } = history.of(id)
-    const { updatedAt } = settings.destinations.get(destinationId) ?? {}
-    const known = {
-      destinationId,
-      kept,
-      changedAt: updatedAt === undefined ? undefined : Date.parse(updatedAt),
-      attempts: mergeAttempts(traced?.get(id) ?? [], attempts),
-      dead,
-      knownSince,
-    }
-    return deliveryStatus(event, known, ladder)
-  }
 
   const first = statuses()
   const incomplete = [...first].flatMap(([{ receivedAt }, of]) =>
@@ -187,56 +168,24 @@ async function statusesOf(
   return incomplete.length === 0 ? first : statuses(await trace(incomplete, knownSince))
 }
 
-type Held = {
-  attempts: Pick<AttemptRouteParts['attempts'], 'recent' | 'ofMessage'>
-  dead: Pick<DeadRouteParts['dead'], 'recent'>
-}
+/** `to`: a destination. `traced`: attempts by delivery, beside those in memory. */
+type Asked = { to: string; kept: Kept; traced: ReadonlyMap<string, Attempt[]> | undefined }
 
-export type History = {
-  /** Attempts, oldest first, and when it was last given up. */
-  of(deliveryId: string): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
-  destinationsOf(event: Event): readonly string[]
-  /** Since when all attempts are known, in ms since 1970. */
-  knownSince: number
-}
-
-/** One pass over the dead letters for all events. */
-export function historyOf(
-  events: readonly Pick<Event, 'messageId'>[],
-  { attempts, dead, now }: Held & { now: number },
-): History {
-  const messageIds = new Set(events.map(({ messageId }) => messageId))
-  const attempted = [...messageIds]
-    .flatMap((messageId) => [...attempts.ofMessage(messageId)])
-    .sort((one, other) => one.startedAt - other.startedAt)
-  const letters = dead.recent.all().filter(({ messageId }) => messageIds.has(messageId))
-  const attemptsBy = Map.groupBy(attempted, ({ deliveryId }) => deliveryId)
-  const lettersBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
-  const places = [...attempted, ...letters]
-  const heldSince = attempts.recent.oldest() ?? Number.NEGATIVE_INFINITY
-  return {
-    knownSince: Math.max(heldSince, now - ATTEMPTS_RETENTION),
-    of: (id) => ({
-      attempts: attemptsBy.get(id) ?? [],
-      dead: lettersBy.get(id),
-    }),
-    destinationsOf: (event) => {
-      const ids = new Set(
-        places
-          .filter(({ messageId }) => messageId === event.messageId)
-          .map(({ destinationId }) => destinationId),
-      )
-      // another source may have used the messageId
-      const isKnown = (id: string) => attemptsBy.has(id) || lettersBy.has(id)
-      return [...ids].filter((id) => isKnown(deliveryId(id, event)))
-    },
+function statusOf(
+  event: Event,
+  { to, kept, traced }: Asked,
+  { history, settings, ladder }: Pick<Responding, 'settings' | 'ladder'> & { history: History },
+): DeliveryStatus {
+  const id = deliveryId(to, event)
+  const { attempts, dead } = history.of(id)
+  const { updatedAt } = settings.destinations.get(to) ?? {}
+  const known = {
+    destinationId: to,
+    kept,
+    changedAt: updatedAt === undefined ? undefined : Date.parse(updatedAt),
+    attempts: mergeAttempts(traced?.get(id) ?? [], attempts),
+    dead,
+    knownSince: history.knownSince,
   }
-}
-
-export function namedBy(
-  id: string,
-  { attempts, dead }: Held,
-): { messageId: string; destinationId: string; sourceId?: string } | undefined {
-  const attempted = attempts.recent.all().find(({ attempt }) => attempt.deliveryId === id)
-  return attempted?.attempt ?? dead.recent.all().find(({ deliveryId }) => deliveryId === id)
+  return deliveryStatus(event, known, ladder)
 }

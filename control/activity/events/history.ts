@@ -1,0 +1,62 @@
+import { deliveryId } from '../../../delivery/routing/routing.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import type { Event } from '../../../schemas/event.ts'
+import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
+import type { AttemptRouteParts } from '../attempts.ts'
+import type { DeadLetter } from '../dead/dead-letter.ts'
+import type { DeadRouteParts } from '../dead/routes.ts'
+
+type Held = {
+  attempts: Pick<AttemptRouteParts['attempts'], 'recent' | 'ofMessage'>
+  dead: Pick<DeadRouteParts['dead'], 'recent'>
+}
+
+/** What is known in memory about deliveries. */
+export type History = {
+  /** Attempts, oldest first, and when it was last given up. */
+  of(deliveryId: string): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
+  destinationsOf(event: Event): readonly string[]
+  /** Since when all attempts are known, in ms since 1970. */
+  knownSince: number
+}
+
+/** One pass over the dead letters for all events. */
+export function historyOf(
+  events: readonly Pick<Event, 'messageId'>[],
+  { attempts, dead, now }: Held & { now: number },
+): History {
+  const messageIds = new Set(events.map(({ messageId }) => messageId))
+  const attempted = [...messageIds]
+    .flatMap((messageId) => [...attempts.ofMessage(messageId)])
+    .sort((one, other) => one.startedAt - other.startedAt)
+  const letters = dead.recent.all().filter(({ messageId }) => messageIds.has(messageId))
+  const attemptsBy = Map.groupBy(attempted, ({ deliveryId }) => deliveryId)
+  const lettersBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
+  const places = [...attempted, ...letters]
+  const heldSince = attempts.recent.oldest() ?? Number.NEGATIVE_INFINITY
+  return {
+    knownSince: Math.max(heldSince, now - ATTEMPTS_RETENTION),
+    of: (id) => ({
+      attempts: attemptsBy.get(id) ?? [],
+      dead: lettersBy.get(id),
+    }),
+    destinationsOf: (event) => {
+      const ids = new Set(
+        places
+          .filter(({ messageId }) => messageId === event.messageId)
+          .map(({ destinationId }) => destinationId),
+      )
+      // another source may have used the messageId
+      const isKnown = (id: string) => attemptsBy.has(id) || lettersBy.has(id)
+      return [...ids].filter((id) => isKnown(deliveryId(id, event)))
+    },
+  }
+}
+
+export function namedBy(
+  id: string,
+  { attempts, dead }: Held,
+): { messageId: string; destinationId: string; sourceId?: string } | undefined {
+  const attempted = attempts.recent.all().find(({ attempt }) => attempt.deliveryId === id)
+  return attempted?.attempt ?? dead.recent.all().find(({ deliveryId }) => deliveryId === id)
+}
