@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countBefore } from '../../process/sorted.ts'
 import { idShape } from '../../settings/settings.ts'
 
 export const pageShape = z.strictObject({
@@ -27,7 +28,8 @@ export function page<T extends { id: string }>(
   for (const record of all) {
     const last = first.at(-1)
     if (record.id <= cursor || (first.length > limit && last && record.id > last.id)) continue
-    first.splice(placeOf(record.id, first), 0, record)
+    const place = countBefore(first, ({ id }) => id < record.id)
+    first.splice(place, 0, record)
     if (first.length > limit + 1) first.pop()
   }
   const items = first.slice(0, limit)
@@ -63,13 +65,3 @@ export function pageOfTasks<T extends Created>(
 const LAST = 8.64e15
 const timePlace = ({ createdAt, id }: Created) =>
   `${String(LAST - Date.parse(createdAt)).padStart(16, '0')}-${id}`
-
-function placeOf(id: string, sorted: readonly { id: string }[]): number {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((sorted[middle]?.id ?? id) < id) low = middle + 1
-    else high = middle
-  }
-  return low
-}

@@ -1,4 +1,5 @@
 import { isIndex } from '../../process/json-objects.ts'
+import { countBefore } from '../../process/sorted.ts'
 import { isObject, type JsonObject } from './json.ts'
 
 /**
@@ -57,18 +58,8 @@ type Printed = {
 function placeOf(name: string, { positions, indexes, starts }: Printed): { at: number; replaced: 0 | 1 } {
   const at = positions.get(name)
   if (at !== undefined) return { at, replaced: 1 }
-  return { at: isIndex(name) ? countBelow(indexes, Number(name)) : starts.length - 1, replaced: 0 }
-}
-
-/** @param ascending searched by halves. */
-function countBelow(ascending: readonly number[], value: number): number {
-  let [low, high] = [0, ascending.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((ascending[middle] ?? value) < value) low = middle + 1
-    else high = middle
-  }
-  return low
+  if (!isIndex(name)) return { at: starts.length - 1, replaced: 0 }
+  return { at: countBefore(indexes, (index) => index < Number(name)), replaced: 0 }
 }
 
 /** Without the comma after the last one. */

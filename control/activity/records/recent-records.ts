@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countBefore } from '../../../process/sorted.ts'
 import type { Page } from '../../api/pagination.ts'
 
 export type RecentRecords<T extends Place> = {
@@ -35,7 +36,8 @@ export function createRecentRecords<T extends Place>(options: RecentRecordsOptio
     page({ limit, cursor, matches = () => true }) {
       const all = sorted()
       const items: T[] = []
-      for (let index = (cursor ? countBefore(cursor, all) : all.length) - 1; index >= 0; index--) {
+      const end = cursor ? countBefore(all, (item) => compare(item, cursor) < 0) : all.length
+      for (let index = end - 1; index >= 0; index--) {
         const item = all[index]
         if (!item || !matches(item)) continue
         const last = items.at(-1)
@@ -93,16 +95,6 @@ function createSortedBuffer<T extends Place>(options: RecentRecordsOptions<T>) {
   }
 
   return { add, sorted }
-}
-
-function countBefore(place: Place, sorted: readonly Place[]): number {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (compare(sorted[middle] ?? place, place) < 0) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** `time`: ms since 1970. */
