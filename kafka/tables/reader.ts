@@ -64,6 +64,17 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
   }
 }
 
+/** Does nothing if the log has no such record: in a recreated topic, `read` would wait until it is written. */
+export async function readOne(
+  reader: Pick<Reader, 'bounds' | 'read'>,
+  { partition, offset }: { partition: number; offset: number },
+  onValue: OnValue,
+): Promise<void> {
+  const bounds = (await reader.bounds()).get(partition)
+  if (!bounds || offset < bounds.low || offset >= bounds.high) return
+  await reader.read({ partition, from: offset, to: offset + 1 }, onValue)
+}
+
 type ReaderOptions = { connection: Connection; topic: string; onFatal: (error: Error) => void }
 type Jobs = Map<number, Job>
 

@@ -2,7 +2,7 @@ import type { Committed, Offsets } from '../../../kafka/admin/offsets.ts'
 import { unpackMetadata } from '../../../kafka/consume/commits.ts'
 import { unpackAhead } from '../../../kafka/consume/tracker.ts'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
-import type { Reader } from '../../../kafka/tables/reader.ts'
+import { type Reader, readOne } from '../../../kafka/tables/reader.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { DELIVERIES, DUE } from '../../../schemas/topics.ts'
@@ -61,14 +61,10 @@ export function createDeliverySearch({
     },
 
     async read(entry) {
-      const { routed, partition, offset } = entry
-      const reader = routed ? deliveries : due
-      const bounds = (await reader.bounds()).get(partition)
-      // the reader would wait for a missing record
-      if (!bounds || offset < bounds.low || offset >= bounds.high) return undefined
+      const { routed } = entry
       let found: ReturnType<typeof codec.decode> | undefined
       let keyText = ''
-      await reader.read({ partition, from: offset, to: offset + 1 }, (value, _, { key }) => {
+      await readOne(routed ? deliveries : due, entry, (value, _, { key }) => {
         keyText = String(key ?? '')
         found = codec.decode(value)
       })

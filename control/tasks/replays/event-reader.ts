@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Decoded } from '../../../kafka/consume/record.ts'
-import type { Reader } from '../../../kafka/tables/reader.ts'
+import { type Reader, readOne } from '../../../kafka/tables/reader.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { EventPlace } from '../../../schemas/dead-record.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -18,13 +18,9 @@ const RETRY_MS = 1_000
 
 /** Waits while Kafka or the registry does not answer. */
 export function eventReader({ readerOf, event }: EventReaderParts, retryMs = RETRY_MS): EventAt {
-  async function read({ partition, offset }: EventPlace): Promise<Decoded<Event> | undefined> {
-    const reader = await readerOf(EVENTS)
-    // in a recreated topic, the read would wait until the event is written
-    const bounds = (await reader.bounds()).get(partition)
-    if (!bounds || offset < bounds.low || offset >= bounds.high) return undefined
+  async function read(place: EventPlace): Promise<Decoded<Event> | undefined> {
     let decoding: ReturnType<typeof event.decode> | undefined
-    await reader.read({ partition, from: offset, to: offset + 1 }, (value) => {
+    await readOne(await readerOf(EVENTS), place, (value) => {
       decoding = event.decode(value)
     })
     return decoding
