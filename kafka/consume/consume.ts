@@ -66,7 +66,19 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   }))
   const { soleClientId } = connection
   const resetPredecessors = soleClientId ? replacePredecessors(groupId, soleClientId) : undefined
-  await member.run()
+
+  async function leave(): Promise<void> {
+    await within(CLOSE_MS, Promise.all([assignment.close(), consumer.disconnect()]))
+    resetPredecessors?.()
+    resetFetchWait()
+  }
+
+  try {
+    await member.run()
+  } catch (error) {
+    await leave()
+    throw error
+  }
   const commits = setInterval(() => void assignment.commit(), COMMIT_MS)
 
   return {
@@ -87,9 +99,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       while (inFlight() > 0 && performance.now() < end) await sleep(20)
       clearInterval(commits)
       await within(CLOSE_MS, assignment.commit())
-      await within(CLOSE_MS, Promise.all([assignment.close(), consumer.disconnect()]))
-      resetPredecessors?.()
-      resetFetchWait()
+      await leave()
     },
   }
 }

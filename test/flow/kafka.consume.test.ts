@@ -1,5 +1,5 @@
 import { connect as dial, type Socket } from 'node:net'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
 import { type Connection, within } from '../../kafka/client.ts'
 import { type ConsumeOptions, type Consumer, consume } from '../../kafka/consume/consume.ts'
@@ -416,6 +416,22 @@ test('a start goes on after a broker has reset its connection', async () => {
   errors.push(reset)
   closing(await openReader({ connection: behindDoor, topic: 'work', onFatal: () => undefined }))
   expect(errors).toEqual([])
+})
+
+test('a consumer that cannot start is disconnected: its caller may try again', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const make = kafka.kafka.consumer.bind(kafka.kafka)
+  const disconnected = vi.fn()
+  vi.spyOn(kafka.kafka, 'consumer').mockImplementationOnce((config) => {
+    const consumer = make(config)
+    consumer.on(consumer.events.DISCONNECT, disconnected)
+    // not retried, unlike other failures
+    vi.spyOn(consumer, 'subscribe').mockRejectedValueOnce(new Error('Topic authorization failed'))
+    return consumer
+  })
+  const producer = closing(await createProducer(kafka))
+  await expect(start(kafka, producer, () => undefined)).rejects.toThrow('authorization failed')
+  expect(disconnected).toHaveBeenCalledOnce()
 })
 
 /** Its session is longer than the test. */
