@@ -90,14 +90,9 @@ export function shareConnections(
   return { open, lastResponse: (socket) => responses.get(socket), nameClient: networks.nameClient }
 }
 
-/** Open connections. A proxy's connection belongs to a client's network only during a request. */
-function createNetworks(trustProxy: readonly string[]) {
+/** Open connections by network. */
+function createMembership() {
   const byNetwork = new Map<string, Set<Socket>>()
-  const proxies = blockListOf(trustProxy)
-  const isProxy = (address: string) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
-  /** Connections from proxies, the least recently used first. */
-  const proxied = new Set<Socket>()
-  const leaving = new WeakMap<Socket, () => void>()
 
   function join(socket: Socket, ip: string): { size: number; leave: () => void } {
     const network = networkOf(ip)
@@ -113,8 +108,27 @@ function createNetworks(trustProxy: readonly string[]) {
     return { size: sockets.size, leave }
   }
 
+  function largest(): ReadonlySet<Socket> {
+    let found: ReadonlySet<Socket> = new Set()
+    for (const sockets of byNetwork.values()) if (sockets.size > found.size) found = sockets
+    return found
+  }
+
+  return { join, largest }
+}
+
+/** A proxy's connection belongs to a client's network only during a request. */
+function createNetworks(trustProxy: readonly string[]) {
+  const { join, largest } = createMembership()
+  const proxies = blockListOf(trustProxy)
+  const isProxy = (address: string) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  /** Connections from proxies, the least recently used first. */
+  const proxied = new Set<Socket>()
+  const leaving = new WeakMap<Socket, () => void>()
+
   return {
     proxied,
+    largest,
     /** @returns how many connections its network has now; 1 for a proxy. */
     add(socket: Socket): number {
       const address = socket.remoteAddress ?? ''
@@ -147,11 +161,6 @@ function createNetworks(trustProxy: readonly string[]) {
         if (response.req.complete) leave()
         else response.req.once('end', leave)
       })
-    },
-    largest(): ReadonlySet<Socket> {
-      let found: ReadonlySet<Socket> = new Set()
-      for (const sockets of byNetwork.values()) if (sockets.size > found.size) found = sockets
-      return found
     },
   }
 }
