@@ -45,7 +45,7 @@ export const FITTED_HELP = {
  * backslashes, so that it can be copied. Continues any other long line below its first word, or its second
  * column (`  0  done`).
  */
-export function fitted(text: string, width: number): string {
+function fitted(text: string, width: number): string {
   return text
     .replace(/(?<=\S)\n(?=\S)/g, (end, offset: number) => (isIndented(text, offset) ? end : ' '))
     .split('\n')

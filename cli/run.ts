@@ -88,7 +88,7 @@ Examples:
   $ sluice dead --since 1h --json | jq .counts`
 
 /** @param setExitCode receives the command's exit code */
-export function createProgram(context: Context, setExitCode: (code: ExitCode) => void): Command {
+function createProgram(context: Context, setExitCode: (code: ExitCode) => void): Command {
   const program = new FittedCommand('sluice')
     .description('The command line of Sluice: settings as files, and tools for operators.')
     .option('--url <url>', 'address of control, for example https://sluice.example:8081 (SLUICE_URL)')

@@ -119,10 +119,7 @@ type Missing = {
 }
 
 /** Targets that never had an attempt, for a reason of ours (an open breaker is none). */
-export function withoutAttempt(
-  { history }: Delivery,
-  { targets, results, dropped }: Missing,
-): readonly Target[] {
+function withoutAttempt({ history }: Delivery, { targets, results, dropped }: Missing): readonly Target[] {
   if (dropped.length === 0 && !results.some(isLocal)) return NONE
   const isMissing = (target: Target) =>
     dropped.includes(target) ||
@@ -135,11 +132,7 @@ export function withoutAttempt(
 type Rest = { targets: readonly Target[]; rest: readonly Target[]; waitMs: number; now: number }
 
 /** One webhook has the event, so failed ones are not retried. Only `rest` still gets an attempt. */
-export function deferRest(
-  delivery: Delivery,
-  { targets, rest, waitMs, now }: Rest,
-  ladder: Ladder,
-): Settlement {
+function deferRest(delivery: Delivery, { targets, rest, waitMs, now }: Rest, ladder: Ladder): Settlement {
   if (rest.length === 0) return { kind: 'done' }
   const settled = targets.filter((target) => !rest.includes(target))
   const left = { ...delivery, ...settledWith(delivery, settled), delivered: true }

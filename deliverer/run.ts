@@ -127,15 +127,12 @@ function createLookUps(settings: Pick<Settings, 'destination'>, { found, failed 
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const HOLD_MS = 100
 
-export function laneHold(
-  lane: Pick<Lane, 'isFull'>,
-  producer: Pick<Producer, 'queuedBytes'>,
-): Hold | undefined {
+function laneHold(lane: Pick<Lane, 'isFull'>, producer: Pick<Producer, 'queuedBytes'>): Hold | undefined {
   return lane.isFull() || producer.queuedBytes() > MAX_QUEUED_BYTES ? hold(HOLD_MS) : undefined
 }
 
 /** Deliveries wait in Kafka, in order, when deferring would not be faster for any webhook. */
-export function destinationPressure(
+function destinationPressure(
   lane: Pick<Lane, 'pressure'>,
   destination: Destination,
 ): Hold | Rest | undefined {

@@ -66,7 +66,7 @@ const NONE: readonly number[] = []
 const cache = new WeakMap<Destination, Template>()
 
 /** Cached, because building it is expensive. */
-export function templateOf(destination: Destination): Template {
+function templateOf(destination: Destination): Template {
   const found = cache.get(destination)
   if (found) return found
   const made = makeTemplate(destination)

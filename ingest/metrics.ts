@@ -65,7 +65,7 @@ export type HttpMeter = {
   watchMemory(memory: Pick<MemoryLimit, 'bytes'>): void
 }
 
-export function createHttpMeter(register: Registry): HttpMeter {
+function createHttpMeter(register: Registry): HttpMeter {
   const refused = new Counter({
     name: 'sluice_ingest_connections_refused_total',
     help: 'Connections closed because too many were open.',
@@ -127,7 +127,7 @@ type ByType = Record<CallType, number>
 type Labels = { source: string; type: string; code?: Code }
 type Sums = Map<string, { labels: Labels; count: number }>
 
-export function createCallCounts(register: Registry): CallCounts {
+function createCallCounts(register: Registry): CallCounts {
   const accepted = new Map<string, ByType>()
   const rejected: Sums = new Map()
   const suppressed: Sums = new Map()

@@ -249,7 +249,7 @@ const BATCH: readonly Code[] = [
 
 const SINGLE: readonly Code[] = CODES.filter((code) => !NOT_SINGLE.includes(code))
 
-export function codesAt(route: Route): readonly Code[] {
+function codesAt(route: Route): readonly Code[] {
   if (route.serves === 'calls') return route.type === 'batch' ? BATCH : SINGLE
   // a pixel is always sent, and a probe answers in text
   return route.serves === 'pixel' || route.serves === 'probe' ? BROKEN : ANYWHERE

@@ -17,7 +17,7 @@ export type Placeholder = { read: Read; print?: (call: Call) => string | undefin
 
 export type Template = readonly (string | Placeholder)[]
 
-export const MAX_FILTERS = 5
+const MAX_FILTERS = 5
 
 /** A placeholder has a path or a JSON string, then filters: `{{properties.total | default: 0}}`. */
 export function parseTemplate(text: string): Template | { wrong: string } {

@@ -82,6 +82,6 @@ export const EVENTS_RETENTION = 7 * DAY
 export const DELIVERIES_RETENTION = 3 * DAY
 export const DEAD_RETENTION = 14 * DAY
 export const ATTEMPTS_RETENTION = 3 * DAY
-export const AUDIT_RETENTION = 90 * DAY
+const AUDIT_RETENTION = 90 * DAY
 /** A delivery survives an outage of this length after its retry window. */
 export const OUTAGE_MS = DAY

@@ -23,7 +23,7 @@ const MAC = /^(.*),"mac":"([\w-]{43})"\}$/s
 export type Keys = readonly Buffer[]
 
 /** Keys derived from CONFIG_KEY. */
-export const PURPOSES = ['records', 'sources', 'destinations', 'hashKeys', 'sessions', 'backups'] as const
+const PURPOSES = ['records', 'sources', 'destinations', 'hashKeys', 'sessions', 'backups'] as const
 export type Purpose = (typeof PURPOSES)[number]
 
 /**

@@ -159,7 +159,7 @@ export const OUTCOMES = [
   'deferred',
 ] as const satisfies readonly AttemptOutcome[]
 
-export const attemptsQueryShape = z.strictObject({
+const attemptsQueryShape = z.strictObject({
   ...rangeFields,
   destinationId: idShape.optional(),
   sourceId: idShape.optional(),

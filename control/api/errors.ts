@@ -82,7 +82,7 @@ export function respondToBrokenRequest(error: Error & { code?: string }, socket:
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
-export class RejectedBody extends Error {
+class RejectedBody extends Error {
   readonly answer: ApiResponse
 
   constructor(answer: ApiResponse) {

@@ -134,7 +134,7 @@ const late = () => Object.assign(new Error('the request is incomplete'), { code:
  * Drops the rest of a body that was answered early: the connection's next request waits behind it. Node does so only if
  * nothing has read the body. Closes the connection after `maxMs`.
  */
-export function drainBody(app: FastifyInstance, maxMs: number): void {
+function drainBody(app: FastifyInstance, maxMs: number): void {
   app.addHook('onResponse', async ({ raw }) => {
     raw.resume()
     const { socket } = raw

@@ -82,7 +82,7 @@ const a = (kind: string) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 const shownOf = ({ kind, responseShape }: Pick<Resource<never, never>, 'kind' | 'responseShape'>) =>
   ({ description: `The ${kind}, secrets masked.`, body: responseShape, headers: ['etag'] }) as const
 
-export function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, T>) {
+function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, T>) {
   const { resource, draft, records, change } = serving
   return {
     GET: operation({
@@ -111,7 +111,7 @@ export function operationsOnAll<G extends object, T extends Stamp>(serving: Serv
   }
 }
 
-export function operationsOnOne<G extends object, T extends Stamp>(
+function operationsOnOne<G extends object, T extends Stamp>(
   serving: Serving<G, T>,
 ): Record<string, Operation> {
   const { resource, facts, records, change } = serving
@@ -170,7 +170,7 @@ function replacement<G extends object, T extends Stamp>(
   })
 }
 
-export const dryRunShape = z.strictObject({
+const dryRunShape = z.strictObject({
   dryRun: z
     .enum(['true', 'false'])
     .optional()

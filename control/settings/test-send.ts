@@ -24,7 +24,7 @@ export const MAX_AT_ONCE = 10
 const headersShape = z.record(z.string(), z.string())
 
 /** As in topic `attempts`. */
-export const resultShape = z
+const resultShape = z
   .strictObject({ url: z.string() })
   .extend(
     attemptShape.pick({ outcome: true, status: true, durationMs: true, code: true, response: true }).shape,
@@ -120,7 +120,7 @@ export type PostToAll = { destination: Destination; posting: Posting; now: numbe
  * Like a first attempt, but to every webhook.
  * @returns results in webhook order. Never rejects.
  */
-export function postToAll(
+function postToAll(
   poster: Pick<Poster, 'post'>,
   { destination, posting, now }: PostToAll,
 ): Promise<Result[]> {

@@ -129,12 +129,9 @@ export type Backoff = { failures: number; waited: number; until: number }
 
 const FIRST_MS = 1_000
 const LONGEST_MS = 5 * 60_000
-export const GIVE_UP_MS = 6 * 3_600_000
+const GIVE_UP_MS = 6 * 3_600_000
 
-export function afterFailure(
-  { failures, waited }: Pick<Backoff, 'failures' | 'waited'>,
-  now: number,
-): Backoff {
+function afterFailure({ failures, waited }: Pick<Backoff, 'failures' | 'waited'>, now: number): Backoff {
   const wait = Math.min(FIRST_MS * 2 ** failures, LONGEST_MS)
   return { failures: failures + 1, waited: waited + wait, until: now + wait }
 }

@@ -144,4 +144,4 @@ const ended = new Counter({
 for (const kind of TASK_KINDS)
   for (const state of ['done', 'cancelled', 'failed']) ended.inc({ kind, state }, 0)
 
-export const countEnded = ({ kind, state }: Task) => ended.inc({ kind, state })
+const countEnded = ({ kind, state }: Task) => ended.inc({ kind, state })

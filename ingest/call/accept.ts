@@ -13,7 +13,7 @@ export type Shared = OfBatch & {
   bytes: number
 }
 
-export const NOTHING_SHARED: Shared = { context: null, integrations: null, sentAt: null, bytes: 0 }
+const NOTHING_SHARED: Shared = { context: null, integrations: null, sentAt: null, bytes: 0 }
 
 export type Facts = {
   sourceId: string
@@ -142,7 +142,7 @@ export type OfBatch = { context: unknown; integrations: unknown }
  * Top-level integrations win over those in the context, and the call's over the batch's.
  * @returns a code if one of the four has the wrong type.
  */
-export function readColumns(call: JsonObject, shared: OfBatch): Columns | Code {
+function readColumns(call: JsonObject, shared: OfBatch): Columns | Code {
   const { properties = null, traits = null } = call
   if (properties !== null && !isObject(properties)) return 'properties_not_object'
   if (traits !== null && !isObject(traits)) return 'traits_not_object'

@@ -105,7 +105,7 @@ const typeOf = (call: unknown): StatedType =>
 /** Shared values end up one level below the call. */
 const SHARED_LEVELS = CALL_LEVELS - 1
 
-export function readShared({ context = null, integrations = null, sentAt }: JsonObject): Shared {
+function readShared({ context = null, integrations = null, sentAt }: JsonObject): Shared {
   const bytes =
     (context === null ? 0 : jsonBytes(context)) + (integrations === null ? 0 : jsonBytes(integrations))
   return {

@@ -112,7 +112,7 @@ export type Parts = Omit<ReceiveOptions, 'traced'> & {
 
 const DESCRIBED: Answer = { code: 'ok', status: 200, body: JSON.stringify(describe()) }
 
-export function handlerOf(route: Route, parts: Parts): Handler {
+function handlerOf(route: Route, parts: Parts): Handler {
   switch (route.serves) {
     case 'calls':
       return receive(route.type, { ...parts, traced: tracedAt(route, parts) })

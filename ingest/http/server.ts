@@ -101,7 +101,7 @@ type BrokenOptions = {
 type Broken = { error: NodeJS.ErrnoException; socket: Socket }
 
 /** Answers what Node's parser rejects (no HTTP, too large a head, too slow), after earlier answers. */
-export function createAnswerBroken({ lastResponse, answered, lingerMs }: BrokenOptions) {
+function createAnswerBroken({ lastResponse, answered, lingerMs }: BrokenOptions) {
   const broken = new WeakSet<Socket>()
 
   function byHand(socket: Socket, code: Code): void {

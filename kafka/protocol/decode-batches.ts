@@ -218,7 +218,7 @@ export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
 const later = (time: string, delta: number) => (delta === 0 ? time : String(Number(time) + delta))
 
 /** Zigzag, seven bits per byte, lowest first; exact up to 2^53. */
-export function readVarint(bytes: RecordBytes): number {
+function readVarint(bytes: RecordBytes): number {
   let value = 0
   let place = 1
   for (;;) {

@@ -88,7 +88,7 @@ export type BrokerProperties = {
 const HOST = '127.0.0.1'
 
 /** A KRaft node that is broker and controller, on loopback only. Reasons: decision 4. */
-export function brokerProperties({ nodeId, port, voters, dataFolder, more }: BrokerProperties): string {
+function brokerProperties({ nodeId, port, voters, dataFolder, more }: BrokerProperties): string {
   const copies = voters.length
   const inSync = Math.max(1, copies - 1)
   const controllerPort = voters.find((voter) => voter.id === nodeId)?.controllerPort

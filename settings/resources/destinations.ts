@@ -142,7 +142,7 @@ export function urlsOf(body: unknown): string[] {
 }
 
 /** Also checks unchanged URLs: their addresses may have changed. */
-export function forbiddenUrls(body: Members, unreachable: Unreachable): Fault[] {
+function forbiddenUrls(body: Members, unreachable: Unreachable): Fault[] {
   return urlValues(body).flatMap((url, index) => {
     const message = typeof url === 'string' && unreachable.get(url)
     return message

@@ -25,7 +25,7 @@ import {
 import { type DeadLetters, isStillInTopic } from './follow.ts'
 import { type ReplayOf, rememberedReplayIndex } from './replayed.ts'
 
-export const afterwardsShape = z.strictObject({ outcome: z.enum(OUTCOMES), at: timeShape })
+const afterwardsShape = z.strictObject({ outcome: z.enum(OUTCOMES), at: timeShape })
 
 const pastShape = z.strictObject({
   attempt: z.number(),
@@ -37,7 +37,7 @@ const pastShape = z.strictObject({
   code: z.string().nullable(),
 })
 
-export const deadLetterShape = z
+const deadLetterShape = z
   .strictObject({
     deliveryId: z.string(),
     messageId: z.string(),
@@ -65,7 +65,7 @@ export const deadLetterShape = z
   })
   .meta({ id: 'DeadLetter' })
 
-export const countShape = z.strictObject({ destinationId: z.string(), reason: z.string(), count: z.number() })
+const countShape = z.strictObject({ destinationId: z.string(), reason: z.string(), count: z.number() })
 
 export type DeadRouteParts = {
   dead: Omit<DeadLetters, 'readSince' | 'close'>
@@ -174,7 +174,7 @@ type Shown = z.infer<typeof deadLetterShape>
  * Holds users' data, but no secret of the destination.
  * @param delivery undefined if expired.
  */
-export function deadLetterResponse(
+function deadLetterResponse(
   letter: DeadLetter,
   {
     delivery,

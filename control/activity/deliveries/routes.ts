@@ -56,7 +56,7 @@ const listedFields = {
   ),
 }
 
-export const listedShape = z.strictObject(listedFields).meta({ id: 'Delivery' })
+const listedShape = z.strictObject(listedFields).meta({ id: 'Delivery' })
 
 export const deliveryShape = z
   .strictObject({
@@ -191,7 +191,7 @@ async function show(id: string, who: Who, parts: DeliveryRouteParts): Promise<Ap
   }
 }
 
-export function listedResponse(
+function listedResponse(
   listed: Listed,
   { state, attempts, nextAttemptAt }: Status,
 ): z.infer<typeof listedShape> {
@@ -214,7 +214,7 @@ const SIGNATURES = new Set(['x-signature', 'x-signature-previous', 'webhook-sign
  * Built by the code that sends them.
  * @param of.attempt as in `X-Attempt`.
  */
-export function maskedRequests(
+function maskedRequests(
   delivery: Delivery,
   { destination, who, ...of }: { destination: Destination; attempt: number; now: number; who: Who },
 ): z.infer<typeof deliveryShape>['requests'] {

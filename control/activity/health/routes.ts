@@ -112,7 +112,7 @@ const errorShape = z.strictObject({
   response: z.string().nullable(),
 })
 
-export const healthShape = z
+const healthShape = z
   .strictObject({
     minutes: z.array(minuteShape).describe('The last sixty minutes; the current one comes last.'),
     now: z.strictObject(nowFields),
@@ -131,7 +131,7 @@ export const healthShape = z
   })
   .meta({ id: 'Health' })
 
-export const overviewShape = z.strictObject({
+const overviewShape = z.strictObject({
   items: z.array(
     z.strictObject({
       destinationId: z.string(),
@@ -146,7 +146,7 @@ export const overviewShape = z.strictObject({
   ),
 })
 
-export function healthResponse({ minutes, now, endpoints }: DestinationHealth): z.infer<typeof healthShape> {
+function healthResponse({ minutes, now, endpoints }: DestinationHealth): z.infer<typeof healthShape> {
   return {
     minutes: minutes.map(({ at, ...figures }) => ({ at: isoTime(at), ...figures })),
     now,
@@ -154,7 +154,7 @@ export function healthResponse({ minutes, now, endpoints }: DestinationHealth): 
   }
 }
 
-export const overviewResponse = (
+const overviewResponse = (
   destinations: ReadonlyMap<string, Destination>,
   { lastMinute }: Pick<Health, 'lastMinute'>,
 ): z.infer<typeof overviewShape> => ({

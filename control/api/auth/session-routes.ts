@@ -110,7 +110,7 @@ export const sessionIn = (header: string | undefined, protocol: string): string 
   header === undefined ? undefined : parseCookie(header)[nameFor(protocol)]
 
 /** Scripts cannot read it; other sites cannot send it. `''` deletes it. */
-export const sessionCookie = (session: string, { protocol }: { protocol: string }): string =>
+const sessionCookie = (session: string, { protocol }: { protocol: string }): string =>
   stringifySetCookie({
     name: nameFor(protocol),
     value: session,

@@ -56,7 +56,7 @@ const SECURITY = {
 
 type Place = { method: string; path: string; schemaOf: SchemaOf }
 
-export function describeOperation(operation: Operation, { method, path, schemaOf }: Place) {
+function describeOperation(operation: Operation, { method, path, schemaOf }: Place) {
   const { summary, description, responses } = operation
   const [, , tag = ''] = path.split('/')
   const requestBody = bodyOf(operation, schemaOf)

@@ -36,7 +36,7 @@ const listShape = z.strictObject({
 
 const SYNC = { description: 'The sync.', body: syncShape }
 
-export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
+function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
   const { syncs } = parts.tasks
   addPath(api, '/syncs', {
     GET: operation({

@@ -18,7 +18,7 @@ import {
 export type CsvRecord = { number: number } & ({ fields: string[] } | { fault: string })
 
 /** A quoted field may contain line breaks. Holds one record. */
-export function createRecordReader(): {
+function createRecordReader(): {
   /** @returns the record that the line completes. @throws UploadFault `line_too_long` */
   read(line: string, number: number): CsvRecord | undefined
   /** @returns the fault of a record that does not end. */

@@ -167,7 +167,7 @@ export function userIdOf(id: unknown, number: number): string {
  * @returns `inexact`: the first such number.
  * @throws SyntaxError
  */
-export function parseExactly(text: string): { value: unknown } | { inexact: string } {
+function parseExactly(text: string): { value: unknown } | { inexact: string } {
   let inexact: string | undefined
   const plain = withPlainNames(text)
   const value = JSON.parse(plain.text, (_, member: unknown, context?: { source?: string }) => {

@@ -204,7 +204,7 @@ async function computationOf(
 const WAIT_MS = 5_000
 
 /** How long a client waits (RFC 7240). */
-export const preferHeader = {
+const preferHeader = {
   prefer: {
     schema: z.string(),
     required: false,

@@ -76,7 +76,7 @@ const rangesBetween = (before: Bounds, after: Bounds): Sync['ranges'] =>
     .filter(({ from, to }) => from < to)
 
 /** For one partition: on each line `[userId, value]`, the value as JSON or null. */
-export const uploadRecord = (id: Sync['id'], partition: number, lines: readonly string[]): OutRecord => ({
+const uploadRecord = (id: Sync['id'], partition: number, lines: readonly string[]): OutRecord => ({
   topic: UPLOADS,
   key: id,
   partition,

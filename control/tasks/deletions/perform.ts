@@ -55,10 +55,7 @@ const BYTES = {
 }
 
 /** @throws if Kafka does not answer. */
-export async function suppressUsers(
-  deletion: Deletion,
-  { settings, writer, keys }: Suppressing,
-): Promise<void> {
+async function suppressUsers(deletion: Deletion, { settings, writer, keys }: Suppressing): Promise<void> {
   for (const batch of batchesOf(suppressionsOf(deletion), SUPPRESSED_AT_ONCE, BYTES)) {
     const written = await writer.write(() => {
       const missing = batch.filter(({ id }) => !settings.suppressions.has(id))

@@ -21,7 +21,7 @@ import { type Tasks, taskRecord } from '../task-table.ts'
 import { decideReplay, replayShape, taskOf } from './decide.ts'
 import { spanOf } from './select.ts'
 
-export const replayResponseShape = replayTask
+const replayResponseShape = replayTask
   .omit({ kind: true, ranges: true, places: true, resent: true, done: true })
   .extend({
     state: z.enum(['running', 'done', 'cancelled', 'failed']),
@@ -163,7 +163,7 @@ export function listed(
   return pageOfTasks(matching, query)
 }
 
-export function replayResponse({
+function replayResponse({
   kind: _,
   ranges,
   places,
