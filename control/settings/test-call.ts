@@ -1,7 +1,4 @@
 import { z } from 'zod'
-import { render } from '../../delivery/render.ts'
-import type { Posting } from '../../delivery/request.ts'
-import { deliveryId } from '../../delivery/routing/routing.ts'
 import type { Event, EventType } from '../../schemas/event.ts'
 import { EMPTY_EVENT } from '../../schemas/event-record.ts'
 import { isObject } from '../../settings/faults.ts'
@@ -65,18 +62,11 @@ function missingField(call: TestCall): { field: keyof TestCall; message: string 
 }
 
 /** `uuid`: random, so that receivers never see an id twice. `now`: ms since 1970. */
-export type PostingOf = { destinationId: string; uuid: string; now: number }
+type Facts = { uuid: string; now: number }
 
-export const postingOf = (call: TestCall, of: PostingOf): Posting =>
-  postingWith(render, testEvent(call, of), of.destinationId)
+export const testEvent = (call: TestCall, { uuid, now }: Facts): Event => named(eventOf(call, now), uuid)
 
-/** What a delivery of the sample call posts, without rules. */
-export const sample = (type: EventType, of: PostingOf): Posting =>
-  postingWith(render, sampleEvent(type, of), of.destinationId)
-
-export const testEvent = (call: TestCall, { uuid, now }: PostingOf): Event => named(eventOf(call, now), uuid)
-
-export function sampleEvent(type: EventType, of: PostingOf): Event {
+export function sampleEvent(type: EventType, of: Facts): Event {
   if (type !== 'delete') return testEvent(SAMPLE_CALLS[type], of)
   const times = { timestamp: of.now, receivedAt: of.now }
   return named({ ...EMPTY_EVENT, ...times, type, userId: SAMPLE_CALLS.track.userId }, of.uuid)
@@ -85,11 +75,6 @@ export function sampleEvent(type: EventType, of: PostingOf): Event {
 type Unnamed = Omit<Event, 'sourceId' | 'messageId'>
 
 const named = (event: Unnamed, uuid: string): Event => ({ ...event, sourceId: '', messageId: `test-${uuid}` })
-
-export function postingWith(body: (event: Event) => string, event: Event, destinationId: string): Posting {
-  const { messageId } = event
-  return { deliveryId: deliveryId(destinationId, event), messageId, body: body(event), replay: false }
-}
 
 /** As ingest reads it: ids are strings, and a page's `traits` (from the Go library) are its properties. */
 function eventOf(call: TestCall, now: number): Unnamed {

@@ -88,7 +88,7 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
     if (!parsed.success) return invalid(faultsOf(parsed.error, bodyShape))
     const { call, type = call?.type ?? 'track' } = parsed.data
     const now = Date.now()
-    const of = { destinationId: id, uuid: randomUUID(), now }
+    const of = { uuid: randomUUID(), now }
     const { posting, rules } = ruledPosting(call ? testEvent(call, of) : sampleEvent(type, of), destination)
     const results = posting ? await testSends.begin({ destination, posting, now }) : []
     if (!results) return tooMany

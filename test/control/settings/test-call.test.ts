@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { callJson } from '../../../control/activity/live/call-json.ts'
-import { callShape, postingOf } from '../../../control/settings/test-call.ts'
+import { callShape, testEvent } from '../../../control/settings/test-call.ts'
 import { render } from '../../../delivery/render.ts'
 import { accept } from '../../../ingest/call/accept.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -19,7 +19,7 @@ function ingested(call: unknown): Event | undefined {
 /** Undefined: the test refuses the call. */
 function tested(call: unknown): string | undefined {
   const parsed = callShape.safeParse(call)
-  return parsed.success ? postingOf(parsed.data, { destinationId: 'crm', uuid: 'f00d', now }).body : undefined
+  return parsed.success ? render(testEvent(parsed.data, { uuid: 'f00d', now })) : undefined
 }
 
 const absent = fc.constantFrom(undefined, null)

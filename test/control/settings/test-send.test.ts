@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { sample } from '../../../control/settings/test-call.ts'
+import { sampleEvent } from '../../../control/settings/test-call.ts'
+import { ruledPosting } from '../../../control/settings/test-rules.ts'
 import { createTestSends } from '../../../control/settings/test-send.ts'
 import type { Outcome } from '../../../delivery/outcome.ts'
 import type { Poster } from '../../../delivery/post/post.ts'
@@ -274,10 +275,14 @@ describe('concurrent test sends', () => {
   })
 })
 
+const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+const timestamp = '2026-01-02T03:04:05.678Z'
+const of = (type: (typeof EVENT_TYPES)[number], uuid = 'f00d') =>
+  ruledPosting(sampleEvent(type, { uuid, now }), crm).posting ?? expect.fail('the rules have failed')
+const bodyOf = (type: (typeof EVENT_TYPES)[number]) => JSON.parse(of(type).body)
+
 describe('at the end', () => {
-  const now = Date.UTC(2026, 0, 2)
-  const posting = sample('track', { destinationId: 'crm', uuid: 'f00d', now })
-  const one = { destination: crm, posting, now }
+  const one = { destination: crm, posting: of('track'), now }
 
   test('test sends in progress end at once as aborted, and none starts', async () => {
     const { openPoster, opened } = aNetwork({ atOnce: false })
@@ -290,12 +295,6 @@ describe('at the end', () => {
     expect(opened).toEqual([{ closed: true }, { closed: true }])
   })
 })
-
-const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
-const timestamp = '2026-01-02T03:04:05.678Z'
-const of = (type: (typeof EVENT_TYPES)[number], uuid = 'f00d') =>
-  sample(type, { destinationId: 'crm', uuid, now })
-const bodyOf = (type: (typeof EVENT_TYPES)[number]) => JSON.parse(of(type).body)
 
 describe('the sample of a type', () => {
   test.each([
