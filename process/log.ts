@@ -32,13 +32,15 @@ export function createLog(options: { role: string; level: string }): Logger {
   )
 }
 
+const MAX_KINDS = 10_000
+
 /** Allows one line of each kind per `everyMs`. */
-export function createLogLimit(everyMs: number, maxKinds = 10_000): (kind: string) => boolean {
+export function createLogLimit(everyMs: number): (kind: string) => boolean {
   const loggedAt = new Map<string, number>()
   return (kind) => {
     const now = performance.now()
     if (now - (loggedAt.get(kind) ?? Number.NEGATIVE_INFINITY) < everyMs) return false
-    if (loggedAt.size >= maxKinds) loggedAt.clear()
+    if (loggedAt.size >= MAX_KINDS) loggedAt.clear()
     loggedAt.set(kind, now)
     return true
   }

@@ -12,7 +12,6 @@ export type WatcherOptions = {
   onSkipped: (messages: number) => void
   /** Called once, whoever ends it. */
   onClosed: () => void
-  heartbeatMs?: number
 }
 
 /** Enough for fifty recent calls of the largest size. */
@@ -24,8 +23,7 @@ const MAX_MISSED_HEARTBEATS = 4
 /** How long waiting messages can be read at the end. */
 const FLUSH_MS = 1_000
 
-export function openWatcher(options: WatcherOptions): Watcher {
-  const { onSkipped, onClosed, heartbeatMs = HEARTBEAT_MS } = options
+export function openWatcher({ onSkipped, onClosed }: WatcherOptions): Watcher {
   let skipped = 0
   let wasRead = true
   let missedHeartbeats = 0
@@ -50,7 +48,7 @@ export function openWatcher(options: WatcherOptions): Watcher {
     else if (stream.readableLength === 0) stream.push(HEARTBEAT)
   }
 
-  const beating = setInterval(beat, heartbeatMs)
+  const beating = setInterval(beat, HEARTBEAT_MS)
   stream.once('close', () => {
     clearInterval(beating)
     onClosed()
