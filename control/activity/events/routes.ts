@@ -84,7 +84,7 @@ async function respond(query: EventsQuery, parts: Responding): Promise<ApiRespon
   const { events, settings } = parts
   const named = query.deliveryId === undefined ? undefined : namedBy(query.deliveryId, parts)
   const connected = connectedTo(settings.destinations)
-  const more = [named?.destinationId ?? [], query.destinationId ?? []].flat()
+  const more = [named?.destinationId, query.destinationId].filter((id) => id !== undefined)
   const destinationsOf = (sourceId: string) => [...connected(sourceId), ...more]
   const searching = events.search(
     { ...query, messageId: query.messageId ?? named?.messageId, sourceId: query.sourceId ?? named?.sourceId },

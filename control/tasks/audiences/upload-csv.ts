@@ -120,8 +120,9 @@ export async function* csvChanges(
       const record = reader.read(line, number)
       return (record && changeOf(record)) ?? []
     })
-  const last = reader.end()
-  if (last) yield [changeOf(last) ?? []].flat()
+  const unfinished = reader.end()
+  // throws or reports its fault
+  if (unfinished) changeOf(unfinished)
 }
 
 type Header = { width: number; userId: number; value: number }
