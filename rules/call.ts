@@ -1,4 +1,4 @@
-import { withMember, withoutMember } from '../process/json-objects.ts'
+import { isObject, withMember, withoutMember } from '../process/json-objects.ts'
 import { parseJson } from '../process/parse-json.ts'
 import type { Event } from '../schemas/event.ts'
 import { EACH, isJsonRoot, type JsonRoot, type Key, type Path, type Root } from './path.ts'
@@ -165,8 +165,4 @@ function readProperty(name: Key): Read {
 function step(value: Json, key: Key): Json | undefined {
   if (typeof key === 'string') return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   return typeof key === 'number' && Array.isArray(value) ? value[key] : undefined
-}
-
-export function isObject(value: Json | undefined): value is { [name: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,5 @@
-import { isObject, type Json } from './call.ts'
+import { isObject } from '../process/json-objects.ts'
+import type { Json } from './call.ts'
 
 export type PlaceholderFilter = {
   /** A missing value is undefined. */

@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
-import { withMember, withoutMember } from '../process/json-objects.ts'
+import { isObject, withMember, withoutMember } from '../process/json-objects.ts'
 import { truncateAddress } from '../process/truncate-address.ts'
 import type { Event } from '../schemas/event.ts'
-import { type Budget, type Call, column, isObject, type Json, shownAsProperties, spend } from './call.ts'
+import { type Budget, type Call, column, type Json, shownAsProperties, spend } from './call.ts'
 import { EACH, isJsonRoot, isWrong, type JsonRoot, type Key, parsePath, type Root } from './path.ts'
 import type { Redact, Redaction } from './rules.ts'
 

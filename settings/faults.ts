@@ -79,7 +79,3 @@ function messageOf(issue: Issue): string {
 }
 
 export type Members = Record<string, unknown>
-
-export function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -1,6 +1,6 @@
-import { objectOf } from '../process/json-objects.ts'
+import { isObject, objectOf } from '../process/json-objects.ts'
 import { pointer } from '../process/json-pointer.ts'
-import { type Fault, isObject, type Members } from './faults.ts'
+import type { Fault, Members } from './faults.ts'
 import { mapSecrets, SECRET_FIELDS } from './seal.ts'
 
 /** `admin` may do everything, `view` may only read. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '../process/json-objects.ts'
 import { parseJson } from '../process/parse-json.ts'
 import { rulesShape } from '../rules/rules.ts'
 import type { Outline, Setting } from './lookup.ts'
@@ -63,7 +64,7 @@ const malformed = (reason: string, outline?: Outline): Unread => ({ unread: 'mal
 function parsed(text: string): object | undefined {
   try {
     const record = parseJson(text)
-    return typeof record === 'object' && record !== null && !Array.isArray(record) ? record : undefined
+    return isObject(record) ? record : undefined
   } catch {
     return undefined
   }

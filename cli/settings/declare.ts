@@ -1,4 +1,5 @@
-import { faultsOf, isObject, type Members } from '../../settings/faults.ts'
+import { isObject } from '../../process/json-objects.ts'
+import { faultsOf, type Members } from '../../settings/faults.ts'
 import { idShape } from '../../settings/settings.ts'
 import { suppressionId } from '../../settings/suppression-list.ts'
 import type { Fault } from '../api/client.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject } from '../../settings/faults.ts'
+import { isObject } from '../../process/json-objects.ts'
 import { MASK } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
 

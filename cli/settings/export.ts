@@ -1,5 +1,5 @@
 import { Document } from 'yaml'
-import { isObject } from '../../settings/faults.ts'
+import { isObject } from '../../process/json-objects.ts'
 import { MASK } from '../../settings/mask.ts'
 import type { Stamp } from '../../settings/resources/resource.ts'
 import type { Suppression } from '../../settings/settings.ts'

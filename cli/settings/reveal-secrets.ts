@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../../process/json-objects.ts'
 import { pointer } from '../../process/json-pointer.ts'
-import { isObject, type Members } from '../../settings/faults.ts'
+import type { Members } from '../../settings/faults.ts'
 import { MASK, maskTexts, maskUrl } from '../../settings/mask.ts'
 import { SECRET_FIELDS } from '../../settings/seal.ts'
 import type { Declared } from './declare.ts'

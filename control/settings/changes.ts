@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../../process/json-objects.ts'
 import { pointer } from '../../process/json-pointer.ts'
-import { isObject } from '../../settings/faults.ts'
 import { maskUrl } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
 import type { Changes } from '../api/audit.ts'

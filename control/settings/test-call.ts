@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { isObject } from '../../process/json-objects.ts'
 import type { Event, EventType } from '../../schemas/event.ts'
 import { EMPTY_EVENT } from '../../schemas/event-record.ts'
-import { isObject } from '../../settings/faults.ts'
 import { CALL_TYPES } from '../../settings/settings.ts'
 import { SAMPLE_CALLS } from './sample-calls.ts'
 

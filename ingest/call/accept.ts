@@ -1,10 +1,10 @@
-import { objectOf, withMember } from '../../process/json-objects.ts'
+import { isObject, objectOf, withMember } from '../../process/json-objects.ts'
 import type { Event } from '../../schemas/event.ts'
 import { CALL_TYPES, type CallType } from '../../settings/settings.ts'
 import type { Code } from '../answer.ts'
 import { CALL_BYTES, CALL_LEVELS } from '../limits.ts'
 import { type AddressRule, withAddress } from './address.ts'
-import { boundOf, isObject, type JsonObject, jsonBytes, nestsLongName } from './json.ts'
+import { boundOf, type JsonObject, jsonBytes, nestsLongName } from './json.ts'
 import { type Merged, memberOf, merge, printMerged } from './merged.ts'
 import { eventTimes, parseTime } from './time.ts'
 

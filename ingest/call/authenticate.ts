@@ -1,8 +1,9 @@
 import { isDeeper } from '../../http/requests.ts'
+import { isObject } from '../../process/json-objects.ts'
 import type { CallType, Source } from '../../settings/settings.ts'
 import type { Code } from '../answer.ts'
 import { BATCH_CALLS, CALL_LEVELS } from '../limits.ts'
-import { isObject, type Parsed, parseBody } from './json.ts'
+import { type Parsed, parseBody } from './json.ts'
 
 export type RouteType = CallType | 'batch'
 

@@ -1,3 +1,4 @@
+import { isObject } from '../../process/json-objects.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { CallType } from '../../settings/settings.ts'
 import type { Users } from '../../settings/suppression-list.ts'
@@ -13,7 +14,7 @@ import {
   whyUnbounded,
   withAll,
 } from './accept.ts'
-import { boundOf, isDeep, isObject, type JsonObject, jsonBytes } from './json.ts'
+import { boundOf, isDeep, type JsonObject, jsonBytes } from './json.ts'
 import { parseTime } from './time.ts'
 
 /**

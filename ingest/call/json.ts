@@ -37,11 +37,6 @@ export function parseCost(body: Buffer): number {
 
 const QUOTE = 0x22
 
-/** In objects of JSON.parse, keys such as `__proto__` are plain data, also when spread or printed. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** The most bytes of one character: an escape such as \u001f. */
 const CHARACTER = 6
 /** More bytes than any number, true, false or null with a comma. */

@@ -1,6 +1,6 @@
-import { isIndex } from '../../process/json-objects.ts'
+import { isIndex, isObject } from '../../process/json-objects.ts'
 import { countBefore } from '../../process/sorted.ts'
-import { isObject, type JsonObject } from './json.ts'
+import type { JsonObject } from './json.ts'
 
 /**
  * The context or integrations of a call, over those of its batch at the first level. Copying the batch's members into

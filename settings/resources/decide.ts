@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { type Fault, faultsOf, isObject } from '../faults.ts'
+import { isObject } from '../../process/json-objects.ts'
+import { type Fault, faultsOf } from '../faults.ts'
 import { restoreMasked } from '../mask.ts'
 import type { Facts, Generated, Replaceable, Resource, Stamp, Unreachable } from './resource.ts'
 

@@ -1,8 +1,9 @@
 import type { z } from 'zod'
+import { isObject } from '../../process/json-objects.ts'
 import { pointer } from '../../process/json-pointer.ts'
 import { rulesFaults } from '../../rules/faults.ts'
 import type { Rules } from '../../rules/rules.ts'
-import { type Fault, isObject, type Members } from '../faults.ts'
+import type { Fault, Members } from '../faults.ts'
 import { type Destination, destinationShape, MAX_WEBHOOKS, storedDestination } from '../settings.ts'
 import {
   createFields,

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { type Fault, isObject, type Members } from '../faults.ts'
+import { isObject } from '../../process/json-objects.ts'
+import type { Fault, Members } from '../faults.ts'
 import { type Source, sourceShape, storedSource } from '../settings.ts'
 import { createFields, type Facts, namedId, type Replaceable, replaceFields } from './resource.ts'
 import { isPast, movedSecret, rotationFaults, WRITE_KEY } from './secret-rotation.ts'

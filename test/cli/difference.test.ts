@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { difference } from '../../cli/settings/difference.ts'
-import { isObject } from '../../settings/faults.ts'
+import { isObject } from '../../process/json-objects.ts'
 import { settings } from './generated.ts'
 
 const crm = {

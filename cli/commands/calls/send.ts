@@ -1,5 +1,6 @@
 import got from 'got'
 import { z } from 'zod'
+import { isObject } from '../../../process/json-objects.ts'
 import { parseJson } from '../../../process/parse-json.ts'
 import { CALL_TYPES, type CallType } from '../../../settings/settings.ts'
 import { request, unreachable } from '../../api/client.ts'
@@ -145,7 +146,7 @@ function objectOf(option: string, text: string | undefined): object | undefined 
   if (text === undefined) return undefined
   try {
     const value = parseJson(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+    if (isObject(value)) return value
   } catch {}
   throw new CliError('usage', `${option} takes a JSON object such as '{"plan": "pro"}', not ${text}`)
 }

@@ -1,7 +1,6 @@
-import { objectOf } from '../../../process/json-objects.ts'
+import { isObject, objectOf } from '../../../process/json-objects.ts'
 import { parseJson } from '../../../process/parse-json.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
-import { isObject } from '../../../settings/faults.ts'
 import { MASK, maskTexts, type Who } from '../../../settings/mask.ts'
 import type { Destination } from '../../../settings/settings.ts'
 

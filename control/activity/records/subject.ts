@@ -1,5 +1,5 @@
+import { isObject } from '../../../process/json-objects.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
-import { isObject } from '../../../settings/faults.ts'
 
 /** `user`: the userId, or else the anonymousId. */
 export type Subject = { event: string | null; user: string | null }

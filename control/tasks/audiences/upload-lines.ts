@@ -1,4 +1,5 @@
 import { CodedError } from '../../../process/coded-error.ts'
+import { isObject } from '../../../process/json-objects.ts'
 import { parseJson, withPlainNames } from '../../../process/parse-json.ts'
 import { userIdShape } from '../../../settings/settings.ts'
 import type { Change } from './comparison.ts'
@@ -150,7 +151,7 @@ function exactly(line: string, number: number): unknown {
 }
 
 function membersOf(parsedLine: unknown, number: number): { userId?: unknown; value?: unknown } {
-  if (typeof parsedLine === 'object' && parsedLine !== null && !Array.isArray(parsedLine)) return parsedLine
+  if (isObject(parsedLine)) return parsedLine
   throw invalid(number, 'is not a JSON object with a "userId"')
 }
 

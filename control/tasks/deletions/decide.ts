@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { isObject } from '../../../process/json-objects.ts'
 import { type Deletion, taskCodec } from '../../../schemas/task.ts'
-import { type Fault, faultsOf, isObject } from '../../../settings/faults.ts'
+import { type Fault, faultsOf } from '../../../settings/faults.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
 import { type Facts, unknownSource } from '../../../settings/resources/resource.ts'
 import { EVERY_SOURCE, idShape, userIdShape } from '../../../settings/settings.ts'
