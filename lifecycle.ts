@@ -6,6 +6,7 @@ import { createProducer, type Producer } from './kafka/produce/produce.ts'
 import { createLog, createLogLimit, type Logger } from './process/log.ts'
 import { exposeBuildInfo } from './process/metrics.ts'
 import { ConfigError } from './process/pem.ts'
+import { asError } from './process/thrown.ts'
 import { SCHEMA_WAIT_MS, type VariantCodec } from './schemas/codec.ts'
 import type { Delivery } from './schemas/delivery.ts'
 import { prepareKafka } from './schemas/prepare-kafka.ts'
@@ -72,9 +73,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   }
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end(0, signal))
-  process.on('unhandledRejection', (error) =>
-    onFatal(error instanceof Error ? error : new Error(String(error))),
-  )
+  process.on('unhandledRejection', (error) => onFatal(asError(error)))
   process.on('uncaughtException', onFatal)
   try {
     const tracer = await openTracer(config.traces, log)
@@ -85,7 +84,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   } catch (error) {
     // expected, because resources are already closed
     if (ending) log.debug({ err: error }, 'ended before it was ready')
-    else onFatal(error instanceof Error ? error : new Error(String(error)))
+    else onFatal(asError(error))
   }
 }
 

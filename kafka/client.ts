@@ -5,6 +5,7 @@ import { type ConnectionOptions, createSecureContext } from 'node:tls'
 import type { KafkaConfig as KafkaJsConfig, Kafka as KafkaJsKafka, logCreator, SASLOptions } from 'kafkajs'
 import type { Logger } from '../process/log.ts'
 import { ConfigError, readCertificates, readPem } from '../process/pem.ts'
+import { messageOf } from '../process/thrown.ts'
 import { createFailureLog, type FailureLog } from './admin/failures.ts'
 import { Kafka, logLevel } from './patches/kafkajs.ts'
 import { onAnswer } from './patches/network/unanswered.ts'
@@ -118,7 +119,7 @@ export function tlsOptions(ssl: KafkaConfig['ssl']): ConnectionOptions | boolean
   try {
     createSecureContext(options)
   } catch (error) {
-    const why = error instanceof Error ? error.message : error
+    const why = messageOf(error)
     throw new ConfigError([
       `KAFKA_SSL_CERT, KAFKA_SSL_KEY: not a matching pair in PEM without passphrase: ${why}`,
     ])

@@ -3,6 +3,7 @@ import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { messageOf } from '../process/thrown.ts'
 import { LocalError } from './errors.ts'
 
 /** This checkout, without a trailing slash. */
@@ -20,8 +21,8 @@ export async function makeDataFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await chmod(folder, 0o700)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new LocalError('setting_invalid', `SLUICE_DATA: ${folder} cannot be created: ${reason}`, { cause })
+    const message = `SLUICE_DATA: ${folder} cannot be created: ${messageOf(cause)}`
+    throw new LocalError('setting_invalid', message, { cause })
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../config.ts'
+import { messageOf } from '../process/thrown.ts'
 import { dataFolder, findKeys, type Keys } from './data-folder.ts'
 import { LocalError } from './errors.ts'
 import { chooseKafkaPorts, choosePorts, type KafkaPorts, type Ports } from './ports.ts'
@@ -49,8 +50,7 @@ function readDemo(args: readonly string[], env: NodeJS.ProcessEnv): boolean {
     const { values } = parseArgs({ args: [...args], options: { demo: { type: 'boolean' } } })
     return values.demo ?? env.npm_config_demo === 'true'
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new LocalError('setting_invalid', `${why}\nusage: npm start [-- --demo]`)
+    throw new LocalError('setting_invalid', `${messageOf(error)}\nusage: npm start [-- --demo]`)
   }
 }
 

@@ -1,14 +1,13 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { messageOf } from './thrown.ts'
 
 /** @throws ConfigError when the file cannot be read. */
 export function readPem(setting: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new ConfigError([
-      `${setting}: ${file} cannot be read: ${error instanceof Error ? error.message : error}`,
-    ])
+    throw new ConfigError([`${setting}: ${file} cannot be read: ${messageOf(error)}`])
   }
 }
 

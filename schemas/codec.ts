@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
 import avro from 'avsc'
 import type { Decoded } from '../kafka/consume/record.ts'
+import { messageOf } from '../process/thrown.ts'
 import type { Attempt } from './attempt.ts'
 import type { Delivery } from './delivery.ts'
 import type { Event } from './event.ts'
@@ -242,5 +243,3 @@ async function fetchResolver(
     }
   }
 }
-
-export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
 import got, { HTTPError, RequestError } from 'got'
 import { ConfigError, isUntrusted, readCertificates } from '../process/pem.ts'
+import { messageOf } from '../process/thrown.ts'
 import {
   codec,
-  messageOf,
   type SchemaName,
   type SchemaSource,
   type SchemaTypes,

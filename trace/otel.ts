@@ -16,6 +16,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import { createLogLimit, type Logger } from '../process/log.ts'
+import { asError } from '../process/thrown.ts'
 import { createCarrier } from './carrier.ts'
 import type { TraceSettings } from './settings.ts'
 import { createSpans } from './spans.ts'
@@ -67,8 +68,8 @@ const REPEAT_MS = 10_000
 function logFaults(log: Pick<Logger, 'warn'>): void {
   const mayLog = createLogLimit(REPEAT_MS)
   setGlobalErrorHandler((error) => {
-    const err = error instanceof Error ? error : new Error(String(error))
-    if (mayLog('export')) log.warn({ err }, 'spans cannot be exported: they are lost, nothing else is')
+    if (mayLog('export'))
+      log.warn({ err: asError(error) }, 'spans cannot be exported: they are lost, nothing else is')
   })
   // errors and response bodies are not strings
   const warn: DiagLogFunction = (...parts: unknown[]) => {

@@ -1,6 +1,7 @@
 import { access, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Alias, type Document, LineCounter, parseAllDocuments, visit, type YAMLError } from 'yaml'
+import { messageOf } from '../../process/thrown.ts'
 import { CliError, type Context, type Env } from '../context.ts'
 import { offsetOf, type Place, type PlacedFault, placeAt } from './place.ts'
 import { substitute } from './variables.ts'
@@ -61,7 +62,7 @@ export async function refuseExisting(path: string): Promise<void> {
 }
 
 export const cannotWrite = (cause: unknown): CliError =>
-  new CliError('cannot_write', cause instanceof Error ? cause.message : String(cause), { cause })
+  new CliError('cannot_write', messageOf(cause), { cause })
 
 export type File = { name: string; text: string }
 
@@ -138,7 +139,7 @@ function contentOf(document: Document, report: Report): unknown {
   try {
     return document.toJS()
   } catch (error) {
-    const message = withoutQuote(error instanceof Error ? error.message : String(error))
+    const message = withoutQuote(messageOf(error))
     report(wrongAlias(document)?.range?.[0] ?? 0, { code: 'invalid_yaml', message })
     return undefined
   }

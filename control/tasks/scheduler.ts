@@ -1,6 +1,7 @@
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import { CodedError } from '../../process/coded-error.ts'
 import type { Logger } from '../../process/log.ts'
+import { messageOf } from '../../process/thrown.ts'
 import { type Cause, type Sync, type Task, taskKey } from '../../schemas/task.ts'
 import { type TaskIndex, type Tasks, taskRecord } from './task-table.ts'
 
@@ -89,7 +90,7 @@ export function createScheduler(parts: SchedulerParts): {
 function causeOf(error: unknown, { waited }: Backoff): Cause {
   if (error instanceof TaskFailed) return { code: error.code, message: error.message }
   if (waited < GIVE_UP_MS) throw error
-  return { code: 'gave_up', message: error instanceof Error ? error.message : String(error) }
+  return { code: 'gave_up', message: messageOf(error) }
 }
 
 const failed = (task: Task, cause: Cause): Task =>

@@ -1,6 +1,7 @@
 import pRetry from 'p-retry'
 import type { Logger } from '../../process/log.ts'
 import { ConfigError, isUntrusted } from '../../process/pem.ts'
+import { messageOf } from '../../process/thrown.ts'
 
 export type Failure = {
   /** Failures of one kind share their log lines. */
@@ -134,8 +135,7 @@ function logged(run: Run, at: number): { seconds: number; suppressed: number } {
 
 /** Without the stack trace, which does not say why. */
 function reasonOf({ err, text }: Failure): string {
-  if (err === undefined) return text
-  return err instanceof Error ? err.message : String(err)
+  return err === undefined ? text : messageOf(err)
 }
 
 function settingsIn(reason: string): { settings?: string } {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Producer } from 'kafkajs'
+import { asError } from '../../process/thrown.ts'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
 import type { Table } from '../tables/table.ts'
 import type { OutRecord } from './produce.ts'
@@ -245,5 +246,3 @@ class TransactionWriter {
 
 const bytesOf = (records: readonly OutRecord[]): number =>
   records.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value ?? ''), 0)
-
-const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

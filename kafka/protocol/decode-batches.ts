@@ -1,5 +1,6 @@
 import { crc32c } from '@node-rs/crc32'
 import type { KafkaMessage } from 'kafkajs'
+import { messageOf } from '../../process/thrown.ts'
 import { decompress, MAX_BYTES } from './decompress.ts'
 
 export type FetchBytes = { buffer: Buffer; offset: number }
@@ -114,7 +115,7 @@ async function decodeOne(batch: Buffer, into: Decoded[]): Promise<number> {
     return records.length
   } catch (error) {
     into.length = before
-    into.push(standIn(batch, error instanceof Error ? error.message : String(error)))
+    into.push(standIn(batch, messageOf(error)))
     return 0
   }
 }

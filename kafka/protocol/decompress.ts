@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { unzip, zstdDecompress } from 'node:zlib'
+import { messageOf } from '../../process/thrown.ts'
 
 /**
  * Without a limit, 1 MB of zstd could take all memory. Batches have at most 1 MB by Kafka's defaults
@@ -28,9 +29,7 @@ export async function decompress(bytes: Buffer, number: number): Promise<Buffer>
   try {
     return await codec.decompress(bytes)
   } catch (error) {
-    throw new RangeError(`${codec.name}: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
+    throw new RangeError(`${codec.name}: ${messageOf(error)}`, { cause: error })
   }
 }
 
