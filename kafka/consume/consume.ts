@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Consumer as KafkaJsConsumer } from 'kafkajs'
+import type { EachBatchHandler, Consumer as KafkaJsConsumer } from 'kafkajs'
 import { untilBack } from '../admin/failures.ts'
 import { createFaultReporter } from '../admin/lost-records.ts'
 import { CLOSE_MS, within } from '../client.ts'
@@ -148,16 +148,19 @@ function createMember<T>(options: ConsumeOptions<T>) {
     if (!payload.restart) options.onFatal(explain(payload.error))
   })
 
-  async function run(): Promise<void> {
-    await untilBack(() => consumer.connect())
-    await untilBack(() => consumer.subscribe({ topics, fromBeginning: true }))
-    const eachBatch: typeof batches.eachBatch = (payload) => batches.eachBatch(payload)
-    await consumer
-      .run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })
-      .catch((error) => Promise.reject(explain(error)))
-  }
-
+  const eachBatch: EachBatchHandler = (payload) => batches.eachBatch(payload)
+  const run = () => start(consumer, topics, eachBatch).catch((error) => Promise.reject(explain(error)))
   return { consumer, assignment, batches, groupId, inFlight, joined, run }
+}
+
+async function start(
+  consumer: KafkaJsConsumer,
+  topics: string[],
+  eachBatch: EachBatchHandler,
+): Promise<void> {
+  await untilBack(() => consumer.connect())
+  await untilBack(() => consumer.subscribe({ topics, fromBeginning: true }))
+  await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })
 }
 
 const configOf = ({
