@@ -58,8 +58,23 @@ export function consoleRoutes(
     path: `${built}/${name}`,
     headers: { ...HARDENED, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-cache' },
   }))
+  const page = pageOf({ ingest, consoleLimits, built })
+  app.get('/', page)
+  app.get('/licenses', async (request, reply) => {
+    const text = await licenses('licenses.md')
+    return send(reply, text ? text.plain(request) : notFound)
+  })
+  // before the body is read: parsing 1 MB takes 120 ms. Unknown paths of the API need a token first
+  refuseEarly(app, (request) =>
+    request.is404 && request.server === app && !isPage(request) ? notFound : undefined,
+  )
+  app.setNotFoundHandler(page)
+}
 
-  async function page(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+function pageOf({ ingest, consoleLimits, built }: Required<ConsoleParts>): Handler {
+  return async (request, reply) => {
     const file = await readFile(`${built}/index.html`, 'utf8').catch(() => undefined)
     if (file === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(NOT_BUILT)
     const nonce = randomBytes(16).toString('base64url')
@@ -78,17 +93,6 @@ export function consoleRoutes(
           .replaceAll(LIMITS, asAttribute(consoleLimits())),
       )
   }
-
-  app.get('/', page)
-  app.get('/licenses', async (request, reply) => {
-    const text = await licenses('licenses.md')
-    return send(reply, text ? text.plain(request) : notFound)
-  })
-  // before the body is read: parsing 1 MB takes 120 ms. Unknown paths of the API need a token first
-  refuseEarly(app, (request) =>
-    request.is404 && request.server === app && !isPage(request) ? notFound : undefined,
-  )
-  app.setNotFoundHandler(page)
 }
 
 const NOT_BUILT =
