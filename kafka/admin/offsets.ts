@@ -125,15 +125,6 @@ function createPlaces(cluster: Cluster) {
     }))
   }
 
-  /** A broker may not know a topic that was just created. */
-  const again = <T>(question: () => Promise<T>) =>
-    pRetry(question, {
-      retries: 5,
-      minTimeout: 100,
-      shouldRetry: ({ error }) => 'type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION',
-      onFailedAttempt: () => cluster.refreshMetadata().catch(() => undefined),
-    })
-
   async function offsets(questions: Parameters<Cluster['fetchTopicsOffset']>[0]) {
     const found = await cluster.fetchTopicsOffset(questions)
     return new Map(found.map(({ topic, partitions }) => [topic, partitions]))
@@ -141,7 +132,7 @@ function createPlaces(cluster: Cluster) {
 
   /** @returns by topic, its ends and the answers to `question`. */
   const endsAnd = (topics: readonly string[], question: (topic: string) => object) =>
-    again(async () => {
+    untilKnown(cluster, async () => {
       const asked = await partitions(topics)
       const [ends, others] = await Promise.all([
         offsets(asked),
@@ -169,6 +160,15 @@ function createPlaces(cluster: Cluster) {
     },
   }
 }
+
+/** A broker may not know a topic that was just created. */
+const untilKnown = <T>(cluster: Cluster, question: () => Promise<T>): Promise<T> =>
+  pRetry(question, {
+    retries: 5,
+    minTimeout: 100,
+    shouldRetry: ({ error }) => 'type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION',
+    onFailedAttempt: () => cluster.refreshMetadata().catch(() => undefined),
+  })
 
 type PartitionOffset = { partition: number; offset: string }
 
