@@ -104,12 +104,21 @@ type Starts = { groupId: string; topic: string; ranges: readonly Range[] }
 /** Commits as a member that reads nothing: `setOffsets` of kafkajs first waits five seconds for a fetch. */
 async function commitStarts(kafka: Connection['kafka'], { groupId, topic, ranges }: Starts): Promise<void> {
   const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 50 })
-  const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))
+  const { GROUP_JOIN, CRASH } = consumer.events
+  const joined = Promise.withResolvers<void>()
+  consumer.on(GROUP_JOIN, () => joined.resolve())
+  consumer.on(CRASH, ({ payload: { error, restart } }) => {
+    if (!restart) joined.reject(error)
+  })
   await consumer.connect()
   try {
     await consumer.subscribe({ topics: [topic] })
-    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => undefined })
-    await joined
+    const running = consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      eachBatch: async () => undefined,
+    })
+    await Promise.all([running, joined.promise])
     await consumer.commitOffsets(
       ranges.map(({ partition, from }) => ({ topic, partition, offset: String(from) })),
     )

@@ -6,6 +6,7 @@ import { type ConsumeOptions, type Consumer, consume } from '../../kafka/consume
 import type { Handler, Taken } from '../../kafka/consume/record.ts'
 import { Kafka, logLevel } from '../../kafka/patches/kafkajs.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
+import { openRangeGroup } from '../../kafka/tables/ranges.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
 import {
   COORDINATOR_LOADING,
@@ -14,6 +15,7 @@ import {
   JOIN_GROUP,
   METADATA,
   NO_COORDINATOR,
+  NO_RIGHT,
   REBALANCE,
   SYNC_GROUP,
   UNKNOWN_MEMBER,
@@ -415,6 +417,16 @@ test('a start goes on after a broker has reset its connection', async () => {
   await until(() => taken.length === 10)
   errors.push(reset)
   closing(await openReader({ connection: behindDoor, topic: 'work', onFatal: () => undefined }))
+  expect(errors).toEqual([])
+})
+
+test('a group of ranges whose user may not join fails, so that its task is tried again', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const { connection: behindDoor, errors } = await withAnswers(kafka, inject('kafkaBrokers'))
+  const ranges = [{ partition: 0, from: 0, to: 1 }]
+  const group = closing(await openRangeGroup(behindDoor, { group: 'ranges', topic: 'work', ranges }))
+  errors.push({ key: JOIN_GROUP, error: NO_RIGHT })
+  await expect(group.begin()).rejects.toThrow(/not authorized/i)
   expect(errors).toEqual([])
 })
 

@@ -13,6 +13,7 @@ export const COORDINATOR_LOADING = 14
 export const NO_COORDINATOR = 15
 export const UNKNOWN_MEMBER = 25
 export const REBALANCE = 27
+export const NO_RIGHT = 30
 
 /** Size, then key, version and correlation id of a request; size and correlation id of an answer. In bytes. */
 const SIZE = 4
