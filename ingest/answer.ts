@@ -75,7 +75,11 @@ const table = {
   context_not_object: [400, 'context must be an object.'],
   integrations_not_object: [400, 'integrations must be an object.'],
   integrations_all_not_boolean: [400, 'integrations.All must be true or false.'],
-  bad_request: [400, 'This is not a valid HTTP request.'],
+  bad_request: [
+    400,
+    'This is not valid HTTP, or a proxy may read it differently. Send exactly one Host header, at most one ' +
+      'Authorization header, and no Transfer-Encoding other than chunked.',
+  ],
   unknown_source: [
     401,
     'No source has this write key. Send it as the user name of basic auth, or as writeKey in the body or the query.',
