@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { sessionIn } from '../../../../control/api/auth/session-routes.ts'
 import {
   createEndedSessions,
   createSessions,
@@ -210,6 +211,40 @@ describe('by https', () => {
       ask({ url, token: '', from: proxied.from, headers: { ...proxied.headers, cookie: name } })
     expect((await asking(cookie)).status).toBe(200)
     expect((await asking(cookie.replace('__Host-', ''))).status).toBe(401)
+  })
+})
+
+describe('in the cookies of a request', () => {
+  test.each([
+    ['', undefined],
+    ['sluice_session', undefined],
+    ['sluice_session=a', 'a'],
+    ['b=%;sluice_session =\t a ; c=1', 'a'],
+    ['sluice_session; sluice_session=a=b', 'a=b'],
+    ['sluice_session=a; sluice_session=b', 'a'],
+    ['sluice_session=; sluice_session=b', ''],
+    ['sluice_session="a"', '"a"'],
+    ['b=sluice_session=a; csluice_session=a; sluice_sessions=a; Sluice_Session=a', undefined],
+    ['__Host-sluice_session=a', undefined],
+    // browsers let other hosts set it, as it does not start with `__Host-`
+    ['\xa0sluice_session=a', undefined],
+  ])('the first session counts: %j', (header, session) => {
+    expect(sessionIn(header, 'http')).toBe(session)
+    expect(sessionIn(header.replaceAll('sluice_session', '__Host-sluice_session'), 'https')).toBe(session)
+  })
+
+  test('broken escapes take no longer than other cookies', () => {
+    const cookies = (value: string) =>
+      Array.from({ length: 2_000 }, (_, index) => `a${index}=${value}`).join(';')
+    const fastest = (header: string) => {
+      const times = Array.from({ length: 20 }, () => {
+        const start = performance.now()
+        expect(sessionIn(header, 'http')).toBeUndefined()
+        return performance.now() - start
+      })
+      return Math.min(...times)
+    }
+    expect(fastest(cookies('%'))).toBeLessThan(fastest(cookies('a')) * 4)
   })
 })
 
