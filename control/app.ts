@@ -77,7 +77,8 @@ export function createApp(given: AppParts): FastifyInstance {
     // we respond in our own format, then close the connection
     return503OnClosing: false,
     rewriteUrl({ url = '/' }) {
-      const path = withoutHost(url)
+      // Fastify would read each query, with no limits, and keep it until the answer. Operations read theirs
+      const [path = ''] = withoutHost(url).split(/[?#]/, 1)
       return isReadable(path) ? path : UNREADABLE
     },
     routerOptions: { maxParamLength: LONGEST_URL },
@@ -146,9 +147,9 @@ function refuseUnreadable(app: FastifyInstance): void {
   )
 }
 
-function isReadable(url: string): boolean {
+function isReadable(path: string): boolean {
   try {
-    decodeURI(url.split('?', 1)[0] ?? url)
+    decodeURI(path)
     return true
   } catch {
     return false

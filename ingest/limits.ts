@@ -55,8 +55,6 @@ export const HEADER_BYTES = 64 * 1024
 /** A longer path is no route. */
 export const PATH_CHARS = 1_024
 
-/** Further fields of a query are ignored. */
-export const QUERY_FIELDS = 100
 /** A query field with a longer name is ignored. */
 export const FIELD_NAME_CHARS = 1_024
 

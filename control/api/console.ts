@@ -101,7 +101,7 @@ const NOT_BUILT =
 const isPage = ({ method, url, headers }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') &&
   (headers.accept?.includes('text/html') ?? false) &&
-  !OTHERS.test(url.split('?', 1)[0] ?? url)
+  !OTHERS.test(url)
 
 /** Allows the page's own scripts, and requests to its origin and `asks`. @param nonce of inline styles. */
 export const policy = ({ nonce, asks }: { nonce: string; asks: string }): string =>

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { parseFields, QUERY_FIELDS } from '../../http/query.ts'
 import type { Code } from '../../settings/error-codes.ts'
 import { faultsOf } from '../../settings/faults.ts'
 import { type ApiResponse, invalid, problem } from './response.ts'
@@ -68,6 +69,16 @@ export type Operation = OperationSpec<z.ZodType> & {
 
 const nothing = z.strictObject({})
 
+const tooManyParameters = invalid([
+  { pointer: '', code: 'too_many', message: `has too many parameters: at most ${QUERY_FIELDS}` },
+])
+
+/** The router gets the path alone (control/app.ts). */
+function queryOf(url: string): string {
+  const at = url.search(/[?#]/)
+  return at === -1 ? '' : url.slice(at + 1)
+}
+
 /** @param declared.handle gets the parsed query. */
 export function operation<Q extends z.ZodType = typeof nothing>(
   declared: OperationSpec<Q> & {
@@ -80,8 +91,10 @@ export function operation<Q extends z.ZodType = typeof nothing>(
   return {
     ...described,
     query: shape,
-    run({ method, params, headers, body, who, caller, ip, protocol, query }) {
-      const parsed = shape.safeParse(query, { reportInput: true })
+    run({ method, params, headers, body, who, caller, ip, protocol, originalUrl }) {
+      const query = queryOf(originalUrl)
+      if (query.split('&', QUERY_FIELDS + 1).length > QUERY_FIELDS) return tooManyParameters
+      const parsed = shape.safeParse(parseFields(query), { reportInput: true })
       if (!parsed.success) return invalid(faultsOf(parsed.error, shape))
       return handle({ method, params, headers, body, who, caller, ip, protocol, query: parsed.data })
     },

@@ -1,6 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { createRequire } from 'node:module'
+import { text } from 'node:stream/consumers'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { aPoisonedName } from '../../helpers/poison.ts'
-import { type Asked, api } from '../api.ts'
+import { ADMIN, type Asked, api } from '../api.ts'
+import { head, listen } from '../wire.ts'
 
 describe('invalid requests', () => {
   const post = { method: 'POST', url: '/api/sources' }
@@ -45,6 +48,58 @@ describe('invalid requests', () => {
       headers: { 'content-type': 'text/html' },
     })
     expect(answer).toMatchObject({ status: 405, headers: { allow }, json: { code: 'method_not_allowed' } })
+  })
+})
+
+describe('a query', () => {
+  const faults = async (query: string) => {
+    const { status, json } = await api().ask({ url: `/api/sources${query}` })
+    expect(status).toBe(400)
+    return json.errors.map(({ pointer, code }: { pointer: string; code: string }) => `${pointer} ${code}`)
+  }
+
+  test('is checked, however it is spelled', async () => {
+    expect(await faults('?limt=1&1023=&a+b=&%e4%B8%AD')).toEqual([
+      '/1023 unknown_field',
+      '/limt unknown_field',
+      '/a b unknown_field',
+      '/中 unknown_field',
+    ])
+    expect(await faults('?limit=1&limit=1')).toEqual(['/limit invalid_type'])
+    expect(await faults(`?${'a'.repeat(15_000)}=1`)).toEqual([`/${'a'.repeat(15_000)} unknown_field`])
+    for (const query of ['', '?', '?limit=2', '?%6Cimit=%32&', '?&limit=2'])
+      expect((await api().ask({ url: `/api/sources${query}` })).status).toBe(200)
+    const open = await listen(api().app)
+    const headers = { Authorization: `Bearer ${ADMIN}`, Connection: 'close' }
+    for (const url of ['/api/sources#limit=0', 'http://x/api/sources?limit=0'])
+      expect(await text(open(head(`GET ${url} HTTP/1.1`, headers)))).toMatch(
+        /^HTTP.1.1 400 [\s\S]*"too_small"/,
+      )
+  })
+
+  test('has at most 100 parameters', async () => {
+    expect(await faults(`?${'a&'.repeat(99)}`)).toEqual(['/a unknown_field'])
+    expect(await faults(`?${'a&'.repeat(100)}`)).toEqual([' too_many'])
+    expect(await faults(`?${'&'.repeat(100)}limit=1`)).toEqual([' too_many'])
+  })
+
+  test.each([
+    ['GET', '/livez', 200],
+    ['GET', '/', 503],
+    ['GET', '/nothing', 404],
+    ['GET', '/%ff', 400],
+    ['GET', '/docs/nothing', 404],
+    ['GET', '/api/sources', 400],
+    ['GET', '/api/nothing', 404],
+    ['PUT', '/api/sources', 405],
+  ])('is not read by another parser, which has no limits: %s %s', async (method, path, status) => {
+    const { app, ask } = api({}, { built: '/nowhere', builtDocs: '/nowhere' })
+    await app.ready()
+    const require = createRequire(import.meta.resolve('find-my-way'))
+    const parsed = vi.spyOn(require('fast-querystring'), 'parse')
+    onTestFinished(() => parsed.mockRestore())
+    expect((await ask({ method, url: `${path}?a=1` })).status).toBe(status)
+    expect(parsed).not.toHaveBeenCalled()
   })
 })
 

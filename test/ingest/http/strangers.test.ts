@@ -6,8 +6,9 @@ import { parse } from 'node:querystring'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { parseFields } from '../../../http/query.ts'
 import { isDeeper } from '../../../http/requests.ts'
-import { decodeData, parseFields } from '../../../ingest/http/url.ts'
+import { decodeData, withoutLongNames } from '../../../ingest/http/url.ts'
 import { sizeOf } from '../../../kafka/produce/produce.ts'
 import { basic, type FakeIngest, fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
@@ -383,7 +384,8 @@ describe('very long names, which collide in V8', () => {
       fc.property(fields, fields, (before, after) => {
         const long = [`${name}=1`, name, `${name}=${name}`]
         const some = [...before, ...after].join('&')
-        expect(parseFields([...before, ...long, ...after].join('&'))).toEqual(parse(some))
+        const all = [...before, ...long, ...after].join('&')
+        expect(parseFields(withoutLongNames(all))).toEqual(parse(some))
       }),
     )
   })
