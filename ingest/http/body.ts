@@ -208,9 +208,21 @@ export function createMemoryLimit(bound: number): MemoryLimit {
   }
 }
 
-export function requestBytes({ url = '', rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>): number {
-  // a decoded query is a second copy
-  let bytes = REQUEST_BYTES + url.length * (/[+%]/.test(url) ? 2 : 1)
-  for (const text of rawHeaders) bytes += text.length + FIELD_BYTES
+/** Fastify keeps the URL as sent, also where the query is not read (url.ts). */
+type Head = Pick<IncomingMessage, 'url' | 'rawHeaders'> & { originalUrl?: string }
+
+export function requestBytes({ url = '', originalUrl = url, rawHeaders }: Head): number {
+  let bytes = REQUEST_BYTES + originalUrl.length * copiesOf(originalUrl)
+  for (const [index, text] of rawHeaders.entries()) {
+    // names are also properties
+    const copies = index % 2 === 0 ? 2 : 1
+    bytes += (text.length + FIELD_BYTES) * copies
+  }
   return bytes
+}
+
+/** A decoded query is a second copy. Characters beyond ASCII may take two bytes. */
+function copiesOf(url: string): number {
+  if (/%[89a-f]/i.test(url)) return 3
+  return /[+%]/.test(url) ? 2 : 1
 }

@@ -141,32 +141,64 @@ test('connections above the limit are refused at once and counted', async () => 
 })
 
 describe('the memory of requests is bounded', () => {
+  const COUNT = 50
+  /** Bytes for each request whose body is not complete. */
+  async function measured(text: (index: number) => string): Promise<{ kept: number; counted: number }> {
+    const ingest = fakeIngest()
+    const sockets = []
+    for (let count = 0; count < COUNT; count++) sockets.push(await open(ingest))
+    let seen = 0
+    ingest.app.server.on('request', () => {
+      seen += 1
+    })
+    collectGarbage()
+    const before = process.memoryUsage().heapUsed
+    for (const [index, socket] of sockets.entries()) socket.write(`${text(index)}{`)
+    await until(() => seen === COUNT)
+    collectGarbage()
+    const kept = (process.memoryUsage().heapUsed - before) / COUNT
+    const counted = (await value(ingest, 'sluice_ingest_held_bytes')) / COUNT
+    for (const socket of sockets) socket.destroy()
+    await until(() => connections(ingest) === 0)
+    return { kept, counted }
+  }
+
   test('in headers and queries, names that are numbers take no more than others', async () => {
-    const COUNT = 50
-    /** In bytes for each request whose body is not complete. */
-    async function taken(names: readonly string[]): Promise<number> {
-      const ingest = fakeIngest()
-      const sockets = []
-      for (let count = 0; count < COUNT; count++) sockets.push(await open(ingest))
-      let seen = 0
-      ingest.app.server.on('request', () => {
-        seen += 1
-      })
+    const kept = async (names: readonly string[]) => {
       const fields = names.map((name) => `${name}: a\r\n`).join('')
-      collectGarbage()
-      const before = process.memoryUsage().heapUsed
-      for (const socket of sockets)
-        socket.write(`${head(`${fields}Content-Length: 10`, `/v1/track?${names.join('&')}`)}{`)
-      await until(() => seen === COUNT)
-      collectGarbage()
-      const bytes = (process.memoryUsage().heapUsed - before) / COUNT
-      for (const socket of sockets) socket.destroy()
-      await until(() => connections(ingest) === 0)
-      return bytes
+      const text = head(`${fields}Content-Length: 10`, `/v1/track?${names.join('&')}`)
+      return (await measured(() => text)).kept
     }
-    await taken(['x850']) // compiles
-    const others = await taken(['x850', 'x1533', 'x3322'])
-    expect(await taken(['850', '1533', '3322'])).toBeLessThan(others + 10_000)
+    await kept(['x850']) // compiles
+    const others = await kept(['x850', 'x1533', 'x3322'])
+    expect(await kept(['850', '1533', '3322'])).toBeLessThan(others + 10_000)
+  })
+
+  const long = 'x'.repeat(50_000)
+  const query = (text: string) => () => head('Content-Length: 10', `/v1/track?data=${text}`)
+  const names = (count: number, length: number) => (index: number) => {
+    const fields = Array.from({ length: count }, (_, each) => `${index}-${each}-${'N'.repeat(length)}: a\r\n`)
+    return head(`${fields.join('')}Content-Length: 10`)
+  }
+  test.each([
+    ['values of headers', () => head(`a: ${long}\r\nContent-Length: 10`)],
+    ['long names of headers', names(50, 1_000)],
+    ['many names of headers', names(190, 250)],
+    ['a query', query(long)],
+    ['a query with a plus sign', query(`+${long}`)],
+    ['a query with an escape', query(`%41${long}`)],
+    ['a query with a broken escape', query(`%${long}`)],
+    ['a query with a character beyond Latin-1', query(`%e4%B8%AD${long}`)],
+    ['a query with a byte that is not UTF-8', query(`%fF${long}`)],
+    [
+      'a query that is not read',
+      () => `OPTIONS /v1/track?${long} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n`,
+    ],
+  ])('including %s', async (_, text) => {
+    await measured(() => head('Content-Length: 10')) // compiles
+    const plain = await measured(() => head('Content-Length: 10'))
+    const { kept, counted } = await measured(text)
+    expect(kept - plain.kept).toBeLessThan((counted - plain.counted) * 1.1)
   })
 
   test('above the limit a request is refused, and accepted when others have ended', async () => {
