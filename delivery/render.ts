@@ -1,4 +1,4 @@
-import { parseJson } from '../process/parse-json.ts'
+import { printContext, printProperties } from '../rules/call.ts'
 import type { Event } from '../schemas/event.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { Event } from '../schemas/event.ts'
 export function render(event: Event): string {
   switch (event.type) {
     case 'page':
-      return versioned(event, user(event) + json('properties', pageProperties(event)) + end(event))
+      return versioned(event, user(event) + json('properties', printProperties(event)) + end(event))
     case 'screen':
       return versioned(event, user(event) + name(event) + screenProperties(event) + end(event))
     case 'identify':
@@ -38,7 +38,7 @@ const versioned = ({ type }: Event, members: string) => `{"version":1,"type":"${
 const text = (key: string, value: string) => `,"${key}":${JSON.stringify(value)}`
 const json = (key: string, value: string | null) => `,"${key}":${value ?? '{}'}`
 const timestamp = (event: Event) => `,"timestamp":"${isoOf(event.timestamp)}"`
-const end = (event: Event) => timestamp(event) + json('context', withoutIntegrations(event.context))
+const end = (event: Event) => timestamp(event) + json('context', printContext(event))
 const name = (event: Event) => (event.name === null ? '' : text('name', event.name))
 
 const MINUTE = 60_000
@@ -58,29 +58,8 @@ function user({ userId, anonymousId }: Event): string {
   return anonymousId === null ? '' : text('anonymousId', anonymousId)
 }
 
-function pageProperties({ properties, name, category }: Event): string | null {
-  return withAdded(properties, { name, category })
-}
-
 /** The name has a separate key. Empty properties are left out. */
-function screenProperties({ properties, category }: Event): string {
-  const all = withAdded(properties, { category })
-  return all === null ? '' : json('properties', all)
-}
-
-function withAdded(properties: string | null, more: Record<string, string | null>): string | null {
-  if (Object.values(more).every((value) => value === null)) return properties
-  const all = parseJson(properties ?? '{}') as Record<string, unknown>
-  for (const [key, value] of Object.entries(more))
-    if (value !== null && !Object.hasOwn(all, key)) all[key] = value
-  return JSON.stringify(all)
-}
-
-/** Some libraries put the Integrations object, which is meant for Sluice, into the context. */
-function withoutIntegrations(context: string | null): string | null {
-  // without the leading quote, the search is three times as fast and finds the same
-  if (!context?.includes('integrations":')) return context
-  const parsed = parseJson(context) as Record<string, unknown>
-  delete parsed.integrations
-  return JSON.stringify(parsed)
+function screenProperties(event: Event): string {
+  const properties = printProperties(event)
+  return properties === null ? '' : json('properties', properties)
 }

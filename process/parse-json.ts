@@ -62,7 +62,7 @@ function lastBoundary(text: string, from: number): number {
 }
 
 /** @returns -1 if the string does not end. */
-function closingQuote(text: string, from: number): number {
+export function closingQuote(text: string, from: number): number {
   let end = text.indexOf('"', from)
   while (end !== -1 && isEscapedAt(text, end)) end = text.indexOf('"', end + 1)
   return end

@@ -1,4 +1,5 @@
 import { isObject, withMember, withoutMember } from '../process/json-objects.ts'
+import { addMember, cutMember } from '../process/json-text.ts'
 import { parseJson } from '../process/parse-json.ts'
 import type { Event } from '../schemas/event.ts'
 import { EACH, isJsonRoot, type JsonRoot, type Key, type Path, type Root } from './path.ts'
@@ -91,15 +92,25 @@ function shown(call: Call, root: JsonRoot): Json | undefined {
   return added.reduce((all, name) => withMember(all, name, event[name]), properties)
 }
 
-/** A column as JSON. Not parsed if the body shows it unchanged. */
+/** The properties as the body shows them, as JSON. */
+export function printProperties(event: Event): string | null {
+  const texts = shownAsProperties(event.type).filter((name) => event[name] !== null)
+  if (texts.length === 0) return event.properties
+  return texts.reduce(
+    (json, name) => addMember(json, name, JSON.stringify(event[name])),
+    event.properties ?? '{}',
+  )
+}
+
+/** Some libraries put the Integrations object, which is meant for Sluice, into the context. */
+export const printContext = ({ context }: Event): string | null =>
+  context === null ? null : cutMember(context, 'integrations')
+
+/** A column as JSON. */
 export function printColumn(root: JsonRoot): (call: Call) => string | undefined {
-  return (call) => {
-    const { event } = call
-    const text = event[root]
-    const isShown = root === 'properties' && shownAsProperties(event.type).length > 0
-    if (isShown || (root === 'context' && text?.includes('integrations"')))
-      return JSON.stringify(shown(call, root))
-    return text ?? undefined
+  return ({ event }) => {
+    if (root === 'properties') return printProperties(event) ?? undefined
+    return (root === 'context' ? printContext(event) : event[root]) ?? undefined
   }
 }
 

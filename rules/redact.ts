@@ -14,7 +14,7 @@ type Text = (typeof TEXTS)[number]
 export const isRedactable = (root: Root): root is Text | JsonRoot =>
   isJsonRoot(root) || TEXTS.some((name) => name === root)
 
-/** Does not change the given call. */
+/** Does not change the given call, and returns it if nothing is redacted. */
 export type RedactCall = (call: Call) => Call
 
 /** Never gets null. @returns undefined to drop the value. */
@@ -46,6 +46,7 @@ function rootOf(text: string): Root | undefined {
 }
 
 function printed(call: Call, before: Call): Call {
+  if (call === before) return call
   const changes = JSON_ROOTS.filter((root) => call.columns[root] !== before.columns[root]).map((root) => {
     const value = call.columns[root]
     return [root, value === undefined ? null : JSON.stringify(value)]
@@ -77,6 +78,7 @@ function withText(call: Call, name: Text, replace: Replace): Call {
   const value = call.event[name]
   if (value === null) return call
   const replaced = replace(value, call.budget)
+  if (replaced === value) return call
   return { ...call, event: { ...call.event, [name]: typeof replaced === 'string' ? replaced : null } }
 }
 
@@ -84,8 +86,9 @@ type ColumnChange = { root: JsonRoot; keys: readonly Key[]; replace: Replace }
 
 function withColumn(call: Call, { root, keys, replace }: ColumnChange): Call {
   const before = column(call, root)
+  if (before === undefined) return call
   // copying takes at most as long as reading the column
-  if (before === undefined || !spend(call.budget, call.event[root]?.length ?? 0)) return emptied(call, root)
+  if (!spend(call.budget, call.event[root]?.length ?? 0)) return emptied(call, root)
   const after = changed(before, keys, (value) => (value === null ? null : replace(value, call.budget)))
   return after === before ? call : { ...call, columns: { ...call.columns, [root]: after } }
 }
@@ -95,7 +98,7 @@ const emptied = (call: Call, root: JsonRoot): Call => ({
   columns: { ...call.columns, [root]: undefined },
 })
 
-/** Copies what it changes, never in place. In a list, null replaces a dropped value. */
+/** Copies only what changes, never in place. In a list, null replaces a dropped value. */
 function changed(
   value: Json,
   keys: readonly Key[],
@@ -105,14 +108,16 @@ function changed(
   if (key === undefined) return replace(value)
   if (Array.isArray(value)) {
     if (typeof key === 'string') return value
-    return value.map((each, index) =>
+    const after = value.map((each, index) =>
       key === EACH || key === index ? (changed(each, rest, replace) ?? null) : each,
     )
+    return after.every((each, index) => each === value[index]) ? value : after
   }
   if (typeof key !== 'string' || !isObject(value)) return value
   const before = Object.hasOwn(value, key) ? value[key] : undefined
   if (before === undefined) return value
   const after = changed(before, rest, replace)
+  if (after === before) return value
   return after === undefined ? withoutMember(value, key) : withMember(value, key, after)
 }
 

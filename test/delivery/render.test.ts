@@ -76,7 +76,7 @@ describe('bodies, byte for byte, keys in the order of the contract', () => {
   })
 })
 
-test('properties and contexts that are printed again keep their names', () => {
+test('properties and contexts that are changed keep their names', () => {
   const members = `{"${aPoisonedName()}":1,"\\"":2`
   const event = { type: 'page', userId: 'u1', name: 'Home', properties: `${members}}` } as const
   expect(render(anEvent({ ...event, context: `${members},"integrations":{}}` }))).toContain(
@@ -85,6 +85,14 @@ test('properties and contexts that are printed again keep their names', () => {
   expect(render(anEvent({ ...event, context: `${members},"integrations":{}}` }))).toContain(
     `"context":${members}}`,
   )
+})
+
+test('nothing is printed again: some numbers take long', () => {
+  const members = '{"a":[9.0e-265],"b":{"integrations":{},"name":1}'
+  const event = { type: 'page', userId: 'u1', name: 'Home', properties: `${members}}` } as const
+  const body = render(anEvent({ ...event, context: `${members},"integrations":{}}` }))
+  expect(body).toContain(`"properties":${members},"name":"Home"},`)
+  expect(body).toContain(`"context":${members}}`)
 })
 
 test('a timestamp equals toISOString, whatever came before it', () => {

@@ -114,6 +114,22 @@ test('a path that leads nowhere changes nothing, byte for byte', () => {
   expect(bodyOf({ redact }, event)).toBe(bodyOf({}, event))
 })
 
+test.each([
+  'properties.a.c',
+  'properties.items[*].y',
+  'properties.items[*].none',
+  'properties.items[0].x',
+  'properties.empty',
+  'properties[*]',
+  'traits.x',
+  'name',
+])('if nothing changes, nothing is copied or printed: %s', (path) => {
+  const items = [{ x: null, y: '' }, { 1: 0, y: null }, 4]
+  const call = callOf(anEvent({ properties: JSON.stringify({ a: { b: 1 }, items, empty: '' }), name: '' }))
+  const redact = compileRedact([{ path, as: 'mask' }], key)
+  expect(redact?.(call)).toBe(call)
+})
+
 test('a property named __proto__ is a property', () => {
   const event = anEvent({ properties: '{"__proto__":{"a":"secret"},"b":{"__proto__":"secret"}}' })
   const redact: Rules['redact'] = [
