@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { isObject, withMember, withoutMember } from '../process/json-objects.ts'
 import { truncateAddress } from '../process/truncate-address.ts'
 import type { Event } from '../schemas/event.ts'
-import { type Budget, type Call, column, type Json, shownAsProperties, spend } from './call.ts'
+import { type Budget, type Call, column, type Json, shownAsProperties, spend, spendPrinting } from './call.ts'
 import { EACH, isJsonRoot, isWrong, type JsonRoot, type Key, parsePath, type Root } from './path.ts'
 import type { Redact, Redaction } from './rules.ts'
 
@@ -49,7 +49,7 @@ function printed(call: Call, before: Call): Call {
   if (call === before) return call
   const changes = JSON_ROOTS.filter((root) => call.columns[root] !== before.columns[root]).map((root) => {
     const value = call.columns[root]
-    return [root, value === undefined ? null : JSON.stringify(value)]
+    return [root, value !== undefined && spendPrinting(value, call, root) ? JSON.stringify(value) : null]
   })
   return { ...call, event: { ...call.event, ...Object.fromEntries(changes) } }
 }
@@ -87,9 +87,9 @@ type ColumnChange = { root: JsonRoot; keys: readonly Key[]; replace: Replace }
 function withColumn(call: Call, { root, keys, replace }: ColumnChange): Call {
   const before = column(call, root)
   if (before === undefined) return call
-  // copying takes at most as long as reading the column
+  // for the members: copying takes at most as long as reading the column
   if (!spend(call.budget, call.event[root]?.length ?? 0)) return emptied(call, root)
-  const after = changed(before, keys, (value) => (value === null ? null : replace(value, call.budget)))
+  const after = changed(before, keys, { replace, budget: call.budget })
   return after === before ? call : { ...call, columns: { ...call.columns, [root]: after } }
 }
 
@@ -98,28 +98,34 @@ const emptied = (call: Call, root: JsonRoot): Call => ({
   columns: { ...call.columns, [root]: undefined },
 })
 
-/** Copies only what changes, never in place. In a list, null replaces a dropped value. */
-function changed(
-  value: Json,
-  keys: readonly Key[],
-  replace: (value: Json) => Json | undefined,
-): Json | undefined {
+type Change = { replace: Replace; budget: Budget }
+
+/**
+ * Copies only what changes, never in place. In a list, null replaces a dropped value. Once the budget is spent, drops what
+ * it would copy.
+ */
+function changed(value: Json, keys: readonly Key[], change: Change): Json | undefined {
+  const { replace, budget } = change
   const [key, ...rest] = keys
-  if (key === undefined) return replace(value)
+  if (key === undefined) return value === null ? null : replace(value, budget)
   if (Array.isArray(value)) {
     if (typeof key === 'string') return value
     const after = value.map((each, index) =>
-      key === EACH || key === index ? (changed(each, rest, replace) ?? null) : each,
+      key === EACH || key === index ? (changed(each, rest, change) ?? null) : each,
     )
     return after.every((each, index) => each === value[index]) ? value : after
   }
   if (typeof key !== 'string' || !isObject(value)) return value
   const before = Object.hasOwn(value, key) ? value[key] : undefined
   if (before === undefined) return value
-  const after = changed(before, rest, replace)
+  const after = changed(before, rest, change)
   if (after === before) return value
+  if (!spend(budget, COPY_WORK)) return undefined
   return after === undefined ? withoutMember(value, key) : withMember(value, key, after)
 }
+
+/** For an object. Index names make it up to three times as slow. */
+const COPY_WORK = 20
 
 /** In characters read. `truncate`: for an IP address. */
 const WORK = { hash: 400, mask: 20, truncate: 300 }

@@ -1,4 +1,4 @@
-import { type Call, spend } from './call.ts'
+import { type Call, type Json, spend, spendPrinting } from './call.ts'
 import { isWrong } from './path.ts'
 import { fill, type Placeholder, parseTemplate, type Template } from './template.ts'
 
@@ -33,13 +33,16 @@ function compileText(text: string): Write | undefined {
 
 /** A string that is only a placeholder keeps the type of its value. */
 function valueWriter({ read, print }: Placeholder): Write {
-  // stringify returns undefined for undefined
-  const json = print ?? ((call: Call): string | undefined => JSON.stringify(read(call)))
+  const json = print ?? ((call: Call) => printed(read(call), call))
   return (call) => {
     const text = call.budget.output < 0 ? undefined : json(call)
     return text === undefined ? undefined : written(text, call)
   }
 }
+
+/** JSON.stringify returns undefined for undefined. */
+const printed = (value: Json | undefined, call: Call): string | undefined =>
+  spendPrinting(value, call) ? JSON.stringify(value) : undefined
 
 function textWriter(template: Template): Write {
   return (call) => {

@@ -1,13 +1,16 @@
 import {
   type Call,
   hasEach,
+  isContainer,
   type Json,
   MAX_BODY_BYTES,
+  numbersWork,
   printColumn,
   type Read,
   readEach,
   readOne,
   spend,
+  spendPrinting,
 } from './call.ts'
 import { isJsonRoot, isWrong, parsePath } from './path.ts'
 import { PLACEHOLDER_FILTERS, type PlaceholderFilter, textOf } from './placeholder-filters.ts'
@@ -121,13 +124,13 @@ function jsonOf(text: string): Json | undefined {
   }
 }
 
-/** Stringifying a large object takes longer, but an event has room for only a few. */
+/** Printing 32 KB, without its slow numbers. */
 const OBJECT_WORK = 10_000
 
 function filtered(read: Read, { apply, argument }: Filter): Read {
   return (call) => {
     const value = read(call)
-    const work = typeof value === 'string' ? value.length : typeof value === 'object' ? OBJECT_WORK : 100
+    const work = workOf(value, call)
     const result = spend(call.budget, work) ? apply(value, argument(call)) : undefined
     if (typeof result !== 'string' || result.length <= MAX_BODY_BYTES) return result
     call.budget.output = -1
@@ -135,11 +138,18 @@ function filtered(read: Read, { apply, argument }: Filter): Read {
   }
 }
 
-/** Undefined if the result is larger than what is left of the body. */
+function workOf(value: Json | undefined, call: Call): number {
+  if (typeof value === 'string') return value.length
+  return isContainer(value) ? OBJECT_WORK + numbersWork(call) : 100
+}
+
+/** Undefined if the result is larger than what is left of the body, or costs too much. */
 export function fill(template: Template, call: Call): string | undefined {
   let text = ''
   for (const part of template) {
-    text += typeof part === 'string' ? part : textOf(part.read(call))
+    const value = typeof part === 'string' ? part : part.read(call)
+    if (!spendPrinting(value, call)) return
+    text += textOf(value)
     if (text.length > call.budget.output) return
   }
   return text

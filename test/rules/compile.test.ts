@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { render } from '../../delivery/render.ts'
+import { budgetOf, MAX_WORK } from '../../rules/call.ts'
 import { compileRules } from '../../rules/compile.ts'
 import { type Rules, rulesShape } from '../../rules/rules.ts'
 import type { Event } from '../../schemas/event.ts'
@@ -225,5 +226,46 @@ describe('a page of 32 KB, whose body shows its name as a property', () => {
   test('fails if all its properties are copied too often', () => {
     expect(outcomeOf('{{properties | size}}', 50)).toMatchObject({ outcome: 'sent' })
     expect(outcomeOf('{{properties | size}}', 200)).toMatchObject({ outcome: 'failed', code: 'too_costly' })
+  })
+})
+
+describe('an event with numbers that take long to print', () => {
+  const event = (number: unknown) =>
+    anEvent({
+      type: 'track',
+      properties: JSON.stringify({ a: Array.from({ length: 4_500 }, () => number), b: { c: 'x' } }),
+    })
+  const slow = event(9e-265)
+
+  test.each([
+    '{{properties.a | truncate: 1}}',
+    '{{properties.a | json | size}}',
+    '{{properties.a[*] | join: "" | truncate: 1}}',
+    '{{properties.zz | default: properties | truncate: 1}}',
+    '{{properties.b}}',
+    'b: {{properties.b}}',
+  ])('fails if they may be printed too often: 50 times %s', (text) => {
+    const rules = { shape: Array.from({ length: 50 }, () => text) }
+    expect(run(rules, slow)).toMatchObject({ outcome: 'failed', code: 'too_costly' })
+    for (const ordinary of [7, 12.25, 'a'])
+      expect(run(rules, event(ordinary))).toMatchObject({ outcome: 'sent' })
+  })
+
+  test('costs its redaction as much as printing it takes, if that changes anything', () => {
+    const work = (path: string, of: Event) => {
+      const budget = budgetOf(MAX_WORK)
+      compileRules({ redact: [{ path, as: 'drop' }] }, key, render).run(of, budget)
+      return budget.done / (of.properties?.length ?? 0)
+    }
+    expect(work('properties.b.c', event(12.25))).toBeCloseTo(1)
+    expect(work('properties.b.d', slow)).toBe(1)
+    expect(work('properties.b.c', slow)).toBeGreaterThan(4)
+  })
+
+  test('fails without being printed if its redaction exceeds the budget', () => {
+    const redact = [{ path: 'properties.b.c', as: 'mask' as const }]
+    const result = compileRules({ redact }, key, render).run(slow, budgetOf(40_000))
+    expect(result).toMatchObject({ outcome: 'failed', code: 'too_costly' })
+    expect(JSON.stringify(result)).toContain('\\"properties\\":{}')
   })
 })

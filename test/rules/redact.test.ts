@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { render } from '../../delivery/render.ts'
-import { type Call, callOf } from '../../rules/call.ts'
+import { budgetOf, type Call, callOf } from '../../rules/call.ts'
 import { compileRules } from '../../rules/compile.ts'
 import { compileRedact } from '../../rules/redact.ts'
 import { REDACTIONS, type Redaction, type Rules } from '../../rules/rules.ts'
@@ -251,6 +251,19 @@ test('several entries redact as each alone does: columns as a whole, too, and if
       }
     }),
   )
+})
+
+test('once the budget is spent, no more objects are copied: the rest is dropped', () => {
+  const items = Array(1_000).fill({ x: '', y: 'a' })
+  const budget = budgetOf(28_000)
+  const call = callOf(anEvent({ properties: JSON.stringify(items) }), budget)
+  const { columns } = compileRedact([{ path: 'properties[*].x', as: 'drop' }], key)?.(call) ?? call
+  const redacted = columns.properties
+  if (!Array.isArray(redacted)) return expect.fail('it is a list')
+  expect(redacted.slice(0, 2)).toEqual([{ y: 'a' }, { y: 'a' }])
+  expect(redacted.lastIndexOf(null)).toBe(999)
+  expect(redacted.filter((each) => each !== null).length).toBeLessThan(1_000)
+  expect(budget.work).toBeLessThan(0)
 })
 
 test('redacted objects with index names take little memory, as parsed ones do', () => {
