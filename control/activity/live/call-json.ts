@@ -14,7 +14,7 @@ const RAW_READ = 4 * RAW_CHARACTERS
 export const RAW_NEEDED = RAW_READ + 1
 
 /** Non-null fields, times in ISO 8601. `omitted` names objects that are too long. */
-export function callJson({ sourceId: _, ...event }: Event): object {
+export function callJson({ sourceId: _, ...event }: Event, read: (text: string) => unknown = parsed): object {
   const given = Object.entries(event).filter(([, value]) => value !== null)
   const shown: Record<string, unknown> = Object.fromEntries(given)
   for (const name of TIMES) if (event[name] !== null) shown[name] = isoTime(event[name])
@@ -22,13 +22,36 @@ export function callJson({ sourceId: _, ...event }: Event): object {
   for (const name of OBJECTS) {
     const text = event[name]
     if (text === null) continue
-    if (text.length <= MAX_CHARACTERS) shown[name] = parsed(text)
+    if (text.length <= MAX_CHARACTERS) shown[name] = read(text)
     else {
       delete shown[name]
       omitted.push(name)
     }
   }
   return omitted.length > 0 ? { ...shown, omitted } : shown
+}
+
+/**
+ * `more` and `callJson(event)` as JSON on one line. Objects are not printed again if they are on one line: V8 takes up to
+ * 0.6 us for a number such as 9e-265.
+ */
+export function printCall(event: Event, more: object): string {
+  const members = Object.entries({ ...more, ...callJson(event, asStored) }).map(
+    ([name, value]) => `"${name}":${value instanceof Stored ? value.json : JSON.stringify(value)}`,
+  )
+  return `{${members.join(',')}}`
+}
+
+class Stored {
+  readonly json: string
+  constructor(json: string) {
+    this.json = json
+  }
+}
+
+function asStored(text: string): unknown {
+  const value = parsed(text)
+  return value === text || /[\r\n]/.test(text) ? value : new Stored(text)
 }
 
 /** @param writeKey masked: clients may send it in the call, but not every watcher may see it. */

@@ -6,10 +6,10 @@ import { REJECTED } from '../../../schemas/topics.ts'
 import type { Source } from '../../../settings/settings.ts'
 import { attemptResponse } from '../attempts.ts'
 import type { Decode } from '../records/following.ts'
-import { callJson, rejectedJson } from './call-json.ts'
+import { printCall, rejectedJson } from './call-json.ts'
 import { type Channel, createChannels } from './channel.ts'
 import { createRecent, type RawCall, rawOf, sourceOf } from './recent-calls.ts'
-import { sse, type Watcher } from './watcher.ts'
+import { sse, sseOf, type Watcher } from './watcher.ts'
 
 type Receiver = Pick<Watcher, 'send'>
 
@@ -122,10 +122,7 @@ function renderCall({ watched, raw, onRendered }: Rendering, parts: LiveCallsPar
     decodeRejected(raw.value, (rejected) =>
       onRendered(sse('rejected', { ...of, ...rejectedJson(rejected, sources.get(sourceId)?.writeKey) }, id)),
     )
-  else
-    decodeEvent(raw.value, (event) =>
-      onRendered(sse('call', { ...of, ...callJson(event) }, id), event.messageId),
-    )
+  else decodeEvent(raw.value, (event) => onRendered(sseOf('call', printCall(event, of), id), event.messageId))
 }
 
 function renderAttempts(

@@ -89,9 +89,13 @@ export type EventName =
   | 'unavailable'
 
 /** @param id stays the same if the event is sent again. */
-export function sse(event: EventName, data: object, id?: string): string {
+export const sse = (event: EventName, data: object, id?: string): string =>
+  sseOf(event, JSON.stringify(data), id)
+
+/** @param json on one line. */
+export function sseOf(event: EventName, json: string, id?: string): string {
   const head = id === undefined ? '' : `id: ${id}\n`
-  return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+  return `${head}event: ${event}\ndata: ${json}\n\n`
 }
 
 export const RETRY = 'retry: 2000\n\n'

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { callJson, rejectedJson } from '../../../../control/activity/live/call-json.ts'
 import { ALL, createLiveCalls, type LiveCallsParts } from '../../../../control/activity/live/live-calls.ts'
@@ -239,6 +240,48 @@ describe('a call is shown', () => {
     const event = anEvent({ properties: `{"text":"${'x'.repeat(8_192)}"}`, context: '{}' })
     expect(callJson(event)).toMatchObject({ omitted: ['properties'], context: {} })
     expect(callJson(event)).not.toHaveProperty('properties')
+  })
+
+  test('live as in answers, whatever its objects are', () => {
+    const object = fc.oneof(
+      fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()).map((value) => JSON.stringify(value)),
+      fc.constantFrom(
+        '{"a":\n1}',
+        '{\r"a": "\u2028"}',
+        '{"a":1}\r',
+        'name=x',
+        '"',
+        '{}}',
+        '',
+        `"${'x'.repeat(8_192)}"`,
+      ),
+    )
+    const objects = fc.record({ properties: object, traits: object, context: object, integrations: object })
+    const { call, join, begin } = show()
+    begin()
+    const { messages } = join(ALL)
+    fc.assert(
+      fc.property(objects, (fields) => {
+        call('m1', fields)
+        expect(messages.at(-1)?.split(/[\r\n]/)).toEqual([
+          expect.stringMatching(/^id: /),
+          'event: call',
+          `data: ${JSON.stringify({ sourceId: 'shop', ...callJson(anEvent(fields)) })}`,
+          '',
+          '',
+        ])
+      }),
+      // more calls in a second are skipped
+      { numRuns: 50 },
+    )
+  })
+
+  test('live with its objects as stored: some numbers take long to print', () => {
+    const { call, join, begin } = show()
+    begin()
+    const { messages } = join()
+    call('m1', { context: '{"a":[9.0e-265]}' })
+    expect(messages.at(-1)).toContain('"context":{"a":[9.0e-265]},')
   })
 
   test('with text of other writers unchanged', () => {
