@@ -2,7 +2,7 @@ import { isObject, withMember, withoutMember } from '../process/json-objects.ts'
 import { addMember, cutMember } from '../process/json-text.ts'
 import { parseJson } from '../process/parse-json.ts'
 import type { Event } from '../schemas/event.ts'
-import { EACH, isJsonRoot, type JsonRoot, type Key, type Path, type Root } from './path.ts'
+import { EACH, isJsonRoot, JSON_ROOTS, type JsonRoot, type Key, type Path, type Root } from './path.ts'
 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 export type Columns = Partial<Record<JsonRoot, Json | undefined>>
@@ -32,7 +32,7 @@ export const budgetOf = (work: number): Budget => ({ work, output: MAX_BODY_BYTE
 /** `body`: without rules, once rendered. `numbers`: the work of printing slow ones. */
 type Shared = Pick<Call, 'event' | 'columns'> & {
   body?: string
-  numbers: Partial<Record<JsonRoot | 'all', number>>
+  numbers: Partial<Record<JsonRoot, number>>
 }
 
 /** Destinations share this: the router mostly runs all rules of an event before the next. */
@@ -70,15 +70,11 @@ const SLOW_NUMBER = /\de[-+]|[\d.]{14}|\.\d{4}/g
 const SLOW_NUMBER_WORK = 25
 
 /** Added to the work of printing an object: it may hold all slow numbers of its column, or of any column. */
-export function numbersWork({ original }: Call, root?: JsonRoot): number {
-  const { numbers } = sharedOf(original)
-  if (root) {
-    numbers[root] ??= slowWork(original[root])
-    return numbers[root]
-  }
-  const { properties, traits, context } = original
-  numbers.all ??= slowWork(properties) + slowWork(traits) + slowWork(context)
-  return numbers.all
+export function numbersWork(call: Call, root?: JsonRoot): number {
+  if (!root) return JSON_ROOTS.reduce((sum, each) => sum + numbersWork(call, each), 0)
+  const { numbers } = sharedOf(call.original)
+  numbers[root] ??= slowWork(call.original[root])
+  return numbers[root]
 }
 
 /** Printing so many characters takes at most 0.3 ms, whatever they are. Most columns are shorter and not searched. */
@@ -143,9 +139,11 @@ export function printProperties(event: Event): string | null {
 export const printContext = ({ context }: Event): string | null =>
   context === null ? null : cutMember(context, 'integrations')
 
-/** A column as JSON. */
+/** A column as JSON; undefined once the budget is spent. */
 export function printColumn(root: JsonRoot): (call: Call) => string | undefined {
-  return ({ event }) => {
+  return ({ event, budget }) => {
+    // a member is searched for in all of the text, even if the body shows little of it
+    if (!spend(budget, event[root]?.length ?? 0)) return undefined
     if (root === 'properties') return printProperties(event) ?? undefined
     return (root === 'context' ? printContext(event) : event[root]) ?? undefined
   }

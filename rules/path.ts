@@ -22,6 +22,7 @@ const ROOTS = {
 export type Root = keyof typeof ROOTS
 export const ROOT_NAMES = Object.keys(ROOTS)
 export type JsonRoot = { [R in Root]: (typeof ROOTS)[R] extends true ? R : never }[Root]
+export const JSON_ROOTS = ['properties', 'traits', 'context'] as const satisfies readonly JsonRoot[]
 export type TextRoot = Exclude<Root, JsonRoot>
 
 /** `[*]`: every entry of a list. */

@@ -4,7 +4,16 @@ import { isObject, withMember, withoutMember } from '../process/json-objects.ts'
 import { truncateAddress } from '../process/truncate-address.ts'
 import type { Event } from '../schemas/event.ts'
 import { type Budget, type Call, column, type Json, shownAsProperties, spend, spendPrinting } from './call.ts'
-import { EACH, isJsonRoot, isWrong, type JsonRoot, type Key, parsePath, type Root } from './path.ts'
+import {
+  EACH,
+  isJsonRoot,
+  isWrong,
+  JSON_ROOTS,
+  type JsonRoot,
+  type Key,
+  parsePath,
+  type Root,
+} from './path.ts'
 import type { Redact, Redaction } from './rules.ts'
 
 /** String fields that can be redacted. The others identify the event or are needed to deliver it. */
@@ -37,8 +46,6 @@ export function compileRedact(items: readonly Redact[], hashKey: Buffer): Redact
     )
   }
 }
-
-const JSON_ROOTS = ['properties', 'traits', 'context'] as const
 
 function rootOf(text: string): Root | undefined {
   const path = parsePath(text)

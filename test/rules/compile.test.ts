@@ -229,6 +229,16 @@ describe('a page of 32 KB, whose body shows its name as a property', () => {
   })
 })
 
+test('the search for integrations in the context counts as work, as the body does not show them', () => {
+  const event = anEvent({
+    context: JSON.stringify({ integrations: { a: '"'.repeat(15_000) }, locale: 'de' }),
+  })
+  const outcomeOf = (count: number) =>
+    run({ shape: Array.from({ length: count }, () => '{{context}}') }, event)
+  expect(outcomeOf(50)).toMatchObject({ outcome: 'sent' })
+  expect(outcomeOf(200)).toMatchObject({ outcome: 'failed', code: 'too_costly' })
+})
+
 describe('an event with numbers that take long to print', () => {
   const event = (number: unknown) =>
     anEvent({
