@@ -5,7 +5,7 @@ declare module 'querystring' {
   function unescapeBuffer(text: string): Buffer
 }
 
-/** Further fields are ignored. */
+/** `parseFields` ignores further ones. */
 export const QUERY_FIELDS = 100
 
 /**

@@ -10,7 +10,7 @@ export function cutMember(json: string, name: string): string {
   const found = findMember(json, name)
   if (!found) return json
   const { start, end } = found
-  // the comma before the last member, or after another
+  // with the comma after it, or the one before it if it is the last
   if (json[end] === ',') return json.slice(0, start) + json.slice(end + 1)
   return json.slice(0, json[start - 1] === ',' ? start - 1 : start) + json.slice(end)
 }
