@@ -137,7 +137,7 @@ function precheck(
 type Decided = { decision: Decision; limit: SourceLimit | undefined }
 
 function decideRequest(received: Received, ip: string, options: Parts): Decided {
-  const { sourceByWriteKey, anonymousLimit, sourceLimits, newId, now, suppressedUsers } = options
+  const { unavailable, sourceByWriteKey, anonymousLimit, sourceLimits, newId, now, suppressedUsers } = options
   const request = authenticate(received, sourceByWriteKey)
   if ('refused' in request) {
     const { writeKey, body, wire = NOT_SENT } = received
@@ -145,6 +145,8 @@ function decideRequest(received: Received, ip: string, options: Parts): Decided 
     return { decision: refuse(request.refused, request.sourceId), limit: undefined }
   }
   const { id, rateLimit: limit } = request.source
+  const full = unavailable(id)
+  if (full) return { decision: refuse(full, id), limit: undefined }
   const wait = limit && sourceLimits.draw(limit, countCalls(request))
   if (wait) return { decision: refuse('rate_limited', id, rateLimited(limit, wait)), limit: undefined }
   const known = { receivedAt: now(), ip, newId, suppressed: suppressedUsers(id) }

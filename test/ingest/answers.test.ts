@@ -277,6 +277,19 @@ test('while the part of one source in the queue is full, only its requests are r
   ])
 })
 
+test('if the key is in the body, nothing is written either, not even rejected calls: they come again', async () => {
+  const limited = { perSecond: 1, burst: 1 }
+  const flood = { id: 'flood', writeKey: 'flood-key', enabled: true, rateLimit: limited }
+  const ingest = fakeIngest({ sources: [flood] })
+  ingest.state.isFull = 'flood'
+  const body = { writeKey: 'flood-key', batch: [{ ...call, type: 'track' }] }
+  for (const batch of [[{ type: 'track' }], ...Array(3).fill(body.batch)])
+    expect((await post(ingest, '/v1/batch', { ...body, batch }, { authorization: '' })).statusCode).toBe(503)
+  expect(ingest.produced).toEqual([])
+  ingest.state.isFull = false
+  expect((await post(ingest, '/v1/batch', body, { authorization: '' })).statusCode).toBe(200)
+})
+
 test('a single call is measured as received; even if printing makes it larger, it fits into a record', async () => {
   const frame = '{"userId":"u","event":"x","context":{"integrations":{"a":[]}}}'
   const numbers = Array(Math.floor((32_768 - frame.length + 1) / 5))
