@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { type Code, isCode, statusOf } from '../../settings/error-codes.ts'
-import type { Fault } from '../../settings/faults.ts'
+import { type Fault, MAX_FAULTS } from '../../settings/faults.ts'
 import type { Refusal } from '../../settings/resources/decide.ts'
 
 /** Without `body` nothing is sent. */
@@ -31,16 +31,13 @@ export function problem(
 
 export const etag = (version: number) => `"${version}"`
 
-/** A body of 1 MB can have 500,000 faults. */
-const MAX_ERRORS = 100
-
 export function invalid(errors: readonly Fault[]): ApiResponse {
   const count = errors.length === 1 ? 'One error' : `${errors.length} errors`
-  const where = errors.length > MAX_ERRORS ? `errors lists the first ${MAX_ERRORS}` : 'see errors'
+  const where = errors.length > MAX_FAULTS ? `errors lists the first ${MAX_FAULTS}` : 'see errors'
   return problem({
     code: 'validation_failed',
     message: `${count} in the request: ${where}`,
-    errors: errors.slice(0, MAX_ERRORS),
+    errors: errors.slice(0, MAX_FAULTS),
   })
 }
 

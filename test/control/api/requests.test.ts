@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
+import { faultsOf } from '../../../settings/faults.ts'
 import { aPoisonedName } from '../../helpers/poison.ts'
 import { ADMIN, type Asked, api } from '../api.ts'
 import { head, listen } from '../wire.ts'
@@ -49,6 +51,36 @@ describe('invalid requests', () => {
     })
     expect(answer).toMatchObject({ status: 405, headers: { allow }, json: { code: 'method_not_allowed' } })
   })
+})
+
+test.each([
+  ['application/json; charset=utf-8', 'application/json; charset=utf-8'],
+  [`application/json${';ab=b'.repeat(3_000)}`, 'application/json'],
+])('of a long Content-Type, only the type is read: %.40s', async (sent, read) => {
+  const { app, ask } = api()
+  let seen: string | undefined
+  app.addHook('preHandler', ({ headers }, _reply, done) => {
+    seen = headers['content-type']
+    done()
+  })
+  const body = { name: 'Shop' }
+  const headers = { 'content-type': sent }
+  expect(await ask({ method: 'POST', url: '/api/sources', body, headers })).toMatchObject({ status: 201 })
+  expect(seen).toBe(read)
+})
+
+test('only the unknown fields that are listed are compared with known ones', async () => {
+  const body = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`nam${index}`, 1]))
+  const { status, json } = await api().ask({ method: 'POST', url: '/api/sources', body })
+  expect([status, json.message, json.errors.length]).toEqual([
+    400,
+    '151 errors in the request: errors lists the first 100',
+    100,
+  ])
+  const { error } = z.strictObject({ name: z.string().optional() }).safeParse(body)
+  const faults = error ? faultsOf(error, z.strictObject({ name: z.string() })) : []
+  expect(faults.filter(({ message }) => message.includes('use name'))).toHaveLength(100)
+  expect(faults.at(-1)).toEqual({ pointer: '/nam149', code: 'unknown_field', message: 'unknown field' })
 })
 
 describe('a query', () => {
