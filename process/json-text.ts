@@ -2,7 +2,7 @@ import { closingQuote } from './parse-json.ts'
 
 /**
  * Edits objects that JSON.stringify has printed, as text. Parsing and printing them again gives the same, but V8 takes up
- * to 0.6 us for a number such as 9e-265: 3 ms for 32 KB. Names are plain words, not indexes.
+ * to 0.6 us for a number such as 9e-265: 3 ms for 32 KB. `name` must be a plain word, not an index.
  */
 
 /** Without the member, if it is at the first level. */

@@ -143,7 +143,7 @@ function workOf(value: Json | undefined, call: Call): number {
   return isContainer(value) ? OBJECT_WORK + numbersWork(call) : 100
 }
 
-/** Undefined if the result is larger than what is left of the body, or costs too much. */
+/** Undefined if the body would become too large, or the work too much. */
 export function fill(template: Template, call: Call): string | undefined {
   let text = ''
   for (const part of template) {

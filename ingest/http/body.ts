@@ -213,11 +213,9 @@ type Head = Pick<IncomingMessage, 'url' | 'rawHeaders'> & { originalUrl?: string
 
 export function requestBytes({ url = '', originalUrl = url, rawHeaders }: Head): number {
   let bytes = REQUEST_BYTES + originalUrl.length * copiesOf(originalUrl)
-  for (const [index, text] of rawHeaders.entries()) {
-    // names are also properties
-    const copies = index % 2 === 0 ? 2 : 1
-    bytes += (text.length + FIELD_BYTES) * copies
-  }
+  for (const text of rawHeaders) bytes += text.length + FIELD_BYTES
+  // names are also properties
+  for (let at = 0; at < rawHeaders.length; at += 2) bytes += (rawHeaders[at] ?? '').length + FIELD_BYTES
   return bytes
 }
 

@@ -35,7 +35,7 @@ export function roomsOf(dirs: LogDirs, { reserve, limit }: StorageLimits, prefix
   const tightest = disks
     .toSorted((one, other) => one.free - one.reserve - (other.free - other.reserve))
     .slice(0, 1)
-  // without reports, nobody knows what is used
+  // no broker has reported, so the used space is unknown
   if (limit === undefined || disks.length === 0) return tightest
   const used = Math.max(0, ...dirs.map((broker) => bytesOf(broker, prefix)))
   return [...tightest, { of: 'limit', free: Math.max(0, limit - used), reserve: limit / 10 }]

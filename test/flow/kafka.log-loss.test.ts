@@ -169,7 +169,7 @@ test('lost unread records are reported, even if nothing is written any more', as
   expect(came).toEqual([...numbers(0, 300), ...numbers(500, 600)])
 })
 
-test('a producer reports lost records that nobody has read, without another write', async () => {
+test('a producer reports lost records even if nobody has read them and it writes nothing more', async () => {
   const broker = await sharedBroker()
   const topics = [{ partitions: 1 as const }, { name: 'unread', partitions: 1 as const }, faults]
   const kafka = await connection(topics, broker.now.brokers)
