@@ -24,7 +24,7 @@ type Options = {
   onRefused: () => void
 }
 
-/** For every server. Node would answer requests without Host itself, uncounted: the server has to refuse them. */
+/** For every server. Each refuses requests without Host itself: if Node did, no limit would count them. */
 export const NODE_OPTIONS = { requireHostHeader: false, IncomingMessage: RequestWithPlainNames } as const
 
 /** Node refuses requests with more. 64 KB of very many headers would take 135 KB instead of 85. */

@@ -72,7 +72,7 @@ export function keyInside(place: unknown): string | undefined {
 }
 
 const BASIC = /^basic +([^ ]+) *$/i
-/** No key is as long. Multiple of 4, so that base64 can be cut there. */
+/** More than any key has. A multiple of 4, so that base64 can be cut there. */
 const ENCODED_CHARS = 2_048
 
 /** Some clients omit the colon before the empty password. Keeps little of a long password. */

@@ -65,7 +65,7 @@ const RECORD_OVERHEAD = 512
 /** Memory for a record that is not made yet. */
 const REFERENCE_BYTES = 8
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024
-/** Of the queue, this share is reserved for flows that use at most SMALL_SHARE of it. */
+/** This share of the queue is reserved for flows that use at most SMALL_SHARE of it. */
 const RESERVED = 1 / 4
 const SMALL_SHARE = 1 / 8
 const SWEEP_MS = 250

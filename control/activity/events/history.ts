@@ -11,7 +11,7 @@ type Held = {
   dead: Pick<DeadRouteParts['dead'], 'recent'>
 }
 
-/** Of deliveries, from the attempts and dead letters in memory. */
+/** The history of deliveries, from the attempts and dead letters in memory. */
 export type History = {
   /** Attempts, oldest first, and when it was last given up. */
   of(deliveryId: string): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
