@@ -14,8 +14,6 @@ export type Exchange = {
   before: number
   /** For an answer that never ends: call this once it is on its way. */
   answered: (status: number) => void
-  /** Call this for an answer that no request asked for. */
-  unasked: () => void
 }
 
 /** By the first part of the path. Other paths answer 200. */
@@ -39,29 +37,29 @@ export const behaviours: Readonly<Record<string, (exchange: Exchange) => void>> 
     socket.once('close', () => answered(200))
     repeat(socket, 50, () => response.write('.'))
   },
+  /** So that an attempt's record shows which request was answered. */
+  id: ({ response, deliveryId }) => response.end(deliveryId),
   echo: ({ request, response }) => response.end(JSON.stringify(request.headers)),
   /** 404, 410 or 301 to one request in four. */
-  rejecting: ({ response, before }) => {
+  rejecting: ({ response, before, deliveryId }) => {
     const status = before % 4 === 0 ? ([404, 410, 301][before % 3] ?? 404) : 200
-    response.writeHead(status, status === 301 ? { location: '/elsewhere' } : {}).end('ok')
+    response.writeHead(status, status === 301 ? { location: '/elsewhere' } : {}).end(deliveryId)
   },
-  /** A chunked answer whose first chunk has an endless extension. */
-  extensions: ({ request: { socket }, answered }) => {
+  /** A chunked answer whose first chunk has an endless extension, so it is none. */
+  extensions: ({ request: { socket } }) => {
     socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;')
-    socket.once('close', () => answered(200))
     repeat(socket, FLOOD_MS, () => socket.write('x'.repeat(1_024)))
   },
   /** Endless interim answers. */
   informational: ({ request: { socket } }) =>
     repeat(socket, FLOOD_MS, () => socket.write('HTTP/1.1 102 Processing\r\n\r\n')),
   /** Answers, then sends another answer before or during the next request. */
-  unsolicited: ({ request: { socket }, response, unasked }) => {
+  unsolicited: ({ request: { socket }, response, deliveryId }) => {
+    const answer = `HTTP/1.1 200 OK\r\ncontent-length: ${deliveryId.length}\r\n\r\n${deliveryId}`
     const again = () => {
-      if (!socket.writable) return
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
-      unasked()
+      if (socket.writable) socket.write(answer)
     }
-    response.end('ok', () => setTimeout(again, AGAIN_MS))
+    response.end(deliveryId, () => setTimeout(again, AGAIN_MS))
   },
 }
 

@@ -39,8 +39,6 @@ export type ReceiverOptions = {
   onArrival?: (arrival: Arrival) => void
   /** Gets a request once its answer is on its way. */
   onAnswer?: (arrival: Arrival) => void
-  /** Called for each answer that no request asked for, with the request before it. */
-  onUnasked?: (arrival: Arrival) => void
 }
 
 /** Fails as the path says (behaviours.ts). By hand: `node harness/receiver.ts 9000`. */
@@ -49,7 +47,6 @@ export async function startReceiver({
   tls,
   onArrival,
   onAnswer = () => {},
-  onUnasked = () => {},
 }: ReceiverOptions = {}): Promise<Receiver> {
   const arrivals: Arrival[] = []
   const answers = createAnswers()
@@ -67,8 +64,7 @@ export async function startReceiver({
     }
     response.on('finish', () => answered(response.statusCode))
     const deliveryId = String(headers['x-delivery-id'])
-    const unasked = () => onUnasked(arrival)
-    answers.answer(path, { request, response, deliveryId, answered, unasked })
+    answers.answer(path, { request, response, deliveryId, answered })
   }
 
   const server: Server = tls ? createTlsServer(tls, receive) : createServer(receive)
@@ -99,10 +95,7 @@ function createAnswers() {
   let before = 0
   return {
     behave: (path: string, as: string) => void aliases.set(path, as),
-    answer(
-      path: string,
-      exchange: Pick<Exchange, 'request' | 'response' | 'deliveryId' | 'answered' | 'unasked'>,
-    ): void {
+    answer(path: string, exchange: Pick<Exchange, 'request' | 'response' | 'deliveryId' | 'answered'>): void {
       const { response, deliveryId } = exchange
       const [, name = '', first, second] = (aliases.get(path) ?? path).split('/')
       const behave = Object.hasOwn(behaviours, name) ? behaviours[name] : undefined

@@ -2,7 +2,7 @@ import type { OffsetRange } from '../harness/kafka/disk.ts'
 import type { Role } from '../settings/config-key.ts'
 import type { CutTopic } from './plan.ts'
 
-/** A POST answered below 500. */
+/** A POST answered with 2xx. */
 export type Answered = { destinationId: string; messageId: string; deliveryId: string }
 
 export type Facts = {
@@ -16,15 +16,13 @@ export type Facts = {
   /** The same, of `deliveries.dead` and of attempts recorded as cancelled. */
   dead: ReadonlySet<string>
   cancelled: ReadonlySet<string>
-  /** What `attempts` records as delivered: delivery id to `destinationId messageId`. */
-  recorded: ReadonlyMap<string, string>
-  /** Delivery ids whose requests reached an endpoint in full, if known. */
-  seen?: ReadonlySet<string>
+  /** What `attempts` records as delivered. */
+  recorded: ReadonlySet<string>
   /**
-   * By destination: how many answers its endpoints sent without a request. Each may have been taken for the answer to
-   * the next POST, which then did not arrive (docs/understand/bounds.md).
+   * `destinationId messageId` of those that the answer to another delivery's POST settled, because a webhook sent more
+   * answers than it got requests (docs/understand/bounds.md).
    */
-  unasked?: ReadonlyMap<string, number>
+  mistaken: ReadonlySet<string>
   /** What power cuts removed from Kafka. Rungs and `deliveries.due` are `retries`. */
   cuts?: readonly Cut[]
   /** Losses that topic `log-faults` reports. */
@@ -64,9 +62,9 @@ export type Account = {
   excused: number
   /** Not reported: Kafka had not acknowledged them, and they were written again. */
   rewritten: number
-  /** Recorded as delivered, but never arrived: an answer without a request may have settled them. */
-  unasked: number
-  /** POSTs answered below 500 beyond the first of their delivery. */
+  /** Settled by the answer to another delivery's POST, and by no other. */
+  mistaken: number
+  /** POSTs answered with 2xx beyond the first of their delivery. */
   again: number
   /** Each list must be empty. */
   missing: {
@@ -76,7 +74,8 @@ export type Account = {
     /** Of `events` and `deliveries`. */
     unreported: string[]
     strangeIds: string[]
-    unseen: string[]
+    /** Recorded as delivered. */
+    unaccepted: string[]
     /** Excluded by the filter of `choosy`. */
     unwanted: string[]
     unredacted: string[]
@@ -93,7 +92,7 @@ const destinationOf = (key: string): string => key.split(' ', 1)[0] ?? ''
  * have the same id.
  */
 export function account(facts: Facts): Account {
-  const { accepted, events, routed, answered, dead, cancelled, recorded, seen, steady } = facts
+  const { accepted, events, routed, answered, dead, cancelled, recorded, mistaken, steady } = facts
   const { cuts = [], choosy } = facts
   const cut = sumOf(cuts, ({ from, to }) => to - from)
   const reported = sumOf(cuts, (each) => covered(each, facts.reported ?? []).size)
@@ -111,15 +110,12 @@ export function account(facts: Facts): Account {
     if (known === undefined) idOf.set(pair(each), each.deliveryId)
     else if (known !== each.deliveryId) strange.add(pair(each))
   }
-  const isSettled = (key: string) => idOf.has(key) || dead.has(key) || cancelled.has(key)
+  const isKnown = (key: string) => idOf.has(key) || dead.has(key) || cancelled.has(key)
+  const isSettled = (key: string) => isKnown(key) || mistaken.has(key)
   const destinationsOf = (messageId: string) =>
     choosy?.wants(messageId) ? [...steady, choosy.destinationId] : steady
   const expected = [...events].flatMap((messageId) =>
     destinationsOf(messageId).map((destinationId) => pair({ destinationId, messageId })),
-  )
-  const unseen = seen ? [...recorded].flatMap(([id, key]) => (seen.has(id) ? [] : key)) : []
-  const unexplained = [...Map.groupBy(unseen, destinationOf)].flatMap(([destinationId, keys]) =>
-    beyond(facts.unasked?.get(destinationId) ?? 0, keys),
   )
   const lost = {
     accepted: [...accepted].filter((id) => !events.has(id)),
@@ -142,7 +138,7 @@ export function account(facts: Facts): Account {
     delivered: idOf.size,
     dead: [...dead].filter((key) => !idOf.has(key)).length,
     cancelled: [...cancelled].filter((key) => !idOf.has(key) && !dead.has(key)).length,
-    unasked: unseen.length - unexplained.length,
+    mistaken: [...mistaken].filter((key) => !isKnown(key)).length,
     again: answered.length - idOf.size,
     cut,
     reported,
@@ -153,7 +149,7 @@ export function account(facts: Facts): Account {
       ...missing,
       unreported: witnessed.flatMap(unreported).filter((key) => !isThere(key)),
       strangeIds: [...strange],
-      unseen: unexplained,
+      unaccepted: [...recorded].filter((key) => !idOf.has(key) && !mistaken.has(key)),
       unwanted: [...routed].filter(isUnwanted),
       unredacted: [...(facts.unredacted ?? [])],
     },
@@ -221,6 +217,9 @@ function covered({ topic, partition, from, to }: Cut, reported: readonly OffsetR
       for (let at = Math.max(from, range.from); at < Math.min(to, range.to); at++) offsets.add(at)
   return offsets
 }
+
+export const isReported = (cut: Cut, offset: number, reported: readonly OffsetRange[]): boolean =>
+  covered(cut, reported).has(offset)
 
 function unreportedKeys(cut: Cut, reported: readonly OffsetRange[]): string[] {
   const { keys, topic, partition, from, to } = cut

@@ -1,4 +1,7 @@
 import { randomInt } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { sizeOf } from '../harness/command-line.ts'
@@ -6,15 +9,16 @@ import { type Fleet, startFleet } from '../harness/fleet.ts'
 import { writeSection } from '../harness/results.ts'
 import { until } from '../harness/until.ts'
 import type { Role } from '../settings/config-key.ts'
-import { account, afterEndOf, afterOutage, holds, pair, type TimedCut } from './account.ts'
+import { type Account, account, afterEndOf, afterOutage, holds, pair, type TimedCut } from './account.ts'
 import { type Endpoint, type Post, startHost } from './endpoints.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
 import { type Fault, furthestAhead, inWords, type Planned, plan } from './plan.ts'
 import { runProgram, say } from './program.ts'
-import { type Kafka, openKafka } from './read.ts'
+import { type Kafka, openKafka, type Topics } from './read.ts'
 import { report } from './report.ts'
 import { CHANGING, change, destination } from './settings.ts'
 import { type Sluice, startSluice } from './sluice.ts'
+import { trailText } from './trail.ts'
 
 const USAGE = `npm run torture                 random faults under load for ten minutes, then a check of every call
   --minutes N   as long as that
@@ -97,15 +101,12 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
 
   await recover(targets, fleet)
   const settledMs = await settle(kafka, faults)
+  const found = await kafka.topics()
   const result = account({
-    ...(await kafka.topics()),
+    ...found,
     cuts: targets.cuts,
     accepted: fleet.accepted,
     answered: endpoints.flatMap((endpoint) => endpoint.answered),
-    seen: new Set(endpoints.flatMap((endpoint) => [...endpoint.seen])),
-    unasked: new Map(
-      DESTINATIONS.map(([id, its]) => [id, sum(its.map((index) => endpoints[index]?.unasked() ?? 0))]),
-    ),
     steady: Object.keys(STEADY),
     choosy: { destinationId: 'choosy', wants: (messageId) => userOf(messageId).endsWith(USERS) },
     unredacted,
@@ -114,10 +115,24 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   const text = report({ seed, minutes, clients, struck, clocks, result, settledMs, deaths })
   process.stdout.write(`## torture\n\n${text}\n`)
   if (write) await writeSection('torture', text)
+  if (!holds(result)) await keepEvidence(targets, { seed, missing: result.missing, reported: found.reported })
   return holds(result)
 }
 
-const sum = (figures: readonly number[]) => figures.reduce((so, each) => so + each, 0)
+type Evidence = Pick<Account, 'missing'> & Pick<Topics, 'reported'> & { seed: number }
+
+/** Saves the logs and all records of deliveries that are missing, in a folder that stays. */
+async function keepEvidence(
+  { sluice, kafka, cuts }: Targets,
+  { seed, missing, reported }: Evidence,
+): Promise<void> {
+  const folder = join(tmpdir(), `sluice-torture-${seed}`)
+  await sluice.saveLogs(folder)
+  const keys = [...new Set([...missing.unsettled, ...missing.unrouted, ...missing.unaccepted])]
+  const steps = await kafka.trail(new Set(keys))
+  await writeFile(join(folder, 'deliveries.txt'), trailText({ keys, steps, cuts, reported }))
+  say(`logs and the records of missing deliveries are in ${folder}`)
+}
 
 /** Destinations with the numbers of their endpoints. */
 const DESTINATIONS: readonly (readonly [string, readonly number[]])[] = [

@@ -4,9 +4,11 @@ import { killAllChildren } from '../local/processes/child-process.ts'
 
 const begun = performance.now()
 
-/** On stderr, with the seconds since the start. */
-export const say = (text: string) =>
-  process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
+/** The seconds since the start. */
+export const elapsed = (): string => `${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s`
+
+/** On stderr. */
+export const say = (text: string) => process.stderr.write(`${elapsed()}  ${text}\n`)
 
 /** A listener for log lines that prints errors on stderr, after this name. */
 export const printErrors = (name: string) => (line: string) => {

@@ -14,8 +14,11 @@ import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, isRung } from '../schemas/topi
 import { type Cut, type Facts, pair } from './account.ts'
 import type { CutTopic } from './plan.ts'
 import type { Sluice } from './sluice.ts'
+import type { Step } from './trail.ts'
 
-export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded' | 'reported'>
+export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded' | 'mistaken'> & {
+  reported: OffsetRange[]
+}
 
 export type Kafka = {
   /** Unsettled records of all consumer groups that deliver. */
@@ -24,6 +27,8 @@ export type Kafka = {
   /** The topics of this kind, as named on the broker. */
   cut(topic: CutTopic): Promise<string[]>
   taken(topic: CutTopic, gone: readonly Gone[]): Promise<Cut[]>
+  /** @param keys `destinationId messageId` @returns their records in all topics, in no order */
+  trail(keys: ReadonlySet<string>): Promise<Step[]>
 }
 
 export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
@@ -52,7 +57,8 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
       const routed = new Set<string>()
       const dead = new Set<string>()
       const cancelled = new Set<string>()
-      const recorded = new Map<string, string>()
+      const recorded = new Set<string>()
+      const mistaken = new Set<string>()
       await each(connection, EVENTS, await codec<Event>('event', EVENTS), ({ messageId }) =>
         events.add(messageId),
       )
@@ -61,9 +67,10 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
       await each(connection, DEAD, delivery, (one) => dead.add(pair(one)))
       await each(connection, ATTEMPTS, await codec<Attempt>('attempt', ATTEMPTS), (one) => {
         if (one.outcome === 'cancelled') cancelled.add(pair(one))
-        if (one.outcome === 'delivered') recorded.set(one.deliveryId, pair(one))
+        if (one.outcome === 'delivered') recorded.add(pair(one))
+        if (one.outcome === 'delivered' && isOfAnother(one)) mistaken.add(pair(one))
       })
-      return { events, routed, dead, cancelled, recorded, reported: await reported(connection) }
+      return { events, routed, dead, cancelled, recorded, mistaken, reported: await reported(connection) }
     },
     async cut(topic) {
       if (topic !== 'retries') return [connection.named(topic)]
@@ -79,8 +86,24 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
         keys: new Map([...values].map(([offset, value]) => [offset, keyOf(value)])),
       }))
     },
+    async trail(keys) {
+      const steps: Step[] = []
+      const delivery = await codec<Delivery>('delivery', DELIVERIES)
+      const attempt = await codec<Attempt>('attempt', ATTEMPTS)
+      const rungs = (await listTopics(connection)).filter(isRung)
+      for (const topic of [DELIVERIES, ...rungs, DUE, DEAD, ATTEMPTS])
+        await readEach(connection, topic, ({ value, headers, ...at }) => {
+          const content = decoded<Delivery | Attempt>(topic === ATTEMPTS ? attempt : delivery, value, topic)
+          if (keys.has(pair(content))) steps.push({ ...at, key: pair(content), topic, headers, content })
+        })
+      return steps
+    },
   }
 }
+
+/** Endpoints answer with the id of the delivery (harness/behaviours.ts). */
+const isOfAnother = ({ deliveryId, response }: Attempt) =>
+  /^[0-9a-f]{32}$/.test(response ?? '') && response !== deliveryId
 
 async function unsettledRecords(connection: Connection): Promise<number> {
   const rungs = (await listTopics(connection)).filter(isRung)

@@ -24,8 +24,8 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
   const rows = [
     ...sumRows(result),
     [
-      'deliveries that never arrived: a second answer without a request may have settled them',
-      count(result.unasked),
+      "deliveries settled by the answer to another delivery's POST: webhooks sent answers without requests",
+      count(result.mistaken),
     ],
     ['records that Kafka lost with the power', ofTopics(result.cut)],
     ['... reported in `log-faults`', ofTopics(result.reported)],
@@ -77,7 +77,7 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   unsettled: 'deliveries without an outcome that are not reported as lost',
   unreported: 'records of events and deliveries that are gone, neither reported nor written again',
   strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
-  unseen: 'deliveries recorded as delivered that their webhook never got and that no second answer explains',
+  unaccepted: 'deliveries recorded as delivered that no webhook accepted, except by such an answer',
   unwanted: "deliveries that their destination's rules exclude",
   unredacted: "POSTs that show what their destination's rules hide",
 }
@@ -88,7 +88,7 @@ const KINDS = [
   'unsettled',
   'unreported',
   'strangeIds',
-  'unseen',
+  'unaccepted',
   'unwanted',
   'unredacted',
 ] as const

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
+import { copyFile, cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got from 'got'
@@ -11,7 +13,7 @@ import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
 import { ROLES, type Role } from '../settings/config-key.ts'
 import { type Clock, openClock, removeShared } from './faketime.ts'
-import { printErrors } from './program.ts'
+import { elapsed, printErrors } from './program.ts'
 
 /** A whole Sluice on one machine. Processes that end are restarted, as by a supervisor. */
 export type Sluice = {
@@ -40,6 +42,8 @@ export type Sluice = {
   ready(): Promise<void>
   /** How often a process ended on its own. */
   deaths(): number
+  /** Copies the logs of the processes and of the broker into this folder. */
+  saveLogs(folder: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -60,14 +64,18 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
     ...settings,
   }
   const clocks = faketime ? await openClocks(faketime, folder) : new Map<ClockName, Clock>()
-  const processes = supervise(env, clocks)
+  const logs = join(folder, 'logs')
+  await mkdir(logs)
+  const processes = supervise(env, { clocks, logs })
   return {
     ...{ env, ingest: `http://127.0.0.1:${env.INGEST_PORT}` },
     api: apiOf(env),
     end: processes.end,
     freeze: (role, forMs) => freezePid(processes.running(role).pid, forMs),
     async another(role, forMs, goes) {
-      const launched = launchWith({ ...env, ...(await freePorts()) }, role, clocks.get('right'))
+      const its = { ...env, ...(await freePorts()) }
+      const logFile = join(logs, `another-${role}.log`)
+      const launched = launchWith(role, its, { clock: clocks.get('right'), logFile })
       await sleep(forMs)
       await endOne(launched, goes)
     },
@@ -97,6 +105,10 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
     },
     ready: processes.ready,
     deaths: processes.deaths,
+    async saveLogs(to) {
+      await cp(logs, to, { recursive: true })
+      await copyFile(broker.now.logFile, join(to, 'kafka.log'))
+    },
     async close() {
       await processes.close()
       await registry.kill()
@@ -141,8 +153,14 @@ export const apiOf =
     return answer.body ? JSON.parse(answer.body) : undefined
   }
 
-function launchWith(env: Env, role: Role, clock: Clock | undefined): Launched {
-  const launched = launch(role, { ...env, ...clock?.env }, printErrors(role))
+type Machine = { clock: Clock | undefined; logFile: string }
+
+function launchWith(role: Role, env: Env, { clock, logFile }: Machine): Launched {
+  const print = printErrors(role)
+  const launched = launch(role, { ...env, ...clock?.env }, (line) => {
+    print(line)
+    appendFileSync(logFile, `${elapsed()}  ${line}\n`)
+  })
   if (clock) void launched.exited.then(() => removeShared(launched.pid))
   return launched
 }
@@ -151,7 +169,7 @@ const endOne = (launched: Launched, how: 'kill' | 'end') =>
   how === 'kill' ? launched.kill() : launched.stop(GRACE_MS)
 
 /** One process of each role. */
-function supervise(env: Env, clocks: ReadonlyMap<ClockName, Clock>) {
+function supervise(env: Env, { clocks, logs }: { clocks: ReadonlyMap<ClockName, Clock>; logs: string }) {
   const current = new Map<Role, Launched>()
   /** Processes that a planned fault ends. */
   const meant = new Set<Launched>()
@@ -160,7 +178,11 @@ function supervise(env: Env, clocks: ReadonlyMap<ClockName, Clock>) {
   let closed = false
 
   function run(role: Role): void {
-    const launched = launchWith({ ...env, ...changed.get(role) }, role, clocks.get(role))
+    const launched = launchWith(
+      role,
+      { ...env, ...changed.get(role) },
+      { clock: clocks.get(role), logFile: join(logs, `${role}.log`) },
+    )
     current.set(role, launched)
     void launched.exited.then(async ({ code, signal }) => {
       if (closed) return

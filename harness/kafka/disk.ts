@@ -52,8 +52,8 @@ async function endsIn(data: string, topics: readonly string[]): Promise<End[]> {
     names.map(async (name) => {
       const dash = name.lastIndexOf('-')
       const folder = join(data, name)
-      const { end } = await lastSegment(folder)
-      return { topic: name.slice(0, dash), partition: Number(name.slice(dash + 1)), folder, end }
+      const at = { topic: name.slice(0, dash), partition: Number(name.slice(dash + 1)) }
+      return { ...at, folder, end: await endOf(folder) }
     }),
   )
 }
@@ -68,12 +68,15 @@ export async function goneBetween(before: readonly End[], after: readonly End[])
 }
 
 async function valuesFrom(folder: string, from: number): Promise<Map<number, Buffer>> {
-  const segment = await lastSegment(folder)
-  const batches = segment.batches.filter(({ to }) => to > from).map(({ bytes }) => bytes)
+  const segments = await Promise.all(
+    (await segmentsFrom(folder, from)).map((name) => readSegment(folder, name)),
+  )
+  const batches = segments.flatMap((segment) => segment.batches.filter(({ to }) => to > from))
+  const bytes = batches.map((batch) => batch.bytes)
   const size = Buffer.alloc(4)
-  size.writeInt32BE(batches.reduce((sum, { length }) => sum + length, 0))
+  size.writeInt32BE(bytes.reduce((sum, { length }) => sum + length, 0))
   const decode = batchesDecoder(() => Promise.reject(new Error('these logs have batches of format 2 only')))
-  const records = await decode({ buffer: Buffer.concat([size, ...batches]), offset: 0 })
+  const records = await decode({ buffer: Buffer.concat([size, ...bytes]), offset: 0 })
   return new Map(
     records.flatMap(({ offset, value }) =>
       Number(offset) < from || !value ? [] : [[Number(offset), value]],
@@ -85,18 +88,29 @@ async function foldersOf(data: string, topics: readonly string[]): Promise<strin
   return (await readdir(data)).filter((name) => topics.includes(name.replace(/-\d+$/, '')))
 }
 
+/** Named by their first offsets, in order. */
+const segmentsIn = async (folder: string): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => name.endsWith('.log')).sort()
+
+/** Those with records from this offset on. */
+async function segmentsFrom(folder: string, from: number): Promise<string[]> {
+  const names = await segmentsIn(folder)
+  const first = names.findLastIndex((name) => Number.parseInt(name, 10) <= from)
+  return names.slice(Math.max(0, first))
+}
+
 type Segment = { end: number; batches: readonly { to: number; bytes: Buffer }[] }
 
+async function endOf(folder: string): Promise<number> {
+  const last = (await segmentsIn(folder)).at(-1)
+  return last ? (await readSegment(folder, last)).end : 0
+}
+
 /** Whole batches only. `to`: the offset after the last record. */
-async function lastSegment(folder: string): Promise<Segment> {
-  const last = (await readdir(folder))
-    .filter((name) => name.endsWith('.log'))
-    .sort()
-    .at(-1)
-  if (!last) return { end: 0, batches: [] }
-  const log = await readFile(join(folder, last))
+async function readSegment(folder: string, name: string): Promise<Segment> {
+  const log = await readFile(join(folder, name))
   const batches = []
-  let end = Number.parseInt(last, 10) // a segment is named by its first offset
+  let end = Number.parseInt(name, 10)
   for (let at = 0; at + HEADER_BYTES <= log.length; ) {
     const next = at + 12 + log.readInt32BE(at + 8)
     if (next > log.length) break

@@ -7,7 +7,7 @@ const nothing = {
   unsettled: [],
   unreported: [],
   strangeIds: [],
-  unseen: [],
+  unaccepted: [],
   unwanted: [],
   unredacted: [],
 }
@@ -19,7 +19,7 @@ const sums = {
   dead: 0,
   cancelled: 0,
   again: 0,
-  unasked: 0,
+  mistaken: 0,
   rewritten: 0,
   excused: 0,
   unwitnessed: { events: 0, deliveries: 0, retries: 0 },

@@ -59,7 +59,6 @@ async function upgrade({ perSecond, earlier, write }: ReturnType<typeof options>
     ...withoutProbes(await kafka.topics()),
     accepted: new Set(calls.map(({ messageId }) => messageId)),
     answered: system.endpoints.flatMap((endpoint) => endpoint.answered),
-    seen: new Set(system.endpoints.flatMap((endpoint) => [...endpoint.seen])),
     steady,
   }
   const userOf = new Map(calls.map(({ messageId, userId }) => [messageId, userId]))
