@@ -91,8 +91,11 @@ const given: number[] = []
 /** The ports of ten calls. Older ones are free again, and a process has only 100. */
 const MAX_GIVEN = 60
 
-/** For each role, and for the second port of ingest and control. */
-export async function freePorts(): Promise<Record<string, string>> {
+/**
+ * For each role, and for the second port of ingest and control.
+ * @param others settings of processes that may be restarting: their ports are not given
+ */
+export async function freePorts(others: Env = {}): Promise<Record<string, string>> {
   const names = [
     ...ROLES.map((role) => `${role.toUpperCase()}_PORT`),
     'INGEST_METRICS_PORT',
@@ -100,7 +103,7 @@ export async function freePorts(): Promise<Record<string, string>> {
   ]
   const settings: Record<string, string> = {}
   for (const name of names) {
-    const port = await freePort('127.0.0.1', given)
+    const port = await freePort('127.0.0.1', [...given, ...Object.values(others).map(Number)])
     given.push(port)
     settings[name] = String(port)
   }

@@ -73,7 +73,7 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
     end: processes.end,
     freeze: (role, forMs) => freezePid(processes.running(role).pid, forMs),
     async another(role, forMs, goes) {
-      const its = { ...env, ...(await freePorts()) }
+      const its = { ...env, ...(await freePorts(env)) }
       const logFile = join(logs, `another-${role}.log`)
       const launched = launchWith(role, its, { clock: clocks.get('right'), logFile })
       await sleep(forMs)
