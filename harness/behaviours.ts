@@ -45,9 +45,10 @@ export const behaviours: Readonly<Record<string, (exchange: Exchange) => void>> 
     const status = before % 4 === 0 ? ([404, 410, 301][before % 3] ?? 404) : 200
     response.writeHead(status, status === 301 ? { location: '/elsewhere' } : {}).end(deliveryId)
   },
-  /** A chunked answer whose first chunk has an endless extension, so it is none. */
-  extensions: ({ request: { socket } }) => {
+  /** A chunked answer whose first chunk has an endless extension. */
+  extensions: ({ request: { socket }, answered }) => {
     socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;')
+    socket.once('close', () => answered(200))
     repeat(socket, FLOOD_MS, () => socket.write('x'.repeat(1_024)))
   },
   /** Endless interim answers. */

@@ -26,7 +26,8 @@ const USAGE = `npm run torture                 random faults under load for ten 
   --clients N   so many make a call a second each (default: 60)
   --write       puts the result into bench/RESULTS.md
 
-Clocks are stepped where libfaketime is (on Debian: apt-get install libfaketime).
+Clocks are stepped where libfaketime is (on Debian: apt-get install libfaketime). If a guarantee does not hold, the logs
+and all records of missing deliveries stay in a folder that the last line names.
 `
 
 const WRITE_KEY = 'torture-write-key'

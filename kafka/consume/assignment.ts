@@ -185,11 +185,11 @@ export class Assignment {
       held.dirty = true
       return fault.to
     }
-    const { offset, time } = tracker.next()
+    const { offset, time, again = offset } = tracker.next()
     // the lost records had not been read
     if (fault.cause === 'truncated' && fault.to >= offset) {
       held.end = fault.to
-      return offset
+      return again
     }
     return this.restartAt(held, afterFault({ ...tracker.position(), time }, fault))
   }
