@@ -126,7 +126,7 @@ test('a group that was away during the loss skips nothing when the log has grown
   expect(await toldOf(kafka, 'work')).toMatchObject({ cause: 'truncated', offset: 500, to: 300, lost: 200 })
 })
 
-test('lost unread records are reported, even if nothing is written any more', async () => {
+test('lost unread records are reported, even if nothing is written any more, and a held record before them is read', async () => {
   const { broker, kafka, producer } = await world()
   await write(producer, { from: 0, to: 300 })
   const cut = await broker.diskImage([kafka.named('work')])
@@ -134,6 +134,7 @@ test('lost unread records are reported, even if nothing is written any more', as
   await producer.close()
   const came: number[] = []
   const settles: (() => void)[] = []
+  let holds = true
   const late = await consume<Buffer>({
     connection: kafka,
     group: 'work',
@@ -145,6 +146,7 @@ test('lost unread records are reported, even if nothing is written any more', as
     // the first batch
     maxBytesPerPartition: 1,
     handle: ({ value, settle }) => {
+      if (holds && Number(value) === 299) return { holdUntil: Date.now() + 100 }
       came.push(Number(value))
       // later records are settled at once
       if (came.length <= 300) settles.push(settle)
@@ -153,7 +155,7 @@ test('lost unread records are reported, even if nothing is written any more', as
     },
   })
   closing(late)
-  await until(() => came.length === 300)
+  await until(() => came.length === 299)
   await cut()
   expect(await toldOf(kafka, 'work')).toMatchObject({
     cause: 'truncated',
@@ -162,6 +164,7 @@ test('lost unread records are reported, even if nothing is written any more', as
     lost: 200,
     unread: 200,
   })
+  holds = false
   const next = closing(await createProducer(kafka))
   await write(next, { from: 500, to: 600 })
   for (const settle of settles) settle()
