@@ -1,4 +1,4 @@
-import { isObject } from '../../../process/json-objects.ts'
+import { memberText } from '../../../process/json-text.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 
 /** `user`: the userId, or else the anonymousId. */
@@ -17,14 +17,22 @@ const NAMED = new RegExp(
 
 function nameIn(type: string, body: string): string | null {
   if (type !== 'track' && type !== 'screen' && type !== 'page') return null
+  const [, quoted] = NAMED.exec(body) ?? []
+  const name = quoted ?? valueOf(body, 'event') ?? valueOf(body, 'name')
+  const properties = name === undefined && type === 'page' ? memberText(body, 'properties') : undefined
+  return textIn(name ?? memberText(properties ?? '', 'name'))
+}
+
+/** Does not parse the body: it may have 256 KB, and a list reads hundreds. */
+function valueOf(body: string, name: string): string | undefined {
+  const text = memberText(body, name)
+  return text === 'null' ? undefined : text
+}
+
+function textIn(json: string | undefined): string | null {
+  if (!json?.startsWith('"')) return null
   try {
-    const [, quoted] = NAMED.exec(body) ?? []
-    if (quoted !== undefined) return JSON.parse(quoted) as string
-    const parsed: unknown = JSON.parse(body)
-    if (!isObject(parsed)) return null
-    const inPage = type === 'page' && isObject(parsed.properties) ? parsed.properties.name : undefined
-    const name = parsed.event ?? parsed.name ?? inPage
-    return typeof name === 'string' ? name : null
+    return JSON.parse(json)
   } catch {
     // another writer's record
     return null

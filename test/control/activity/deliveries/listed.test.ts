@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { entryId, entryOf, isFirstRecord, listedOf } from '../../../../control/activity/deliveries/listed.ts'
 import { isMatch } from '../../../../control/activity/deliveries/search.ts'
 import { matchesStatus, statusShape } from '../../../../control/activity/records/query-fields.ts'
@@ -53,6 +53,15 @@ describe('the subject of a delivery', () => {
     ['whose name is no text', '{"version":1,"type":"track","event":7}', null],
   ])('is read from a body %s', (_, body, name) => {
     expect(subjectOf({ type: 'track', body }, 'crm/u/1')).toEqual({ event: name, user: 'u/1' })
+  })
+
+  test('is read without parsing the body: 32 KB with 4,000 names took 1.5 ms for each delivery', () => {
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    const names = Object.fromEntries(Array.from({ length: 4_000 }, (_, index) => [`n${index}`, 0]))
+    const body = JSON.stringify({ version: 1, type: 'page', properties: { name: 'Home' }, context: names })
+    expect(subjectOf({ type: 'page', body }, 'crm/u').event).toBe('Home')
+    expect(parse.mock.calls.map(([text]) => text.length)).toEqual(['"Home"'.length])
   })
 })
 
