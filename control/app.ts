@@ -102,7 +102,8 @@ export function createApp(given: AppParts): FastifyInstance {
   for (const url of ['/livez', '/readyz', '/metrics'])
     app.get(url, async (_, reply) => {
       const { status, type, body } = await answerOps(url, parts.probe)
-      return reply.code(status).type(type).send(body)
+      // as a text, which counts toward the limit of unread answers
+      return reply.code(status).type(type).send(String(body))
     })
   explorerRoutes(app)
   docsRoutes(app, parts)

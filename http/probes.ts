@@ -14,7 +14,7 @@ export type Probe = {
 export async function answerOps(
   path: string,
   probe: Probe,
-): Promise<{ status: number; type: string; body: string }> {
+): Promise<{ status: number; type: string; body: string | Buffer }> {
   if (path === '/livez') return { status: 200, type: 'text/plain', body: 'ok\n' }
   if (path === '/metrics') return { status: 200, type: registry.contentType, body: await collected() }
   if (path !== '/readyz')
@@ -31,11 +31,11 @@ const COLLECTIONS: RateLimit = { perSecond: 4, burst: 20 }
  * collection.
  * @param clock milliseconds, monotonic.
  */
-export function limitCollections(collect: () => Promise<string>, clock = () => performance.now()) {
+export function limitCollections<T>(collect: () => Promise<T>, clock = () => performance.now()) {
   const collections = createTokenBucket(COLLECTIONS)
-  let latest: Promise<string> | undefined
+  let latest: Promise<T> | undefined
   let isCollecting = false
-  return (): Promise<string> => {
+  return (): Promise<T> => {
     const now = clock()
     if (latest && (isCollecting || !collections.allows(now))) return latest
     collections.take(now)
@@ -47,7 +47,8 @@ export function limitCollections(collect: () => Promise<string>, clock = () => p
   }
 }
 
-const collected = limitCollections(() => registry.metrics())
+/** Bytes, which all clients share: Node copies a text for each that does not read its answer. */
+const collected = limitCollections(async () => Buffer.from(await registry.metrics()))
 
 /** Probes and scrapers open few connections. */
 const CONNECTIONS = 200

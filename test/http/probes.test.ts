@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { limitCollections, serveOps } from '../../http/probes.ts'
+import { answerOps, limitCollections, serveOps } from '../../http/probes.ts'
 
 /** Times in ms. */
 function metrics() {
@@ -47,6 +47,13 @@ test('a collection that fails does not stop the next one', async () => {
   )
   await expect(collected()).rejects.toThrow('a collector failed')
   expect(await collected()).toBe('collection')
+})
+
+test('clients share the bytes of the metrics', async () => {
+  const probe = { notReady: () => undefined }
+  const [one, other] = await Promise.all([answerOps('/metrics', probe), answerOps('/metrics', probe)])
+  expect(one.body).toBeInstanceOf(Buffer)
+  expect(one.body).toBe(other.body)
 })
 
 const GET = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
