@@ -18,13 +18,13 @@ const NAMED = new RegExp(
 function nameIn(type: string, body: string): string | null {
   if (type !== 'track' && type !== 'screen' && type !== 'page') return null
   const [, quoted] = NAMED.exec(body) ?? []
-  const name = quoted ?? valueOf(body, 'event') ?? valueOf(body, 'name')
+  const name = quoted ?? presentText(body, 'event') ?? presentText(body, 'name')
   const properties = name === undefined && type === 'page' ? memberText(body, 'properties') : undefined
   return textIn(name ?? memberText(properties ?? '', 'name'))
 }
 
 /** Does not parse the body: it may have 256 KB, and a list reads hundreds. */
-function valueOf(body: string, name: string): string | undefined {
+function presentText(body: string, name: string): string | undefined {
   const text = memberText(body, name)
   return text === 'null' ? undefined : text
 }
