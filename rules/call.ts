@@ -122,20 +122,20 @@ function shown(call: Call, root: JsonRoot): Json | undefined {
   return spend(call.budget, event[root]?.length ?? 0) ? withTexts(value, texts, call) : undefined
 }
 
-type Copy = { event: Event; value: Json | undefined; properties: Json }
+/** Many paths may read the same event, and a copy of 32 KB takes up to 3 ms. */
+const copies = new WeakMap<Event, { value: Json | undefined; properties: Json }>()
 
-/** The newest, of an event and of a redacted one: many paths may read them, and copying 32 KB takes up to 3 ms. */
-const copies: { original?: Copy; redacted?: Copy } = {}
-
-function withTexts(value: Json | undefined, texts: readonly ('name' | 'category')[], call: Call): Json {
-  const { event, original } = call
-  const kind = event === original ? 'original' : 'redacted'
-  const before = copies[kind]
-  if (before?.event === event && before.value === value) return before.properties
+function withTexts(
+  value: Json | undefined,
+  texts: readonly ('name' | 'category')[],
+  { event }: Pick<Call, 'event'>,
+): Json {
+  const before = copies.get(event)
+  if (before && before.value === value) return before.properties
   const own = isObject(value) ? value : {}
   const added = texts.filter((name) => event[name] !== null && !Object.hasOwn(own, name))
   const properties = added.reduce((all, name) => withMember(all, name, event[name]), own)
-  copies[kind] = { event, value, properties }
+  copies.set(event, { value, properties })
   return properties
 }
 
