@@ -42,14 +42,13 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
   const { topic } = options
   const jobs: Jobs = new Map()
   const joined = Promise.withResolvers<void>()
-  const follower = followerFor(jobs, joined.resolve, options)
+  const follower = followerFor(jobs, joined, options)
   const readInTurn = queuePerPartition((range, onValue) =>
     readRange({ follower, topic, jobs }, range, onValue),
   )
   try {
     await follower.connect()
-    await follower.run()
-    await joined.promise
+    await Promise.all([follower.run(), joined.promise])
     return {
       partitions: (await follower.firstBounds(topic)).size,
       bounds: () => follower.bounds(topic),
@@ -80,7 +79,7 @@ type Jobs = Map<number, Job>
 
 function followerFor(
   jobs: Jobs,
-  onJoined: () => void,
+  joined: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>,
   { connection, topic, onFatal }: ReaderOptions,
 ): Follower {
   const follower = new Follower({
@@ -108,9 +107,12 @@ function followerFor(
     },
     onJoined(assigned) {
       for (const at of assigned) follower[jobs.has(at.partition) ? 'resume' : 'pause'](at)
-      onJoined()
+      joined.resolve()
     },
-    onFatal,
+    onFatal(error) {
+      joined.reject(error)
+      onFatal(error)
+    },
   })
   return follower
 }

@@ -1,10 +1,11 @@
-import { expect, test, vi } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
 import { LOG_FAULTS } from '../../kafka/admin/lost-records.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { Follower } from '../../kafka/tables/follower.ts'
 import type { Range } from '../../kafka/tables/ranges.ts'
 import { openReader, type Reader } from '../../kafka/tables/reader.ts'
+import { JOIN_GROUP, NO_RIGHT, withAnswers } from '../helpers/answers.ts'
 import { closing, connection } from '../helpers/cluster.ts'
 
 const onFatal = (error: Error) => {
@@ -112,6 +113,16 @@ test('one that cannot be opened leaves no consumer group behind', async () => {
   const { groups } = await admin.listGroups()
   await admin.disconnect()
   expect(groups.filter(({ groupId }) => groupId.startsWith(kafka.named('reader.')))).toEqual([])
+})
+
+test('one whose user may not join its group cannot be opened', async () => {
+  const kafka = await connection([{}])
+  const { connection: behindDoor, errors } = await withAnswers(kafka, inject('kafkaBrokers'))
+  const onFatal = vi.fn()
+  errors.push({ key: JOIN_GROUP, error: NO_RIGHT })
+  const opening = openReader({ connection: behindDoor, topic: 'work', onFatal })
+  await expect(opening).rejects.toThrow(/not authorized/i)
+  expect(onFatal).toHaveBeenCalledOnce()
 })
 
 test('ranges of one partition are read one after another, each completely, in the order of the requests', async () => {
