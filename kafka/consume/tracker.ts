@@ -142,6 +142,15 @@ export function unpackAhead(base: number, ahead: string): number[] {
   return offsets
 }
 
+/** For a few offsets: `unpackAhead` lists all, which takes up to 0.8 ms. @returns whether an offset is settled. */
+export function settledAhead(base: number, ahead: string): (offset: number) => boolean {
+  const bits = Buffer.from(ahead, 'base64')
+  return (offset) => {
+    const index = offset - base
+    return ((bits[Math.floor(index / 8)] ?? 0) & (1 << (index & 7))) !== 0
+  }
+}
+
 /** @returns the position in a log that was cut at `cut`. */
 export function cutAt({ offset, ahead }: { offset: number; ahead: string }, cut: number) {
   if (offset >= cut) return { offset: cut, ahead: '' }

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cutAt, MAX_SPAN, packAhead, Tracker, unpackAhead } from '../../kafka/consume/tracker.ts'
+import {
+  cutAt,
+  MAX_SPAN,
+  packAhead,
+  settledAhead,
+  Tracker,
+  unpackAhead,
+} from '../../kafka/consume/tracker.ts'
 
 const fresh = (offset = 0) => new Tracker({ offset, ahead: '' })
 
@@ -71,6 +78,17 @@ describe('a record settled ahead of the commit', () => {
           expect(after.take(offset, 0)).toBe(!settled.includes(offset - base))
       }),
     )
+  })
+
+  test('is found in a commit, and no other', () => {
+    const around = Array.from({ length: 320 }, (_, index) => index - 10)
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.nat(300)), fc.nat(50), (settled, base) => {
+        const isAhead = settledAhead(base, packAhead(base, new Set(settled.map((each) => base + each))))
+        expect(around.filter((each) => isAhead(base + each))).toEqual(settled.toSorted((a, b) => a - b))
+      }),
+    )
+    expect(settledAhead(0, packAhead(0, [0]))(2 ** 35)).toBe(false)
   })
 
   test('is forgotten beyond the widest span that a commit can state', () => {

@@ -1,6 +1,6 @@
 import type { Committed, Offsets } from '../../../kafka/admin/offsets.ts'
 import { unpackMetadata } from '../../../kafka/consume/commits.ts'
-import { unpackAhead } from '../../../kafka/consume/tracker.ts'
+import { settledAhead } from '../../../kafka/consume/tracker.ts'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
 import { type Reader, readOne } from '../../../kafka/tables/reader.ts'
 import type { Codec } from '../../../schemas/codec.ts'
@@ -73,32 +73,50 @@ export function createDeliverySearch({
       return { listed: listedOf(result.value, keyText, entry), delivery: result.value }
     },
 
-    async unsettled(listed) {
-      const offsets = await openOffsets()
-      try {
-        const [first, retries] = await Promise.all([
-          offsets.committed({ group: 'deliverer', topics: [DELIVERIES] }),
-          offsets.committed({ group: 'deliverer.due', topics: [DUE] }),
-        ])
-        return new Set(listed.filter(({ id }) => !isSettled(id, { first, retries })))
-      } finally {
-        await offsets.close()
-      }
-    },
+    unsettled: (listed) => unsettled(listed, openOffsets),
   }
 }
 
-/** Without a commit, the deliverer has settled no record of the partition. */
-function isSettled(
-  id: string,
-  { first, retries }: { first: readonly Committed[]; retries: readonly Committed[] },
-): boolean {
-  const entry = entryOf(id)
-  const of = entry?.routed ? first : retries
-  const committed = of.find(({ partition }) => partition === entry?.partition)
-  if (!entry || !committed || committed.offset === null) return false
-  const { ahead } = unpackMetadata(committed.ahead)
-  return entry.offset < committed.offset || unpackAhead(committed.offset, ahead).includes(entry.offset)
+async function unsettled(
+  listed: readonly Listed[],
+  openOffsets: DeliverySearchParts['openOffsets'],
+): Promise<ReadonlySet<Listed>> {
+  const offsets = await openOffsets()
+  try {
+    const [first, retries] = await Promise.all([
+      offsets.committed({ group: 'deliverer', topics: [DELIVERIES] }),
+      offsets.committed({ group: 'deliverer.due', topics: [DUE] }),
+    ])
+    const isSettled = settledIn({ first, retries })
+    return new Set(listed.filter(({ id }) => !isSettled(id)))
+  } finally {
+    await offsets.close()
+  }
+}
+
+type Commits = Record<'first' | 'retries', readonly Committed[]>
+
+/** @returns whether the deliverer has committed an entry as settled. */
+function settledIn({ first, retries }: Commits): (id: string) => boolean {
+  const [isFirstSettled, isRetrySettled] = [settledOf(first), settledOf(retries)]
+  return (id) => {
+    const entry = entryOf(id)
+    return entry !== undefined && (entry.routed ? isFirstSettled : isRetrySettled)(entry)
+  }
+}
+
+/** Without a commit, no record of the partition is settled. */
+function settledOf(commits: readonly Committed[]): (at: Omit<Entry, 'routed'>) => boolean {
+  const byPartition = new Map(
+    commits.map(({ partition, offset, ahead }) => {
+      const end = offset ?? 0
+      return [partition, { end, isAhead: settledAhead(end, unpackMetadata(ahead).ahead) }]
+    }),
+  )
+  return ({ partition, offset }) => {
+    const commit = byPartition.get(partition)
+    return commit !== undefined && (offset < commit.end || commit.isAhead(offset))
+  }
 }
 
 type OneTopic = { reader: TopicReader; codec: Pick<Codec<Delivery>, 'decode'>; routed: boolean }
