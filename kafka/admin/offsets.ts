@@ -6,8 +6,8 @@ import { type Broker, type Cluster, describe, openCluster } from '../patches/clu
 import { isCoordinatedElsewhere } from '../patches/consumer/coordinator-moves.ts'
 import { AssignerProtocol } from '../patches/kafkajs.ts'
 
-/** `offset` null: no commit yet. `ahead`: the commit's metadata. */
-export type Committed = { topic: string; partition: number; offset: number | null; ahead: string }
+/** `offset` null: no commit yet. `metadata`: of the commit (kafka/consume/commits.ts). */
+export type Committed = { topic: string; partition: number; offset: number | null; metadata: string }
 
 /** `end`: the offset after the last record. */
 export type Bounds = { partition: number; low: number; end: number }
@@ -50,7 +50,7 @@ export async function openOffsets(connection: Connection): Promise<Offsets> {
           topic: plain(topic),
           partition,
           offset: Number(offset) < 0 ? null : Number(offset),
-          ahead: metadata ?? '',
+          metadata: metadata ?? '',
         })),
       )
     },

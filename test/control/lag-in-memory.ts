@@ -20,7 +20,7 @@ export function aSeen(fields: Partial<PartitionOffsets> = {}): PartitionOffsets 
     end,
     front: end,
     committed: 90,
-    ahead: '',
+    metadata: '',
     owned: true,
     ...fields,
   }

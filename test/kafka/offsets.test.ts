@@ -137,8 +137,8 @@ test('the coordinator of a group is looked up once, and again after it has moved
   const offsets = await openOffsets(connection)
   const ask = () => offsets.committed({ group: 'g', topics: ['a'] })
   const expected = [
-    { topic: 'a', partition: 0, offset: 7, ahead: 'ahead' },
-    { topic: 'a', partition: 1, offset: null, ahead: '' },
+    { topic: 'a', partition: 0, offset: 7, metadata: 'ahead' },
+    { topic: 'a', partition: 1, offset: null, metadata: '' },
   ]
   expect(await ask()).toEqual(expected)
   await ask()

@@ -108,9 +108,9 @@ function settledIn({ first, retries }: Commits): (id: string) => boolean {
 /** Without a commit, no record of the partition is settled. */
 function settledOf(commits: readonly Committed[]): (at: Omit<Entry, 'routed'>) => boolean {
   const byPartition = new Map(
-    commits.map(({ partition, offset, ahead }) => {
+    commits.map(({ partition, offset, metadata }) => {
       const end = offset ?? 0
-      return [partition, { end, isAhead: settledAhead(end, unpackMetadata(ahead).ahead) }]
+      return [partition, { end, isAhead: settledAhead(end, unpackMetadata(metadata).ahead) }]
     }),
   )
   return ({ partition, offset }) => {

@@ -11,24 +11,24 @@ export type History = {
   add(snapshot: Pick<Snapshot, 'at' | 'seen'>): LagItem[]
 }
 
-type Held = Pick<PartitionOffsets, 'front' | 'ahead'> & { position: number; window: Observation[] }
+type Held = Pick<PartitionOffsets, 'front' | 'metadata'> & { position: number; window: Observation[] }
 
 export function createHistory(observations: number): History {
   const curves = createCurves()
   let held = new Map<string, Held>()
 
   function observed(seen: PartitionOffsets, position: number): Held {
-    const { owned, ahead } = seen
+    const { owned, metadata } = seen
     const front = upTo(seen, seen.front)
     const before = held.get(keyOf(seen))
-    if (!before) return { front, ahead, position, window: [] }
+    if (!before) return { front, metadata, position, window: [] }
     const observation = {
       position,
       owned,
-      committed: position !== before.position || ahead !== before.ahead,
+      committed: position !== before.position || metadata !== before.metadata,
       behind: Math.max(0, before.front - position),
     }
-    return { front, ahead, position, window: [...before.window, observation].slice(-observations) }
+    return { front, metadata, position, window: [...before.window, observation].slice(-observations) }
   }
 
   function itemOf(seen: PartitionOffsets, { position, window }: Held, at: number): LagItem {

@@ -7,8 +7,8 @@ import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../../sche
 export type PartitionOffsets = Pick<Bounds, 'partition' | 'low' | 'end'> & {
   groupTopic: GroupTopic
   committed: number | null
-  /** Changes with each commit that keeps the offset (kafka/consume/tracker.ts). */
-  ahead: string
+  /** Changes with each commit that keeps the offset (kafka/consume/commits.ts). */
+  metadata: string
   owned: boolean
   /** All records before it exist and are due. */
   front: number
@@ -47,9 +47,9 @@ export async function observe(
   const frontsBy = Map.groupBy(fronts, ({ topic }) => topic)
   const seen = groupTopics.flatMap((groupTopic) =>
     (frontsBy.get(groupTopic.topic) ?? []).map(({ topic, ...end }) => {
-      const { offset = null, ahead = '' } = commits.get(keyOf(groupTopic.group, { topic, ...end })) ?? {}
+      const { offset = null, metadata = '' } = commits.get(keyOf(groupTopic.group, { topic, ...end })) ?? {}
       const isOwned = owned.get(groupTopic.group)?.has(partitionKey(topic, end.partition)) ?? false
-      return { ...end, groupTopic, committed: offset, ahead, owned: isOwned }
+      return { ...end, groupTopic, committed: offset, metadata, owned: isOwned }
     }),
   )
   const ends = fronts.map(({ front: _, ...end }) => end)

@@ -53,10 +53,10 @@ function searching(routed: Delivery[], due: Delivery[] = [], ahead = [42]) {
               topic: String(topics[0]),
               partition: 1,
               offset: 40,
-              ahead: packMetadata({ ahead: packAhead(40, ahead) }),
+              metadata: packMetadata({ ahead: packAhead(40, ahead) }),
             }
-          : { topic: String(topics[0]), partition: 1, offset: 50, ahead: '' },
-        { topic: String(topics[0]), partition: 2, offset: null, ahead: '' },
+          : { topic: String(topics[0]), partition: 1, offset: 50, metadata: '' },
+        { topic: String(topics[0]), partition: 2, offset: null, metadata: '' },
       ],
       close: async () => {},
     }),

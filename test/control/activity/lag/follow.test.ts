@@ -13,7 +13,7 @@ function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), sta
   let [opened, open, observations, underWay, most] = [0, 0, 0, 0, 0]
   const offsets = (): Offsets => ({
     topics: async () => ['events'],
-    committed: async () => [{ topic: 'events', partition: 0, offset: 0, ahead: '' }],
+    committed: async () => [{ topic: 'events', partition: 0, offset: 0, metadata: '' }],
     owned: async () => new Map(),
     async bounds() {
       observations += 1

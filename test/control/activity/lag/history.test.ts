@@ -147,9 +147,9 @@ describe('state', () => {
     expect(last([{}, {}, {}, {}])).toMatchObject({ status: 'stall' })
   })
   test('a commit that only adds records settled out of order counts as progress', () => {
-    const observations = ['', 's1:Ag==', 's1:Ag==', 's1:Ag=='].map((ahead) => ({ ahead, owned: false }))
+    const observations = ['', 's1:Ag==', 's1:Ag==', 's1:Ag=='].map((metadata) => ({ metadata, owned: false }))
     expect(told(observations).at(-1)).toMatchObject({ status: 'stall', lag: 10, committed: 90 })
-    expect(last([...observations, { ahead: 's1:Ag==', owned: false }])).toMatchObject({ status: 'stop' })
+    expect(last([...observations, { metadata: 's1:Ag==', owned: false }])).toMatchObject({ status: 'stop' })
   })
   test('set back: rewind', () => {
     expect(last([{ committed: 100 }, { committed: 100 }, { committed: 20 }])).toMatchObject({

@@ -60,11 +60,11 @@ test('committed offsets are read before the ends', async () => {
 })
 
 test('each partition of each group is reported as Kafka has it', async () => {
-  const commit = { group: 'router', topic: 'events', partition: 1, offset: 7, ahead: 's1:Ag==' }
+  const commit = { group: 'router', topic: 'events', partition: 1, offset: 7, metadata: 's1:Ag==' }
   const { offsets } = kafka({
     committed: [
       commit,
-      { ...commit, partition: 0, offset: null, ahead: '' },
+      { ...commit, partition: 0, offset: null, metadata: '' },
       { ...commit, group: 'else', partition: 2 },
     ],
     owned: { router: ['events/1', 'deliveries/0'] },
@@ -74,9 +74,9 @@ test('each partition of each group is reported as Kafka has it', async () => {
   expect(await observe(offsets, [groupTopic], () => NOW)).toEqual({
     at: NOW,
     seen: [
-      { groupTopic, partition: 0, low: 3, end: 9, front: 9, committed: null, ahead: '', owned: false },
-      { groupTopic, partition: 1, low: 3, end: 9, front: 9, committed: 7, ahead: 's1:Ag==', owned: true },
-      { groupTopic, partition: 2, low: 3, end: 9, front: 9, committed: null, ahead: '', owned: false },
+      { groupTopic, partition: 0, low: 3, end: 9, front: 9, committed: null, metadata: '', owned: false },
+      { groupTopic, partition: 1, low: 3, end: 9, front: 9, committed: 7, metadata: 's1:Ag==', owned: true },
+      { groupTopic, partition: 2, low: 3, end: 9, front: 9, committed: null, metadata: '', owned: false },
     ],
     ends: [0, 1, 2].map((partition) => ({ topic: 'events', partition, low: 3, end: 9 })),
   })
