@@ -38,7 +38,7 @@ export const json = (shape: z.ZodType, required = true) => ({
   types: { 'application/json': shape },
 })
 
-/** A query parameter. */
+/** A query parameter that is `true` or `false`. */
 export const flag = (description: string) => z.enum(['true', 'false']).optional().describe(description)
 
 /** Bodies other than JSON are streamed, of any length. */

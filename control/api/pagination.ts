@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { countBefore } from '../../process/sorted.ts'
 import { idShape } from '../../settings/settings.ts'
+import { flag } from './operation.ts'
 
 export const pageShape = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('Maximum number of items.'),
@@ -43,10 +44,7 @@ export const tasksPageShape = z.strictObject({
     .regex(/^[a-z0-9_-]{1,81}$/, 'use the next of the previous page')
     .optional()
     .describe('`next` of the previous page.'),
-  newest: z
-    .enum(['true', 'false'])
-    .optional()
-    .describe('`true`: most recently created first. Default: in id order.'),
+  newest: flag('`true`: most recently created first. Default: in id order.'),
 })
 
 type Created = { id: string; createdAt: string }

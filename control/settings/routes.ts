@@ -10,7 +10,7 @@ import {
   type Stamp,
   type Unreachable,
 } from '../../settings/resources/resource.ts'
-import { type ApiRequest, addPath, json, type Operation, operation } from '../api/operation.ts'
+import { type ApiRequest, addPath, flag, json, type Operation, operation } from '../api/operation.ts'
 import { page, pageOf, pageShape } from '../api/pagination.ts'
 import {
   type ApiResponse,
@@ -171,10 +171,7 @@ function replacement<G extends object, T extends Stamp>(
 }
 
 const dryRunShape = z.strictObject({
-  dryRun: z
-    .enum(['true', 'false'])
-    .optional()
-    .describe('`true`: checks the request and responds as usual, but writes nothing.'),
+  dryRun: flag('`true`: checks the request and responds as usual, but writes nothing.'),
 })
 
 /** @param shown the record's schema, with its OpenAPI id. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DEAD_REASONS } from '../../../delivery/ladder.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { idShape } from '../../../settings/settings.ts'
+import { flag } from '../../api/operation.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
 import {
   idField,
@@ -106,10 +107,7 @@ export const deadQueryShape = z.strictObject({
   event: nameField.optional(),
   user: userField.optional().describe('The userId, or the anonymousId of events without one.'),
   status: statusShape.optional().describe('An attempt got this HTTP status (`404`) or class (`5xx`).'),
-  replayed: z
-    .enum(['true', 'false'])
-    .optional()
-    .describe('Whether a replay has sent it since. `false`: only those that no replay has sent.'),
+  replayed: flag('Whether a replay has sent it since. `false`: only those that no replay has sent.'),
 })
 
 export type DeadQuery = z.infer<typeof deadQueryShape>
