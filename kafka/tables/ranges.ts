@@ -1,5 +1,6 @@
 import type { Admin } from 'kafkajs'
 import type { Connection } from '../client.ts'
+import { soleAssigner } from '../patches/consumer/drain-before-join.ts'
 
 /** Offsets; `to` is not included. */
 export type Range = { partition: number; from: number; to: number }
@@ -103,7 +104,14 @@ type Starts = { groupId: string; topic: string; ranges: readonly Range[] }
 
 /** Commits as a member that reads nothing: `setOffsets` of kafkajs first waits five seconds for a fetch. */
 async function commitStarts(kafka: Connection['kafka'], { groupId, topic, ranges }: Starts): Promise<void> {
-  const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 50 })
+  const consumer = kafka.consumer({
+    groupId,
+    allowAutoTopicCreation: false,
+    maxWaitTimeInMs: 50,
+    // if this process is killed now, its member must not keep the one that reads the ranges out of the group
+    partitionAssigners: [soleAssigner],
+    sessionTimeout: 10_000,
+  })
   const { GROUP_JOIN, CRASH } = consumer.events
   const joined = Promise.withResolvers<void>()
   consumer.on(GROUP_JOIN, () => joined.resolve())

@@ -430,6 +430,23 @@ test('a group of ranges whose user may not join fails, so that its task is tried
   expect(errors).toEqual([])
 })
 
+test('a member that has just written the starts of ranges, and was killed, does not keep their consumer out', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const make = kafka.kafka.consumer.bind(kafka.kafka)
+  vi.spyOn(kafka.kafka, 'consumer').mockImplementationOnce((config) => {
+    const consumer = make(config)
+    const { disconnect } = consumer
+    closing({ close: disconnect })
+    // it stays in the group
+    return Object.assign(consumer, { disconnect: async () => undefined })
+  })
+  const ranges = [{ partition: 0, from: 0, to: 1 }]
+  const group = closing(await openRangeGroup(kafka, { group: 'work', topic: 'work', ranges }))
+  await group.begin()
+  const producer = closing(await createProducer(kafka))
+  closing(await start(kafka, producer, () => undefined))
+})
+
 test('a consumer that cannot start is disconnected: its caller may try again', async () => {
   const kafka = await connection([{ partitions: 1 }])
   const make = kafka.kafka.consumer.bind(kafka.kafka)

@@ -13,6 +13,17 @@ import { PartitionAssigners } from '../kafkajs.ts'
  * records that Sluice has not handled.
  */
 const PROTOCOL = 'sluice'
+
+/** Round robin, among members with this protocol. */
+export const soleAssigner: PartitionAssigner = (config) => {
+  const assigner = PartitionAssigners.roundRobin(config)
+  return {
+    ...assigner,
+    name: PROTOCOL,
+    protocol: (subscription) => ({ ...assigner.protocol(subscription), name: PROTOCOL }),
+  }
+}
+
 const DRAIN_MS = 2_000
 const COMMIT_MS = 1_000
 
@@ -35,17 +46,16 @@ export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; comm
 
   return {
     assigner: (config) => {
-      const assigner = PartitionAssigners.roundRobin(config)
+      const assigner = soleAssigner(config)
       return {
         ...assigner,
-        name: PROTOCOL,
         protocol(subscription) {
           if (state === 'idle') void drain()
           if (state !== 'drained')
             throw Object.assign(new Error('records in flight settle first'), {
               type: 'REBALANCE_IN_PROGRESS',
             })
-          return { ...assigner.protocol(subscription), name: PROTOCOL }
+          return assigner.protocol(subscription)
         },
       }
     },
