@@ -1,5 +1,6 @@
 import type { Admin } from 'kafkajs'
 import type { Connection } from '../client.ts'
+import { packMetadata } from '../consume/commits.ts'
 import { soleAssigner } from '../patches/consumer/drain-before-join.ts'
 
 /** Offsets; `to` is not included. */
@@ -127,8 +128,10 @@ async function commitStarts(kafka: Connection['kafka'], { groupId, topic, ranges
       eachBatch: async () => undefined,
     })
     await Promise.all([running, joined.promise])
+    // without it, the commit would look like another program's
+    const metadata = packMetadata({ ahead: '' })
     await consumer.commitOffsets(
-      ranges.map(({ partition, from }) => ({ topic, partition, offset: String(from) })),
+      ranges.map(({ partition, from }) => ({ topic, partition, offset: String(from), metadata })),
     )
   } finally {
     await consumer.disconnect()

@@ -430,6 +430,24 @@ test('a group of ranges whose user may not join fails, so that its task is tried
   expect(errors).toEqual([])
 })
 
+test('the starts of ranges do not look like commits of another program', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const producer = closing(await createProducer(kafka))
+  await fill(producer, 0, 10)
+  const ranges = [{ partition: 0, from: 5, to: 10 }]
+  const group = closing(await openRangeGroup(kafka, { group: 'work', topic: 'work', ranges }))
+  await group.begin()
+  const warn = vi.spyOn(kafka.log, 'warn')
+  let taken = 0
+  const handle: Handler<Buffer> = ({ settle }) => {
+    taken += 1
+    settle()
+  }
+  closing(await start(kafka, producer, handle))
+  await until(() => taken === 5)
+  expect(warn).not.toHaveBeenCalled()
+})
+
 test('a member that has just written the starts of ranges, and was killed, does not keep their consumer out', async () => {
   const kafka = await connection([{ partitions: 1 }])
   const make = kafka.kafka.consumer.bind(kafka.kafka)
