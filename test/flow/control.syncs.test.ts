@@ -7,7 +7,7 @@ import { createProducer } from '../../kafka/produce/produce.ts'
 import type { Sync } from '../../schemas/task.ts'
 import { EVENTS, MEMBERS, UPLOADS } from '../../schemas/topics.ts'
 import type { Computation } from '../../settings/settings.ts'
-import { closing, connection, readAll } from '../helpers/cluster.ts'
+import { closing, connection, connectTo, readAll } from '../helpers/cluster.ts'
 import { keysOf } from '../helpers/config-keys.ts'
 
 const now = '2026-01-02T03:04:05.678Z'
@@ -149,4 +149,12 @@ test('members who join or leave while suppressed are included in the first sync 
   suppressed.clear()
   expect(await counts(['stays', 'joins'])).toEqual({ changed: 1, removed: 1, unchanged: 1, suppressed: 0 })
   expect((await told('vip')).toSorted()).toEqual(['joins true', 'leaves false', 'leaves true', 'stays true'])
+})
+
+test('readers that wait for Kafka do not keep a process from stopping', async () => {
+  const readers = openReaders(connectTo('127.0.0.1:1'), () => undefined)
+  readers.readerOf(UPLOADS).catch(() => undefined)
+  const began = performance.now()
+  await readers.close()
+  expect(performance.now() - began).toBeLessThan(10_000)
 })

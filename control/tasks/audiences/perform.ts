@@ -1,4 +1,4 @@
-import type { Connection } from '../../../kafka/client.ts'
+import { CLOSE_MS, type Connection, within } from '../../../kafka/client.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import { openReader, type Reader } from '../../../kafka/tables/reader.ts'
 import { batchesOf } from '../../../process/batches.ts'
@@ -143,14 +143,14 @@ export function openReaders(connection: Connection, onFatal: (error: Error) => v
       return reader
     },
     async close() {
-      await Promise.all(
-        [...open.values()].map((reader) =>
-          reader.then(
-            (it) => it.close(),
-            () => undefined,
-          ),
+      const closing = [...open.values()].map((reader) =>
+        reader.then(
+          (it) => it.close(),
+          () => undefined,
         ),
       )
+      // while Kafka is away, opening takes longer than a shutdown may
+      await within(CLOSE_MS, Promise.all(closing))
     },
   }
 }
