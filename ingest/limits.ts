@@ -67,9 +67,6 @@ export const CONNECTIONS = 5_000
  */
 export const HELD_BYTES = 96 * 1024 * 1024
 export const REQUEST_BYTES = 8 * 1024
-/** This share of HELD_BYTES is reserved for networks that hold at most SMALL_HOLDER of it. */
-export const HELD_RESERVED = 1 / 4
-export const SMALL_HOLDER = 1 / 8
 /** For each header name and value, besides its characters. */
 export const FIELD_BYTES = 32
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { createChunks } from '../../http/chunks.ts'
 import { networkOf } from '../../http/rate-limit.ts'
+import { limitFor } from '../../process/shared-room.ts'
 import type { Code } from '../answer.ts'
 import {
   BODY_CHUNKS,
@@ -12,9 +13,7 @@ import {
   GZIP_EXTRA,
   GZIP_FREE,
   GZIP_TIMES,
-  HELD_RESERVED,
   REQUEST_BYTES,
-  SMALL_HOLDER,
 } from '../limits.ts'
 
 /** `gone`: the client has closed its connection. */
@@ -175,9 +174,7 @@ export type Lease = Disposable & {
 
 export type MemoryLimit = { open(ip: string): Lease; bytes(): number }
 
-/**
- * Limits the bytes of all requests. No network can get the others refused: HELD_RESERVED is for those that hold little.
- */
+/** Limits the bytes of all requests. Networks share them, so none can get the others refused. */
 export function createMemoryLimit(bound: number): MemoryLimit {
   let held = 0
   const heldByNetwork = new Map<string, number>()
@@ -189,8 +186,7 @@ export function createMemoryLimit(bound: number): MemoryLimit {
       return {
         add(bytes) {
           const before = heldByNetwork.get(network) ?? 0
-          const most = before > bound * SMALL_HOLDER ? bound * (1 - HELD_RESERVED) : bound
-          if (held + bytes > most) return false
+          if (held + bytes > limitFor(before, bound)) return false
           held += bytes
           leased += bytes
           heldByNetwork.set(network, before + bytes)

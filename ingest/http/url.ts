@@ -40,7 +40,10 @@ export function parseQuery(text: string): ParsedUrlQuery {
   return { writeKey, data }
 }
 
-/** Base64 or base64url, with or without padding. A plus sign in a query arrives as a space. */
+/**
+ * Base64 or base64url, with or without padding. A plus sign in a query arrives as a space. Decoded characters that need
+ * more than one byte are no base64 anyway.
+ */
 export function decodeData(data: unknown): Buffer {
   return typeof data === 'string' ? Buffer.from(replaced(data, SPACE, PLUS), 'base64') : Buffer.alloc(0)
 }

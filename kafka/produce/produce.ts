@@ -1,4 +1,5 @@
 import type { IHeaders } from 'kafkajs'
+import { limitFor } from '../../process/shared-room.ts'
 import type { Trace } from '../../trace/trace.ts'
 import { createFaultReporter } from '../admin/lost-records.ts'
 import { type Connection, within } from '../client.ts'
@@ -65,9 +66,6 @@ const RECORD_OVERHEAD = 512
 /** Memory for a record that is not made yet. */
 const REFERENCE_BYTES = 8
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024
-/** This share of the queue is reserved for flows that use at most SMALL_SHARE of it. */
-const RESERVED = 1 / 4
-const SMALL_SHARE = 1 / 8
 const SWEEP_MS = 250
 const NO_PACE: Pace = { ms: 0, fullAt: 0 }
 /** A caller counts as alone once no two have waited together for this long. */
@@ -148,8 +146,8 @@ class ProduceQueue {
   }
 
   isFull(flow = ''): boolean {
-    const isSmall = flow === '' || (this.bytesOf.get(flow) ?? 0) <= SMALL_SHARE * this.maxBytes
-    return this.queuedBytes > (isSmall ? 1 : 1 - RESERVED) * this.maxBytes
+    const own = flow === '' ? 0 : (this.bytesOf.get(flow) ?? 0)
+    return this.queuedBytes > limitFor(own, this.maxBytes)
   }
 
   private count(flow: string, bytes: number): void {

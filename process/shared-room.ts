@@ -1,0 +1,9 @@
+const RESERVED = 1 / 4
+const SMALL = 1 / 8
+
+/**
+ * Nobody can use up what several share: the last quarter is reserved for those that use at most an eighth.
+ * @param own what one of them uses.
+ * @returns how much all together may use when this one asks for more.
+ */
+export const limitFor = (own: number, all: number): number => (own > all * SMALL ? all * (1 - RESERVED) : all)
