@@ -371,17 +371,20 @@ describe('when a log is not the one that was read', () => {
     },
   )
 
-  test.each([10, 30])('a held record comes again after unread records were cut off from %d on', async (to) => {
-    const { assignment } = bookkeeping()
-    const held = await heldOf(assignment, 0)
-    take(held, 0, 10)
-    held.tracker.release(7)
-    held.tracker.release(9)
-    held.end = 50
-    expect(assignment.restart(fault('truncated', to))).toBe(7)
-    const taken = [7, 8, 9, 10].filter((offset) => held.tracker.take(offset, 0))
-    expect(taken).toEqual([7, 9, 10])
-  })
+  test.each([10, 30])(
+    'a held record comes again after unread records were cut off from %d on',
+    async (to) => {
+      const { assignment } = bookkeeping()
+      const held = await heldOf(assignment, 0)
+      take(held, 0, 10)
+      held.tracker.release(7)
+      held.tracker.release(9)
+      held.end = 50
+      expect(assignment.restart(fault('truncated', to))).toBe(7)
+      const taken = [7, 8, 9, 10].filter((offset) => held.tracker.take(offset, 0))
+      expect(taken).toEqual([7, 9, 10])
+    },
+  )
 
   test('the time of the last record read is known from the commit, and behind a cut', async () => {
     const { assignment, state } = bookkeeping()
