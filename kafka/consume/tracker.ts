@@ -103,15 +103,14 @@ export class Tracker {
   }
 
   /**
-   * `offset`: after everything seen or settled. `time`: of the last record seen, also before a restart. `again`: the
-   * first released offset.
+   * `offset`: after everything seen or settled, also before a restart. `time`: of the last record seen. `again`: the
+   * first earlier offset that must still be read.
    */
   next(): { offset: number; time: number | undefined; again?: number | undefined } {
-    return {
-      offset: Math.max(this.last + 1, this.readBefore),
-      time: this.lastTime,
-      again: this.released.size > 0 ? Math.min(...this.released) : undefined,
-    }
+    const unread = this.last + 1
+    const offset = Math.max(unread, this.readBefore)
+    const again = Math.min(unread, ...this.released)
+    return { offset, time: this.lastTime, again: again < offset ? again : undefined }
   }
 
   /** The range that `ahead` must cover. */

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Assignment, type Held, type PartitionWatch } from '../../kafka/consume/assignment.ts'
 import { packMetadata } from '../../kafka/consume/commits.ts'
-import { MAX_SPAN } from '../../kafka/consume/tracker.ts'
+import { MAX_SPAN, packAhead } from '../../kafka/consume/tracker.ts'
 import type { LogFault } from '../../kafka/log-faults.ts'
 
 function bookkeeping({ highWater = 400 } = {}) {
@@ -385,6 +385,21 @@ describe('when a log is not the one that was read', () => {
       expect(taken).toEqual([7, 9, 10])
     },
   )
+
+  test('after a restart, records between those that are settled are read, although unread ones behind them are lost', async () => {
+    const { assignment, state } = bookkeeping()
+    state.metadata = packMetadata({ ahead: packAhead(0, [5, 7]) })
+    assignment.assign({})
+    assignment.assign({ work: [0] })
+    const held = await heldOf(assignment, 0)
+    take(held, 0, 3)
+    for (const offset of [0, 1, 2]) assignment.settle(held, offset)
+    held.end = 50
+    expect(assignment.restart(fault('truncated', 20))).toBe(3)
+    const taken = [3, 4, 5, 6, 7, 8].filter((offset) => held.tracker.take(offset, 0))
+    expect(taken).toEqual([3, 4, 6, 8])
+    expect(held.tracker.position().offset).toBe(3)
+  })
 
   test('the time of the last record read is known from the commit, and behind a cut', async () => {
     const { assignment, state } = bookkeeping()

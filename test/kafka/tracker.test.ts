@@ -101,7 +101,7 @@ describe('a record settled ahead of the commit', () => {
     for (let offset = 0; offset < 10; offset++) before.take(offset, 70 + offset)
     before.settle(8)
     expect(before.next()).toEqual({ offset: 10, time: 79 })
-    expect(new Tracker(before.position()).next()).toEqual({ offset: 9, time: undefined })
+    expect(new Tracker(before.position()).next()).toEqual({ offset: 9, time: undefined, again: 0 })
   })
 })
 
