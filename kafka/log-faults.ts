@@ -11,7 +11,7 @@ export type KnownLog = { id: string; epoch: number }
 
 /**
  * `time`: of the last record read, ms since 1970. `end`: of the log when last seen. `again`: the first earlier offset
- * to read again.
+ * that must still be read.
  */
 export type Place = {
   offset: number

@@ -2,7 +2,8 @@ const RESERVED = 1 / 4
 const SMALL = 1 / 8
 
 /**
- * Nobody can use up what several share: the last quarter is reserved for those that use at most an eighth.
+ * A limit that several share. The last quarter is reserved for those that use at most an eighth, so no one can take it
+ * all.
  * @param own what one of them uses.
  * @returns how much all together may use when this one asks for more.
  */

@@ -62,7 +62,7 @@ export type Account = {
   excused: number
   /** Not reported: Kafka had not acknowledged them, and they were written again. */
   rewritten: number
-  /** Settled by the answer to another delivery's POST, and by no other. */
+  /** Settled only by the answer to another delivery's POST. */
   mistaken: number
   /** POSTs answered with 2xx beyond the first of their delivery. */
   again: number

@@ -41,8 +41,8 @@ export function parseQuery(text: string): ParsedUrlQuery {
 }
 
 /**
- * Base64 or base64url, with or without padding. A plus sign in a query arrives as a space. Decoded characters that need
- * more than one byte are no base64 anyway.
+ * Base64 or base64url, with or without padding. A plus sign in a query arrives as a space. Characters beyond Latin-1 are
+ * lost, but they are no base64 anyway.
  */
 export function decodeData(data: unknown): Buffer {
   return typeof data === 'string' ? Buffer.from(replaced(data, SPACE, PLUS), 'base64') : Buffer.alloc(0)

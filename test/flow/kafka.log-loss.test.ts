@@ -172,7 +172,7 @@ test('lost unread records are reported, even if nothing is written any more, and
   expect(came).toEqual([...numbers(0, 300), ...numbers(500, 600)])
 })
 
-test('a producer reports lost records even if nobody has read them and it writes nothing more', async () => {
+test('a producer that writes nothing more reports lost records that no consumer has read', async () => {
   const broker = await sharedBroker()
   const topics = [{ partitions: 1 as const }, { name: 'unread', partitions: 1 as const }, faults]
   const kafka = await connection(topics, broker.now.brokers)

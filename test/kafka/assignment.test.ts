@@ -386,7 +386,7 @@ describe('when a log is not the one that was read', () => {
     },
   )
 
-  test('after a restart, records between those that are settled are read, although unread ones behind them are lost', async () => {
+  test('a restarted consumer reads the gaps between settled records, although Kafka lost records behind them', async () => {
     const { assignment, state } = bookkeeping()
     state.metadata = packMetadata({ ahead: packAhead(0, [5, 7]) })
     assignment.assign({})

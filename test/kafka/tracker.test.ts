@@ -80,7 +80,7 @@ describe('a record settled ahead of the commit', () => {
     )
   })
 
-  test('is found in a commit, and no other', () => {
+  test('is marked in the commit, and other records are not', () => {
     const around = Array.from({ length: 320 }, (_, index) => index - 10)
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(300)), fc.nat(50), (settled, base) => {

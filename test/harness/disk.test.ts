@@ -1,0 +1,47 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { endsOf, goneBetween } from '../../harness/kafka/disk.ts'
+import { scratchFolder } from '../../harness/scratch.ts'
+import { measure, writeBatch } from '../../kafka/protocol/encode-produce.ts'
+
+function aBatch(firstOffset: number, values: readonly string[]): Buffer {
+  const measured = measure({
+    messages: values.map((value) => ({ key: 'k', value, headers: {} })),
+    ...{
+      timestamp: 1_764_000_000_000,
+      producerId: 7n,
+      producerEpoch: 0,
+      firstSequence: 0,
+      transactional: false,
+    },
+  })
+  const bytes = Buffer.alloc(measured.bytes)
+  writeBatch(bytes, 0, measured)
+  // the checksum does not cover the offset
+  bytes.writeBigInt64BE(BigInt(firstOffset), 0)
+  return bytes
+}
+
+async function disk(segments: Readonly<Record<number, Buffer[]>>): Promise<string> {
+  const directory = await scratchFolder('disk')
+  const folder = join(directory, 'data', 'work-3')
+  await mkdir(folder, { recursive: true })
+  for (const [first, batches] of Object.entries(segments))
+    await writeFile(join(folder, `${first.padStart(20, '0')}.log`), Buffer.concat(batches))
+  return directory
+}
+
+test('records that a disk has lost are found in all segments', async () => {
+  const first = aBatch(0, ['a', 'b'])
+  const segments = {
+    0: [first, aBatch(2, ['c', 'd'])],
+    4: [aBatch(4, ['e'])],
+    5: [aBatch(5, ['f', 'g'])],
+  }
+  const [before, after] = await Promise.all([disk(segments), disk({ 0: [first] })])
+  const gone = await goneBetween(await endsOf(before, ['work']), await endsOf(after, ['work']))
+  expect(gone).toMatchObject([{ topic: 'work', partition: 3, from: 2, to: 7 }])
+  const values = [...(gone[0]?.values ?? [])].map(([offset, value]) => `${offset} ${value}`)
+  expect(values).toEqual(['2 c', '3 d', '4 e', '5 f', '6 g'])
+})
