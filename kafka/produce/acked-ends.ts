@@ -11,6 +11,7 @@ export type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; coun
 export type AckedSnapshot = ReadonlyMap<string, ReadonlyMap<number, number>>
 
 type Report = ReturnType<typeof createFaultReporter>
+type Known = { id: string | undefined; ends: Map<number, number>; losses: Map<number, number> }
 
 /**
  * Up to where Kafka has acknowledged what a producer wrote. Acknowledged offsets only grow, unless the log has lost its
@@ -18,22 +19,28 @@ type Report = ReturnType<typeof createFaultReporter>
  */
 export class AckedEnds {
   readonly #report: Report
-  readonly #topics = new Map<string, { id: string | undefined; ends: Map<number, number> }>()
+  readonly #onLoss: () => void
+  readonly #topics = new Map<string, Known>()
 
-  constructor(report: Report) {
+  /** @param onLoss is to have the logs compared: the loss may have begun before the offset that shows it. */
+  constructor(report: Report, onLoss: () => void) {
     this.#report = report
+    this.#onLoss = onLoss
   }
 
   add(acked: Acked): void {
     for (const [topic, partitions] of acked) {
-      const known = this.#topics.get(topic) ?? { id: undefined, ends: new Map<number, number>() }
+      const known = this.#topics.get(topic) ?? { id: undefined, ends: new Map(), losses: new Map() }
       this.#topics.set(topic, known)
-      const { ends } = known
+      const { ends, losses } = known
       for (const [partition, { base, count }] of partitions) {
         if (base < 0) continue
         const end = ends.get(partition) ?? 0
         ends.set(partition, base + count)
-        if (base < end) this.#lost(topic, partition, { end, to: base })
+        if (base >= end) continue
+        this.#lost(topic, partition, { end, to: base })
+        losses.set(partition, base)
+        this.#onLoss()
       }
     }
   }
@@ -43,20 +50,35 @@ export class AckedEnds {
     return new Map([...this.#topics].map(([topic, { ends }]) => [topic, new Map(ends)]))
   }
 
-  /** Also finds losses in partitions that get no more records. */
+  /** Also finds losses in partitions that get no more records, and where those of `add` began. */
   compare(before: AckedSnapshot, present: readonly LogEnd[]): void {
-    for (const { topic, id, partition, end: to } of present) {
+    for (const { topic, id, partition, ...log } of present) {
       const known = this.#topics.get(topic)
       if (!known) continue
-      // it was deleted and created again
-      if (known.id !== undefined && known.id !== id) known.ends.clear()
+      if (known.id !== undefined && known.id !== id) {
+        // it was deleted and created again
+        known.ends.clear()
+        known.losses.clear()
+      }
       known.id = id
-      const end = before.get(topic)?.get(partition)
-      // `add` has compared what was acknowledged meanwhile
-      if (end === undefined || to >= end || known.ends.get(partition) !== end) continue
-      known.ends.set(partition, to)
-      this.#lost(topic, partition, { end, to })
+      this.#compareLog(topic, known, before.get(topic)?.get(partition), { partition, ...log })
     }
+  }
+
+  /** Others may have written after the loss: not the end of the log, but the start of its last epoch says where. */
+  #compareLog(
+    topic: string,
+    { ends, losses }: Known,
+    before: number | undefined,
+    { partition, start, end }: Omit<LogEnd, 'topic' | 'id'>,
+  ): void {
+    const loss = losses.get(partition)
+    losses.delete(partition)
+    if (loss !== undefined && start < loss) this.#lost(topic, partition, { end: loss, to: start })
+    // `add` has compared what was acknowledged meanwhile
+    if (before === undefined || end >= before || ends.get(partition) !== before) return
+    ends.set(partition, end)
+    this.#lost(topic, partition, { end: before, to: Math.min(start, end) })
   }
 
   #lost(topic: string, partition: number, { end, to }: { end: number; to: number }): void {

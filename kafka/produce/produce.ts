@@ -85,7 +85,8 @@ export async function createProducer(
   connection: Connection,
   options: ProducerOptions = {},
 ): Promise<Producer> {
-  const ends = new AckedEnds(createFaultReporter({ connection, seenBy: 'producer' }))
+  const report = createFaultReporter({ connection, seenBy: 'producer' })
+  const ends = new AckedEnds(report, () => void connection.elections.emit('election'))
   const queue = new ProduceQueue(connection, options, await createSender(connection, ends))
   const endComparing = compareAfterElections(connection, ends)
 

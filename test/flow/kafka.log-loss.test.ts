@@ -193,6 +193,23 @@ test('a producer that writes nothing more reports lost records that no consumer 
   expect(await toldOf(kafka, 'producer')).toMatchObject(loss)
 })
 
+test('a producer reports a loss from its beginning, even if others have written since', async () => {
+  const { broker, kafka, producer } = await world()
+  await write(producer, { from: 0, to: 300 })
+  const cut = await broker.diskImage([kafka.named('work')])
+  await write(producer, { from: 300, to: 500 })
+  await cut()
+  const other = closing(await createProducer(kafka))
+  await write(other, { from: 500, to: 509 })
+  await write(producer, { from: 509, to: 510 })
+  const losses = () => told(kafka).then((all) => all.map(({ offset, to }) => ({ offset, to })))
+  await until(async () => (await losses()).some(({ to }) => to === 300), { message: 'told of the start' })
+  expect(await losses()).toEqual([
+    { offset: 500, to: 309 },
+    { offset: 309, to: 300 },
+  ])
+})
+
 test('records removed before they were read are counted, and the rest is read', async () => {
   const { kafka, producer } = await world()
   const before = await worker(kafka, producer)

@@ -1,8 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { endsOf, goneBetween } from '../../harness/kafka/disk.ts'
-import { scratchFolder } from '../../harness/scratch.ts'
 import { measure, writeBatch } from '../../kafka/protocol/encode-produce.ts'
 
 function aBatch(firstOffset: number, values: readonly string[]): Buffer {
@@ -24,7 +24,8 @@ function aBatch(firstOffset: number, values: readonly string[]): Buffer {
 }
 
 async function disk(segments: Readonly<Record<number, Buffer[]>>): Promise<string> {
-  const directory = await scratchFolder('disk')
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
   const folder = join(directory, 'data', 'work-3')
   await mkdir(folder, { recursive: true })
   for (const [first, batches] of Object.entries(segments))

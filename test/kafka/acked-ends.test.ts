@@ -1,22 +1,29 @@
 import { expect, test } from 'vitest'
 import { AckedEnds } from '../../kafka/produce/acked-ends.ts'
 
+type Ends = Record<number, number>
+
 function written() {
   const told: object[] = []
-  const all = new AckedEnds((fault) => void told.push(fault))
+  let wanted = 0
+  const onLoss = () => void wanted++
+  const all = new AckedEnds((fault) => void told.push(fault), onLoss)
   const acked = (partition: number, base: number, count: number) =>
     all.add(new Map([['work', new Map([[partition, { base, count }]])]]))
-  /** @param meanwhile happens while the brokers are asked. */
-  function compare(ends: Record<number, number>, { id = 'a', meanwhile = () => {} } = {}): void {
+  /**
+   * @param starts of the last epoch; by default the ends.
+   * @param meanwhile happens while the brokers are asked.
+   */
+  function compare(ends: Ends, { id = 'a', starts = {} as Ends, meanwhile = () => {} } = {}): void {
     const before = all.snapshot()
     meanwhile()
     const present = Object.entries(ends).map(([partition, end]) => ({
       ...{ topic: 'work', id, end },
-      partition: Number(partition),
+      ...{ partition: Number(partition), start: starts[Number(partition)] ?? end },
     }))
     all.compare(before, present)
   }
-  return { told, acked, compare }
+  return { told, acked, compare, wanted: () => wanted }
 }
 
 const loss = (partition: number, offset: number, to: number) => ({
@@ -53,6 +60,20 @@ test('records behind the end of the log are reported as lost, once', () => {
   expect(told).toHaveLength(1)
 })
 
+test('what others wrote after a loss does not hide where it began', () => {
+  const { told, acked, compare, wanted } = written()
+  for (const partition of [0, 1, 2]) acked(partition, 0, 10)
+  expect(wanted()).toBe(0)
+  acked(0, 8, 1)
+  acked(1, 8, 1)
+  expect(told).toEqual([loss(0, 10, 8), loss(1, 10, 8)])
+  expect(wanted()).toBe(2)
+  compare({ 0: 12, 1: 12, 2: 9 }, { starts: { 0: 5, 1: 8, 2: 6 } })
+  expect(told.slice(2)).toEqual([loss(0, 8, 5), loss(2, 10, 6)])
+  compare({ 0: 12, 1: 12, 2: 9 }, { starts: { 0: 5, 1: 8, 2: 6 } })
+  expect(told).toHaveLength(4)
+})
+
 test('records that are acknowledged during the comparison are not reported as lost', () => {
   const { told, acked, compare } = written()
   acked(0, 0, 10)
@@ -66,8 +87,11 @@ test('no loss is reported for a topic that was created again', () => {
   const { told, acked, compare } = written()
   acked(0, 0, 10)
   acked(1, 0, 10)
-  compare({ 0: 10, 1: 10 })
-  compare({ 0: 2, 1: 0 }, { id: 'b' })
+  acked(2, 0, 10)
+  compare({ 0: 10, 1: 10, 2: 10 })
+  acked(2, 5, 1)
+  told.splice(0)
+  compare({ 0: 2, 1: 0, 2: 0 }, { id: 'b' })
   acked(0, 2, 1)
   expect(told).toEqual([])
 })

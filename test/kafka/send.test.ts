@@ -27,10 +27,7 @@ test('only a producer that needed a second try is replaced before the next send'
   type Messages = { topic: string; messages: object[] }
   const failures = { add: () => undefined }
   // a sender uses only this much of a connection
-  const sender = await createSender(
-    { kafka, failures } as unknown as Connection,
-    new AckedEnds(() => undefined),
-  )
+  const sender = await createSender({ kafka, failures } as unknown as Connection, { add: () => undefined })
   const outcomes: string[] = []
   for (let times = 0; times < 3; times++)
     await sender.send([record], (_, outcome) => void outcomes.push(outcome))
@@ -57,10 +54,7 @@ test.each([
   }
   const failures = { add: () => undefined }
   // a sender uses only this much of a connection
-  const sender = await createSender(
-    { kafka, failures } as unknown as Connection,
-    new AckedEnds(() => undefined),
-  )
+  const sender = await createSender({ kafka, failures } as unknown as Connection, { add: () => undefined })
   const outcomes: string[] = []
   await sender.send([record], (_, told) => void outcomes.push(told))
   expect(outcomes).toEqual([outcome])
@@ -68,6 +62,7 @@ test.each([
 
 test('the records of a batch are counted', async () => {
   const lost: object[] = []
+  const report = (loss: object) => void lost.push(loss)
   const batches = [7, 8]
   const kafka = {
     producer: ({ createPartitioner }: { createPartitioner?: () => (of: object) => number }) => ({
@@ -83,7 +78,7 @@ test('the records of a batch are counted', async () => {
   }
   // a sender uses only this much of a connection
   const connection = { kafka, failures: { add: () => undefined } } as unknown as Connection
-  const sender = await createSender(connection, new AckedEnds((loss) => void lost.push(loss)))
+  const sender = await createSender(connection, new AckedEnds(report, () => undefined))
   const three = [1, 2, 3].map(() => ({ topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }))
   await sender.send(three, () => undefined)
   await sender.send(three, () => undefined)

@@ -8,8 +8,11 @@ import { partitionKey } from '../../log-faults.ts'
 import { type Cluster, describe, openCluster } from '../cluster.ts'
 import { type Broker, describeTopics, endsOfEpochs, type PartitionState, supportsEpochs } from './requests.ts'
 
-/** `end`: the offset after the last record of the leader's log. `id`: of the topic. */
-export type LogEnd = { topic: string; id: string; partition: number; end: number }
+/**
+ * `end`: the offset after the last record of the leader's log. `start`: where the present leader epoch began; behind it,
+ * nothing is left from earlier epochs. `id`: of the topic.
+ */
+export type LogEnd = { topic: string; id: string; partition: number; start: number; end: number }
 
 /**
  * Asks all brokers for the leaders, because one that is cut off from the others still counts itself as leader.
@@ -57,13 +60,19 @@ const brokerOf = async (cluster: Cluster, nodeId: number): Promise<Broker> => cl
 async function endsAt(cluster: Cluster, leader: number, states: readonly State[]): Promise<LogEnd[]> {
   if (leader < 0) throw new Error('a partition has no leader')
   const broker = await brokerOf(cluster, leader)
-  const ends = await endsOfEpochs(
-    broker,
-    states.map((state) => ({ ...state, current: state.epoch })),
+  const endsOf = (epochs: (state: State) => number) =>
+    endsOfEpochs(
+      broker,
+      states.map((state) => ({ ...state, current: state.epoch, epoch: epochs(state) })),
+    )
+  const [ends, starts] = await Promise.all([endsOf(({ epoch }) => epoch), endsOf(({ epoch }) => epoch - 1)])
+  const startOf = new Map(
+    starts.map(({ topic, partition, end }) => [partitionKey(topic, partition), end] as const),
   )
   const idOf = new Map(states.map(({ topic, id }) => [topic, id]))
-  // some leaders know no epoch for an empty log
-  return ends.flatMap(({ topic, partition, end }) =>
-    end < 0 ? [] : { topic, id: idOf.get(topic) ?? '', partition, end },
-  )
+  return ends.flatMap(({ topic, partition, end }) => {
+    const start = startOf.get(partitionKey(topic, partition)) ?? -1
+    // some leaders know no epoch for an empty log
+    return end < 0 ? [] : { topic, id: idOf.get(topic) ?? '', partition, start: Math.max(0, start), end }
+  })
 }
