@@ -145,14 +145,8 @@ test('while Kafka is down uploads and member changes answer 503 in time, and wor
   } finally {
     process.kill(broker.now.pid, 'SIGCONT')
   }
-  const refused: unknown[] = []
-  const again = await until(
-    async () => {
-      const answer = await put('late', 'u\n')
-      if (answer.status !== 200) refused.push(answer)
-      return answer.status === 200 && answer.json
-    },
-    { timeout: 30_000 },
-  )
-  expect(again, `earlier answers: ${JSON.stringify(refused)}`).toMatchObject({ state: 'done', changed: 1 })
+  const again = () => put('late', 'u\n').then(({ status, json }) => status === 200 && json)
+  // the outage may have the sync repeated: `changed` counts only the last run
+  expect(await until(again, { timeout: 30_000 })).toMatchObject({ state: 'done', lines: 1, removed: 0 })
+  expect(await kept('late')).toBe(1)
 })
