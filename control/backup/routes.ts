@@ -7,11 +7,11 @@ import type { Logger } from '../../process/log.ts'
 import type { Settings } from '../../settings/follow.ts'
 import type { ConfigKeys } from '../../settings/seal.ts'
 import { audit } from '../api/audit.ts'
+import { takeStreams, textOf } from '../api/body-stream.ts'
 import { createSemaphore, withTimeout } from '../api/concurrency.ts'
 import { unavailable } from '../api/conditional-write.ts'
 import { type ApiRequest, addPath, flag, operation } from '../api/operation.ts'
 import { type ApiResponse, problem } from '../api/response.ts'
-import { readAsStream, takeStreams, textOf, wrongType } from '../tasks/audiences/upload-body.ts'
 import type { Tasks } from '../tasks/task-table.ts'
 import { type BackupFacts, backupLines, verifyBackup } from './backup-file.ts'
 import { planRestore } from './plan-restore.ts'
@@ -169,8 +169,7 @@ function failureOf(restored: Restored, { log }: Pick<BackupRouteParts, 'log'>): 
 }
 
 async function bytesOf(request: ApiRequest): Promise<Buffer | ApiResponse> {
-  if (!readAsStream(request.body)) return wrongType('Send the backup with Content-Type: text/plain')
-  const read = textOf(request)
+  const read = textOf(request, 'Send the backup with Content-Type: text/plain')
   if ('refused' in read) return read.refused
   const pieces: Buffer[] = []
   let size = 0

@@ -4,13 +4,14 @@ import type { Sync } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Computation } from '../../../settings/settings.ts'
+import { readAsStream, textOf, wrongType } from '../../api/body-stream.ts'
 import { withTimeout } from '../../api/concurrency.ts'
 import { unavailable } from '../../api/conditional-write.ts'
 import { type ApiRequest, flag, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../../api/response.ts'
+import { patchShape, readPatch } from './members-patch.ts'
 import { createInvalidLines, previewShape } from './preview.ts'
 import { createSyncer, type SyncRouteParts, syncShape } from './sync.ts'
-import { isCsv, isNdjson, patchShape, readAsStream, readPatch, textOf, wrongType } from './upload-body.ts'
 import { csvChanges } from './upload-csv.ts'
 import { changesIn, jsonMember, LINE_CODES, plainMember, type ReadLine, traitValue } from './upload-lines.ts'
 
@@ -111,6 +112,15 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
   return { members, values }
 }
 
+const isNdjson = ({ headers }: Pick<ApiRequest, 'headers'>) =>
+  /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i.test(headers['content-type'] ?? '')
+
+const isCsv = ({ headers }: Pick<ApiRequest, 'headers'>) =>
+  /^text\/csv\b/i.test(headers['content-type'] ?? '')
+
+const LINES =
+  'Send one user id on each line as text/plain, one JSON value on each line as application/x-ndjson, or text/csv'
+
 type Putting = {
   kind: Sync['of']['kind']
   /** Any format but CSV. */
@@ -128,7 +138,7 @@ function createUploader(parts: ComputationRouteParts, shutdown: AbortSignal) {
     const of = { kind, id: params.id }
     const computation = await computationOf(of, parts)
     if ('status' in computation) return computation
-    const read = textOf(request)
+    const read = textOf(request, LINES)
     if ('refused' in read) return read.refused
     const dryRun = query.dryRun === 'true'
     const invalid = createInvalidLines()

@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib'
 import fastify from 'fastify'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
+import { takeStreams, textOf } from '../../../control/api/body-stream.ts'
 import { addPath, operation } from '../../../control/api/operation.ts'
 import { limitServer, SERVER_LIMITS } from '../../../control/api/server-limits.ts'
-import { takeStreams, textOf } from '../../../control/tasks/audiences/upload-body.ts'
 import { suppressionId } from '../../../settings/suppression-list.ts'
 import { collectGarbage } from '../../helpers/garbage.ts'
 import { until } from '../../helpers/until.ts'
@@ -296,7 +296,7 @@ const upload = (answering: Promise<void>) =>
     body: { required: true, types: { 'text/plain': z.string() } },
     responses: {},
     async handle(request) {
-      const read = textOf(request)
+      const read = textOf(request, 'lines')
       if ('refused' in read) return expect.fail('it can be read')
       for await (const _ of read.text) break
       await answering

@@ -9,7 +9,7 @@ import {
   valueIn,
 } from '../../../control/tasks/audiences/comparison.ts'
 import { identifyOf } from '../../../control/tasks/audiences/identify-events.ts'
-import { readPatch } from '../../../control/tasks/audiences/upload-body.ts'
+import { readPatch } from '../../../control/tasks/audiences/members-patch.ts'
 import { csvChanges } from '../../../control/tasks/audiences/upload-csv.ts'
 import {
   changesIn,

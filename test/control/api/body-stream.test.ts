@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { textOf } from '../../../control/tasks/audiences/upload-body.ts'
+import { textOf } from '../../../control/api/body-stream.ts'
 
 function read(body: Readable, encoding: string): AsyncIterable<Buffer> {
-  const found = textOf({ body, headers: { 'content-encoding': encoding } })
+  const found = textOf({ body, headers: { 'content-encoding': encoding } }, 'lines')
   return 'text' in found ? found.text : expect.fail('it can be read')
 }
 
