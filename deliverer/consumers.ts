@@ -114,20 +114,19 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
 const SAMPLE_MS = 100
 const BUSY = 0.9
 
-export type Load = {
-  /** Whether the event loop has had almost no idle time lately. */
-  isBusy(): boolean
-  close(): void
-}
-
-export function watchLoad(): Load {
+/** @returns whether the event loop has had almost no idle time lately. */
+export function watchLoad(): () => boolean {
   let last = performance.eventLoopUtilization()
+  let lastAt = performance.now()
   let utilization = 0
-  const sampling = setInterval(() => {
-    const current = performance.eventLoopUtilization()
-    utilization = performance.eventLoopUtilization(current, last).utilization
-    last = current
-  }, SAMPLE_MS).unref()
-
-  return { isBusy: () => utilization > BUSY, close: () => clearInterval(sampling) }
+  return () => {
+    const now = performance.now()
+    if (now - lastAt >= SAMPLE_MS) {
+      const current = performance.eventLoopUtilization()
+      utilization = performance.eventLoopUtilization(current, last).utilization
+      last = current
+      lastAt = now
+    }
+    return utilization > BUSY
+  }
 }

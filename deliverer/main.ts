@@ -11,11 +11,12 @@ import { ATTEMPTS } from '../schemas/topics.ts'
 import { createAttemptLog, MAX_ATTEMPTS_BYTES } from './attempt-log.ts'
 import { startConsumers, watchLoad } from './consumers.ts'
 import { createDeliveryFailureLog } from './failure-log.ts'
-import { createLane } from './lane/lane.ts'
+import { createLane, type Lane } from './lane/lane.ts'
 import { countAttempt, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
 import { createDeliverer } from './run.ts'
 
 const TICK_MS = 50
+const IDLE_TICK_MS = 250
 
 await run('deliverer', async (context) => {
   const { config, log, onFatal } = context
@@ -77,17 +78,25 @@ function openPoster({ config, log, closing }: Context, ca: string[] | undefined)
 
 function openLanes({ config, closing }: Context, webhooks: ReturnType<typeof createWebhooks>) {
   const { slots } = config.delivery
-  const load = closing.adopt(watchLoad(), (open) => open.close())
-  const lane = () => createLane({ slots, webhooks, isBusy: load.isBusy, now: () => performance.now() })
+  const isBusy = watchLoad()
+  const lane = () => createLane({ slots, webhooks, isBusy, now: () => performance.now() })
   const lanes = { first: lane(), retry: lane() }
   watchLanes(lanes, slots)
   watchWebhooks(webhooks)
-  const ticking = setInterval(() => {
-    for (const each of Object.values(lanes)) each.tick()
+  let ticking = setTimeout(tick, TICK_MS)
+  function tick() {
+    const all = Object.values(lanes)
+    for (const each of all) each.tick()
     webhooks.forget(performance.now())
-  }, TICK_MS)
-  closing.defer(() => clearInterval(ticking))
+    ticking = setTimeout(tick, all.every(isIdle) ? IDLE_TICK_MS : TICK_MS)
+  }
+  closing.defer(() => clearTimeout(ticking))
   return lanes
+}
+
+function isIdle(lane: Lane): boolean {
+  const { waiting, prompt, late } = lane.count()
+  return waiting + prompt + late === 0
 }
 
 type Starting = Pick<CommonParts, 'producer' | 'deliveries'> &

@@ -3,8 +3,8 @@ import pack from '../package.json' with { type: 'json' }
 
 /** Our own names begin with `sluice_`. Units: seconds and bytes. */
 export const registry = new Registry()
-/** At prom-client's 10 ms, this sampling of the event loop causes most of an idle process's wake-ups. */
-const LOOP_MONITOR_MS = 50
+/** At prom-client's 10 ms, this sampling of the event loop takes most of an idle process's CPU. */
+const LOOP_MONITOR_MS = 200
 collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_MONITOR_MS })
 
 export function exposeBuildInfo(role: string): void {

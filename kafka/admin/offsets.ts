@@ -161,14 +161,16 @@ function createPlaces(cluster: Cluster) {
   }
 }
 
-/** A broker may not know a topic that was just created. */
+/** A broker may not know a topic that was just created, or may not lead a partition any more. */
 const untilKnown = <T>(cluster: Cluster, question: () => Promise<T>): Promise<T> =>
   pRetry(question, {
     retries: 5,
     minTimeout: 100,
-    shouldRetry: ({ error }) => 'type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION',
+    shouldRetry: ({ error }) => 'type' in error && MOVED.has(error.type),
     onFailedAttempt: () => cluster.refreshMetadata().catch(() => undefined),
   })
+
+const MOVED: ReadonlySet<unknown> = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'NOT_LEADER_FOR_PARTITION'])
 
 type PartitionOffset = { partition: number; offset: string }
 

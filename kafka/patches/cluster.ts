@@ -56,12 +56,15 @@ type CommittedOffsets = {
   partitions: { partition: number; offset: string; metadata: string | null }[]
 }
 
+/** By default, kafkajs asks for the leaders before each request. */
+const METADATA_MAX_AGE_MS = 10_000
+
 /** The caller disconnects it. */
 export async function openCluster({ kafka }: Pick<Connection, 'kafka'>): Promise<Cluster> {
   const create = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster',
   )
-  const options = { allowAutoTopicCreation: false }
+  const options = { allowAutoTopicCreation: false, metadataMaxAge: METADATA_MAX_AGE_MS }
   // a private method of the pinned version
   const cluster = (kafka as unknown as Record<symbol, (of: object) => Cluster>)[create ?? Symbol()]?.(options)
   if (!cluster) throw new Error('kafkajs has no private method that creates a cluster')

@@ -86,7 +86,8 @@ function followerFor(
     connection,
     kind: 'reader',
     topics: [topic],
-    config: { maxWaitTimeInMs: FETCH_WAIT_MS },
+    // no other member needs its partitions soon
+    config: { maxWaitTimeInMs: FETCH_WAIT_MS, heartbeatInterval: 9_000 },
     accepts: ({ partition }, isStale) => jobs.has(partition) && !isStale(),
     onRecord({ value, key, timestamp }, { partition, offset }) {
       const job = jobs.get(partition)

@@ -78,7 +78,7 @@ class CompactedTable {
       kind: 'table',
       topics: [options.topic],
       // the shortest session allowed: after an outage, the table may wait for its old one to end
-      config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 1_500 },
+      config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 2_000 },
       onRecord: ({ key, value }) => {
         if (key) this.apply(key.toString(), value)
       },

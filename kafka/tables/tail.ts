@@ -60,7 +60,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     kind: 'tail',
     topics: options.topics,
     // as in table.ts
-    config: { sessionTimeout: 6_000, heartbeatInterval: 1_500 },
+    config: { sessionTimeout: 6_000, heartbeatInterval: 2_000 },
     onRecord: ({ key, value, headers = {}, timestamp }, { topic, partition, offset }) =>
       options.onRecord({ topic, partition, offset, key, value, headers, timestamp: Number(timestamp) }),
     onMoved: ({ topic, partition }) => ends.passed(partitionKey(topic, partition), follower.positions),

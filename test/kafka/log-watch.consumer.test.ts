@@ -110,7 +110,7 @@ beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => pass
 afterEach(() => void vi.restoreAllMocks())
 
 function atTheNextCheck(): void {
-  laterMs += 2_001
+  laterMs += 4_001
 }
 
 test('records read during a comparison count: they may be after the cut', async () => {
@@ -184,7 +184,7 @@ test('an older epoch from all brokers for half a minute means a restored cluster
   await fetch()
   Object.assign(state, { epoch: 4, end: -1 })
   let seconds = 0
-  for (; faults.length === 0; seconds += 2) {
+  for (; faults.length === 0; seconds += 4) {
     atTheNextCheck()
     await fetch()
     await new Promise(setImmediate)

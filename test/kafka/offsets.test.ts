@@ -115,9 +115,12 @@ test('two times of one topic take two requests, because a broker refuses a parti
   expect(requests.toSorted()).toEqual(['offsets of a', 'offsets of a', 'offsets of a,b', 'offsets of a,b'])
 })
 
-test('a broker that does not know a new topic yet is asked again', async () => {
+test.each([
+  ['does not know a new topic yet', 'UNKNOWN_TOPIC_OR_PARTITION'],
+  ['does not lead a partition any more', 'NOT_LEADER_FOR_PARTITION'],
+])('a request is sent again with new leaders if a broker %s', async (_, refusal) => {
   const { connection, requests, refusals } = aCluster()
-  refusals.push('UNKNOWN_TOPIC_OR_PARTITION')
+  refusals.push(refusal)
   const offsets = await openOffsets(connection)
   expect(await offsets.bounds('a')).toEqual(three({ low: 5, end: 10 }))
   expect(requests).toContain('leaders')

@@ -48,7 +48,7 @@ export type WatchOptions = {
 }
 
 /** Only a recheck notices a topic that was recreated within one leader epoch. It costs one request per consumer. */
-const RECHECK_MS = 2_000
+const RECHECK_MS = 4_000
 /** How far back to read again if epochs do not show where the log was cut. Writers' clocks differ. */
 const REPEAT_MS = 60_000
 
