@@ -9,6 +9,9 @@ import (
 // compressFrom is the size in bytes above which a body is compressed.
 const compressFrom = 1024
 
+// The service refuses gzip that inflates to more than inflatedTimes its size, and with it the whole batch.
+const inflatedTimes = 100
+
 // payload is the body of one attempt. It is never written to again: net/http may still read it after the response (see RoundTripper),
 // with HTTP/2 even after it is closed.
 type payload struct {
@@ -35,5 +38,8 @@ func (c *compressor) pack(body []byte) payload {
 	c.writer.Reset(&packed)
 	_, _ = c.writer.Write(body) // a bytes.Buffer never fails
 	_ = c.writer.Close()
+	if packed.Len()*inflatedTimes < len(body) {
+		return payload{bytes: slices.Clone(body)}
+	}
 	return payload{bytes: packed.Bytes(), encoding: "gzip"}
 }

@@ -38,6 +38,20 @@ func TestALargeBodyIsSentInGzipAndASmallOneAsItIs(t *testing.T) {
 	must(t, c.Close())
 }
 
+// The service refuses gzip that inflates to more than 100 times its size, and with it the whole batch.
+func TestABodyThatTheServiceWouldNotInflateGoesAsItIs(t *testing.T) {
+	s := newService(t, nil)
+	c, _ := newClient(t, s.URL)
+	zeros := make([]int, 14_000)
+	for i := 0; i < 17; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", Properties: map[string]any{"p": zeros}}))
+	}
+	must(t, c.Close())
+	if r := s.next(t); len(r.body) < 450_000 || len(r.wire) != len(r.body) || r.Header.Get("Content-Encoding") != "" {
+		t.Fatalf("%d bytes went as %q in %d", len(r.body), r.Header.Get("Content-Encoding"), len(r.wire))
+	}
+}
+
 func TestWithoutCompressionALargeBodyGoesAsItIs(t *testing.T) {
 	s := newService(t, nil)
 	c, _ := newClient(t, s.URL)

@@ -11,12 +11,16 @@ export type Packed = { bytes: Buffer; gzipped: boolean }
 const gzip = promisify(gzipWithCallback)
 /** Smaller bodies are not worth the time. */
 const GZIP_ABOVE = 1024
+/** The service refuses gzip that inflates to more than 100 times its size, and with it the whole batch. */
+const GZIP_TIMES = 100
 
 /** Compresses off the main thread. */
 export async function pack(body: string, settings: { gzip: boolean }): Promise<Packed> {
   const bytes = Buffer.from(body)
   if (!settings.gzip || bytes.length <= GZIP_ABOVE) return { bytes, gzipped: false }
-  return { bytes: await gzip(bytes, { level: constants.Z_BEST_SPEED }), gzipped: true }
+  const gzipped = await gzip(bytes, { level: constants.Z_BEST_SPEED })
+  if (gzipped.length * GZIP_TIMES < bytes.length) return { bytes, gzipped: false }
+  return { bytes: gzipped, gzipped: true }
 }
 
 /** A request ends soon after the signal, or `mostMs` after its start. */

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { poster } from '../../../clients/node/post.ts'
+import { pack, poster } from '../../../clients/node/post.ts'
+import { unpack } from '../../../ingest/http/body.ts'
 import { startService } from './service.ts'
 
 test.each([
@@ -12,5 +13,20 @@ test.each([
   const body = { bytes: Buffer.from('{"batch":[]}'), gzipped: false }
   expect(await post(body, { signal: new AbortController().signal, mostMs })).toMatchObject({
     error: { message: "Timeout awaiting 'request' for 50ms" },
+  })
+})
+
+test.each([
+  ['compresses little', Array.from({ length: 9_000 }, (_, index) => index), true],
+  ['compresses more than the service inflates', new Array(200_000).fill(0), false],
+])('the service can read a body that %s', async (_what, list, gzipped) => {
+  const body = JSON.stringify(list)
+  const packed = await pack(body, { gzip: true })
+  expect(packed.gzipped).toBe(gzipped)
+  const limit = { bytes: 500 * 1024, code: 'batch_too_large' } as const
+  const lease = { add: () => true, [Symbol.dispose]: () => {} }
+  expect(unpack(packed.bytes, { encoding: packed.gzipped ? 'gzip' : undefined, limit, lease })).toEqual({
+    ok: true,
+    bytes: Buffer.from(body),
   })
 })
