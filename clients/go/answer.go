@@ -28,14 +28,15 @@ const (
 )
 
 // judge: only status 200 with {"success": true} is success. Any other 200 comes from another server and is retried, like network
-// errors, 429 and 5xx.
+// errors, 408 (the request did not arrive in time), 429 and 5xx.
 func (a *answer) judge() verdict {
 	switch {
 	case a.err != nil:
 		return retryLater
 	case a.status == http.StatusOK && a.saysSuccess():
 		return accepted
-	case a.status == http.StatusOK || a.status == http.StatusTooManyRequests || a.status >= 500 && a.status <= 599:
+	case a.status == http.StatusOK || a.status == http.StatusRequestTimeout || a.status == http.StatusTooManyRequests,
+		a.status >= 500 && a.status <= 599:
 		return retryLater
 	}
 	return refused

@@ -32,7 +32,7 @@ type Client struct {
 	// MaxQueueBytes limits the same by bytes of JSON, by default 32 MB (33,554,432).
 	MaxQueueBytes int
 
-	// MaxRetries is how often a batch is retried after a network error, no response within RequestTimeout, 429, 5xx, or a 200 that
+	// MaxRetries is how often a batch is retried after a network error, no response within RequestTimeout, 408, 429, 5xx, or a 200 that
 	// is not Sluice's; by default 25. Negative: never. All attempts of a batch end within 45 minutes: the service recognizes
 	// duplicates for an hour by default, among the last million calls of a partition. Set a lower value if a partition gets more
 	// than a million calls in 45 minutes.

@@ -85,8 +85,8 @@ func TestABatchIsTriedAgainUntilItsRetriesOrItsTimeAreUsedUp(t *testing.T) {
 func TestAnAnswerIsJudgedByItsStatus(t *testing.T) {
 	for status, want := range map[int]verdict{
 		200: accepted, 201: refused, 202: refused, 204: refused, 301: refused, 302: refused, 304: refused, 307: refused, 308: refused,
-		400: refused, 401: refused, 403: refused, 404: refused, 405: refused, 408: refused, 413: refused, 415: refused, 425: refused, 431: refused,
-		429: retryLater, 500: retryLater, 502: retryLater, 503: retryLater, 504: retryLater, 599: retryLater, 600: refused,
+		400: refused, 401: refused, 403: refused, 404: refused, 405: refused, 413: refused, 415: refused, 425: refused, 431: refused,
+		408: retryLater, 429: retryLater, 500: retryLater, 502: retryLater, 503: retryLater, 504: retryLater, 599: retryLater, 600: refused,
 	} {
 		if got := (&answer{status: status, body: []byte(success)}).judge(); got != want {
 			t.Errorf("%d: got %v, want %v", status, got, want)

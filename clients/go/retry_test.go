@@ -39,6 +39,7 @@ func bodyOf(t *testing.T, r *request) (b sentBody) {
 
 func TestWhatMaySucceedLaterIsSentAgainWithTheSameCallsAndTheTimeOfTheTry(t *testing.T) {
 	for name, first := range map[string]func(w http.ResponseWriter){
+		"408":                func(w http.ResponseWriter) { w.WriteHeader(408) },
 		"429":                func(w http.ResponseWriter) { w.WriteHeader(429) },
 		"500":                func(w http.ResponseWriter) { w.WriteHeader(500) },
 		"503":                func(w http.ResponseWriter) { w.WriteHeader(503) },
@@ -342,7 +343,7 @@ func TestTheLastTryEndsWithTheTimeOfItsBatch(t *testing.T) {
 }
 
 func TestWhatIsRefusedIsNotSentAgain(t *testing.T) {
-	for _, code := range []int{201, 204, 301, 302, 304, 308, 400, 401, 403, 404, 405, 408, 413, 415, 422, 431} {
+	for _, code := range []int{201, 204, 301, 302, 304, 308, 400, 401, 403, 404, 405, 413, 415, 422, 431} {
 		s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(code)

@@ -49,7 +49,8 @@ export function judge(posted: Posted, { now, url }: RequestFacts): Verdict {
   return { verdict: 'retry', error, retryAfterMs: retryAfter(posted.retryAfter, now) }
 }
 
-const isRetried = (status: number) => status === 200 || status === 429 || (status >= 500 && status <= 599)
+/** 408: the request did not arrive in time. */
+const isRetried = (status: number) => [200, 408, 429].includes(status) || (status >= 500 && status <= 599)
 
 function parse(body: string): unknown {
   try {

@@ -18,8 +18,8 @@
 //   - BatchSize starts a batch but does not limit it; 1 still means a request per message.
 //   - Enqueue also returns an error if the message is too large ([ErrMessageTooBig]) or the queue is full ([ErrTooManyRequests]).
 //     Compare with errors.Is. The callback is called for queued messages only.
-//   - A batch is attempted up to 26 times within 45 minutes. Of the 4xx answers, 429 is retried, and for a short time 401 (a new source)
-//     and 403 (a disabled one).
+//   - A batch is attempted up to 26 times within 45 minutes. Of the 4xx answers, 408 and 429 are retried, and for a short time 401 (a new
+//     source) and 403 (a disabled one).
 //   - Close retries for up to 30 seconds and returns an error if messages could not be sent.
 //   - Timestamps are sent in UTC with milliseconds.
 package analytics

@@ -55,7 +55,7 @@ describe('success', () => {
 })
 
 describe('a retry', () => {
-  test.each([429, 500, 502, 503, 504, 599])('follows a %d', (status) => {
+  test.each([408, 429, 500, 502, 503, 504, 599])('follows a %d', (status) => {
     expect(answer(status, '')).toMatchObject({ verdict: 'retry', error: { code: 'rejected', status } })
   })
 
@@ -108,7 +108,7 @@ describe('a retry', () => {
 })
 
 describe('a final refusal', () => {
-  test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 415, 425, 431, 600, 999])(
+  test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 413, 415, 425, 431, 600, 999])(
     'is a %d',
     (status) => {
       expect(answer(status, '', '1')).toMatchObject({

@@ -12,6 +12,7 @@ const inTurn =
 
 describe('a batch is retried until it succeeds, with the same calls and the time of each attempt, after', () => {
   test.each<[string, Answer]>([
+    ['a 408', { status: 408 }],
     ['a 429', { status: 429 }],
     ['a 500', { status: 500, body: '{"code":"internal_error","message":"Something went wrong here."}' }],
     ['a 503', { status: 503, body: '<html>' }],
@@ -67,7 +68,7 @@ describe('Retry-After is respected', () => {
 })
 
 describe('a batch is not retried after', () => {
-  test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 415, 600])('a %d', async (status) => {
+  test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 413, 415, 600])('a %d', async (status) => {
     const service = await startService(() => ({
       status,
       headers: { location: '/elsewhere', 'retry-after': '0' },
