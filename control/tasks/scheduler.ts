@@ -20,7 +20,8 @@ export type SchedulerParts = {
   taskWriter: Pick<FencedWriter, 'write'>
   perform: Perform
   owns: () => boolean
-  onEnded: (task: Task) => void
+  /** Called when the end is written. Must not reject. */
+  onEnded: (task: Task) => void | Promise<void>
   log: Pick<Logger, 'warn' | 'error'>
   /** Monotonic milliseconds. */
   now: () => number
@@ -107,7 +108,7 @@ async function writeEnd(end: Task, { tasks, taskWriter, onEnded, log }: Schedule
   if (!written.ok) return
   const { kind, id, state, cause } = ended
   if (state === 'failed') log.error({ kind, id, cause }, 'a task has failed')
-  onEnded(ended)
+  await onEnded(ended)
 }
 
 /** Retrying cannot help. Clients see code and message. */

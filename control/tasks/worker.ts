@@ -10,6 +10,7 @@ import { TASK_KINDS, type Task, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
 import { type Pending, pendingByKind } from '../activity/lag/pending-tasks.ts'
 import { endTombstone } from '../api/auth/sessions.ts'
+import { forgetReplay } from './replays/perform.ts'
 import { createScheduler, type SchedulerParts } from './scheduler.ts'
 import { type TaskIndex, type Tasks, tombstone } from './task-table.ts'
 
@@ -42,7 +43,10 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
   const { startPending, running } = createScheduler({
     ...options,
     owns,
-    onEnded: countEnded,
+    async onEnded(task) {
+      countEnded(task)
+      if (task.kind === 'replay') await forgetReplay(task, connection)
+    },
     log: connection.log,
     now,
   })

@@ -48,13 +48,11 @@ export type RangeGroup = {
   through(): Promise<Range[]>
   /** Whether the topic reaches that far. A recreated topic may not. */
   isThere(): Promise<boolean>
-  /** Without it, the broker forgets the group later. */
-  remove(): Promise<void>
   close(): Promise<void>
 }
 
 export async function openRangeGroup(
-  { kafka, named, log }: Connection,
+  { kafka, named }: Connection,
   { group, topic, ranges }: { group: string; topic: string; ranges: readonly Range[] },
 ): Promise<RangeGroup> {
   const admin = kafka.admin()
@@ -92,12 +90,21 @@ export async function openRangeGroup(
       const all = await bounds()
       return ranges.every(({ partition, to }) => (all.get(partition)?.high ?? -1) >= to)
     },
-    async remove() {
-      await admin
-        .deleteGroups([groupId])
-        .catch((err) => log.debug({ err, groupId }, 'the group of a replay was not deleted'))
-    },
     close: () => admin.disconnect(),
+  }
+}
+
+/** Never rejects: otherwise the broker forgets the group later. */
+export async function removeRangeGroup({ kafka, named, log }: Connection, group: string): Promise<void> {
+  const admin = kafka.admin()
+  const groupId = named(group)
+  try {
+    await admin.connect()
+    await admin.deleteGroups([groupId])
+  } catch (err) {
+    log.debug({ err, groupId }, 'the group of a replay was not deleted')
+  } finally {
+    await admin.disconnect().catch(() => undefined)
   }
 }
 

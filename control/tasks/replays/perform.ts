@@ -3,7 +3,12 @@ import type { Connection } from '../../../kafka/client.ts'
 import { type Consumer, consume } from '../../../kafka/consume/consume.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
-import { openRangeGroup, type Range, type RangeGroup } from '../../../kafka/tables/ranges.ts'
+import {
+  openRangeGroup,
+  type Range,
+  type RangeGroup,
+  removeRangeGroup,
+} from '../../../kafka/tables/ranges.ts'
 import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
@@ -39,8 +44,11 @@ const WAIT_MS = 25
 /** A burst, in ms of the rate. Covers a pause and that delay. */
 const AT_ONCE_MS = 250
 
+const groupOf = ({ id }: Pick<Replay, 'id'>) => `replay.${id}`
+
 /**
- * A consumer group of its own holds the progress across crashes.
+ * A consumer group of its own holds the progress across crashes. It stays until the end is written (`forgetReplay`):
+ * without it, a replay performed again would begin from the start.
  * @returns the ended replay; undefined if this process lost the task.
  * @throws if Kafka refuses or does not answer.
  */
@@ -50,11 +58,11 @@ export async function performReplay(
   parts: ReplayParts,
 ): Promise<Replay | undefined> {
   const { connection, known, settings } = parts
-  const { id, destinationId, ranges, read, replayed, parked } = replay
+  const { destinationId, ranges, read, replayed, parked } = replay
   // retry later: without the destination, records would be replayed nowhere
   if (!settings.destinations.has(destinationId) && settings.unreadable.has(`destination/${destinationId}`))
     throw new Error(`the settings of destination ${destinationId} cannot be read`)
-  const group = await openRangeGroup(connection, { group: `replay.${id}`, topic: topicOf(replay), ranges })
+  const group = await openRangeGroup(connection, { group: groupOf(replay), topic: topicOf(replay), ranges })
   try {
     if (!(await group.isThere())) throw new TaskFailed('records_gone', GONE)
     await group.begin()
@@ -68,12 +76,11 @@ export async function performReplay(
     }
     if (isOwned()) {
       const done = cause && (await group.through())
-      await group.remove()
       return { ...replay, ...counts, ...(cause ? { state: 'cancelled', cause, done } : { state: 'done' }) }
     }
     if (!known.pending.has(taskKey(replay))) {
       await storeDone(replay, await group.through(), parts)
-      await group.remove()
+      await forgetReplay(replay, connection)
     }
     return undefined
   } finally {
@@ -81,11 +88,15 @@ export async function performReplay(
   }
 }
 
+/** Call it once the end is written. */
+export const forgetReplay = (replay: Pick<Replay, 'id'>, connection: Connection): Promise<void> =>
+  removeRangeGroup(connection, groupOf(replay))
+
 const GONE = 'The topic no longer holds the records to replay: it was recreated'
 
 function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promise<Consumer> {
   const { connection, producer, delivery, event, onFatal } = parts
-  const { id, ranges, perSecond } = replay
+  const { ranges, perSecond } = replay
   const burst = Math.max(1, (perSecond * AT_ONCE_MS) / 1_000)
   const replaying = {
     ranges,
@@ -99,7 +110,7 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
     counts.parked += 1
   }
   const topics = [topicOf(replay)]
-  const group = `replay.${id}`
+  const group = groupOf(replay)
   const reading = { connection, group, topics, producer, onFatal, onParked, maxWaitMs: WAIT_MS }
   return replay.what === 'events'
     ? consume({
@@ -125,7 +136,7 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
 function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replaying<unknown>['traced'] {
   if (!tracer) return undefined
   const topic = connection.named(topicOf(replay))
-  const group = connection.named(`replay.${replay.id}`)
+  const group = connection.named(groupOf(replay))
   return (of, delivery) => tracer.processLinked({ ...of, topic, group, describe: () => ofDelivery(delivery) })
 }
 
