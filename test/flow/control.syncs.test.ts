@@ -139,6 +139,18 @@ test.each<[string, Computation | undefined]>([
   },
 )
 
+test('an upload that removes many is refused also if the first sync was cancelled after it had sent some', async () => {
+  const { uploaded, told, perform } = await audiences()
+  const first = await uploaded('vip', users(5_000), { refusesManyRemovals: true })
+  let asked = 0
+  // as if it was cancelled after the first thousand users
+  expect(await perform(first, () => ++asked === 1)).toBeUndefined()
+  expect(await told('vip')).toHaveLength(1_000)
+  const small = await uploaded('vip', ['u0'], { refusesManyRemovals: true })
+  expect(await perform(small)).toMatchObject({ state: 'cancelled', cause: { code: 'many_removals' } })
+  expect(await told('vip')).toHaveLength(1_000)
+})
+
 test('members who join or leave while suppressed are included in the first sync afterwards', async () => {
   const { suppressed, uploaded, told, perform } = await audiences()
   const counts = async (members: readonly string[]) => (await perform(await uploaded('vip', members)))?.counts

@@ -68,13 +68,13 @@ export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts
 
 type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
 
-/** A first sync removes nothing. */
+/** Also of a first sync: one before it may have been cancelled after it had sent some. */
 async function removesTooMany(
   comparison: Comparison,
   { sync, computation, settings, semaphore }: Performing,
 ): Promise<Cause | undefined> {
   const now = computation()
-  if (!sync.refusesManyRemovals || !now?.lastSyncAt) return undefined
+  if (!sync.refusesManyRemovals || !now) return undefined
   const suppressed = settings.suppressedUsers(now.sourceId)
   const counts = await countChanges(comparison, { others: sync.others, suppressed, semaphore })
   if (!removesMany(counts)) return undefined
