@@ -28,7 +28,7 @@ export type Replaying<T> = {
   ) => Made | Later | Unmade | undefined
   rate: TokenBucket
   counts: Counts
-  producer: Pick<Producer, 'produce'>
+  producer: Pick<Producer, 'produce' | 'queuedBytes'>
   encode: Codec<Delivery>['encode']
   /** Undefined while traces are off. */
   traced?: ((of: Pick<Processed, 'partition' | 'offset' | 'headers'>, made: Delivery) => Trace) | undefined
@@ -38,16 +38,19 @@ export type Replaying<T> = {
 
 /** Each resume costs a fetch. */
 const REST_MS = 50
+/** The producer refuses records far beyond it, and they would be parked. */
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 /** Nothing is left to read. */
 const BEYOND_MS = 60_000
 
 /** Writes to the topic of retries, whose separate lane keeps replays from delaying first attempts. */
 export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
-  const { ranges, make, rate, slices = createSlices() } = replaying
+  const { ranges, make, rate, producer, slices = createSlices() } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {
     const { partition, offset } = record
     if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: Date.now() + BEYOND_MS }
+    if (producer.queuedBytes() > MAX_QUEUED_BYTES) return { holdUntil: Date.now() + REST_MS }
     if (slices.isSpent()) return { holdUntil: Date.now() }
     const made = make(record, message.headers)
     if (!made || 'unmade' in made) {

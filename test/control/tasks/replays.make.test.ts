@@ -171,6 +171,7 @@ bySteps('a wall clock that is set %s does not change the rate of a replay', ([, 
         produced.push(...records)
         return 'acked'
       },
+      queuedBytes: () => 0,
     },
     encode: () => Buffer.alloc(0),
   })
@@ -180,6 +181,25 @@ bySteps('a wall clock that is set %s does not change the rate of a replay', ([, 
   vi.advanceTimersByTime(1_000)
   expect(handle(A_RECORD, A_MESSAGE)).toBeUndefined()
   expect(produced).toHaveLength(2)
+})
+
+test('a replay waits while much waits for Kafka, and does not park what finds no room there', async () => {
+  let queued = 64 * 1024 * 1024
+  const ends: string[] = []
+  const handle = replayHandler<Delivery>({
+    ranges: replay.ranges,
+    rate: createTokenBucket({ perSecond: 1, burst: 1 }),
+    slices: { isSpent: () => false },
+    make: ({ key, value }) => ({ key, delivery: value }),
+    counts: { read: 0, replayed: 0, parked: 0 },
+    producer: { produce: async () => (queued > 0 ? 'full' : 'acked'), queuedBytes: () => queued },
+    encode: () => Buffer.alloc(0),
+  })
+  const taken = { ...A_RECORD, settle: () => void ends.push('settled'), park: () => void ends.push('parked') }
+  expect(handle(taken, A_MESSAGE)).toMatchObject({ holdUntil: expect.any(Number) })
+  queued = 0
+  expect(handle(taken, A_MESSAGE)).toBeUndefined()
+  await vi.waitFor(() => expect(ends).toEqual(['settled']))
 })
 
 /** Makes nothing, and lists the offsets that it got. */
@@ -194,7 +214,7 @@ function offsetHandler(slices: { isSpent(): boolean }) {
       return undefined
     },
     counts: { read: 0, replayed: 0, parked: 0 },
-    producer: { produce: async () => 'acked' },
+    producer: { produce: async () => 'acked', queuedBytes: () => 0 },
     encode: () => Buffer.alloc(0),
   })
   return { handle, made }

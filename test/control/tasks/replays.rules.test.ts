@@ -179,6 +179,7 @@ test('a replay writes deliveries that it makes later, parks those it cannot make
         produced.push(...records)
         return 'acked'
       },
+      queuedBytes: () => 0,
     },
     encode: () => Buffer.alloc(0),
   })
