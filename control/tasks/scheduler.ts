@@ -71,9 +71,11 @@ export function createScheduler(parts: SchedulerParts): {
       // another process may have finished it and later ones, which a repetition would undo
       await tasks.table.caughtUp()
       isReached = true
-      if (!isOwned()) return undefined
-      const end = await perform(task, isOwned).catch((error: unknown) =>
-        failed(task, causeOf(error, backoff)),
+      // it was found earlier, maybe in a decision that was then made again (kafka/produce/transactions.ts)
+      const current = tasks.pending.get(taskKey(task))
+      if (!current || !owns()) return undefined
+      const end = await perform(current, isOwned).catch((error: unknown) =>
+        failed(current, causeOf(error, backoff)),
       )
       if (end) await writeEnd(end, parts)
       return undefined

@@ -135,6 +135,29 @@ describe('pending tasks', () => {
   })
 })
 
+test('a task is performed as its newest record says, also if that is read only after it was found', async () => {
+  const { tasks, known, taskWriter } = tasksInMemory()
+  const found = aDeletion({ sourceIds: ['shop'] })
+  const decidedAgain = aDeletion({ sourceIds: ['shop', 'app'] })
+  known.apply('deletion/d1', found)
+  let reads = 0
+  const caughtUp = async () => {
+    reads += 1
+    if (reads === 1) known.apply('deletion/d1', decidedAgain)
+  }
+  const performed: Task[] = []
+  const runner = aRunner([], {
+    tasks: { ...tasks, table: { ...tasks.table, caughtUp } },
+    taskWriter,
+    perform: async (task) => {
+      performed.push(task)
+      return done(task)
+    },
+  })
+  await runner.startPending()
+  expect(performed[0]).toEqual(decidedAgain)
+})
+
 describe('a task that fails', () => {
   const broken = new Error('broken')
 
