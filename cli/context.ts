@@ -4,7 +4,7 @@ import { printableJson } from './table.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** 0: done. 1: failed. 2: something differs (`diff`) or is wrong (`status`). */
+/** 0: done. 1: failed. 2: something differs (`diff`), is wrong (`status`) or is missing (`backup`). */
 export type ExitCode = 0 | 1 | 2
 
 export type Context = {

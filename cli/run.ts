@@ -79,7 +79,7 @@ sends that token to another address.
 Exit codes:
   0  done; diff: nothing differs; status: nothing is wrong
   1  failed: refused, unreachable, or a mistake in the files or on the command line; test: a delivery failed
-  2  diff: something differs; status: something is wrong
+  2  diff: something differs; status: something is wrong; backup: a setting is missing
 
 Examples:
   $ sluice diff settings/               # show what would change, field by field

@@ -108,7 +108,9 @@ describe('help on a terminal', () => {
       `  $ sluice send track --source shop --user u1 \\\n      --event 'Signed Up' --properties '{"plan": "pro"}'\n`,
     )
     const { out: all } = await saidOn(60, 'help')
-    expect(all).toContain('\n  2  diff: something differs; status: something is wrong\n')
+    expect(all).toContain(
+      '\n  2  diff: something differs; status: something is wrong;\n     backup: a setting is missing\n',
+    )
     expect(all).toMatch(/\n {2}1 {2}failed: .*\n {5}\S/)
     expect(all).toContain('  $ sluice diff settings/\n      # show what would change, field by field\n')
   })

@@ -76,10 +76,10 @@ Examples:
     .summary('find calls and the state of their deliveries')
     .description(
       `Finds accepted and rejected calls, newest first. For each call it lists the destinations, with the state of the delivery, the \
-number of attempts, the last result and its time, and the time of the next attempt. Below is what receivers answered to the last \
-attempt of a delivery that has not succeeded. The search goes back from now. It stops \
-after 7 days, the oldest calls that are stored, or at --limit. With --message-id or --delivery it stops at the first hit. A search for \
-a user is faster with --source.`,
+number of attempts, the last result and its time, and the time of the next attempt. If a delivery has not succeeded, it also \
+prints the receiver's last answer. The search goes back from now, until it has found as many calls as --limit says, or until it \
+reaches the oldest stored calls (7 days). With --message-id or --delivery it stops at the first hit. A search for a user is \
+faster with --source.`,
     )
     .argument('[message-id]', 'the same as --message-id')
     .option('--message, --message-id <id>', 'the messageId of the call')
@@ -97,8 +97,8 @@ a user is faster with --source.`,
       'after',
       `
 States: waiting (not attempted yet), retrying, deferred (waits without an attempt), delivered, rejected (the receiver answered \
-3xx or 4xx), dead, cancelled, unknown (no attempt is known, and the call is older than the stored attempts or than the destination's settings), not routed. Reasons are listed in \
-docs/reference/codes.md.
+3xx or 4xx), dead, cancelled, unknown (no attempt is known, and the call is older than the stored attempts, or than the \
+destination's settings), not routed. docs/reference/codes.md lists the reasons.
 
 Examples:
   $ sluice events find --message-id order-1042

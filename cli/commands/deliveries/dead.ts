@@ -43,7 +43,7 @@ const first = z.object({
 export function addDead({ program, ...cli }: Cli): void {
   program
     .command('dead')
-    .summary('list dead deliveries and the reasons')
+    .summary('list dead letters and their reasons')
     .description(
       'Prints how many deliveries of each destination are dead, by reason, and lists the newest dead letters.',
     )
@@ -64,8 +64,8 @@ export function addDead({ program, ...cli }: Cli): void {
     .addHelpText(
       'after',
       `
-The counts cover all dead letters that control holds, whatever the time; --destination and --reason narrow them.
-With --json they always cover all destinations and reasons, and "matching" counts what the filter selects.
+The counts cover all dead letters that control holds. --destination and --reason narrow them; --since, --until and the other \
+filters do not. With --json they always cover all destinations and reasons, and "matching" counts what the filter selects.
 
 Examples:
   $ sluice dead --destination crm --no-replayed

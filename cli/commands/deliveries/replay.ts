@@ -37,8 +37,8 @@ const shape = z.looseObject({
 export function addReplay({ program, ...cli }: Cli): void {
   const replay = program
     .command('replay')
-    .summary('deliver dead letters or past events again')
-    .description('Delivers dead letters, or past events, to one destination again.')
+    .summary('send dead letters or past events again')
+    .description('Sends dead letters, or past events, to one destination again.')
     .addHelpText(
       'after',
       `
@@ -102,7 +102,7 @@ function addStart(replay: Command, cli: Omit<Cli, 'program'>): void {
     )
     .option('--skip-replayed', 'skip dead letters that an earlier replay has sent')
     .option('--per-second <count>', 'deliveries per second at most', positiveInteger)
-    .option('--id <id>', 'id of the replay (default: a new one); started twice with one id, it runs once')
+    .option('--id <id>', 'id of the replay (default: a new one); a second request with this id is refused')
     .option('--json', 'print one JSON document')
     .action(action<StartOptions>(cli, start))
 }

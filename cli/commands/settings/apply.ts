@@ -21,9 +21,10 @@ const filesOption = (command: Command): Command =>
 
 const FILES = `
 A file contains lists of records under the keys sources, destinations, audiences, traits and suppressions. A record has an id
-and the fields of the API (a suppression has no id); a field that is left out is unset, except a source's write key, which
-stays. Several documents, files and folders are read as one. \${NAME} in a text stands for an environment variable, whose value is never printed; write $\${ for a literal
-\${. Variables of Sluice itself, such as CONTROL_TOKEN, are refused.
+and the fields of the API (a suppression has no id). A field that is left out is unset, except a source's write keys and a
+destination's hashKey: these stay. Several documents, files and folders are read as one. \${NAME} in a text stands for an
+environment variable, whose value is never printed; write $\${ for a literal \${. Variables of Sluice itself, such as
+CONTROL_TOKEN, are refused.
 
 --prune affects only kinds of records that the files list; the empty list [] counts.
 

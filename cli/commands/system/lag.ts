@@ -48,9 +48,10 @@ export function addLag({ program, ...cli }: Cli): void {
     .summary('show how far consumers are behind')
     .description(
       `Shows whether Sluice keeps up. For each consumer group and topic it prints the number of records waiting, how many seconds the \
-slowest partition is behind, and the status: ok, "topic missing", or how many partitions are in warn, stall, stop or rewind. Those \
-partitions follow one by one. For rungs of the retry ladder, the seconds count from the due time. Below are the unfinished tasks of control \
-(deletions, syncs and replays), the topics that do not exist, and the records that Kafka has lost or removed in the last seven days.`,
+slowest partition is behind, and the status: ok, "topic missing", or how many partitions are in warn, stall, stop or rewind. These \
+partitions follow, one per line. On rungs of the retry ladder, the seconds count from the time when a record was due. Below, it \
+lists control's unfinished tasks (deletions, syncs and replays), topics that do not exist, and records that Kafka has lost or \
+removed in the last seven days.`,
     )
     .option('--group <group>', 'only this group')
     .option('--topic <topic>', 'only this topic')

@@ -14,10 +14,12 @@ export function addStatus({ program, ...cli }: Cli): void {
     .description(
       `Shows whether anything is wrong with the system right now: what, since when, and what to do. It covers consumer groups that \
 have stopped or make no progress, Kafka, its disk space and topics, lost records, and settings that cannot be read. A group in \
-trouble shows after 20 to 30 s (longer if RESPONSE_TIMEOUT is above 10 s). 
+trouble shows after 20 to 30 s (longer if RESPONSE_TIMEOUT is above 10 s).
+
 It also names destinations whose webhooks fail or reject, which sluice health shows in detail.
 
-The exit code is 0 if nothing is wrong with the system, whatever webhooks do, 2 if something is, and 1 on an error, such as no answer from control.`,
+The exit code is 0 if nothing is wrong with the system, 2 if something is, and 1 on an error, such as no answer from control. \
+Webhooks in trouble do not change it.`,
     )
     .option('--json', 'print one JSON document')
     .addHelpText(

@@ -18,7 +18,7 @@ continues in the background. sluice deletions <id> shows its progress.`,
     )
     .option('--source <id>', 'only this source; can be repeated (default: all sources)', collect)
     .option('--suppress', 'also drop all future calls of these users')
-    .option('--id <id>', 'id of the request (default: a new one); a request sent twice with one id runs once')
+    .option('--id <id>', 'id of the request (default: a new one); a second request with this id is refused')
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',

@@ -51,8 +51,8 @@ export function addUpload({ program, ...cli }: Cli): void {
     .argument('<file>', 'the file; - reads standard input')
     .summary('upload the members of an audience, or the values of a trait')
     .description(
-      `Shows what the upload would change, then sends it. Unless you allow it, an upload is refused if a line cannot be used, or if it \
-would remove more than a tenth of the members or values.`,
+      `Shows what the upload would change, then sends it. Unless you allow it, an upload is refused if a line cannot be used, if it \
+would remove more than a tenth of the members or values, or if it lists no members.`,
     )
     .addOption(
       new Option(
