@@ -68,7 +68,7 @@ export type HttpMeter = {
 function createHttpMeter(register: Registry): HttpMeter {
   const refused = new Counter({
     name: 'sluice_ingest_connections_refused_total',
-    help: 'Connections closed because too many were open.',
+    help: 'Connections closed because too many were open, or too many requests or unread answers waited.',
     registers: [register],
   })
   return {

@@ -152,7 +152,7 @@ function drainBody(app: FastifyInstance, maxMs: number): void {
 
 const refusedConnections = new Counter({
   name: 'sluice_control_connections_refused_total',
-  help: 'Connections closed because too many were open.',
+  help: 'Connections closed because too many were open, or too many requests or unread answers waited.',
   registers: [registry],
 })
 

@@ -1,6 +1,6 @@
 import { LIMITS } from './limits.ts'
 
-/** For the people who run the receiver. docs/guides/receivers.md lists the codes. */
+/** For the people who run the receiver. docs/reference/codes.md lists the codes. */
 type ErrorText = {
   meaning: string
   advice: string
