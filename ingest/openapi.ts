@@ -83,7 +83,7 @@ const json = (description: string, schema: keyof typeof SCHEMAS) => ({
 const TEXT = { description: 'Yes.', content: { 'text/plain': {} } }
 const NOT_READY = { description: 'No. The text says why.', content: { 'text/plain': {} } }
 const IMAGE = {
-  description: 'A pixel of 1 x 1, whatever becomes of the call.',
+  description: 'A 1 x 1 pixel, whatever happens to the call.',
   content: { 'image/gif': {} },
 }
 

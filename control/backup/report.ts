@@ -49,7 +49,7 @@ export function refusalOf(
   const found = [...differing, ...kept]
   if (mayReplace || found.length === 0) return undefined
   const named = `${found.slice(0, NAMED).join(', ')}${found.length > NAMED ? ', ...' : ''}`
-  const message = `The system is not empty: ${differing.length} settings differ from the backup, and ${kept.length} are not in it (${named}). force replaces the first and keeps the second. Nothing has changed`
+  const message = `The system is not empty: ${differing.length} settings differ from the backup, and ${kept.length} are not in it (${named}). With force, the backup replaces those that differ, and the others stay. Nothing has changed`
   return problem({ code: 'restore_conflict', message })
 }
 

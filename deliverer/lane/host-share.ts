@@ -15,7 +15,7 @@ export const hostLimits = (slots: number, room: { posts: number; bytes: number }
 
 /** New webhooks get a chance even while others of their host hang. */
 const TRIALS = { perSecond: 20, burst: 2 }
-/** Slightly more than the webhooks of a host are probed (webhooks.ts). */
+/** Slightly above the rate at which a host's webhooks are probed (webhooks.ts). */
 const PROBES = { perSecond: 40, burst: 8 }
 const SHRINKS_TO = 7 / 8
 const SILENT_MS = 1_000

@@ -63,7 +63,7 @@ const ROOM = { posts: 4_096, bytes: 32 * 1024 * 1024 }
 const MAX_WAIT_MS = 5_000
 /** Of a longer gap between two ticks, only this much counts: the process was stopped. */
 const LONGEST_TICK_MS = 500
-/** How many blocked queues to check at once: those behind one without room may have some. */
+/** How many blocked queues to check at once. If one has no room, others may still have some. */
 const MAX_CHECKED = 64
 
 export const createLane = (options: LaneOptions): Lane => new SlotLane(options)

@@ -16,8 +16,8 @@ const LATE_MS = 1_000
 /** Share of the budget for all doubtful webhooks together. */
 const DOUBTFUL = 1 / 4
 /**
- * Shares of the budget that slow webhooks may begin per second and at once, as their answers come in bursts. More than
- * they can use, in steps too small to delay prompt POSTs.
+ * How many POSTs to slow webhooks may begin, as shares of the budget: per second, and at once, because their answers
+ * come in bursts. The rate is more than they can use, and the bursts are too small to delay prompt POSTs.
  */
 const SLOW_PER_SECOND = 5 / 2
 const SLOW_AT_ONCE = 1 / 64

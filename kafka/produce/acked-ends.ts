@@ -22,7 +22,7 @@ export class AckedEnds {
   readonly #onLoss: () => void
   readonly #topics = new Map<string, Known>()
 
-  /** @param onLoss is to have the logs compared: the loss may have begun before the offset that shows it. */
+  /** @param onLoss must have the logs compared, because the loss may begin before the offset that shows it. */
   constructor(report: Report, onLoss: () => void) {
     this.#report = report
     this.#onLoss = onLoss
@@ -50,7 +50,7 @@ export class AckedEnds {
     return new Map([...this.#topics].map(([topic, { ends }]) => [topic, new Map(ends)]))
   }
 
-  /** Also finds losses in partitions that get no more records, and where those of `add` began. */
+  /** Also finds losses in partitions that get no more records, and where the losses that `add` noticed begin. */
   compare(before: AckedSnapshot, present: readonly LogEnd[]): void {
     for (const { topic, id, partition, ...log } of present) {
       const known = this.#topics.get(topic)
@@ -65,7 +65,7 @@ export class AckedEnds {
     }
   }
 
-  /** Others may have written after the loss: not the end of the log, but the start of its last epoch says where. */
+  /** Others may have written after the loss, so the log was cut where its last epoch starts, not where it ends. */
   #compareLog(
     topic: string,
     { ends, losses }: Known,

@@ -29,12 +29,12 @@ type Waiting = {
 /** The first `count` decisions of the queue. */
 type WriteBatch = { count: number; records: readonly OutRecord[] }
 
-/** Gives up after both, later than clients do: instances that fence each other may need many tries. */
+/** Gives up once both are exceeded. Clients give up earlier, but instances that fence each other may need many tries. */
 const TRIES = 5
 const TRY_MS = 30_000
 /** The broker accepts 1 MB per partition and request. A larger decision is written alone. */
 const MAX_BYTES = 512 * 1024
-/** Instances that fence each other wait at random, up to this for each failed try, or as long as the slowest took. */
+/** Instances that fence each other wait a random time: at most this, or the time of the slowest try, for each failed try. */
 const APART_MS = 100
 /** Writes resume soon after Kafka is back. */
 const MAX_WAIT_MS = 5_000

@@ -116,7 +116,7 @@ export const PARTITIONS_CHANGED = 'partitions_changed'
 export const partitionsChanged = (topic: string) =>
   new TaskFailed(
     PARTITIONS_CHANGED,
-    `The number of partitions of topic ${topic} has changed, so users are not where they are looked for. No user is reported as gone. See docs/guides/partitions.md, "Audiences and traits"`,
+    `The number of partitions of topic ${topic} has changed, so the last reported state of users cannot be found. No user is reported as gone. See docs/guides/partitions.md, "Audiences and traits"`,
   )
 
 type Kept = { userId: string; value: Buffer | null; since: string | undefined }
