@@ -135,7 +135,7 @@ test('without a hit it says what a search cannot find, and what Kafka has lost',
     0,
     [
       expect.stringMatching(
-        /^No such call\. .* does not look into properties.* Sluice does not store .* 401 or 429/,
+        /^No such call\. .* does not look into properties.* Sluice does not store .* 401, 403, 413 or 429/,
       ),
       `Kafka lost 200 records of events (truncated, ${at(now)}).`,
     ],

@@ -198,7 +198,7 @@ function ending({ items, next, searchedSince, faults }: Page): string[] {
   if (items.length === 0)
     lines.push(
       next === null
-        ? 'No such call. The search does not look into properties, such as an order number: search for the user or the event name instead. Sluice does not store calls that were answered with 401 or 429, or calls of suppressed users, and keeps the others for 7 days.'
+        ? 'No such call. The search does not look into properties, such as an order number: search for the user or the event name instead. Sluice does not store calls that were answered with 401, 403, 413 or 429, or calls of suppressed users, and keeps the others for 7 days.'
         : `No such call since ${plain(searchedSince)}.`,
     )
   else if (next !== null) lines.push(`There may be older calls. Continue with --until ${plain(oldest)}`)

@@ -46,7 +46,7 @@ export function SearchResults({ search }: { search: Search }) {
         <Empty icon="search" title={hasMore ? 'Not found yet' : 'No such event'}>
           {hasMore
             ? 'Older events have not been searched yet.'
-            : `Sluice has no such call${search.around === undefined ? '' : ' from that time'}. A search does not look into properties, such as an order number: search for the user or the event name instead. It also does not find calls that the client library has not sent yet, that were answered with 401 or 429, that belong to suppressed users, ${LIMITS.olderEvents}.`}
+            : `Sluice has no such call${search.around === undefined ? '' : ' from that time'}. A search does not look into properties, such as an order number: search for the user or the event name instead. It also does not find calls that the client library has not sent yet, that were answered with 401, 403, 413 or 429, that belong to suppressed users, ${LIMITS.olderEvents}.`}
         </Empty>
       )}
       <Group justify="space-between">

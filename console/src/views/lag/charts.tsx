@@ -60,9 +60,9 @@ export function IngestChart({ ingest: { minutes } }: { ingest: Intake }) {
     <Panel title="Calls/min">
       <Chart label="Calls per minute, last hour" times={times} lines={lines} format={formatInteger} />
       <Text size="sm" c="dimmed" mt="xs">
-        Requests that ingest does not store are not counted here: 401 (unknown write key), 413 (too large),
-        429 (over the rate limit of the source) and 503 (retry later). Each ingest process counts all answers
-        by code at <Code>/metrics</Code>: <Code>sluice_ingest_requests_total</Code>.
+        Requests that ingest does not store are not counted here: 401 (unknown write key), 403 (source is
+        off), 413 (too large), 429 (over the rate limit) and 503 (retry later). Each ingest process counts all
+        answers by code at <Code>/metrics</Code>: <Code>sluice_ingest_requests_total</Code>.
       </Text>
     </Panel>
   )
