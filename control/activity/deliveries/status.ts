@@ -67,8 +67,9 @@ export async function statusesOf(
     return new Map(
       listed.map((each) => {
         const { attempts, dead } = history.of(each.deliveryId)
-        const merged = mergeAttempts(traced?.get(each.deliveryId) ?? [], attempts)
-        return [each, statusOf(each, { attempts: merged, dead, knownSince }, ladder)]
+        const found = traced?.get(each.deliveryId)
+        const known = { attempts: found ? mergeAttempts(found, attempts) : attempts, dead, knownSince }
+        return [each, statusOf(each, known, ladder)]
       }),
     )
   }

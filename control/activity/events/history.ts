@@ -5,6 +5,7 @@ import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
+import { mergeAttempts } from './trace.ts'
 
 type Held = {
   attempts: Pick<AttemptRouteParts['attempts'], 'recent' | 'ofMessage'>
@@ -13,7 +14,7 @@ type Held = {
 
 /** The history of deliveries, from the attempts and dead letters in memory. */
 export type History = {
-  /** Attempts, oldest first, and when it was last given up. */
+  /** The latest attempts, oldest first, and when it was last given up. */
   of(deliveryId: string): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
   destinationsOf(event: Event): readonly string[]
   /** Since when all attempts are known, in ms since 1970. */
@@ -26,13 +27,22 @@ export function historyOf(
   { attempts, dead, now }: Held & { now: number },
 ): History {
   const messageIds = new Set(events.map(({ messageId }) => messageId))
-  const attempted = [...messageIds]
-    .flatMap((messageId) => [...attempts.ofMessage(messageId)])
-    .sort((one, other) => one.startedAt - other.startedAt)
+  const attempted = [...messageIds].flatMap((messageId) => [...attempts.ofMessage(messageId)])
   const letters = dead.recent.all().filter(({ messageId }) => messageIds.has(messageId))
-  const attemptsBy = Map.groupBy(attempted, ({ deliveryId }) => deliveryId)
+  const attemptsBy = new Map(
+    [...Map.groupBy(attempted, ({ deliveryId }) => deliveryId)].map(([id, of]) => [
+      id,
+      mergeAttempts([], of),
+    ]),
+  )
   const lettersBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
-  const places = [...attempted, ...letters]
+  // once, because many events may share a messageId with thousands of attempts
+  const destinationsBy = new Map(
+    [...Map.groupBy([...attempted, ...letters], ({ messageId }) => messageId)].map(([messageId, of]) => [
+      messageId,
+      [...new Set(of.map(({ destinationId }) => destinationId))],
+    ]),
+  )
   const heldSince = attempts.recent.oldest() ?? Number.NEGATIVE_INFINITY
   return {
     knownSince: Math.max(heldSince, now - ATTEMPTS_RETENTION),
@@ -41,14 +51,10 @@ export function historyOf(
       dead: lettersBy.get(id),
     }),
     destinationsOf: (event) => {
-      const ids = new Set(
-        places
-          .filter(({ messageId }) => messageId === event.messageId)
-          .map(({ destinationId }) => destinationId),
-      )
+      const ids = destinationsBy.get(event.messageId) ?? []
       // another source may have used the messageId
       const isKnown = (id: string) => attemptsBy.has(id) || lettersBy.has(id)
-      return [...ids].filter((id) => isKnown(deliveryId(id, event)))
+      return ids.filter((id) => isKnown(deliveryId(id, event)))
     },
   }
 }

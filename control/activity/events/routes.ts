@@ -20,7 +20,7 @@ import { type History, historyOf, namedBy } from './history.ts'
 import { createKeptSearch, type KeptSearch } from './kept-search.ts'
 import { type EventsQuery, eventsQueryShape } from './matches.ts'
 import type { EventSearch } from './search.ts'
-import { mergeAttempts, type Trace } from './trace.ts'
+import { MAX_ATTEMPTS, mergeAttempts, type Trace } from './trace.ts'
 
 export type EventRouteParts = AttemptRouteParts &
   DeadRouteParts & {
@@ -145,6 +145,7 @@ async function statusesOf(
   const connected = connectedTo(settings.destinations)
   const { knownSince } = history
   const facts = { history, settings, ladder }
+  const sharing = Map.groupBy(events, ({ messageId }) => messageId)
 
   const keptBy = await keptSearch(events, settings.destinations, (event) =>
     destinationId
@@ -157,7 +158,10 @@ async function statusesOf(
     new Map(
       events.map((event) => {
         const kept = [...(keptBy.get(event) ?? [])]
-        return [event, kept.map(([to, each]) => statusOf(event, { to, kept: each, traced }, facts))]
+        // these calls share their deliveries, so they share the attempts shown
+        const most = Math.ceil(MAX_ATTEMPTS / (sharing.get(event.messageId)?.length ?? 1))
+        const of = kept.map(([to, each]) => statusOf(event, { to, kept: each, traced }, facts))
+        return [event, of.map((each) => ({ ...each, attempts: each.attempts.slice(-most) }))]
       }),
     )
 

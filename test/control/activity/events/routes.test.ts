@@ -149,6 +149,24 @@ test('a delivery is deferred, and no one knows until when', async () => {
   expect(json.items[0].destinations).toMatchObject([{ state: 'deferred', nextAttemptAt: null }])
 })
 
+test('calls that share a messageId share the attempts shown: anyone with a write key can send thousands', async () => {
+  const shared = [1, 2, 3, 4].map((user) => ({ event: { ...event, userId: `u${user}` } }))
+  const sent = Array.from({ length: 500 }, (_, ms) =>
+    anAttempt({ deliveryId: id, startedAt: event.receivedAt + ms }),
+  )
+  const destinations = async (items: FoundCall[], limit: number) =>
+    (
+      await searching(items, attemptsHeld(sent)).ask({ url: `/api/events?limit=${limit}` })
+    ).json.items.flatMap((item: { destinations: unknown[] }) => item.destinations)
+  const all = await destinations(shared, 4)
+  expect(
+    all.map(({ state, attempts }: { state: string; attempts: unknown[] }) => [state, attempts.length]),
+  ).toEqual(shared.map(() => ['delivered', 25]))
+  const [alone] = await destinations(shared.slice(0, 1), 1)
+  expect(alone.attempts).toHaveLength(100)
+  expect(alone.attempts.at(-1).startedAt).toBe('2026-01-02T03:04:06.177Z')
+})
+
 test('a destination with attempts is reported even if it was removed', async () => {
   const gone = { destinationId: 'gone', deliveryId: deliveryId('gone', event) }
   const { ask } = searching(undefined, {

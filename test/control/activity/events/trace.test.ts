@@ -37,6 +37,11 @@ test('duplicates are merged, oldest first', () => {
   expect(mergeAttempts([two], [one, { ...two }])).toEqual([one, two])
 })
 
+test('only the latest hundred are kept, as calls of different users may share a deliveryId', () => {
+  const many = Array.from({ length: 300 }, (_, place) => at(place))
+  expect(mergeAttempts(many.slice(0, 150), many.slice(150))).toEqual(many.slice(200))
+})
+
 /** One partition. Records are written when their attempts end. */
 function traced(log: readonly Attempt[], more: { maxMs?: number } = {}) {
   const sorted = log.toSorted((a, b) => a.startedAt - b.startedAt)
