@@ -163,7 +163,8 @@ function matching(letters: readonly DeadLetter[]): { destinationId: string; coun
   return [...Map.groupBy(letters, ({ destinationId }) => destinationId)]
     .map(([destinationId, of]) => ({
       destinationId,
-      count: new Set(of.map(({ deliveryId }) => deliveryId)).size,
+      // users whose calls share a messageId share a deliveryId
+      count: new Set(of.map(({ deliveryId, user }) => `${deliveryId} ${user}`)).size,
     }))
     .sort((a, b) => b.count - a.count)
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { applyRules } from '../../../delivery/routing/apply-rules.ts'
 import { isRuled } from '../../../delivery/routing/compiled-rules.ts'
@@ -36,11 +37,15 @@ export function makeOfDelivery(
   const firsts = new LRUCache<string, string>({ max: MAX_REMEMBERED })
   const isSuppressedKey = suppressedKeys(replay.destinationId, settings)
 
-  /** A record may be seen again after a pause. */
-  function isFirst({ value: { deliveryId }, partition, offset }: Read<Delivery>): boolean {
+  /**
+   * A record may be seen again after a pause. Users whose calls share a messageId share a deliveryId, but not the key,
+   * which may have 32 KB.
+   */
+  function isFirst({ key, value: { deliveryId }, partition, offset }: Read<Delivery>): boolean {
     const place = `${partition}/${offset}`
-    const first = firsts.get(deliveryId) ?? place
-    firsts.set(deliveryId, first)
+    const id = hash('sha256', `${deliveryId} ${key}`, 'base64')
+    const first = firsts.get(id) ?? place
+    firsts.set(id, first)
     return first === place
   }
 

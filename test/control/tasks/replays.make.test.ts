@@ -135,6 +135,13 @@ test('a delivery that was given up twice is made once, and again if its record h
   expect(makeNext({ offset: 15, dead: { deliveryId: 'another' } })).toBeDefined()
 })
 
+test('dead letters of users whose calls share a messageId, and so their deliveryId, are all made', () => {
+  const makeNext = maker()
+  expect(makeNext({ offset: 11 })).toBeDefined()
+  expect(makeNext({ offset: 14, key: 'crm/u2' })).toBeDefined()
+  expect(makeNext({ offset: 15, key: 'crm/u2' })).toBeUndefined()
+})
+
 test('a skipped record does not count as the first', () => {
   const makeNext = maker({ reason: 'refused' })
   expect(makeNext({ offset: 11 })).toBeUndefined()
