@@ -35,6 +35,8 @@ export const deletionTask = z.object({
   /** Sources in which the users are suppressed; `*`: all. */
   suppressedFor: z.array(z.string()),
   userIds: z.array(z.string()),
+  /** Makes the message ids unguessable. Deletions of an earlier version have none. */
+  salt: z.string().optional(),
 })
 
 /** Offsets, `to` not included. */

@@ -40,7 +40,7 @@ export type DeletionRequest = {
   body: unknown
   facts: Pick<Facts, 'sources' | 'destinations' | 'unreadable'>
   deletions: ReadonlyMap<string, Deletion>
-  made: { id: string; now: string }
+  made: { id: string; now: string; salt: string }
 }
 
 /**
@@ -89,6 +89,7 @@ function taskOf(
     sourceIds: affected,
     suppressedFor: suppress ? (given ?? [EVERY_SOURCE]) : [],
     userIds: users,
+    salt: made.salt,
   }
 }
 

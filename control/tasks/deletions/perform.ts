@@ -80,14 +80,18 @@ export function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion):
   )
 }
 
-/** One per user and affected source. After a crash they have the same ids, so the router drops duplicates. */
-export function* deleteEvents({ id, userIds, sourceIds, createdAt }: Deletion): Generator<Event> {
+/**
+ * One per user and affected source. After a crash they have the same ids, so the router drops duplicates. Nobody can
+ * guess these ids: a call that has one already would make a deletion a duplicate.
+ */
+export function* deleteEvents({ id, userIds, sourceIds, createdAt, salt }: Deletion): Generator<Event> {
   const time = Date.parse(createdAt)
+  const secret = salt === undefined ? [] : [salt]
   for (const sourceId of sourceIds)
     for (const userId of userIds)
       yield {
         ...EMPTY_EVENT,
-        messageId: hashedId([id, sourceId, userId]),
+        messageId: hashedId([id, sourceId, userId, ...secret]),
         sourceId,
         type: 'delete',
         userId,

@@ -24,7 +24,7 @@ export type DeletionRouteParts = {
 }
 
 export const deletionResponseShape = deletionTask
-  .omit({ kind: true, userIds: true, suppressedFor: true })
+  .omit({ kind: true, userIds: true, suppressedFor: true, salt: true })
   .extend({ suppressed: z.boolean() })
   .strict()
   .meta({ id: 'Deletion' })
@@ -78,7 +78,7 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
 /** Responds once the request is in Kafka. */
 async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): Promise<ApiResponse> {
   const { settings, tasks, taskWriter: writer, log } = parts
-  const made = { id: randomUUID(), now: new Date().toISOString() }
+  const made = { id: randomUUID(), now: new Date().toISOString(), salt: randomUUID() }
   const outcome = await writeConditionally(
     { tables: [settings.table, tasks.table], writer, log },
     {
@@ -97,10 +97,11 @@ async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): 
   return { status: 202, headers: { location: `/api/deletions/${id}` }, body: deletionResponse(outcome.task) }
 }
 
-/** Leaves out user ids, which the requester has. */
+/** Leaves out user ids, which the requester has, and what makes message ids unguessable. */
 export function deletionResponse({
   kind: _,
   userIds: __,
+  salt: ___,
   suppressedFor,
   ...rest
 }: Deletion): z.infer<typeof deletionResponseShape> {

@@ -165,6 +165,18 @@ describe('the events of a deletion', () => {
     ])
   })
 
+  test('have ids that nobody can guess: a call with the same id would make the deletion a duplicate', async () => {
+    const { ask, tasks } = api(records)
+    await ask(post({ id: 'd1', userIds: ['u1'], sourceIds: ['shop'] }))
+    const [made] = tasks as Deletion[]
+    if (!made) expect.fail('no task')
+    const [event] = deleteEvents(made)
+    const [guessed] = deleteEvents({ ...task, id: 'd1' })
+    expect(event?.messageId).not.toBe(guessed?.messageId)
+    expect([...deleteEvents(made)]).toEqual([event])
+    expect(JSON.stringify((await ask({ url: `${url}/d1` })).json)).not.toContain(made.salt ?? 'missing')
+  })
+
   test('are one for each user and source, with a unique id that stays the same if repeated', () => {
     const some = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 20 })
     fc.assert(
