@@ -4,7 +4,7 @@ import type { Rejected } from '../../../schemas/rejected.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
 import { attemptResponse, attemptShape } from '../attempts.ts'
 import { deadResponse, deadShape } from '../dead/dead-letter.ts'
-import { callJson, rejectedJson } from '../live/call-json.ts'
+import { callJson, rejectedJson, type WriteKeys } from '../live/call-json.ts'
 import { DELIVERY_STATES, type DeliveryStatus, REASONS } from './delivery-status.ts'
 import type { Fields } from './matches.ts'
 
@@ -74,17 +74,17 @@ export function eventResponse(event: Event, statuses: readonly DeliveryStatus[])
   }
 }
 
-/** @param writeKey of its source. */
+/** @param keys of its source. */
 export function rejectionResponse(
   { rejected, fields }: { rejected: Rejected; fields: Fields },
-  writeKey: string | undefined,
+  keys: WriteKeys | undefined,
 ): Shown {
   const { sourceId, code, message, receivedAt } = rejected
   return {
     ...fields,
     sourceId,
     receivedAt: isoTime(receivedAt),
-    call: { ...rejectedJson(rejected, writeKey) },
+    call: { ...rejectedJson(rejected, keys) },
     rejected: { code, message },
     destinations: [],
   }

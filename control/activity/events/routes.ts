@@ -106,7 +106,7 @@ async function respond(query: EventsQuery, parts: Responding): Promise<ApiRespon
       items: items.map((item) =>
         'event' in item
           ? eventResponse(item.event, statuses.get(item.event) ?? [])
-          : rejectionResponse(item, settings.sources.get(item.rejected.sourceId)?.writeKey),
+          : rejectionResponse(item, settings.sources.get(item.rejected.sourceId)),
       ),
       next,
       searchedSince: searchedSince === null ? null : isoTime(searchedSince),

@@ -2,6 +2,7 @@ import { parseJson } from '../../../process/parse-json.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { MASK } from '../../../settings/mask.ts'
+import type { Source } from '../../../settings/settings.ts'
 import { isoTime } from '../../api/response.ts'
 
 const TIMES = ['timestamp', 'receivedAt', 'sentAt', 'originalTimestamp'] as const
@@ -54,19 +55,20 @@ function asStored(text: string): unknown {
   return value === text || /[\r\n]/.test(text) ? value : new Stored(text)
 }
 
-/** @param writeKey masked: clients may send it in the call, but not every watcher may see it. */
-export function rejectedJson({ code, message, receivedAt, raw }: Rejected, writeKey = ''): object {
-  const hidden = hideKeys(raw.slice(0, RAW_READ), writeKey)
+export type WriteKeys = Pick<Source, 'writeKey' | 'previousWriteKey'>
+
+/** @param keys of its source, masked: clients may send one in the call, but not every watcher may see it. */
+export function rejectedJson({ code, message, receivedAt, raw }: Rejected, keys?: WriteKeys): object {
+  const hidden = hideKeys(raw.slice(0, RAW_READ), [keys?.writeKey, keys?.previousWriteKey])
   const truncated = raw.length > RAW_READ || hidden.length > RAW_CHARACTERS
   return { code, message, receivedAt: isoTime(receivedAt), raw: hidden.slice(0, RAW_CHARACTERS), truncated }
 }
 
 /** Also masks the source's earlier keys, and keys that are cut off. */
-const hideKeys = (text: string, writeKey: string): string =>
-  (writeKey ? text.replaceAll(writeKey, MASK) : text).replace(
-    /("writeKey"\s*:\s*")(?:[^"\\]|\\.)*/g,
-    `$1${MASK}`,
-  )
+const hideKeys = (text: string, keys: readonly (string | undefined)[]): string =>
+  keys
+    .reduce<string>((shown, key) => (key ? shown.replaceAll(key, MASK) : shown), text)
+    .replace(/("writeKey"\s*:\s*")(?:[^"\\]|\\.)*/g, `$1${MASK}`)
 
 /** Other writers' values may not be JSON. */
 function parsed(text: string): unknown {

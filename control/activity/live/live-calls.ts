@@ -3,10 +3,9 @@ import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { REJECTED } from '../../../schemas/topics.ts'
-import type { Source } from '../../../settings/settings.ts'
 import { attemptResponse } from '../attempts.ts'
 import type { Decode } from '../records/following.ts'
-import { printCall, rejectedJson } from './call-json.ts'
+import { printCall, rejectedJson, type WriteKeys } from './call-json.ts'
 import { type Channel, createChannels } from './channel.ts'
 import { createRecent, type RawCall, rawOf, sourceOf } from './recent-calls.ts'
 import { sse, sseOf, type Watcher } from './watcher.ts'
@@ -29,7 +28,7 @@ export type LiveCalls = {
 }
 
 export type LiveCallsParts = {
-  sources: ReadonlyMap<string, Pick<Source, 'writeKey'>>
+  sources: ReadonlyMap<string, WriteKeys>
   attemptsOf: (messageId: string) => Iterable<Attempt>
   decodeEvent: Decode<Event>
   decodeRejected: Decode<Rejected>
@@ -120,7 +119,7 @@ function renderCall({ watched, raw, onRendered }: Rendering, parts: LiveCallsPar
   const of = watched === ALL ? { sourceId } : {}
   if (raw.topic === REJECTED)
     decodeRejected(raw.value, (rejected) =>
-      onRendered(sse('rejected', { ...of, ...rejectedJson(rejected, sources.get(sourceId)?.writeKey) }, id)),
+      onRendered(sse('rejected', { ...of, ...rejectedJson(rejected, sources.get(sourceId)) }, id)),
     )
   else decodeEvent(raw.value, (event) => onRendered(sseOf('call', printCall(event, of), id), event.messageId))
 }

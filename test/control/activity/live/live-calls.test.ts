@@ -290,10 +290,10 @@ describe('a call is shown', () => {
 })
 
 describe('a rejected call is shown', () => {
-  const raw = (text: string, key?: string) => rejectedJson(aRejected({ raw: text }), key)
+  const raw = (text: string, writeKey = '') => rejectedJson(aRejected({ raw: text }), { writeKey })
 
   test('with the reason, and unchanged', () => {
-    expect(rejectedJson(aRejected(), 'shop-write-key')).toEqual({
+    expect(rejectedJson(aRejected(), { writeKey: 'shop-write-key' })).toEqual({
       code: 'missing_user',
       message: 'A user is needed',
       receivedAt: '2026-01-02T03:04:05.678Z',
@@ -320,6 +320,13 @@ describe('a rejected call is shown', () => {
     expect(raw(text.replace('"a"', '"writeKey"'))).toMatchObject({
       raw: expected.replace('"a"', '"writeKey"'),
     })
+  })
+})
+
+test('a rejected call is shown without the write key that the source had before, which may still be valid', () => {
+  const keys = { writeKey: 'shop-write-key', previousWriteKey: 'former-write-key' }
+  expect(rejectedJson(aRejected({ raw: 'writeKey=former-write-key&userId=u1' }), keys)).toMatchObject({
+    raw: 'writeKey=***&userId=u1',
   })
 })
 
