@@ -124,6 +124,10 @@ function renderCall({ watched, raw, onRendered }: Rendering, parts: LiveCallsPar
   else decodeEvent(raw.value, (event) => onRendered(sseOf('call', printCall(event, of), id), event.messageId))
 }
 
+/** Very many calls may share a messageId: their attempts would fill the watcher, so that `ready` did not fit. */
+const MAX_ATTEMPTS = 1_000
+
+/** The latest ones, oldest first. */
 function renderAttempts(
   watched: string,
   messageIds: readonly string[],
@@ -133,5 +137,6 @@ function renderAttempts(
     .flatMap((messageId) => [...attemptsOf(messageId)])
     .filter(({ sourceId }) => watched === ALL || sourceId === watched)
     .sort((one, other) => one.startedAt - other.startedAt)
+    .slice(-MAX_ATTEMPTS)
     .map((attempt) => sse('attempt', attemptResponse(attempt)))
 }

@@ -113,6 +113,16 @@ describe('attempts of a call', () => {
   const tried = (messageId: string, status: number, more: Partial<Attempt> = {}) =>
     anAttempt({ messageId, status, ...more })
 
+  test('are at most a thousand, the latest: those of calls that share a messageId would leave no room for `ready`', () => {
+    const many = Array.from({ length: 3_000 }, (_, at) => tried('shared', 200, { startedAt: at }))
+    const { call, join } = show({ attemptsOf: () => many })
+    call('shared')
+    const { told, messages } = join()
+    expect(told).toHaveLength(1 + 1_000 + 1)
+    expect(told.at(-1)).toBe('ready 1')
+    expect(messages.at(-2)).toContain(new Date(2_999).toISOString())
+  })
+
   test('are sent as they arrive, for calls that were shown', () => {
     const { call, begin, join, attempt } = show()
     call('old')
