@@ -7,11 +7,13 @@ import { type LogEnd, logEnds } from '../patches/log-watch/log-ends.ts'
 /** By topic and partition. `base`: the first offset; -1 if not reported. */
 export type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
 
-/** By topic, as named on the broker, and partition. */
-export type AckedSnapshot = ReadonlyMap<string, ReadonlyMap<number, number>>
+/** By topic, as named on the broker. */
+export type AckedSnapshot = ReadonlyMap<string, Ends>
 
 type Report = ReturnType<typeof createFaultReporter>
-type Known = { id: string | undefined; ends: Map<number, number>; losses: Map<number, number> }
+/** By partition. */
+type Ends = { ends: Map<number, number>; losses: Map<number, number> }
+type Known = Ends & { id: string | undefined }
 
 /**
  * Up to where Kafka has acknowledged what a producer wrote. Acknowledged offsets only grow, unless the log has lost its
@@ -47,7 +49,8 @@ export class AckedEnds {
 
   /** Call it before `compare` asks for the ends of the logs. */
   snapshot(): AckedSnapshot {
-    return new Map([...this.#topics].map(([topic, { ends }]) => [topic, new Map(ends)]))
+    const copy = ({ ends, losses }: Ends): Ends => ({ ends: new Map(ends), losses: new Map(losses) })
+    return new Map([...this.#topics].map(([topic, known]) => [topic, copy(known)]))
   }
 
   /** Also finds losses in partitions that get no more records, and where the losses that `add` noticed begin. */
@@ -61,7 +64,7 @@ export class AckedEnds {
         known.losses.clear()
       }
       known.id = id
-      this.#compareLog(topic, known, before.get(topic)?.get(partition), { partition, ...log })
+      this.#compareLog(topic, known, before.get(topic), { partition, ...log })
     }
   }
 
@@ -69,12 +72,16 @@ export class AckedEnds {
   #compareLog(
     topic: string,
     { ends, losses }: Known,
-    before: number | undefined,
+    asked: Ends | undefined,
     { partition, start, end }: Omit<LogEnd, 'topic' | 'id'>,
   ): void {
-    const loss = losses.get(partition)
-    losses.delete(partition)
-    if (loss !== undefined && start < loss) this.#lost(topic, partition, { end: loss, to: start })
+    // a leader that answered before the loss does not know where it began
+    const loss = asked?.losses.get(partition)
+    if (loss !== undefined && losses.get(partition) === loss) {
+      losses.delete(partition)
+      if (start < loss) this.#lost(topic, partition, { end: loss, to: start })
+    }
+    const before = asked?.ends.get(partition)
     // `add` has compared what was acknowledged meanwhile
     if (before === undefined || end >= before || ends.get(partition) !== before) return
     ends.set(partition, end)

@@ -74,6 +74,16 @@ test('what others wrote after a loss does not hide where it began', () => {
   expect(told).toHaveLength(4)
 })
 
+test('where a loss began is not judged by what a leader answered before it', () => {
+  const { told, acked, compare } = written()
+  acked(0, 500, 10)
+  // the log is cut after its leader has answered, while another broker is still asked
+  compare({ 0: 510 }, { starts: { 0: 20 }, meanwhile: () => acked(0, 508, 1) })
+  expect(told).toEqual([loss(0, 510, 508)])
+  compare({ 0: 509 }, { starts: { 0: 505 } })
+  expect(told.slice(1)).toEqual([loss(0, 508, 505)])
+})
+
 test('records that are acknowledged during the comparison are not reported as lost', () => {
   const { told, acked, compare } = written()
   acked(0, 0, 10)
