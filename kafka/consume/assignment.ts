@@ -97,11 +97,11 @@ export class Assignment {
     })
   }
 
-  /** Another member may have read on in a partition before it came back. */
+  /** Another member may have read on in a partition before it came back, even in a log that was then cut. */
   private checkKept(positions: Map<string, Position>): void {
     for (const [key, held] of this.partitions) {
       const start = positions.get(key)
-      if (start && start.offset > held.tracker.position().offset) {
+      if (start && (start.lostFrom !== undefined || start.offset > held.tracker.position().offset)) {
         this.lose(held)
         this.partitions.delete(key)
       }

@@ -166,6 +166,18 @@ test('a partition that another member has advanced starts from there and is neve
   expect(commits.map(({ offset }) => offset)).toEqual(['1001'])
 })
 
+test('a kept partition that another member has advanced in a log that was then cut is read again from the cut', async () => {
+  const { assignment, state } = bookkeeping()
+  take(await heldOf(assignment, 0), 0, 100)
+  Object.assign(state, { committed: '120' })
+  state.faults.set('work/0', { topic: 'work', partition: 0, cause: 'truncated', offset: 120, to: 60 })
+  for (let offset = 0; offset < 90; offset++) assignment.settle(await heldOf(assignment, 0), offset)
+  assignment.assign({ work: [0] })
+  const held = await heldOf(assignment, 0)
+  const taken = [59, 60, 61].filter((offset) => held.tracker.take(offset, 0))
+  expect(taken).toEqual([60, 61])
+})
+
 test('a kept partition is committed again after a rebalance: the last commit may have been lost', async () => {
   const { assignment, commits } = bookkeeping()
   const held = await heldOf(assignment, 0)
