@@ -126,7 +126,8 @@ function createMember<T>(options: ConsumeOptions<T>) {
     onElection: () => void connection.elections.emit('election'),
   })
   const partitionAssigners = [logs.assigning(drain.assigner)]
-  const consumer = connection.kafka.consumer({ groupId, partitionAssigners, ...configOf(options) })
+  const isWanted = () => !batches.closing
+  const consumer = connection.kafka.consumer({ groupId, partitionAssigners, ...configOf(options, isWanted) })
   const onFault = createFaultReporter({ connection, seenBy: group })
   const assignment = new Assignment({
     connection,
@@ -145,7 +146,7 @@ function createMember<T>(options: ConsumeOptions<T>) {
   })
   const explain = (error: Error) => explained(error, groupId, topics)
   consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) options.onFatal(explain(payload.error))
+    if (!payload.restart && isWanted()) options.onFatal(explain(payload.error))
   })
 
   const eachBatch: EachBatchHandler = (payload) => batches.eachBatch(payload)
@@ -163,10 +164,13 @@ async function start(
   await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })
 }
 
-const configOf = ({
-  maxWaitMs = IDLE_WAIT_MS,
-  maxBytesPerPartition = 128 * 1024,
-}: Pick<ConsumeOptions<unknown>, 'maxWaitMs' | 'maxBytesPerPartition'>) => ({
+const configOf = (
+  {
+    maxWaitMs = IDLE_WAIT_MS,
+    maxBytesPerPartition = 128 * 1024,
+  }: Pick<ConsumeOptions<unknown>, 'maxWaitMs' | 'maxBytesPerPartition'>,
+  isWanted: () => boolean,
+) => ({
   allowAutoTopicCreation: false,
   maxWaitTimeInMs: maxWaitMs,
   maxBytesPerPartition,
@@ -175,7 +179,11 @@ const configOf = ({
   rebalanceTimeout: 30_000,
   // less than the wait of an idle fetch, so that one follows each
   heartbeatInterval: IDLE_WAIT_MS - 50,
-  retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+  retry: {
+    ...{ initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+    // a consumer that crashes while it is closed would join its group again
+    restartOnFailure: async () => isWanted(),
+  },
 })
 
 function whenJoined(

@@ -71,7 +71,10 @@ export class Follower {
       groupId: this.groupId,
       allowAutoTopicCreation: false,
       partitionAssigners: [this.logs.assigning(PartitionAssigners.roundRobin)],
-      retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+      retry: {
+        ...{ initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+        restartOnFailure: async () => !this.isClosed,
+      },
       ...config,
     })
     this.listen()
@@ -119,7 +122,7 @@ export class Follower {
       if (!accepts) this.passed({ topic: connection.plain(topic), partition }, Number(lastOffset))
     })
     consumer.on(CRASH, ({ payload }) => {
-      if (!payload.restart) onFatal(payload.error)
+      if (!payload.restart && !this.isClosed) onFatal(payload.error)
     })
   }
 

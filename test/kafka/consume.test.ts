@@ -39,8 +39,13 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
   const cluster = {
     brokerPool: { withBroker: (ask: (of: object) => unknown) => ask({ broker: { versions: {} } }) },
   }
-  type Assigning = { partitionAssigners: ((of: object) => unknown)[] }
-  function consumer({ partitionAssigners }: Assigning) {
+  type Config = {
+    partitionAssigners: ((of: object) => unknown)[]
+    retry: { restartOnFailure?: (error: Error) => Promise<boolean> }
+  }
+  let restarts: Config['retry']['restartOnFailure']
+  function consumer({ partitionAssigners, retry }: Config) {
+    restarts = retry.restartOnFailure
     for (const assigner of partitionAssigners) assigner({ cluster })
     return client
   }
@@ -60,6 +65,7 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
       return 'acked' as const
     },
   }
+  const onFatal = vi.fn()
   const opened = await consume({
     connection,
     group: 'g',
@@ -67,12 +73,20 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
     codec,
     handle,
     producer,
-    onFatal: () => {},
+    onFatal,
   } as never)
   onTestFinished(() => opened.close(0))
   return {
     handle,
     produced,
+    onFatal,
+    close: () => opened.close(0),
+    /** @returns whether kafkajs starts it again. */
+    async crash() {
+      const restart = await restarts?.(new Error('no coordinator'))
+      listeners.get('crash')?.({ payload: { restart, error: new Error('no coordinator') } })
+      return restart
+    },
     paused: () => isPaused,
     join: () => listeners.get(GROUP_JOIN)?.({ payload: { memberAssignment: { work: [0] } } }),
     batch: (resolveOffset: (offset: string) => void, offset = '0') =>
@@ -113,6 +127,14 @@ test('a partition that was reassigned while it waited for a schema asks again', 
   expect(paused()).toBe(false)
   await batch(vi.fn())
   expect([handle.mock.calls, paused()]).toEqual([[], true])
+})
+
+test('a consumer that crashes starts again, unless it was closed meanwhile', async () => {
+  const { crash, close, onFatal } = await consuming(() => ({ ok: true, value: '1' }))
+  expect(await crash()).toBe(true)
+  await close()
+  expect(await crash()).toBe(false)
+  expect(onFatal).not.toHaveBeenCalled()
 })
 
 test('a record with an unknown schema is parked', async () => {
