@@ -114,7 +114,7 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
 const SAMPLE_MS = 100
 const BUSY = 0.9
 
-/** @returns whether the event loop has had almost no idle time lately. */
+/** @returns a function that says whether the event loop had almost no idle time since it was last asked (100 ms or more). */
 export function watchLoad(): () => boolean {
   let last = performance.eventLoopUtilization()
   let lastAt = performance.now()

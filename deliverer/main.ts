@@ -16,6 +16,7 @@ import { countAttempt, countSettled, countUnlogged, watchLanes, watchWebhooks } 
 import { createDeliverer } from './run.ts'
 
 const TICK_MS = 50
+/** While no POST waits or runs. */
 const IDLE_TICK_MS = 250
 
 await run('deliverer', async (context) => {

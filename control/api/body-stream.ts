@@ -23,7 +23,7 @@ export function textOf(
   if (body === undefined || body === null) return { text: Readable.from([]) }
   if (!readAsStream(body)) return { refused: wrongType(wanted) }
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
-  // a destroyed body cannot be drained, and its connection serves no other request
+  // if the body were destroyed, the rest could not be read, and the connection could not be used again
   if (encoding === 'identity') return { text: body.iterator({ destroyOnReturn: false }) }
   if (encoding !== 'gzip') return { refused: wrongEncoding }
   return { text: inflated(body) }

@@ -7,12 +7,13 @@ import { type Codec, SCHEMA_WAIT_MS } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import type { Task } from '../../schemas/task.ts'
 import { DELIVERIES, EVENTS } from '../../schemas/topics.ts'
 import type { Settings } from '../../settings/follow.ts'
 import { createSemaphore } from '../api/concurrency.ts'
 import { openReaders, performSync, type Readers } from './audiences/perform.ts'
 import { performDeletion } from './deletions/perform.ts'
-import { performReplay } from './replays/perform.ts'
+import { forgetReplay, performReplay } from './replays/perform.ts'
 import type { ReplayRouteParts } from './replays/routes.ts'
 import type { Perform } from './scheduler.ts'
 import { followTasks, type Tasks } from './task-table.ts'
@@ -52,15 +53,17 @@ export async function openBackground(parts: Parts): Promise<Background> {
   const delivery = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
   const { readerOf } = closing.adopt(openReaders(connection, onFatal), (open) => open.close())
   const perform = performer({ ...parts, tasks, taskWriter, producer, event, delivery, readerOf })
+  const tidyUp = async (task: Task) => {
+    if (task.kind === 'replay') await forgetReplay(task, connection)
+  }
 
   watchTasks(tasks)
   watchProducer(producer)
 
   async function start(): Promise<void> {
     await Promise.all([settings.loaded, tasks.loaded])
-    closing.adopt(await runTasks({ connection, tasks, taskWriter, perform, producer, onFatal }), (open) =>
-      open.close(),
-    )
+    const running = { connection, tasks, taskWriter, perform, tidyUp, producer, onFatal }
+    closing.adopt(await runTasks(running), (open) => open.close())
   }
 
   const rangesOf: Background['rangesOf'] = (request) => rangesByTime(connection, request)

@@ -71,7 +71,7 @@ export function createScheduler(parts: SchedulerParts): {
       // another process may have finished it and later ones, which a repetition would undo
       await tasks.table.caughtUp()
       isReached = true
-      // it was found earlier, maybe in a decision that was then made again (kafka/produce/transactions.ts)
+      // `task` may be of a write that failed and was decided again: only its newest record counts
       const current = tasks.pending.get(taskKey(task))
       if (!current || !owns()) return undefined
       const end = await perform(current, isOwned).catch((error: unknown) =>

@@ -10,7 +10,6 @@ import { TASK_KINDS, type Task, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
 import { type Pending, pendingByKind } from '../activity/lag/pending-tasks.ts'
 import { endTombstone } from '../api/auth/sessions.ts'
-import { forgetReplay } from './replays/perform.ts'
 import { createScheduler, type SchedulerParts } from './scheduler.ts'
 import { type TaskIndex, type Tasks, tombstone } from './task-table.ts'
 
@@ -18,6 +17,8 @@ type Options = Pick<SchedulerParts, 'taskWriter' | 'perform'> & {
   connection: Connection
   tasks: Tasks
   producer: Producer
+  /** Removes what only a running task needs, once its end is written. Must not reject. */
+  tidyUp: (ended: Task) => Promise<void>
   onFatal: (error: Error) => void
 }
 
@@ -45,7 +46,7 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
     owns,
     async onEnded(task) {
       countEnded(task)
-      if (task.kind === 'replay') await forgetReplay(task, connection)
+      await options.tidyUp(task)
     },
     log: connection.log,
     now,

@@ -143,7 +143,7 @@ test('an upload that removes many is refused also if the first sync was cancelle
   const { uploaded, told, perform } = await audiences()
   const first = await uploaded('vip', users(5_000), { refusesManyRemovals: true })
   let asked = 0
-  // as if it was cancelled after the first thousand users
+  // it loses the task after the first thousand users
   expect(await perform(first, () => ++asked === 1)).toBeUndefined()
   expect(await told('vip')).toHaveLength(1_000)
   const small = await uploaded('vip', ['u0'], { refusesManyRemovals: true })

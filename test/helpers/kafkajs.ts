@@ -1,6 +1,9 @@
+import { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
+import { pino } from 'pino'
 import { vi } from 'vitest'
 import '../../kafka/client.ts' // before what it changes
+import type { Connection } from '../../kafka/client.ts'
 
 const require = createRequire(import.meta.url)
 const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')
@@ -15,6 +18,17 @@ export const quiet: object = {
   warn: () => {},
   error: () => {},
 }
+
+/** What consumers and producers use of a connection. @param kafka the client. */
+export const connectionOf = (kafka: object) =>
+  ({
+    kafka,
+    named: (name: string) => name,
+    plain: (name: string) => name,
+    log: pino({ level: 'silent' }),
+    failures: { add() {}, reachableSince: () => undefined },
+    elections: new EventEmitter(),
+  }) as unknown as Connection
 
 /** @param cluster the client's part that the member asks. @returns kafkajs's own class, which our patches change. */
 export function aMember({ groupId = 'work', topics = [] as string[], cluster = {} } = {}) {

@@ -1,25 +1,15 @@
-import { EventEmitter } from 'node:events'
 import { afterEach, expect, type TestContext, test, vi } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 import { createCommitter } from '../../kafka/consume/commits.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { openTable } from '../../kafka/tables/table.ts'
 import { bySteps, setClock } from '../helpers/clock.ts'
+import { connectionOf } from '../helpers/kafkajs.ts'
 
 const SECOND = 1_000
 const HOUR = 3_600 * SECOND
 
 afterEach(() => void vi.useRealTimers())
-
-const connectionOf = (kafka: object) =>
-  ({
-    kafka,
-    named: (name: string) => name,
-    plain: (name: string) => name,
-    log: { warn() {}, debug() {} },
-    failures: { add() {}, reachableSince: () => undefined },
-    elections: new EventEmitter(),
-  }) as unknown as Connection
 
 bySteps('a produce deadline holds when the clock is set %s', async ([_, byMs]) => {
   vi.useFakeTimers()

@@ -1,10 +1,9 @@
-import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Connection } from '../../kafka/client.ts'
 import { consume, loadOf } from '../../kafka/consume/consume.ts'
 import type { Decoded } from '../../kafka/consume/record.ts'
 import { Tracker } from '../../kafka/consume/tracker.ts'
 import type { Codec } from '../../schemas/codec.ts'
+import { connectionOf } from '../helpers/kafkajs.ts'
 
 const GROUP_JOIN = 'joined'
 
@@ -50,13 +49,7 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
     return client
   }
   const kafka = { consumer, admin: () => admin }
-  const same = (name: string) => name
-  const connection = {
-    kafka,
-    named: same,
-    plain: same,
-    log: pino({ level: 'silent' }),
-  } as unknown as Connection
+  const connection = connectionOf(kafka)
   const handle = vi.fn(() => undefined)
   const codec = { decode } as unknown as Codec<string>
   const producer = {

@@ -1,7 +1,6 @@
-import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'
-import type { Connection } from '../../kafka/client.ts'
 import { Follower } from '../../kafka/tables/follower.ts'
+import { connectionOf } from '../helpers/kafkajs.ts'
 
 test('a reader of a topic that crashes starts again, unless it was closed meanwhile', async () => {
   type Retry = { restartOnFailure?: (error: Error) => Promise<boolean> }
@@ -20,16 +19,14 @@ test('a reader of a topic that crashes starts again, unless it was closed meanwh
       return consumer
     },
   }
-  const same = (name: string) => name
-  // a follower uses only this much of a connection
-  const connection = {
-    kafka,
-    named: same,
-    plain: same,
-    log: pino({ level: 'silent' }),
-  } as unknown as Connection
   const onFatal = vi.fn()
-  const options = { connection, topics: ['work'], config: {}, onRecord: () => undefined, onFatal }
+  const options = {
+    connection: connectionOf(kafka),
+    topics: ['work'],
+    config: {},
+    onRecord: () => undefined,
+    onFatal,
+  }
   const follower = new Follower({ ...options, kind: 'tail' })
   const error = new Error('no coordinator')
   const restarts = () => retries[0]?.restartOnFailure?.(error)

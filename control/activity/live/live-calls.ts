@@ -124,8 +124,8 @@ function renderCall({ watched, raw, onRendered }: Rendering, parts: LiveCallsPar
   else decodeEvent(raw.value, (event) => onRendered(sseOf('call', printCall(event, of), id), event.messageId))
 }
 
-/** Very many calls may share a messageId: their attempts would fill the watcher, so that `ready` did not fit. */
-const MAX_ATTEMPTS = 1_000
+/** Many calls may share a messageId. All their attempts would fill the watcher's buffer and leave no room for `ready`. */
+const MAX_FIRST_ATTEMPTS = 1_000
 
 /** The latest ones, oldest first. */
 function renderAttempts(
@@ -137,6 +137,6 @@ function renderAttempts(
     .flatMap((messageId) => [...attemptsOf(messageId)])
     .filter(({ sourceId }) => watched === ALL || sourceId === watched)
     .sort((one, other) => one.startedAt - other.startedAt)
-    .slice(-MAX_ATTEMPTS)
+    .slice(-MAX_FIRST_ATTEMPTS)
     .map((attempt) => sse('attempt', attemptResponse(attempt)))
 }

@@ -68,7 +68,7 @@ export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts
 
 type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
 
-/** Also of a first sync: one before it may have been cancelled after it had sent some. */
+/** A first sync is checked too: an earlier sync may have sent some users before it was cancelled. */
 async function removesTooMany(
   comparison: Comparison,
   { sync, computation, settings, semaphore }: Performing,

@@ -81,8 +81,9 @@ export function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion):
 }
 
 /**
- * One per user and affected source. After a crash they have the same ids, so the router drops duplicates. Nobody can
- * guess these ids: a call that has one already would make a deletion a duplicate.
+ * One event per user and affected source. A repeated run makes the same ids, so the router drops its events as
+ * duplicates. The salt keeps the ids secret. Otherwise, someone could send a call with such an id first, and the router
+ * would drop the deletion.
  */
 export function* deleteEvents({ id, userIds, sourceIds, createdAt, salt }: Deletion): Generator<Event> {
   const time = Date.parse(createdAt)

@@ -47,8 +47,8 @@ const AT_ONCE_MS = 250
 const groupOf = ({ id }: Pick<Replay, 'id'>) => `replay.${id}`
 
 /**
- * A consumer group of its own holds the progress across crashes. It stays until the end is written (`forgetReplay`):
- * without it, a replay performed again would begin from the start.
+ * Commits of its own consumer group hold the progress, so a replay continues after a crash. Delete the group only when
+ * the end is written (`forgetReplay`): without the group, a repeated run would replay everything again.
  * @returns the ended replay; undefined if this process lost the task.
  * @throws if Kafka refuses or does not answer.
  */

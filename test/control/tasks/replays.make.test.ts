@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { type Facts, makeOfDelivery, makeOfEvent } from '../../../control/tasks/replays/make.ts'
-import { replayHandler } from '../../../control/tasks/replays/records.ts'
+import { type Replaying, replayHandler } from '../../../control/tasks/replays/records.ts'
 import type { Taken } from '../../../kafka/consume/record.ts'
 import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
@@ -164,23 +164,27 @@ const A_RECORD: Taken<Delivery> = {
 }
 const A_MESSAGE = { key: null, value: null, timestamp: '0', attributes: 0, offset: '10', headers: {} }
 
-bySteps('a wall clock that is set %s does not change the rate of a replay', ([, byMs]) => {
-  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
-  const produced: unknown[] = []
-  const handle = replayHandler<Delivery>({
+/** One record a second. */
+const handlerWith = (producer: Replaying<Delivery>['producer']) =>
+  replayHandler<Delivery>({
     ranges: replay.ranges,
     rate: createTokenBucket({ perSecond: 1, burst: 1 }),
     slices: { isSpent: () => false },
     make: ({ key, value }) => ({ key, delivery: value }),
     counts: { read: 0, replayed: 0, parked: 0 },
-    producer: {
-      produce: async (records) => {
-        produced.push(...records)
-        return 'acked'
-      },
-      queuedBytes: () => 0,
-    },
+    producer,
     encode: () => Buffer.alloc(0),
+  })
+
+bySteps('a wall clock that is set %s does not change the rate of a replay', ([, byMs]) => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+  const produced: unknown[] = []
+  const handle = handlerWith({
+    produce: async (records) => {
+      produced.push(...records)
+      return 'acked'
+    },
+    queuedBytes: () => 0,
   })
   expect(handle(A_RECORD, A_MESSAGE)).toBeUndefined()
   setClock(byMs)
@@ -193,14 +197,9 @@ bySteps('a wall clock that is set %s does not change the rate of a replay', ([, 
 test('a replay waits while much waits for Kafka, and does not park what finds no room there', async () => {
   let queued = 64 * 1024 * 1024
   const ends: string[] = []
-  const handle = replayHandler<Delivery>({
-    ranges: replay.ranges,
-    rate: createTokenBucket({ perSecond: 1, burst: 1 }),
-    slices: { isSpent: () => false },
-    make: ({ key, value }) => ({ key, delivery: value }),
-    counts: { read: 0, replayed: 0, parked: 0 },
-    producer: { produce: async () => (queued > 0 ? 'full' : 'acked'), queuedBytes: () => queued },
-    encode: () => Buffer.alloc(0),
+  const handle = handlerWith({
+    produce: async () => (queued > 0 ? 'full' : 'acked'),
+    queuedBytes: () => queued,
   })
   const taken = { ...A_RECORD, settle: () => void ends.push('settled'), park: () => void ends.push('parked') }
   expect(handle(taken, A_MESSAGE)).toMatchObject({ holdUntil: expect.any(Number) })

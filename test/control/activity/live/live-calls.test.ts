@@ -113,7 +113,7 @@ describe('attempts of a call', () => {
   const tried = (messageId: string, status: number, more: Partial<Attempt> = {}) =>
     anAttempt({ messageId, status, ...more })
 
-  test('are at most a thousand, the latest: those of calls that share a messageId would leave no room for `ready`', () => {
+  test('are the latest thousand at most, so that `ready` follows even if many calls share a messageId', () => {
     const many = Array.from({ length: 3_000 }, (_, at) => tried('shared', 200, { startedAt: at }))
     const { call, join } = show({ attemptsOf: () => many })
     call('shared')
