@@ -152,7 +152,7 @@ export const destinationShape = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'If false, pending deliveries are cancelled within a second, as when the destination is removed.',
+      'If false, nothing is sent. Deliveries that fall due meanwhile are cancelled, as if the destination were removed.',
     ),
   sourceIds: z.array(idShape).max(1_000).default([]).describe('Sources whose events the destination gets.'),
   eventTypes: z

@@ -15,7 +15,7 @@ type OnOffProps = {
   onSaved?: (destination: Destination) => void
 }
 
-/** Turning off cancels waiting deliveries, so it asks for confirmation. */
+/** Turning off cancels the deliveries that fall due meanwhile, so it asks for confirmation. */
 export function OnOff({ destination, label, ariaLabel, description, onSaved }: OnOffProps) {
   const { name, enabled } = destination
   const [opened, { open, close }] = useDisclosure()
@@ -55,9 +55,9 @@ export function OnOff({ destination, label, ariaLabel, description, onSaved }: O
         error={replace.error}
       >
         <Text size="sm">
-          Deliveries that are waiting are cancelled within a second, and events that arrive while it is off
-          are not sent. Later, you can send these events with Replay. If a receiver is down, leave the
-          destination on: Sluice retries
+          Nothing is sent from a second later on. Deliveries that fall due while it is off are cancelled, and
+          events that arrive meanwhile are not sent. Later, you can send these events with Replay. If a
+          receiver is down, leave the destination on: Sluice retries
           {LIMITS.retryFor}.
         </Text>
       </Confirm>
