@@ -1,8 +1,9 @@
 /**
- * Upstream: tulios/kafkajs#1779 (open); `joinAndSync` and `fetch` in src/consumer/consumerGroup.js.
+ * Upstream: tulios/kafkajs#1779 (open); `joinAndSync`, `fetch` and `seek` in src/consumer/consumerGroup.js.
  * Without it: after a join that failed for a temporary reason, kafkajs fetches as if it had joined. Its commits are
  * refused and its partitions stall, because nothing makes it join again. If it finds no coordinator for long, the
- * consumer ends for good (docs/decisions/002-client-guards.md).
+ * consumer ends for good. A seek from before a join skips records that were released in between
+ * (docs/decisions/002-client-guards.md).
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
 import { internal, prototypeOf } from '../internals.ts'
@@ -10,8 +11,11 @@ import { internal, prototypeOf } from '../internals.ts'
 type ConsumerGroup = {
   /** A new one after each join. */
   offsetManager: object | null
+  /** Seeks that the next fetch does. */
+  seekOffset: Map<string, string>
   joinAndSync(): Promise<void>
   fetch(nodeId: string): Promise<unknown[]>
+  seek(at: object): void
 }
 
 const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Error }>('protocol/error')
@@ -22,15 +26,15 @@ const { KafkaJSGroupCoordinatorNotFound } =
 const COORDINATOR_NOT_AVAILABLE = 15
 const REBALANCE_IN_PROGRESS = 27
 
-/** Groups that are not joined now. */
-const outside = new WeakSet<ConsumerGroup>()
+/** Groups that are not joined now, with what they had in the last generation. */
+const outside = new WeakMap<ConsumerGroup, ConsumerGroup['offsetManager']>()
 /** Concurrent fetches share a join: each makes the member join when a topic gets more partitions. */
 const joins = new WeakMap<ConsumerGroup, Promise<void>>()
 
 /** Outside the group, fetches fail as in a rebalance: kafkajs then joins again. */
 export function retryJoins(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
-  const { joinAndSync, fetch } = member
+  const { joinAndSync, fetch, seek } = member
   member.joinAndSync = function () {
     const join = joins.get(this) ?? joinOnce(this, joinAndSync).finally(() => joins.delete(this))
     joins.set(this, join)
@@ -43,10 +47,15 @@ export function retryJoins(): void {
     // drop batches of the previous generation: they would skip records that were released in between
     return this.offsetManager === offsetManager && !outside.has(this) ? batches : []
   }
+  member.seek = function (at) {
+    // a join starts at the commits; whoever knows better seeks once it has joined
+    if (outside.get(this) !== this.offsetManager) seek.call(this, at)
+  }
 }
 
 async function joinOnce(member: ConsumerGroup, joinAndSync: () => Promise<void>): Promise<void> {
-  outside.add(member)
+  outside.set(member, member.offsetManager)
+  member.seekOffset.clear()
   try {
     await joinAndSync.call(member)
   } catch (error) {
