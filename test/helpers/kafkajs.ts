@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { vi } from 'vitest'
 import '../../kafka/client.ts' // before what it changes
 import type { Connection } from '../../kafka/client.ts'
+import { AssignerProtocol } from '../../kafka/patches/kafkajs.ts'
 
 const require = createRequire(import.meta.url)
 const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')
@@ -61,6 +62,33 @@ export function aFetchingMember(groupId: string, fetch: (options: object) => Pro
     filterPartitionsByNode: (_: string, of: unknown) => of,
     checkForStaleAssignment: () => {},
   })
+}
+
+/** Lets a member join its group: it gets partition 0 of `work`, where this is committed. */
+export function withCoordinator(member: { cluster: object }, committed = '0') {
+  const memberAssignment = AssignerProtocol.MemberAssignment.encode({
+    version: 0,
+    assignment: { work: [0] },
+    userData: Buffer.alloc(0),
+  })
+  const coordinator = {
+    isConnected: () => true,
+    joinGroup: async () => ({ generationId: 1, leaderId: 'other', memberId: 'me', members: [] }),
+    syncGroup: async () => ({ memberAssignment }),
+    leaveGroup: async (_: object) => {},
+    offsetFetch: async () => ({
+      responses: [{ topic: 'work', partitions: [{ partition: 0, offset: committed }] }],
+    }),
+  }
+  const offsets = {}
+  Object.assign(member, { assigners: [], topicConfigurations: {} })
+  Object.assign(member.cluster, {
+    connect: async () => {},
+    findGroupCoordinator: async () => coordinator,
+    findTopicPartitionMetadata: () => [{ partitionId: 0 }],
+    committedOffsets: () => offsets,
+  })
+  return coordinator
 }
 
 /** A running consumer of this member; it fetches nothing by itself. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import '../../kafka/client.ts' // has members join until they are in
-import { AssignerProtocol } from '../../kafka/patches/kafkajs.ts'
-import { aFetchingMember, offsets } from '../helpers/kafkajs.ts'
+import { aFetchingMember, offsets, withCoordinator } from '../helpers/kafkajs.ts'
 import { until } from '../helpers/until.ts'
 
 const record = { offset: '0', isControlRecord: false }
@@ -30,36 +29,13 @@ test('batches of one generation are not passed on in the next', async () => {
   expect(await late).toEqual([])
 })
 
-/** A coordinator that gives out partition 0 of `work`, where the group has committed this offset. */
-function coordinatorOf(committed: string) {
-  const memberAssignment = AssignerProtocol.MemberAssignment.encode({
-    version: 0,
-    assignment: { work: [0] },
-    userData: Buffer.alloc(0),
-  })
-  return {
-    isConnected: () => true,
-    joinGroup: async () => ({ generationId: 2, leaderId: 'other', memberId: 'me', members: [] }),
-    syncGroup: async () => ({ memberAssignment }),
-    offsetFetch: async () => ({
-      responses: [{ topic: 'work', partitions: [{ partition: 0, offset: committed }] }],
-    }),
-  }
-}
-
 test('a seek that is still to be done when a member joins is not done: the join starts at the commit', async () => {
   const asked: object[] = []
   const group = aFetchingMember('work', async (request) => {
     asked.push(request)
     return { responses: [] }
   })
-  const commits = {}
-  Object.assign(group, { assigners: [], topicConfigurations: {} })
-  Object.assign(group.cluster, {
-    findGroupCoordinator: async () => coordinatorOf('50'),
-    findTopicPartitionMetadata: () => [{ partitionId: 0 }],
-    committedOffsets: () => commits,
-  })
+  withCoordinator(group, '50')
   group.seek({ topic: 'work', partition: 0, offset: '90' })
   const joining = group.joinAndSync()
   group.seek({ topic: 'work', partition: 0, offset: '95' })

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import '../../kafka/client.ts' // applies the patch
 import { IDLE_WAIT_MS, setFetchWait } from '../../kafka/patches/consumer/fetch-wait.ts'
-import { aFetchingMember, aQueue, aRequest, runnerOf } from '../helpers/kafkajs.ts'
+import { aFetchingMember, aQueue, aRequest, runnerOf, withCoordinator } from '../helpers/kafkajs.ts'
 
 function member(groupId: string) {
   const fetch = vi.fn(async (_: object) => ({ responses: [] }))
@@ -165,6 +165,24 @@ describe('a consumer that stops', () => {
     joining.resolve()
     await stopping
     expect(done).toEqual(['joined', 'left'])
+  })
+
+  test('leaves also a group that it was joining for the first time: it would stay in it', async () => {
+    const { group } = member('restarted')
+    const coordinator = withCoordinator(group)
+    const { joinGroup } = coordinator
+    const joined = Promise.withResolvers<void>()
+    coordinator.joinGroup = () => joined.promise.then(joinGroup)
+    const left = vi.spyOn(coordinator, 'leaveGroup')
+    const runner = Object.assign(runnerOf(group), { running: false })
+    void runner.start()
+    await nextTurn()
+    const stopping = runner.stop()
+    await nextTurn()
+    joined.resolve()
+    await stopping
+    expect(left).toHaveBeenCalledWith({ groupId: 'restarted', memberId: 'me' })
+    expect(runner.running).toBe(false)
   })
 })
 

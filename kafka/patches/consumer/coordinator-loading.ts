@@ -29,7 +29,10 @@ const REBALANCE_IN_PROGRESS = 27
 /** Groups that are not joined now, with what they had in the last generation. */
 const outside = new WeakMap<ConsumerGroup, ConsumerGroup['offsetManager']>()
 /** Concurrent fetches share a join: each makes the member join when a topic gets more partitions. */
-const joins = new WeakMap<ConsumerGroup, Promise<void>>()
+const joins = new WeakMap<object, Promise<void>>()
+
+/** Also resolves if a join fails, and at once if there is none. */
+export const untilJoined = async (member: object): Promise<void> => joins.get(member)?.catch(() => undefined)
 
 /** Outside the group, fetches fail as in a rebalance: kafkajs then joins again. */
 export function retryJoins(): void {

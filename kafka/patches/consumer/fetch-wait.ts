@@ -2,11 +2,13 @@
  * Upstream: no issue; in src/consumer/consumerGroup.js, `maxWaitTime` and `minBytes` never change, each fetch follows
  * the last at once, and a member with all partitions paused looks for work every `maxWaitTime`.
  * Without it: paused partitions resume late, idle consumers look or fetch dozens of times a second, a stop waits for
- * the broker's answer, and at a low rate each record costs a fetch.
+ * the broker's answer, a member stopped during its first join stays in its group, and at a low rate each record costs a
+ * fetch.
  * Until: a consumer can choose when each fetch starts and how long it waits; test/kafka/fetch-wait.test.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { prototypeOf, replaceInternal } from '../internals.ts'
+import { untilJoined } from './coordinator-loading.ts'
 
 /**
  * The broker answers a fetch when it has `minBytes`, or after `maxWaitTime` ms. `paceMs`: how long records collect
@@ -110,9 +112,11 @@ function endWaits(): void {
   const runner = prototypeOf<Runner>('consumer/runner')
   const { stop } = runner
   runner.stop = async function () {
-    const { running, consumerGroup } = this
+    const { consumerGroup } = this
+    // during its first join it does not run yet: kafkajs would not stop it
+    if (!this.running) await untilJoined(consumerGroup)
+    const { running } = this
     const stopping = stop.call(this)
-    // it does not stop while it joins for the first time
     if (running) {
       stopped.add(consumerGroup)
       wake(consumerGroup)
