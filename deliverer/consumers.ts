@@ -84,6 +84,8 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
     if (closing) return
     consumer = await open(found)
     topics = found
+    // `close` does not wait for long
+    if (closing) return consumer.close(0)
     connection.log.info({ topics }, 'the rungs have changed')
   }
 
