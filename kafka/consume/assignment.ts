@@ -123,7 +123,9 @@ export class Assignment {
   }
 
   private begin(topic: string, partition: number, start: Position = { offset: 0, ahead: '' }): Held {
-    const fresh = { owned: true, dirty: false, checked: true, waiting: 'no' } as const
+    // a commit from before a loss would be reported at each join
+    const dirty = start.lostFrom !== undefined
+    const fresh = { owned: true, dirty, checked: true, waiting: 'no' } as const
     const held: Held = { topic, partition, tracker: new Tracker(start), end: start.offset, ...fresh }
     this.partitions.set(partitionKey(topic, partition), held)
     return held

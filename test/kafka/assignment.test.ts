@@ -446,4 +446,16 @@ describe('when a log is not the one that was read', () => {
     expect(told).toContain('seek 30')
     expect(told).toContain('gained 0, lost from 30')
   })
+
+  test('a commit beyond the end of the log is replaced even when no record comes: it would be reported again', async () => {
+    const { assignment, commits, state } = bookkeeping()
+    await heldOf(assignment, 0)
+    state.committed = '50'
+    state.faults.set('work/0', fault('truncated', 30))
+    assignment.assign({ work: [] })
+    assignment.assign({ work: [0] })
+    await heldOf(assignment, 0)
+    await assignment.commit()
+    expect(commits.map(({ offset }) => offset)).toEqual(['30'])
+  })
 })
