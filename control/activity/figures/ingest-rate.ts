@@ -144,7 +144,8 @@ export function createRates() {
     const last = samples.at(-1)
     return bucketStarts(window, now).map((at) => {
       const from = beginnings.get(at)
-      const to = beginnings.get(at + bucketMs) ?? (at + bucketMs > now ? last : undefined)
+      // the next bucket may have begun since the last measurement
+      const to = beginnings.get(at + bucketMs) ?? (last && at + bucketMs > last.at ? last : undefined)
       const of = (what: keyof Total) => (from && to ? growth(from, to, what) : 0)
       return { calls: of('calls'), rejected: of('rejected') }
     })

@@ -35,6 +35,17 @@ describe('rates', () => {
     expect(rates.calls('24h', now).slice(-2)).toEqual([total(60, 1), total(30, 1)])
   })
 
+  test('of a minute that has just ended count its calls up to the last measurement, until its end is known', () => {
+    const rates = createRates()
+    rates.begin(now - 20_000, total(160, 6))
+    rates.measure(now + 39_000, total(200, 8))
+    const later = now + 40_500
+    expect(rates.calls('1h', later).slice(-2)).toEqual([total(40, 2), total(0)])
+    rates.begin(now + 40_000, total(210, 8))
+    rates.measure(later, total(215, 8))
+    expect(rates.calls('1h', later).slice(-2)).toEqual([total(50, 2), total(5)])
+  })
+
   test('are asked for once, and again for each minute that passed without an answer from Kafka', () => {
     const rates = createRates()
     for (const at of rates.missing(now)) rates.begin(at, total(0))
