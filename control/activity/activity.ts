@@ -65,7 +65,7 @@ export async function openActivity(parts: Parts): Promise<Opened> {
       }),
       followDead({ ...delivery, connection, onRead: figures.deadLetter, onFatal }),
       followFaults({ connection, onFatal, now: Date.now }),
-      openReading({ connection, ladder: config.delivery, decoding, onFatal }),
+      openReading({ connection, delivery: config.delivery, decoding, onFatal }),
     ])
   closing.adopt(attempts, close)
   closing.adopt(dead, close)
@@ -119,12 +119,12 @@ async function openDecoding({ config, connection, onAway }: Parts) {
 }
 
 type Reading = Pick<Parts, 'connection' | 'onFatal'> & {
-  ladder: Ladder
+  delivery: Ladder & { responseTimeoutMs: number }
   decoding: Awaited<ReturnType<typeof openDecoding>>
 }
 
 /** Readers of topics that are searched on demand. */
-async function openReading({ connection, ladder, decoding, onFatal }: Reading) {
+async function openReading({ connection, delivery, decoding, onFatal }: Reading) {
   const readerOf = (topic: string) => openReader({ connection, topic, onFatal })
   const readers = await Promise.all([
     readerOf(EVENTS),
@@ -150,7 +150,13 @@ async function openReading({ connection, ladder, decoding, onFatal }: Reading) {
       deliveries,
       due,
     }),
-    trace: createTrace({ openOffsets: open, reader: attempts, codec: decoding.attempt.codec, ladder }),
+    trace: createTrace({
+      openOffsets: open,
+      reader: attempts,
+      codec: decoding.attempt.codec,
+      ladder: delivery,
+      responseTimeoutMs: delivery.responseTimeoutMs,
+    }),
     close: async () => void (await Promise.all(readers.map((reader) => reader.close()))),
   }
 }

@@ -22,15 +22,16 @@ export type TraceParts = {
   reader: Pick<Reader, 'read' | 'partitions'>
   codec: Pick<Codec<Attempt>, 'decode'>
   ladder: Ladder
+  responseTimeoutMs: number
   maxMs?: number
 }
 
 const MAX_MS = 2_000
 /** What a destination with a thousand attempts a second writes in that time. */
 const MAX_RECORDS = 20_000
-/** Clocks may make an attempt early; waiting makes it late. */
+/** Clocks may make an attempt early. Waiting makes it late, and its record is written at its end. */
 const EARLIER_MS = 2_000
-const LATER_MS = 20_000
+const LATER_MS = 15_000
 
 /** Looks for the next attempt at these `times`, in order. `known`: attempts found so far. */
 type Lead = { of: Incomplete; known: number; times: readonly number[] }
@@ -70,7 +71,7 @@ export function createTrace(parts: TraceParts): Trace {
 const timeOf = ({ times: [time = 0] }: Lead) => time
 const earliestFirst = (a: Lead, b: Lead) => timeOf(a) - timeOf(b)
 
-type Reading = Pick<TraceParts, 'reader' | 'codec'> & {
+type Reading = Pick<TraceParts, 'reader' | 'codec' | 'responseTimeoutMs'> & {
   partition: number
   offsets: Pick<Offsets, 'at'>
   traced: Map<string, Attempt[]>
@@ -81,12 +82,12 @@ type Reading = Pick<TraceParts, 'reader' | 'codec'> & {
 async function readSpan(leads: readonly Lead[], reading: Reading): Promise<void> {
   const [first, last] = [leads[0], leads.at(-1)]
   if (!first || !last || reading.isOver()) return
-  const { partition, offsets } = reading
+  const { partition, offsets, responseTimeoutMs } = reading
   const offsetAt = async (time: number) =>
     (await offsets.at(ATTEMPTS, time)).find((each) => each.partition === partition)?.offset ?? 0
   const [from, end] = await Promise.all([
     offsetAt(Math.max(0, timeOf(first) - EARLIER_MS)),
-    offsetAt(timeOf(last) + LATER_MS),
+    offsetAt(timeOf(last) + LATER_MS + responseTimeoutMs),
   ])
   if (end - from > MAX_RECORDS && timeOf(last) - timeOf(first) > EARLIER_MS) {
     const middle = leads.length >>> 1

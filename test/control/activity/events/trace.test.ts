@@ -43,14 +43,15 @@ test('only the latest hundred are kept, as calls of different users may share a 
 })
 
 /** One partition. Records are written when their attempts end. */
-function traced(log: readonly Attempt[], more: { maxMs?: number } = {}) {
-  const sorted = log.toSorted((a, b) => a.startedAt - b.startedAt)
+function traced(log: readonly Attempt[], more: { maxMs?: number; responseTimeoutMs?: number } = {}) {
+  const endOf = ({ startedAt, durationMs }: Attempt) => startedAt + durationMs
+  const sorted = log.toSorted((a, b) => endOf(a) - endOf(b))
   const reads: number[] = []
   let closed = 0
   const trace = createTrace({
     openOffsets: async () => ({
       at: async (_, time) => {
-        const found = sorted.findIndex(({ startedAt, durationMs }) => startedAt + durationMs >= time)
+        const found = sorted.findIndex((attempt) => endOf(attempt) >= time)
         return [{ partition: 0, offset: found < 0 ? sorted.length : found }]
       },
       close: async () => {
@@ -67,6 +68,7 @@ function traced(log: readonly Attempt[], more: { maxMs?: number } = {}) {
     },
     codec: { decode: (value) => ({ ok: true, value: JSON.parse(String(value)) }) },
     ladder,
+    responseTimeoutMs: 5 * SECOND,
     ...more,
   })
   return { trace, reads, closed: () => closed }
@@ -86,6 +88,14 @@ describe('attempts that are no longer in memory', () => {
     expect(found).toEqual(new Map([['d1', [first, second, third]]]))
     expect(reads.reduce((sum, count) => sum + count, 0)).toBeLessThan(100)
     expect(closed()).toBe(1)
+  })
+
+  test('are found although a receiver may take a minute: they are written at their end', async () => {
+    const slow = { ...failed(1, 1_003 * SECOND), durationMs: 60 * SECOND, status: null, code: 'timeout' }
+    const second = at(1_093 * SECOND, { attempt: 2 })
+    const { trace } = traced([...others, slow, second], { responseTimeoutMs: 60 * SECOND })
+    const found = await trace([incomplete], Number.POSITIVE_INFINITY)
+    expect(found.get('d1')).toEqual([slow, second])
   })
 
   test('are not searched for if all are in memory', async () => {
