@@ -50,6 +50,8 @@ export type Load = {
 
 const COMMIT_MS = 500
 const PACE_MS = 5
+/** A member leaves after its join. This waits for the other members, which settle their records first. */
+const JOIN_MS = 5_000
 
 /**
  * Commits each partition up to its lowest unsettled offset: every 500 ms, before a rebalance and at shutdown
@@ -57,7 +59,7 @@ const PACE_MS = 5
  */
 export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> {
   const member = createMember(options)
-  const { consumer, assignment, batches, groupId, inFlight } = member
+  const { consumer, assignment, batches, groupId, inFlight, isJoining } = member
   const { connection, group, onGivingUp } = options
   const { maxWaitMs = IDLE_WAIT_MS, paceMs = PACE_MS } = options
   const resetFetchWait = setFetchWait(groupId, (isPaused) => ({
@@ -67,8 +69,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   const { soleClientId } = connection
   const resetPredecessors = soleClientId ? replacePredecessors(groupId, soleClientId) : undefined
 
-  async function leave(): Promise<void> {
-    await within(CLOSE_MS, Promise.all([assignment.close(), consumer.disconnect()]))
+  async function leave(limitMs = CLOSE_MS): Promise<void> {
+    await within(limitMs, Promise.all([assignment.close(), consumer.disconnect()]))
     resetPredecessors?.()
     resetFetchWait()
   }
@@ -99,7 +101,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       while (inFlight() > 0 && performance.now() < end) await sleep(20)
       clearInterval(commits)
       await within(CLOSE_MS, assignment.commit())
-      await leave()
+      const joinMs = isJoining() ? Math.min(JOIN_MS, end - performance.now()) : 0
+      await leave(Math.max(CLOSE_MS, joinMs))
     },
   }
 }
@@ -151,7 +154,7 @@ function createMember<T>(options: ConsumeOptions<T>) {
 
   const eachBatch: EachBatchHandler = (payload) => batches.eachBatch(payload)
   const run = () => start(consumer, topics, eachBatch).catch((error) => Promise.reject(explain(error)))
-  return { consumer, assignment, batches, groupId, inFlight, joined, run }
+  return { consumer, assignment, batches, groupId, inFlight, isJoining: drain.isJoining, joined, run }
 }
 
 async function start(

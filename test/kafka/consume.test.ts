@@ -13,12 +13,13 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
   type Batches = { eachBatch(of: object): Promise<void> }
   let batches: Batches = { eachBatch: async () => {} }
   const nothing = async () => {}
+  const disconnect = vi.fn(nothing)
   let isPaused = false
   const produced: object[] = []
   const client = {
     events: { GROUP_JOIN, CRASH: 'crash' },
     on: (event: string, listener: (of: { payload: object }) => void) => void listeners.set(event, listener),
-    ...{ connect: nothing, subscribe: nothing, disconnect: nothing, commitOffsets: nothing },
+    ...{ connect: nothing, subscribe: nothing, disconnect, commitOffsets: nothing },
     paused: () => [],
     pause() {
       isPaused = true
@@ -38,14 +39,16 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
   const cluster = {
     brokerPool: { withBroker: (ask: (of: object) => unknown) => ask({ broker: { versions: {} } }) },
   }
+  type Assigner = { protocol(of: object): object }
   type Config = {
-    partitionAssigners: ((of: object) => unknown)[]
+    partitionAssigners: ((of: object) => Assigner)[]
     retry: { restartOnFailure?: (error: Error) => Promise<boolean> }
   }
   let restarts: Config['retry']['restartOnFailure']
+  let assigners: Assigner[] = []
   function consumer({ partitionAssigners, retry }: Config) {
     restarts = retry.restartOnFailure
-    for (const assigner of partitionAssigners) assigner({ cluster })
+    assigners = partitionAssigners.map((assigner) => assigner({ cluster }))
     return client
   }
   const kafka = { consumer, admin: () => admin }
@@ -73,7 +76,10 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
     handle,
     produced,
     onFatal,
-    close: () => opened.close(0),
+    close: (drainMs = 0) => opened.close(drainMs),
+    disconnect,
+    /** The group rebalances, and the member is about to join again. */
+    rejoin: () => expect(() => assigners[0]?.protocol({ topics: ['work'] })).toThrow(),
     /** @returns whether kafkajs starts it again. */
     async crash() {
       const restart = await restarts?.(new Error('no coordinator'))
@@ -128,6 +134,22 @@ test('a consumer that crashes starts again, unless it was closed meanwhile', asy
   await close()
   expect(await crash()).toBe(false)
   expect(onFatal).not.toHaveBeenCalled()
+})
+
+test.each([
+  ['waits until it has left its group, if it is joining again: others may take long to join', true],
+  ['does not wait as long if it has joined: then Kafka does not answer', false],
+])('a consumer that is closed %s', async (_, isJoining) => {
+  const { join, rejoin, close, disconnect } = await consuming(() => ({ ok: true, value: '1' }))
+  join()
+  if (isJoining) rejoin()
+  let hasLeft = false
+  disconnect.mockImplementationOnce(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    hasLeft = true
+  })
+  await close(10_000)
+  expect(hasLeft).toBe(isJoining)
 })
 
 test('a record with an unknown schema is parked', async () => {

@@ -31,6 +31,7 @@ export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; comm
   assigner: PartitionAssigner
   /** Call it after each join. */
   joined(): void
+  isJoining(): boolean
 } {
   // before the first join there is nothing to drain
   let state: 'idle' | 'draining' | 'drained' = 'drained'
@@ -62,5 +63,6 @@ export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; comm
     joined() {
       state = 'idle'
     },
+    isJoining: () => state !== 'idle',
   }
 }
