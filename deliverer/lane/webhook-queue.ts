@@ -5,7 +5,10 @@ import { createHostShare, hostAllows, isBlockedByHost, rollShareWindow } from '.
 import type { HostLimits, HostShare, Standing, WebhookQueue } from './state.ts'
 
 const SILENT_MS = 1_000
-/** How long a failure counts: the default RESPONSE_TIMEOUT, so a webhook that still gets POSTs has failed again by then. */
+/**
+ * How long a failure counts: the default RESPONSE_TIMEOUT, so a webhook that still gets POSTs has failed again by then.
+ * With a longer one, it is silent by then.
+ */
 const FRESH_MS = 5_000
 const SLOW_MS = 500
 export const WINDOW_MS = 1_000
