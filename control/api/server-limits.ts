@@ -78,6 +78,11 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
   app.addHook('onRequest', async ({ raw, ip }, reply) => {
     // Node still emits requests that it read before the connection was closed
     if (raw.socket.destroyed) return reply.hijack()
+    // reset before it was accepted: the audit line of a change would have no address
+    if (raw.socket.remoteAddress === undefined) {
+      raw.socket.destroy()
+      return reply.hijack()
+    }
     nameClient(reply.raw, ip)
     const timer = setTimeout(() => {
       if (raw.complete) return

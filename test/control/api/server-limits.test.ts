@@ -38,6 +38,29 @@ test('clients that never finish their headers are answered and disconnected too'
   for (const answer of await Promise.all(sockets.map(text))) expect(answer).toMatch(/^HTTP\/1.1 408 /)
 })
 
+test.each([
+  ['DELETE /api/sources/shop', ''],
+  ['POST /api/session', JSON.stringify({ token: ADMIN })],
+])(
+  'a client that reset its connection before it was accepted has no address for the audit log, so nothing is done: %s',
+  async (line, body) => {
+    const { app, lines, settings } = api({ sources: [shop] })
+    const open = await listen(app)
+    app.server.prependOnceListener('connection', (socket) =>
+      Object.defineProperty(socket, 'remoteAddress', { value: undefined }),
+    )
+    const headers = {
+      Authorization: `Bearer ${ADMIN}`,
+      'Content-Type': 'application/json',
+      'Content-Length': String(body.length),
+      Connection: 'close',
+    }
+    expect(await text(open(`${head(`${line} HTTP/1.1`, headers)}${body}`))).toBe('')
+    expect(settings.sources.has('shop')).toBe(true)
+    expect(lines.filter((each) => each.includes('"audit":true'))).toEqual([])
+  },
+)
+
 test('a sign-in larger than a token is answered before its body is sent', async () => {
   const open = await listening({})
   const socket = open(posting(1024 * 1024))
