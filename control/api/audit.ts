@@ -52,9 +52,14 @@ const DEADLINE_MS = 60_000
  * line is only in the log.
  */
 export function withAuditTopic(log: Logger, { produce }: Pick<Producer, 'produce'>): Logger {
-  async function write({ audit: _, ...line }: { audit: true }): Promise<void> {
-    const value = JSON.stringify({ at: new Date().toISOString(), ...line })
-    const outcome = await produce([{ topic: AUDIT, key: '', value }], { deadlineMs: DEADLINE_MS })
+  async function write({ audit: _, ...given }: AuditLine): Promise<void> {
+    const line = { at: new Date().toISOString(), ...given }
+    const send = (sent: object) =>
+      produce([{ topic: AUDIT, key: '', value: JSON.stringify(sent) }], { deadlineMs: DEADLINE_MS })
+    let outcome = await send(line)
+    // padding must not hide a change
+    if (outcome === 'too_large') outcome = await send({ ...line, changes: withoutLong(line.changes) })
+    if (outcome === 'too_large') outcome = await send({ ...line, changes: undefined })
     if (outcome !== 'acked') log.warn({ outcome }, 'an audit line is only in the log, not in topic audit')
   }
 
@@ -67,5 +72,18 @@ export function withAuditTopic(log: Logger, { produce }: Pick<Producer, 'produce
   return child
 }
 
-const isAuditLine = (fields: unknown): fields is { audit: true } =>
+const MAX_CHANGE = 4_096
+
+/** Of a record that Kafka would not take: the log has all of it. */
+const withoutLong = (changes: Changes = {}): Changes =>
+  Object.fromEntries(
+    Object.entries(changes).map(([name, change]) => [
+      name,
+      JSON.stringify(change).length > MAX_CHANGE ? 'changed' : change,
+    ]),
+  )
+
+type AuditLine = { audit: true; changes?: Changes | undefined }
+
+const isAuditLine = (fields: unknown): fields is AuditLine =>
   typeof fields === 'object' && fields !== null && 'audit' in fields && fields.audit === true

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { changesOf } from '../../../control/settings/changes.ts'
+import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import { until } from '../../helpers/until.ts'
 import { ADMIN, api, VIEW } from '../api.ts'
@@ -94,6 +95,43 @@ describe('each change is one line: who, what, and the difference', () => {
     expect((await ask({ method: 'POST', url: '/api/sources', body: { name: 'Shop' } })).status).toBe(201)
     expect(audited(lines)).toMatchObject([{ what: 'source', outcome: 'created' }])
     await until(() => lines.some((line) => line.includes('an audit line is only in the log')))
+  })
+
+  test('which is in its topic without long values, or without all of them, if Kafka would not take it', async () => {
+    const stored: string[] = []
+    const auditProducer: Pick<Producer, 'produce'> = {
+      async produce([record]) {
+        const text = String(record?.value)
+        if (text.length > 1_000_000) return 'too_large'
+        stored.push(text)
+        return 'acked'
+      },
+    }
+    const { ask } = api({}, { auditProducer })
+    const url = '/api/destinations/crm'
+    const webhooks = (host: string) => [{ url: `https://${host}/` }]
+    const eventTypes = Array.from({ length: 65_000 }, () => 'track')
+    await ask({
+      method: 'POST',
+      url: '/api/destinations',
+      body: { id: 'crm', name: 'CRM', webhooks: webhooks('a.example') },
+    })
+    const put = (body: object, version: number) =>
+      ask({ method: 'PUT', url, body: { name: 'CRM', ...body }, headers: { 'if-match': String(version) } })
+    await put({ webhooks: webhooks('a.example'), eventTypes }, 1)
+    await put({ webhooks: webhooks('b.example'), eventTypes: [...eventTypes, 'page'] }, 2)
+    expect(JSON.parse(stored[2] ?? '')).toMatchObject({
+      outcome: 'replaced',
+      changes: {
+        '/webhooks/0/url': { from: 'https://a.example/', to: 'https://b.example/' },
+        '/eventTypes': 'changed',
+      },
+    })
+    const leaves = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`l${index}`, 'x']))
+    const shape = { ['n'.repeat(8_000)]: leaves }
+    await put({ webhooks: webhooks('b.example'), rules: { shape } }, 3)
+    expect(stored[3]).toContain('"version":4')
+    expect(stored[3]).not.toContain('changes')
   })
 
   test('a change by cookie', async () => {
