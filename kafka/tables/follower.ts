@@ -137,7 +137,8 @@ export class Follower {
       // it was read before a join
       if (at.offset < (this.positions.get(key) ?? 0)) continue
       onRecord(message, at)
-      this.positions.set(key, at.offset + 1)
+      // it may have skipped further ones
+      this.positions.set(key, Math.max(this.positions.get(key) ?? 0, at.offset + 1))
     }
     if (accepts) this.passed(at, Number(batch.lastOffset()))
   }
@@ -156,6 +157,12 @@ export class Follower {
     this.positions.set(partitionKey(at.topic, at.partition), fault.to)
     onFault?.(fault)
     onMoved?.(at)
+  }
+
+  /** Leaves out the records before `offset`. Call it from `onRecord`. */
+  skipTo({ topic, partition }: At, offset: number): void {
+    this.positions.set(partitionKey(topic, partition), offset)
+    this.seek({ topic, partition })
   }
 
   private seek({ topic, partition }: At): void {

@@ -63,6 +63,21 @@ test('a tail begins a few records before the end of each partition of each topic
   expect(seen.slice(5).toSorted()).toEqual(['work/0@3=k', 'work/1@0=j'])
 })
 
+test('past records are skipped once a partition has had too many bytes of them, and its last ones are read', async () => {
+  const kafka = await connection([small])
+  const write = await writer(kafka)
+  const large = 'x'.repeat(300_000)
+  for (let batch = 0; batch < 10; batch++) await write('small', 0, [large, large, large])
+  await write('small', 0, ['a', 'b'])
+  const { seen, tail } = await follow(kafka, { topics: ['small'], last: () => 100, pastBytes: 700_000 })
+  await tail.caughtUp
+  expect(seen.length).toBeLessThan(12)
+  expect(seen.slice(-2)).toEqual(['small/0@30=a', 'small/0@31=b'])
+  await write('small', 0, [...Array.from({ length: 6 }, () => large), 'c'])
+  await until(() => seen.at(-1) === 'small/0@38=c')
+  expect(seen.filter((each) => /@3[2-8]=/.test(each))).toHaveLength(7)
+})
+
 test('a record has its time, key and headers', async () => {
   const kafka = await connection([small])
   const producer = closing(await createProducer(kafka))

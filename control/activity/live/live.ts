@@ -145,6 +145,8 @@ export type FeedParts = Omit<LiveCallsParts, 'now'> & {
 
 /** For each topic; the first watcher waits for it. */
 const MAX_READ = 6_000
+/** For each partition: twice what a source shows. */
+const MAX_READ_BYTES = 2 * 1024 * 1024
 const REPORT_MS = 1_000
 
 export async function openFeed({ connection, onAttempt, onFatal, ...parts }: FeedParts): Promise<Feed> {
@@ -153,6 +155,7 @@ export async function openFeed({ connection, onAttempt, onFatal, ...parts }: Fee
     connection,
     topics: [EVENTS, REJECTED],
     last: (partitions) => Math.ceil(MAX_READ / partitions),
+    pastBytes: MAX_READ_BYTES,
     onRecord: show.call,
     onFatal,
   })
