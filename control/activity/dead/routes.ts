@@ -8,11 +8,12 @@ import type { Who } from '../../../settings/mask.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Destination } from '../../../settings/settings.ts'
 import { auditSearch } from '../../api/audit.ts'
+import type { TokenLimits } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
-import { answered } from '../records/following.ts'
+import { answered, tooManySearches } from '../records/following.ts'
 import { shownBody } from '../records/shown-body.ts'
 import {
   type DeadLetter,
@@ -70,6 +71,7 @@ const countShape = z.strictObject({ destinationId: z.string(), reason: z.string(
 export type DeadRouteParts = {
   dead: Omit<DeadLetters, 'readSince' | 'close'>
   tasks: { replays: ReadonlyMap<string, Replay> }
+  tokenLimits: Pick<TokenLimits, 'search'>
   log: Pick<Logger, 'warn' | 'info'>
 }
 
@@ -87,7 +89,7 @@ const answerShape = pageOf(deadLetterShape).extend({
 type Parts = DeadRouteParts & AttemptRouteParts & { settings: Pick<Facts, 'destinations'> }
 
 export function deadRoutes(api: FastifyInstance, parts: Parts): void {
-  const { dead, log, tasks } = parts
+  const { dead, log, tasks, tokenLimits } = parts
   const indexOf = rememberedReplayIndex()
   addPath(api, '/dead', {
     GET: operation({
@@ -96,8 +98,12 @@ export function deadRoutes(api: FastifyInstance, parts: Parts): void {
         '`counts` covers the last 100,000, by destination and reason; `partial` says that there are more. `items` come newest first.',
       query: deadQueryShape,
       responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
+      errorCodes: ['too_many_searches'],
       handle({ query, caller, who }) {
-        if (query.user !== undefined) auditSearch(log, caller)
+        if (query.user !== undefined) {
+          if (tokenLimits.search(caller) !== undefined) return tooManySearches
+          auditSearch(log, caller)
+        }
         return answered(
           [dead],
           () => respond(query, { ...parts, who: who ?? 'view', replayOf: indexOf(tasks.replays.values()) }),

@@ -72,6 +72,8 @@ export type TokenLimits = {
   wrong(ip: string): number | undefined
   /** With a valid token. */
   signIn(who: Who, ip: string): number | undefined
+  /** For a user, where nothing else limits it: each is an audit line, kept for 90 days. */
+  search(caller: Pick<Caller, 'who' | 'address'>): number | undefined
 }
 
 const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
@@ -80,13 +82,22 @@ const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
  * burst lets an office sign in.
  */
 const SIGN_INS: RateLimit = { perSecond: 10 / 60, burst: 60 }
+const SEARCHES: RateLimit = { perSecond: 10, burst: 100 }
 
 /** Per process. @param clock milliseconds, monotonic. */
 export function createTokenLimits(clock: () => number): TokenLimits {
   const wrong = createNetworkLimit(WRONG, clock)
   // one per token, so that readers cannot lock out the admin
-  const signIns = { admin: createNetworkLimit(SIGN_INS, clock), view: createNetworkLimit(SIGN_INS, clock) }
-  return { wrong: (ip) => wrong.draw(ip, 1), signIn: (who, ip) => signIns[who].draw(ip, 1) }
+  const forEach = (limit: RateLimit) => ({
+    admin: createNetworkLimit(limit, clock),
+    view: createNetworkLimit(limit, clock),
+  })
+  const [signIns, searches] = [forEach(SIGN_INS), forEach(SEARCHES)]
+  return {
+    wrong: (ip) => wrong.draw(ip, 1),
+    signIn: (who, ip) => signIns[who].draw(ip, 1),
+    search: ({ who, address }) => searches[who].draw(address, 1),
+  }
 }
 
 const wrongTokens = new Counter({

@@ -5,8 +5,10 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import { suppressions as suppressionResource } from '../../../settings/resources/suppressions.ts'
 import { EVERY_SOURCE, type Suppression } from '../../../settings/settings.ts'
 import { suppressionId } from '../../../settings/suppression-list.ts'
+import { tooManySearches } from '../../activity/records/following.ts'
 import { idField } from '../../activity/records/query-fields.ts'
 import { auditSearch } from '../../api/audit.ts'
+import type { TokenLimits } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import type { Tasks } from '../task-table.ts'
 import { deletionResponse, deletionResponseShape } from './routes.ts'
@@ -14,6 +16,7 @@ import { deletionResponse, deletionResponseShape } from './routes.ts'
 export type UserRouteParts = {
   settings: Pick<Facts, 'sources' | 'suppressions'>
   tasks: Pick<Tasks, 'pending'>
+  tokenLimits: Pick<TokenLimits, 'search'>
   log: Pick<Logger, 'info'>
 }
 
@@ -33,13 +36,18 @@ const userShape = z
   })
   .meta({ id: 'User' })
 
-export function userRoutes(api: FastifyInstance, { settings, tasks, log }: UserRouteParts): void {
+export function userRoutes(
+  api: FastifyInstance,
+  { settings, tasks, tokenLimits, log }: UserRouteParts,
+): void {
   addPath(api, '/users', {
     GET: operation({
       summary: 'Show whether a user is suppressed or about to be deleted',
       query: queryShape,
       responses: { 200: { description: 'The user, known or not.', body: userShape } },
+      errorCodes: ['too_many_searches'],
       handle({ query: { userId }, caller }) {
+        if (tokenLimits.search(caller) !== undefined) return tooManySearches
         auditSearch(log, caller)
         const deletions = [...tasks.pending.values()]
           .filter((task) => task.kind === 'deletion')

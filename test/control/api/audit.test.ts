@@ -157,6 +157,18 @@ describe('each change is one line: who, what, and the difference', () => {
     expect(lines.join()).not.toContain('jane')
   })
 
+  test.each(['/api/users?userId=jane', '/api/dead?user=jane'])(
+    'a search for a user, up to the limit of its network: more are refused, so nobody can fill the log: %s',
+    async (url) => {
+      const { ask, lines } = api()
+      const answers = await Promise.all(Array.from({ length: 110 }, () => ask({ url, token: VIEW })))
+      expect(answers.filter(({ json }) => json.code === 'too_many_searches')).toHaveLength(10)
+      expect(audited(lines)).toHaveLength(100)
+      expect((await ask({ url, token: VIEW, from: '203.0.113.9' })).status).not.toBe(429)
+      expect((await ask({ url })).status).not.toBe(429)
+    },
+  )
+
   test('a deletion, with the number of users but not their ids', async () => {
     const { ask, lines } = api({ sources: [shop], destinations: [crm] })
     const body = { id: 'ticket', userIds: ['jane@example.com', 'joe@example.com'], suppress: true }
