@@ -42,7 +42,6 @@ await run('deliverer', async (context) => {
     webhooks,
     poster,
     ladder: { ladder, windowMs },
-    log,
     onFatal,
     onAttempt: (delivery, result) => {
       countAttempt(result)

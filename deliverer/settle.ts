@@ -1,9 +1,8 @@
 import type { Ladder } from '../delivery/ladder.ts'
 import type { Taken } from '../kafka/consume/record.ts'
 import { type Batcher, createBatcher } from '../kafka/produce/batcher.ts'
-import { PARKED, park } from '../kafka/produce/park.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
-import type { Logger } from '../process/log.ts'
+import { asError } from '../process/thrown.ts'
 import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
@@ -20,13 +19,11 @@ export type SettlerParts = {
   ladder: Pick<Ladder, 'ladder'>
   deliveries: Pick<Codec<Delivery>, 'encode'>
   attempts: Pick<Codec<Attempt>, 'encode'>
-  log: Pick<Logger, 'error'>
   onSettled: (settlement: Settlement, delivery: Delivery) => void
-  /** A delivery was neither written nor parked: the process should end, so that the record is read again. */
+  /** A delivery can be neither written nor parked: the process should end, so that the record is read again. */
   onFatal: (error: Error) => void
 }
 
-const MAX_REASON = 1_024
 /** How long a cancelled delivery waits for its record in `attempts`. */
 const CANCEL_MS = 5_000
 /** Deferrals and cancellations can wait for a batch, which costs as much as one record: a crash repeats no POST. */
@@ -101,28 +98,14 @@ export class Settler {
     record.settle()
   }
 
-  /** After an internal fault. */
-  readonly park = (record: Taken<Delivery>, reason: string): Promise<void> =>
-    this.#park(record, reason).catch(this.#parts.onFatal)
-
-  async #park(record: Taken<Delivery>, reason: string): Promise<void> {
-    const { producer, deliveries, log } = this.#parts
-    const { topic, key, value, trace } = record
-    log.error(
-      { deliveryId: value.deliveryId, topic, reason },
-      'a delivery cannot be processed: it is in topic parked',
-    )
-    const headers = {
-      ...trace?.headers,
-      'parked-topic': topic,
-      'parked-reason': reason.slice(0, MAX_REASON),
+  /** After an internal fault. Encodes the delivery again: its message is not kept in memory. */
+  readonly park = ({ key, value, trace, park }: Taken<Delivery>, reason: string): void => {
+    const { deliveries, onFatal } = this.#parts
+    try {
+      park({ key: Buffer.from(key), value: deliveries.encode(value), headers: { ...trace?.headers } }, reason)
+    } catch (error) {
+      onFatal(asError(error))
     }
-    trace?.end('parked')
-    const outcome = await park(producer, { topic: PARKED, key, value: deliveries.encode(value), headers })
-    if (outcome === 'acked') return record.settle()
-    record.release()
-    // the producer is closed: the next owner of the partition continues
-    if (outcome !== 'unknown') throw new Error(`a delivery could be neither written nor parked: ${outcome}`)
   }
 }
 

@@ -7,7 +7,7 @@ import { park, parkedRecord } from '../produce/park.ts'
 import type { Producer } from '../produce/produce.ts'
 import { batchFaultOf } from '../protocol/decode-batches.ts'
 import type { Assignment, Held } from './assignment.ts'
-import type { Decoded, Handler, Hold, Message, Rest, Taken } from './record.ts'
+import type { Contents, Decoded, Handler, Hold, Message, Rest, Taken } from './record.ts'
 import { inTrace } from './spans.ts'
 
 export type HandleOptions<T> = {
@@ -22,7 +22,7 @@ export type HandleOptions<T> = {
   describe?: (value: T) => Attributes
 }
 
-type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle'>
+type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle' | 'release'>
 
 /** The longest wait for a schema. It ends when the registry answers. */
 const SCHEMA_HOLD_MS = 60_000
@@ -110,6 +110,7 @@ export class BatchHandler<T> {
     const { partition } = held
     const topic = this.options.connection.plain(held.topic)
     const settle = () => this.assignment.settle(held, offset)
+    const release = () => held.tracker.release(offset)
     return {
       topic,
       partition,
@@ -119,8 +120,8 @@ export class BatchHandler<T> {
       value,
       settle,
       owned: () => held.owned && !this.closing,
-      release: () => held.tracker.release(offset),
-      park: (original, reason) => this.park({ topic, partition, offset, settle }, original, reason),
+      release,
+      park: (contents, reason) => this.park({ topic, partition, offset, settle, release }, contents, reason),
     }
   }
 
@@ -137,7 +138,7 @@ export class BatchHandler<T> {
     }
   }
 
-  private park(record: Placed, message: Message, reason: string): void {
+  private park(record: Placed, message: Contents, reason: string): void {
     const { connection, producer, onParked, onFatal } = this.options
     const { topic, partition, offset } = record
     connection.log.error({ topic, partition, offset, reason }, 'a record cannot be handled; it is parked')
@@ -146,7 +147,10 @@ export class BatchHandler<T> {
         onParked?.()
         this.parkedCounts.set(topic, this.parked(topic) + 1)
         record.settle()
-      } else if (!this.closing) onFatal(new Error(`a record could be neither handled nor parked: ${outcome}`))
+        return
+      }
+      record.release()
+      if (!this.closing) onFatal(new Error(`a record could be neither handled nor parked: ${outcome}`))
     }, onFatal)
   }
 

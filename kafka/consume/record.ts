@@ -7,6 +7,7 @@ export type Decoded<T> =
   | { ok: false; reason: 'undecodable' | 'unknown_schema' | 'registry_unreachable'; message: string }
 
 export type Message = KafkaMessage
+export type Contents = Pick<Message, 'key' | 'value' | 'headers'>
 
 /** The handler settles it, now or later. */
 export type Taken<T> = {
@@ -24,8 +25,8 @@ export type Taken<T> = {
   owned(): boolean
   /** Hands it back untouched. */
   release(): void
-  /** Writes it to topic `parked`, then settles it. `message`: as the handler got it. */
-  park(message: Message, reason: string): void
+  /** Writes it to topic `parked`, then settles it. `message`: as the handler got it, or the same made again. */
+  park(message: Contents, reason: string): void
 }
 
 /** Safe to store: it does not keep the record's value in memory. */

@@ -20,7 +20,7 @@ export function parkedRecord(from: {
   topic: string
   partition: number
   offset: number
-  message: KafkaMessage
+  message: Pick<KafkaMessage, 'key' | 'value' | 'headers'>
   reason: string
 }): OutRecord {
   const { topic, partition, offset, message, reason } = from

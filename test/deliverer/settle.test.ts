@@ -24,6 +24,7 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
   const fates: string[] = []
   const told: [string, Delivery][] = []
   const faults: string[] = []
+  const parked: unknown[] = []
   const unfit = new Set<Delivery>()
   const produce: Producer['produce'] = async (records) => {
     written.push(...records.map((record) => ({ ...record, at: Date.now() })))
@@ -41,7 +42,6 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
       },
     },
     attempts: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
-    log: { error: () => undefined },
     onSettled: (result, delivery) => void told.push([result.kind, delivery]),
     onFatal: (error) => void faults.push(error.message),
   })
@@ -55,11 +55,13 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
     settle: () => void fates.push('settled'),
     owned: () => true,
     release: () => void fates.push('released'),
-    park: () => void fates.push('parked'),
+    park({ value, ...message }, reason) {
+      fates.push('parked')
+      parked.push({ ...message, value: JSON.parse(String(value)), reason })
+    },
   }
   return {
     settle: (result: Settlement, value = before) => settler.settle({ ...record, value }, result),
-    park: (reason: string) => settler.park(record, reason),
     stall: (ms: number) => {
       stalledMs = ms
     },
@@ -69,6 +71,7 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
     },
     written: () => written.map(({ at, value, ...rest }) => ({ ...rest, value: JSON.parse(String(value)) })),
     times: () => written.map(({ topic, at }) => [topic, at]),
+    parked,
     fates,
     told,
     faults,
@@ -77,12 +80,7 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
 
 const rested = () => vi.advanceTimersByTimeAsync(0)
 
-const asParked = (reason: string) => ({
-  topic: 'parked',
-  key: 'crm/u1',
-  value: before,
-  headers: { 'parked-topic': 'deliveries.due', 'parked-reason': reason },
-})
+const asParked = (reason: string) => ({ key: Buffer.from('crm/u1'), value: before, headers: {}, reason })
 
 describe('a finished delivery', () => {
   test('that is done is settled at once, and nothing is written', () => {
@@ -190,13 +188,13 @@ describe('a delivery that continues', () => {
 
 describe('a delivery that cannot continue', () => {
   test.each<Produced>(['too_large', 'refused', 'full'])(
-    'as its next record is %s is kept as it was in topic parked, which settles it',
+    'as its next record is %s is parked as it was',
     async (outcome) => {
       const world = aWorld(outcome)
-      world.settle(retry)
+      world.settle(dead)
       await rested()
-      expect(world.written().slice(1)).toEqual([asParked(`its next record cannot be written: ${outcome}`)])
-      expect([world.fates, world.told, world.faults]).toEqual([['settled'], [], []])
+      expect(world.parked).toEqual([asParked(`its next record cannot be written: ${outcome}`)])
+      expect([world.fates, world.told, world.faults]).toEqual([['parked'], [], []])
     },
   )
 
@@ -205,56 +203,8 @@ describe('a delivery that cannot continue', () => {
     world.spoil(after)
     world.settle(retry)
     await rested()
-    expect(world.written()).toEqual([asParked('Error: no such field')])
-    expect([world.fates, world.told, world.faults]).toEqual([['settled'], [], []])
-  })
-
-  test('is not settled before it is parked', async () => {
-    const { promise, resolve } = Promise.withResolvers<Produced>()
-    const world = aWorld('refused', promise)
-    world.settle(retry)
-    await rested()
-    expect(world.fates).toEqual([])
-    resolve('acked')
-    await rested()
-    expect(world.fates).toEqual(['settled'])
-  })
-
-  test('and is too large for topic parked is parked without its value', async () => {
-    const world = aWorld('too_large', 'too_large')
-    world.settle(retry)
-    await rested()
-    const bytes = String(JSON.stringify(before).length)
-    expect(world.written().slice(2)).toMatchObject([
-      { topic: 'parked', value: null, headers: { 'parked-value-bytes': bytes } },
-    ])
-    expect([world.fates, world.faults]).toEqual([['settled'], []])
-  })
-
-  test('for a very long reason is parked with the beginning of it', async () => {
-    const world = aWorld()
-    await world.park('x'.repeat(2_000))
-    expect(world.written()).toEqual([asParked('x'.repeat(1_024))])
-  })
-})
-
-describe('a delivery that can be neither written nor parked', () => {
-  test.each<Produced>(['too_large', 'refused', 'full'])(
-    'as topic parked says %s is released, and the process is to end',
-    async (outcome) => {
-      const world = aWorld('refused', outcome, outcome)
-      world.settle(retry)
-      await rested()
-      expect([world.fates, world.told]).toEqual([['released'], []])
-      expect(world.faults).toEqual([`a delivery could be neither written nor parked: ${outcome}`])
-    },
-  )
-
-  test('is released at shutdown', async () => {
-    const world = aWorld('refused', 'unknown')
-    world.settle(retry)
-    await rested()
-    expect([world.fates, world.told, world.faults]).toEqual([['released'], [], []])
+    expect(world.parked).toEqual([asParked('Error: no such field')])
+    expect([world.written(), world.fates, world.told, world.faults]).toEqual([[], ['parked'], [], []])
   })
 
   test('is not settled if it cannot be encoded at all, and the process ends', async () => {
@@ -262,8 +212,7 @@ describe('a delivery that can be neither written nor parked', () => {
     world.spoil(before, after)
     world.settle(retry)
     await rested()
-    expect(world.fates).not.toContain('settled')
-    expect([world.written(), world.faults]).toEqual([[], ['no such field']])
+    expect([world.written(), world.fates, world.faults]).toEqual([[], [], ['no such field']])
   })
 })
 
@@ -320,7 +269,7 @@ describe('deferrals', () => {
     world.settle({ ...deferral, delivery: spoilt })
     world.settle(deferral)
     await vi.advanceTimersByTimeAsync(50)
-    expect(world.written().map(({ topic }) => topic)).toEqual([onRung, onRung, 'parked'])
-    expect(world.fates.toSorted()).toEqual(['released', 'settled', 'settled'])
+    expect(world.written().map(({ topic }) => topic)).toEqual([onRung, onRung])
+    expect(world.fates.toSorted()).toEqual(['parked', 'released', 'settled'])
   })
 })

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { attempt } from '../../deliverer/attempt.ts'
 import type { Settlement } from '../../deliverer/decide.ts'
 import { Settler } from '../../deliverer/settle.ts'
+import type { Contents } from '../../kafka/consume/record.ts'
 import { inTrace } from '../../kafka/consume/spans.ts'
 import { ofDelivery } from '../../trace/trace.ts'
 import { aDelivery, aDestination } from '../helpers/events.ts'
@@ -10,6 +11,7 @@ import { aTracer, SAMPLED } from '../trace/collected.ts'
 const url = 'https://user.example:8443/secret?token=secret'
 
 function taken({ tracer }: Pick<ReturnType<typeof aTracer>, 'tracer'>, value = aDelivery()) {
+  const parked: Contents['headers'][] = []
   const record = {
     topic: 'deliveries',
     partition: 0,
@@ -20,33 +22,23 @@ function taken({ tracer }: Pick<ReturnType<typeof aTracer>, 'tracer'>, value = a
     settle: () => undefined,
     owned: () => true,
     release: () => undefined,
-    park: () => undefined,
+    park: ({ headers }: Contents) => void parked.push(headers),
   }
   const headers = { traceparent: SAMPLED }
-  return inTrace(tracer, record, { topic: 'deliveries', group: 'deliverer', headers, describe: ofDelivery })
+  const where = { topic: 'deliveries', group: 'deliverer', headers, describe: ofDelivery }
+  return { record: inTrace(tracer, record, where), parked }
 }
 
-function aSettler() {
-  const written: unknown[] = []
-  const settler = new Settler({
-    producer: {
-      produce: async (records, options) => {
-        written.push(
-          ...records.map(({ headers }) => ({ ...headers, ...options?.trace?.send('', 1).headers })),
-        )
-        return 'acked'
-      },
-    },
+const aSettler = () =>
+  new Settler({
+    producer: { produce: async () => 'acked' },
     attemptProducer: { produce: async () => 'acked', stalledMs: () => 0 },
     ladder: { ladder: [rung] },
     deliveries: { encode: () => Buffer.alloc(1) },
     attempts: { encode: () => Buffer.alloc(1) },
-    log: { error: () => undefined },
     onSettled: () => undefined,
     onFatal: () => undefined,
   })
-  return { settler, written }
-}
 
 const rung = { name: '5s', delayMs: 5_000 }
 const delivery = aDelivery({ attempt: 1 })
@@ -57,8 +49,7 @@ test.each<[Settlement, string | undefined]>([
   [{ kind: 'dead', reason: 'window_expired', delivery }, 'window_expired'],
 ])('an attempt records what came next: %j', async (result, error) => {
   const traces = aTracer()
-  const { settler } = aSettler()
-  settler.settle(taken(traces), result)
+  aSettler().settle(taken(traces).record, result)
   await new Promise(setImmediate)
   const spans = await traces.ended()
   const process = spans.find(({ name }) => name === 'process deliveries')
@@ -71,11 +62,11 @@ test.each<[Settlement, string | undefined]>([
 
 test('a parked delivery keeps its trace', async () => {
   const traces = aTracer()
-  const { settler, written } = aSettler()
-  await settler.park(taken(traces), 'a fault')
+  const { record, parked } = taken(traces)
+  aSettler().park(record, 'a fault')
   const [span] = await traces.ended()
   expect(span?.attributes['error.type']).toBe('parked')
-  expect(written).toMatchObject([{ traceparent: `00-${span?.traceId}-${span?.spanId}-01` }])
+  expect(parked).toEqual([{ traceparent: `00-${span?.traceId}-${span?.spanId}-01` }])
 })
 
 test('the span of a POST has its host, attempt and outcome', async () => {
@@ -85,7 +76,7 @@ test('the span of a POST has its host, attempt and outcome', async () => {
   const sent: Record<string, string>[] = []
   attempt(
     {
-      record: taken(traces, value),
+      record: taken(traces, value).record,
       targets: [{ urlIndex: 0, url, webhook: 'crm 0', origin: new URL(url).origin }],
       done: () => undefined,
     },

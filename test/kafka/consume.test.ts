@@ -1,14 +1,18 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { consume, loadOf } from '../../kafka/consume/consume.ts'
-import type { Decoded } from '../../kafka/consume/record.ts'
+import type { Decoded, Taken } from '../../kafka/consume/record.ts'
 import { Tracker } from '../../kafka/consume/tracker.ts'
+import type { Produced } from '../../kafka/produce/pending.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { connectionOf } from '../helpers/kafkajs.ts'
 
 const GROUP_JOIN = 'joined'
 
 /** One partition of `work`. The test plays kafkajs: with real brokers, a join while a batch is handled takes luck. */
-async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>>) {
+async function consuming(
+  decode: () => Decoded<string> | Promise<Decoded<string>>,
+  outcome: () => Produced | Promise<Produced> = () => 'acked',
+) {
   const listeners = new Map<string, (of: { payload: object }) => void>()
   type Batches = { eachBatch(of: object): Promise<void> }
   let batches: Batches = { eachBatch: async () => {} }
@@ -53,12 +57,12 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
   }
   const kafka = { consumer, admin: () => admin }
   const connection = connectionOf(kafka)
-  const handle = vi.fn(() => undefined)
+  const handle = vi.fn((_record: Taken<string>) => undefined)
   const codec = { decode } as unknown as Codec<string>
   const producer = {
     produce: async (records: object[]) => {
       produced.push(...records)
-      return 'acked' as const
+      return outcome()
     },
   }
   const onFatal = vi.fn()
@@ -76,6 +80,7 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
     handle,
     produced,
     onFatal,
+    loads: opened.loads,
     close: (drainMs = 0) => opened.close(drainMs),
     disconnect,
     /** The group rebalances, and the member is about to join again. */
@@ -166,6 +171,37 @@ test('a record with an unknown schema is parked', async () => {
   expect(produced).toMatchObject([
     { topic: 'parked', headers: { 'parked-offset': '0', 'parked-reason': 'registry_unreachable: refused' } },
   ])
+})
+
+/** As the deliverer does, which does not keep the record that it read. */
+const parkAnew = ({ key, value, park }: Taken<string>) =>
+  void park({ key: Buffer.from(key), value: Buffer.from(value), headers: { dueAt: '1' } }, 'refused')
+
+test('a record that is parked later is counted, and its copy says where it came from', async () => {
+  const { handle, join, batch, produced, loads } = await consuming(() => ({ ok: true, value: 'anew' }))
+  handle.mockImplementation(parkAnew)
+  join()
+  await batch(vi.fn())
+  const place = { 'parked-topic': 'work', 'parked-partition': '0', 'parked-offset': '0' }
+  const headers = { dueAt: '1', ...place, 'parked-reason': 'refused' }
+  expect(produced).toEqual([{ topic: 'parked', key: Buffer.from(''), value: Buffer.from('anew'), headers }])
+  await vi.waitUntil(() => loads()[0]?.unsettled === 0)
+  expect(loads()[0]?.parked).toBe(1)
+})
+
+test('a record that cannot be parked any more is released at shutdown, which does not wait for it', async () => {
+  const { promise, resolve } = Promise.withResolvers<Produced>()
+  const { handle, join, batch, close, onFatal } = await consuming(
+    () => ({ ok: true, value: '1' }),
+    () => promise,
+  )
+  handle.mockImplementation(parkAnew)
+  join()
+  await batch(vi.fn())
+  const closed = close(600_000)
+  resolve('unknown')
+  await closed
+  expect(onFatal).not.toHaveBeenCalled()
 })
 
 const aTracker = (times: readonly number[]) => {
