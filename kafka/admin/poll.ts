@@ -26,8 +26,13 @@ export function poll<T extends Closable>({ open, read, onFailed, everyMs }: Poll
   /** The next read gets a new client: this one may know old leaders or topics. */
   async function failed(error: unknown): Promise<void> {
     if (!closing.signal.aborted) onFailed(error)
-    await reader?.close()
+    await drop()
+  }
+
+  async function drop(): Promise<void> {
+    const old = reader
     reader = undefined
+    if (old) await within(CLOSE_MS, old.close())
   }
 
   async function run(): Promise<void> {
@@ -44,7 +49,7 @@ export function poll<T extends Closable>({ open, read, onFailed, everyMs }: Poll
     async close() {
       closing.abort()
       await within(CLOSE_MS, running)
-      await reader?.close()
+      await drop()
     },
   }
 }
