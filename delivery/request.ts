@@ -17,8 +17,10 @@ export type Posting = Pick<Delivery, 'deliveryId' | 'messageId' | 'body' | 'repl
 /** `attempt`: from 1. `now`: ms since 1970. */
 export type RequestOf = { destination: Destination; urlIndex: number; attempt: number; now: number }
 
+/** Lower-case names of headers that we set on some POSTs. Settings accept none that we set on every POST. */
 const REPLAY = new Set(['x-replay'])
 const PREVIOUS = new Set(['x-signature-previous'])
+const STANDARD = new Set(['webhook-id', 'webhook-timestamp', 'webhook-signature'])
 
 /** Our headers win over configured ones. @throws RangeError without such a webhook. */
 export function request(posting: Posting, { destination, urlIndex, attempt, now }: RequestOf): Request {
@@ -76,7 +78,7 @@ function templateOf(destination: Destination): Template {
 
 function makeTemplate(destination: Destination): Template {
   const { webhooks, retryOn } = destination
-  const reserved = reservedNames(destination)
+  const signing = signingOf(destination)
   return {
     webhooks: webhooks.map(({ url, headers }, urlIndex) => ({
       key: webhookKey(destination.id, urlIndex, url),
@@ -84,23 +86,13 @@ function makeTemplate(destination: Destination): Template {
       headers: {
         'User-Agent': USER_AGENT,
         'Content-Type': 'application/json',
-        ...without(headers, reserved),
+        ...(signing.standardWebhooks ? without(headers, STANDARD) : headers),
       },
     })),
-    ...signingOf(destination),
+    ...signing,
     retryOn: retryOn ?? NONE,
   }
 }
 
-/** Lower-case names of headers that we set on every POST. `request` replaces the others. */
-function reservedNames({ sharedSecret, standardWebhooks }: Destination): Set<string> {
-  const names = ['user-agent', 'content-type', 'x-delivery-id', 'x-message-id', 'x-attempt']
-  if (sharedSecret !== undefined) {
-    names.push('x-signature')
-    if (standardWebhooks) names.push('webhook-id', 'webhook-timestamp', 'webhook-signature')
-  }
-  return new Set(names)
-}
-
-export const without = (headers: Readonly<Record<string, string>>, names: ReadonlySet<string>) =>
+const without = (headers: Readonly<Record<string, string>>, names: ReadonlySet<string>) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase())))
