@@ -5,10 +5,7 @@ import { createHostShare, hostAllows, isBlockedByHost, rollShareWindow } from '.
 import type { HostLimits, HostShare, Standing, WebhookQueue } from './state.ts'
 
 const SILENT_MS = 1_000
-/**
- * How long a failure counts: the default RESPONSE_TIMEOUT, so a webhook that still gets POSTs has failed again by then.
- * With a longer one, it is silent by then.
- */
+/** How long a failure counts. By then, a webhook that still gets POSTs has failed again or is silent. */
 const FRESH_MS = 5_000
 const SLOW_MS = 500
 export const WINDOW_MS = 1_000

@@ -14,11 +14,12 @@ export type Sent = {
   waitMs?: number
 }
 
-const LIMIT_MS = 5_000
+/** The default RESPONSE_TIMEOUT, and the longest. */
+export const [LIMIT_MS, LONGEST_MS] = [5_000, 60_000]
 const TICK_MS = 50
 
-/** The test moves the clock and controls the receivers. */
-export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
+/** The test moves the clock and controls the receivers. `limitMs`: RESPONSE_TIMEOUT. */
+export function simulate({ slots = 512, isBusy = (): boolean => false, limitMs = LIMIT_MS } = {}) {
   let clock = 0
   const coming = new Map<number, (() => void)[]>()
   const now = () => clock
@@ -68,7 +69,7 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
       begin(lease) {
         one.begunAt = now()
         count(origin, 1)
-        const [ended, after] = endingOf(behaviours.get(origin) ?? { answersAfter: 5 })
+        const [ended, after] = endingOf(behaviours.get(origin) ?? { answersAfter: 5 }, limitMs)
         later(after, () => {
           count(origin, -1)
           end(one, ended)
@@ -118,12 +119,12 @@ function end(one: Sent, how: Sent['end']): void {
   if (how !== undefined) one.end = how
 }
 
-function endingOf(behaviour: Behaviour): ['answered' | 'failed' | 'timed_out', number] {
+function endingOf(behaviour: Behaviour, limitMs: number): ['answered' | 'failed' | 'timed_out', number] {
   // nothing listens: the host's fault
   if (behaviour === 'refuses') return ['failed', 1]
-  if (behaviour === 'hangs') return ['timed_out', LIMIT_MS]
+  if (behaviour === 'hangs') return ['timed_out', limitMs]
   if ('failsAfter' in behaviour) return ['failed', behaviour.failsAfter]
-  return behaviour.answersAfter > LIMIT_MS ? ['timed_out', LIMIT_MS] : ['answered', behaviour.answersAfter]
+  return behaviour.answersAfter > limitMs ? ['timed_out', limitMs] : ['answered', behaviour.answersAfter]
 }
 
 /** Sends at a steady rate, to one origin after the other. */
