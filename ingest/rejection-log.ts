@@ -1,6 +1,6 @@
-import { within } from '../kafka/client.ts'
 import type { Losses } from '../kafka/produce/dropped.ts'
 import type { OutRecord, ProduceOptions, Producer } from '../kafka/produce/produce.ts'
+import { within } from '../process/timeout.ts'
 
 /** Resolves when Kafka has the records, or at the time limit. Never rejects. */
 export type RejectionLog = (records: readonly OutRecord[], options?: Options) => Promise<void>

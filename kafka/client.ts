@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events'
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type ConnectionOptions, createSecureContext } from 'node:tls'
 import type { KafkaConfig as KafkaJsConfig, Kafka as KafkaJsKafka, logCreator, SASLOptions } from 'kafkajs'
 import type { Logger } from '../process/log.ts'
@@ -78,11 +77,6 @@ const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
 
 /** While Kafka is unreachable, kafkajs takes half a minute to disconnect. */
 export const CLOSE_MS = 2_000
-
-/** Waits at most `limitMs`. Ignores failures. */
-export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
-  await Promise.race([work.catch(() => undefined), sleep(limitMs, undefined, { ref: false })])
-}
 
 /** kafkajs retries what it logs as errors. The rest is for debugging. */
 function forwardTo(log: Logger, failures: FailureLog): logCreator {

@@ -35,15 +35,5 @@ export function createLimit(atOnce: number): Limit {
   return (work) => (running < atOnce ? run(work) : undefined)
 }
 
-const TIMEOUT_MS = 10_000
-
-/** @throws if `work` takes longer than a client should wait, or fails. */
-export async function withTimeout<T>(work: Promise<T>, timeoutMs = TIMEOUT_MS): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs)
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+/** How long a client should wait for an answer. */
+export const CLIENT_WAIT_MS = 10_000

@@ -4,6 +4,7 @@ import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import type { Table } from '../../kafka/tables/table.ts'
 import type { Logger } from '../../process/log.ts'
 import type { Refusal } from '../../settings/resources/decide.ts'
+import { CLIENT_WAIT_MS } from './concurrency.ts'
 import { problem } from './response.ts'
 
 export type Conditions = {
@@ -19,8 +20,6 @@ type Write<D extends object> = {
   records(decided: D): OutRecord[]
 }
 
-const TIMEOUT_MS = 10_000
-
 /**
  * Decides on the newest state. Resolves once Kafka has acknowledged the write and this process shows it.
  * `unavailable`: Kafka did not answer in time; the write may have happened. Refuses a record larger than Kafka takes.
@@ -29,7 +28,7 @@ export async function writeConditionally<D extends object>(
   conditions: Conditions,
   write: Write<D>,
 ): Promise<D | { refusal: Refusal } | 'unavailable'> {
-  const late = AbortSignal.timeout(conditions.timeoutMs ?? TIMEOUT_MS)
+  const late = AbortSignal.timeout(conditions.timeoutMs ?? CLIENT_WAIT_MS)
   const gaveUp = new Promise<'unavailable'>((resolve) =>
     late.addEventListener('abort', () => resolve('unavailable')),
   )
@@ -44,7 +43,7 @@ async function attempt<D extends object>(
   let outcome: D | { refusal: Refusal } | 'unavailable' = 'unavailable'
   try {
     // the fence protects only writes: a refusal could rest on a stale state
-    await Promise.all(tables.map((table) => table.caughtUp(TIMEOUT_MS)))
+    await Promise.all(tables.map((table) => table.caughtUp(CLIENT_WAIT_MS)))
     const written = await writer.write(() => {
       // the client already got `unavailable` and may have retried
       outcome = late.aborted ? 'unavailable' : decide()

@@ -4,11 +4,12 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import type { Logger } from '../../process/log.ts'
+import { withTimeout } from '../../process/timeout.ts'
 import type { Settings } from '../../settings/follow.ts'
 import type { ConfigKeys } from '../../settings/seal.ts'
 import { audit } from '../api/audit.ts'
 import { takeStreams, textOf } from '../api/body-stream.ts'
-import { createSemaphore, withTimeout } from '../api/concurrency.ts'
+import { CLIENT_WAIT_MS, createSemaphore } from '../api/concurrency.ts'
 import { unavailable } from '../api/conditional-write.ts'
 import { type ApiRequest, addPath, flag, operation } from '../api/operation.ts'
 import { type ApiResponse, problem } from '../api/response.ts'
@@ -118,7 +119,7 @@ async function caughtUp(
   { log }: Pick<BackupRouteParts, 'log'>,
 ): Promise<boolean> {
   try {
-    await withTimeout(table.caughtUp())
+    await withTimeout(table.caughtUp(), CLIENT_WAIT_MS)
     return true
   } catch (err) {
     log.warn({ err }, 'a backup or restore failed: the settings cannot be followed')

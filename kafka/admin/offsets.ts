@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pRetry from 'p-retry'
-import { CLOSE_MS, type Connection, within } from '../client.ts'
+import { within } from '../../process/timeout.ts'
+import { CLOSE_MS, type Connection } from '../client.ts'
 import { partitionKey } from '../log-faults.ts'
 import { type Broker, type Cluster, describe, openCluster } from '../patches/cluster.ts'
 import { isCoordinatedElsewhere } from '../patches/consumer/coordinator-moves.ts'

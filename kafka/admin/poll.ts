@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CLOSE_MS, within } from '../client.ts'
+import { within } from '../../process/timeout.ts'
+import { CLOSE_MS } from '../client.ts'
 
 export type Poll = Closable
 

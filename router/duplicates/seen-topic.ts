@@ -1,6 +1,7 @@
 import { createBatcher } from '../../kafka/produce/batcher.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { Producer } from '../../kafka/produce/produce.ts'
+import { withTimeout } from '../../process/timeout.ts'
 import { SEEN } from '../../schemas/topics.ts'
 import type { Entry } from './window.ts'
 
@@ -44,7 +45,7 @@ export function seenWriter({ producer, onUnwritten }: SeenWriterParts, partition
     const { promise, resolve } = Promise.withResolvers<Produced>()
     let waiting: Promise<Written> | undefined
     async function wait(): Promise<Written> {
-      const outcome = await withLimit(promise, isLate ? 0 : WAIT_MS)
+      const outcome = await withTimeout(promise, isLate ? 0 : WAIT_MS).catch(() => 'late' as const)
       if (outcome === 'late') isLate = true
       if (outcome === 'acked' || outcome === 'unknown') return outcome
       onUnwritten(batch.ids)
@@ -70,14 +71,6 @@ export function seenWriter({ producer, onUnwritten }: SeenWriterParts, partition
       return batch.written
     },
   }
-}
-
-async function withLimit<T>(work: Promise<T>, limitMs: number): Promise<T | 'late'> {
-  const { promise, resolve } = Promise.withResolvers<'late'>()
-  const limit = setTimeout(resolve, limitMs, 'late')
-  const outcome = await Promise.race([work, promise])
-  clearTimeout(limit)
-  return outcome
 }
 
 /** Few enough that no event waits long to be settled. */

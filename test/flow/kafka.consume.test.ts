@@ -1,13 +1,14 @@
 import { connect as dial, type Socket } from 'node:net'
 import { expect, inject, test, vi } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
-import { type Connection, within } from '../../kafka/client.ts'
+import type { Connection } from '../../kafka/client.ts'
 import { type ConsumeOptions, type Consumer, consume } from '../../kafka/consume/consume.ts'
 import type { Handler, Taken } from '../../kafka/consume/record.ts'
 import { Kafka, logLevel } from '../../kafka/patches/kafkajs.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openRangeGroup } from '../../kafka/tables/ranges.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
+import { within } from '../../process/timeout.ts'
 import {
   COORDINATOR_LOADING,
   FIND_COORDINATOR,

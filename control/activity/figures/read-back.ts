@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
-import { CLOSE_MS, within } from '../../../kafka/client.ts'
+import { CLOSE_MS } from '../../../kafka/client.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
 import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Begun } from '../../../kafka/tables/tail.ts'
+import { within } from '../../../process/timeout.ts'
 import { ATTEMPTS } from '../../../schemas/topics.ts'
 import { MINUTE_MS, WINDOWS } from './series.ts'
 

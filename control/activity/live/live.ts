@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream'
 import type { Connection } from '../../../kafka/client.ts'
 import { openTail } from '../../../kafka/tables/tail.ts'
 import type { Logger } from '../../../process/log.ts'
+import { within } from '../../../process/timeout.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
-import { withTimeout } from '../../api/concurrency.ts'
 import { createLiveCalls, type LiveCalls, type LiveCallsParts } from './live-calls.ts'
 import { openWatcher, type Watcher } from './watcher.ts'
 
@@ -78,7 +78,7 @@ export function createLive(parts: LiveParts): Live {
       for (const watcher of watchers) watcher.end()
     },
     // without Kafka, opening takes longer than a shutdown may
-    close: () => withTimeout(feed.close(), closeMs).catch(() => undefined),
+    close: () => within(closeMs, feed.close()),
   }
 }
 

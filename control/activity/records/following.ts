@@ -1,7 +1,8 @@
 import { begunLate, type Tail } from '../../../kafka/tables/tail.ts'
+import { within, withTimeout } from '../../../process/timeout.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Who } from '../../../settings/mask.ts'
-import { createLimit, withTimeout } from '../../api/concurrency.ts'
+import { CLIENT_WAIT_MS, createLimit } from '../../api/concurrency.ts'
 import { type ApiResponse, problem } from '../../api/response.ts'
 import type { Place, RecentRecords } from './recent-records.ts'
 
@@ -52,8 +53,11 @@ export function createViewerLimit(): ViewerLimit {
   return async (who, search) => (who === 'admin' ? search() : (limit(search) ?? tooManySearches))
 }
 
-export async function isLoadedSoon({ loaded, isLoaded }: Loading, timeoutMs?: number): Promise<boolean> {
-  if (!isLoaded()) await withTimeout(loaded, timeoutMs).catch(() => undefined)
+export async function isLoadedSoon(
+  { loaded, isLoaded }: Loading,
+  timeoutMs = CLIENT_WAIT_MS,
+): Promise<boolean> {
+  if (!isLoaded()) await within(timeoutMs, loaded)
   return isLoaded()
 }
 
@@ -71,7 +75,7 @@ export async function answered(
 ): Promise<ApiResponse> {
   if (!(await areLoadedSoon(sources))) return loading
   try {
-    return await withTimeout(respond())
+    return await withTimeout(respond(), CLIENT_WAIT_MS)
   } catch (err) {
     onFailed(err)
     return unreachable

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import type { Storage } from '../../../kafka/admin/storage.ts'
+import { withTimeout } from '../../../process/timeout.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Computation } from '../../../settings/settings.ts'
 import { readAsStream, textOf, wrongType } from '../../api/body-stream.ts'
-import { withTimeout } from '../../api/concurrency.ts'
+import { CLIENT_WAIT_MS } from '../../api/concurrency.ts'
 import { unavailable } from '../../api/conditional-write.ts'
 import { type ApiRequest, flag, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../../api/response.ts'
@@ -203,7 +204,7 @@ async function computationOf(
   const known = all.get(id)
   if (known) return known
   try {
-    await withTimeout(settings.table.caughtUp())
+    await withTimeout(settings.table.caughtUp(), CLIENT_WAIT_MS)
   } catch (err) {
     log.warn({ err }, 'an upload failed: the settings cannot be followed')
     return unavailable

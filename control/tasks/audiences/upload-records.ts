@@ -1,8 +1,9 @@
 import { partitionOf } from '../../../kafka/produce/partition.ts'
 import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
+import { withTimeout } from '../../../process/timeout.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { UPLOADS } from '../../../schemas/topics.ts'
-import { withTimeout } from '../../api/concurrency.ts'
+import { CLIENT_WAIT_MS } from '../../api/concurrency.ts'
 import { type Change, MEMBER_TOPICS, memberKey, partitionsChanged, type Reading } from './comparison.ts'
 
 export type UploadParts = Reading & { producer: Pick<Producer, 'produce'> }
@@ -62,7 +63,7 @@ export async function upload(
 
 async function answered<T>(work: Promise<T>): Promise<T> {
   try {
-    return await withTimeout(work)
+    return await withTimeout(work, CLIENT_WAIT_MS)
   } catch (cause) {
     throw new UploadUnavailable('Kafka does not accept an upload', { cause })
   }

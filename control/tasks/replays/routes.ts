@@ -4,6 +4,7 @@ import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
 import { isObject } from '../../../process/json-objects.ts'
 import type { Logger } from '../../../process/log.ts'
+import { withTimeout } from '../../../process/timeout.ts'
 import { type Replay, replayTask, topicOf } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
@@ -12,7 +13,7 @@ import { idShape } from '../../../settings/settings.ts'
 import type { DeadRouteParts } from '../../activity/dead/routes.ts'
 import { isLoadedSoon, loading } from '../../activity/records/following.ts'
 import { audit } from '../../api/audit.ts'
-import { withTimeout } from '../../api/concurrency.ts'
+import { CLIENT_WAIT_MS } from '../../api/concurrency.ts'
 import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../../api/operation.ts'
 import { type Page, pageOf, pageOfTasks, tasksPageShape } from '../../api/pagination.ts'
@@ -103,7 +104,7 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   try {
     replay.ranges = replay.places
       ? spanOf(replay.places)
-      : await withTimeout(parts.rangesOf({ ...request, topic: topicOf(replay) }))
+      : await withTimeout(parts.rangesOf({ ...request, topic: topicOf(replay) }), CLIENT_WAIT_MS)
   } catch (err) {
     log.warn({ err }, 'the records of a replay cannot be found')
     return unavailable

@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PartitionAssigner } from 'kafkajs'
+import { within } from '../../../process/timeout.ts'
 import { PartitionAssigners } from '../kafkajs.ts'
 
 /**
@@ -41,7 +42,7 @@ export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; comm
     work.giveUp()
     const end = performance.now() + DRAIN_MS
     while (work.inFlight() > 0 && performance.now() < end) await sleep(10)
-    await Promise.race([work.commit(), sleep(COMMIT_MS)])
+    await within(COMMIT_MS, work.commit())
     state = 'drained'
   }
 

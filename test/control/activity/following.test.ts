@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { decodeOrSkip, isLoadedSoon, type Unreadable } from '../../../control/activity/records/following.ts'
-import { withTimeout } from '../../../control/api/concurrency.ts'
 import type { Decoded } from '../../../kafka/consume/record.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 
@@ -55,12 +54,6 @@ describe('a value', () => {
 })
 
 describe('data that is not loaded yet', () => {
-  test('is waited for, up to a limit', async () => {
-    expect(await withTimeout(Promise.resolve(1))).toBe(1)
-    await expect(withTimeout(Promise.reject(new Error('no broker')))).rejects.toThrow('no broker')
-    await expect(withTimeout(new Promise(() => {}), 1)).rejects.toThrow('timed out after 1 ms')
-  })
-
   test('is loaded in time, or not', async () => {
     const never = new Promise<void>(() => {})
     expect(await isLoadedSoon({ loaded: never, isLoaded: () => true })).toBe(true)
