@@ -66,7 +66,7 @@ export type Pipeline = { ingest: Ingest; precheck: Precheck; countUnpacked: Coun
 
 /** Writes the events of a request as one group, and answers when Kafka has acknowledged all. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { produce, unavailable, logRejected, encoders, meter } = options
+  const { produce, logRejected, encoders, meter } = options
   const sourceLimits = createSourceLimits(options.clock)
   const anonymousLimit = createAnonymousLimit(options.clock)
   const parts = { ...options, sourceLimits, anonymousLimit }
@@ -90,8 +90,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
     // not async: a request that waits for Kafka holds only its records
     ingest(received, ip, trace) {
-      const why = unavailable()
-      if (why) return Promise.resolve(refused(received.type, refuse(why, undefined)))
       const { decision, limit } = decideRequest(received, ip, parts)
       if (decision.sourceId) trace?.note({ 'sluice.source.id': decision.sourceId })
       const { events, rejected } = recordsOf(decision, encoders)

@@ -106,7 +106,7 @@ export function deadRoutes(api: FastifyInstance, parts: Parts): void {
         }
         return answered(
           [dead],
-          () => respond(query, { ...parts, who: who ?? 'view', replayOf: indexOf(tasks.replays.values()) }),
+          () => respond(query, { ...parts, who, replayOf: indexOf(tasks.replays.values()) }),
           (err) => log.warn({ err }, 'dead letters could not be read'),
         )
       },

@@ -116,7 +116,7 @@ export function deliveryRoutes(api: FastifyInstance, parts: Parts): void {
         'Its request, attempts and next attempt. Take the `id` from an item of `GET /api/deliveries`.',
       responses: { 200: { description: 'The delivery.', body: deliveryShape } },
       errorCodes: ['not_found'],
-      handle: ({ params: { id }, who }) => answered(sources, () => show(id, who ?? 'view', parts), onFailed),
+      handle: ({ params: { id }, who }) => answered(sources, () => show(id, who, parts), onFailed),
     }),
   })
 }
