@@ -42,7 +42,7 @@ export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRoutePa
           body: {
             items: items.map(({ attempt }) => attemptResponse(attempt)),
             next,
-            oldest: oldest === null ? null : isoTime(oldest),
+            oldest: isoTime(oldest),
           },
         }
       },

@@ -77,7 +77,7 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
     })
     if (!found) return tooManySearches
     const { items, next, searchedSince } = await found
-    const searched = searchedSince === null ? null : isoTime(searchedSince)
+    const searched = isoTime(searchedSince)
     return { status: 200, body: { items: items.map(entryOf), next, searchedSince: searched } }
   }
 

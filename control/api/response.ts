@@ -110,6 +110,6 @@ export const ifMatch = (required: boolean) => ({
 /** As `isoTime` formats it. */
 export const timeShape = z.iso.datetime().nullable()
 
-/** ISO 8601 UTC with milliseconds; null beyond the range of dates. */
-export const isoTime = (ms: number): string | null =>
-  Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : null
+/** ISO 8601 UTC with milliseconds; null without a time or beyond the range of dates. */
+export const isoTime = (ms: number | null | undefined): string | null =>
+  typeof ms === 'number' && Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : null

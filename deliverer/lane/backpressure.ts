@@ -1,5 +1,6 @@
+import { WINDOW_MS } from './host-share.ts'
 import type { DeferCode, Refusal, WebhookQueue } from './state.ts'
-import { isSilent, standing, WINDOW_MS } from './webhook-queue.ts'
+import { isSilent, standing } from './webhook-queue.ts'
 
 /** Any webhook that is not in trouble may have this many POSTs waiting. */
 const MIN_WAITING = 16

@@ -18,8 +18,8 @@ const TRIALS = { perSecond: 20, burst: 2 }
 /** Slightly above the rate at which a host's webhooks are probed (webhooks.ts). */
 const PROBES = { perSecond: 40, burst: 8 }
 const SHRINKS_TO = 7 / 8
-const SILENT_MS = 1_000
-const WINDOW_MS = 1_000
+export const SILENT_MS = 1_000
+export const WINDOW_MS = 1_000
 const TWO_TIMEOUTS = 0b11
 
 export const createHostShare = (

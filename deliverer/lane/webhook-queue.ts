@@ -1,14 +1,19 @@
 import type { Breaker, Ended } from '../../delivery/breaker.ts'
 import type { HostState, WebhookState, Webhooks, WebhookTarget } from '../../delivery/webhooks.ts'
 import { createFifo } from '../../process/fifo.ts'
-import { createHostShare, hostAllows, isBlockedByHost, rollShareWindow } from './host-share.ts'
+import {
+  createHostShare,
+  hostAllows,
+  isBlockedByHost,
+  rollShareWindow,
+  SILENT_MS,
+  WINDOW_MS,
+} from './host-share.ts'
 import type { HostLimits, HostShare, Standing, WebhookQueue } from './state.ts'
 
-const SILENT_MS = 1_000
 /** How long a failure counts. By then, a webhook that still gets POSTs has failed again or is silent. */
 const FRESH_MS = 5_000
 const SLOW_MS = 500
-export const WINDOW_MS = 1_000
 
 type QueuesParts = { webhooks: Pick<Webhooks, 'of'>; limits: HostLimits; withBlocked: Set<HostShare> }
 

@@ -20,7 +20,7 @@ import {
 export type Unread = { ok: false; code: Code | 'gone' }
 export type Body = { ok: true; bytes: Buffer } | Unread
 /** `cost`: of receiving it, in bytes of cheap JSON. */
-export type Received = Body & { cost: number }
+export type ReceivedBody = Body & { cost: number }
 
 export type BodyLimit = { bytes: number; code: 'call_too_large' | 'batch_too_large' }
 
@@ -30,7 +30,7 @@ export const CUT = 'cut'
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 /** Reads a body as sent. Its memory counts on the lease. */
-export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Received> {
+export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<ReceivedBody> {
   switch (encodingOf(exchange.request.headers['content-encoding'])) {
     case 'none':
       return collect(exchange, limit, lease)
@@ -68,7 +68,7 @@ export function drain(exchange: Exchange, most: number): Promise<'gone' | 'over'
   )
 }
 
-function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Received> {
+function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<ReceivedBody> {
   if (Number(exchange.request.headers['content-length']) > limit.bytes)
     return Promise.resolve({ ok: false, code: limit.code, cost: 0 })
   const chunks = createChunks()

@@ -157,7 +157,7 @@ async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse
     body: {
       items: shown.map(({ each, status }) => listedResponse(each, status)),
       next,
-      searchedSince: searchedSince === null ? null : isoTime(searchedSince),
+      searchedSince: isoTime(searchedSince),
       unknown,
       faults: relevantFaults(parts.faults.all(), {
         since: query.since,
@@ -204,7 +204,7 @@ function listedResponse(
     lastStatus: last?.status ?? null,
     lastCode: last?.code ?? null,
     lastAttemptAt: last ? isoTime(last.startedAt) : null,
-    nextAttemptAt: nextAttemptAt === null ? null : isoTime(nextAttemptAt),
+    nextAttemptAt: isoTime(nextAttemptAt),
   }
 }
 

@@ -93,6 +93,6 @@ export function rejectionResponse(
 const deliveryStatusResponse = ({ attempts, nextAttemptAt, dead, ...status }: DeliveryStatus) => ({
   ...status,
   attempts: attempts.map(attemptResponse),
-  nextAttemptAt: nextAttemptAt === null ? null : isoTime(nextAttemptAt),
+  nextAttemptAt: isoTime(nextAttemptAt),
   dead: dead && deadResponse(dead),
 })

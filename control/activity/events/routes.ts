@@ -109,7 +109,7 @@ async function respond(query: EventsQuery, parts: Responding): Promise<ApiRespon
           : rejectionResponse(item, settings.sources.get(item.rejected.sourceId)),
       ),
       next,
-      searchedSince: searchedSince === null ? null : isoTime(searchedSince),
+      searchedSince: isoTime(searchedSince),
       faults: relevantFaults(parts.faults.all(), { since: query.since, openSince: openSince(statuses) }),
     },
   }

@@ -166,13 +166,13 @@ const overviewResponse = (
 function webhookResponse({ since, lastError, lastDeliveredAt, ...rest }: WebhookHealth) {
   return {
     ...rest,
-    since: since === null ? null : isoTime(since),
+    since: isoTime(since),
     lastError: lastError && {
       code: lastError.code,
       status: lastError.status,
       at: isoTime(lastError.startedAt),
       response: lastError.response,
     },
-    lastDeliveredAt: lastDeliveredAt === null ? null : isoTime(lastDeliveredAt),
+    lastDeliveredAt: isoTime(lastDeliveredAt),
   }
 }

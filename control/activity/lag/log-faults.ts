@@ -133,6 +133,6 @@ const shown = (held: Held): LogFaultItem => ({
   from: goneFrom(held),
   lost: held.lost,
   unread: held.unread,
-  readTo: held.readTo === undefined ? null : isoTime(held.readTo),
+  readTo: isoTime(held.readTo),
   seenBy: held.seenByAll,
 })

@@ -101,7 +101,7 @@ export async function previewOf(
     await nextTurn()
   }
   const since = previewed.length < items.length ? items[previewed.length - 1]?.receivedAt : searchedSince
-  return { items: previewed, searchedSince: since == null ? null : isoTime(since) }
+  return { items: previewed, searchedSince: isoTime(since) }
 }
 
 type PreviewItem = z.infer<typeof previewItem>
