@@ -118,7 +118,7 @@ type Missing = {
   dropped: readonly Target[]
 }
 
-/** Targets that never had an attempt, for a reason of ours (an open breaker is none). */
+/** Targets that never had an attempt because of us. (An open breaker is the receiver's doing.) */
 function withoutAttempt({ history }: Delivery, { targets, results, dropped }: Missing): readonly Target[] {
   if (dropped.length === 0 && !results.some(isLocal)) return NONE
   const isMissing = (target: Target) =>

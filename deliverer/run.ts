@@ -40,7 +40,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     const attemptParts = { lane, poster, destination, onAttempt }
     const lookUps = createLookUps(settings, { found: start, failed: settler.park })
 
-    /** 1. Holds the record in Kafka without room for it; looks up its destination if unknown here. */
+    /** 1. Leaves the record in Kafka if there is no room. Looks up a destination that is not known here. */
     function receive(record: Taken<Delivery>): Hold | Rest | undefined {
       const full = laneHold(lane, producer)
       if (full) return full

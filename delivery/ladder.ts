@@ -24,8 +24,8 @@ export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
  * Done when one webhook delivered, dead when all rejected or refused (docs/guides/receivers.md). Otherwise the next
- * rung within the retry window that is as long as Retry-After, or else the longest. No POST is still in flight unless
- * one of the `results` is delivered.
+ * rung that is at least as long as Retry-After and ends within the retry window; if there is none, the longest that
+ * does. No POST is still in flight unless one of the `results` is delivered.
  */
 export function next(
   delivery: Delivery,

@@ -93,7 +93,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const { decision, limit } = decideRequest(received, ip, parts)
       if (decision.sourceId) trace?.note({ 'sluice.source.id': decision.sourceId })
       const { events, rejected } = recordsOf(decision, encoders)
-      // members that are not stored cost parsing too, and gzip that inflates to nothing costs more
+      // dropped members had to be parsed too, and gzip that inflates to little still had to be received
       const taken = Math.max(received.body.length, received.wire?.bytes ?? 0)
       const bytes = () => Math.max(bytesOf(events) + bytesOf(rejected), taken)
       if (limit?.bytesPerSecond !== undefined) sourceLimits.spend(limit, bytes())

@@ -66,7 +66,7 @@ export function rateLimited({ perSecond, burst, bytesPerSecond }: SourceLimit, s
   }
 }
 
-/** Limits each network's bodies without a valid write key, which must be parsed to find that out. */
+/** Limits, per network, bodies without a valid write key: Sluice must parse them to find that out. */
 export type AnonymousLimit = {
   /** @returns whole seconds until this network's bodies pass; undefined when they pass now. */
   wait(ip: string): number | undefined

@@ -77,8 +77,8 @@ const worst = (outcomes: readonly Produced[]): Produced =>
 const MAX_SLICE_BYTES = 4 * 1024 * 1024
 
 /**
- * `shared`: destinations that get the same body as those without rules. `body`: theirs, if rendered. `own`: others'
- * records.
+ * `shared`: destinations that get the same body as those without rules. `body`: that body, once rendered. `own`: the
+ * records of all other destinations.
  */
 type Results = {
   count: number

@@ -42,7 +42,7 @@ const ruledBy = new Map<RulesRun['outcome'], number>([
 
 new Counter({
   name: 'sluice_router_rules_total',
-  help: 'Outcomes of rules, one per event and destination: sent, filtered, sampled_out or failed (a dead letter). Destinations whose filter takes only other event names are not counted.',
+  help: 'Outcomes of rules, one per event and destination: sent, filtered, sampled_out or failed (a dead letter). A destination whose filter names the events it takes is not counted for other events.',
   labelNames: ['outcome'],
   registers,
   collect() {

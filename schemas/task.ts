@@ -86,7 +86,7 @@ export const syncTask = z.object({
   counts: counts.optional(),
 })
 
-const NOTED = 'a few seconds old, and slightly low after a crash'
+const NOTED = 'may lag by a few seconds, and be slightly too low after a crash'
 
 export const replayTask = z.object({
   ...stored,

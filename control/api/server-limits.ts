@@ -25,7 +25,7 @@ export type ServerLimits = {
   uploadMs: number
   checkMs: number
   closingMs: number
-  /** A client that reads nothing for this long, at most twice as long, is disconnected. */
+  /** A client that reads nothing is disconnected after this time, or at the latest after twice as long. */
   unreadMs: number
   /**
    * Unread answers of all clients. Beyond it, the network with the most loses the connection that has waited longest.

@@ -46,8 +46,8 @@ export const createHostShare = (
 })
 
 /**
- * It fails, and has never answered, has not answered lately, or has timed out twice in a row. For slots only: for
- * people see control/activity/health/health.ts.
+ * Its last POST failed, and it has never answered, has not answered lately, or timed out twice in a row. Decides about
+ * slots only; control/activity/health/health.ts decides what people see.
  */
 export function isFailingWebhook(queue: WebhookQueue, now: number): boolean {
   const { failingSince, inRow, timedOut } = queue.webhook.breaker

@@ -66,7 +66,7 @@ export type HostShare = {
   /** POSTs in flight whose webhook had not just answered when they began. */
   unproven: number
   failing: number
-  /** Without POSTs for a webhook that had just answered. */
+  /** Not counting POSTs for webhooks that had just answered. */
   waiting: number
   waitingBytes: number
   /** Webhooks with POSTs in flight that are not failing, in the order of `heardAt`. */

@@ -45,7 +45,7 @@ const faults = new Counter({
 })
 const records = new Counter({
   name: 'sluice_lost_records_total',
-  help: 'Records that Kafka acknowledged and then lost, as far as known. Every reader counts them, so do not add the series up.',
+  help: 'Records that Kafka acknowledged and then lost, as far as known. Every reader counts the same loss, so do not sum the series.',
   labelNames,
   registers,
 })

@@ -75,7 +75,7 @@ const SHARED_MS = 1_000
 const STALL_MS = 10_000
 
 type Queued = { topic: string; message: Keyed; bytes: number; batch: Batch }
-/** `bytes`: of memory, until its last record has ended. */
+/** `bytes`: the memory it takes until its last record has ended. */
 type Batch = RecordList & { pending: Pending; bytes: number; flow: string }
 
 /**
@@ -276,7 +276,7 @@ class ProduceQueue {
   }
 }
 
-/** `bytes`: of memory. `largest`: of its records, in bytes. */
+/** `bytes`: the memory it takes. `largest`: bytes of its largest record. */
 type MeasuredList = RecordList & { bytes: number; largest: number }
 
 function measureAll(records: readonly OutRecord[]): MeasuredList {

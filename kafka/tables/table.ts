@@ -20,7 +20,7 @@ export type Table = {
   supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T
   /** Resolves when everything in the topic now has been read; rejects after `timeoutMs`. */
   caughtUp(timeoutMs?: number): Promise<void>
-  /** The same up to this offset. */
+  /** Like `caughtUp`, but only up to this offset. */
   reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>
   close(): Promise<void>
 }

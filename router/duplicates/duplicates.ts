@@ -26,7 +26,7 @@ export type DuplicatesOptions = SeenWriterParts & {
   failures: Pick<FailureLog, 'add'>
 }
 
-/** Longer waiting would harm events more than duplicates do. */
+/** Waiting longer would do more harm than the duplicates that may pass. */
 const WAIT_MS = 2_000
 const RETRY_MS = 250
 
