@@ -280,7 +280,7 @@ test.each([
 })
 
 test('other requests get their turns while the rules of many destinations run', async () => {
-  const large = anEvent({ properties: JSON.stringify({ list: Array(15_000).fill(0) }) })
+  const large = anEvent({ properties: JSON.stringify({ list: Array(6_000).fill(0) }) })
 
   /** Of the event loop, during a request. */
   async function turnsWith(filter: Filter): Promise<number> {
@@ -314,5 +314,5 @@ test('other requests get their turns while the rules of many destinations run', 
   // each condition reads the whole list
   const any = Array.from({ length: 100 }, (_, nth) => ({ path: 'properties.list[*]', eq: nth + 1 }))
   const cheap = await turnsWith({ path: 'type', eq: 'page' })
-  expect(await turnsWith({ any })).toBeGreaterThan(cheap + 10)
+  expect(await turnsWith({ any })).toBeGreaterThan(cheap + 4)
 })
