@@ -165,8 +165,8 @@ describe('partitions that are added to settings and tasks by mistake', () => {
 })
 
 describe('partitions that are added to the topics of audiences by mistake', () => {
-  async function upload(members: readonly string[]): Promise<Record<string, unknown>> {
-    const answer = await fetch(`${sluice.control}/api/audiences/vip/members?allowRemovals=true`, {
+  async function upload(members: readonly string[], query = '?allowRemovals=true') {
+    const answer = await fetch(`${sluice.control}/api/audiences/vip/members${query}`, {
       method: 'PUT',
       headers: { authorization: `Bearer ${sluice.env.CONTROL_TOKEN}`, 'content-type': 'text/plain' },
       body: members.join('\n'),
@@ -186,6 +186,7 @@ describe('partitions that are added to the topics of audiences by mistake', () =
     expect(await upload(staying)).toMatchObject({ code: 'partitions_changed' })
     await grow([UPLOADS], 9)
     await restart('control')
+    expect(await upload(staying, '?dryRun=true')).toMatchObject({ code: 'partitions_changed' })
     expect(await upload(staying)).toMatchObject({ state: 'failed', cause: { code: 'partitions_changed' } })
     expect(reported('"traits":{"vip":false}')).toBe(0)
   })

@@ -6,7 +6,8 @@ import type { Computation } from '../../../settings/settings.ts'
 import type { Users } from '../../../settings/suppression-list.ts'
 import type { Semaphore } from '../../api/concurrency.ts'
 import type { ApiResponse } from '../../api/response.ts'
-import { type Comparison, diff, openComparison } from './comparison.ts'
+import { TaskFailed } from '../scheduler.ts'
+import { type Comparison, diff, openComparison, PARTITIONS_CHANGED } from './comparison.ts'
 import { LINE_CODES, type OnInvalid } from './upload-lines.ts'
 import { type Changes, type UploadParts, UploadUnavailable, upload } from './upload-records.ts'
 
@@ -15,7 +16,7 @@ export type ChangeCounts = z.infer<typeof counts> & { current: number }
 
 type Counting = { others: Sync['others']; suppressed: Users | undefined; semaphore: Semaphore }
 
-/** Compares like a sync, but writes nothing. @throws TaskFailed `upload_lost` */
+/** Compares like a sync, but writes nothing. @throws TaskFailed `upload_lost`, `partitions_changed` */
 export async function countChanges(
   comparison: Comparison,
   { others, suppressed, semaphore }: Counting,
@@ -109,7 +110,7 @@ type PreviewRequest = Pick<Sync, 'of' | 'others'> & {
 
 /**
  * Streams the upload into Kafka, as it may not fit in memory, but creates no task. Kafka deletes it after a day.
- * @throws UploadFault, UploadUnavailable
+ * @throws UploadFault, UploadUnavailable, TaskFailed `partitions_changed`
  */
 export async function preview(
   { of, others, computation, changes, mayBeEmpty, mayRemoveMany, invalid }: PreviewRequest,
@@ -142,6 +143,7 @@ async function compared(
     const comparison = await openComparison(sync, createdAt, parts)
     return await countChanges(comparison, { others: sync.others, suppressed, semaphore: parts.semaphore })
   } catch (cause) {
+    if (cause instanceof TaskFailed && cause.code === PARTITIONS_CHANGED) throw cause
     throw new UploadUnavailable('an upload cannot be compared', { cause })
   }
 }

@@ -159,11 +159,17 @@ const empty = problem({
     'The upload lists no users, which would remove all members: send ?allowEmpty=true if that is what you want',
 })
 
+/** An upload changes nothing until its sync is accepted. */
+export const notUploaded = problem(
+  { code: 'unavailable', message: 'Kafka does not answer. Nothing has changed: try again' },
+  { 'retry-after': '5' },
+)
+
 /** Rethrows errors that are neither the client's nor Kafka's. */
 function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiResponse {
   if (error instanceof UploadUnavailable) {
     log.warn({ err: error }, 'an upload failed')
-    return unavailable
+    return notUploaded
   }
   if (error instanceof UploadFault) {
     const { code, line, message } = error

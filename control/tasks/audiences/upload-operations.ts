@@ -7,12 +7,11 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Computation } from '../../../settings/settings.ts'
 import { readAsStream, textOf, wrongType } from '../../api/body-stream.ts'
 import { CLIENT_WAIT_MS } from '../../api/concurrency.ts'
-import { unavailable } from '../../api/conditional-write.ts'
 import { type ApiRequest, flag, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../../api/response.ts'
 import { patchShape, readPatch } from './members-patch.ts'
 import { createInvalidLines, previewShape } from './preview.ts'
-import { createSyncer, type SyncRouteParts, syncShape } from './sync.ts'
+import { createSyncer, notUploaded, type SyncRouteParts, syncShape } from './sync.ts'
 import { csvChanges } from './upload-csv.ts'
 import { changesIn, jsonMember, LINE_CODES, plainMember, type ReadLine, traitValue } from './upload-lines.ts'
 
@@ -207,7 +206,7 @@ async function computationOf(
     await withTimeout(settings.table.caughtUp(), CLIENT_WAIT_MS)
   } catch (err) {
     log.warn({ err }, 'an upload failed: the settings cannot be followed')
-    return unavailable
+    return notUploaded
   }
   return all.get(id) ?? refusalResponse({ code: 'not_found', what: `${kind} ${id}` })
 }

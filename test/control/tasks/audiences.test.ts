@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { partitionOf } from '../../../kafka/produce/partition.ts'
 import { api, VIEW } from '../api.ts'
 import { inMemory, now, shop } from '../in-memory.ts'
 
@@ -144,7 +145,45 @@ describe('an upload', () => {
     const memory = inMemory(records)
     const table = { caughtUp: () => Promise.reject(new Error('no broker')) }
     const { ask } = api({}, { ...memory, settings: { ...memory.settings, table } })
-    expect(await ask({ ...members, headers: plain })).toMatchObject({ status: 503 })
+    expect(await ask({ ...members, headers: plain })).toMatchObject({
+      status: 503,
+      json: { message: expect.stringContaining('Nothing has changed') },
+    })
+  })
+
+  describe('in a dry run', () => {
+    type Bounds = Map<number, { low: number; high: number }>
+    const stored: Bounds = new Map([0, 1].map((partition) => [partition, { low: 0, high: 1 }]))
+
+    async function previewed(bounds: () => Promise<Bounds>) {
+      const key = Buffer.from('vip/u0')
+      const wrong = 1 - partitionOf(key, stored.size)
+      const read = async ({ partition }: { partition: number }, onValue: (...given: unknown[]) => void) => {
+        if (partition === wrong) onValue(Buffer.from('{}'), 0, { key })
+      }
+      const reader = { partitions: stored.size, bounds, read }
+      const { ask } = api(records, {
+        readerOf: async () => reader as never,
+        producer: { produce: async () => 'acked' },
+      })
+      await ask(audience)
+      return ask({ ...members, url: `${members.url}?dryRun=true`, headers: plain })
+    }
+
+    test('is refused like the upload if partitions were added', async () => {
+      expect(await previewed(async () => stored)).toMatchObject({
+        status: 409,
+        json: { code: 'partitions_changed' },
+      })
+    })
+
+    test.each([1, 2])('has changed nothing if Kafka fails after %d answers', async (answers) => {
+      const bounds = async () => (answers-- > 0 ? stored : Promise.reject(new Error('no broker')))
+      expect(await previewed(bounds)).toMatchObject({
+        status: 503,
+        json: { message: expect.stringContaining('Nothing has changed') },
+      })
+    })
   })
 
   test('that does not exist gets 404', async () => {
