@@ -111,7 +111,9 @@ test('the search goes back until the call is found, and says how far it got', as
   ])
   expect(queries.map(({ cursor }) => cursor?.offset)).toEqual([undefined, 1, 2])
   expect(err).toEqual([1, 2].map((hours) => `Searched back to ${at(now - hours * 3_600_000)}, continuing.`))
-  expect(out.at(-1)).toBe(`There may be older calls. Continue with --until ${at(event.receivedAt)}`)
+  expect(out.at(-1)).toBe('There may be older calls. Continue with --cursor 1.0.3')
+  const older = await find('events find --message-id m1 --cursor 1.0.3', [[{ event }]])
+  expect(older.queries).toMatchObject([{ cursor: { offset: 3 } }])
 })
 
 test('the calls of a user are found to the end, or to the limit', async () => {

@@ -15,6 +15,7 @@ type Options = {
   since?: string
   until?: string
   limit: number
+  cursor?: string
   json?: true
 }
 
@@ -92,6 +93,7 @@ faster with --source.`,
     .option('--since <time>', 'received since: 2h (ago), or 2026-01-02T03:04:05Z')
     .option('--until <time>', 'received before')
     .option('--limit <count>', 'how many at most', positiveInteger, 20)
+    .option('--cursor <cursor>', 'continue an earlier search')
     .option('--json', 'print one JSON document, with the calls and all attempts')
     .addHelpText(
       'after',
@@ -115,12 +117,13 @@ async function find({ args, options, control, out, err, now }: Invocation<Option
   const api = await control()
   const items: Item[] = []
   let page: Page | undefined
-  const asked = { path: 'events', query, limit: options.limit, perPage: PER_PAGE }
+  const { limit, cursor } = options
+  const asked = { path: 'events', query, limit, cursor, perPage: PER_PAGE }
   // a page covers a few seconds of search, and may be empty
   for await (page of pagesOf(api, asked, pageShape)) {
     items.push(...page.items)
     if (!options.json) for (const item of page.items) for (const line of shown(item)) out.line(line)
-    const isOver = page.next === null || items.length >= options.limit
+    const isOver = page.next === null || items.length >= limit
     const isFound = items.length > 0 && (query.messageId ?? query.deliveryId) !== undefined
     if (isOver || isFound || out.closed.aborted) break
     err.line(`Searched back to ${plain(page.searchedSince)}, continuing.`)
@@ -193,7 +196,6 @@ function stateShown({ state, reason, condition, dead }: Delivery): string {
 }
 
 function ending({ items, next, searchedSince, faults }: Page): string[] {
-  const oldest = items.at(-1)?.receivedAt
   const lines: string[] = []
   if (items.length === 0)
     lines.push(
@@ -201,7 +203,7 @@ function ending({ items, next, searchedSince, faults }: Page): string[] {
         ? 'No such call. The search does not look into properties, such as an order number: search for the user or the event name instead. Sluice does not store calls that were answered with 401, 403, 413 or 429, or calls of suppressed users, and keeps the others for 7 days.'
         : `No such call since ${plain(searchedSince)}.`,
     )
-  else if (next !== null) lines.push(`There may be older calls. Continue with --until ${plain(oldest)}`)
+  else if (next !== null) lines.push(`There may be older calls. Continue with --cursor ${plain(next)}`)
   // losses in `events` matter only if no call was found
   const relevant = faults.filter(({ topic }) => items.length === 0 || topic !== 'events')
   for (const { at, topic, cause, lost } of relevant)
