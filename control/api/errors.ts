@@ -7,7 +7,7 @@ import { isObject } from '../../process/json-objects.ts'
 import { pointer } from '../../process/json-pointer.ts'
 import type { Logger } from '../../process/log.ts'
 import { hasLongName, NAME_CHARS, withPlainNames } from '../../process/parse-json.ts'
-import type { Code } from '../../settings/error-codes.ts'
+import { type Code, meaningOf } from '../../settings/error-codes.ts'
 import { send } from './operation.ts'
 import { type ApiResponse, invalid, problem } from './response.ts'
 
@@ -71,7 +71,7 @@ const LINGER_MS = 1_000
 export function respondToBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   const code = NOT_HTTP[error.code ?? ''] ?? 'bad_request'
-  const { status, body } = problem({ code, message: 'The request is not valid HTTP' })
+  const { status, body } = problem({ code, message: meaningOf(code) })
   const text = JSON.stringify(body)
   const head = [
     'Content-Type: application/json',
