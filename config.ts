@@ -15,6 +15,16 @@ const list = z.string().transform((text) =>
     .map((part) => part.trim())
     .filter(Boolean),
 )
+const brokers = list.transform((texts, ctx) => {
+  if (texts.length === 0) ctx.addIssue('needs at least one host:port')
+  for (const text of texts) {
+    // kafkajs divides it at the first colon
+    const port = Number(/^[^:\s]+:(\d+)$/.exec(text)?.[1])
+    if (!(port >= 1 && port <= 65_535))
+      ctx.addIssue(`"${text}" is not host:port, with a name or an IPv4 address as host`)
+  }
+  return texts
+})
 const whole = (least: number, most: number) =>
   z.string().transform((text, ctx) => {
     const number = Number(text)
@@ -111,7 +121,7 @@ function hasReadableCredentials(text: string): boolean {
 
 const environment = z.object({
   /** host:port, comma-separated. */
-  KAFKA_BROKERS: list.refine((brokers) => brokers.length > 0, 'needs at least one host:port'),
+  KAFKA_BROKERS: brokers,
   KAFKA_SSL: flag.default(false),
   /** PEM file of roots for brokers, instead of Node's own. */
   KAFKA_SSL_CA: z.string().optional(),

@@ -112,6 +112,14 @@ describe('faults', () => {
     ])
   })
 
+  test.each(['localhost', 'localhost:', 'a:9092;b:9092', 'a:65536', 'a:0', 'kafka://a:9092', '[::1]:9092'])(
+    '%j is not a broker',
+    (broker) => {
+      const message = `KAFKA_BROKERS: "${broker}" is not host:port, with a name or an IPv4 address as host`
+      expect(faults({ ...least, KAFKA_BROKERS: `a:9092,${broker}` })).toEqual([message])
+    },
+  )
+
   test.each(['5', '5 s', '1d', '-1s', 's', '1e3ms', '5s30m'])('%j is not a duration', (duration) => {
     expect(faults({ ...least, RESPONSE_TIMEOUT: duration })).toHaveLength(1)
   })
