@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Sync } from '../../../schemas/task.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
 import { idShape } from '../../../settings/settings.ts'
@@ -7,7 +7,7 @@ import { audit } from '../../api/audit.ts'
 import { takeStreams } from '../../api/body-stream.ts'
 import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
 import { type ApiRequest, addPath, operation } from '../../api/operation.ts'
-import { nextShape, type Page, pageShape } from '../../api/pagination.ts'
+import { pageOf, pageOfTasks, tasksPageShape } from '../../api/pagination.ts'
 import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import { taskRecord } from '../task-table.ts'
 import { type SyncRouteParts, syncResponse, syncShape } from './sync.ts'
@@ -27,9 +27,7 @@ export function computationRoutes(api: FastifyInstance, parts: ComputationRouteP
   syncRoutes(api, parts)
 }
 
-const listShape = z.strictObject({
-  limit: pageShape.shape.limit,
-  cursor: idShape.optional().describe('`next` of the previous page.'),
+const listShape = tasksPageShape.omit({ newest: true }).extend({
   audienceId: idShape.optional().describe('Only syncs of this audience.'),
   traitId: idShape.optional().describe('Only syncs of this trait.'),
 })
@@ -45,11 +43,12 @@ function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
       responses: {
         200: {
           description: 'A page, newest first.',
-          body: z.strictObject({ items: z.array(syncShape), next: nextShape }),
+          body: pageOf(syncShape),
         },
       },
-      handle({ query }) {
-        const { items, next } = newest(syncs, query)
+      handle({ query: { audienceId, traitId, ...page } }) {
+        const asked = syncs.values().filter((sync) => isOf(sync, { audienceId, traitId }))
+        const { items, next } = pageOfTasks(asked, { ...page, newest: 'true' })
         return { status: 200, body: { items: items.map(syncResponse), next } }
       },
     }),
@@ -75,30 +74,11 @@ function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
   })
 }
 
-type Listed = z.infer<typeof listShape>
+type Listed = Pick<z.infer<typeof listShape>, 'audienceId' | 'traitId'>
 
-/** Expired syncs are the oldest, so nothing follows a cursor that is unknown. */
-function newest(syncs: ReadonlyMap<string, Sync>, { limit, cursor, ...of }: Listed): Page<Sync> {
-  const last = syncs.get(cursor ?? '')
-  if (cursor !== undefined && !last) return { items: [], next: null }
-  const found = [...syncs.values()]
-    .filter((sync) => isOf(sync, of) && (!last || inOrder(last, sync) < 0))
-    .toSorted(inOrder)
-  const items = found.slice(0, limit)
-  return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
-}
-
-const isOf = ({ of }: Sync, { audienceId, traitId }: Pick<Listed, 'audienceId' | 'traitId'>) =>
+const isOf = ({ of }: Sync, { audienceId, traitId }: Listed) =>
   (audienceId === undefined || (of.kind === 'audience' && of.id === audienceId)) &&
   (traitId === undefined || (of.kind === 'trait' && of.id === traitId))
-
-/** Newest first, then by id. */
-function inOrder(one: Sync, other: Sync): number {
-  const [left, right] = [placeOf(one), placeOf(other)]
-  return left < right ? 1 : left > right ? -1 : 0
-}
-
-const placeOf = ({ createdAt, id }: Sync) => `${createdAt} ${id}`
 
 async function cancel({ params: { id }, caller }: ApiRequest, parts: SyncRouteParts): Promise<ApiResponse> {
   const { tasks, taskWriter: writer, log } = parts
