@@ -79,8 +79,9 @@ function conflict(errors: readonly Fault[]): ApiResponse | undefined {
 
 const versionShape = z
   .string()
-  .regex(/^\s*(?:"\d{1,15}"|\d{1,15})\s*$/)
-  .transform((text) => Number(text.replaceAll('"', '')))
+  // proxies that compress make an ETag weak
+  .regex(/^\s*(?:(?:W\/)?"\d{1,15}"|\d{1,15})\s*$/)
+  .transform((text) => Number(text.replaceAll(/\D/g, '')))
 
 /** Parses `If-Match` (`"3"` or `3`). @returns `refused` if it is invalid. */
 export function versionAsked(
