@@ -38,11 +38,11 @@ describe('replay show', () => {
     expect(await told('replay show r1', [aReplay()])).toEqual([line])
   })
 
-  test('shows the number of unreadable records, and why the replay ended', async () => {
+  test('shows the number of parked records, and why the replay ended', async () => {
     const cause = { code: 'destination_removed', message: 'Its destination\nis not there any more' }
     const replay = aReplay({ state: 'cancelled', parked: 2, cause })
     expect(await told('replay show r1', [replay])).toEqual([
-      `${line.replace('running', 'cancelled')}, 2 unreadable (in topic parked)`,
+      `${line.replace('running', 'cancelled')}, 2 could not be replayed (see topic parked)`,
       'Its destination\\nis not there any more',
     ])
   })

@@ -167,7 +167,7 @@ function progress({
   cause,
 }: z.infer<typeof shape>): string[] {
   const of = total === undefined ? '' : ` of ${total}`
-  const unreadable = parked === 0 ? '' : `, ${parked} unreadable (in topic parked)`
-  const line = `replay ${id} is ${plain(state)}: ${read}${of} records read, ${replayed} replayed${unreadable}`
+  const left = parked === 0 ? '' : `, ${parked} could not be replayed (see topic parked)`
+  const line = `replay ${id} is ${plain(state)}: ${read}${of} records read, ${replayed} replayed${left}`
   return cause ? [line, plain(cause.message)] : [line]
 }

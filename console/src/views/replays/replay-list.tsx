@@ -60,7 +60,7 @@ function ReplayItem({ replay }: { replay: Replay }) {
         <Text size="sm" className="in-flow">
           {REPLAYED[what]} to <b>{name}</b>: {formatInteger(replayed)} sent, {formatInteger(read)} of{' '}
           {formatInteger(total)} records read
-          {parked > 0 && `, ${formatInteger(parked)} parked because they could not be read or sent`}
+          {parked > 0 && `, ${formatInteger(parked)} parked because they could not be replayed`}
         </Text>
         <Text size="xs" c="dimmed">
           started <RelativeTime at={createdAt} />
