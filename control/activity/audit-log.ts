@@ -36,7 +36,11 @@ const entryShape = z
     what: z
       .string()
       .describe('The kind of setting or task, or `test`, `session`, `search`, `backup` or `restore`.'),
-    outcome: z.string().describe('`unavailable`: Kafka did not confirm, so the change may have been made.'),
+    outcome: z
+      .string()
+      .describe(
+        '`unavailable`: Kafka did not confirm, so the change may have been made. `interrupted`: another change stopped the restore, so part of it may have been made.',
+      ),
     id: z.string().nullable().describe('Id of the setting or task.'),
     version: z.number().nullable(),
     changes: z

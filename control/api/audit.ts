@@ -10,7 +10,10 @@ export type Changes = Record<string, { from?: unknown; to?: unknown } | 'changed
 /** Holds counts of users, never their ids. */
 export type Audited = {
   what: Kind | 'deletion' | 'sync' | 'replay' | 'test' | 'session' | 'search' | 'backup' | 'restore'
-  /** `unavailable`: Kafka did not confirm; the change may have been made. */
+  /**
+   * `unavailable`: Kafka did not confirm; the change may have been made.
+   * `interrupted`: another change stopped the restore; part of it may have been made.
+   */
   outcome:
     | 'created'
     | 'replaced'
@@ -21,6 +24,7 @@ export type Audited = {
     | 'searched'
     | 'downloaded'
     | 'restored'
+    | 'interrupted'
     | 'unavailable'
   id?: string | undefined
   version?: number | undefined

@@ -156,17 +156,19 @@ async function restoreBackup(request: RestoreRequest, parts: BackupRouteParts): 
   const written = { madeAt, settings: plan.steps.length, deletions: plan.deletions.length }
   audit(parts.log, request.caller, {
     what: 'restore',
-    outcome: failed ? 'unavailable' : 'restored',
+    outcome: failed?.outcome ?? 'restored',
     ...written,
   })
-  return failed ?? { status: 200, body: report }
+  return failed?.response ?? { status: 200, body: report }
 }
 
-function failureOf(restored: Restored, { log }: Pick<BackupRouteParts, 'log'>): ApiResponse | undefined {
+type Failure = { outcome: 'interrupted' | 'unavailable'; response: ApiResponse }
+
+function failureOf(restored: Restored, { log }: Pick<BackupRouteParts, 'log'>): Failure | undefined {
   if (restored === 'done') return undefined
-  if (restored === 'changed') return changedMeanwhile
+  if (restored === 'changed') return { outcome: 'interrupted', response: changedMeanwhile }
   log.warn({ err: restored.unavailable }, 'a restore broke off')
-  return brokenOff
+  return { outcome: 'unavailable', response: brokenOff }
 }
 
 async function bytesOf(request: ApiRequest): Promise<Buffer | ApiResponse> {
@@ -202,5 +204,6 @@ const brokenOff = problem(
 )
 const changedMeanwhile = problem({
   code: 'restore_conflict',
-  message: 'Someone else has changed settings during the restore. Do a dry run, then restore again',
+  message:
+    'Someone else changed settings during the restore, so only part of it may be written. Do a dry run, then restore again',
 })

@@ -266,7 +266,11 @@ describe('a restore into a system with other settings', () => {
     }
     const { status, json } = await restore(system, text)
     expect([status, json.code]).toEqual([409, 'restore_conflict'])
+    expect(json.message).toContain('only part of it may be written')
     expect(system.settings.sources.has('shop')).toBe(false)
+    expect(system.auditTopic.map((line) => JSON.parse(line))).toMatchObject([
+      { what: 'restore', outcome: 'interrupted' },
+    ])
   })
 
   test('stops if somebody gives the key of an audience to a trait in the meantime', async () => {

@@ -7,7 +7,7 @@ import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
-import { changeLines, detailLines, KINDS, OUTCOMES, whatLabel } from './entry.ts'
+import { changeLines, detailLines, INCOMPLETE, KINDS, OUTCOMES, whatLabel } from './entry.ts'
 
 export default function Audit() {
   const [params, setParams] = useSearchParams()
@@ -121,7 +121,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
       <Table.Td className="in-flow">
         <Group gap={6}>
           <Text size="sm">{whatLabel(what)}</Text>
-          <Badge variant="light" color={outcome === 'unavailable' ? 'red' : 'gray'} tt="none" radius="sm">
+          <Badge variant="light" color={INCOMPLETE.has(outcome) ? 'red' : 'gray'} tt="none" radius="sm">
             {OUTCOMES[outcome] ?? outcome}
           </Badge>
         </Group>

@@ -28,8 +28,11 @@ export const OUTCOMES: Readonly<Record<string, string>> = {
   searched: 'searched',
   downloaded: 'downloaded',
   restored: 'restored',
+  interrupted: 'interrupted',
   unavailable: 'not confirmed',
 }
+
+export const INCOMPLETE: ReadonlySet<string> = new Set(['interrupted', 'unavailable'])
 
 /** A newer Sluice may have more kinds. */
 export const whatLabel = (what: string): string => KINDS[what] ?? what
