@@ -48,7 +48,7 @@ test('says what is wrong, since when, what to do and where to look, and exits wi
   expect(code).toBe(2)
   expect(out).toEqual([
     expect.stringMatching(/^error: group_stalled since \d{4}-\d\d-\d\dT[\d:.]+Z \(\d+ (s|min|h|days)\)$/),
-    '    In all its partitions, consumer group router makes no progress: 135 records wait, the oldest for 45 s. Accepted events are not forwarded.',
+    '    Consumer group router makes no progress in any of its partitions: 135 records wait, the oldest for 45 s. Accepted events are not forwarded.',
     '    Read the log of the router, and check Kafka and the schema registry. If the process hangs, restart it.',
     `    See ${url}/lag and ops/runbook.md#sluicenothingconsumes`,
     'warning: setting_unreadable since 2026-01-02T01:04:05.678Z (2 h)',

@@ -49,19 +49,19 @@ const TROUBLES: Partial<Record<LagItem['status'], Trouble>> = {
   stop: {
     code: 'group_stopped',
     severity: 'error',
-    what: 'has no process that responds',
+    what: 'has no responding process for',
     runbook: 'sluicenothingconsumes',
   },
   stall: {
     code: 'group_stalled',
     severity: 'error',
-    what: 'makes no progress',
+    what: 'makes no progress in',
     runbook: 'sluicenothingconsumes',
   },
   rewind: {
     code: 'group_rewound',
     severity: 'warning',
-    what: 'was set back to an earlier offset',
+    what: 'was set back to an earlier offset in',
     runbook: 'sluicerewound',
   },
 }
@@ -74,10 +74,11 @@ function ofGroup(group: string, partitions: readonly LagItem[], since: number): 
   if (!trouble) return []
   const { what, ...rest } = trouble
   const troubled = partitions.filter((partition) => partition.status in TROUBLES)
+  const all = status === 'rewind' ? 'all its partitions' : 'any of its partitions'
   const share =
-    troubled.length < partitions.length ? `${troubled.length} of its ${partitions.length}` : 'all its'
+    troubled.length < partitions.length ? `${troubled.length} of its ${partitions.length} partitions` : all
   const effect = status === 'rewind' ? 'Receivers may get these events again.' : effectOf(group)
-  const message = `In ${share} partitions, consumer group ${group} ${what}: ${waiting(troubled)}. ${effect}`
+  const message = `Consumer group ${group} ${what} ${share}: ${waiting(troubled)}. ${effect}`
   const process = processOf(group)
   const action = {
     stop: `Start the ${process}. If it runs, read its log, and restart it if it hangs.`,

@@ -301,7 +301,7 @@ export function monitor(on: () => Stage): void {
     const problem = (fields: object) => ({
       code: 'group_stalled',
       severity: 'error',
-      message: 'In all its partitions, consumer group router makes no progress: 135 records wait.',
+      message: 'Consumer group router makes no progress in any of its partitions: 135 records wait.',
       action: 'Read the log of the router.',
       since: new Date(Date.now() - 90_000).toISOString(),
       page: '/lag',
