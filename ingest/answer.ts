@@ -94,7 +94,7 @@ const table = {
   call_too_large: [413, 'A call may have at most 32 KB (32,768 bytes).'],
   batch_too_large: [
     413,
-    'A batch may have at most 500 KB (512,000 bytes), and 32 KB of context and integrations of its own. Each event gets a copy of these: all events together may have at most 256 KB plus 8 times the bytes of the batch, or plus 160 times its bytes as gzip if that is less.',
+    'A batch may have at most 500 KB (512,000 bytes). Its own context and integrations may take 32 KB of that, and each event gets a copy of them. All events together may take 256 KB plus 8 times the size of the batch; if the batch was sent as gzip, 256 KB plus 160 times the compressed size, if that is less.',
   ],
   inflates_too_much: [413, 'A gzip body may inflate to at most 64 KB, or to 100 times its size.'],
   too_many_chunks: [413, 'A body may arrive in at most 10,000 chunks: write larger ones.'],

@@ -44,7 +44,7 @@ function checkEnvironment(env: NodeJS.ProcessEnv): void {
   readConfig({ ...placeholders, ...Object.fromEntries(given) }, 'control')
 }
 
-/** npm takes `npm start --demo`, without the extra dashes, as a setting of its own. */
+/** Without the extra dashes (`npm start --demo`), npm takes the option and passes it on as npm_config_demo. */
 function readDemo(args: readonly string[], env: NodeJS.ProcessEnv): boolean {
   try {
     const { values } = parseArgs({ args: [...args], options: { demo: { type: 'boolean' } } })

@@ -80,7 +80,7 @@ const noExpiry = ({ previous, expiry }: Names): Fault => ({
 const noPrevious = ({ current, previous, expiry }: Names): Fault => ({
   pointer: `/${previous}`,
   code: 'required',
-  message: `add the value that expires then, or a new ${current}, which makes the current one the previous; or leave ${expiry} out`,
+  message: `${expiry} needs a previous value: send it, or send a new ${current} (the current one then becomes the previous one), or leave ${expiry} out`,
 })
 const outdated = ({ previous, expiry }: Names): Fault => ({
   pointer: `/${previous}`,

@@ -5,6 +5,7 @@ import { type Fault, faultsOf } from '../../../settings/faults.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
 import { type Facts, unknownSource } from '../../../settings/resources/resource.ts'
 import { EVERY_SOURCE, idShape, userIdShape } from '../../../settings/settings.ts'
+import { idTaken } from '../id-taken.ts'
 
 const MAX_USERS = 5_000
 /** Each suppression takes memory in every ingest process, forever. */
@@ -59,7 +60,7 @@ export function decideDeletion({
   ]
   if (!parsed.success || faults.length > 0) return { refusal: { code: 'faulty', faults } }
   const task = taskOf(parsed.data, facts, made)
-  const further = [...idTaken(task.id, deletions), ...sizeFaults(task)]
+  const further = [...(deletions.has(task.id) ? [idTaken('deletion', task.id)] : []), ...sizeFaults(task)]
   return further.length > 0 ? { refusal: { code: 'faulty', faults: further } } : { task }
 }
 
@@ -100,17 +101,6 @@ function forwardedSources({
 }: DeletionRequest['facts']): ReadonlySet<string> | undefined {
   if ([...unreadable.values()].some(({ kind, isKept }) => kind === 'destination' && !isKept)) return undefined
   return new Set([...destinations.values()].flatMap(({ enabled, sourceIds }) => (enabled ? sourceIds : [])))
-}
-
-function idTaken(id: string, deletions: DeletionRequest['deletions']): Fault[] {
-  if (!deletions.has(id)) return []
-  return [
-    {
-      pointer: '/id',
-      code: 'id_taken',
-      message: `deletion ${id} already exists. If you are retrying, your first request succeeded; otherwise choose another id`,
-    },
-  ]
 }
 
 function sizeFaults(task: Deletion): Fault[] {

@@ -9,6 +9,7 @@ import { idShape } from '../../../settings/settings.ts'
 import { type DeadLetter, deadReasonShape } from '../../activity/dead/dead-letter.ts'
 import { entryIdShape } from '../../activity/deliveries/listed.ts'
 import { idField, nameField, statusShape, userField } from '../../activity/records/query-fields.ts'
+import { idTaken } from '../id-taken.ts'
 import {
   type Conditions,
   conditionFaults,
@@ -118,7 +119,7 @@ export function decideReplay({
     ...destinationFaults(destinationId, destinations),
     ...(from < to ? [] : [emptySpan]),
     ...(what === 'dead' ? [] : conditionFaults(conditions)),
-    ...(id !== undefined && replays.has(id) ? [idTaken(id)] : []),
+    ...(id !== undefined && replays.has(id) ? [idTaken('replay', id)] : []),
     ...(letters?.faults ?? []),
     ...entries.faults,
   ]
@@ -142,12 +143,6 @@ const emptySpan: Fault = {
   code: 'invalid_value',
   message: 'must be before "to", and in the past',
 }
-
-const idTaken = (id: string): Fault => ({
-  pointer: '/id',
-  code: 'id_taken',
-  message: `replay ${id} already exists: it is the one you sent before, or choose another id`,
-})
 
 function destinationFaults(id: string, destinations: Facts['destinations']): Fault[] {
   const destination = destinations.get(id)
