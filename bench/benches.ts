@@ -104,8 +104,8 @@ export const benches: Readonly<Record<string, Bench>> = {
     onlyByName: true,
   },
   peers: {
-    what: 'Sluice and Hookdeck Outpost under the same load; needs redis-server, postgresql, rabbitmq-server and Go',
-    minutes: 35,
+    what: 'Sluice, Hookdeck Outpost, Svix and Convoy under the same load; needs redis-server, postgresql, rabbitmq-server, Go and Rust',
+    minutes: 90,
     sizes: ['rounds', 'minutes'],
     load: () => import('./peers/bench.ts'),
     onlyByName: true,

@@ -91,18 +91,19 @@ export function deliveryBodies(): string[] {
 export type Prepared = { bytes: Buffer; idsAt: readonly number[] }
 
 const DIGITS = 10
+const MESSAGE_ID = '"messageId":"'
 const UNNUMBERED = '0'.repeat(DIGITS)
 
 /** `before`: the text before each id. */
 type Form = (body: string, key: string) => { headers: readonly string[]; body: string; before: string }
 
-export const OUTPOST_KEY = 'bench-outpost-api-key'
-export const OUTPOST_TOPIC = 'track'
+/** The topic or event type of all calls. */
+export const EVENT_TYPE = 'track'
 
 const basic = (key: string) => `Authorization: Basic ${Buffer.from(`${key}:`).toString('base64')}`
 
 const FORMS = {
-  sluice: (body, key) => ({ headers: [basic(key)], body, before: '"messageId":"' }),
+  sluice: (body, key) => ({ headers: [basic(key)], body, before: MESSAGE_ID }),
   /** Like a delivery: the number is in a header. */
   webhook: (body, key) => {
     const before = 'X-Message-Id: '
@@ -110,28 +111,46 @@ const FORMS = {
   },
   /** The key is the tenant's id. Ids are new in each run: Outpost drops those it has seen. */
   outpost: (body, key) => ({
-    headers: [`Authorization: Bearer ${OUTPOST_KEY}`],
-    body: `{"id":"${UNNUMBERED}-${randomUUID()}","tenant_id":"${key}","topic":"${OUTPOST_TOPIC}","data":${body}}`,
+    headers: [],
+    body: `{"id":"${UNNUMBERED}-${randomUUID()}","tenant_id":"${key}","topic":"${EVENT_TYPE}","data":${body}}`,
     before: '{"id":"',
+  }),
+  /** The key is the application's id, in the path. */
+  svix: (body) => ({
+    headers: [],
+    body: `{"eventType":"${EVENT_TYPE}","payload":${body}}`,
+    before: MESSAGE_ID,
+  }),
+  /** The key is the endpoint's id. */
+  convoy: (body, key) => ({
+    headers: [],
+    body: `{"endpoint_id":"${key}","event_type":"${EVENT_TYPE}","custom_headers":{"x-message-id":"${UNNUMBERED}"},"data":${body}}`,
+    before: '"x-message-id":"',
   }),
 } satisfies Record<string, Form>
 
 export type Target = keyof typeof FORMS
 
+/** Of a peer. `{key}` in the path stands for the call's key. */
+export type Access = { path: string; authorization: string }
+
 /** @param batch calls in a request */
 export function pathOf(target: Target, batch = 1): string {
   if (target === 'sluice') return batch === 1 ? '/v1/track' : '/v1/batch'
-  return target === 'outpost' ? '/api/v1/publish' : '/'
+  return '/'
 }
 
 /** Of many users, with the keys in turn. */
-export function prepareRequests({ url, path, keys, batch, target }: LoadOptions): Prepared[] {
+export function prepareRequests(options: LoadOptions): Prepared[] {
+  const { url, path, authorization, keys, batch, target } = options
   const { hostname } = new URL(url)
   return bodies(batch).map((content, index) => {
-    const { headers, body, before } = FORMS[target](content, keys[index % keys.length] ?? '')
+    const key = keys[index % keys.length] ?? ''
+    const { headers, body, before } = FORMS[target](content, key)
     const head = [
-      ...[`POST ${path} HTTP/1.1`, `Host: ${hostname}`, ...headers, 'Content-Type: application/json'],
-      `Content-Length: ${Buffer.byteLength(body)}`,
+      ...[`POST ${path.replace('{key}', key)} HTTP/1.1`, `Host: ${hostname}`, ...headers],
+      ...(authorization === undefined ? [] : [`Authorization: ${authorization}`]),
+      ...['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`],
     ]
     const bytes = Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)
     return { bytes, idsAt: positionsAfter(bytes, before).slice(0, batch) }
@@ -151,3 +170,7 @@ export function putNumbers({ bytes, idsAt }: Prepared, first: number): void {
 }
 
 export const numberIn = (id: string) => Number(id.slice(0, DIGITS))
+
+/** @param start the start of a body whose first id is that of the call */
+export const numberInBody = (start: Buffer) =>
+  numberIn(start.toString('latin1', start.indexOf(MESSAGE_ID) + MESSAGE_ID.length))

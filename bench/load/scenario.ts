@@ -5,7 +5,7 @@ import { GRACE_US, type Window } from '../receivers/tally.ts'
 import { cpuSeconds, machineSeconds, nowUs, sleepUntil } from '../stack/machine.ts'
 import { type Pipeline, startPipeline } from '../stack/pipeline.ts'
 import { RUNGS, recordsWritten } from '../stack/topics.ts'
-import { pathOf, type Target } from './calls.ts'
+import { type Access, pathOf, type Target } from './calls.ts'
 import { type Load, type LoadReport, startLoad } from './start.ts'
 
 export const ENDPOINTS = 20
@@ -27,7 +27,13 @@ export type Scenario = Trouble & {
 }
 
 /** `keys`: one for each endpoint. `endpoints`: where deliveries arrive. */
-export type Entry = { target: Target; url: string; keys: readonly string[]; endpoints: Endpoints }
+export type Entry = {
+  target: Target
+  url: string
+  access?: Access
+  keys: readonly string[]
+  endpoints: Endpoints
+}
 
 /** Since some webhooks turned bad. */
 export type ScenarioResult = EndpointsReport & {
@@ -95,7 +101,7 @@ export async function beginScenario(
 
 /** Also gives the endpoints the schedule. */
 export async function startCalls(
-  { endpoints, target, url, keys }: Entry,
+  { endpoints, target, url, access, keys }: Entry,
   { bad, perSecond, healthyMs, windowsMs, batch = 1 }: Omit<Scenario, 'name' | 'behaviour'>,
 ): Promise<{ load: Load; windows: readonly Window[] }> {
   const fromUs = nowUs() + START_US
@@ -104,7 +110,7 @@ export async function startCalls(
   const calls = Math.ceil(seconds * perSecond)
   await endpoints.expect({ fromUs, perSecond, batch, calls, endpoints: endpoints.urls.length, bad, windows })
   const load = startLoad({
-    ...{ target, url, path: pathOf(target, batch), keys, batch },
+    ...{ target, url, path: pathOf(target, batch), ...access, keys, batch },
     ...{ connections: batch === 1 ? CONNECTIONS : BATCH_CONNECTIONS, perSecond: perSecond / batch, fromUs },
   })
   return { load, windows }

@@ -4,6 +4,8 @@ import type { Target } from './calls.ts'
 export type LoadOptions = {
   url: string
   path: string
+  /** Default: as the target takes it. */
+  authorization?: string
   target: Target
   /** Write keys or tenants, used in turn: if their number divides 1,000, single call n has key n modulo that number. */
   keys: readonly string[]

@@ -6,7 +6,10 @@ import type { Hosts } from '../receivers/start.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { familiesOf, MB, memoryOf, nowUs, sleepUntil } from '../stack/machine.ts'
 import { type Cost, type Line, type RunningLine, runAtRate, runClosed, startSluice } from '../system/rate.ts'
-import { buildOutpost, COMMIT, startOutpost } from './outpost.ts'
+import { COMMIT as CONVOY, prepareConvoy } from './convoy.ts'
+import { COMMIT as OUTPOST, prepareOutpost } from './outpost.ts'
+import type { StartOptions } from './stores.ts'
+import { prepareSvix, COMMIT as SVIX } from './svix.ts'
 
 const RATES = [300, 1_000]
 const WARM_MS = 15_000
@@ -16,18 +19,20 @@ const TROUBLE = { perSecond: 1_000, bad: 4, behaviour: 'silent' } as const
 const KILL = { perSecond: 300, afterMs: 10_000, forMs: 30_000, settledMs: 120_000 }
 const ONE_HOST: Hosts = new Array<number>(ENDPOINTS).fill(0)
 
-/** `isSplit`: deliveries have a process of their own, which can be killed. */
-type Options = { hosts?: Hosts; isSplit?: boolean }
-type Contender = { name: string; start: (options?: Options) => Promise<RunningLine> }
+type Contender = { name: string; start: (options?: StartOptions) => Promise<RunningLine> }
 
-/** Sluice and a peer under the same load, in turns. `minutes`: with hanging webhooks. */
+/** Sluice and its peers under the same load, in turns. `minutes`: with hanging webhooks. */
 export async function bench({ rounds = 3, minutes = 1 } = {}): Promise<string> {
-  const outpost = await buildOutpost()
+  const peers: Contender[] = [
+    { name: 'Hookdeck Outpost', start: await prepareOutpost() },
+    { name: 'Svix server', start: await prepareSvix() },
+    { name: 'Convoy', start: await prepareConvoy() },
+  ]
   await using stack = await startStack()
   await warmUp(stack)
   const contenders: Contender[] = [
     { name: '**Sluice**', start: ({ hosts } = {}) => startWithRegistry(stack, hosts) },
-    { name: 'Hookdeck Outpost', start: (options) => startOutpost(outpost, options) },
+    ...peers,
   ]
   const all: Result[][] = contenders.map(() => [])
   for (let round = 0; round < rounds; round++)
@@ -40,7 +45,7 @@ export async function bench({ rounds = 3, minutes = 1 } = {}): Promise<string> {
 }
 
 /** Its stores are Kafka and the schema registry. */
-async function startWithRegistry(stack: Stack, hosts?: Hosts): Promise<RunningLine> {
+async function startWithRegistry(stack: Stack, hosts?: number | Hosts): Promise<RunningLine> {
   const line = await startSluice(stack, hosts)
   return { ...line, pids: { ...line.pids, stores: [stack.brokerPid, stack.registryPid] } }
 }
@@ -75,7 +80,7 @@ async function measure({ start }: Contender, troubleMs: number): Promise<Result>
 
 async function withLine<T>(
   start: Contender['start'],
-  options: Options,
+  options: StartOptions,
   run: (line: RunningLine) => Promise<T>,
 ): Promise<T> {
   await using line = await start(options)
@@ -192,16 +197,20 @@ function report(all: readonly Measured[], minutes: number): string {
 }
 
 const explained = (rounds: number, minutes: number) =>
-  `Sluice and Outpost (commit ${COMMIT.slice(0, 12)}) in turns, with the same calls, receivers and machine. Each measurement has fresh
-processes and empty stores. Calls have 1 KB, and each goes to one of ${ENDPOINTS} signed webhooks. Load, system, stores and receivers
-share two cores. "Stores" are Kafka and the schema registry for Sluice; Redis, PostgreSQL and RabbitMQ for Outpost. Outpost
-makes 100 deliveries at a time: it delivers less with its default of 1. Outpost logs only warnings and sends no telemetry.
-Everything else has its default settings, with one copy of all data, on one disk.
+  `Sluice, Outpost (commit ${OUTPOST.slice(0, 12)}), Svix (${SVIX.slice(0, 12)}) and Convoy (${CONVOY.slice(0, 12)}) in turns, with the same calls,
+receivers and machine. Each measurement has fresh processes and empty stores. Calls have 1 KB, and each goes to one of ${ENDPOINTS}
+signed webhooks, which have five seconds to answer. Load, system, stores and receivers share two cores.
+
+"Stores" are Kafka and the schema registry for Sluice; Redis, PostgreSQL and RabbitMQ for Outpost; Redis and PostgreSQL
+for Svix and Convoy, whose queue is in Redis, with its log on disk (\`appendonly yes\`). All have one copy of all data, on
+one disk. Outpost makes 100 deliveries at a time: it delivers less with its default of 1. Convoy may take more than its
+default of 1,000 calls a second. The peers log only warnings or errors, and Outpost sends no telemetry. Everything else
+has its default settings.
 
 - **4 of 20 hang**: ${TROUBLE.bad} webhooks never answer, at ${TROUBLE.perSecond.toLocaleString('en-US')} calls a second for ${minutes === 1 ? 'a minute' : `${minutes} minutes`}. The figures are those of the other ${ENDPOINTS - TROUBLE.bad}.
   "In time": arrived by the end, or ${GRACE_US / 1_000} ms later.
 - **kill -9**: at ${KILL.perSecond} calls a second, the processes that deliver are killed and started again at once. In this test,
-  Outpost runs its three services in separate processes; in the others, in one. "Lost": accepted, but not delivered
-  ${KILL.settledMs / 60_000} minutes later. p99 covers the ${KILL.forMs / 1_000} s after the kill.
+  Outpost and Svix have a separate process for deliveries; in the others, one process does everything. Convoy always has
+  one. "Lost": accepted, but not delivered ${KILL.settledMs / 60_000} minutes later. p99 covers the ${KILL.forMs / 1_000} s after the kill.
 
 Medians of ${rounds} rounds.`

@@ -1,58 +1,55 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import got from 'got'
 import { until } from '../../harness/until.ts'
-import { cacheFolder } from '../../local/kafka/downloads.ts'
 import { freePort } from '../../local/ports.ts'
 import { type Child, spawnChild } from '../../local/processes/child-process.ts'
-import { OUTPOST_KEY, OUTPOST_TOPIC } from '../load/calls.ts'
+import { EVENT_TYPE } from '../load/calls.ts'
 import { ENDPOINTS } from '../load/scenario.ts'
-import { type Hosts, startEndpoints } from '../receivers/start.ts'
+import { startEndpoints } from '../receivers/start.ts'
 import type { RunningLine } from '../system/rate.ts'
-import { findPrograms, type Stores, startStores } from './stores.ts'
+import { buildPeer } from './build.ts'
+import { findPrograms, type StartOptions, type Stores, startRabbit, startStores } from './stores.ts'
 
-const REPOSITORY = 'https://github.com/hookdeck/outpost'
 export const COMMIT = 'f67ae011b287ff2588cb06699d808a69bba6ab4d'
 /** Concurrent deliveries. The default is 1; 100 was the best number that we tried. */
 const SLOTS = 100
+const KEY = 'bench-outpost-api-key'
 
-/** Builds Outpost once, from `OUTPOST_SOURCE` (a clone) or from GitHub. @returns the programs' folder */
-export async function buildOutpost(): Promise<string> {
-  const folder = join(await cacheFolder(process.env), `outpost-${COMMIT.slice(0, 12)}`)
-  if (existsSync(folder)) return folder
-  const { go } = await findPrograms(['go'])
-  const building = `${folder}.building`
-  await rm(building, { recursive: true, force: true })
-  await mkdir(building, { recursive: true })
-  const source = join(building, 'source')
-  process.stderr.write('building Outpost (first run only)\n')
-  execFileSync('git', ['clone', '--quiet', '--no-checkout', process.env.OUTPOST_SOURCE ?? REPOSITORY, source])
-  const paths = ['cmd', 'internal', 'go.mod', 'go.sum']
-  execFileSync('git', ['-C', source, 'checkout', '--quiet', COMMIT, '--', ...paths])
-  for (const program of ['outpost', 'outpost-server'])
-    execFileSync(go, ['build', '-o', join(building, program), `./cmd/${program}`], { cwd: source })
-  await rm(source, { recursive: true })
-  await rename(building, folder)
-  return folder
-}
+const buildOutpost = () =>
+  buildPeer({
+    name: 'Outpost',
+    repository: 'https://github.com/hookdeck/outpost',
+    commit: COMMIT,
+    paths: ['cmd', 'internal', 'go.mod', 'go.sum'],
+    async build(source, folder) {
+      const { go } = await findPrograms(['go'])
+      for (const program of ['outpost', 'outpost-server'])
+        execFileSync(go, ['build', '-o', join(folder, program), `./cmd/${program}`], { cwd: source })
+    },
+  })
 
 type Service = 'all' | 'api' | 'delivery' | 'log'
 
 /**
- * Starts Outpost on empty stores, with a tenant and a webhook for each endpoint. `isSplit`: a process for each service,
- * so that one can be killed. By default one process runs all, as out of the box.
+ * On empty stores, with a tenant and a webhook for each endpoint. `isSplit`: a process for each service. By default one
+ * process runs all, as out of the box.
  */
-export async function startOutpost(
+export async function prepareOutpost(): Promise<(options?: StartOptions) => Promise<RunningLine>> {
+  const folder = await buildOutpost()
+  return (options) => startOutpost(folder, options)
+}
+
+async function startOutpost(
   folder: string,
-  { hosts = ENDPOINTS, isSplit = false }: { hosts?: number | Hosts; isSplit?: boolean } = {},
+  { hosts = ENDPOINTS, isSplit = false }: StartOptions = {},
 ): Promise<RunningLine> {
   await using closing = new AsyncDisposableStack()
   const stores = closing.use(await startStores())
+  const rabbit = closing.use(await startRabbit())
   const endpoints = closing.adopt(await startEndpoints(hosts), (it) => it.stop())
   const port = await freePort()
-  const env = environment(stores, port)
+  const env = environment(stores, rabbit.url, port)
   execFileSync(join(folder, 'outpost'), ['migrate', 'apply', '--yes'], { env, stdio: 'ignore' })
   const children = new Map<Service, Child>()
   const start = async (service: Service) => {
@@ -70,7 +67,11 @@ export async function startOutpost(
   const opened = closing.move()
   return {
     ...{ target: 'outpost', url, keys, endpoints },
-    pids: { own: [...children.values()].map(({ pid }) => pid), stores: stores.pids },
+    access: { path: '/api/v1/publish', authorization: `Bearer ${KEY}` },
+    pids: {
+      own: [...children.values()].map(({ pid }) => pid),
+      stores: [...stores.pids, ...rabbit.pids],
+    },
     async killDelivery() {
       await children.get('delivery')?.kill()
       await start('delivery')
@@ -79,12 +80,12 @@ export async function startOutpost(
   }
 }
 
-const environment = ({ redisPort, postgresUrl, rabbitUrl }: Stores, port: number) => ({
+const environment = ({ redisPort, postgresUrl }: Stores, rabbitUrl: string, port: number) => ({
   PATH: process.env.PATH,
-  API_KEY: OUTPOST_KEY,
+  API_KEY: KEY,
   API_JWT_SECRET: 'bench-jwt-secret',
   AES_ENCRYPTION_SECRET: 'bench-encryption-secret-32-bytes',
-  TOPICS: OUTPOST_TOPIC,
+  TOPICS: EVENT_TYPE,
   REDIS_HOST: '127.0.0.1',
   REDIS_PORT: String(redisPort),
   POSTGRES_URL: postgresUrl,
@@ -100,10 +101,10 @@ const environment = ({ redisPort, postgresUrl, rabbitUrl }: Stores, port: number
 const isHealthy = async (port: string) => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok
 
 async function createTenant(url: string, tenant: string, webhook: string): Promise<void> {
-  const options = { headers: { authorization: `Bearer ${OUTPOST_KEY}` }, retry: { limit: 0 } } as const
+  const options = { headers: { authorization: `Bearer ${KEY}` }, retry: { limit: 0 } } as const
   await got.put(`${url}/api/v1/tenants/${tenant}`, { ...options, json: {} })
   await got.post(`${url}/api/v1/tenants/${tenant}/destinations`, {
     ...options,
-    json: { type: 'webhook', topics: [OUTPOST_TOPIC], config: { url: webhook } },
+    json: { type: 'webhook', topics: [EVENT_TYPE], config: { url: webhook } },
   })
 }

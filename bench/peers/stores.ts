@@ -8,14 +8,13 @@ import { scratchFolder } from '../../harness/scratch.ts'
 import { until } from '../../harness/until.ts'
 import { freePort } from '../../local/ports.ts'
 import { type Child, spawnChild } from '../../local/processes/child-process.ts'
+import type { Hosts } from '../receivers/start.ts'
+
+/** How peers start. `hosts`: of the webhooks. `isSplit`: deliveries have a process of their own. */
+export type StartOptions = { hosts?: number | Hosts; isSplit?: boolean }
 
 /** With default settings, in a separate folder. */
-export type Stores = {
-  redisPort: number
-  postgresUrl: string
-  rabbitUrl: string
-  pids: readonly number[]
-} & AsyncDisposable
+export type Stores = { redisPort: number; postgresUrl: string; pids: readonly number[] } & AsyncDisposable
 
 /** Debian's folder. For root, the program on the PATH switches to a user that cannot write to our folders. */
 const RABBITMQ = '/usr/lib/rabbitmq/bin'
@@ -34,7 +33,7 @@ export async function findPrograms<Name extends string>(
   const missing = names.filter((name) => pathOf(name) === undefined)
   if (missing.length > 0)
     throw new Error(
-      `these programs are missing: ${missing.join(', ')}. Debian has them in redis-server, postgresql, rabbitmq-server and golang`,
+      `these programs are missing: ${missing.join(', ')}. Debian has them in redis-server, postgresql, rabbitmq-server and golang; cargo comes with Rust`,
     )
   // checked above
   return Object.fromEntries(names.map((name) => [name, pathOf(name)])) as Record<Name, string>
@@ -49,35 +48,34 @@ function isProgram(path: string): boolean {
   }
 }
 
-export async function startStores(): Promise<Stores> {
-  const programs = await findPrograms([
-    ...(['redis-server', 'initdb', 'postgres', 'psql', 'rabbitmq-server', 'epmd', 'setpriv'] as const),
-  ])
+/** Redis and PostgreSQL. `redisKeeps`: what Redis has survives its end, for peers whose queue it is. */
+export async function startStores({ redisKeeps = false } = {}): Promise<Stores> {
+  const programs = await findPrograms(['redis-server', 'initdb', 'postgres', 'psql', 'setpriv'])
   await using closing = new AsyncDisposableStack()
   const folder = await scratchFolder('peers')
   await chmod(folder, 0o755) // for the user that runs PostgreSQL
-  const redis = await startRedis(programs['redis-server'], join(folder, 'redis'))
+  const redis = await startRedis(programs['redis-server'], join(folder, 'redis'), redisKeeps)
   closing.defer(async () => void (await redis.child.kill()))
   const postgres = await startPostgres(programs, join(folder, 'postgres'))
   closing.defer(async () => void (await postgres.child.stop(2_000)))
-  const rabbit = await startRabbit(programs, join(folder, 'rabbitmq'))
-  closing.defer(async () => void (await Promise.all(rabbit.children.map((it) => it.kill()))))
   const opened = closing.move()
   return {
     redisPort: redis.port,
     postgresUrl: postgres.url,
-    rabbitUrl: `amqp://guest:guest@127.0.0.1:${rabbit.port}`,
-    pids: [redis.child.pid, postgres.child.pid, ...rabbit.children.map(({ pid }) => pid)],
+    pids: [redis.child.pid, postgres.child.pid],
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
 type Started = { child: Child; port: number }
 
-async function startRedis(program: string, folder: string): Promise<Started> {
+async function startRedis(program: string, folder: string, keeps: boolean): Promise<Started> {
   mkdirSync(folder)
   const port = await freePort()
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--daemonize', 'no']
+  const args = [
+    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--daemonize', 'no'],
+    ...(keeps ? ['--appendonly', 'yes'] : []),
+  ]
   const child = spawnChild(program, { args })
   await listening(port, 'redis-server')
   return { child, port }
@@ -103,7 +101,10 @@ async function startPostgres(
   const [init, initArgs] = command(initdb, '-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8')
   execFileSync(init, initArgs, { cwd: folder, stdio: 'ignore' })
   const port = await freePort()
-  const [program, args] = command(postgres, '-D', data, '-p', String(port), '-k', folder, '-h', '127.0.0.1')
+  const [program, args] = command(
+    ...[postgres, '-D', data, '-p', String(port), '-k', folder, '-h', '127.0.0.1'],
+    ...['-c', 'max_connections=300'], // peers open up to 100 in each process
+  )
   const child = spawnChild(program, { args, cwd: folder })
   const url = `postgres://bench@127.0.0.1:${port}/postgres?sslmode=disable`
   const isReady = () => {
@@ -114,12 +115,10 @@ async function startPostgres(
   return { child, port, url }
 }
 
-/** Also starts Erlang's port mapper: Erlang would start one that outlives RabbitMQ. */
-async function startRabbit(
-  programs: Record<'rabbitmq-server' | 'epmd', string>,
-  folder: string,
-): Promise<{ children: readonly Child[]; port: number }> {
-  mkdirSync(folder)
+/** RabbitMQ. Also starts Erlang's port mapper: Erlang would start one that outlives RabbitMQ. */
+export async function startRabbit(): Promise<{ url: string; pids: readonly number[] } & AsyncDisposable> {
+  const programs = await findPrograms(['rabbitmq-server', 'epmd'])
+  const folder = await scratchFolder('rabbitmq')
   const [port, distribution, mapper] = [await freePort(), await freePort(), await freePort()]
   const epmd = spawnChild(programs.epmd, { args: ['-port', String(mapper), '-address', '127.0.0.1'] })
   await listening(mapper, 'epmd')
@@ -141,7 +140,13 @@ async function startRabbit(
     },
   })
   await listening(port, 'rabbitmq-server')
-  return { children: [rabbit, epmd], port }
+  return {
+    url: `amqp://guest:guest@127.0.0.1:${port}`,
+    pids: [rabbit.pid, epmd.pid],
+    async [Symbol.asyncDispose]() {
+      await Promise.all([rabbit.kill(), epmd.kill()])
+    },
+  }
 }
 
 const listening = (port: number, name: string) =>

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { numberIn } from '../load/calls.ts'
+import { numberIn, numberInBody } from '../load/calls.ts'
 import { nowUs } from '../stack/machine.ts'
 import type { Behaviour, EndpointsReport, Hosts, Instruction } from './start.ts'
 import { createTally, type Tally } from './tally.ts'
@@ -8,7 +8,7 @@ import { createTally, type Tally } from './tally.ts'
 /**
  * Answer 200 at once, until some are told to misbehave. Forked with the host number of each endpoint: sends their URLs,
  * which end with the endpoint's number, then answers each instruction. Must cost less than the measured process: reads
- * two headers and no body.
+ * two headers, and a body only if its sender puts the id nowhere else.
  */
 const SLOW_MS = 2_000
 
@@ -25,7 +25,7 @@ const servers = Array.from({ length: Math.max(...hosts) + 1 }, () =>
   createServer((request, response) => {
     const index = Number(request.url?.slice(1))
     const isBad = index < bad.first
-    if (index >= countedFrom) tally?.arrive(numberIn(String(request.headers['x-message-id'])), nowUs())
+    if (index >= countedFrom) arrive(request)
     count(request.headers, isBad)
     request.resume()
     if (isBad) misbehave(request, response)
@@ -35,6 +35,12 @@ const servers = Array.from({ length: Math.max(...hosts) + 1 }, () =>
     }
   }),
 )
+
+function arrive(request: IncomingMessage): void {
+  const id = request.headers['x-message-id']
+  if (id !== undefined) tally?.arrive(numberIn(String(id)), nowUs())
+  else request.once('data', (start: Buffer) => tally?.arrive(numberInBody(start), nowUs()))
+}
 
 function count(headers: IncomingMessage['headers'], isBad: boolean): void {
   if (headers['x-attempt'] === '1') firsts[isBad ? 'bad' : 'healthy'] += 1

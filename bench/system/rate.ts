@@ -124,9 +124,10 @@ export async function runClosed(
   line: Line,
   { connections, warmMs, forMs }: Pick<Rate, 'warmMs' | 'forMs'> & { connections: number },
 ): Promise<Closed> {
-  const { target, url, keys, endpoints, pids } = line
+  const { target, url, access, keys, endpoints, pids } = line
   const fromUs = nowUs()
-  const load = startLoad({ target, url, path: pathOf(target), keys, batch: 1, connections, fromUs })
+  const path = pathOf(target)
+  const load = startLoad({ target, url, path, ...access, keys, batch: 1, connections, fromUs })
   await sleepUntil(nowUs() + warmMs * 1_000)
   const count = () => endpoints.answered(endpoints.urls.length)
   const [before, start] = [await count(), nowUs()]
