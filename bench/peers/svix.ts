@@ -91,8 +91,8 @@ const environment = ({ redisPort, postgresUrl }: Stores) => ({
   SVIX_DB_DSN: postgresUrl,
   SVIX_REDIS_DSN: `redis://127.0.0.1:${redisPort}`,
   SVIX_WHITELIST_SUBNETS: '[127.0.0.0/8]',
+  RUST_LOG: 'warn',
   SVIX_WORKER_REQUEST_TIMEOUT: '5', // like Sluice and Outpost
-  SVIX_LOG_LEVEL: 'warn',
 })
 
 type Application = { uid: string; webhook: string }
