@@ -12,7 +12,7 @@ import { aContext } from '../cli/in-memory.ts'
 import { aReading } from '../control/lag-in-memory.ts'
 import { ownBroker } from '../helpers/broker.ts'
 import { closing, connection } from '../helpers/cluster.ts'
-import { describeGroups } from '../helpers/consumer-groups.ts'
+import { describeGroups, resetToStart } from '../helpers/consumer-groups.ts'
 import { aDelivery } from '../helpers/events.ts'
 import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
@@ -283,12 +283,7 @@ test.each([
 )
 
 test('shows a group whose offsets were reset', async () => {
-  const admin = sluice.connection.kafka.admin()
-  await admin.connect()
-  const { named } = sluice.connection
-  const partitions = [0, 1].map((partition) => ({ partition, offset: '0' }))
-  await admin.setOffsets({ groupId: named('deliverer'), topic: named(DELIVERIES), partitions })
-  await admin.disconnect()
+  await resetToStart(sluice.connection, { group: 'deliverer', topic: DELIVERIES })
   const items = await shown('deliverer', DELIVERIES, all('rewind'))
   for (const { committed, end, lag: records } of items) expect([committed, records]).toEqual([0, end])
 })

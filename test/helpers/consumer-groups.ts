@@ -22,15 +22,7 @@ export async function describeGroups(
   { named, plain }: Pick<Connection, 'named' | 'plain'>,
   groups: readonly string[],
 ): Promise<Described[]> {
-  const cache = await cacheFolder(process.env)
-  const jars = await kafkaJars(cache, () => undefined)
-  const tools = await toolsJar(cache, jars)
-  const { program } = await findJava(process.env)
-  const args = ['--bootstrap-server', inject('kafkaBrokers'), '--describe']
-  const { stdout } = await promisify(execFile)(program, [
-    ...['-XX:TieredStopAtLevel=1', '-cp', `${jars}/*:${tools}`, TOOL, ...args],
-    ...groups.flatMap((group) => ['--group', named(group)]),
-  ])
+  const stdout = await runTool(['--describe', ...groups.flatMap((group) => ['--group', named(group)])])
   return stdout
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
@@ -43,6 +35,27 @@ export async function describeGroups(
       end: Number(end),
       lag: numberOf(lag),
     }))
+}
+
+/** As an operator resets an empty group to the start of a topic. */
+export async function resetToStart(
+  { named }: Pick<Connection, 'named'>,
+  { group, topic }: { group: string; topic: string },
+): Promise<void> {
+  const at = ['--group', named(group), '--topic', named(topic)]
+  await runTool(['--reset-offsets', '--to-offset', '0', '--execute', ...at])
+}
+
+async function runTool(options: readonly string[]): Promise<string> {
+  const cache = await cacheFolder(process.env)
+  const jars = await kafkaJars(cache, () => undefined)
+  const tools = await toolsJar(cache, jars)
+  const { program } = await findJava(process.env)
+  const { stdout } = await promisify(execFile)(program, [
+    ...['-XX:TieredStopAtLevel=1', '-cp', `${jars}/*:${tools}`, TOOL],
+    ...['--bootstrap-server', inject('kafkaBrokers'), ...options],
+  ])
+  return stdout
 }
 
 const numberOf = (text: string | undefined) => (text === undefined || text === '-' ? null : Number(text))
