@@ -171,6 +171,6 @@ export function putNumbers({ bytes, idsAt }: Prepared, first: number): void {
 
 export const numberIn = (id: string) => Number(id.slice(0, DIGITS))
 
-/** @param start the start of a body whose first id is that of the call */
+/** @param start of a body. The first `messageId` in it is the call's. */
 export const numberInBody = (start: Buffer) =>
   numberIn(start.toString('latin1', start.indexOf(MESSAGE_ID) + MESSAGE_ID.length))

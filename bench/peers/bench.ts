@@ -151,7 +151,7 @@ async function reportOf({ endpoints }: Line): Promise<WindowReport> {
 }
 
 const NONE = { inTime: 0, due: 1 }
-/** Percent of the calls in time. Below, a queue grows, and other figures only say for how long. */
+/** Percent of the calls in time. Below it, a queue grows, and latencies only show how long the run was. */
 const KEPT_UP = 95
 
 type Measured = { name: string; rounds: readonly Result[] }

@@ -2,13 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import got from 'got'
-import { until } from '../../harness/until.ts'
 import { freePort } from '../../local/ports.ts'
-import { type Child, spawnChild } from '../../local/processes/child-process.ts'
 import { ENDPOINTS } from '../load/scenario.ts'
 import { startEndpoints } from '../receivers/start.ts'
 import type { RunningLine } from '../system/rate.ts'
-import { buildPeer } from './build.ts'
+import { buildPeer, startServices } from './peer.ts'
 import { findPrograms, type StartOptions, type Stores, startStores } from './stores.ts'
 
 export const COMMIT = '2b60cc652e1d4babc1857280d5911817960e83e7'
@@ -29,7 +27,7 @@ const buildConvoy = () =>
   })
 
 /** Convoy always has two processes: one for its API, and one that delivers. */
-type Service = 'server' | 'agent'
+const SERVICES = ['server', 'agent'] as const
 
 /** On empty stores, with an endpoint and a subscription for each webhook, in one project. */
 export async function prepareConvoy(): Promise<(options?: StartOptions) => Promise<RunningLine>> {
@@ -47,17 +45,11 @@ async function startConvoy(program: string, { hosts = ENDPOINTS }: StartOptions 
   const bootstrap = ['bootstrap', '--email', 'bench@example.com', '--with-api-key']
   const printed = execFileSync(program, bootstrap, { env, encoding: 'utf8' })
   // between log lines
-  const account: Account = JSON.parse(/^\{$.*?^\}$/ms.exec(printed)?.[0] ?? '{}')
-  const children = new Map<Service, Child>()
-  closing.defer(async () => void (await Promise.all([...children.values()].map((it) => it.kill()))))
-  const start = async (service: Service) => {
-    children.set(service, spawnChild(program, { args: [service], env }))
-    const isHealthy = async () =>
-      (await fetch(`http://127.0.0.1:${service === 'server' ? port : agentPort}/healthz`)).ok
-    await until(isHealthy, { timeout: 60_000, message: `the ${service} of Convoy answers` })
-  }
-  await start('server')
-  await start('agent')
+  const account: Account = JSON.parse(/^\{$.*?^\}$/ms.exec(printed)?.[0] ?? '')
+  const { pids, replace } = await startServices(closing, SERVICES, (service) => ({
+    ...{ program, args: [service], env },
+    health: `http://127.0.0.1:${service === 'server' ? port : agentPort}/healthz`,
+  }))
   const url = `http://127.0.0.1:${port}`
   const project = await createProject(`${url}/api/v1`, account, endpoints.urls)
   const opened = closing.move()
@@ -67,11 +59,8 @@ async function startConvoy(program: string, { hosts = ENDPOINTS }: StartOptions 
       path: `/api/v1/projects/${project.id}/events`,
       authorization: `Bearer ${account.api_key}`,
     },
-    pids: { own: [...children.values()].map(({ pid }) => pid), stores: stores.pids },
-    async killDelivery() {
-      await children.get('agent')?.kill()
-      await start('agent')
-    },
+    pids: { own: pids, stores: stores.pids },
+    killDelivery: () => replace('agent'),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
@@ -97,24 +86,27 @@ const environment = ({ redisPort, postgresUrl }: Stores, port: number, agentPort
 })
 
 async function createProject(api: string, account: Account, webhooks: readonly string[]) {
-  type Created = { data: { uid?: string; project?: { uid: string } } }
-  const post = (path: string, json: object) =>
-    got
+  const post = async <Created>(path: string, json: object): Promise<Created> => {
+    const { data } = await got
       .post(`${api}/projects${path}`, {
         headers: { authorization: `Bearer ${account.api_key}` },
         retry: { limit: 0 },
         json,
       })
-      .json<Created>()
-  const { data } = await post(`?orgID=${account.organisation_id}`, { name: 'bench', type: 'outgoing' })
-  const id = data.project?.uid ?? ''
+      .json<{ data: Created }>()
+    return data
+  }
+  const { project } = await post<{ project: { uid: string } }>(`?orgID=${account.organisation_id}`, {
+    name: 'bench',
+    type: 'outgoing',
+  })
+  const id = project.uid
   const endpoints: string[] = []
   for (const [index, url] of webhooks.entries()) {
     const name = `endpoint-${index}`
-    const { data } = await post(`/${id}/endpoints`, { name, url, http_timeout: 5 })
-    const endpoint = data.uid ?? ''
-    await post(`/${id}/subscriptions`, { name, endpoint_id: endpoint })
-    endpoints.push(endpoint)
+    const { uid } = await post<{ uid: string }>(`/${id}/endpoints`, { name, url, http_timeout: 5 })
+    await post(`/${id}/subscriptions`, { name, endpoint_id: uid })
+    endpoints.push(uid)
   }
   return { id, endpoints }
 }

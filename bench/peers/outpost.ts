@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import got from 'got'
-import { until } from '../../harness/until.ts'
 import { freePort } from '../../local/ports.ts'
-import { type Child, spawnChild } from '../../local/processes/child-process.ts'
 import { EVENT_TYPE } from '../load/calls.ts'
 import { ENDPOINTS } from '../load/scenario.ts'
 import { startEndpoints } from '../receivers/start.ts'
 import type { RunningLine } from '../system/rate.ts'
-import { buildPeer } from './build.ts'
+import { buildPeer, startServices } from './peer.ts'
 import { findPrograms, type StartOptions, type Stores, startRabbit, startStores } from './stores.ts'
 
 export const COMMIT = 'f67ae011b287ff2588cb06699d808a69bba6ab4d'
@@ -51,16 +49,15 @@ async function startOutpost(
   const port = await freePort()
   const env = environment(stores, rabbit.url, port)
   execFileSync(join(folder, 'outpost'), ['migrate', 'apply', '--yes'], { env, stdio: 'ignore' })
-  const children = new Map<Service, Child>()
-  const start = async (service: Service) => {
+  const services: readonly Service[] = isSplit ? ['api', 'delivery', 'log'] : ['all']
+  const { pids, replace } = await startServices(closing, services, async (service) => {
     const own = service === 'delivery' || service === 'log' ? String(await freePort()) : String(port)
-    const settings = { ...env, ...(service !== 'all' && { SERVICE: service }), API_PORT: own, PORT: own }
-    children.set(service, spawnChild(join(folder, 'outpost-server'), { args: [], env: settings }))
-    await until(() => isHealthy(own), { timeout: 60_000, message: `Outpost's ${service} answers` })
-  }
-  closing.defer(async () => void (await Promise.all([...children.values()].map((it) => it.kill()))))
-  for (const service of isSplit ? (['api', 'delivery', 'log'] as const) : (['all'] as const))
-    await start(service)
+    return {
+      program: join(folder, 'outpost-server'),
+      env: { ...env, ...(service !== 'all' && { SERVICE: service }), API_PORT: own, PORT: own },
+      health: `http://127.0.0.1:${own}/healthz`,
+    }
+  })
   const url = `http://127.0.0.1:${port}`
   const keys = endpoints.urls.map((_, index) => `tenant-${index}`)
   for (const [index, webhook] of endpoints.urls.entries()) await createTenant(url, keys[index] ?? '', webhook)
@@ -68,14 +65,8 @@ async function startOutpost(
   return {
     ...{ target: 'outpost', url, keys, endpoints },
     access: { path: '/api/v1/publish', authorization: `Bearer ${KEY}` },
-    pids: {
-      own: [...children.values()].map(({ pid }) => pid),
-      stores: [...stores.pids, ...rabbit.pids],
-    },
-    async killDelivery() {
-      await children.get('delivery')?.kill()
-      await start('delivery')
-    },
+    pids: { own: pids, stores: [...stores.pids, ...rabbit.pids] },
+    killDelivery: () => replace('delivery'),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
@@ -97,8 +88,6 @@ const environment = ({ redisPort, postgresUrl }: Stores, rabbitUrl: string, port
   GIN_MODE: 'release',
   DISABLE_TELEMETRY: 'true',
 })
-
-const isHealthy = async (port: string) => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok
 
 async function createTenant(url: string, tenant: string, webhook: string): Promise<void> {
   const options = { headers: { authorization: `Bearer ${KEY}` }, retry: { limit: 0 } } as const

@@ -2,13 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import got from 'got'
-import { until } from '../../harness/until.ts'
 import { freePort } from '../../local/ports.ts'
-import { type Child, spawnChild } from '../../local/processes/child-process.ts'
 import { ENDPOINTS } from '../load/scenario.ts'
 import { startEndpoints } from '../receivers/start.ts'
 import type { RunningLine } from '../system/rate.ts'
-import { buildPeer } from './build.ts'
+import { buildPeer, startServices } from './peer.ts'
 import { findPrograms, type StartOptions, type Stores, startStores } from './stores.ts'
 
 export const COMMIT = '4fc0cfb8b426c87ef7e2b937e7d896a71d456a47'
@@ -49,25 +47,20 @@ async function startSvix(
   execFileSync(program, ['migrate'], { env, stdio: 'ignore' })
   const printed = execFileSync(program, ['jwt', 'generate'], { env, encoding: 'utf8' })
   const authorization = `Bearer ${printed.trim().split(' ').at(-1)}`
-  const children = new Map<Service, Child>()
-  closing.defer(async () => void (await Promise.all([...children.values()].map((it) => it.kill()))))
   const port = await freePort()
-  const start = async (service: Service) => {
-    const own = service === 'worker' ? await freePort('127.0.0.1', [port]) : port
-    const settings = {
+  const url = `http://127.0.0.1:${port}`
+  const services: readonly Service[] = isSplit ? ['api', 'worker'] : ['all']
+  const { pids, replace } = await startServices(closing, services, (service) => ({
+    program,
+    env: {
       ...env,
-      SVIX_LISTEN_ADDRESS: `127.0.0.1:${own}`,
+      SVIX_LISTEN_ADDRESS: `127.0.0.1:${port}`,
       SVIX_API_ENABLED: String(service !== 'worker'),
       SVIX_WORKER_ENABLED: String(service !== 'api'),
-    }
-    children.set(service, spawnChild(program, { args: [], env: settings }))
+    },
     // a worker has no address, and starts within a second
-    if (service === 'worker') return
-    const isHealthy = async () => (await fetch(`http://127.0.0.1:${own}/api/v1/health`)).ok
-    await until(isHealthy, { timeout: 60_000, message: `the ${service} of Svix answers` })
-  }
-  for (const service of isSplit ? (['api', 'worker'] as const) : (['all'] as const)) await start(service)
-  const url = `http://127.0.0.1:${port}`
+    ...(service !== 'worker' && { health: `${url}/api/v1/health` }),
+  }))
   const keys = endpoints.urls.map((_, index) => `app-${index}`)
   for (const [index, webhook] of endpoints.urls.entries())
     await createApplication(`${url}/api/v1`, authorization, { uid: keys[index] ?? '', webhook })
@@ -76,11 +69,8 @@ async function startSvix(
     ...{ target: 'svix', url, keys, endpoints },
     // its answer does not repeat the call
     access: { path: '/api/v1/app/{key}/msg?with_content=false', authorization },
-    pids: { own: [...children.values()].map(({ pid }) => pid), stores: stores.pids },
-    async killDelivery() {
-      await children.get('worker')?.kill()
-      await start('worker')
-    },
+    pids: { own: pids, stores: stores.pids },
+    killDelivery: () => replace('worker'),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

@@ -78,7 +78,7 @@ export function withAuditTopic(log: Logger, { produce }: Pick<Producer, 'produce
 
 const MAX_CHANGE = 4_096
 
-/** Of a record that Kafka would not take: the log has all of it. */
+/** For an entry that is too large for Kafka. The log has all of it. */
 const withoutLong = (changes: Changes = {}): Changes =>
   Object.fromEntries(
     Object.entries(changes).map(([name, change]) => [

@@ -51,7 +51,7 @@ export type Load = {
 
 const COMMIT_MS = 500
 const PACE_MS = 5
-/** A member leaves after its join. This waits for the other members, which settle their records first. */
+/** A member can leave only after its join, which waits until the other members have settled their records. */
 const JOIN_MS = 5_000
 
 /**

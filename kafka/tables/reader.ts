@@ -86,7 +86,7 @@ function followerFor(
     connection,
     kind: 'reader',
     topics: [topic],
-    // it is the only member, so nobody waits for its partitions
+    // the group has no other member that would wait for a heartbeat
     config: { maxWaitTimeInMs: FETCH_WAIT_MS, heartbeatInterval: 9_000 },
     accepts: ({ partition }, isStale) => jobs.has(partition) && !isStale(),
     onRecord({ value, key, timestamp }, { partition, offset }) {

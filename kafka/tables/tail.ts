@@ -107,8 +107,8 @@ export async function openTail(options: TailOptions): Promise<Tail> {
 }
 
 /**
- * Once a partition's past records exceed `most` bytes, skips to as many before their end as that would hold of this size.
- * A few large ones must not cost as much as thousands: 500 rejected batches of 900 KB took 6 s.
+ * Once `most` bytes of a partition's past records are read, skips to its last ones: as many as `most` bytes would hold if
+ * they are as large as those before. A few large ones must not cost as much as thousands: 500 rejected batches of 900 KB took 6 s.
  */
 function limitPast(most: number) {
   const read = new Map<string, { records: number; bytes: number }>()

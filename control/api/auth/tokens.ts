@@ -72,7 +72,7 @@ export type TokenLimits = {
   wrong(ip: string): number | undefined
   /** With a valid token. */
   signIn(who: Who, ip: string): number | undefined
-  /** For a user, where nothing else limits it: each is an audit line, kept for 90 days. */
+  /** A search for a user that nothing else limits. Each adds an audit line, which is kept for 90 days. */
   search(caller: Pick<Caller, 'who' | 'address'>): number | undefined
 }
 

@@ -158,7 +158,7 @@ describe('each change is one line: who, what, and the difference', () => {
   })
 
   test.each(['/api/users?userId=jane', '/api/dead?user=jane'])(
-    'a search for a user, up to the limit of its network: more are refused, so nobody can fill the log: %s',
+    'searches for a user are limited for each network, so that nobody can fill the log: %s',
     async (url) => {
       const { ask, lines } = api()
       const answers = await Promise.all(Array.from({ length: 110 }, () => ask({ url, token: VIEW })))

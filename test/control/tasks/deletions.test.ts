@@ -165,7 +165,7 @@ describe('the events of a deletion', () => {
     ])
   })
 
-  test('have ids that nobody can guess, because a call with such an id would make the router drop the deletion', async () => {
+  test('have secret ids: the router would drop a deletion if a call had used its id', async () => {
     const { ask, tasks } = api(records)
     await ask(post({ id: 'd1', userIds: ['u1'], sourceIds: ['shop'] }))
     const [made] = tasks as Deletion[]

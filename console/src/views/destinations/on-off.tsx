@@ -55,7 +55,7 @@ export function OnOff({ destination, label, ariaLabel, description, onSaved }: O
         error={replace.error}
       >
         <Text size="sm">
-          Nothing is sent from a second later on. Deliveries that fall due while it is off are cancelled, and
+          Sluice stops sending within a second. Deliveries that fall due while it is off are cancelled, and
           events that arrive meanwhile are not sent. Later, you can send these events with Replay. If a
           receiver is down, leave the destination on: Sluice retries
           {LIMITS.retryFor}.

@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { until } from '../../harness/until.ts'
 import { cacheFolder } from '../../local/kafka/downloads.ts'
+import { type Child, spawnChild } from '../../local/processes/child-process.ts'
 
 export type Peer = {
   name: string
@@ -33,4 +35,34 @@ export async function buildPeer({ name, repository, commit, paths, build }: Peer
   await rm(source, { recursive: true })
   await rename(building, folder)
   return folder
+}
+
+/** `health`: a URL that answers 2xx once the service is ready; a service without one is not waited for. */
+export type Command = { program: string; args?: readonly string[]; env: NodeJS.ProcessEnv; health?: string }
+
+/** A process for each service, until `closing` is disposed. */
+export async function startServices<Service extends string>(
+  closing: AsyncDisposableStack,
+  services: readonly Service[],
+  commandOf: (service: Service) => Command | Promise<Command>,
+) {
+  const children = new Map<Service, Child>()
+  closing.defer(async () => void (await Promise.all([...children.values()].map((it) => it.kill()))))
+
+  async function start(service: Service): Promise<void> {
+    const { program, args = [], env, health } = await commandOf(service)
+    children.set(service, spawnChild(program, { args, env }))
+    if (health === undefined) return
+    const isHealthy = async () => (await fetch(health)).ok
+    await until(isHealthy, { timeout: 60_000, message: `the service ${service} of ${program} answers` })
+  }
+
+  for (const service of services) await start(service)
+  return {
+    pids: [...children.values()].map(({ pid }) => pid),
+    async replace(service: Service) {
+      await children.get(service)?.kill()
+      await start(service)
+    },
+  }
 }
