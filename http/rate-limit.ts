@@ -33,8 +33,8 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
 }
 
 /**
- * The IPv4 address, even if mapped to IPv6. For IPv6 the /64, which one customer usually has. A copy: a slice of
- * X-Forwarded-For would keep the whole header in memory, up to 60 KB.
+ * The IPv4 address, even if mapped to IPv6. For IPv6 the /64, although many customers have more than one. A copy: a slice
+ * of X-Forwarded-For would keep the whole header in memory, up to 60 KB.
  */
 export function networkOf(ip = ''): string {
   if (isIPv4(ip) || !ipaddr.isValid(ip)) return Buffer.from(ip).toString()
