@@ -3,7 +3,15 @@ import type { Event } from '../../schemas/event.ts'
 import type { CallType } from '../../settings/settings.ts'
 import type { Users } from '../../settings/suppression-list.ts'
 import type { Code } from '../answer.ts'
-import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, MADE_BYTES, MADE_GZIP_TIMES, MADE_TIMES } from '../limits.ts'
+import {
+  BATCH_CALLS,
+  CALL_BYTES,
+  CALL_LEVELS,
+  MADE_BYTES,
+  MADE_EACH,
+  MADE_GZIP_TIMES,
+  MADE_TIMES,
+} from '../limits.ts'
 import {
   accept,
   contextIntegrations,
@@ -41,9 +49,13 @@ type Calls = {
 /** `wireBytes`: as sent, if that was gzip. */
 export type BatchBody = { value: unknown; bytes: number; wireBytes?: number | undefined }
 
+/** The size that raises limits: spaces gzip away. */
+export const countedBytes = ({ bytes, wireBytes = bytes }: Omit<BatchBody, 'value'>): number =>
+  Math.min(bytes, MADE_GZIP_TIMES * wireBytes)
+
 /** Refuses only an invalid batch as a whole. Never throws. */
 export function acceptBatch(
-  { value: body, bytes, wireBytes = bytes }: BatchBody,
+  { value: body, ...size }: BatchBody,
   facts: Facts,
   suppressed?: Users,
 ): BatchAccepted {
@@ -56,7 +68,7 @@ export function acceptBatch(
       return { ok: false, code: whyUnbounded(value, SHARED_LEVELS) }
   const shared = readShared(body)
   if (shared.bytes > CALL_BYTES) return { ok: false, code: 'batch_too_large' }
-  const most = MADE_BYTES + MADE_TIMES * Math.min(bytes, MADE_GZIP_TIMES * wireBytes)
+  const most = MADE_BYTES + MADE_TIMES * countedBytes(size)
   return acceptCalls(calls, { facts: { ...facts, shared }, suppressed, most })
 }
 
@@ -76,7 +88,8 @@ function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rul
       result.events.push(accepted.event)
     } else {
       const text = printed(call)
-      left -= Buffer.byteLength(text)
+      // the key repeats the source's id
+      left -= Buffer.byteLength(text) + 2 * facts.sourceId.length + MADE_EACH
       result.rejected.push({ index, code: accepted.code, type: typeOf(call), text })
     }
     if (left < 0) return { ok: false, code: 'batch_too_large' }
@@ -84,13 +97,19 @@ function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rul
   return result
 }
 
-/** Includes copied fields of the batch, and numbers that grow when printed (`1e20`). The key repeats an id. */
+/**
+ * Includes copied fields of the batch, and numbers that grow when printed (`1e20`). The key repeats two ids, and a header
+ * the message id.
+ */
 function printedBytes(event: Event): number {
   const { properties, traits, context, integrations, event: name, userId, anonymousId } = event
+  const { messageId, sourceId } = event
   const ids = [userId, anonymousId, event.groupId, event.previousId, userId ?? anonymousId]
-  return [properties, traits, context, integrations, name, event.name, event.category, ...ids].reduce(
+  const repeated = [messageId, messageId, sourceId, sourceId]
+  const others = [event.name, event.category, ...ids, ...repeated]
+  return [properties, traits, context, integrations, name, ...others].reduce(
     (sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)),
-    0,
+    MADE_EACH,
   )
 }
 

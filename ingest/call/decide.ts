@@ -7,7 +7,7 @@ import { REJECTED_BYTES, REJECTED_LISTED, REJECTED_LISTED_EACH } from '../limits
 import { accept, type Facts } from './accept.ts'
 import { addressRule } from './address.ts'
 import type { Authenticated } from './authenticate.ts'
-import { acceptBatch, isSuppressed, type StatedType } from './batch.ts'
+import { acceptBatch, countedBytes, isSuppressed, type StatedType } from './batch.ts'
 import type { Parsed } from './json.ts'
 
 export type Known = Omit<Facts, 'sourceId' | 'shared' | 'addressRule'> & {
@@ -52,11 +52,12 @@ function decideCall(parsed: Parsed, type: CallType, facts: Facts): Decision {
 type Circumstances = { suppressed: Users | undefined; wire: Authenticated['wire'] }
 
 function decideBatch(parsed: Parsed, facts: Facts, { suppressed, wire }: Circumstances): Decision {
-  const accepted = parsed.ok ? acceptBatch({ ...parsed, wireBytes: wire?.bytes }, facts, suppressed) : parsed
+  const size = { bytes: parsed.bytes, wireBytes: wire?.bytes }
+  const accepted = parsed.ok ? acceptBatch({ value: parsed.value, ...size }, facts, suppressed) : parsed
   if (!accepted.ok) return refuseBatch(accepted.code, { parsed, facts, suppressed })
   return {
     answer: SUCCESS,
-    listed: listedOf(accepted.rejected, Math.max(REJECTED_LISTED, parsed.bytes / REJECTED_LISTED_EACH)),
+    listed: listedOf(accepted.rejected, Math.max(REJECTED_LISTED, countedBytes(size) / REJECTED_LISTED_EACH)),
     sourceId: facts.sourceId,
     events: accepted.events,
     rejected: accepted.rejected.map(({ code, type, text }) => ({

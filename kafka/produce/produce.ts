@@ -297,8 +297,10 @@ function measureFirst({ count, record }: RecordList): MeasuredList {
   return { count, record: (place) => (place === 0 ? first : record(place)), bytes, largest: size }
 }
 
-export function sizeOf({ key, value }: Pick<OutRecord, 'key' | 'value'>): number {
-  return Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value))
+export function sizeOf({ key, value, headers = {} }: Pick<OutRecord, 'key' | 'value' | 'headers'>): number {
+  let bytes = Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value))
+  for (const name in headers) bytes += name.length + Buffer.byteLength(`${headers[name]}`)
+  return bytes
 }
 
 /** @param topic as named on the broker. */

@@ -160,20 +160,23 @@ describe('the shared fields of a batch', () => {
     expect(refused({ context: ofBytes(32_769), batch: [call()] })).toBe('batch_too_large')
   })
 
+  /** Besides its JSON: 100 bytes, the source's id and the message id twice. */
+  const EACH = 100 + 2 * 'shop'.length + 2 * 'made'.length
+
   /** Most bytes of one event's JSON, in a batch of `count` with `bytes`. */
   const share = (count: number, bytes: number) => Math.floor((262_144 + 8 * bytes) / count)
 
   test('count integrations inside the context twice, as each event stores them twice', () => {
     const calls = Array(2_500).fill(call())
     const copies = (bytes: number) => ({ integrations: ofBytes(bytes) })
-    const bytes = share(2_500, jsonBytes({ batch: calls })) - 30
+    const bytes = share(2_500, jsonBytes({ batch: calls })) - 30 - EACH
     expect(refused({ context: copies(Math.floor(bytes / 2)), batch: calls })).toBe('taken')
     expect(refused({ context: copies(bytes), batch: calls })).toBe('batch_too_large')
   })
 
   test.each([
     ['of the least calls', {}, 2_500],
-    ['of everyday calls', { messageId: 'm'.repeat(36), traits: { plan: 'x'.repeat(100) } }, 1_000],
+    ['of everyday calls', { messageId: 'mine', traits: { plan: 'x'.repeat(100) } }, 1_000],
     ['of few calls', {}, 9],
   ])(
     'may come to 256 KB and 8 times its bytes in all events: a small body must not become a flood (%s)',
@@ -182,7 +185,7 @@ describe('the shared fields of a batch', () => {
       const copies = (bytes: number) => ({ context: ofBytes(bytes), batch: calls })
       const least = jsonBytes(copies(100)) - 100
       // the user id counts twice
-      const own = 2 + (fields.traits ? jsonBytes(fields.traits) : 0)
+      const own = EACH + 2 + (fields.traits ? jsonBytes(fields.traits) : 0)
       // (own + bytes) * count = 262,144 + 8 * (least + bytes)
       const most = Math.min(32_768, Math.floor((262_144 + 8 * least - own * count) / (count - 8)))
       expect(refused(copies(most))).toBe('taken')
@@ -193,8 +196,8 @@ describe('the shared fields of a batch', () => {
   test('may come to exactly that size in all events, and to no byte more', () => {
     const calls = Array(10).fill(call({ traits: ofBytes(30_000) }))
     const of = (bytes: number) => acceptBatch({ value: { batch: calls }, bytes }, facts).ok
-    // 10 * 30,002 = 262,144 + 8 * 4,734.5
-    expect([of(4_735), of(4_734)]).toEqual([true, false])
+    // 10 * 30,118 = 262,144 + 8 * 4,879.5
+    expect([of(4_880), of(4_879)]).toEqual([true, false])
   })
 
   test('count together with numbers that grow when they are stored: 1e20 has 21 digits', () => {
@@ -225,5 +228,17 @@ describe('the shared fields of a batch', () => {
     const of = (wireBytes: number) => acceptBatch({ value, bytes: 500_000, wireBytes }, facts).ok
     // 0.8 to 1.7 MB; 256 KB plus 160 times 3 and 10 KB are allowed
     expect([of(3_000), of(10_000)]).toEqual([false, true])
+  })
+
+  test.each([
+    ['calls', call({ messageId: '€'.repeat(100) })],
+    ['calls without an id', call()],
+    ['rejected calls', call({ userId: [] })],
+  ])('count with what Kafka stores besides: small %s', (_what, each) => {
+    const long = { ...facts, sourceId: 's'.repeat(64), newId: () => 'x'.repeat(36) }
+    const value = { batch: Array(2_500).fill(each) }
+    const of = (wireBytes: number) => acceptBatch({ value, bytes: jsonBytes(value), wireBytes }, long).ok
+    // 0.6 to 2.1 MB; 256 KB plus 160 times 0.5 and 12 KB are allowed
+    expect([of(500), of(12_000)]).toEqual([false, true])
   })
 })

@@ -104,7 +104,7 @@ test('a client that reads no answers cannot make ingest hold many requests', asy
 })
 
 test('clients that do not read large answers cannot make ingest hold them', async () => {
-  const ingest = fakeIngest({ door: { unreadBytes: 1_000_000, timeouts: { closingMs: 50 } } })
+  const ingest = fakeIngest({ door: { unreadBytes: 300_000, timeouts: { closingMs: 50 } } })
   const batch = JSON.stringify({
     batch: Array.from({ length: 2_500 }, (_, index) => 'x'.repeat(140) + index),
   })

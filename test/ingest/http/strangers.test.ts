@@ -501,6 +501,17 @@ describe('the cost of a small body is bounded', () => {
     expect(large).not.toHaveProperty('rejectedUnlisted')
   })
 
+  test('the list of rejected calls, if spaces that gzip away make the body large', async () => {
+    const batch = JSON.stringify({
+      batch: Array(2_500).fill(1),
+      noise: randomBytes(2_600).toString('base64'),
+    })
+    const body = gzipSync(batch + ' '.repeat(320_000))
+    const { rejected } = (await post(fakeIngest(), '/v1/batch', body, gzip)).json()
+    expect(rejected).toHaveLength(Math.floor((20 * body.length) / 128))
+    expect(rejected.length).toBeLessThan(700)
+  })
+
   test('a batch whose context would be copied to 7.5 MB', async () => {
     const batch = Array(2_500).fill({ type: 'track', ...call })
     const body = gzipSync(JSON.stringify({ context: { a: 'x'.repeat(3_000) }, batch }))
@@ -538,6 +549,18 @@ describe('a source with a byte rate', () => {
     // in the value and in the key: only together beyond the burst
     const long = { ...call, userId: 'u'.repeat(12_000) }
     const [first, second] = [await post(ingest, '/v1/track', long), await post(ingest, '/v1/track', call)]
+    expect([first.statusCode, second.statusCode]).toEqual([200, 429])
+  })
+
+  test('pays for the message ids in the headers of its records', async () => {
+    const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]
+    const ingest = fakeIngest({ sources, clock: () => 0 })
+    // in the value and in the header: only together beyond the burst
+    const batch = Array(45).fill({ type: 'track', ...call, messageId: '€'.repeat(100) })
+    const [first, second] = [
+      await post(ingest, '/v1/batch', { batch }),
+      await post(ingest, '/v1/track', call),
+    ]
     expect([first.statusCode, second.statusCode]).toEqual([200, 429])
   })
 
