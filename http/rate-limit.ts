@@ -17,24 +17,43 @@ export type NetworkLimit = {
 /** Beyond this, the least recently used network is forgotten. */
 const MAX_NETWORKS = 10_000
 
+/** How many times its networks' limit an IPv6 site (/48) has. One customer can have 65,536 networks of one site. */
+const SITE_TIMES = 8
+
 /** @param clock milliseconds, monotonic. */
 export function createNetworkLimit(limit: RateLimit, clock: () => number): NetworkLimit {
   const buckets = new LRUCache<string, Bucket>({ max: MAX_NETWORKS })
+  const siteLimit = { perSecond: limit.perSecond * SITE_TIMES, burst: limit.burst * SITE_TIMES }
+
+  function limitsOf(ip: string | undefined): { name: string; limit: RateLimit }[] {
+    const network = networkOf(ip)
+    const site = siteOf(network)
+    return [{ name: network, limit }, ...(site === undefined ? [] : [{ name: site, limit: siteLimit }])]
+  }
+
+  function waitFor(limits: ReturnType<typeof limitsOf>, now: number): number | undefined {
+    const waits = limits.flatMap(({ name, limit }) => waitOf(buckets.get(name), { limit, now }) ?? [])
+    return waits.length === 0 ? undefined : Math.max(...waits)
+  }
+
   return {
-    wait: (ip) => waitOf(buckets.get(networkOf(ip)), { limit, now: clock() }),
+    wait: (ip) => waitFor(limitsOf(ip), clock()),
     draw(ip, cost) {
-      const network = networkOf(ip)
-      const drawn = draw(buckets.get(network), { limit, cost, now: clock() })
-      if (!drawn.passed) return drawn.retryAfter
-      buckets.set(network, drawn.bucket)
+      const [limits, now] = [limitsOf(ip), clock()]
+      const wait = waitFor(limits, now)
+      if (wait !== undefined) return wait
+      for (const { name, limit } of limits) {
+        const drawn = draw(buckets.get(name), { limit, cost, now })
+        if (drawn.passed) buckets.set(name, drawn.bucket)
+      }
       return undefined
     },
   }
 }
 
 /**
- * The IPv4 address, even if mapped to IPv6. For IPv6 the /64, although many customers have more than one. A copy: a slice
- * of X-Forwarded-For would keep the whole header in memory, up to 60 KB.
+ * The IPv4 address, even if mapped to IPv6. For IPv6 the /64, the smallest that a customer gets. A copy: a slice of
+ * X-Forwarded-For would keep the whole header in memory, up to 60 KB.
  */
 export function networkOf(ip = ''): string {
   if (isIPv4(ip) || !ipaddr.isValid(ip)) return Buffer.from(ip).toString()
@@ -43,3 +62,7 @@ export function networkOf(ip = ''): string {
     ? address.toNormalizedString().split(':').slice(0, 4).join(':')
     : address.toString()
 }
+
+/** The /48 of an IPv6 network. */
+const siteOf = (network: string): string | undefined =>
+  network.includes(':') ? network.slice(0, network.lastIndexOf(':')) : undefined

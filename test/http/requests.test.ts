@@ -91,6 +91,20 @@ test('a header whose name is too long or a number is renamed before it becomes a
   expect(Object.keys(seen).every((name) => name.length <= 1_024 && name !== '1023')).toBe(true)
 })
 
+test('all IPv6 networks of a site (/48) together have 8 times the limit of one', () => {
+  const limit = createNetworkLimit({ perSecond: 1, burst: 1 }, () => 0)
+  const passed = (site: string) =>
+    Array.from({ length: 256 }, (_, index) => limit.draw(`${site}:${index.toString(16)}::1`, 1)).filter(
+      (wait) => wait === undefined,
+    )
+  expect([passed('2001:db8:1').length, passed('2001:db8:2').length]).toEqual([8, 8])
+  expect([limit.wait('2001:db8:1:ffff::1'), limit.wait('2001:db8:3::1'), limit.wait('192.0.2.1')]).toEqual([
+    1,
+    undefined,
+    undefined,
+  ])
+})
+
 test('a network that is remembered keeps nothing else of its header in memory', () => {
   const limit = createNetworkLimit({ perSecond: 1, burst: 1_000 }, () => 0)
   const draw = (index: number) => {
