@@ -5,14 +5,39 @@ import type { OutRecord, Producer } from './produce.ts'
 /** Records that could not be handled, byte for byte. */
 export const PARKED = 'parked'
 
-/** A record that is too large or refused is parked without its value; a header states the value's size. */
+/**
+ * A record that is too large or refused is parked without its value, and then also without its key and headers: a
+ * process that cannot park a record ends, and would read the same record again. Headers state the sizes.
+ */
 export async function park(producer: Pick<Producer, 'produce'>, record: OutRecord): Promise<Produced> {
-  const outcome = await producer.produce([record])
-  if (outcome !== 'too_large' && outcome !== 'refused') return outcome
+  let outcome: Produced = 'refused'
+  for (const smaller of [whole, withoutValue, placeOnly]) {
+    outcome = await producer.produce([smaller(record)])
+    if (outcome !== 'too_large' && outcome !== 'refused') break
+  }
+  return outcome
+}
+
+const whole = (record: OutRecord) => record
+
+function withoutValue(record: OutRecord): OutRecord {
   const bytes = record.value === null ? 0 : Buffer.byteLength(record.value)
-  return producer.produce([
-    { ...record, value: null, headers: { ...record.headers, 'parked-value-bytes': String(bytes) } },
-  ])
+  return { ...record, value: null, headers: { ...record.headers, 'parked-value-bytes': String(bytes) } }
+}
+
+const PLACE = ['topic', 'partition', 'offset', 'reason', 'value-bytes'].map((name) => `parked-${name}`)
+
+function placeOnly(record: OutRecord): OutRecord {
+  const { headers = {} } = withoutValue(record)
+  const place = Object.entries(headers).filter(([name]) => PLACE.includes(name))
+  const key = `${headers['parked-topic']}/${headers['parked-partition']}`
+  const keyBytes = String(Buffer.byteLength(record.key))
+  return {
+    ...record,
+    key,
+    value: null,
+    headers: { ...Object.fromEntries(place), 'parked-key-bytes': keyBytes },
+  }
 }
 
 /** @returns the record unchanged, plus headers with place and reason. */
