@@ -86,11 +86,14 @@ export const cancelled = (
   }),
 })
 
+/** What Avro's int can hold. A record that another program wrote may have it already. */
+const MAX_INT = 2 ** 31 - 1
+
 const idsOf = ({ deliveryId, messageId, sourceId, destinationId, attempt, acceptedAt }: Delivery) => ({
   deliveryId,
   messageId,
   sourceId,
   destinationId,
-  attempt: attempt + 1,
+  attempt: Math.min(attempt + 1, MAX_INT),
   acceptedAt,
 })

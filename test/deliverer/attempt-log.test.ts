@@ -56,6 +56,13 @@ function aLog(outcome: Produced = 'acked') {
   }
 }
 
+test('a delivery of another program may have the highest number of an attempt already', () => {
+  const log = aLog()
+  log.add(aDelivery({ attempt: 2 ** 31 - 1 }), delivered)
+  log.flush()
+  expect(log.attempts()).toMatchObject([{ attempt: 2 ** 31 - 1 }])
+})
+
 describe('the attempt log', () => {
   test('writes a batch when its first record has waited for 100 ms', () => {
     const log = aLog()
