@@ -35,12 +35,14 @@ type Place = { topic: string; headers?: { dueAt: string } }
 /** A record that waits longer than its rung was written under a fast clock: it goes to the end. */
 function placeOf(
   { topic, timestamp }: Pick<Taken<Buffer>, 'topic' | 'timestamp'>,
-  dueAt: number,
+  given: number,
   now: number,
 ): Place | { holdUntil: number } {
-  // due at once if the time is implausible: missing, or after the record is deleted
-  if (!(dueAt > now && dueAt < timestamp + DELIVERIES_RETENTION)) return { topic: DUE }
   const delayMs = rungDelay(topic)
+  // no rung is longer, so records that another program writes cannot hold their partition for days
+  const dueAt = delayMs === 0 ? given : Math.min(given, timestamp + delayMs + SKEW_MS)
+  // due at once if the time is implausible: missing, or after the record is deleted
+  if (!(given < timestamp + DELIVERIES_RETENTION && dueAt > now)) return { topic: DUE }
   if (delayMs === 0 || dueAt <= now + delayMs + SKEW_MS) return { holdUntil: dueAt }
   return { topic, headers: { dueAt: String(now + delayMs) } }
 }

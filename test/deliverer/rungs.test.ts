@@ -59,6 +59,13 @@ test.each([
   expect(again.held).toEqual({ holdUntil: NOW + 5 * MINUTE })
 })
 
+test("a record whose time is beyond its rung's delay holds the partition for that delay only", async () => {
+  const { held } = await met('5m', { writtenAt: NOW - MINUTE, dueAt: NOW + 60 * MINUTE })
+  expect(held).toEqual({ holdUntil: NOW + 4 * MINUTE + SECOND })
+  const { moved } = await met('5m', { writtenAt: NOW - 6 * MINUTE, dueAt: NOW + 60 * MINUTE })
+  expect(moved?.topic).toBe(DUE)
+})
+
 test('small clock differences do not restart a wait', async () => {
   expect((await met('5s', at(NOW + SECOND, 5 * SECOND))).held).toEqual({ holdUntil: NOW + 6 * SECOND })
 })
