@@ -1,3 +1,4 @@
+import { asError } from '../../process/thrown.ts'
 import type { Connection } from '../client.ts'
 import { partitionKey } from '../log-faults.ts'
 import { Follower } from './follower.ts'
@@ -9,8 +10,8 @@ export type Reader = {
   bounds(): Promise<BoundsOf>
   /**
    * Rejects if the log changes, or nothing arrives for half a minute. Ranges of a partition are read one after another.
-   * `onValue` must not throw, or store value or key: they keep the whole fetch in memory. It returns `enough` to skip
-   * the rest of the range.
+   * Rejects also if `onValue` throws. It must not store value or key: they keep the whole fetch in memory. It returns
+   * `enough` to skip the rest of the range.
    */
   read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>
@@ -92,9 +93,14 @@ function followerFor(
     onRecord({ value, key, timestamp }, { partition, offset }) {
       const job = jobs.get(partition)
       if (!job || offset >= job.to) return
-      if (job.onValue(value, offset, { key, timestamp: Number(timestamp) }) !== 'enough') return
+      try {
+        if (job.onValue(value, offset, { key, timestamp: Number(timestamp) }) !== 'enough') return
+        job.done()
+      } catch (error) {
+        // otherwise the consumer would stop, and with it the process
+        job.fail(asError(error))
+      }
       jobs.delete(partition)
-      job.done()
     },
     onMoved({ partition }) {
       const job = jobs.get(partition)

@@ -65,6 +65,15 @@ test('a caller that has enough gets no more of the range, and the next range is 
   expect(await read(reader, { partition: 1, from: 97, to: 100 })).toEqual([97, 98, 99])
 })
 
+test('a caller that throws gets its error, and the next range is read', async () => {
+  const kafka = await connection([{}])
+  await fill(kafka, 100)
+  const reader = await open(kafka)
+  const reading = reader.read({ partition: 1, from: 10, to: 100 }, (value) => JSON.parse(`${value} {`))
+  await expect(reading).rejects.toThrow(SyntaxError)
+  expect(await read(reader, { partition: 1, from: 97, to: 100 })).toEqual([97, 98, 99])
+})
+
 test('records removed before they are read are skipped, and not reported as lost', async () => {
   const kafka = await connection([{}, { name: LOG_FAULTS, partitions: 1 }])
   await fill(kafka, 100)
