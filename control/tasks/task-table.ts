@@ -23,7 +23,7 @@ export async function followTasks(connection: Connection, onFatal: (error: Error
 
   function follow(key: string, value: Buffer | undefined): void {
     if (endedSessions.apply(key, value)) return
-    const task = value && read(value)
+    const task = value && read(key, value)
     if (value && !task) connection.log.error({ key }, 'skipping a task that cannot be read')
     else apply(key, task)
     changed()
@@ -43,9 +43,10 @@ export async function followTasks(connection: Connection, onFatal: (error: Error
   }
 }
 
-function read(value: Buffer): Task | undefined {
+/** A task under another task's key would start again and again, as its end is looked for under its own. */
+function read(key: string, value: Buffer): Task | undefined {
   const decoded = taskCodec.decode(value)
-  return 'ok' in decoded && decoded.ok ? decoded.value : undefined
+  return 'ok' in decoded && decoded.ok && taskKey(decoded.value) === key ? decoded.value : undefined
 }
 
 /** The latest record of each task. */

@@ -109,3 +109,12 @@ test('only the newest ten thousand finished tasks of each kind are kept', async 
   const { status } = await sluice.api('get', `syncs/${syncs[0]?.id}`)
   expect([status, (await read('syncs?limit=1')).items]).toMatchObject([404, [{ id: syncs.at(-1)?.id }]])
 })
+
+test('a task under the key of another is skipped: it would start again and again', async () => {
+  const task = aReplay({ id: 'r1', state: 'accepted' })
+  const key = 'replay/another'
+  expect(await producer.produce([{ topic: TASKS, key, value: taskCodec.encode(task) }])).toBe('acked')
+  await until(() => sluice.logged('control').some((line) => line.key === key))
+  expect((await sluice.api('get', 'replays/r1')).status).toBe(404)
+  expect(await metrics()).toContain('sluice_control_tasks{kind="replay"} 0\n')
+})
