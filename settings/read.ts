@@ -38,11 +38,13 @@ export function readSetting(
   const text = value.toString()
   const verified = verify(key, text, keys)
   const isSigned = typeof verified === 'object'
-  const record = parsed(isSigned ? verified.json : text)
-  if (!record) return malformed('it is not a JSON object')
-  // use nothing of a forgery: even an outline could route one source's events to another's destination
+  // use nothing of a forgery: even an outline could route one source's events to another's destination, and parsing could
+  // take seconds
   if (verified === 'forged') return { unread: 'sealed', reason: FORGED, outline: undefined }
-  if (!isSigned && !keys.takesUnsigned) return { unread: 'sealed', reason: UNSIGNED, outline: undefined }
+  if (!isSigned && !keys.takesUnsigned)
+    return text.startsWith('{') ? { unread: 'sealed', reason: UNSIGNED, outline: undefined } : NO_OBJECT
+  const record = parsed(isSigned ? verified.json : text)
+  if (!record) return NO_OBJECT
   const outline = kind === 'destination' ? outlineOf(key, record) : undefined
   try {
     // suppressions have no secrets, and there may be very many
@@ -60,6 +62,7 @@ const FORGED = 'it is not signed with any key in CONFIG_KEY'
 export const UNSIGNED = 'it has no signature, and UNSIGNED_SETTINGS is refuse'
 
 const malformed = (reason: string, outline?: Outline): Unread => ({ unread: 'malformed', reason, outline })
+const NO_OBJECT = malformed('it is not a JSON object')
 
 function parsed(text: string): object | undefined {
   try {

@@ -46,6 +46,18 @@ test('other kinds are not even parsed', () => {
   expect(readSetting('', Buffer.from('{'), asked)).toBeUndefined()
 })
 
+test('a record that no key signed is not even parsed: 16 MB of brackets took 2 s, in each process', () => {
+  const mac = ',"mac":"0000000000000000000000000000000000000000000"}'
+  const read = (text: string) => readSetting('destination/crm', Buffer.from(text), { keys, kinds: KINDS })
+  for (const text of ['{"id":[[[[', '{"id":'])
+    expect(read(text)).toMatchObject({ unread: 'sealed', reason: expect.stringContaining('no signature') })
+  expect(read(`{"id":[[[[${mac}`)).toMatchObject({
+    unread: 'sealed',
+    reason: expect.stringContaining('not signed'),
+  })
+  expect(read('[[[[')).toMatchObject({ unread: 'malformed' })
+})
+
 describe('a record that cannot be read says why, without its secrets and users:', () => {
   const read = (owner: string, text: string, configKeys = acceptingUnsigned(key)) =>
     readSetting(owner, Buffer.from(text), { keys: configKeys, kinds: KINDS })

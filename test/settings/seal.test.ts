@@ -25,6 +25,7 @@ const crm = {
 }
 const shop = { id: 'shop', name: 'Shop', writeKey: 'shop-write-key', enabled: true, ...stamp }
 const OWNER = 'destination/crm'
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 type Sealed = typeof crm & { mac?: string }
 const sealedCrm = () => JSON.parse(sealRecord(OWNER, crm, keys)) as Sealed
@@ -71,6 +72,15 @@ describe('whoever may write the topic, but has no key, cannot', () => {
       'unread',
       'sealed',
     )
+  })
+
+  test('spell the signature differently', () => {
+    const written = sealRecord(OWNER, crm, keys)
+    const last = written.at(-3) ?? ''
+    // of the last character, base64 uses four bits of six
+    const index = BASE64URL.indexOf(last)
+    for (const other of [1, 2, 3].map((bits) => BASE64URL[index ^ bits]))
+      expect(read(OWNER, `${written.slice(0, -3)}${other}"}`)).toHaveProperty('unread', 'sealed')
   })
 
   test('change any one character', () => {
