@@ -108,7 +108,7 @@ export const cursorOf = ({ time, partition, offset }: Place) => `${time}.${parti
 
 export const cursorShape = z
   .string()
-  .regex(/^-?\d{1,15}\.\d{1,9}\.\d{1,15}$/, 'use the next of the previous page')
+  .regex(/^-?\d{1,16}\.\d{1,9}\.\d{1,15}$/, 'use the next of the previous page')
   .transform((text): Place => {
     const [time = 0, partition = 0, offset = 0] = text.split('.').map(Number)
     return { time, partition, offset }
