@@ -29,6 +29,9 @@ export type SchedulerParts = {
 
 const NO_BACKOFF: Backoff = { failures: 0, waited: 0, until: 0 }
 
+/** Many more than wait in practice. Without a limit, 20,000 tasks at once stopped control for minutes. */
+export const MAX_RUNNING = 1_000
+
 /** Runs tasks in parallel, but one at a time in each queue. */
 export function createScheduler(parts: SchedulerParts): {
   /** Call it often: nothing else starts a task. */
@@ -41,9 +44,10 @@ export function createScheduler(parts: SchedulerParts): {
   const backoffs = new Map<string, Backoff>()
 
   function startPending(): void {
-    if (!owns()) return
+    if (!owns() || queueOfRunning.size >= MAX_RUNNING) return
     const queues = new Set(queueOfRunning.values())
     for (const [key, task] of tasks.pending) {
+      if (queueOfRunning.size >= MAX_RUNNING) return
       const queue = queueOf(task)
       if (queues.has(queue)) continue
       queues.add(queue)

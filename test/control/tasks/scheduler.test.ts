@@ -5,6 +5,7 @@ import { performReplay, type ReplayParts } from '../../../control/tasks/replays/
 import {
   createScheduler,
   type IsOwned,
+  MAX_RUNNING,
   type Perform,
   type SchedulerParts,
   TaskFailed,
@@ -87,6 +88,17 @@ describe('pending tasks', () => {
       { kind: 'deletion', state: 'done', finishedAt: expect.stringMatching(/Z$/) },
     ])
     expect([runner.ended, runner.running()]).toEqual([['deletion/d1 done'], 1])
+  })
+
+  test('run a thousand at a time: the next one starts when one ends', async () => {
+    const tasks = Array.from({ length: MAX_RUNNING + 2 }, (_, index) => aDeletion({ id: `d${index}` }))
+    const runner = aRunner(tasks)
+    await runner.startPending()
+    await runner.startPending()
+    expect([runner.calls.length, runner.running()]).toEqual([MAX_RUNNING, MAX_RUNNING])
+    await runner.call(0).end(done(aDeletion({ id: 'd0' })))
+    expect(runner.keys().at(-1)).toBe(`deletion/d${MAX_RUNNING}`)
+    expect(runner.running()).toBe(MAX_RUNNING)
   })
 
   test('are left alone when ownership is lost, and continued when it returns', async () => {
