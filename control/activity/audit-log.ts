@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { isDeeper } from '../../http/requests.ts'
 import type { Offsets } from '../../kafka/admin/offsets.ts'
 import type { Reader } from '../../kafka/tables/reader.ts'
 import type { Logger } from '../../process/log.ts'
@@ -122,7 +123,11 @@ function matching(
   return isWanted ? record : undefined
 }
 
+/** More than a change may have. V8 prints no more than about 10,000 levels. */
+const MAX_LEVELS = 200
+
 function parsed(value: Buffer): AuditRecord | undefined {
+  if (isDeeper(value, MAX_LEVELS)) return undefined
   try {
     return recordShape.safeParse(JSON.parse(value.toString())).data
   } catch {

@@ -46,6 +46,12 @@ test('entries are found newest first, page by page, with the view token too', as
   expect(await read(`limit=2&cursor=${second.next}`)).toMatchObject({ ids: ['a'], next: null })
 })
 
+test('a record of another program that is nested too deeply to be printed is left out', async () => {
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+  const read = audited([change('a'), change('b').replace('"version":1', `"changes":{"/a":${deep}}`)])
+  expect((await read()).ids).toEqual(['a'])
+})
+
 test('an entry says who changed what, from where, and everything else', async () => {
   const changes = { '/name': { from: 'A', to: 'B' }, '/writeKey': 'changed' }
   const read = audited([change('a', { changes, session: 's1', later: [1] }), change('b', { id: undefined })])
