@@ -42,8 +42,8 @@ export type TailOptions = {
   /** Roughly how many bytes of its past records to read from a partition; the older ones are skipped. */
   pastBytes?: number
   /**
-   * Called once per record, in the partition's order. Must not throw, or store key, value or headers: they keep the
-   * whole fetch in memory.
+   * Called once per record, in the partition's order. A record for which it throws is skipped. It must not store key,
+   * value or headers: they keep the whole fetch in memory.
    */
   onRecord: (record: TailRecord) => void
   onFatal: (error: Error) => void
@@ -65,7 +65,16 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     // as in table.ts
     config: { sessionTimeout: 6_000, heartbeatInterval: 2_000 },
     onRecord({ key, value, headers = {}, timestamp }, { topic, partition, offset }) {
-      options.onRecord({ topic, partition, offset, key, value, headers, timestamp: Number(timestamp) })
+      const record = { topic, partition, offset, key, value, headers, timestamp: Number(timestamp) }
+      try {
+        options.onRecord(record)
+      } catch (err) {
+        // otherwise one record of another program would end the process, again after each restart
+        options.connection.log.error(
+          { err, topic, partition, offset },
+          'a record cannot be read; it is skipped',
+        )
+      }
       const at = partitionKey(topic, partition)
       const next = skip(at, { offset, bytes: value?.length ?? 0, end: ends.of(at) })
       if (next !== undefined) follower.skipTo({ topic, partition }, next)

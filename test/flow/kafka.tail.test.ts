@@ -42,6 +42,18 @@ async function writer(kafka: Connection) {
   }
 }
 
+test('a record for which the caller throws is skipped', async () => {
+  const kafka = await connection([{}])
+  const write = await writer(kafka)
+  const seen: string[] = []
+  const onRecord = ({ value }: TailRecord) => void seen.push(JSON.stringify(JSON.parse(String(value))))
+  const { tail } = await follow(kafka, { last: () => 10, onRecord })
+  await tail.caughtUp
+  await write('work', 0, ['1', 'no JSON', '2'])
+  await until(() => seen.includes('2'))
+  expect(seen).toEqual(['1', '2'])
+})
+
 test('a tail begins a few records before the end of each partition of each topic, and follows', async () => {
   const kafka = await connection([{}, small])
   const write = await writer(kafka)

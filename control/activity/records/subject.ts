@@ -15,9 +15,12 @@ const NAMED = new RegExp(
   String.raw`^\{"version":1,"type":"(?:track|screen)"(?:,"(?:userId|anonymousId)":${TEXT})?,"(?:event|name)":(${TEXT})`,
 )
 
+/** With millions of escapes, V8 has no stack left for the pattern. */
+const NAMED_WITHIN = 64 * 1024
+
 function nameIn(type: string, body: string): string | null {
   if (type !== 'track' && type !== 'screen' && type !== 'page') return null
-  const [, quoted] = NAMED.exec(body) ?? []
+  const [, quoted] = NAMED.exec(body.slice(0, NAMED_WITHIN)) ?? []
   const name = quoted ?? presentText(body, 'event') ?? presentText(body, 'name')
   const properties = name === undefined && type === 'page' ? memberText(body, 'properties') : undefined
   return textIn(name ?? memberText(properties ?? '', 'name'))
