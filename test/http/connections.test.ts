@@ -79,10 +79,23 @@ test('a network that holds all connections gives its oldest up to another', asyn
   expect(refused()).toBe(1)
 })
 
-test('a network with the most connections, or as many as the others, is refused', async () => {
+test('a new connection from the network that holds the most replaces its oldest idle one', async () => {
+  const { dial, late } = await shared(3)
+  const busy = await dial('127.0.0.2', GET.replace('/', '/late'))
+  await until(() => late.length === 1)
+  const [first, other] = [await dial('127.0.0.2'), await dial('127.0.0.3')]
+  const second = await dial('127.0.0.2')
+  expect(await isClosed(first)).toBe(true)
+  for (const socket of [second, other]) expect(await answers(socket)).toBe(true)
+  const answered = once(busy, 'data')
+  late[0]?.end('late')
+  expect(String(await answered)).toContain('late')
+})
+
+test('a network with as many connections as the others is refused', async () => {
   const { dial } = await shared(2)
   const held = [await dial('127.0.0.2'), await dial('127.0.0.3')]
-  for (const address of ['127.0.0.2', '127.0.0.4']) expect(await isClosed(await dial(address))).toBe(true)
+  expect(await isClosed(await dial('127.0.0.4'))).toBe(true)
   for (const socket of held) expect(await answers(socket)).toBe(true)
 })
 

@@ -128,16 +128,16 @@ test('an idle connection stays open longer than those of load balancers', () => 
   expect(fakeIngest().app.server.keepAliveTimeout).toBeGreaterThan(60_000)
 })
 
-test('connections above the limit are refused at once and counted', async () => {
+test('a connection above the limit takes the place of the oldest idle one, which is counted', async () => {
   const ingest = fakeIngest({ door: { connections: 1 } })
   const first = await open(ingest)
   const second = await open(ingest)
-  await Promise.race([once(second, 'close'), once(second, 'end')])
+  await Promise.race([once(first, 'close'), once(first, 'end')])
   expect(await value(ingest, 'sluice_ingest_connections_refused_total')).toBe(1)
   expect(await value(ingest, 'sluice_ingest_connections')).toBe(1)
-  first.write(head('Content-Length: 2\r\nConnection: close'))
-  first.write('{}')
-  expect(await answerOf(first)).toMatchObject({ status: 400 })
+  second.write(head('Content-Length: 2\r\nConnection: close'))
+  second.write('{}')
+  expect(await answerOf(second)).toMatchObject({ status: 400 })
 })
 
 describe('the memory of requests is bounded', () => {
