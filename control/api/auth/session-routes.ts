@@ -9,7 +9,7 @@ import { writeConditionally } from '../conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../operation.ts'
 import { type ApiResponse, invalid, problem } from '../response.ts'
 import { endRecord, SESSION_S, type Sessions } from './sessions.ts'
-import { type Session, type TokenCheck, type TokenLimits, tooMany } from './tokens.ts'
+import { type Caller, type Session, type TokenCheck, type TokenLimits, tooMany } from './tokens.ts'
 
 export type SessionRouteParts = {
   checkToken: TokenCheck
@@ -54,13 +54,28 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
   }
 
+  const ending = new Map<string, Promise<boolean>>()
+
+  /** One record and one audit line, even if thousands of requests end the session at once. */
+  function endOnce(caller: Caller & { session: Session }): Promise<boolean> {
+    const { id } = caller.session
+    const end = async () => {
+      const isEnded = await endSession(caller.session, parts)
+      audit(log, caller, { what: 'session', outcome: isEnded ? 'removed' : 'unavailable' })
+      ending.delete(id)
+      return isEnded
+    }
+    const ended = ending.get(id) ?? end()
+    ending.set(id, ended)
+    return ended
+  }
+
   /** Also ends copies of the cookie. A request may have a token too. */
   async function signOut({ caller, headers, protocol }: ApiRequest): Promise<ApiResponse> {
     const cookie = sessionIn(headers.cookie, protocol)
     const session = cookie === undefined ? undefined : sessions.read(cookie, Date.now())?.session
     if (session) {
-      const isEnded = await endSession(session, parts)
-      audit(log, { ...caller, session }, { what: 'session', outcome: isEnded ? 'removed' : 'unavailable' })
+      const isEnded = await endOnce({ ...caller, session })
       if (!isEnded) return notEnded
     }
     return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }

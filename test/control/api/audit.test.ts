@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { changesOf } from '../../../control/settings/changes.ts'
@@ -6,6 +7,7 @@ import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import { until } from '../../helpers/until.ts'
 import { ADMIN, api, VIEW } from '../api.ts'
 import { crm, shop } from '../in-memory.ts'
+import { tasksInMemory } from '../tasks-in-memory.ts'
 
 const XHR = { 'x-requested-with': 'console' }
 
@@ -76,6 +78,28 @@ describe('each change is one line: who, what, and the difference', () => {
       { ...from, by: 'cookie', outcome: 'removed' },
     ])
     expect(lines.join()).not.toContain(cookie.split('.')[3])
+  })
+
+  test('once for all sign-outs of a session at the same moment', async () => {
+    const { tasks, taskWriter, endedSessions } = tasksInMemory()
+    let writes = 0
+    const slow: Pick<FencedWriter, 'write'> = {
+      async write(decide) {
+        writes += 1
+        await delay(100)
+        return taskWriter.write(decide)
+      },
+    }
+    const { ask, lines } = api({}, { tasks, taskWriter: slow, endedSessions })
+    const url = '/api/session'
+    const { headers } = await ask({ method: 'POST', url, body: { token: VIEW }, token: '' })
+    const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
+    const out = { method: 'DELETE', url, token: '', headers: { cookie, ...XHR } }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(out)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(204))
+    expect(audited(lines).map(({ outcome }) => outcome)).toEqual(['created', 'removed'])
+    expect(writes).toBe(1)
+    expect((await ask(out)).status).toBe(401)
   })
 
   test('which also goes to its topic, with the time', async () => {
