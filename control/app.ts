@@ -34,7 +34,7 @@ import { type TestSendParts, testSendRoute } from './settings/test-send.ts'
 import { type ComputationRouteParts, computationRoutes } from './tasks/audiences/routes.ts'
 import { storedUsersRemover } from './tasks/audiences/sync.ts'
 import { type DeletionRouteParts, deletionRoutes } from './tasks/deletions/routes.ts'
-import { type UserRouteParts, userRoutes } from './tasks/deletions/users.ts'
+import { searchedUser, type UserRouteParts, userRoutes } from './tasks/deletions/users.ts'
 import { type ReplayRouteParts, replayRoutes } from './tasks/replays/routes.ts'
 
 export type AppParts = RouteParts &
@@ -122,7 +122,8 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
   api.setNotFoundHandler((_, reply) => send(reply, notFound))
   resourceRoutes(api, sources, parts)
   resourceRoutes(api, destinations, parts)
-  resourceRoutes(api, suppressions, parts)
+  // their ids are made from the user
+  resourceRoutes(api, suppressions, { ...parts, onShown: (caller) => searchedUser(caller, parts) })
   resourceRoutes(api, audiences, { ...parts, onRemoved: storedUsersRemover('audience', parts) })
   resourceRoutes(api, traits, { ...parts, onRemoved: storedUsersRemover('trait', parts) })
   computationRoutes(api, parts)

@@ -10,6 +10,7 @@ import {
   type Stamp,
   type Unreachable,
 } from '../../settings/resources/resource.ts'
+import type { Caller } from '../api/auth/tokens.ts'
 import { type ApiRequest, addPath, flag, json, type Operation, operation } from '../api/operation.ts'
 import { page, pageOf, pageShape } from '../api/pagination.ts'
 import {
@@ -25,10 +26,13 @@ import { dryRunResponse, logWrite, shown, writeResponse } from './write-response
 
 export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
 
+/** Someone looks at one record. @returns an answer if the request is refused. */
+type OnShown = (caller: Caller) => ApiResponse | undefined
+
 export function resourceRoutes<G extends object, T extends Stamp>(
   api: FastifyInstance,
   resource: Resource<G, T>,
-  parts: RouteParts & { onRemoved?: (id: string) => Promise<void> },
+  parts: RouteParts & { onRemoved?: (id: string) => Promise<void>; onShown?: OnShown },
 ): void {
   const { kind } = resource
 
@@ -53,6 +57,7 @@ export function resourceRoutes<G extends object, T extends Stamp>(
     facts,
     records: () => resource.all(facts),
     change,
+    onShown: parts.onShown,
   }
   addPath(api, `/${resource.path}`, operationsOnAll(serving))
   addPath(api, `/${resource.path}/:id`, operationsOnOne(serving))
@@ -69,6 +74,7 @@ type Serving<G extends object, T extends Stamp> = {
   records: () => ReadonlyMap<string, T>
   /** Decides, writes unless it is a dry run, and responds. */
   change: (request: Writing, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<ApiResponse>
+  onShown: OnShown | undefined
 }
 
 const MISSING = ['not_found', 'setting_unreadable'] as const
@@ -114,13 +120,15 @@ function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, 
 function operationsOnOne<G extends object, T extends Stamp>(
   serving: Serving<G, T>,
 ): Record<string, Operation> {
-  const { resource, facts, records, change } = serving
+  const { resource, facts, records, change, onShown } = serving
   return {
     GET: operation({
       summary: `Show ${a(resource.kind)}`,
       responses: { 200: shownOf(resource) },
-      errorCodes: MISSING,
-      handle({ params, who }) {
+      errorCodes: onShown ? [...MISSING, 'too_many_searches'] : MISSING,
+      handle({ params, who, caller }) {
+        const refused = onShown?.(caller)
+        if (refused) return refused
         const record = records().get(params.id)
         if (!record) return refusalResponse(missing(resource, params.id, facts))
         return { status: 200, headers: { etag: etag(record.version) }, body: shown(record, who) }

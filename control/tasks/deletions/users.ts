@@ -8,8 +8,9 @@ import { suppressionId } from '../../../settings/suppression-list.ts'
 import { tooManySearches } from '../../activity/records/following.ts'
 import { idField } from '../../activity/records/query-fields.ts'
 import { auditSearch } from '../../api/audit.ts'
-import type { TokenLimits } from '../../api/auth/tokens.ts'
+import type { Caller, TokenLimits } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
+import type { ApiResponse } from '../../api/response.ts'
 import type { Tasks } from '../task-table.ts'
 import { deletionResponse, deletionResponseShape } from './routes.ts'
 
@@ -36,6 +37,16 @@ const userShape = z
   })
   .meta({ id: 'User' })
 
+/** Counts and audits a search for one user. @returns an answer if there were too many. */
+export function searchedUser(
+  caller: Caller,
+  { tokenLimits, log }: Pick<UserRouteParts, 'tokenLimits' | 'log'>,
+): ApiResponse | undefined {
+  if (tokenLimits.search(caller) !== undefined) return tooManySearches
+  auditSearch(log, caller)
+  return undefined
+}
+
 export function userRoutes(
   api: FastifyInstance,
   { settings, tasks, tokenLimits, log }: UserRouteParts,
@@ -47,8 +58,8 @@ export function userRoutes(
       responses: { 200: { description: 'The user, known or not.', body: userShape } },
       errorCodes: ['too_many_searches'],
       handle({ query: { userId }, caller }) {
-        if (tokenLimits.search(caller) !== undefined) return tooManySearches
-        auditSearch(log, caller)
+        const refused = searchedUser(caller, { tokenLimits, log })
+        if (refused) return refused
         const deletions = [...tasks.pending.values()]
           .filter((task) => task.kind === 'deletion')
           .filter(({ userIds }) => userIds.includes(userId))

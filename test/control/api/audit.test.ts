@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { changesOf } from '../../../control/settings/changes.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
+import { suppressionId } from '../../../settings/suppression-list.ts'
 import { until } from '../../helpers/until.ts'
 import { ADMIN, api, VIEW } from '../api.ts'
 import { crm, shop } from '../in-memory.ts'
@@ -181,7 +182,17 @@ describe('each change is one line: who, what, and the difference', () => {
     expect(lines.join()).not.toContain('jane')
   })
 
-  test.each(['/api/users?userId=jane', '/api/dead?user=jane'])(
+  test('a look at a suppression, whose id is made from its user', async () => {
+    const { ask, lines } = api({ sources: [shop] })
+    const id = suppressionId({ sourceId: 'shop', userId: 'jane@example.com' })
+    for (const method of ['GET', 'HEAD'])
+      expect((await ask({ method, url: `/api/suppressions/${id}`, token: VIEW })).status).toBe(404)
+    await ask({ url: '/api/suppressions', token: VIEW })
+    const line = { who: 'view', by: 'bearer', address: '127.0.0.1', what: 'search', outcome: 'searched' }
+    expect(audited(lines)).toEqual([line, line])
+  })
+
+  test.each(['/api/users?userId=jane', '/api/dead?user=jane', '/api/suppressions/abc'])(
     'searches for a user are limited for each network, so that nobody can fill the log: %s',
     async (url) => {
       const { ask, lines } = api()
