@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
+import { connectionsWithin } from '../http/open-files.ts'
 import { answerOps, type Probe } from '../http/probes.ts'
 import { dropForwardedPorts, isAmbiguous, withoutHost } from '../http/requests.ts'
 import type { Producer } from '../kafka/produce/produce.ts'
@@ -70,7 +71,8 @@ const BODY_LIMIT = 1024 * 1024
 export function createApp(given: AppParts): FastifyInstance {
   const parts = { ...given, log: withAuditTopic(given.log, given.auditProducer) }
   const handleError = createErrorHandler(parts.log)
-  const limits = parts.limits ?? SERVER_LIMITS
+  const connections = connectionsWithin(SERVER_LIMITS.connections)
+  const limits = parts.limits ?? { ...SERVER_LIMITS, connections }
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     ...serverOptions(limits),

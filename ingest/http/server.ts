@@ -2,6 +2,7 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, fastify } from 'fastify'
 import { endInTime, NODE_OPTIONS, shareConnections } from '../../http/connections.ts'
+import { connectionsWithin } from '../../http/open-files.ts'
 import { dropForwardedPorts, withoutHost } from '../../http/requests.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
 import { CONNECTIONS, HEADER_BYTES, PATH_CHARS, type Timeouts, WAITING } from '../limits.ts'
@@ -36,7 +37,7 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
     socket.once('end', () => lastResponse(socket)?.req.emit(CUT, 'bad_request'))
   })
   const { open, lastResponse, nameClient } = shareConnections(server, {
-    most: options.connections ?? CONNECTIONS,
+    most: options.connections ?? connectionsWithin(CONNECTIONS),
     waiting: options.waiting ?? WAITING,
     unreadMs: timeouts.idleMs,
     trustProxy,
