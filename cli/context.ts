@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { CodedError } from '../process/coded-error.ts'
-import { printableJson } from './table.ts'
+import { printableJson } from '../process/printable.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 

@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from 'commander'
+import { printable } from '../process/printable.ts'
 import { addEvents } from './commands/calls/events.ts'
 import { addSend } from './commands/calls/send.ts'
 import { addTail } from './commands/calls/tail.ts'
@@ -22,7 +23,6 @@ import { addDeletions } from './commands/users/deletions.ts'
 import { addUpload } from './commands/users/upload.ts'
 import { CliError, type Context, type ExitCode } from './context.ts'
 import { FITTED_HELP, FittedCommand, widthOf } from './help.ts'
-import { printable } from './table.ts'
 
 /** Throws only unexpected errors. @param args without node and the program's file */
 export async function run(args: readonly string[], context: Context): Promise<ExitCode> {

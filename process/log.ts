@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { printableJson } from './printable.ts'
 
 export type { Logger }
 
@@ -27,6 +28,7 @@ export function createLog(options: { role: string; level: string }): Logger {
       base,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: plainError },
+      hooks: { streamWrite: printableJson },
     },
     destination,
   )
