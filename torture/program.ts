@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { readOrExit } from '../harness/command-line.ts'
 import { exitWhenInterrupted } from '../harness/scratch.ts'
 import { killAllChildren } from '../local/processes/child-process.ts'
@@ -33,9 +34,16 @@ export async function runProgram<T>({ usage, options, run }: Program<T>): Promis
   try {
     process.exitCode = (await run(given)) ? 0 : 1
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
+    process.stderr.write(`${inWords(error)}\n`)
     await killAllChildren()
     // its clients would never end
     process.exit(2)
   }
+}
+
+/** With what failed first, and what failed while the run was cleaning up. */
+function inWords(error: unknown): string {
+  if (error instanceof SuppressedError)
+    return `${inWords(error.suppressed)}\nThen, while cleaning up: ${inWords(error.error)}`
+  return error instanceof Error ? inspect(error) : String(error)
 }
