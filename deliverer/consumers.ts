@@ -14,7 +14,7 @@ import { bytes, rungs } from './rungs.ts'
 
 export type Consuming = {
   connection: Connection
-  producer: Pick<Producer, 'produce'>
+  producer: Pick<Producer, 'produce' | 'queuedBytes'>
   codec: Pick<Codec<Delivery>, 'decode'>
   handle: (lane: Lane) => Handler<Delivery>
   lanes: { first: Lane; retry: Lane }

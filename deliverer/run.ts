@@ -123,13 +123,15 @@ function createLookUps(settings: Pick<Settings, 'destination'>, { found, failed 
   }
 }
 
-/** Limit for records on their way to rungs. */
+/** Limit for records on their way to rungs and from them, as the producer's queue has none. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const HOLD_MS = 100
 
-function laneHold(lane: Pick<Lane, 'isFull'>, producer: Pick<Producer, 'queuedBytes'>): Hold | undefined {
-  return lane.isFull() || producer.queuedBytes() > MAX_QUEUED_BYTES ? hold(HOLD_MS) : undefined
-}
+const laneHold = (lane: Pick<Lane, 'isFull'>, producer: Pick<Producer, 'queuedBytes'>): Hold | undefined =>
+  lane.isFull() ? hold(HOLD_MS) : queueHold(producer)
+
+export const queueHold = (producer: Pick<Producer, 'queuedBytes'>): Hold | undefined =>
+  producer.queuedBytes() > MAX_QUEUED_BYTES ? hold(HOLD_MS) : undefined
 
 /** Deliveries wait in Kafka, in order, when deferring would not be faster for any webhook. */
 function destinationPressure(

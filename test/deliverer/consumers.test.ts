@@ -35,7 +35,7 @@ test('a process that ends while it begins to read a new rung leaves no consumer 
   const lane = createLane({ slots: 4, webhooks: createWebhooks(), isBusy: () => false, now: () => 0 })
   const consumers = await startConsumers({
     connection: connectionOf(kafka),
-    producer: { produce: async () => 'acked' },
+    producer: { produce: async () => 'acked', queuedBytes: () => 0 },
     codec: { decode: () => ({ ok: false, reason: 'undecodable', message: '' }) },
     handle: () => () => undefined,
     lanes: { first: lane, retry: lane },

@@ -11,7 +11,9 @@ const NOW = 2_000_000_000_000
 beforeEach(() => void vi.useFakeTimers({ now: NOW, toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
-async function met(name: string, { writtenAt, dueAt }: { writtenAt: number; dueAt: number }) {
+type Met = { writtenAt: number; dueAt: number; queuedBytes?: number }
+
+async function met(name: string, { writtenAt, dueAt, queuedBytes = 0 }: Met) {
   const written: OutRecord[] = []
   const settle = vi.fn()
   const handle = rungs({
@@ -19,6 +21,7 @@ async function met(name: string, { writtenAt, dueAt }: { writtenAt: number; dueA
       written.push(...records)
       return 'acked'
     },
+    queuedBytes: () => queuedBytes,
   })
   const value = Buffer.from('a delivery')
   const record = { topic: rungTopic(name), timestamp: writtenAt, key: 'crm u1', value, settle }
@@ -44,6 +47,13 @@ test('a due record is moved unchanged, and settled when it is written', async ()
   expect(moved).toMatchObject({ topic: DUE, key: 'crm u1', value: Buffer.from('a delivery') })
   expect(Object.keys(moved?.headers ?? {})).toEqual(['traceparent'])
   expect(settled).toBe(1)
+})
+
+test('a due record stays in Kafka while much waits to be written, so an outage fills no memory', async () => {
+  const due = at(NOW - 5 * MINUTE, 5 * MINUTE)
+  const { held, moved, settled } = await met('5m', { ...due, queuedBytes: 33 * 1024 * 1024 })
+  expect(held).toEqual({ holdUntil: NOW + 100 })
+  expect([moved, settled]).toEqual([undefined, 0])
 })
 
 test.each([
