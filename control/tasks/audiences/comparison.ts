@@ -56,7 +56,7 @@ export async function openComparison(
   const members = await readerOf(MEMBER_TOPICS[sync.of.kind])
   const uploads = await readerOf(UPLOADS)
   const prefix = Buffer.from(memberKey(sync.of, ''))
-  const kept = await members.bounds()
+  const { kept } = await samePartitions(sync.of, { members, uploads })
   await expectWhole(sync.ranges, uploads)
 
   async function readLastSent(partition: number, comparison: PartitionComparison): Promise<void> {
@@ -107,13 +107,30 @@ async function expectWhole(ranges: Sync['ranges'], uploads: Pick<Reader, 'bounds
   }
 }
 
+type Found = Pick<Reader, 'partitions' | 'bounds'>
+
+/**
+ * An upload and what receivers were last sent have a user in the same partition, unless partitions were added: to one
+ * topic, or since the readers were opened.
+ * @throws TaskFailed `partitions_changed`
+ */
+export async function samePartitions(
+  { kind }: Pick<Sync['of'], 'kind'>,
+  { members, uploads }: Record<'members' | 'uploads', Found>,
+) {
+  const [kept, uploaded] = await Promise.all([members.bounds(), uploads.bounds()])
+  const numbers = [members.partitions, uploads.partitions, kept.size, uploaded.size]
+  if (new Set(numbers).size > 1) throw partitionsChanged(`${UPLOADS} or ${MEMBER_TOPICS[kind]}`)
+  return { kept, uploaded }
+}
+
 export const uploadLost = () =>
   new TaskFailed('upload_lost', `Kafka no longer has all of the upload (topic ${UPLOADS}): send it again`)
 
 export const PARTITIONS_CHANGED = 'partitions_changed'
 
 /** Users in another partition would seem to have left. */
-export const partitionsChanged = (topic: string) =>
+const partitionsChanged = (topic: string) =>
   new TaskFailed(
     PARTITIONS_CHANGED,
     `The number of partitions of topic ${topic} has changed, so the last reported state of users cannot be found. No user is reported as gone. See docs/guides/partitions.md, "Audiences and traits"`,

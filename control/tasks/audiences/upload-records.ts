@@ -4,7 +4,8 @@ import { withTimeout } from '../../../process/timeout.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { UPLOADS } from '../../../schemas/topics.ts'
 import { CLIENT_WAIT_MS } from '../../api/concurrency.ts'
-import { type Change, MEMBER_TOPICS, memberKey, partitionsChanged, type Reading } from './comparison.ts'
+import { TaskFailed } from '../scheduler.ts'
+import { type Change, MEMBER_TOPICS, memberKey, type Reading, samePartitions } from './comparison.ts'
 
 export type UploadParts = Reading & { producer: Pick<Producer, 'produce'> }
 
@@ -30,11 +31,11 @@ export async function upload(
   { changes, id, of }: Upload,
   { readerOf, producer }: UploadParts,
 ): Promise<Pick<Sync, 'ranges' | 'lines'>> {
-  const [uploads, { partitions }] = await answered(
+  const [uploads, members] = await answered(
     Promise.all([readerOf(UPLOADS), readerOf(MEMBER_TOPICS[of.kind])]),
   )
-  if (uploads.partitions !== partitions) throw partitionsChanged(`${UPLOADS} or ${MEMBER_TOPICS[of.kind]}`)
-  const before = await answered(uploads.bounds())
+  const { partitions } = members
+  const { uploaded: before } = await answered(samePartitions(of, { members, uploads }))
   const waiting: Waiting[] = Array.from({ length: partitions }, () => ({ lines: [], chars: 0 }))
   let count = 0
 
@@ -65,6 +66,7 @@ async function answered<T>(work: Promise<T>): Promise<T> {
   try {
     return await withTimeout(work, CLIENT_WAIT_MS)
   } catch (cause) {
+    if (cause instanceof TaskFailed) throw cause
     throw new UploadUnavailable('Kafka does not accept an upload', { cause })
   }
 }

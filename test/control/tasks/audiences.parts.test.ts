@@ -438,11 +438,11 @@ describe('a comparison after partitions were added', () => {
   const member = (userId: string) =>
     Buffer.from(String(memberRecord({ userId, value: 'true' }, of, since).value))
 
-  const compared = async (records: ReturnType<typeof kept>, now: number) => {
+  const compared = async (records: ReturnType<typeof kept>, now: number, opened = now) => {
     const bounds = async () =>
       new Map(Array.from({ length: now }, (_, partition) => [partition, { low: 0, high: records.length }]))
     const reader = {
-      partitions: now,
+      partitions: opened,
       bounds,
       read: async ({ partition }: { partition: number }, onValue: (...given: never[]) => void) => {
         for (const record of records)
@@ -459,6 +459,10 @@ describe('a comparison after partitions were added', () => {
     const codes = results.map((result) => (result.status === 'rejected' ? result.reason.code : 'read'))
     expect(codes).toEqual([...Array(3).fill('partitions_changed'), 'read', 'read'])
     expect(results[3]).toMatchObject({ value: { current: new Map() } })
+  })
+
+  test('fails before it reads anything, if the readers were opened earlier: uploads are placed as they know', async () => {
+    await expect(compared(kept(5, member), 5, 3)).rejects.toMatchObject({ code: 'partitions_changed' })
   })
 
   test('succeeds if nobody was a member yet', async () => {

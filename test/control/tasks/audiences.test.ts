@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
 import { api, VIEW } from '../api.ts'
 import { inMemory, now, shop } from '../in-memory.ts'
@@ -155,16 +155,19 @@ describe('an upload', () => {
     type Bounds = Map<number, { low: number; high: number }>
     const stored: Bounds = new Map([0, 1].map((partition) => [partition, { low: 0, high: 1 }]))
 
-    async function previewed(bounds: () => Promise<Bounds>) {
+    const produce = vi.fn(async () => 'acked' as const)
+
+    async function previewed(bounds: () => Promise<Bounds>, partitions = stored.size) {
+      produce.mockClear()
       const key = Buffer.from('vip/u0')
       const wrong = 1 - partitionOf(key, stored.size)
       const read = async ({ partition }: { partition: number }, onValue: (...given: unknown[]) => void) => {
         if (partition === wrong) onValue(Buffer.from('{}'), 0, { key })
       }
-      const reader = { partitions: stored.size, bounds, read }
+      const reader = { partitions, bounds, read }
       const { ask } = api(records, {
         readerOf: async () => reader as never,
-        producer: { produce: async () => 'acked' },
+        producer: { produce },
       })
       await ask(audience)
       return ask({ ...members, url: `${members.url}?dryRun=true`, headers: plain })
@@ -177,7 +180,12 @@ describe('an upload', () => {
       })
     })
 
-    test.each([1, 2])('has changed nothing if Kafka fails after %d answers', async (answers) => {
+    test('is refused before anything is written if they were added while control ran', async () => {
+      const { status, json } = await previewed(async () => stored, 1)
+      expect([status, json.code, produce.mock.calls]).toEqual([409, 'partitions_changed', []])
+    })
+
+    test.each([1, 2, 3, 4])('has changed nothing if Kafka fails after %d answers', async (answers) => {
       const bounds = async () => (answers-- > 0 ? stored : Promise.reject(new Error('no broker')))
       expect(await previewed(bounds)).toMatchObject({
         status: 503,
