@@ -1,4 +1,5 @@
 import type { Admin } from 'kafkajs'
+import { MAX_DRIFT_MS } from '../admin/topics.ts'
 import type { Connection } from '../client.ts'
 import { packMetadata } from '../consume/commits.ts'
 import { soleAssigner } from '../patches/consumer/drain-before-join.ts'
@@ -17,7 +18,11 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
-/** Times in ms since 1970; `to` is exclusive. */
+/**
+ * What to read for all records of a time. Ranges also have records from before `from` and from `to` on: writers' clocks
+ * differ, and Kafka only knows the first record of a time or later. One whose clock is ahead would end the range early.
+ * Times in ms since 1970; `to` is exclusive.
+ */
 export async function rangesByTime(
   { kafka, named }: Connection,
   { topic, from, to }: { topic: string; from: number; to: number },
@@ -27,7 +32,7 @@ export async function rangesByTime(
   try {
     const [begins, ends] = await Promise.all([
       admin.fetchTopicOffsetsByTimestamp(named(topic), from),
-      admin.fetchTopicOffsetsByTimestamp(named(topic), to),
+      admin.fetchTopicOffsetsByTimestamp(named(topic), to + 2 * MAX_DRIFT_MS),
     ])
     const toOf = new Map(ends.map(({ partition, offset }) => [partition, Number(offset)]))
     return begins
