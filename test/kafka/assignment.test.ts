@@ -159,6 +159,7 @@ test('a partition that another member has advanced starts from there and is neve
   state.committed = '1000'
   assignment.assign({ work: [0] })
   assignment.settle(old, 0)
+  await assignment.commit() // before the group's commit is known
   const held = await heldOf(assignment, 0)
   take(held, 1_000, 1_002)
   assignment.settle(held, 1_000)

@@ -189,6 +189,60 @@ test('a record that is parked later is counted, and its copy says where it came 
   expect(loads()[0]?.parked).toBe(1)
 })
 
+test('a record is settled only when its parked copy is written', async () => {
+  const { promise, resolve } = Promise.withResolvers<Produced>()
+  const undecodable = { ok: false, reason: 'undecodable', message: 'no Avro' } as const
+  const { join, batch, loads } = await consuming(
+    () => undecodable,
+    () => promise,
+  )
+  join()
+  await batch(vi.fn())
+  await new Promise(setImmediate)
+  expect(loads()[0]?.unsettled).toBe(1)
+  resolve('acked')
+  await vi.waitUntil(() => loads()[0]?.unsettled === 0)
+})
+
+test('a record that topic parked refuses is parked without its value', async () => {
+  const outcomes: Produced[] = ['refused', 'acked']
+  const { handle, join, batch, produced, loads, onFatal } = await consuming(
+    () => ({ ok: true, value: 'large' }),
+    () => outcomes.shift() ?? 'unknown',
+  )
+  handle.mockImplementation(parkAnew)
+  join()
+  await batch(vi.fn())
+  await vi.waitUntil(() => loads()[0]?.unsettled === 0)
+  expect(produced[1]).toMatchObject({
+    value: null,
+    headers: { 'parked-offset': '0', 'parked-reason': 'refused', 'parked-value-bytes': '5' },
+  })
+  expect(onFatal).not.toHaveBeenCalled()
+})
+
+test('a process that can neither handle nor park a record ends, and the record is read again', async () => {
+  const { handle, join, batch, loads, onFatal } = await consuming(
+    () => ({ ok: true, value: '1' }),
+    () => 'full',
+  )
+  handle.mockImplementation(parkAnew)
+  join()
+  await batch(vi.fn())
+  await vi.waitUntil(() => onFatal.mock.calls.length > 0)
+  expect(loads()[0]).toMatchObject({ unsettled: 1, parked: 0 })
+})
+
+test('a member that gives up its partitions takes no more records of them', async () => {
+  const { handle, join, batch, rejoin } = await consuming(() => ({ ok: true, value: '1' }))
+  join()
+  await batch(vi.fn())
+  rejoin()
+  const resolved = vi.fn()
+  await batch(resolved, '1')
+  expect([handle.mock.calls.length, resolved.mock.calls]).toEqual([1, []])
+})
+
 test('a record that cannot be parked any more is released at shutdown, which does not wait for it', async () => {
   const { promise, resolve } = Promise.withResolvers<Produced>()
   const { handle, join, batch, close, onFatal } = await consuming(

@@ -60,6 +60,64 @@ test.each([
   expect(outcomes).toEqual([outcome])
 })
 
+test('a record whose partition is missing from the answer is sent again', async () => {
+  const [first, second] = ['a', 'b'].map((value, partition) => ({
+    topic: 'work',
+    message: { key: Buffer.from('k'), partition, value },
+  }))
+  if (!first || !second) expect.fail('two records')
+  const sends: unknown[][] = []
+  const kafka = {
+    producer: ({ createPartitioner }: { createPartitioner: () => (of: object) => number }) => ({
+      connect: async () => {},
+      disconnect: async () => {},
+      async sendBatch({
+        topicMessages: [{ messages }],
+      }: {
+        topicMessages: [{ messages: { value: string }[] }]
+      }) {
+        for (const message of messages)
+          createPartitioner()({ topic: 'work', message, partitionMetadata: [{}, {}] })
+        // kafkajs loses a partition whose leader moves
+        const partitions = sends.push(messages.map(({ value }) => value)) === 1 ? [0] : [0, 1]
+        return partitions.map((partition) => ({ topicName: 'work', partition }))
+      },
+    }),
+  }
+  // a sender uses only this much of a connection
+  const sender = await createSender({ kafka } as unknown as Connection, { add: () => undefined })
+  const acked: unknown[] = []
+  await sender.send([first, second], ({ message }) => void acked.push(message.value))
+  expect([sends, acked]).toEqual([
+    [['a', 'b'], ['b']],
+    ['a', 'b'],
+  ])
+})
+
+test('after a send that failed, a new producer sends again: the old one would reuse its sequence numbers', async () => {
+  let made = 0
+  const sends: number[] = []
+  const kafka = {
+    producer({ createPartitioner }: { createPartitioner: () => (of: object) => number }) {
+      const number = ++made
+      return {
+        connect: async () => {},
+        disconnect: async () => {},
+        async sendBatch() {
+          createPartitioner()({ topic: 'work', message: record.message, partitionMetadata: [{}] })
+          if (sends.push(number) === 1) throw new Error('the connection is gone')
+          return [{ topicName: 'work', partition: 0 }]
+        },
+      }
+    },
+  }
+  const failures = { add: () => undefined }
+  // a sender uses only this much of a connection
+  const sender = await createSender({ kafka, failures } as unknown as Connection, { add: () => undefined })
+  await sender.send([record], () => undefined)
+  expect(sends).toEqual([1, 2])
+})
+
 test('the records of a batch are counted', async () => {
   const lost: object[] = []
   const report = (loss: object) => void lost.push(loss)

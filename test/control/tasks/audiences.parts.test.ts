@@ -8,7 +8,7 @@ import {
   readLines,
   valueIn,
 } from '../../../control/tasks/audiences/comparison.ts'
-import { identifyOf } from '../../../control/tasks/audiences/identify-events.ts'
+import { identifyOf, writeChanges } from '../../../control/tasks/audiences/identify-events.ts'
 import { readPatch } from '../../../control/tasks/audiences/members-patch.ts'
 import { csvChanges } from '../../../control/tasks/audiences/upload-csv.ts'
 import {
@@ -23,6 +23,8 @@ import {
 import { lineOf } from '../../../control/tasks/audiences/upload-records.ts'
 import { render } from '../../../delivery/render.ts'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
+import type { Produced } from '../../../kafka/produce/pending.ts'
+import type { OutRecord } from '../../../kafka/produce/produce.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { keyOf } from '../../../settings/resources/audiences-and-traits.ts'
 import { aPoisonedName } from '../../helpers/poison.ts'
@@ -392,6 +394,25 @@ describe('an identify call', () => {
     expect(idOf('u1')).toBe(idOf('u1'))
     expect(new Set([idOf('u1'), idOf('u2'), idOf('u1', 's2')]).size).toBe(3)
   })
+
+  test.each<[Produced, string[]]>([
+    ['acked', ['events', 'audience-members']],
+    ['unknown', ['events']],
+  ])(
+    'that is %s is followed by %j: a member counts as reported only when the call is written',
+    async (outcome, topics) => {
+      const written: string[] = []
+      const producer = {
+        async produce(records: readonly OutRecord[]) {
+          written.push(...records.map(({ topic }) => topic))
+          return outcome
+        },
+      }
+      const parts = { sync, computation, suppressed: undefined, producer, encode: () => Buffer.alloc(0) }
+      await writeChanges([{ userId: 'u1', value: 'true' }], parts).catch(() => undefined)
+      expect(written).toEqual(topics)
+    },
+  )
 })
 
 test.each<[string, object, object]>([

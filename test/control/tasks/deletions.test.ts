@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { deleteEvents } from '../../../control/tasks/deletions/perform.ts'
+import { deleteEvents, performDeletion } from '../../../control/tasks/deletions/perform.ts'
 import type { Deletion } from '../../../schemas/task.ts'
 import type { Destination, Source } from '../../../settings/settings.ts'
+import { keysOf } from '../../helpers/config-keys.ts'
 import { api, VIEW } from '../api.ts'
 import { crm, shop } from '../in-memory.ts'
+import { aDeletion } from '../tasks-in-memory.ts'
 
 const url = '/api/deletions'
 const post = (body: unknown) => ({ method: 'POST', url, body })
@@ -188,5 +191,51 @@ describe('the events of a deletion', () => {
         expect(others[0]?.messageId).not.toBe(events[0]?.messageId)
       }),
     )
+  })
+})
+
+describe('a deletion that is performed', () => {
+  const keys = keysOf(randomBytes(32))
+  const userIds = Array.from({ length: 1_500 }, (_, user) => `u${user}`)
+  const task = aDeletion({ userIds, suppressedFor: ['*'] })
+
+  async function performed(parts: { owned?: number; suppresses?: boolean }) {
+    let { owned = Number.POSITIVE_INFINITY } = parts
+    const steps: string[] = []
+    const end = performDeletion(task, () => owned-- > 0, {
+      settings: { suppressions: new Map() },
+      writer: {
+        async write(decide) {
+          const decision = decide()
+          if (parts.suppresses === false) return { ok: false, unavailable: new Error('no broker') }
+          if ('records' in decision) steps.push(`suppress ${decision.records.length}`)
+          return { ok: true }
+        },
+      },
+      keys,
+      encode: () => Buffer.alloc(0),
+      producer: {
+        async produce(records) {
+          steps.push(`delete ${records.length}`)
+          return 'acked'
+        },
+      },
+    })
+    return { steps, end: await end.catch(({ message }) => message) }
+  }
+
+  test('suppresses its users before it sends their events', async () => {
+    const { steps, end } = await performed({})
+    expect(steps).toEqual([...Array(3).fill('suppress 500'), 'delete 1000', 'delete 500'])
+    expect(end).toEqual({ ...task, state: 'done', userIds: [] })
+  })
+
+  test('sends nothing while its users cannot be suppressed', async () => {
+    expect(await performed({ suppresses: false })).toEqual({ steps: [], end: 'no broker' })
+  })
+
+  test('stops once another process performs it', async () => {
+    const { steps, end } = await performed({ owned: 1 })
+    expect([steps.at(-1), end]).toEqual(['delete 1000', undefined])
   })
 })
