@@ -1,5 +1,6 @@
 import { matching } from '../delivery/routing/routing.ts'
 import type { Ends, Handler, Message, Taken } from '../kafka/consume/record.ts'
+import { PUT_BACK } from '../kafka/produce/park.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { Producer } from '../kafka/produce/produce.ts'
 import type { Event } from '../schemas/event.ts'
@@ -51,7 +52,9 @@ function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts):
   const { settings, duplicates, onDuplicate } = parts
   const event = record.value
   const window = duplicates.of(record.partition)
-  const entry = settings.sources.get(event.sourceId)?.dedup === 'off' ? undefined : entryOf(record)
+  const passes =
+    settings.sources.get(event.sourceId)?.dedup === 'off' || message.headers?.[PUT_BACK] !== undefined
+  const entry = passes ? undefined : entryOf(record)
   if (entry && window && !window.admit(entry)) {
     // the first event may still be in flight; the commit waits for it
     record.trace?.note({ 'sluice.outcome': 'duplicate' })
@@ -91,7 +94,7 @@ function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'off
   return { ...hashOf(value), offset, time: Math.min(timestamp, Date.now()) }
 }
 
-/** For sources that keep their duplicates. */
+/** For sources that keep their duplicates, and events that were put back: their ids are known already. */
 const notSeen = async (): Promise<Written> => 'unwritten'
 
 /**

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 SECONDS = 10
 PREFIX = "parked-"
+PUT_BACK = "put-back"
 
 if len(sys.argv) not in (3, 6) or sys.argv[3:4] not in ([], ["--again"]):
     sys.exit(__doc__)
@@ -67,11 +68,15 @@ def put_back(partition, offset):
         sys.exit(f"its value of {parked['parked-value-bytes']} bytes was too large to be parked; only the original topic has it")
     if "parked-batch" in parked:
         sys.exit(f"this is not a record but the whole batch of the offsets {parked['parked-batch']}, which could not be decoded")
+    if parked.get("parked-reason", "").startswith("it cannot be replayed"):
+        sys.exit("a replay parked it, but all destinations would get it again: start another replay instead")
     # a record without a key was parked with this one
     key = None if text(message.key()) == f"{parked['parked-topic']}/{parked.get('parked-partition')}" else message.key()
     # the header does not include TOPIC_PREFIX
     to = topic.removesuffix("parked") + parked["parked-topic"]
-    headers = [(name, value) for name, value in message.headers() if not name.startswith(PREFIX)]
+    headers = [(name, value) for name, value in message.headers() if not name.startswith(PREFIX) and name != PUT_BACK]
+    # otherwise the router might drop an event as a duplicate of itself
+    headers.append((PUT_BACK, b"true"))
     failed = []
     # use the same partitioner as Sluice; librdkafka's default differs
     producer = Producer({"bootstrap.servers": brokers, "partitioner": "murmur2_random", "acks": "all", "message.timeout.ms": 30_000})

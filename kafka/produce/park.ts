@@ -5,6 +5,9 @@ import type { OutRecord, Producer } from './produce.ts'
 /** Records that could not be handled, byte for byte. */
 export const PARKED = 'parked'
 
+/** Header of a record that an operator wrote back to its topic (examples/read/parked.py): no duplicate of itself. */
+export const PUT_BACK = 'put-back'
+
 /**
  * A record that is too large or refused is parked without its value, and then also without its key and headers: a
  * process that cannot park a record ends, and would read the same record again. Headers state the sizes.

@@ -236,14 +236,14 @@ test.skipIf(!python)('shows parked records, and returns them to their topic unch
   expect(parked('--again', String(junk.partition), String(junk.offset))).toEqual([
     `written to ${sluice.connection.named(EVENTS)}`,
   ])
-  // nothing was repaired: it is parked again, by the same partition's reader, with its first headers
+  // nothing was repaired: it is parked again, by the same partition's reader, with its first headers and one more
   await routed()
   const [{ offset: _, headers, ...again }, ...more] = parked()
     .slice(shown.length)
     .map((line) => JSON.parse(line))
   expect(more).toEqual([])
   expect(again).toEqual({ partition: junk.partition, key: junk.key, bytes: junk.bytes })
-  expect(headers).toEqual({ ...junk.headers, 'parked-offset': expect.any(String) })
+  expect(headers).toEqual({ ...junk.headers, 'put-back': 'true', 'parked-offset': expect.any(String) })
   expect(headers['parked-offset']).not.toBe(junk.headers['parked-offset'])
 
   const producer = closing(await createProducer(sluice.connection))

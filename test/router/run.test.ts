@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { deliveryId } from '../../delivery/routing/routing.ts'
 import type { Taken } from '../../kafka/consume/record.ts'
+import type { Produced } from '../../kafka/produce/pending.ts'
 import type { RecordList } from '../../kafka/produce/produce.ts'
 import { createSlices } from '../../process/slices.ts'
 import type { Written } from '../../router/duplicates/seen-topic.ts'
-import type { Entry } from '../../router/duplicates/window.ts'
+import { createWindow, type Entry } from '../../router/duplicates/window.ts'
 import { createRouter, type RouterParts } from '../../router/run.ts'
 import { codec } from '../../schemas/codec.ts'
 import type { Event } from '../../schemas/event.ts'
@@ -82,6 +83,27 @@ test.each<[string, Partial<RouterParts>]>([
   const held = handle(aRecord({ settle: () => void settled.push('settled') }), message)
   expect(held).toEqual({ holdUntil: expect.any(Number) })
   expect([entries, settled]).toEqual([[], []])
+})
+
+test.each([
+  ['is routed if it was put back', { 'put-back': 'true' }, { parked: 1, duplicates: 0, routed: 2 }],
+  ['is a duplicate if a client sent it again', {}, { parked: 1, duplicates: 1, routed: 1 }],
+])('an event that was parked and comes again %s', async (_, headers, expected) => {
+  const counts = { parked: 0, duplicates: 0, routed: 0 }
+  const outcomes: Produced[] = ['refused', 'acked']
+  const { admit } = createWindow({ windowMs: 3_600_000 })
+  const { handle } = aRouter({
+    settings: { isFresh: () => true, destinationsOf: () => [aDestination()], sources: new Map() },
+    producer: { ...accepting, produce: async () => outcomes.shift() ?? 'unknown' },
+    duplicates: { of: () => ({ admit, write: () => async () => 'acked' }) },
+    onDuplicate: () => void counts.duplicates++,
+    onRouted: () => void counts.routed++,
+  })
+  handle(aRecord({ park: () => void counts.parked++ }), message)
+  await new Promise(setImmediate)
+  handle(aRecord({ offset: 9 }), { ...message, offset: '9', headers })
+  await new Promise(setImmediate)
+  expect(counts).toEqual(expected)
 })
 
 test("an event is remembered with its record's time", () => {
