@@ -136,9 +136,6 @@ function cleanup(retention: Topic['retention']): { name: string; value: string }
   return [{ name: POLICY, value: policy }, age, ...(ms > 0 ? KEEP_UNREAD : [])]
 }
 
-/** A record's time differs from the broker's clock by at most this. */
-export const MAX_DRIFT_MS = 3_600_000
-
 /**
  * Protects unread records. Deletion by size would remove the oldest. Deletion by age uses the record's time, which is
  * too old if the writer's clock is behind. So the broker refuses records over an hour old, and the writer retries. It
@@ -147,8 +144,8 @@ export const MAX_DRIFT_MS = 3_600_000
  */
 const KEEP_UNREAD = [
   { name: 'retention.bytes', value: '-1' },
-  { name: 'message.timestamp.before.max.ms', value: String(MAX_DRIFT_MS) },
-  { name: 'message.timestamp.after.max.ms', value: String(MAX_DRIFT_MS) },
+  { name: 'message.timestamp.before.max.ms', value: String(3_600_000) },
+  { name: 'message.timestamp.after.max.ms', value: String(3_600_000) },
 ]
 
 type Admin = ReturnType<Connection['kafka']['admin']>

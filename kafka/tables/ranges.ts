@@ -1,5 +1,4 @@
 import type { Admin } from 'kafkajs'
-import { MAX_DRIFT_MS } from '../admin/topics.ts'
 import type { Connection } from '../client.ts'
 import { packMetadata } from '../consume/commits.ts'
 import { soleAssigner } from '../patches/consumer/drain-before-join.ts'
@@ -18,9 +17,12 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
+/** How far writers' clocks may differ, together with the time that records wait for Kafka. */
+const MAX_SKEW_MS = 600_000
+
 /**
- * What to read for all records of a time. Ranges also have records from before `from` and from `to` on: writers' clocks
- * differ, and Kafka only knows the first record of a time or later. One whose clock is ahead would end the range early.
+ * What to read for all records of a time. Ranges also have records from before `from` and from `to` on: records are not
+ * in order of time, and Kafka only finds the first one of a time or later, which would end the range early.
  * Times in ms since 1970; `to` is exclusive.
  */
 export async function rangesByTime(
@@ -32,7 +34,7 @@ export async function rangesByTime(
   try {
     const [begins, ends] = await Promise.all([
       admin.fetchTopicOffsetsByTimestamp(named(topic), from),
-      admin.fetchTopicOffsetsByTimestamp(named(topic), to + 2 * MAX_DRIFT_MS),
+      admin.fetchTopicOffsetsByTimestamp(named(topic), to + MAX_SKEW_MS),
     ])
     const toOf = new Map(ends.map(({ partition, offset }) => [partition, Number(offset)]))
     return begins
