@@ -179,6 +179,15 @@ test('a kept partition that another member has advanced in a log that was then c
   expect(taken).toEqual([60, 61])
 })
 
+test('a partition that is given up before its start is known is not owned until the next join', async () => {
+  const { assignment } = bookkeeping()
+  assignment.disown()
+  const held = await heldOf(assignment, 0)
+  expect([held.owned, assignment.owns()]).toEqual([false, false])
+  assignment.assign({ work: [0] })
+  expect((await heldOf(assignment, 0)).owned).toBe(true)
+})
+
 test('a kept partition is committed again after a rebalance: the last commit may have been lost', async () => {
   const { assignment, commits } = bookkeeping()
   const held = await heldOf(assignment, 0)
