@@ -39,6 +39,7 @@ function bookkeeping({ highWater = 400 } = {}) {
     failures: { add: () => undefined },
   }
   const told: string[] = []
+  const compared: number[] = []
   const watch: PartitionWatch = {
     gained: (partitions) => {
       for (const { partition, lostFrom } of partitions)
@@ -47,7 +48,10 @@ function bookkeeping({ highWater = 400 } = {}) {
     lost: ({ partition }) => void told.push(`lost ${partition}`),
   }
   const logs = {
-    check: async () => state.faults,
+    check: async (places: readonly { offset: number }[]) => {
+      compared.push(...places.map(({ offset }) => offset))
+      return state.faults
+    },
     forget: () => undefined,
     known: () => undefined,
     seek: ({ offset }: { offset: number }) => void told.push(`seek ${offset}`),
@@ -56,7 +60,7 @@ function bookkeeping({ highWater = 400 } = {}) {
   const options = { connection, consumer, logs, onFault, groupId: 'work', topics: ['work'], highWater, watch }
   const assignment = new Assignment(options)
   assignment.assign({ work: [0] })
-  return { assignment, paused, commits, state, told, warned }
+  return { assignment, paused, commits, state, told, compared, warned }
 }
 
 /** A partition of this member. */
@@ -165,6 +169,13 @@ test('a partition that another member has advanced starts from there and is neve
   assignment.settle(held, 1_000)
   await assignment.commit()
   expect(commits.map(({ offset }) => offset)).toEqual(['1001'])
+})
+
+test('a log is compared up to the last record settled ahead: a cut before it would let new records pass as settled', async () => {
+  const { assignment, state, compared } = bookkeeping()
+  Object.assign(state, { committed: '50', metadata: packMetadata({ ahead: packAhead(50, [60, 99]) }) })
+  await heldOf(assignment, 0)
+  expect(compared).toEqual([100])
 })
 
 test('a kept partition that another member has advanced in a log that was then cut is read again from the cut', async () => {
