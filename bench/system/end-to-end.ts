@@ -26,6 +26,8 @@ const RATES = [
 const IDLE_AT_MOST: Cost = { own: 0.03, stores: 0.05 }
 const WARM_MS = 15_000
 const MEASURE_MS = 30_000
+/** Until then, processes still compile their code and collect the garbage of their start. */
+const SETTLED_MS = 120_000
 /** The share of the search time for each rate. */
 const TRY_SHARE = 1 / 20
 const CLOSED = { connections: 50, warmMs: 15_000, forMs: MEASURE_MS }
@@ -51,7 +53,7 @@ export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> 
     }
     all.push({
       ...{ bare, through },
-      idle: await onSluice(stack, (line) => runIdle(line, TIMES)),
+      ...(await onSluice(stack, measureIdle)),
       closed: await onSluice(stack, (line) => runClosed(line, CLOSED)),
     })
   }
@@ -66,6 +68,13 @@ const TIMES = { warmMs: WARM_MS, forMs: MEASURE_MS }
 async function onSluice<T>(stack: Stack, measure: (line: Line) => Promise<T>): Promise<T> {
   await using line = await startSluice(stack)
   return await measure(line)
+}
+
+/** Soon after the start, and once the processes have settled. */
+async function measureIdle(line: Line): Promise<Pick<Round, 'started' | 'idle'>> {
+  const started = await runIdle(line, TIMES)
+  const idle = await runIdle(line, { warmMs: SETTLED_MS - WARM_MS - MEASURE_MS, forMs: 2 * MEASURE_MS })
+  return { started, idle }
 }
 
 async function onBareForwarder(rate: Rate): Promise<Run> {
@@ -96,7 +105,13 @@ async function search(
 const HELD_MS = 250
 
 /** `bare`, `through`: one run for each of `RATES`. */
-type Round = { bare: readonly Run[]; through: readonly Run[]; idle: Idle; closed: Closed }
+type Round = {
+  bare: readonly Run[]
+  through: readonly Run[]
+  started: Idle
+  idle: Idle
+  closed: Closed
+}
 type Searched = { tries: readonly Run[]; found: Found; forMs: number }
 
 function report(rounds: readonly Round[], searches: readonly Searched[]): string {
@@ -104,7 +119,7 @@ function report(rounds: readonly Round[], searches: readonly Searched[]): string
   return [
     explained(rounds.length),
     ratesTable(rounds),
-    idleText(rounds.map(({ idle }) => idle)),
+    idleText(rounds),
     closedText(rounds.map(({ closed }) => closed)),
     searchExplained(forMs),
     markdownTable(
@@ -179,13 +194,14 @@ function goals(rounds: readonly Round[]): Goal[] {
 const runsAt = (rounds: readonly Round[], index: number, which: 'bare' | 'through' = 'through') =>
   rounds.flatMap((round) => round[which][index] ?? [])
 
-function idleText(all: readonly Idle[]): string {
-  const percent = (what: keyof Cost) =>
-    `**${spread(
-      all.map(({ cores }) => cores[what] * 100),
+function idleText(rounds: readonly Round[]): string {
+  const percent = (when: 'started' | 'idle', what: keyof Cost) =>
+    `${spread(
+      rounds.map((round) => round[when].cores[what] * 100),
       1,
-    )} %** of a core (goal: at most ${IDLE_AT_MOST[what] * 100} %)`
-  return `Without calls, the four processes take ${percent('own')}, and Kafka ${percent('stores')}, ${WARM_MS / 1_000} s after their start.`
+    )} %`
+  const goal = (what: keyof Cost) => `(goal: at most ${IDLE_AT_MOST[what] * 100} %)`
+  return `Without calls, the four processes take **${percent('idle', 'own')}** of a core ${goal('own')}, and Kafka **${percent('idle', 'stores')}** ${goal('stores')}, ${SETTLED_MS / 1_000} s after their start. ${WARM_MS / 1_000} s after it, they take ${percent('started', 'own')} and ${percent('started', 'stores')}.`
 }
 
 const bound = ({ failed }: Found) =>
