@@ -60,9 +60,9 @@ export type ProducerOptions = {
   onAck?: (ack: { records: number; seconds: number }) => void
 }
 
-/** Below the broker's `max.message.bytes` (1,048,588), with room for headers and framing. */
+/** Below the broker's `max.message.bytes` (1,048,588), with room for framing. */
 const MAX_RECORD_BYTES = 1_000_000
-/** Approximate memory besides key and value. */
+/** Approximate memory besides key, value and headers. */
 const RECORD_OVERHEAD = 512
 /** Memory for a record that is not made yet. */
 const REFERENCE_BYTES = 8
@@ -297,10 +297,17 @@ function measureFirst({ count, record }: RecordList): MeasuredList {
   return { count, record: (place) => (place === 0 ? first : record(place)), bytes, largest: size }
 }
 
-export function sizeOf({ key, value, headers = {} }: Pick<OutRecord, 'key' | 'value' | 'headers'>): number {
+/** Without framing. */
+export function sizeOf({ key, value, headers }: Pick<OutRecord, 'key' | 'value' | 'headers'>): number {
   let bytes = Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value))
-  for (const name in headers) bytes += name.length + Buffer.byteLength(`${headers[name]}`)
+  for (const name in headers) bytes += headerBytes(name, headers[name])
   return bytes
+}
+
+/** The name is sent with each value. */
+function headerBytes(name: string, value: IHeaders[string]): number {
+  if (Array.isArray(value)) return value.reduce((sum, one) => sum + headerBytes(name, one), 0)
+  return Buffer.byteLength(name) + Buffer.byteLength(value ?? '')
 }
 
 /** @param topic as named on the broker. */
