@@ -52,10 +52,9 @@ function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts):
   const { settings, duplicates, onDuplicate } = parts
   const event = record.value
   const window = duplicates.of(record.partition)
-  const passes =
-    settings.sources.get(event.sourceId)?.dedup === 'off' || message.headers?.[PUT_BACK] !== undefined
-  const entry = passes ? undefined : entryOf(record)
-  if (entry && window && !window.admit(entry)) {
+  const entry = settings.sources.get(event.sourceId)?.dedup === 'off' ? undefined : entryOf(record)
+  const isKnown = entry !== undefined && window?.admit(entry) === false
+  if (isKnown && message.headers?.[PUT_BACK] === undefined) {
     // the first event may still be in flight; the commit waits for it
     record.trace?.note({ 'sluice.outcome': 'duplicate' })
     onDuplicate(event)
@@ -63,7 +62,7 @@ function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts):
     return
   }
   const writes = writeDeliveries(record, matching(event, settings.destinationsOf(event.sourceId)), parts)
-  const routed: Routed = { record, message, window, entry }
+  const routed: Routed = { record, message, window, entry: isKnown ? undefined : entry }
   if (!(writes instanceof Promise)) return settleLater(writes, routed, parts)
   return writes
     .then((written) => settleLater(written, routed, parts))
@@ -94,7 +93,7 @@ function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'off
   return { ...hashOf(value), offset, time: Math.min(timestamp, Date.now()) }
 }
 
-/** For sources that keep their duplicates, and events that were put back: their ids are known already. */
+/** For sources that keep their duplicates, and events that were put back and are known already. */
 const notSeen = async (): Promise<Written> => 'unwritten'
 
 /**

@@ -106,6 +106,19 @@ test.each([
   expect(counts).toEqual(expected)
 })
 
+test('an event that was parked before it was known, and put back, makes one that a client sent again a duplicate', () => {
+  const counts = { duplicates: 0, routed: 0 }
+  const { admit } = createWindow({ windowMs: 3_600_000 })
+  const { handle } = aRouter({
+    duplicates: { of: () => ({ admit, write: () => async () => 'acked' }) },
+    onDuplicate: () => void counts.duplicates++,
+    onRouted: () => void counts.routed++,
+  })
+  handle(aRecord({}), { ...message, headers: { 'put-back': 'true' } })
+  handle(aRecord({ offset: 9 }), { ...message, offset: '9' })
+  expect(counts).toEqual({ duplicates: 1, routed: 1 })
+})
+
 test("an event is remembered with its record's time", () => {
   expect(rememberedOf(5_000)).toMatchObject([{ offset: 7, time: 5_000 }])
 })
