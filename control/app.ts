@@ -9,6 +9,7 @@ import { audiences, traits } from '../settings/resources/audiences-and-traits.ts
 import { destinations } from '../settings/resources/destinations.ts'
 import { sources } from '../settings/resources/sources.ts'
 import { suppressions } from '../settings/resources/suppressions.ts'
+import { searchRefusal } from './activity/records/following.ts'
 import { type ActivityParts, activityRoutes } from './activity/routes.ts'
 import { withAuditTopic } from './api/audit.ts'
 import { guard } from './api/auth/guard.ts'
@@ -35,7 +36,7 @@ import { type TestSendParts, testSendRoute } from './settings/test-send.ts'
 import { type ComputationRouteParts, computationRoutes } from './tasks/audiences/routes.ts'
 import { storedUsersRemover } from './tasks/audiences/sync.ts'
 import { type DeletionRouteParts, deletionRoutes } from './tasks/deletions/routes.ts'
-import { searchedUser, type UserRouteParts, userRoutes } from './tasks/deletions/users.ts'
+import { type UserRouteParts, userRoutes } from './tasks/deletions/users.ts'
 import { type ReplayRouteParts, replayRoutes } from './tasks/replays/routes.ts'
 
 export type AppParts = RouteParts &
@@ -124,8 +125,8 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
   api.setNotFoundHandler((_, reply) => send(reply, notFound))
   resourceRoutes(api, sources, parts)
   resourceRoutes(api, destinations, parts)
-  // their ids are made from the user
-  resourceRoutes(api, suppressions, { ...parts, onShown: (caller) => searchedUser(caller, parts) })
+  // an id is a hash of its user, so to ask for one is a search
+  resourceRoutes(api, suppressions, { ...parts, showRefusal: (caller) => searchRefusal(caller, parts) })
   resourceRoutes(api, audiences, { ...parts, onRemoved: storedUsersRemover('audience', parts) })
   resourceRoutes(api, traits, { ...parts, onRemoved: storedUsersRemover('trait', parts) })
   computationRoutes(api, parts)

@@ -26,13 +26,13 @@ import { dryRunResponse, logWrite, shown, writeResponse } from './write-response
 
 export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
 
-/** Someone looks at one record. @returns an answer if the request is refused. */
-type OnShown = (caller: Caller) => ApiResponse | undefined
+/** Called when someone asks for one record. @returns the answer if it must not be shown. */
+type ShowRefusal = (caller: Caller) => ApiResponse | undefined
 
 export function resourceRoutes<G extends object, T extends Stamp>(
   api: FastifyInstance,
   resource: Resource<G, T>,
-  parts: RouteParts & { onRemoved?: (id: string) => Promise<void>; onShown?: OnShown },
+  parts: RouteParts & { onRemoved?: (id: string) => Promise<void>; showRefusal?: ShowRefusal },
 ): void {
   const { kind } = resource
 
@@ -57,7 +57,7 @@ export function resourceRoutes<G extends object, T extends Stamp>(
     facts,
     records: () => resource.all(facts),
     change,
-    onShown: parts.onShown,
+    showRefusal: parts.showRefusal,
   }
   addPath(api, `/${resource.path}`, operationsOnAll(serving))
   addPath(api, `/${resource.path}/:id`, operationsOnOne(serving))
@@ -74,7 +74,7 @@ type Serving<G extends object, T extends Stamp> = {
   records: () => ReadonlyMap<string, T>
   /** Decides, writes unless it is a dry run, and responds. */
   change: (request: Writing, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<ApiResponse>
-  onShown: OnShown | undefined
+  showRefusal: ShowRefusal | undefined
 }
 
 const MISSING = ['not_found', 'setting_unreadable'] as const
@@ -120,14 +120,14 @@ function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, 
 function operationsOnOne<G extends object, T extends Stamp>(
   serving: Serving<G, T>,
 ): Record<string, Operation> {
-  const { resource, facts, records, change, onShown } = serving
+  const { resource, facts, records, change, showRefusal } = serving
   return {
     GET: operation({
       summary: `Show ${a(resource.kind)}`,
       responses: { 200: shownOf(resource) },
-      errorCodes: onShown ? [...MISSING, 'too_many_searches'] : MISSING,
+      errorCodes: showRefusal ? [...MISSING, 'too_many_searches'] : MISSING,
       handle({ params, who, caller }) {
-        const refused = onShown?.(caller)
+        const refused = showRefusal?.(caller)
         if (refused) return refused
         const record = records().get(params.id)
         if (!record) return refusalResponse(missing(resource, params.id, facts))

@@ -7,13 +7,12 @@ import type { Replay } from '../../../schemas/task.ts'
 import type { Who } from '../../../settings/mask.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import { auditSearch } from '../../api/audit.ts'
 import type { TokenLimits } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
-import { answered, tooManySearches } from '../records/following.ts'
+import { answered, searchRefusal } from '../records/following.ts'
 import { shownBody } from '../records/shown-body.ts'
 import {
   type DeadLetter,
@@ -101,8 +100,8 @@ export function deadRoutes(api: FastifyInstance, parts: Parts): void {
       errorCodes: ['too_many_searches'],
       handle({ query, caller, who }) {
         if (query.user !== undefined) {
-          if (tokenLimits.search(caller) !== undefined) return tooManySearches
-          auditSearch(log, caller)
+          const refused = searchRefusal(caller, { tokenLimits, log })
+          if (refused) return refused
         }
         return answered(
           [dead],

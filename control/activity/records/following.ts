@@ -1,7 +1,10 @@
 import { begunLate, type Tail } from '../../../kafka/tables/tail.ts'
+import type { Logger } from '../../../process/log.ts'
 import { within, withTimeout } from '../../../process/timeout.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Who } from '../../../settings/mask.ts'
+import { auditSearch } from '../../api/audit.ts'
+import type { Caller, TokenLimits } from '../../api/auth/tokens.ts'
 import { CLIENT_WAIT_MS, createLimit } from '../../api/concurrency.ts'
 import { type ApiResponse, problem } from '../../api/response.ts'
 import type { Place, RecentRecords } from './recent-records.ts'
@@ -41,6 +44,15 @@ export const tooManySearches = problem(
   { code: 'too_many_searches', message: 'Too many searches are in progress: try again in a moment' },
   { 'retry-after': '1' },
 )
+
+export type SearchParts = { tokenLimits: Pick<TokenLimits, 'search'>; log: Pick<Logger, 'info'> }
+
+/** Counts and audits a search for one user. @returns the answer if there were too many. */
+export function searchRefusal(caller: Caller, { tokenLimits, log }: SearchParts): ApiResponse | undefined {
+  if (tokenLimits.search(caller) !== undefined) return tooManySearches
+  auditSearch(log, caller)
+  return undefined
+}
 
 /** Runs a search, or answers 429. */
 export type ViewerLimit = (who: Who, search: () => Promise<ApiResponse>) => Promise<ApiResponse>

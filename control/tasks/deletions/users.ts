@@ -5,12 +5,10 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import { suppressions as suppressionResource } from '../../../settings/resources/suppressions.ts'
 import { EVERY_SOURCE, type Suppression } from '../../../settings/settings.ts'
 import { suppressionId } from '../../../settings/suppression-list.ts'
-import { tooManySearches } from '../../activity/records/following.ts'
+import { searchRefusal } from '../../activity/records/following.ts'
 import { idField } from '../../activity/records/query-fields.ts'
-import { auditSearch } from '../../api/audit.ts'
-import type { Caller, TokenLimits } from '../../api/auth/tokens.ts'
+import type { TokenLimits } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
-import type { ApiResponse } from '../../api/response.ts'
 import type { Tasks } from '../task-table.ts'
 import { deletionResponse, deletionResponseShape } from './routes.ts'
 
@@ -37,16 +35,6 @@ const userShape = z
   })
   .meta({ id: 'User' })
 
-/** Counts and audits a search for one user. @returns an answer if there were too many. */
-export function searchedUser(
-  caller: Caller,
-  { tokenLimits, log }: Pick<UserRouteParts, 'tokenLimits' | 'log'>,
-): ApiResponse | undefined {
-  if (tokenLimits.search(caller) !== undefined) return tooManySearches
-  auditSearch(log, caller)
-  return undefined
-}
-
 export function userRoutes(
   api: FastifyInstance,
   { settings, tasks, tokenLimits, log }: UserRouteParts,
@@ -58,7 +46,7 @@ export function userRoutes(
       responses: { 200: { description: 'The user, known or not.', body: userShape } },
       errorCodes: ['too_many_searches'],
       handle({ query: { userId }, caller }) {
-        const refused = searchedUser(caller, { tokenLimits, log })
+        const refused = searchRefusal(caller, { tokenLimits, log })
         if (refused) return refused
         const deletions = [...tasks.pending.values()]
           .filter((task) => task.kind === 'deletion')
