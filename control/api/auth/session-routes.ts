@@ -54,20 +54,21 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
   }
 
+  type Leaving = Caller & { session: Session }
   const ending = new Map<string, Promise<boolean>>()
 
   /** One record and one audit line, even if thousands of requests end the session at once. */
-  function endOnce(caller: Caller & { session: Session }): Promise<boolean> {
+  function endOnce(caller: Leaving): Promise<boolean> {
     const { id } = caller.session
-    const end = async () => {
-      const isEnded = await endSession(caller.session, parts)
-      audit(log, caller, { what: 'session', outcome: isEnded ? 'removed' : 'unavailable' })
-      ending.delete(id)
-      return isEnded
-    }
-    const ended = ending.get(id) ?? end()
+    const ended = ending.get(id) ?? end(caller).finally(() => ending.delete(id))
     ending.set(id, ended)
     return ended
+  }
+
+  async function end(caller: Leaving): Promise<boolean> {
+    const isEnded = await endSession(caller.session, parts)
+    audit(log, caller, { what: 'session', outcome: isEnded ? 'removed' : 'unavailable' })
+    return isEnded
   }
 
   /** Also ends copies of the cookie. A request may have a token too. */
