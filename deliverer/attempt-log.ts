@@ -86,7 +86,7 @@ export const cancelled = (
   }),
 })
 
-/** What Avro's int can hold. A record that another program wrote may have it already. */
+/** The largest `int` of Avro. Records that other programs write may have it already. */
 const MAX_INT = 2 ** 31 - 1
 
 const idsOf = ({ deliveryId, messageId, sourceId, destinationId, attempt, acceptedAt }: Delivery) => ({

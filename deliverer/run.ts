@@ -123,7 +123,7 @@ function createLookUps(settings: Pick<Settings, 'destination'>, { found, failed 
   }
 }
 
-/** Limit for records on their way to rungs and from them, as the producer's queue has none. */
+/** For records on their way to rungs and back. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const HOLD_MS = 100
 

@@ -42,7 +42,7 @@ function placeOf(
   now: number,
 ): Place | { holdUntil: number } {
   const delayMs = rungDelay(topic)
-  // no rung is longer, so records that another program writes cannot hold their partition for days
+  // no record of Sluice waits longer; one of another program could hold the partition for days
   const dueAt = delayMs === 0 ? given : Math.min(given, timestamp + delayMs + SKEW_MS)
   // due at once if the time is implausible: missing, or after the record is deleted
   if (!(given < timestamp + DELIVERIES_RETENTION && dueAt > now)) return { topic: DUE }

@@ -35,11 +35,11 @@ const CLOSING = 64
 const LARGE_SHARE = 1 / 8
 
 /**
- * No network can take all connections. When there are `most`, a new one from the largest network or a smaller one
- * replaces the oldest of the largest network without a request in progress: one client must not shut out others of its
- * /64, or behind the same address. If all have a request, one from a smaller network replaces the oldest, but only if
- * the largest network has more than LARGE_SHARE. Otherwise a new one from a proxy replaces the proxies' least recently
- * used idle one, and any other is refused.
+ * No network can take all connections, and no client those of its network (a /64, or an address behind NAT). When there
+ * are `most`, a new one from the largest network or a smaller one replaces the oldest of the largest without a request in
+ * progress. If all have one, a new one from a smaller network replaces the oldest, but only if the largest has more than
+ * LARGE_SHARE. Otherwise a new one from a proxy replaces the proxies' least recently used idle one, and any other is
+ * refused.
  */
 export function shareConnections(
   server: Server,

@@ -17,7 +17,7 @@ export type NetworkLimit = {
 /** Beyond this, the least recently used network is forgotten. */
 const MAX_NETWORKS = 10_000
 
-/** How many times its networks' limit an IPv6 site (/48) has. One customer can have 65,536 networks of one site. */
+/** An IPv6 site (/48) has this many times the limit of one network. A customer can have a whole site: 65,536 of them. */
 const SITE_TIMES = 8
 
 /** @param clock milliseconds, monotonic. */
@@ -52,7 +52,7 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
 }
 
 /**
- * The IPv4 address, even if mapped to IPv6. For IPv6 the /64, the smallest that a customer gets. A copy: a slice of
+ * The IPv4 address, even if mapped to IPv6. For IPv6 the /64: no customer gets less. A copy: a slice of
  * X-Forwarded-For would keep the whole header in memory, up to 60 KB.
  */
 export function networkOf(ip = ''): string {

@@ -13,12 +13,12 @@ export const CALL_LEVELS = 64
 export const MADE_BYTES = 256 * 1024
 export const MADE_TIMES = 8
 export const MADE_GZIP_TIMES = 20
-/** For each event or rejected call: times, framing in Kafka, and a rejection's code and message. */
+/** Of each event or rejected call: times, Kafka's framing, and a rejection's code and message. */
 export const MADE_EACH = 100
 
 /**
- * An answer lists REJECTED_LISTED rejected calls, or one per REJECTED_LISTED_EACH bytes of a larger batch. Gzip counts as
- * above.
+ * An answer lists REJECTED_LISTED rejected calls, or one per REJECTED_LISTED_EACH bytes of a larger batch. Gzip counts at
+ * most MADE_GZIP_TIMES.
  */
 export const REJECTED_LISTED = 100
 export const REJECTED_LISTED_EACH = 128

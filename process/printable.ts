@@ -6,8 +6,7 @@ export const printable = (text: string): string =>
   )
 
 /**
- * The same for what JSON does not escape: some readers end a line at U+2028, and terminals obey C1 characters. Keeps
- * lines and styles.
+ * Escapes what JSON leaves: at U+2028 some readers end a line, and terminals obey C1 characters. Keeps lines and styles.
  */
 export const printableJson = (text: string): string =>
   text.replace(/[\u007f-\u009f\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escaped)

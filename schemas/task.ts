@@ -147,7 +147,7 @@ export const taskKey = ({ kind, id }: Pick<Task, 'kind' | 'id'>) => `${kind}/${i
 const TEXTS = { sourceIds: z.string(), suppressedFor: z.string(), userIds: z.string() }
 const ELEMENTS = Object.entries({ ...TEXTS, ranges: range, done: range, places: place })
 
-/** Zod reports all of them: for 1 MB of zeros that took 7 s and 0.7 GB. */
+/** Checked first, as Zod would report each of them: for 1 MB of zeros, that took 7 s and 0.7 GB. */
 function hasWrongElement(record: unknown): boolean {
   if (!isObject(record)) return false
   return ELEMENTS.some(([name, shape]) => {

@@ -38,8 +38,8 @@ export function readSetting(
   const text = value.toString()
   const verified = verify(key, text, keys)
   const isSigned = typeof verified === 'object'
-  // use nothing of a forgery: even an outline could route one source's events to another's destination, and parsing could
-  // take seconds
+  // use nothing of a forgery: even an outline could route one source's events to another's destination. Do not parse it
+  // either: that could take seconds
   if (verified === 'forged') return { unread: 'sealed', reason: FORGED, outline: undefined }
   if (!isSigned && !keys.takesUnsigned)
     return text.startsWith('{') ? { unread: 'sealed', reason: UNSIGNED, outline: undefined } : NO_OBJECT

@@ -94,7 +94,7 @@ export type Verified = { json: string; isOld: boolean } | 'forged' | 'unsigned'
 export function verify(owner: string, value: string, { records }: Pick<ConfigKeys, 'records'>): Verified {
   const [, text, given] = MAC.exec(value) ?? []
   if (text === undefined || given === undefined) return 'unsigned'
-  // as text: the last character has bits that decoding ignores
+  // compared as text: decoding ignores two bits of the last character
   const isBy = (key: Buffer) => timingSafeEqual(Buffer.from(macOf(owner, text, key)), Buffer.from(given))
   const signer = records.findIndex(isBy)
   return signer === -1 ? 'forged' : { json: `${text}}`, isOld: signer > 0 }

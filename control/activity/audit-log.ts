@@ -123,7 +123,7 @@ function matching(
   return isWanted ? record : undefined
 }
 
-/** More than a change may have. V8 prints no more than about 10,000 levels. */
+/** No change has as many. V8 cannot print more than about 10,000. */
 const MAX_LEVELS = 200
 
 function parsed(value: Buffer): AuditRecord | undefined {

@@ -29,7 +29,7 @@ export type SchedulerParts = {
 
 const NO_BACKOFF: Backoff = { failures: 0, waited: 0, until: 0 }
 
-/** Many more than wait in practice. Without a limit, 20,000 tasks at once stopped control for minutes. */
+/** Far more than anyone runs. Without a limit, 20,000 tasks at once stopped control for minutes. */
 export const MAX_RUNNING = 1_000
 
 /** Runs tasks in parallel, but one at a time in each queue. */
@@ -44,7 +44,7 @@ export function createScheduler(parts: SchedulerParts): {
   const backoffs = new Map<string, Backoff>()
 
   function startPending(): void {
-    if (!owns() || queueOfRunning.size >= MAX_RUNNING) return
+    if (!owns()) return
     const queues = new Set(queueOfRunning.values())
     for (const [key, task] of tasks.pending) {
       if (queueOfRunning.size >= MAX_RUNNING) return

@@ -43,7 +43,7 @@ export async function followTasks(connection: Connection, onFatal: (error: Error
   }
 }
 
-/** A task under another task's key would start again and again, as its end is looked for under its own. */
+/** A task under another key would start again and again: its end is written under its own. */
 function read(key: string, value: Buffer): Task | undefined {
   const decoded = taskCodec.decode(value)
   return 'ok' in decoded && decoded.ok && taskKey(decoded.value) === key ? decoded.value : undefined

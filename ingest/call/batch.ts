@@ -49,7 +49,7 @@ type Calls = {
 /** `wireBytes`: as sent, if that was gzip. */
 export type BatchBody = { value: unknown; bytes: number; wireBytes?: number | undefined }
 
-/** The size that raises limits: spaces gzip away. */
+/** The size that limits grow with. Spaces, which gzip away, must not raise them. */
 export const countedBytes = ({ bytes, wireBytes = bytes }: Omit<BatchBody, 'value'>): number =>
   Math.min(bytes, MADE_GZIP_TIMES * wireBytes)
 
@@ -88,7 +88,7 @@ function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rul
       result.events.push(accepted.event)
     } else {
       const text = printed(call)
-      // the key repeats the source's id
+      // the source's id is in the record and its key
       left -= Buffer.byteLength(text) + 2 * facts.sourceId.length + MADE_EACH
       result.rejected.push({ index, code: accepted.code, type: typeOf(call), text })
     }
@@ -98,8 +98,8 @@ function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rul
 }
 
 /**
- * Includes copied fields of the batch, and numbers that grow when printed (`1e20`). The key repeats two ids, and a header
- * the message id.
+ * Includes copied fields of the batch, and numbers that grow when printed (`1e20`). The key repeats the ids of source and
+ * user, and a header the message id.
  */
 function printedBytes(event: Event): number {
   const { properties, traits, context, integrations, event: name, userId, anonymousId } = event

@@ -48,8 +48,8 @@ export class Assignment {
   /** Resolves when the current generation knows its start positions. */
   private generation: Promise<unknown> = Promise.resolve()
   private closed = false
-  /** From the beginning of a rebalance until the next assignment. */
-  private isGivenUp = false
+  /** Since a rebalance began, until the next assignment. */
+  private disowned = false
   readonly commit: () => Promise<void>
 
   constructor(options: Options) {
@@ -64,7 +64,7 @@ export class Assignment {
   /** Kept partitions keep their state. */
   assign(assignment: Record<string, number[]>): void {
     const { consumer, logs } = this.options
-    this.isGivenUp = false
+    this.disowned = false
     const assigned = Object.entries(assignment).flatMap(([topic, numbers]) =>
       numbers.map((partition) => ({ topic, partition })),
     )
@@ -128,7 +128,7 @@ export class Assignment {
   private begin(topic: string, partition: number, start: Position = { offset: 0, ahead: '' }): Held {
     // a commit from before a loss would be reported at each join
     const dirty = start.lostFrom !== undefined
-    const fresh = { owned: !this.isGivenUp, dirty, checked: true, waiting: 'no' } as const
+    const fresh = { owned: !this.disowned, dirty, checked: true, waiting: 'no' } as const
     const held: Held = { topic, partition, tracker: new Tracker(start), end: start.offset, ...fresh }
     this.partitions.set(partitionKey(topic, partition), held)
     return held
@@ -226,7 +226,7 @@ export class Assignment {
 
   /** Starts nothing new: other members may get the partitions. */
   disown(): void {
-    this.isGivenUp = true
+    this.disowned = true
     for (const held of this.partitions.values()) held.owned = false
   }
 

@@ -5,23 +5,21 @@ import type { OutRecord, Producer } from './produce.ts'
 /** Records that could not be handled, byte for byte. */
 export const PARKED = 'parked'
 
-/** Header of a record that an operator wrote back to its topic (examples/read/parked.py): no duplicate of itself. */
+/** Header of a record that was written back to its topic (examples/read/parked.py): it is no duplicate of itself. */
 export const PUT_BACK = 'put-back'
 
 /**
- * A record that is too large or refused is parked without its value, and then also without its key and headers: a
- * process that cannot park a record ends, and would read the same record again. Headers state the sizes.
+ * A record that is too large or refused is parked without its value; if that fails too, without its key and headers.
+ * Headers state the sizes. If no copy is written, the process ends, and reads the same record again when it starts.
  */
 export async function park(producer: Pick<Producer, 'produce'>, record: OutRecord): Promise<Produced> {
-  let outcome: Produced = 'refused'
-  for (const smaller of [whole, withoutValue, placeOnly]) {
+  let outcome = await producer.produce([record])
+  for (const smaller of [withoutValue, placeOnly]) {
+    if (outcome !== 'too_large' && outcome !== 'refused') return outcome
     outcome = await producer.produce([smaller(record)])
-    if (outcome !== 'too_large' && outcome !== 'refused') break
   }
   return outcome
 }
-
-const whole = (record: OutRecord) => record
 
 function withoutValue(record: OutRecord): OutRecord {
   const bytes = record.value === null ? 0 : Buffer.byteLength(record.value)

@@ -17,13 +17,13 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
-/** How far writers' clocks may differ, together with the time that records wait for Kafka. */
+/** How much writers' clocks may differ, plus how long records may wait for Kafka. */
 const MAX_SKEW_MS = 600_000
 
 /**
- * What to read for all records of a time. Ranges also have records from before `from` and from `to` on: records are not
- * in order of time, and Kafka only finds the first one of a time or later, which would end the range early.
- * Times in ms since 1970; `to` is exclusive.
+ * Ranges with all records of a time, and with others: records are not in order of time. Kafka finds only the first that
+ * is as late as a time, and one from a fast clock would end a range early.
+ * @param request times in ms since 1970; `to` is exclusive.
  */
 export async function rangesByTime(
   { kafka, named }: Connection,

@@ -9,9 +9,9 @@ export type Reader = {
   partitions: number
   bounds(): Promise<BoundsOf>
   /**
-   * Rejects if the log changes, or nothing arrives for half a minute. Ranges of a partition are read one after another.
-   * Rejects also if `onValue` throws. It must not store value or key: they keep the whole fetch in memory. It returns
-   * `enough` to skip the rest of the range.
+   * Rejects if the log changes, nothing arrives for half a minute, or `onValue` throws. Ranges of a partition are read
+   * one after another. `onValue` must not store value or key: they keep the whole fetch in memory. It returns `enough` to
+   * skip the rest of the range.
    */
   read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>

@@ -42,8 +42,8 @@ export type TailOptions = {
   /** Roughly how many bytes of its past records to read from a partition; the older ones are skipped. */
   pastBytes?: number
   /**
-   * Called once per record, in the partition's order. A record for which it throws is skipped. It must not store key,
-   * value or headers: they keep the whole fetch in memory.
+   * Called once per record, in the partition's order. If it throws, the record is skipped. It must not store key, value
+   * or headers: they keep the whole fetch in memory.
    */
   onRecord: (record: TailRecord) => void
   onFatal: (error: Error) => void
@@ -69,10 +69,10 @@ export async function openTail(options: TailOptions): Promise<Tail> {
       try {
         options.onRecord(record)
       } catch (err) {
-        // otherwise one record of another program would end the process, again after each restart
+        // a record of another program must not end the process, and again after each restart
         options.connection.log.error(
           { err, topic, partition, offset },
-          'a record cannot be read; it is skipped',
+          'skipping a record that cannot be read',
         )
       }
       const at = partitionKey(topic, partition)

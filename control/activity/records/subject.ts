@@ -15,7 +15,7 @@ const NAMED = new RegExp(
   String.raw`^\{"version":1,"type":"(?:track|screen)"(?:,"(?:userId|anonymousId)":${TEXT})?,"(?:event|name)":(${TEXT})`,
 )
 
-/** With millions of escapes, V8 has no stack left for the pattern. */
+/** In chars. On millions of escapes, the pattern overflows V8's stack. */
 const NAMED_WITHIN = 64 * 1024
 
 function nameIn(type: string, body: string): string | null {

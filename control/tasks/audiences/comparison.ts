@@ -110,8 +110,8 @@ async function expectWhole(ranges: Sync['ranges'], uploads: Pick<Reader, 'bounds
 type Found = Pick<Reader, 'partitions' | 'bounds'>
 
 /**
- * An upload and what receivers were last sent have a user in the same partition, unless partitions were added: to one
- * topic, or since the readers were opened.
+ * Both topics must have a user in the same partition. They may not if partitions were added to one of them, or after the
+ * readers were opened.
  * @throws TaskFailed `partitions_changed`
  */
 export async function samePartitions(
