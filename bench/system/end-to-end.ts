@@ -26,7 +26,7 @@ const RATES = [
 const IDLE_AT_MOST: Cost = { own: 0.03, stores: 0.05 }
 const WARM_MS = 15_000
 const MEASURE_MS = 30_000
-/** Until then, processes still compile their code and collect the garbage of their start. */
+/** Until then, processes still compile code and collect garbage from their start. */
 const SETTLED_MS = 120_000
 /** The share of the search time for each rate. */
 const TRY_SHARE = 1 / 20
@@ -201,7 +201,7 @@ function idleText(rounds: readonly Round[]): string {
       1,
     )} %`
   const goal = (what: keyof Cost) => `(goal: at most ${IDLE_AT_MOST[what] * 100} %)`
-  return `Without calls, the four processes take **${percent('idle', 'own')}** of a core ${goal('own')}, and Kafka **${percent('idle', 'stores')}** ${goal('stores')}, ${SETTLED_MS / 1_000} s after their start. ${WARM_MS / 1_000} s after it, they take ${percent('started', 'own')} and ${percent('started', 'stores')}.`
+  return `Without calls, the four processes take **${percent('idle', 'own')}** of a core ${goal('own')}, and Kafka **${percent('idle', 'stores')}** ${goal('stores')}, ${SETTLED_MS / 1_000} s after their start. After ${WARM_MS / 1_000} s, they take ${percent('started', 'own')}, and Kafka ${percent('started', 'stores')}.`
 }
 
 const bound = ({ failed }: Found) =>

@@ -65,7 +65,7 @@ def put_back(partition, offset):
     if message.offset() != offset or "parked-topic" not in parked:
         sys.exit("no such record")
     if "parked-value-bytes" in parked:
-        sys.exit(f"its value of {parked['parked-value-bytes']} bytes was too large to be parked; only the original topic has it")
+        sys.exit(f"it was too large to be parked whole (value: {parked['parked-value-bytes']} bytes); only the original topic has it")
     if "parked-batch" in parked:
         sys.exit(f"this is not a record but the whole batch of the offsets {parked['parked-batch']}, which could not be decoded")
     if parked.get("parked-reason", "").startswith("it cannot be replayed"):

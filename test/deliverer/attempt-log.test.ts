@@ -56,7 +56,7 @@ function aLog(outcome: Produced = 'acked') {
   }
 }
 
-test('a delivery of another program may have the highest number of an attempt already', () => {
+test('a delivery that another program wrote may already have the highest attempt number', () => {
   const log = aLog()
   log.add(aDelivery({ attempt: 2 ** 31 - 1 }), delivered)
   log.flush()

@@ -106,7 +106,7 @@ test.each([
   expect(counts).toEqual(expected)
 })
 
-test('an event that was parked before it was known, and put back, makes one that a client sent again a duplicate', () => {
+test('an event that was put back is remembered: the same call, sent again, is a duplicate', () => {
   const counts = { duplicates: 0, routed: 0 }
   const { admit } = createWindow({ windowMs: 3_600_000 })
   const { handle } = aRouter({

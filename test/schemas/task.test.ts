@@ -18,7 +18,7 @@ test.each([
   ['userIds', aDeletion()],
   ['ranges', aReplay()],
   ['places', aReplay()],
-])('of wrong elements in %s, only the first is reported', (name, task) => {
+])('wrong elements in %s are reported as one fault, not each by itself', (name, task) => {
   const record = { ...task, [name]: new Array(100_000).fill(0) }
   const message = 'a list has a wrong element'
   expect(decoded(record)).toEqual({ ok: false, reason: 'undecodable', message })

@@ -143,7 +143,7 @@ describe('an upload of an authenticated client', () => {
   })
 })
 
-test('a connection above the limit is answered in place of the oldest idle one', async () => {
+test('a connection above the limit replaces the oldest idle one', async () => {
   const open = await listening({ connections: 3 })
   const [first, ...others] = [open(''), open(''), open('')]
   await Promise.all([first, ...others].map((socket) => once(socket, 'connect')))

@@ -482,7 +482,7 @@ describe('a comparison after partitions were added', () => {
     expect(results[3]).toMatchObject({ value: { current: new Map() } })
   })
 
-  test('fails before it reads anything, if the readers were opened earlier: uploads are placed as they know', async () => {
+  test('fails if the readers were opened before: they still place users by the old number', async () => {
     await expect(compared(kept(5, member), 5, 3)).rejects.toMatchObject({ code: 'partitions_changed' })
   })
 

@@ -234,7 +234,7 @@ describe('the shared fields of a batch', () => {
     ['calls', call({ messageId: '€'.repeat(100) })],
     ['calls without an id', call()],
     ['rejected calls', call({ userId: [] })],
-  ])('count with what Kafka stores besides: small %s', (_what, each) => {
+  ])('count with ids, times and framing, as Kafka stores them: small %s', (_what, each) => {
     const long = { ...facts, sourceId: 's'.repeat(64), newId: () => 'x'.repeat(36) }
     const value = { batch: Array(2_500).fill(each) }
     const of = (wireBytes: number) => acceptBatch({ value, bytes: jsonBytes(value), wireBytes }, long).ok

@@ -128,7 +128,7 @@ test('an idle connection stays open longer than those of load balancers', () => 
   expect(fakeIngest().app.server.keepAliveTimeout).toBeGreaterThan(60_000)
 })
 
-test('a connection above the limit takes the place of the oldest idle one, which is counted', async () => {
+test('a connection above the limit replaces the oldest idle one, which is counted', async () => {
   const ingest = fakeIngest({ door: { connections: 1 } })
   const first = await open(ingest)
   const second = await open(ingest)
