@@ -53,7 +53,7 @@ function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts):
   const event = record.value
   const window = duplicates.of(record.partition)
   const entry = settings.sources.get(event.sourceId)?.dedup === 'off' ? undefined : entryOf(record)
-  const isKnown = entry !== undefined && window?.admit(entry) === false
+  const isKnown = entry && window && !window.admit(entry)
   if (isKnown && message.headers?.[PUT_BACK] === undefined) {
     // the first event may still be in flight; the commit waits for it
     record.trace?.note({ 'sluice.outcome': 'duplicate' })
@@ -62,7 +62,7 @@ function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts):
     return
   }
   const writes = writeDeliveries(record, matching(event, settings.destinationsOf(event.sourceId)), parts)
-  const routed: Routed = { record, message, window, entry: isKnown ? undefined : entry }
+  const routed: Routed = { record, message, window, entry }
   if (!(writes instanceof Promise)) return settleLater(writes, routed, parts)
   return writes
     .then((written) => settleLater(written, routed, parts))
@@ -93,7 +93,7 @@ function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'off
   return { ...hashOf(value), offset, time: Math.min(timestamp, Date.now()) }
 }
 
-/** For sources that keep their duplicates, and events that were put back and are known already. */
+/** For sources that keep their duplicates. */
 const notSeen = async (): Promise<Written> => 'unwritten'
 
 /**

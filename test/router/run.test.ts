@@ -86,16 +86,20 @@ test.each<[string, Partial<RouterParts>]>([
 })
 
 test.each([
-  ['is routed if it was put back', { 'put-back': 'true' }, { parked: 1, duplicates: 0, routed: 2 }],
-  ['is a duplicate if a client sent it again', {}, { parked: 1, duplicates: 1, routed: 1 }],
+  ['is routed if it was put back', { 'put-back': 'true' }, { parked: 1, duplicates: 0, routed: 2, remembered: 1 }],
+  ['is a duplicate if a client sent it again', {}, { parked: 1, duplicates: 1, routed: 1, remembered: 0 }],
 ])('an event that was parked and comes again %s', async (_, headers, expected) => {
-  const counts = { parked: 0, duplicates: 0, routed: 0 }
+  const counts = { parked: 0, duplicates: 0, routed: 0, remembered: 0 }
   const outcomes: Produced[] = ['refused', 'acked']
   const { admit } = createWindow({ windowMs: 3_600_000 })
+  const remember = async (): Promise<Written> => {
+    counts.remembered++
+    return 'acked'
+  }
   const { handle } = aRouter({
     settings: { isFresh: () => true, destinationsOf: () => [aDestination()], sources: new Map() },
     producer: { ...accepting, produce: async () => outcomes.shift() ?? 'unknown' },
-    duplicates: { of: () => ({ admit, write: () => async () => 'acked' }) },
+    duplicates: { of: () => ({ admit, write: () => remember }) },
     onDuplicate: () => void counts.duplicates++,
     onRouted: () => void counts.routed++,
   })
