@@ -86,7 +86,11 @@ test.each<[string, Partial<RouterParts>]>([
 })
 
 test.each([
-  ['is routed if it was put back', { 'put-back': 'true' }, { parked: 1, duplicates: 0, routed: 2, remembered: 1 }],
+  [
+    'is routed if it was put back',
+    { 'put-back': 'true' },
+    { parked: 1, duplicates: 0, routed: 2, remembered: 1 },
+  ],
   ['is a duplicate if a client sent it again', {}, { parked: 1, duplicates: 1, routed: 1, remembered: 0 }],
 ])('an event that was parked and comes again %s', async (_, headers, expected) => {
   const counts = { parked: 0, duplicates: 0, routed: 0, remembered: 0 }

@@ -6,6 +6,7 @@ import { suppressedKeys } from '../../../control/tasks/replays/suppressed.ts'
 import { applyRules } from '../../../delivery/routing/apply-rules.ts'
 import type { Decoded, Taken } from '../../../kafka/consume/record.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
+import { createSlices } from '../../../process/slices.ts'
 import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -173,6 +174,8 @@ test('a replay writes deliveries that it makes later, parks those it cannot make
     make: ({ offset }) => ({
       later: async () => (offset === 15 ? expect.fail('its rules failed') : results[offset - 10]),
     }),
+    // a busy machine must not end the slice
+    slices: createSlices(() => 0),
     counts,
     producer: {
       produce: async (records) => {

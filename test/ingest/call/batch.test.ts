@@ -241,4 +241,11 @@ describe('the shared fields of a batch', () => {
     // 0.6 to 2.1 MB; 256 KB plus 160 times 0.5 and 12 KB are allowed
     expect([of(500), of(12_000)]).toEqual([false, true])
   })
+
+  test('count rejected calls with 100 bytes each, even a number', () => {
+    const of = (wireBytes: number) =>
+      acceptBatch({ value: { batch: Array(2_500).fill(1) }, bytes: 5_011, wireBytes }, facts).ok
+    // 2,500 * (1 + 2 * 4 + 100) = 272,500; 262,144 plus 160 times 59 and 80 bytes are allowed
+    expect([of(59), of(80)]).toEqual([false, true])
+  })
 })
