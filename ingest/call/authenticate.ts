@@ -1,4 +1,4 @@
-import { isDeeper } from '../../http/requests.ts'
+import { isDeeper } from '../../process/json-depth.ts'
 import { isObject } from '../../process/json-objects.ts'
 import type { CallType, Source } from '../../settings/settings.ts'
 import type { Code } from '../answer.ts'

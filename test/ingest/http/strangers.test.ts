@@ -7,7 +7,6 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { parseFields } from '../../../http/query.ts'
-import { isDeeper } from '../../../http/requests.ts'
 import { decodeData, withoutLongNames } from '../../../ingest/http/url.ts'
 import { sizeOf } from '../../../kafka/produce/produce.ts'
 import { basic, type FakeIngest, fakeIngest, post } from '../fake.ts'
@@ -206,20 +205,7 @@ describe('bodies without a valid write key', () => {
   })
 })
 
-describe('the depth of JSON is measured without parsing it', () => {
-  test.each([
-    ['[[]]', 2, false],
-    ['[[]]', 1, true],
-    ['{"a":[{}]}', 3, false],
-    ['{"a":[{}]}', 2, true],
-    ['["[[[[", "\\"[[[[", "\\\\"]', 1, false],
-    ['[],[],[],[]', 1, false],
-    ['"[[[[', 1, false],
-    ['"\\', 1, false],
-  ])('%s beyond %d: %s', (text, levels, expected) => {
-    expect(isDeeper(Buffer.from(text), levels)).toBe(expected)
-  })
-
+describe('the depth of a call is limited', () => {
   test('a call of 64 levels is within the limit, also in a batch', async () => {
     const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
     const body = (levels: number) => ({
