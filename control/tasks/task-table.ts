@@ -38,7 +38,7 @@ export async function followTasks(connection: Connection, onFatal: (error: Error
     onChange(listener) {
       changed = listener
     },
-    table,
+    table: { ...table, supposing: (work) => endedSessions.supposing(() => table.supposing(work)) },
     close: table.close,
   }
 }

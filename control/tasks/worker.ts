@@ -82,8 +82,12 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
   }
 }
 
+type Removing = Pick<Options, 'taskWriter'> & {
+  tasks: TaskIndex & { endedSessions: Pick<Tasks['endedSessions'], 'expired'> }
+}
+
 /** If Kafka does not answer, the next run continues. */
-async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
+export async function removeExpired({ tasks, taskWriter }: Removing): Promise<void> {
   const old = expired(tasks, Date.now())
   for (const some of batchesOf(old, AT_ONCE)) {
     const written = await taskWriter.write(() => {
@@ -93,8 +97,14 @@ async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'tas
     })
     if ('unavailable' in written) return
   }
-  const over = tasks.endedSessions.expired(Date.now()).slice(0, AT_ONCE)
-  if (over.length > 0) await taskWriter.write(() => ({ records: over.map(endTombstone) }))
+  const over = (now: number) => tasks.endedSessions.expired(now).slice(0, AT_ONCE)
+  if (over(Date.now()).length === 0) return
+  await taskWriter.write(() => {
+    // a clock that was wrong while Kafka was away may be right now
+    const now = Date.now()
+    const records = over(now).map((id) => endTombstone(id, now))
+    return records.length > 0 ? { records } : { refusal: 'none has expired' }
+  })
 }
 
 /** Retention, and the maximum number per kind. Clients ask about tasks much earlier. */

@@ -16,6 +16,8 @@ export type OutRecord = {
   partition?: number
   value: Buffer | string | null
   headers?: IHeaders
+  /** Ms since 1970. Only for a `FencedWriter`; default: when it is sent. */
+  timestamp?: string
 }
 
 /**

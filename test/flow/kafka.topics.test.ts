@@ -68,9 +68,8 @@ test('with a clock that is over an hour ahead, the end of a session cannot be re
   await producer.connect()
   onTestFinished(() => producer.disconnect())
   const remove = (aheadMs: number) => {
-    const { topic, key, value } = endTombstone('abc')
-    const timestamp = String(Date.now() + aheadMs)
-    return producer.send({ topic: kafka.named(topic), messages: [{ key, value, timestamp }] })
+    const { topic, key, timestamp = '' } = endTombstone('abc', Date.now() + aheadMs)
+    return producer.send({ topic: kafka.named(topic), messages: [{ key, value: null, timestamp }] })
   }
   await until(async () => (await readAll(kafka, TASKS)).length === 0)
   await expect(remove(HOUR + 60_000)).rejects.toThrow(/timestamp/)

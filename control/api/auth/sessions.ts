@@ -69,6 +69,8 @@ export type EndedSessions = {
   apply(key: string, value: Buffer | undefined): boolean
   /** @param now ms since 1970. */
   expired(now: number): string[]
+  /** Changes by `work` are undone afterwards. */
+  supposing<T>(work: () => T): T
 }
 
 const PREFIX = 'session/'
@@ -82,17 +84,37 @@ const endShape = z.object({ until: z.number() })
 export function createEndedSessions(): EndedSessions {
   /** By id, in seconds since 1970. */
   const ended = new Map<string, number>()
+  /** Removed, but valid by our clock, which is behind. */
+  const kept = new Map<string, number>()
+  let isSupposing = false
+
+  function remove(id: string): void {
+    const now = Date.now() / 1000
+    const until = ended.get(id) ?? 0
+    ended.delete(id)
+    if (until > now && !isSupposing) kept.set(id, until)
+    for (const [each, end] of kept) if (end <= now) kept.delete(each)
+  }
+
   return {
-    has: (id) => ended.has(id),
+    has: (id) => ended.has(id) || kept.has(id),
     apply(key, value) {
       if (!key.startsWith(PREFIX)) return false
       const id = key.slice(PREFIX.length)
-      if (value === undefined) ended.delete(id)
+      if (value === undefined) remove(id)
       // a record that cannot be read still ends its session
       else ended.set(id, untilIn(value))
       return true
     },
     expired: (now) => [...ended].filter(([, until]) => (until + SKEW_S) * 1000 < now).map(([id]) => id),
+    supposing(work) {
+      isSupposing = true
+      try {
+        return work()
+      } finally {
+        isSupposing = false
+      }
+    },
   }
 }
 
@@ -110,4 +132,10 @@ export const endRecord = ({ id, until }: Session): OutRecord => ({
   value: JSON.stringify({ until }),
 })
 
-export const endTombstone = (id: string): OutRecord => ({ topic: TASKS, key: PREFIX + id, value: null })
+/** @param now ms since 1970: the time by which it has expired, so that Kafka refuses it if that is wrong. */
+export const endTombstone = (id: string, now: number): OutRecord => ({
+  topic: TASKS,
+  key: PREFIX + id,
+  value: null,
+  timestamp: String(now),
+})

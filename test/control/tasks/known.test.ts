@@ -1,9 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { endRecord } from '../../../control/api/auth/sessions.ts'
 import { runningSync } from '../../../control/tasks/scheduler.ts'
 import { createTaskIndex } from '../../../control/tasks/task-table.ts'
-import { expired, MAX_COUNT } from '../../../control/tasks/worker.ts'
+import { expired, MAX_COUNT, removeExpired } from '../../../control/tasks/worker.ts'
 import { type Task, taskKey } from '../../../schemas/task.ts'
-import { aDeletion, aReplay, aSync } from '../tasks-in-memory.ts'
+import { aDeletion, aReplay, aSync, tasksInMemory } from '../tasks-in-memory.ts'
 
 const DAY = 24 * 3_600_000
 const NOW = Date.parse('2026-03-01T00:00:00.000Z')
@@ -62,5 +63,40 @@ describe('surplus', () => {
     const last = aSync({ id: 'last', createdAt: at(NOW - 20 * DAY), state: 'done', finishedAt: at(NOW) })
     const others = [aDeletion({ state: 'done', finishedAt: at(NOW - DAY) }), aSync({ id: 'undone' })]
     expect(idsOf(last, ...many, ...others)).toEqual([`sync/s${MAX_COUNT - 1}`])
+  })
+})
+
+describe('the mark of a sign-out', () => {
+  const HOUR = 3_600_000
+
+  async function removals({ aheadMs, isRightLater }: { aheadMs: number; isRightLater: boolean }) {
+    const { tasks, endedSessions } = tasksInMemory()
+    const { key, value } = endRecord({ id: 'abc', until: Math.floor(Date.now() / 1000) })
+    endedSessions.apply(String(key), Buffer.from(value ?? ''))
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + aheadMs)
+    const written: unknown[] = []
+    const taskWriter: Parameters<typeof removeExpired>[0]['taskWriter'] = {
+      async write(decide) {
+        // Kafka was away
+        if (isRightLater) clock.mockRestore()
+        const decision = decide()
+        written.push(...('records' in decision ? decision.records : []))
+        return { ok: true }
+      },
+    }
+    await removeExpired({ tasks: { ...tasks, endedSessions }, taskWriter })
+    const now = Date.now()
+    clock.mockRestore()
+    return { written, now }
+  }
+
+  test('is removed with the time by which it has expired, which Kafka refuses if it is wrong', async () => {
+    const { written, now } = await removals({ aheadMs: 3 * HOUR, isRightLater: false })
+    expect(written).toMatchObject([{ key: 'session/abc', value: null, timestamp: String(now) }])
+  })
+
+  test('stays if the clock was only wrong while Kafka was away', async () => {
+    expect((await removals({ aheadMs: 3 * HOUR, isRightLater: true })).written).toEqual([])
+    expect((await removals({ aheadMs: HOUR, isRightLater: false })).written).toEqual([])
   })
 })

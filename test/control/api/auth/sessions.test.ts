@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { sessionIn } from '../../../../control/api/auth/session-routes.ts'
 import {
   createEndedSessions,
@@ -127,6 +127,15 @@ describe('a session that was signed out', () => {
     expect(await status(ask, cookie)).toBe(401)
   })
 
+  test('is over on clocks that are right, even if the one that ended it is 13 hours ahead', async () => {
+    const { ask } = api()
+    const cookie = await cookieFor(ask)
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 13 * 3_600_000)
+    expect((await ask({ ...out(cookie), token: ADMIN })).status).toBe(204)
+    vi.restoreAllMocks()
+    expect(await status(ask, cookie)).toBe(401)
+  })
+
   test('streams nothing more, while other streams go on', async () => {
     const streams: Readable[] = []
     function watch(): Readable {
@@ -197,6 +206,22 @@ describe('a session that was signed out', () => {
     ended.apply('session/broken', Buffer.from('{'))
     expect(ended.has('broken')).toBe(true)
     expect(ended.apply('replay/r1', Buffer.from('{}'))).toBe(false)
+  })
+
+  test('stays over after its removal on a clock that is further behind', () => {
+    const ended = createEndedSessions()
+    const { key, value } = endRecord({ id: 'abc', until: Math.floor(Date.now() / 1000) + 60 })
+    ended.apply(String(key), Buffer.from(value ?? ''))
+    ended.apply(String(key), undefined)
+    expect(ended.has('abc')).toBe(true)
+    expect(ended.expired(Number.POSITIVE_INFINITY)).toEqual([])
+    // a write that is only supposed, and then fails, ends nothing
+    const other = createEndedSessions()
+    other.supposing(() => {
+      other.apply(String(key), Buffer.from(value ?? ''))
+      other.apply(String(key), undefined)
+    })
+    expect(other.has('abc')).toBe(false)
   })
 })
 
