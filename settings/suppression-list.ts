@@ -7,6 +7,8 @@ export type Users = Pick<ReadonlySet<string>, 'has'>
 export const hashedId = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 
+export const isHashedId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
+
 export const suppressionId = ({ sourceId, userId }: Pick<Suppression, 'sourceId' | 'userId'>) =>
   hashedId([sourceId, userId])
 

@@ -5,11 +5,13 @@ import type { Reader } from '../../kafka/tables/reader.ts'
 import { isDeeper } from '../../process/json-depth.ts'
 import type { Logger } from '../../process/log.ts'
 import { AUDIT } from '../../schemas/topics.ts'
+import { isHashedId } from '../../settings/suppression-list.ts'
+import type { TokenLimits } from '../api/auth/tokens.ts'
 import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../api/response.ts'
 import { createSearching } from './events/search.ts'
-import { answered, createViewerLimit, tooManySearches } from './records/following.ts'
+import { answered, createViewerLimit, searchRefusal, tooManySearches } from './records/following.ts'
 import { rangeFields } from './records/query-fields.ts'
 
 /** From `withAuditTopic`; later versions may add fields. */
@@ -40,7 +42,7 @@ const entryShape = z
     outcome: z
       .string()
       .describe(
-        '`unavailable`: Kafka did not confirm, so the change may have been made. `interrupted`: another change stopped the restore, so part of it may have been made.',
+        '`unavailable`: Kafka did not confirm, so the change may have been made. `begun`: a restore is about to write; its end is another entry, unless the process ended first. `interrupted`: another change stopped the restore, so part of it may have been made.',
       ),
     id: z.string().nullable().describe('Id of the setting or task.'),
     version: z.number().nullable(),
@@ -65,7 +67,8 @@ type AuditQuery = z.output<typeof queryShape>
 export type AuditRouteParts = {
   readerOf: (topic: string) => Promise<Pick<Reader, 'read'>>
   openOffsets: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>
-  log: Pick<Logger, 'warn'>
+  tokenLimits: Pick<TokenLimits, 'search'>
+  log: Pick<Logger, 'info' | 'warn'>
 }
 
 export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void {
@@ -101,15 +104,21 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
         },
       },
       errorCodes: ['too_many_searches'],
-      handle: ({ query, caller }) =>
-        answered(
+      handle({ query, caller }) {
+        const refused = namesUser(query) ? searchRefusal(caller, parts) : undefined
+        if (refused) return refused
+        return answered(
           [],
           () => limitViewers(caller.who, () => search(query)),
           (err) => parts.log.warn({ err }, 'the audit log could not be read'),
-        ),
+        )
+      },
     }),
   })
 }
+
+/** The id of a suppression is made from its user. */
+const namesUser = ({ id = '', what = 'suppression' }: AuditQuery) => what === 'suppression' && isHashedId(id)
 
 function matching(
   value: Buffer | null,

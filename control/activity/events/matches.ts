@@ -43,15 +43,18 @@ export function matchesEvent(
       ))
 }
 
-/** Compares the ids; in an invalid or truncated call, searches its text. */
+/** Compares the ids; in an invalid or truncated call, searches its text for these members. */
 export function matchesRejected({ sourceId, event, ...query }: IdQuery): (rejected: Rejected) => boolean {
   const ids = IDS.flatMap((name) => (query[name] === undefined ? [] : [{ name, id: query[name] }]))
   return (rejected) => {
     if (sourceId !== undefined && rejected.sourceId !== sourceId) return false
     if (ids.length === 0 && event === undefined) return true
     const calls = callsIn(rejected.raw)
-    const texts = [...ids.map(({ id }) => id), event ?? []].flat()
-    if (!calls) return texts.every((text) => rejected.raw.includes(JSON.stringify(text)))
+    if (!calls) {
+      const { raw } = rejected
+      const hasEvent = event === undefined || hasMember(raw, 'event', event) || hasMember(raw, 'name', event)
+      return hasEvent && ids.every(({ name, id }) => hasMember(raw, name, id))
+    }
     return calls.some(
       (call) =>
         ids.every(({ name, id }) => textOf(call[name]) === id) &&
@@ -59,6 +62,10 @@ export function matchesRejected({ sourceId, event, ...query }: IdQuery): (reject
     )
   }
 }
+
+/** Only under its name: a search for a message must not find a user, as it is not audited. */
+const hasMember = (raw: string, name: string, text: string): boolean =>
+  new RegExp(`\\b${name}"?\\s{0,9}:\\s{0,9}${RegExp.escape(JSON.stringify(text))}`).test(raw)
 
 /** Longer than any text of an accepted call that a query can name. */
 const FIELD_CHARACTERS = 4_096

@@ -192,6 +192,21 @@ describe('each change is one line: who, what, and the difference', () => {
     expect(audited(lines)).toEqual([line, line])
   })
 
+  test('a search in the audit log for changes of a suppression', async () => {
+    const openOffsets = async () => ({ bounds: async () => [], at: async () => [], close: async () => {} })
+    const { ask, lines } = api({}, { openOffsets, readerOf: async () => ({ partitions: 1 }) as never })
+    const id = suppressionId({ sourceId: 'shop', userId: 'jane@example.com' })
+    for (const query of [
+      `id=${id}`,
+      `id=${id}&what=suppression`,
+      `id=${id}&what=source`,
+      'id=crm',
+      'what=suppression',
+    ])
+      await ask({ url: `/api/audit?${query}`, token: VIEW })
+    expect(audited(lines)).toMatchObject([{ what: 'search' }, { what: 'search' }])
+  })
+
   test.each(['/api/users?userId=jane', '/api/dead?user=jane', '/api/suppressions/abc'])(
     'searches for a user are limited for each network, so that nobody can fill the log: %s',
     async (url) => {

@@ -78,6 +78,16 @@ describe('a rejected call', () => {
     ],
     ['{"userId":"u1","cut of', { userId: 'u1' }, true],
     ['{"userId":"u10","cut of', { userId: 'u1' }, false],
+    [
+      '{"userId" : "u1","messageId":"m1","name":"Home","cut of',
+      { userId: 'u1', messageId: 'm1', event: 'Home' },
+      true,
+    ],
+    ['{userId:"u1"}', { userId: 'u1' }, true],
+    // such a search is not audited, so it must not find users
+    ['{"userId":"u1","cut of', { messageId: 'u1' }, false],
+    ['{"userId":"u1","cut of', { event: 'u1' }, false],
+    ['{"anonymousId":"u1","cut of', { userId: 'u1' }, false],
     ['not JSON at all', {}, true],
     ['"u1"', { userId: 'u1' }, false],
     ['{}', { sourceId: 'app' }, false],
