@@ -12,6 +12,7 @@ export type Audited = {
   what: Kind | 'deletion' | 'sync' | 'replay' | 'test' | 'session' | 'search' | 'backup' | 'restore'
   /**
    * `unavailable`: Kafka did not confirm; the change may have been made.
+   * `begun`: of a restore, before it writes; its end is another line.
    * `interrupted`: another change stopped the restore; part of it may have been made.
    */
   outcome:
@@ -23,6 +24,7 @@ export type Audited = {
     | 'sent'
     | 'searched'
     | 'downloaded'
+    | 'begun'
     | 'restored'
     | 'interrupted'
     | 'unavailable'

@@ -152,13 +152,17 @@ async function restoreBackup(request: RestoreRequest, parts: BackupRouteParts): 
   const { madeAt, missing } = backup.head
   const report = { madeAt, ...reportOf(plan, contents.deletions.length), missing }
   if (isDry) return { status: 200, body: report }
-  const failed = failureOf(await restore(plan, now, { ...parts, facts }), parts)
-  const written = { madeAt, settings: plan.steps.length, deletions: plan.deletions.length }
-  audit(parts.log, request.caller, {
+  const restored = {
     what: 'restore',
-    outcome: failed?.outcome ?? 'restored',
-    ...written,
-  })
+    madeAt,
+    settings: plan.steps.length,
+    deletions: plan.deletions.length,
+  } as const
+  const isAny = restored.settings + restored.deletions > 0
+  // it may take minutes, and the process may end
+  if (isAny) audit(parts.log, request.caller, { ...restored, outcome: 'begun' })
+  const failed = failureOf(await restore(plan, now, { ...parts, facts }), parts)
+  audit(parts.log, request.caller, { ...restored, outcome: failed?.outcome ?? 'restored' })
   return failed?.response ?? { status: 200, body: report }
 }
 

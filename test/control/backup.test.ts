@@ -136,8 +136,28 @@ describe('a restore into an empty system', () => {
     await restore(empty, text, '?dryRun=true')
     await restore(empty, text)
     expect(empty.auditTopic.map((line) => JSON.parse(line))).toMatchObject([
+      { what: 'restore', outcome: 'begun', settings: 4, deletions: 0 },
       { what: 'restore', outcome: 'restored', settings: 4, deletions: 0 },
     ])
+  })
+
+  test('leaves a line in the audit log before anything is written, as the process may end halfway', async () => {
+    const text = await backupOf(api(records()))
+    const system = api()
+    const { write } = system.writer
+    const lines: number[] = []
+    system.writer.write = (decide) => {
+      lines.push(system.auditTopic.length)
+      return write(decide)
+    }
+    await restore(system, text)
+    expect(lines).toEqual([1, 1, 1, 1])
+  })
+
+  test('leaves no line if nothing is left to write', async () => {
+    const system = api(records())
+    await restore(system, await backupOf(system), '?force=true')
+    expect(system.auditTopic.map((line) => JSON.parse(line).outcome)).not.toContain('begun')
   })
 
   test('brings back every setting as it was, except that no audience was synced', async () => {
@@ -269,6 +289,7 @@ describe('a restore into a system with other settings', () => {
     expect(json.message).toContain('only part of it may be written')
     expect(system.settings.sources.has('shop')).toBe(false)
     expect(system.auditTopic.map((line) => JSON.parse(line))).toMatchObject([
+      { what: 'restore', outcome: 'begun' },
       { what: 'restore', outcome: 'interrupted' },
     ])
   })

@@ -27,6 +27,7 @@ export const OUTCOMES: Readonly<Record<string, string>> = {
   sent: 'sent',
   searched: 'searched',
   downloaded: 'downloaded',
+  begun: 'begun',
   restored: 'restored',
   interrupted: 'interrupted',
   unavailable: 'not confirmed',
