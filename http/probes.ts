@@ -53,8 +53,18 @@ const collected = limitCollections(async () => Buffer.from(await registry.metric
 /** Probes and scrapers open few connections. */
 const CONNECTIONS = 200
 const WAITING = { each: 4, all: 0 }
+/**
+ * Connections that wait to be accepted, if the kernel allows as many. It drops further ones, and clients try again only
+ * after a second, when Kubernetes has given up.
+ */
+const QUEUE = 4_096
 /** Prometheus gives up after 10 s. */
 const UNREAD_MS = 10_000
+/**
+ * Node accepts one connection in each turn of its loop, and a turn answers all connections with a request. If they stayed
+ * open, 400 that repeat requests would keep a probe waiting for more than a second.
+ */
+const CLOSE = { connection: 'close' }
 
 /** @returns the port. */
 export async function serveOps(options: {
@@ -65,11 +75,11 @@ export async function serveOps(options: {
   const server = createServer(NODE_OPTIONS, (request, response) => {
     // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) return
-    if (isAmbiguous(request)) return void response.writeHead(400, { connection: 'close' }).end()
+    if (isAmbiguous(request)) return void response.writeHead(400, CLOSE).end()
     const [path = '/'] = (request.url ?? '/').split('?')
     answerOps(path, options.probe).then(
-      ({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body),
-      () => response.writeHead(500).end(),
+      ({ status, type, body }) => response.writeHead(status, { 'content-type': type, ...CLOSE }).end(body),
+      () => response.writeHead(500, CLOSE).end(),
     )
   })
   // all ports of a process share its limit of open files
@@ -82,7 +92,7 @@ export async function serveOps(options: {
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(options.port, options.host, resolve)
+    server.listen(options.port, options.host, QUEUE, resolve)
   })
   const { port } = server.address() as AddressInfo
   return {

@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import got from 'got'
 import { expect, onTestFinished, test } from 'vitest'
 import { serveOps } from '../../http/probes.ts'
@@ -24,18 +24,22 @@ test('busy connections of one network do not keep probes out', async () => {
   )
   const METRICS = 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'
   let answered = 0
-  const busy = Array.from({ length: 200 }, () => {
+  const busy = new Set<Socket>()
+  function ask(): void {
     const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
-    const ask = () => socket.write(METRICS)
-    return socket
+    busy.add(socket)
+    socket
       .on('error', () => {})
-      .on('connect', ask)
-      .on('data', () => {
-        answered += 1
-        ask()
-      })
+      .on('connect', () => socket.write(METRICS))
+      .once('data', () => void answered++)
+      .on('close', () => busy.delete(socket) && ask())
+  }
+  for (let count = 0; count < 400; count++) ask()
+  onTestFinished(() => {
+    const open = [...busy]
+    busy.clear()
+    for (const socket of open) socket.destroy()
   })
-  onTestFinished(() => busy.forEach((socket) => void socket.destroy()))
   await until(() => answered > 1_000)
   for (let times = 0; times < 20; times++)
     expect((await got(`http://127.0.0.1:${port}/livez`, { retry: { limit: 0 } })).statusCode).toBe(200)
