@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { networkOf } from './rate-limit.ts'
+import { networkOf, SITE_TIMES, siteOf } from './rate-limit.ts'
 import { RequestWithPlainNames } from './requests.ts'
 
 export type Connections = {
@@ -35,9 +35,10 @@ const CLOSING = 64
 const LARGE_SHARE = 1 / 8
 
 /**
- * No network can take all connections, and no client those of its network (a /64, or an address behind NAT). When there
- * are `most`, a new one from the largest network or a smaller one replaces the oldest of the largest without a request in
- * progress. If all have one, a new one from a smaller network replaces the oldest, but only if the largest has more than
+ * No network can take all connections, and no client those of its network (a /64, or an address behind NAT). An IPv6 site
+ * (/48) counts like a network with an eighth of its connections. When there are `most`, a new one from the largest network
+ * or a smaller one replaces the oldest of the largest without a request in progress. If all have one, a new one from a
+ * smaller network replaces the oldest, but only if the largest has more than
  * LARGE_SHARE. Otherwise a new one from a proxy replaces the proxies' least recently used idle one, and any other is
  * refused.
  */
@@ -49,10 +50,10 @@ export function shareConnections(
   const open = new Set<Socket>()
   const networks = createNetworks(trustProxy)
 
-  function makeRoom(socket: Socket, networkSize: number): void {
-    const sockets = networks.largest()
-    const isOwn = sockets.has(socket)
-    const victim = isOwn || sockets.size > networkSize ? victimOf(sockets) : undefined
+  function makeRoom(socket: Socket, share: number): void {
+    const largest = networks.largest()
+    const isOwn = largest.sockets.has(socket)
+    const victim = isOwn || shareOf(largest) > share ? victimOf(largest.sockets) : undefined
     ;(victim ?? idleOfProxies(socket) ?? socket).destroy()
     onRefused()
   }
@@ -82,8 +83,8 @@ export function shareConnections(
   server.on('connection', (socket: Socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
-    const networkSize = networks.add(socket)
-    if (open.size > most) makeRoom(socket, networkSize)
+    const share = networks.add(socket)
+    if (open.size > most) makeRoom(socket, share)
   })
   endUnread(server, open, unreadMs)
   server.maxConnections = most + CLOSING
@@ -92,27 +93,41 @@ export function shareConnections(
   return { open, lastResponse: (socket) => responses.get(socket), nameClient: networks.nameClient }
 }
 
-/** Open connections by network. */
-function createMembership() {
-  const byNetwork = new Map<string, Set<Socket>>()
+/** A network, or an IPv6 site, whose networks may all be of one customer. */
+type Group = { sockets: Set<Socket>; times: number }
 
-  function join(socket: Socket, ip: string): { size: number; leave: () => void } {
-    const network = networkOf(ip)
-    const sockets = byNetwork.get(network) ?? new Set()
-    byNetwork.set(network, sockets.add(socket))
-    let hasLeft = false
-    function leave(): void {
-      if (hasLeft) return
-      hasLeft = true
-      sockets.delete(socket)
-      if (sockets.size === 0 && byNetwork.get(network) === sockets) byNetwork.delete(network)
-    }
-    return { size: sockets.size, leave }
+/** A site may have as many connections as SITE_TIMES networks. */
+const shareOf = ({ sockets, times }: Group): number => sockets.size / times
+
+/** Open connections by group. */
+function createMembership() {
+  const groups = new Map<string, Group>()
+
+  function groupOf(name: string, times: number): Group {
+    const group = groups.get(name) ?? { sockets: new Set(), times }
+    groups.set(name, group)
+    return group
   }
 
-  function largest(): ReadonlySet<Socket> {
-    let found: ReadonlySet<Socket> = new Set()
-    for (const sockets of byNetwork.values()) if (sockets.size > found.size) found = sockets
+  function join(socket: Socket, ip: string): { share: number; leave: () => void } {
+    const network = networkOf(ip)
+    const site = siteOf(network)
+    const joined = new Map([[network, groupOf(network, 1)]])
+    if (site !== undefined) joined.set(site, groupOf(site, SITE_TIMES))
+    for (const { sockets } of joined.values()) sockets.add(socket)
+    function leave(): void {
+      for (const [name, { sockets }] of joined) {
+        sockets.delete(socket)
+        if (sockets.size === 0) groups.delete(name)
+      }
+      joined.clear()
+    }
+    return { share: Math.max(...[...joined.values()].map(shareOf)), leave }
+  }
+
+  function largest(): Group {
+    let found: Group = { sockets: new Set(), times: 1 }
+    for (const group of groups.values()) if (shareOf(group) > shareOf(found)) found = group
     return found
   }
 
@@ -131,7 +146,7 @@ function createNetworks(trustProxy: readonly string[]) {
   return {
     proxied,
     largest,
-    /** @returns how many connections its network has now; 1 for a proxy. */
+    /** @returns the share of its network or site, whichever is larger; 1 for a proxy. */
     add(socket: Socket): number {
       const address = socket.remoteAddress ?? ''
       if (isProxy(address)) {
@@ -143,9 +158,9 @@ function createNetworks(trustProxy: readonly string[]) {
         })
         return 1
       }
-      const { size, leave } = join(socket, address)
+      const { share, leave } = join(socket, address)
       socket.once('close', leave)
-      return size
+      return share
     },
     nameClient(response: ServerResponse, ip: string): void {
       const { socket } = response.req

@@ -18,7 +18,7 @@ export type NetworkLimit = {
 const MAX_NETWORKS = 10_000
 
 /** An IPv6 site (/48) has this many times the limit of one network. A customer can have a whole site: 65,536 of them. */
-const SITE_TIMES = 8
+export const SITE_TIMES = 8
 
 /** @param clock milliseconds, monotonic. */
 export function createNetworkLimit(limit: RateLimit, clock: () => number): NetworkLimit {
@@ -63,6 +63,12 @@ export function networkOf(ip = ''): string {
     : address.toString()
 }
 
+/** Whose memory is limited: the IPv6 site or the IPv4 address, as one customer can have very many networks of a site. */
+export function holderOf(ip: string): string {
+  const network = networkOf(ip)
+  return siteOf(network) ?? network
+}
+
 /** The /48 of an IPv6 network. */
-const siteOf = (network: string): string | undefined =>
+export const siteOf = (network: string): string | undefined =>
   network.includes(':') ? network.slice(0, network.lastIndexOf(':')) : undefined

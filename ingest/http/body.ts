@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { createChunks } from '../../http/chunks.ts'
-import { networkOf } from '../../http/rate-limit.ts'
+import { holderOf } from '../../http/rate-limit.ts'
 import { limitFor } from '../../process/shared-room.ts'
 import type { Code } from '../answer.ts'
 import {
@@ -174,29 +174,29 @@ export type Lease = Disposable & {
 
 export type MemoryLimit = { open(ip: string): Lease; bytes(): number }
 
-/** Limits the bytes of all requests. Networks share them, so none can get the others refused. */
+/** Limits the bytes of all requests. Networks share them (on IPv6: sites), so none can get the others refused. */
 export function createMemoryLimit(bound: number): MemoryLimit {
   let held = 0
-  const heldByNetwork = new Map<string, number>()
+  const heldBy = new Map<string, number>()
   return {
     bytes: () => held,
     open(ip) {
-      const network = networkOf(ip)
+      const holder = holderOf(ip)
       let leased = 0
       return {
         add(bytes) {
-          const before = heldByNetwork.get(network) ?? 0
+          const before = heldBy.get(holder) ?? 0
           if (held + bytes > limitFor(before, bound)) return false
           held += bytes
           leased += bytes
-          heldByNetwork.set(network, before + bytes)
+          heldBy.set(holder, before + bytes)
           return true
         },
         [Symbol.dispose]() {
           held -= leased
-          const left = (heldByNetwork.get(network) ?? 0) - leased
-          if (left > 0) heldByNetwork.set(network, left)
-          else heldByNetwork.delete(network)
+          const left = (heldBy.get(holder) ?? 0) - leased
+          if (left > 0) heldBy.set(holder, left)
+          else heldBy.delete(holder)
           leased = 0
         },
       }

@@ -236,6 +236,23 @@ test('during a request, a connection of a trusted proxy counts for the client th
   for (const socket of [idle, other]) expect(socket.destroyed).toBe(false)
 })
 
+test('the networks of one IPv6 site cannot take all connections', async () => {
+  const { dial, open, late } = await shared(9, ['127.0.0.8/32'])
+  const unfinished = (client: string) =>
+    `POST /late HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${client}\r\nContent-Length: 9\r\n\r\n`
+  const ofSite: Socket[] = []
+  for (let network = 1; network <= 9; network++) {
+    ofSite.push(await dial('127.0.0.8', unfinished(`2001:db8:1:${network}::1`)))
+    await until(() => late.length === network)
+  }
+  expect(await answers(await dial('127.0.0.2'))).toBe(true)
+  expect(await isClosed(ofSite[0] ?? expect.fail())).toBe(true)
+  await until(() => open.size === 9)
+  // the site has no more than a network now
+  expect(await isClosed(await dial('127.0.0.3'))).toBe(true)
+  for (const socket of ofSite.slice(1)) expect(socket.destroyed).toBe(false)
+})
+
 test('a closed connection makes room', async () => {
   const { dial, open } = await shared(1)
   const first = await dial('127.0.0.2')

@@ -67,10 +67,10 @@ describe('the last quarter of the memory for requests', () => {
     expect(memory.open('203.0.113.9').add(500)).toBe(true)
   })
 
-  test('treats an IPv6 /64 as one network', () => {
+  test('treats an IPv6 /48 as one network', () => {
     const memory = createMemoryLimit(1_000)
     expect(memory.open('2001:db8::1').add(700)).toBe(true)
-    expect(memory.open('2001:db8::2').add(100)).toBe(false)
-    expect(memory.open('2001:db8:0:1::2').add(100)).toBe(true)
+    expect(memory.open('2001:db8:0:1::2').add(100)).toBe(false)
+    expect(memory.open('2001:db8:1::2').add(100)).toBe(true)
   })
 })
