@@ -80,10 +80,13 @@ test('a request without Host is refused', async () => {
 test.each([
   ['answered', GET, 200],
   ['unknown', GET.replace('/livez', '/'), 404],
-])('each connection carries one request, so that none waits behind those of a flood: %s', async (_what, request, status) => {
-  const answers = await text(await dial(request + GET))
-  expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`])
-})
+])(
+  'each connection carries one request, so that none waits behind those of a flood: %s',
+  async (_what, request, status) => {
+    const answers = await text(await dial(request + GET))
+    expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`])
+  },
+)
 
 test.each([
   ['without Host', WITHOUT_HOST],
