@@ -35,12 +35,11 @@ const CLOSING = 64
 const LARGE_SHARE = 1 / 8
 
 /**
- * No network can take all connections, and no client those of its network (a /64, or an address behind NAT). An IPv6 site
- * (/48) counts like a network with an eighth of its connections. When there are `most`, a new one from the largest network
- * or a smaller one replaces the oldest of the largest without a request in progress. If all have one, a new one from a
- * smaller network replaces the oldest, but only if the largest has more than
- * LARGE_SHARE. Otherwise a new one from a proxy replaces the proxies' least recently used idle one, and any other is
- * refused.
+ * No network can take all connections, and no client those of its network (a /64, or an address behind NAT). An IPv6
+ * site (/48) counts like a network with an eighth of its connections. When there are `most`, a new one from the largest
+ * network or a smaller one replaces the oldest of the largest without a request in progress. If all have one, a new one
+ * from a smaller network replaces the oldest, but only if the largest has more than LARGE_SHARE. Otherwise a new one
+ * from a proxy replaces the proxies' least recently used idle one, and any other is refused.
  */
 export function shareConnections(
   server: Server,
