@@ -298,7 +298,7 @@ export function manageSettings(on: () => Stage): void {
 
   test('an unreadable setting is reported above every view until it is deleted', async () => {
     const producer = await createProducer(on().sluice.connection)
-    await producer.produce([{ topic: CONFIG, key: 'destination/broken', value: '{' }])
+    await producer.produce([{ topic: CONFIG, key: 'destination/broken', value: 'broken' }])
     await producer.close()
     const alert = (page: Page) => page.getByRole('alert').filter({ hasText: 'A setting cannot be read' })
     const { page: seen } = await on().come({ as: 'view' })
