@@ -35,11 +35,14 @@ const CLOSING = 64
 const LARGE_SHARE = 1 / 8
 
 /**
- * No network can take all connections, and no client those of its network (a /64, or an address behind NAT). An IPv6
- * site (/48) counts like a network with an eighth of its connections. When there are `most`, a new one from the largest
- * network or a smaller one replaces the oldest of the largest without a request in progress. If all have one, a new one
- * from a smaller network replaces the oldest, but only if the largest has more than LARGE_SHARE. Otherwise a new one
- * from a proxy replaces the proxies' least recently used idle one, and any other is refused.
+ * No network can take all connections. No client can keep out others of its network: a /64, or an address behind NAT. An
+ * IPv6 site (/48) counts like a network with an eighth of its connections.
+ *
+ * When `most` connections are open, a new one replaces another, by the first rule that applies:
+ * 1. from the largest network or a smaller one: the oldest of the largest network that has no request in progress;
+ * 2. from a smaller network, if the largest has more than LARGE_SHARE: the oldest of the largest network;
+ * 3. from a proxy: the least recently used idle one of the proxies.
+ * Otherwise it is refused.
  */
 export function shareConnections(
   server: Server,

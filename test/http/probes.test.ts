@@ -81,7 +81,7 @@ test.each([
   ['answered', GET, 200],
   ['unknown', GET.replace('/livez', '/'), 404],
 ])(
-  'each connection carries one request, so that none waits behind those of a flood: %s',
+  'each connection is closed after one answer, so a flood does not delay probes: %s',
   async (_what, request, status) => {
     const answers = await text(await dial(request + GET))
     expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`])

@@ -47,8 +47,8 @@ const AT_ONCE_MS = 250
 const groupOf = ({ id }: Pick<Replay, 'id'>) => `replay.${id}`
 
 /**
- * A replay commits its progress in a consumer group of its own, so it continues after a crash. Delete the group only
- * after the end is written (`forgetReplay`): without the group, a repeated run would replay everything again.
+ * Each replay has its own consumer group. Its commits let the replay continue after a crash. Delete the group only after
+ * the end is written (`forgetReplay`). Otherwise, a second run would replay everything again.
  * @returns the ended replay; undefined if this process lost the task.
  * @throws if Kafka refuses or does not answer.
  */

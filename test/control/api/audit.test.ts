@@ -208,7 +208,7 @@ describe('each change is one line: who, what, and the difference', () => {
   })
 
   test.each(['/api/users?userId=jane', '/api/dead?user=jane', '/api/suppressions/abc'])(
-    'searches for a user are limited for each network, so that nobody can fill the log: %s',
+    'a network can search for only so many users, so it cannot fill the audit log: %s',
     async (url) => {
       const { ask, lines } = api()
       const answers = await Promise.all(Array.from({ length: 110 }, () => ask({ url, token: VIEW })))

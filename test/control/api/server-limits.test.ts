@@ -61,7 +61,7 @@ test.each([
   },
 )
 
-test('the answer to too large headers says what is wrong', async () => {
+test('if headers are too large, the answer says so', async () => {
   const open = await listening({})
   const answer = await text(open(head('GET /api/session HTTP/1.1', { 'X-Long': 'x'.repeat(100_000) })))
   expect(answer).toMatch(/^HTTP\/1.1 431 [\s\S]*"headers_too_large","message":"[^"]*headers are too large/)
