@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
+import { keepUnused } from '../http/connections.ts'
 import { connectionsWithin } from '../http/open-files.ts'
 import { answerOps, type Probe } from '../http/probes.ts'
 import { dropForwardedPorts, isAmbiguous, withoutHost } from '../http/requests.ts'
@@ -86,7 +87,7 @@ export function createApp(given: AppParts): FastifyInstance {
       return isReadable(path) ? path : UNREADABLE
     },
     routerOptions: { maxParamLength: LONGEST_URL },
-    clientErrorHandler: respondToBrokenRequest,
+    clientErrorHandler: keepUnused(respondToBrokenRequest, limits.keepAliveMs),
   })
   // not async: the limits count requests as they come in
   app.addHook('onRequest', ({ raw }, _reply, done) => {

@@ -224,6 +224,20 @@ function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number):
   server.once('close', () => clearInterval(timer))
 }
 
+type OnBroken = (error: Error & { code?: string }, socket: Socket) => void
+
+/**
+ * Keeps connections that have sent nothing for `idleMs` more: browsers and pools open some in advance. Node considers
+ * their headers late, but a 408 could cross the first request.
+ */
+export const keepUnused =
+  (respond: OnBroken, idleMs: number): OnBroken =>
+  (error, socket) => {
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT' || socket.bytesRead > 0) return respond(error, socket)
+    const timer = setTimeout(() => socket.bytesRead > 0 || socket.destroy(), idleMs)
+    socket.once('close', () => clearTimeout(timer))
+  }
+
 const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength
 
 /** Counts a large answer until it is read. `ip`: the client's, even behind a trusted proxy. */

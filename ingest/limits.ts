@@ -84,11 +84,14 @@ export const WAITING = { each: 8, all: 12_288 }
 export const UNREAD_BYTES = 64 * 1024 * 1024
 
 export type Timeouts = {
-  /** From opening the connection, or a later request's first byte, to the end of the headers. */
+  /**
+   * From a request's first byte to the end of the headers. The first request of a connection has at least this long
+   * since it was opened.
+   */
   headersMs: number
   /** The same, to the end of the body. */
   requestMs: number
-  /** Above the 60 s of common load balancers, so they close first. */
+  /** Between requests. Above the 60 s of common load balancers, so they close first. */
   keepAliveMs: number
   /** A client that reads no answer is disconnected after this time, at most after twice as long. */
   idleMs: number

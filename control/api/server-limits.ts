@@ -20,6 +20,8 @@ export type ServerLimits = {
   /** Requests waiting for answers on one connection. A browser sends one. */
   waiting: number
   headersMs: number
+  /** Between requests. */
+  keepAliveMs: number
   requestMs: number
   /** For uploads, whose senders are authenticated. */
   uploadMs: number
@@ -41,6 +43,8 @@ export const SERVER_LIMITS: ServerLimits = {
   connections: 1_000,
   waiting: 4,
   headersMs: 15_000,
+  // above the 60 s of common load balancers, so they close first
+  keepAliveMs: 75_000,
   // 1 MB at 35 KB/s
   requestMs: 30_000,
   uploadMs: 30 * 60_000,
@@ -57,8 +61,9 @@ export const SERVER_LIMITS: ServerLimits = {
 }
 
 /** Node has one request timeout for all routes: the longest. */
-export const serverOptions = ({ headersMs, uploadMs, checkMs }: ServerLimits) => ({
+export const serverOptions = ({ headersMs, keepAliveMs, uploadMs, checkMs }: ServerLimits) => ({
   requestTimeout: uploadMs,
+  keepAliveTimeout: keepAliveMs,
   http: { headersTimeout: headersMs, connectionsCheckingInterval: checkMs, ...NODE_OPTIONS },
 })
 

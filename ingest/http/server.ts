@@ -1,7 +1,7 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, fastify } from 'fastify'
-import { endInTime, NODE_OPTIONS, shareConnections } from '../../http/connections.ts'
+import { endInTime, keepUnused, NODE_OPTIONS, shareConnections } from '../../http/connections.ts'
 import { connectionsWithin } from '../../http/open-files.ts'
 import { dropForwardedPorts, withoutHost } from '../../http/requests.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
@@ -25,7 +25,7 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
     ...fastifyOptions(timeouts),
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     rewriteUrl: ({ url = '/', method = '' }) => readableUrl({ url: withoutHost(url), method }),
-    clientErrorHandler: (error, socket) => answerBroken({ error, socket }),
+    clientErrorHandler: keepUnused((error, socket) => answerBroken({ error, socket }), timeouts.keepAliveMs),
   })
   // routes read bodies themselves (body.ts)
   for (const method of app.supportedMethods) app.addHttpMethod(method, { overrideExisting: true })

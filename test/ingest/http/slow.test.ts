@@ -14,7 +14,6 @@ const value = async (ingest: FakeIngest, name: string) =>
 
 describe('a client that takes too long gets an answer, and its memory is freed', () => {
   test.each([
-    ['to say anything', ''],
     ['with its headers', 'POST /v1/track HTTP/1.1\r\nHost: x\r\n'],
     ['with its body', `${head('Content-Length: 10000')}{"userId":`],
     ['with its chunks', `${head('Transfer-Encoding: chunked')}5\r\n{"use`],
@@ -34,6 +33,26 @@ describe('a client that takes too long gets an answer, and its memory is freed',
     expect(ingest.produced).toEqual([])
     await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
   })
+})
+
+test('an unused connection stays open as between requests, then closes without an answer', async () => {
+  const ingest = slow({ keepAliveMs: 200 })
+  const opened = performance.now()
+  const socket = await open(ingest)
+  expect(await readAll(socket)).toBe('')
+  expect(performance.now() - opened).toBeGreaterThan(250)
+})
+
+test.each([
+  ['a first request is answered', `${head('Content-Length: 2\r\nConnection: close')}{}`, 400],
+  ['a first request still has a limit', 'POST /v1/track HTTP/1.1\r\nHost: x\r\n', 408],
+])('on a connection that was long unused, %s', async (_what, text, status) => {
+  const ingest = slow()
+  const timedOut = once(ingest.app.server, 'clientError')
+  const socket = await open(ingest)
+  await timedOut
+  socket.write(text)
+  expect(await answerOf(socket)).toMatchObject({ status })
 })
 
 const counts = new WeakMap<FakeIngest, number>()
@@ -311,7 +330,9 @@ test.each([
 
 test('behind a proxy that adds ports, the discarded bodies of a client count as those of one network', async () => {
   // a network may hold three quarters: three requests of 8 KB
-  const ingest = fakeIngest({ door: { heldBytes: 40_000, trustProxy: ['127.0.0.1'] } })
+  const ingest = fakeIngest({
+    door: { heldBytes: 40_000, trustProxy: ['127.0.0.1'], timeouts: { closingMs: 50 } },
+  })
   const ask = async (port: number) => {
     const socket = await open(ingest)
     const fields = `Host: x\r\nX-Forwarded-For: 203.0.113.7:${port}\r\nContent-Length: 10`
