@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { networkOf, SITE_TIMES, siteOf } from './rate-limit.ts'
+import { holderOf, networkOf, SITE_TIMES, siteOf } from './rate-limit.ts'
 import { RequestWithPlainNames } from './requests.ts'
 
 export type Connections = {
@@ -247,8 +247,8 @@ export type CountUnread = (reply: { raw: ServerResponse; request: { ip: string }
 const LARGE_ANSWER = 4 * 1024
 
 /**
- * Limits the memory of unread answers. Beyond `most` bytes, the network that holds the most loses the connection that
- * has waited longest. A single connection may exceed `most`.
+ * Limits the memory of unread answers. Beyond `most` bytes, the network (on IPv6: site) that holds the most loses the
+ * connection that has waited longest. A single connection may exceed `most`.
  */
 export function limitUnread(most: number, onRefused: () => void): CountUnread {
   /** Longest waiting first. */
@@ -284,7 +284,7 @@ export function limitUnread(most: number, onRefused: () => void): CountUnread {
     // responses behind others get no event when their connection closes
     if (!watched.has(socket)) socket.once('close', () => forget(socket))
     watched.add(socket)
-    const holder = holders.get(socket) ?? { network: networkOf(request.ip), bytes: 0 }
+    const holder = holders.get(socket) ?? { network: holderOf(request.ip), bytes: 0 }
     holder.bytes += bytes
     total += bytes
     holders.set(socket, holder)

@@ -22,12 +22,13 @@ async function shared(
   const countUnread = limitUnread(unreadBytes, () => void refused++)
   const late: ServerResponse[] = []
   const server = createServer((request, response) => {
-    nameClient(response, String(request.headers['x-forwarded-for'] ?? request.socket.remoteAddress))
+    const ip = String(request.headers['x-forwarded-for'] ?? request.socket.remoteAddress)
+    nameClient(response, ip)
     if (request.url === '/late') late.push(response)
     else if (request.url === '/delayed') void delayResponse(response, 600_000)
     else if (request.url === '/big') {
       big += 1
-      countUnread({ raw: response, request: { ip: request.socket.remoteAddress ?? '' } }, BIG)
+      countUnread({ raw: response, request: { ip } }, BIG)
       response.end(Buffer.alloc(BIG))
     } else response.end('ok')
   })
@@ -174,6 +175,21 @@ describe('answers that clients do not read', () => {
     expect(await isClosed(oldest ?? expect.fail())).toBe(true)
     expect([small?.destroyed, newest?.destroyed, refused()]).toEqual([false, false, 1])
     expect(await answers(idle)).toBe(true)
+  })
+
+  test('of one IPv6 site count together', async () => {
+    const { dial, big, open } = await limited(4.5 * BIG)
+    const from = (ip: string) => bigGet.replace('Host', `X-Forwarded-For: ${ip}\r\nHost`)
+    const honest = (await dial('127.0.0.2', from('2001:db8:9::1').repeat(2))).pause()
+    await until(() => big() === 2)
+    const sockets: Socket[] = []
+    for (const network of [1, 2, 3]) {
+      sockets.push((await dial('127.0.0.3', from(`2001:db8:1:${network}::1`))).pause())
+      await until(() => big() === 2 + network)
+    }
+    await until(() => open.size === 3)
+    const kept = [honest, ...sockets.slice(1)].map(({ localPort }) => localPort)
+    expect([...open].map(({ remotePort }) => remotePort)).toEqual(kept)
   })
 
   test('count no more once they are read, or their connection has closed', async () => {
