@@ -272,6 +272,12 @@ func TestRetryAfterOfTheCallerReplacesTheBackoff(t *testing.T) {
 			c, f := newClient(t, s.URL)
 			c.externals = instantly(pauses)
 			c.FlushAt, c.RetryBase, c.RetryAfter = 1, 100*time.Millisecond, test.retryAfter
+			if test.want == nil {
+				c.RetryAfter = func(n int) time.Duration {
+					awaitClosed(c)
+					return test.retryAfter(n)
+				}
+			}
 			must(t, c.Track(&Track{UserId: "u1", Event: "e"}))
 			for _, want := range test.want {
 				if got := receive(t, pauses); got != want {
