@@ -116,7 +116,10 @@ describe('a topic that deliveries do not need', () => {
       (await logged()).some((one) => one.destinationId === destination && one.outcome === outcome)
     await until(() => has('flaky', 'delivered'), { message: 'attempts are logged again' })
     await until(() => has('failing', 'cancelled'), { message: 'what was cancelled is logged' })
-    await until(() => saysOf(sluice, 'Kafka takes these records again').length === 1)
+    await until(() => saysOf(sluice, 'Kafka takes these records again').length === 1, {
+      timeout: 60_000,
+      message: () => `one line says that writing goes on: ${JSON.stringify(saysOf(sluice, 'these records'))}`,
+    })
     expect(saysOf(sluice, 'Kafka takes writes again')).toHaveLength(1)
   }, 240_000)
 
