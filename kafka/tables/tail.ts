@@ -70,10 +70,13 @@ export async function openTail(options: TailOptions): Promise<Tail> {
         options.onRecord(record)
       } catch (err) {
         // a record of another program must not end the process, and again after each restart
-        options.connection.log.error(
-          { err, topic, partition, offset },
-          'skipping a record that cannot be read',
-        )
+        options.connection.failures.add({
+          kind: `skipped ${topic}`,
+          text: 'skipping a record that cannot be read',
+          err,
+          fields: { topic, partition, offset },
+          isFinal: true,
+        })
       }
       const at = partitionKey(topic, partition)
       const next = skip(at, { offset, bytes: value?.length ?? 0, end: ends.of(at) })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { createFencedWriter } from '../../kafka/produce/transactions.ts'
@@ -42,16 +42,22 @@ async function writer(kafka: Connection) {
   }
 }
 
-test('a record for which the caller throws is skipped', async () => {
+test('a record for which the caller throws is skipped, and a line says so once a minute', async () => {
   const kafka = await connection([{}])
+  const warn = vi.spyOn(kafka.log, 'warn')
   const write = await writer(kafka)
   const seen: string[] = []
   const onRecord = ({ value }: TailRecord) => void seen.push(JSON.stringify(JSON.parse(String(value))))
   const { tail } = await follow(kafka, { last: () => 10, onRecord })
   await tail.caughtUp
-  await write('work', 0, ['1', 'no JSON', '2'])
+  await write('work', 0, ['1', 'no JSON', ...Array(50).fill('nor this'), '2'])
   await until(() => seen.includes('2'))
   expect(seen).toEqual(['1', '2'])
+  const where = { topic: 'work', partition: 0, offset: 1 }
+  const text = 'skipping a record that cannot be read'
+  expect(warn.mock.calls.filter(([, said]) => said === text)).toEqual([
+    [expect.objectContaining(where), text],
+  ])
 })
 
 test('a tail begins a few records before the end of each partition of each topic, and follows', async () => {
