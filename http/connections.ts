@@ -31,7 +31,7 @@ export const NODE_OPTIONS = { requireHostHeader: false, IncomingMessage: Request
 const HEADERS = 200
 /** Node refuses connections this far above `most`, as closing ones still count. */
 const CLOSING = 64
-/** With more than this share, a network can lose a connection whose request waits. */
+/** With more than this share, a network can lose a connection whose request waits, and the proxies idle ones. */
 const LARGE_SHARE = 1 / 8
 
 /**
@@ -39,9 +39,10 @@ const LARGE_SHARE = 1 / 8
  * IPv6 site (/48) counts like a network with an eighth of its connections.
  *
  * When `most` connections are open, a new one replaces another, by the first rule that applies:
- * 1. from the largest network or a smaller one: the oldest of the largest network that has no request in progress;
- * 2. from a smaller network, if the largest has more than LARGE_SHARE: the oldest of the largest network;
- * 3. from a proxy: the least recently used idle one of the proxies.
+ * 1. if LARGE_SHARE is exceeded by idle ones of the proxies, and by no network: the least recently used of these;
+ * 2. from the largest network or a smaller one: the oldest of the largest network that has no request in progress;
+ * 3. from a smaller network, if the largest has more than LARGE_SHARE: the oldest of the largest network;
+ * 4. from a proxy: the least recently used idle one of the proxies.
  * Otherwise it is refused.
  */
 export function shareConnections(
@@ -56,15 +57,25 @@ export function shareConnections(
     const largest = networks.largest()
     const isOwn = largest.sockets.has(socket)
     const victim = isOwn || shareOf(largest) > share ? victimOf(largest.sockets) : undefined
-    ;(victim ?? idleOfProxies(socket) ?? socket).destroy()
+    const spare = victim ?? (networks.proxied.has(socket) ? idleOfProxies(1)[0] : undefined)
+    ;(ofLargePool(largest) ?? spare ?? socket).destroy()
     onRefused()
   }
 
-  /** Without it, one client could shut out a second proxy by filling the first one's pool. */
-  function idleOfProxies(socket: Socket): Socket | undefined {
-    if (!networks.proxied.has(socket)) return undefined
-    return [...networks.proxied].find((candidate) => isBetweenRequests(responses.get(candidate)))
+  /** One client can fill a proxy's pool, and would shut out other proxies and the clients without one. */
+  function ofLargePool(largest: Group): Socket | undefined {
+    const large = Math.floor(most * LARGE_SHARE)
+    if (shareOf(largest) > large) return undefined
+    const idle = idleOfProxies(large + 1)
+    return idle.length > large ? idle[0] : undefined
   }
+
+  const idleOfProxies = (upTo: number): Socket[] =>
+    networks.proxied
+      .values()
+      .filter((candidate) => isBetweenRequests(responses.get(candidate)))
+      .take(upTo)
+      .toArray()
 
   function victimOf(sockets: ReadonlySet<Socket>): Socket | undefined {
     const oldestFirst = [...sockets]
@@ -75,6 +86,8 @@ export function shareConnections(
   const isOneTooMany = countWaiting(waiting)
   server.prependListener('request', ({ socket }, response) => {
     responses.set(socket, response)
+    // of `keepUnused`
+    if (socket.timeout) socket.setTimeout(0)
     // Node still emits requests that it read before the connection was closed
     if (socket.destroyed || !isOneTooMany(socket, response)) return
     socket.destroy()
@@ -228,14 +241,14 @@ type OnBroken = (error: Error & { code?: string }, socket: Socket) => void
 
 /**
  * Keeps connections that have sent nothing for `idleMs` more: browsers and pools open some in advance. Node considers
- * their headers late, but a 408 could cross the first request.
+ * their headers late, but a 408 could cross the first request. Line breaks before it prolong this: Node does not count
+ * them as a request, and would never consider it late.
  */
 export const keepUnused =
   (respond: OnBroken, idleMs: number): OnBroken =>
   (error, socket) => {
     if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT' || socket.bytesRead > 0) return respond(error, socket)
-    const timer = setTimeout(() => socket.bytesRead > 0 || socket.destroy(), idleMs)
-    socket.once('close', () => clearTimeout(timer))
+    socket.setTimeout(idleMs)
   }
 
 const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength

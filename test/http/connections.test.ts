@@ -235,6 +235,18 @@ test('when proxies hold all connections, a new one from a proxy replaces the lea
   expect(String(await answered)).toContain('late')
 })
 
+test('while more than an eighth are idle ones of proxies, new connections of any client replace them', async () => {
+  const { dial } = await shared(16, ['127.0.0.8/32'])
+  const proxied: Socket[] = []
+  for (let count = 0; count < 16; count++) proxied.push(await dial('127.0.0.8'))
+  const direct = [await dial('127.0.0.2'), await dial('127.0.0.2'), await dial('127.0.0.8')]
+  for (const socket of proxied.splice(0, 3)) expect(await isClosed(socket)).toBe(true)
+  // three are more than an eighth
+  const third = await dial('127.0.0.2')
+  expect(await isClosed(direct.shift() ?? expect.fail())).toBe(true)
+  for (const socket of [...proxied, ...direct, third]) expect(await answers(socket)).toBe(true)
+})
+
 test('during a request, a connection of a trusted proxy counts for the client that the proxy names', async () => {
   const { dial, open, late } = await shared(4, ['127.0.0.8/32'])
   const sent = (client: string) =>

@@ -55,6 +55,27 @@ test.each([
   expect(await answerOf(socket)).toMatchObject({ status })
 })
 
+test('line breaks do not keep a connection that was long unused', async () => {
+  const ingest = slow({ keepAliveMs: 200 })
+  const timedOut = once(ingest.app.server, 'clientError')
+  const socket = await open(ingest)
+  await timedOut
+  socket.write('\r\n')
+  expect(await readAll(socket)).toBe('')
+})
+
+test('a first request may take longer than its connection may be unused', async () => {
+  const { promise: outcome, resolve } = Promise.withResolvers<'acked'>()
+  const ingest = fakeIngest({ outcome, door: { timeouts: { ...timeouts, keepAliveMs: 100 } } })
+  const timedOut = once(ingest.app.server, 'clientError')
+  const socket = await open(ingest)
+  await timedOut
+  const body = '{"userId":"u1","event":"e"}'
+  socket.write(`${head(`Content-Length: ${body.length}\r\nConnection: close`)}${body}`)
+  setTimeout(() => resolve('acked'), 300)
+  expect(await answerOf(socket)).toMatchObject({ status: 200 })
+})
+
 const counts = new WeakMap<FakeIngest, number>()
 function connections(ingest: FakeIngest): number | undefined {
   ingest.app.server.getConnections((_error, count) => counts.set(ingest, count))
