@@ -51,16 +51,19 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
   }
 }
 
+/** Translators write IPv4 addresses into it, for servers that have only IPv6. */
+const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
+
 /**
- * The IPv4 address, even if mapped to IPv6. For IPv6 the /64: no customer gets less. A copy: a slice of
+ * The IPv4 address, even if mapped or translated to IPv6. For IPv6 the /64: no customer gets less. A copy: a slice of
  * X-Forwarded-For would keep the whole header in memory, up to 60 KB.
  */
 export function networkOf(ip = ''): string {
   if (isIPv4(ip) || !ipaddr.isValid(ip)) return Buffer.from(ip).toString()
   const address = ipaddr.process(ip)
-  return address.kind() === 'ipv6'
-    ? address.toNormalizedString().split(':').slice(0, 4).join(':')
-    : address.toString()
+  if (address instanceof ipaddr.IPv4) return address.toString()
+  if (address.match(NAT64)) return ipaddr.fromByteArray(address.toByteArray().slice(-4)).toString()
+  return address.toNormalizedString().split(':').slice(0, 4).join(':')
 }
 
 /** Whose memory is limited: the IPv6 site or the IPv4 address, as one customer can have very many networks of a site. */

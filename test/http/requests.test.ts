@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { createNetworkLimit } from '../../http/rate-limit.ts'
+import { createNetworkLimit, networkOf } from '../../http/rate-limit.ts'
 import { dropForwardedPorts, RequestWithPlainNames, withoutHost } from '../../http/requests.ts'
 import { collectGarbage } from '../helpers/garbage.ts'
 
@@ -103,6 +103,16 @@ test('all IPv6 networks of a site (/48) together have 8 times the limit of one',
     undefined,
     undefined,
   ])
+})
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['64:ff9b::192.0.2.1', '192.0.2.1'],
+  ['64:ff9b:0:0:0:1:c000:201', '64:ff9b:0:0'],
+  ['2001:db8:1:2:3:4:5:6%eth0', '2001:db8:1:2'],
+])('the network of %s is %s', (ip, network) => {
+  expect(networkOf(ip)).toBe(network)
 })
 
 test('a network that is remembered keeps nothing else of its header in memory', () => {
