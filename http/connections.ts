@@ -149,11 +149,13 @@ function createMembership() {
   return { join, largest }
 }
 
-/** A proxy's connection belongs to a client's network only during a request. */
+/**
+ * A proxy's connection belongs to a client's network only during a request; to its own if it names no client. Proxies and
+ * senders may share the addresses that are trusted.
+ */
 function createNetworks(trustProxy: readonly string[]) {
   const { join, largest } = createMembership()
   const proxies = blockListOf(trustProxy)
-  const isProxy = (address: string) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
   /** Connections from proxies, the least recently used first. */
   const proxied = new Set<Socket>()
   const leaving = new WeakMap<Socket, () => void>()
@@ -164,7 +166,7 @@ function createNetworks(trustProxy: readonly string[]) {
     /** @returns the share of its network or site, whichever is larger; 1 for a proxy. */
     add(socket: Socket): number {
       const address = socket.remoteAddress ?? ''
-      if (isProxy(address)) {
+      if (proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) {
         proxied.add(socket)
         leaving.set(socket, () => {})
         socket.once('close', () => {
@@ -183,8 +185,6 @@ function createNetworks(trustProxy: readonly string[]) {
       if (!leaveEarlier || socket.destroyed) return
       proxied.delete(socket)
       proxied.add(socket)
-      // a proxy that names no client stands for many
-      if (isProxy(ip)) return
       leaveEarlier()
       const { leave } = join(socket, ip)
       leaving.set(socket, leave)

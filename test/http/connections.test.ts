@@ -264,6 +264,21 @@ test('during a request, a connection of a trusted proxy counts for the client th
   for (const socket of [idle, other]) expect(socket.destroyed).toBe(false)
 })
 
+test.each(['', 'X-Forwarded-For: 127.0.0.9\r\n'])(
+  'unfinished requests of a client with a trusted address count for that address, also through a proxy: %j',
+  async (fields) => {
+    const { dial, late } = await shared(4, ['127.0.0.8/31'])
+    const unfinished = `POST /late HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: 9\r\n\r\n`
+    const held: Socket[] = []
+    for (let count = 1; count <= 4; count++) {
+      held.push(await dial('127.0.0.8', unfinished))
+      await until(() => late.length === count)
+    }
+    expect(await answers(await dial('127.0.0.2'))).toBe(true)
+    expect(await isClosed(held[0] ?? expect.fail())).toBe(true)
+  },
+)
+
 test('the networks of one IPv6 site cannot take all connections', async () => {
   const { dial, open, late } = await shared(9, ['127.0.0.8/32'])
   const unfinished = (client: string) =>
