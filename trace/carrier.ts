@@ -27,6 +27,9 @@ const setter: TextMapSetter<Record<string, string>> = {
 
 const NOTHING: Carrier = { read: () => ROOT_CONTEXT, write: () => ({}), clientSpan: () => undefined }
 
+/** The usual ones have 55. A span's link would keep all of a longer one in memory, until the span is sent. */
+const CHARS = 100
+
 /** @param carries false: each process has its own traces. */
 export function createCarrier(carries: boolean): Carrier {
   if (!carries) return NOTHING
@@ -40,7 +43,8 @@ export function createCarrier(carries: boolean): Carrier {
       return headers
     },
     clientSpan(traceparent) {
-      const parsed = typeof traceparent === 'string' ? parseTraceParent(traceparent) : null
+      if (typeof traceparent !== 'string' || traceparent.length > CHARS) return undefined
+      const parsed = parseTraceParent(traceparent)
       if (!parsed) return undefined
       return { ...parsed, isRemote: true }
     },

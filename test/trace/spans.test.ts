@@ -89,6 +89,14 @@ test.each(['nonsense', '', `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`, ['a', 'b
   },
 )
 
+test('a long traceparent of a client is no link, as the span would keep all of it in memory', async () => {
+  const { tracer, ended } = aTracer()
+  const later = (rest: string) => `01-${'a'.repeat(32)}-${'b'.repeat(16)}-01-${rest}`
+  for (const rest of ['x', 'x'.repeat(60_000)])
+    tracer.request({ ...track, traceparent: later(rest) }).answered({ code: 'ok', status: 200 })
+  expect((await ended()).map(({ links }) => links.length)).toEqual([1, 0])
+})
+
 test('an unsampled trace stays unsampled, and all of its records say so', async () => {
   const { tracer, ended } = aTracer()
   const routing = tracer.process(aRecord(UNSAMPLED))
