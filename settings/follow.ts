@@ -47,7 +47,7 @@ export type Settings = {
    * must not cancel deliveries.
    */
   destination(id: string): Promise<Destination | 'unreadable' | undefined>
-  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'entries' | 'supposing'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'entries' | 'onRead' | 'supposing'>
   close(): Promise<void>
 }
 

@@ -12,7 +12,7 @@ export type Tasks = TaskIndex & {
   /** Holds one listener. */
   onChange(listener: () => void): void
   endedSessions: Pick<EndedSessions, 'has' | 'expired'>
-  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'onRead' | 'supposing'>
   close(): Promise<void>
 }
 

@@ -43,7 +43,7 @@ const MAX_WAIT_MS = 5_000
 type Options = {
   connection: Connection
   transactionalId: string
-  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'onRead' | 'supposing'>
 }
 
 /**
@@ -76,6 +76,11 @@ class TransactionWriter {
   private readonly table: Options['table']
   private readonly transactionalId: string
   private readonly queue: Waiting[] = []
+  /**
+   * What the table has not read yet of the latest batch: the last value of each key. Some is no proof that all was
+   * written: another instance may have written the same, as two that end one session do.
+   */
+  private unread = new Map<string, OutRecord['value']>()
   private producer: Producer | undefined
   private writing: Promise<void> | undefined
   private isClosed = false
@@ -84,6 +89,11 @@ class TransactionWriter {
     this.connection = connection
     this.table = table
     this.transactionalId = connection.named(transactionalId)
+    table.onRead((key, value) => {
+      const ours = this.unread.get(key)
+      const isOurs = ours ? value?.equals(Buffer.from(ours)) : ours === value
+      if (isOurs) this.unread.delete(key)
+    })
   }
 
   enqueue(waiting: Waiting): void {
@@ -116,7 +126,8 @@ class TransactionWriter {
       const from = performance.now()
       // after a failure, ends the previous transaction and reads the table to its end
       const producer = await this.ownProducer()
-      if (inDoubt && this.isWritten(inDoubt.records)) return inDoubt.count
+      // it was written although its commit failed
+      if (inDoubt && this.unread.size === 0) return inDoubt.count
       inDoubt = this.decideTogether(maxBytes)
       if (inDoubt.records.length === 0) return inDoubt.count
       try {
@@ -205,6 +216,7 @@ class TransactionWriter {
   }
 
   private async commit(producer: Producer, records: readonly OutRecord[]): Promise<void> {
+    this.unread = new Map(records.map(({ key, value }) => [String(key), value]))
     const transaction = await producer.transaction()
     const written = await transaction.sendBatch({
       acks: -1,
@@ -218,17 +230,6 @@ class TransactionWriter {
     // the commit is answered before its marker is in the topic: until then, our records seem to be missing
     for (const { partition, baseOffset } of written)
       await this.table.reached({ partition, offset: Number(baseOffset) })
-  }
-
-  /**
-   * Whether a write took effect although its commit failed. One value proves it: a write takes effect as a whole, and
-   * sealed values never repeat. Others may have been replaced.
-   */
-  private isWritten(records: readonly OutRecord[]): boolean {
-    const { table } = this
-    const values = records.filter(({ value }) => value !== null)
-    if (values.length === 0) return records.every(({ key }) => table.get(String(key)) === undefined)
-    return values.some(({ key, value }) => table.get(String(key))?.equals(Buffer.from(value ?? '')) === true)
   }
 
   /** Refuses the last decision; those before it have nothing to write. */

@@ -22,8 +22,12 @@ export type Table = {
   caughtUp(timeoutMs?: number): Promise<void>
   /** Like `caughtUp`, but only up to this offset. */
   reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>
+  /** Called for each record, also for those that later ones replace. Holds one listener. */
+  onRead(listener: OnRead): void
   close(): Promise<void>
 }
+
+type OnRead = (key: string, value: Buffer | null) => void
 
 export type TableOptions = {
   connection: Connection
@@ -56,12 +60,16 @@ export async function openTable(options: TableOptions): Promise<Table> {
     supposing: (work) => table.supposing(work),
     caughtUp: (timeoutMs) => table.caughtUp(timeoutMs),
     reached: (position, timeoutMs) => table.reached(position, timeoutMs),
+    onRead(listener) {
+      table.onRead = listener
+    },
     close: () => table.close(),
   }
 }
 
 class CompactedTable {
   readonly values = new Map<string, Buffer>()
+  onRead: OnRead = () => {}
   private readonly options: TableOptions
   private readonly follower: Follower
   /** Keys that were not read again since a fault of the log. */
@@ -80,7 +88,9 @@ class CompactedTable {
       // the shortest session allowed: after an outage, the table may wait for its old one to end
       config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 2_000 },
       onRecord: ({ key, value }) => {
-        if (key) this.apply(key.toString(), value)
+        if (!key) return
+        this.apply(key.toString(), value)
+        this.onRead(key.toString(), value)
       },
       onFault: () => {
         this.unconfirmed = new Set(this.values.keys())

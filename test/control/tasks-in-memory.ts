@@ -7,7 +7,6 @@ import { type Deletion, type Replay, type Sync, type Task, taskCodec } from '../
 export function tasksInMemory() {
   const known = createTaskIndex()
   const topic: Task[] = []
-  const last = new Map<string, Buffer>()
   const endedSessions = createEndedSessions()
   const taskWriter: Pick<FencedWriter, 'write'> = {
     async write(decide) {
@@ -22,13 +21,11 @@ export function tasksInMemory() {
   async function apply(key: string, value: Buffer | null): Promise<void> {
     if (endedSessions.apply(key, value ?? undefined)) return
     if (value === null) {
-      last.delete(key)
       known.apply(key, undefined)
       return
     }
     const decoded = await taskCodec.decode(value)
     if (!decoded.ok) throw new Error(decoded.message)
-    last.set(key, value)
     topic.push(decoded.value)
     known.apply(key, decoded.value)
   }
@@ -37,7 +34,7 @@ export function tasksInMemory() {
     caughtUp: async () => {},
     supposing: (work) => work(() => {}),
     reached: async () => {},
-    get: (key) => last.get(key),
+    onRead: () => {},
   }
   return { tasks: { ...known, table }, known, taskWriter, topic, endedSessions }
 }

@@ -41,6 +41,15 @@ function producing(from: Connection, changed: (producer: Producer) => Partial<Pr
   return { ...from, kafka }
 }
 
+async function instance(kafka: Connection) {
+  const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
+  await table.loaded
+  const writer = closing(createFencedWriter({ connection: kafka, transactionalId: 'writer', table }))
+  const put = (key: string, value: string) =>
+    writer.write(() => ({ records: [{ topic: 'settings', key, value }] }))
+  return { table, writer, put }
+}
+
 test('a write whose acknowledgement is lost is written once', async () => {
   let isLost = false
   const kafka = producing(await connection([compacted]), (producer) => ({
@@ -68,6 +77,53 @@ test('a write whose acknowledgement is lost is written once', async () => {
   )
   expect(written.every(({ ok }) => ok)).toBe(true)
   expect(count()).toBe(5)
+})
+
+test('a write whose acknowledgement is lost counts as written, even if another instance has replaced it', async () => {
+  const plain = await connection([compacted])
+  const other = await instance(plain)
+  let isLost = false
+  const kafka = producing(plain, (producer) => ({
+    transaction: async () => {
+      const begun = await producer.transaction()
+      const commit = async () => {
+        await begun.commit()
+        if (isLost) return
+        isLost = true
+        expect(await other.put('a', 'second')).toEqual({ ok: true })
+        throw new Error('lost')
+      }
+      return { ...begun, commit }
+    },
+  }))
+  const { table, writer } = await instance(kafka)
+  const written = await writer.write(() => {
+    const found = table.get('a')?.toString()
+    return found ? { refusal: found } : { records: [{ topic: 'settings', key: 'a', value: 'first' }] }
+  })
+  expect(written).toEqual({ ok: true })
+  expect(String(table.get('a'))).toBe('second')
+})
+
+test('a write is not lost because another instance has made one of those written with it', async () => {
+  const plain = await connection([compacted])
+  const other = await instance(plain)
+  let isFenced = false
+  const kafka = producing(plain, (producer) => ({
+    transaction: async () => {
+      const begun = await producer.transaction()
+      const sendBatch: typeof begun.sendBatch = async (batch) => {
+        if (!isFenced) expect(await other.put('session/1', 'ended')).toEqual({ ok: true })
+        isFenced = true
+        return begun.sendBatch(batch)
+      }
+      return { ...begun, sendBatch }
+    },
+  }))
+  const { table, put } = await instance(kafka)
+  const written = await Promise.all([put('session/1', 'ended'), put('session/2', 'ended')])
+  expect(written).toEqual([{ ok: true }, { ok: true }])
+  expect([...table.entries()].map(([key]) => key)).toEqual(['session/1', 'session/2'])
 })
 
 test('a producer that cannot take over the id is disconnected', async () => {
