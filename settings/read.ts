@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isDeeper } from '../process/json-depth.ts'
 import { isObject } from '../process/json-objects.ts'
 import { parseJson } from '../process/parse-json.ts'
 import { rulesShape } from '../rules/rules.ts'
@@ -43,6 +44,7 @@ export function readSetting(
   if (verified === 'forged') return { unread: 'sealed', reason: FORGED, outline: undefined }
   if (!isSigned && !keys.takesUnsigned)
     return text.startsWith('{') ? { unread: 'sealed', reason: UNSIGNED, outline: undefined } : NO_OBJECT
+  if (isDeeper(value, MAX_LEVELS)) return TOO_DEEP
   const record = parsed(isSigned ? verified.json : text)
   if (!record) return NO_OBJECT
   const outline = kind === 'destination' ? outlineOf(key, record) : undefined
@@ -63,6 +65,9 @@ export const UNSIGNED = 'it has no signature, and UNSIGNED_SETTINGS is refuse'
 
 const malformed = (reason: string, outline?: Outline): Unread => ({ unread: 'malformed', reason, outline })
 const NO_OBJECT = malformed('it is not a JSON object')
+/** Control accepts 32. Validating a filter of 1,000 overflowed the stack, which ended each process. */
+const MAX_LEVELS = 64
+const TOO_DEEP = malformed('it is nested too deeply')
 
 function parsed(text: string): object | undefined {
   try {

@@ -95,6 +95,17 @@ describe('a record that cannot be read says why, without its secrets and users:'
     expect(read('source/other', written)).toMatchObject({ unread: 'sealed', reason })
   })
 
+  test.each([
+    ['{"not":', '}'],
+    ['{"all":[', ']}'],
+  ])('a filter of 1,000 or 100,000 levels (%s), which ended each process', (open, close) => {
+    for (const levels of [1_000, 100_000]) {
+      const filter = `${open.repeat(levels)}{}${close.repeat(levels)}`
+      const text = `{"id":"crm","enabled":true,"sourceIds":[],"rules":{"filter":${filter}}}`
+      expect(read('destination/crm', text)).toMatchObject({ reason: 'it is nested too deeply' })
+    }
+  })
+
   test('and no bytes make it throw', () => {
     const anyJson = fc.json().map((text) => Buffer.from(text))
     const anyBytes = fc.uint8Array().map((each) => Buffer.from(each))
