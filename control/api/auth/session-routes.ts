@@ -119,8 +119,11 @@ async function endSession(
   return outcome !== 'unavailable' && !('refusal' in outcome)
 }
 
+/** Some proxies send `X-Forwarded-Proto` in capitals. */
+const isHttps = (protocol: string) => protocol.toLowerCase() === 'https'
+
 /** `__Host-` ties the cookie to this host, not its domain (RFC 6265bis, 4.1.3.2). Needs https. */
-const nameFor = (protocol: string) => (protocol === 'https' ? '__Host-sluice_session' : 'sluice_session')
+const nameFor = (protocol: string) => (isHttps(protocol) ? '__Host-sluice_session' : 'sluice_session')
 
 /**
  * Other cookies are not decoded: each broken escape would raise an exception, and 16 KB of them took 10 ms. Only spaces
@@ -131,11 +134,11 @@ const COOKIE = cookieOf('http')
 const HTTPS_COOKIE = cookieOf('https')
 
 export const sessionIn = (header: string | undefined, protocol: string): string | undefined =>
-  (protocol === 'https' ? HTTPS_COOKIE : COOKIE).exec(header ?? '')?.[1]?.trim()
+  (isHttps(protocol) ? HTTPS_COOKIE : COOKIE).exec(header ?? '')?.[1]?.trim()
 
 /** Scripts cannot read it; other sites cannot send it. `''` deletes it. */
 function sessionCookie(session: string, { protocol }: { protocol: string }): string {
   const maxAge = session === '' ? 0 : SESSION_S
-  const secure = protocol === 'https' ? '; Secure' : ''
+  const secure = isHttps(protocol) ? '; Secure' : ''
   return `${nameFor(protocol)}=${session}; Max-Age=${maxAge}; Path=/; HttpOnly${secure}; SameSite=Strict`
 }

@@ -226,17 +226,19 @@ describe('a session that was signed out', () => {
 })
 
 describe('by https', () => {
-  const proxied = { from: '10.0.0.7', headers: { 'x-forwarded-proto': 'https' } }
-
-  test('the cookie is for this host only, and one that another host can set is ignored', async () => {
-    const { ask } = api({}, { trustProxy: ['10.0.0.0/8'] })
-    const cookie = cookieOf(await ask({ ...signIn(ADMIN), ...proxied }))
-    expect(cookie).toMatch(/^__Host-sluice_session=/)
-    const asking = (name: string) =>
-      ask({ url, token: '', from: proxied.from, headers: { ...proxied.headers, cookie: name } })
-    expect((await asking(cookie)).status).toBe(200)
-    expect((await asking(cookie.replace('__Host-', ''))).status).toBe(401)
-  })
+  test.each(['https', 'HTTPS'])(
+    '(%s), the cookie is for this host only, and one that another host can set is ignored',
+    async (https) => {
+      const proxied = { from: '10.0.0.7', headers: { 'x-forwarded-proto': https } }
+      const { ask } = api({}, { trustProxy: ['10.0.0.0/8'] })
+      const cookie = cookieOf(await ask({ ...signIn(ADMIN), ...proxied }))
+      expect(cookie).toMatch(/^__Host-sluice_session=/)
+      const asking = (name: string) =>
+        ask({ url, token: '', from: proxied.from, headers: { ...proxied.headers, cookie: name } })
+      expect((await asking(cookie)).status).toBe(200)
+      expect((await asking(cookie.replace('__Host-', ''))).status).toBe(401)
+    },
+  )
 })
 
 describe('in the cookies of a request', () => {
