@@ -76,6 +76,10 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     const cookie = sessionIn(headers.cookie, protocol)
     // even if it has expired by our clock: others may be right
     const session = cookie === undefined ? undefined : sessions.read(cookie, 0)?.session
+    // cookies of expired sessions can be collected for months: sign-ins do not limit them
+    const isOver = session && session.until * 1000 <= Date.now()
+    const seconds = isOver ? tokenLimits.signIn(caller.who, caller.address) : undefined
+    if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
     if (session) {
       const isEnded = await endOnce({ ...caller, session })
       if (!isEnded) return notEnded

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createSessions } from '../../../control/api/auth/sessions.ts'
 import { changesOf } from '../../../control/settings/changes.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import { suppressionId } from '../../../settings/suppression-list.ts'
 import { until } from '../../helpers/until.ts'
 import { ADMIN, api, VIEW } from '../api.ts'
-import { crm, shop } from '../in-memory.ts'
+import { crm, keys, shop } from '../in-memory.ts'
 import { tasksInMemory } from '../tasks-in-memory.ts'
 
 const XHR = { 'x-requested-with': 'console' }
@@ -101,6 +102,20 @@ describe('each change is one line: who, what, and the difference', () => {
     expect(audited(lines).map(({ outcome }) => outcome)).toEqual(['created', 'removed'])
     expect(writes).toBe(1)
     expect((await ask(out)).status).toBe(401)
+  })
+
+  test('and no more sign-outs of expired sessions than sign-ins: their cookies can be collected', async () => {
+    const { ask, lines } = api()
+    const { issue } = createSessions(keys.sessions ?? [], { admin: ADMIN, view: VIEW }, () => false)
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, () => {
+        const cookie = `sluice_session=${issue('view', Date.now() - 24 * 3_600_000).cookie}`
+        return ask({ method: 'DELETE', url: '/api/session', token: VIEW, headers: { cookie } })
+      }),
+    )
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(60)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20)
+    expect(audited(lines)).toHaveLength(60)
   })
 
   test('which also goes to its topic, with the time', async () => {
