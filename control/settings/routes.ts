@@ -41,10 +41,15 @@ export function resourceRoutes<G extends object, T extends Stamp>(
     decide: (facts: Facts, known: Known) => Decided<T>,
   ): Promise<ApiResponse> {
     const unreachable = await unreachableOf(resource.urls?.(body) ?? [], parts.egress)
-    const deciding = (facts: Facts, moment: Moment) => decide(facts, { ...moment, unreachable })
+    let { id } = params
+    const deciding = (facts: Facts, moment: Moment) => {
+      const decided = decide(facts, { ...moment, unreachable })
+      if ('id' in decided) id = decided.id
+      return decided
+    }
     if (query.dryRun === 'true') return dryRunResponse(await writeDry(parts, kind, deciding), who)
     const outcome = await write(parts, kind, deciding)
-    logWrite(parts.log, { caller, what: kind, id: params.id }, outcome)
+    logWrite(parts.log, { caller, what: kind, id }, outcome)
     if (typeof outcome === 'object' && 'record' in outcome && outcome.record === null)
       await parts.onRemoved?.(outcome.id)
     return writeResponse(outcome, { who, at: `/api/${resource.path}` })

@@ -79,15 +79,20 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
 async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): Promise<ApiResponse> {
   const { settings, tasks, taskWriter: writer, log } = parts
   const made = { id: randomUUID(), now: new Date().toISOString(), salt: randomUUID() }
+  let decidedId: string | undefined
   const outcome = await writeConditionally(
     { tables: [settings.table, tasks.table], writer, log },
     {
-      decide: () => decideDeletion({ body, facts: settings, deletions: tasks.deletions, made }),
+      decide() {
+        const decided = decideDeletion({ body, facts: settings, deletions: tasks.deletions, made })
+        if ('task' in decided) decidedId = decided.task.id
+        return decided
+      },
       records: ({ task }) => [taskRecord(task)],
     },
   )
   if (outcome === 'unavailable') {
-    audit(log, caller, { what: 'deletion', outcome })
+    audit(log, caller, { what: 'deletion', outcome, id: decidedId })
     return unavailable
   }
   if ('refusal' in outcome) return refusalResponse(outcome.refusal)

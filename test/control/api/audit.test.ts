@@ -276,8 +276,14 @@ describe('each change is one line: who, what, and the difference', () => {
     }
     const post = { method: 'POST', url: '/api/sources' }
     const away = api({}, { writer })
-    expect((await away.ask({ ...post, body: { name: 'Shop' } })).status).toBe(503)
-    expect(audited(away.lines)).toMatchObject([{ what: 'source', outcome: 'unavailable' }])
+    expect((await away.ask({ ...post, body: { id: 'shop', name: 'Shop' } })).status).toBe(503)
+    const deletion = { id: 'd1', userIds: ['jane'], suppress: true }
+    const deleting = api({}, { taskWriter: writer })
+    expect((await deleting.ask({ method: 'POST', url: '/api/deletions', body: deletion })).status).toBe(503)
+    expect(audited([...away.lines, ...deleting.lines])).toMatchObject([
+      { what: 'source', id: 'shop', outcome: 'unavailable' },
+      { what: 'deletion', id: 'd1', outcome: 'unavailable' },
+    ])
     const there = api()
     expect((await there.ask({ ...post, body: {} })).status).toBe(400)
     expect(audited(there.lines)).toEqual([])
