@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { createSessions } from '../../../control/api/auth/sessions.ts'
 import { changesOf } from '../../../control/settings/changes.ts'
@@ -135,6 +136,15 @@ describe('each change is one line: who, what, and the difference', () => {
     expect((await ask({ method: 'POST', url: '/api/sources', body: { name: 'Shop' } })).status).toBe(201)
     expect(audited(lines)).toMatchObject([{ what: 'source', outcome: 'created' }])
     await until(() => lines.some((line) => line.includes('an audit line is only in the log')))
+  })
+
+  test('also with LOG_LEVEL=warn', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
+    const auditProducer = { produce: async () => 'refused' as const }
+    await api({}, { log, auditProducer }).ask({ url: '/api/users?userId=u1' })
+    await until(() => lines.length > 0)
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ line: { what: 'search', who: 'admin' } }])
   })
 
   test('which is in its topic without long values, or without all of them, if Kafka would not take it', async () => {
