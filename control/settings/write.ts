@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
+import { isRecordFault } from '../../kafka/produce/send.ts'
 import type { Decision, FencedWriter } from '../../kafka/produce/transactions.ts'
 import { batchesOf } from '../../process/batches.ts'
 import type { Logger } from '../../process/log.ts'
@@ -74,6 +75,7 @@ type Resealing = {
 }
 
 const AT_ONCE = 100
+const MAX_NAMED = 10
 
 /**
  * Rewrites unsigned settings and those signed with an old key, so that neither UNSIGNED_SETTINGS=refuse nor dropping
@@ -82,17 +84,21 @@ const AT_ONCE = 100
 export async function resealSettings({ settings, writer, keys, log }: Resealing): Promise<void> {
   const { table } = settings
   const old = [...table.entries()].filter(([key, value]) => isOld(key, value, keys))
+  const failed: { setting: string; err: Error }[] = []
   let count = 0
   for (const some of batchesOf(old, AT_ONCE)) {
     // separate decisions: the writer divides them into requests that Kafka accepts
     const written = await Promise.all(some.map(([key, value]) => writer.write(() => reseal(key, value))))
-    const failed = written.find((each) => 'unavailable' in each)
-    if (failed)
-      return log.warn(
-        { err: failed.unavailable },
-        'old settings were not signed again; the next start of control tries again',
-      )
     count += written.filter(({ ok }) => ok).length
+    for (const [index, each] of written.entries())
+      if ('unavailable' in each) failed.push({ setting: some[index]?.[0] ?? '', err: each.unavailable })
+    // one that Kafka refuses must not keep others from being signed
+    if (failed.some(({ err }) => !isRecordFault(err))) break
+  }
+  if (failed.length > 0) {
+    const named = failed.slice(0, MAX_NAMED).map(({ setting }) => setting)
+    const text = 'old settings were not signed again; the next start of control tries again'
+    return log.warn({ err: failed[0]?.err, settings: named }, text)
   }
   if (count > 0) log.info({ settings: count }, 'old settings are signed and sealed again')
 
