@@ -51,7 +51,7 @@ export type PipelineOptions = {
 }
 
 export type Ingest = (received: Received, ip: string, trace?: IngestTrace) => Promise<Answer>
-type IngestTrace = Pick<Trace, 'send' | 'note'> | undefined
+type IngestTrace = Pick<Trace, 'headers' | 'send' | 'note'> | undefined
 
 /**
  * Refuses and counts a request before its body is read, and again before it is inflated and parsed.
@@ -95,7 +95,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const { events, rejected } = recordsOf(decision, encoders)
       // dropped members had to be parsed too, and gzip that inflates to little still had to be received
       const taken = Math.max(received.body.length, received.wire?.bytes ?? 0)
-      const bytes = () => Math.max(bytesOf(events) + bytesOf(rejected), taken)
+      const bytes = () => Math.max(bytesOf([...events, ...rejected], trace?.headers), taken)
       if (limit?.bytesPerSecond !== undefined) sourceLimits.spend(limit, bytes())
       const sending = { trace, flow: decision.sourceId }
       const producing = write(events, produce, sending)
@@ -161,7 +161,11 @@ function recordsOf(
   }
 }
 
-const bytesOf = (records: readonly OutRecord[]) => records.reduce((sum, record) => sum + sizeOf(record), 0)
+/** @param added headers that each record gets. */
+function bytesOf(records: readonly OutRecord[], added: OutRecord['headers'] = {}): number {
+  const each = sizeOf({ key: '', value: null, headers: added })
+  return records.reduce((sum, record) => sum + sizeOf(record) + each, 0)
+}
 
 async function write(
   records: readonly OutRecord[],

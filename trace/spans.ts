@@ -108,8 +108,12 @@ function recording(span: Span, context: Context, { tracer, carrier }: SpanParts)
   }
 }
 
-function recordingRequest(span: Span, { send, note }: Trace): RequestTrace {
+function recordingRequest(span: Span, trace: Trace): RequestTrace {
+  const { send, note } = trace
   return {
+    get headers() {
+      return trace.headers
+    },
     send,
     note,
     answered({ code, status }) {

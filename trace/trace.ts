@@ -27,7 +27,7 @@ export type Sending = {
 export type Post = { origin: string; urlIndex: number; destinationId: string; attempt: number }
 
 /** It counts as failed if it is disposed without an answer. */
-export type RequestTrace = Pick<Trace, 'send' | 'note'> &
+export type RequestTrace = Pick<Trace, 'headers' | 'send' | 'note'> &
   Disposable & {
     answered(answer: { code: string; status: number }): void
     gone(): void

@@ -44,3 +44,19 @@ test('probes, preflights, the description and unknown paths have no trace', asyn
   })
   expect(spans).toEqual([])
 })
+
+test('the headers of traces count toward the bytes per second of a source', async () => {
+  const rateLimit = { perSecond: 1e6, burst: 1e6, bytesPerSecond: 2_048 }
+  const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]
+  const batch = Array(200).fill({ type: 'track', userId: 'u', event: 'x', messageId: 'm' })
+  const second = async (door: object) => {
+    const ingest = fakeIngest({ sources, door })
+    expect((await post(ingest, '/v1/batch', { batch })).statusCode).toBe(200)
+    return (await post(ingest, '/v1/track', call)).statusCode
+  }
+  // only with the headers beyond the burst
+  expect(await second({})).toBe(200)
+  expect(await second({ tracer: aTracer().tracer })).toBe(429)
+  expect(await second({ tracer: aTracer({ OTEL_TRACES_SAMPLER: 'always_off' }).tracer })).toBe(429)
+  expect(await second({ tracer: aTracer({ OTEL_PROPAGATORS: 'none' }).tracer })).toBe(200)
+})
