@@ -476,6 +476,23 @@ describe('the cost of a small body is bounded', () => {
     expect((await post(ingest, '/v1/batch', spaces(600_000), gzip)).json().code).toBe('inflates_too_much')
   })
 
+  test('a call, however it grows, takes at most 288 KB in Kafka', async () => {
+    const numbers = (open: string, close: string) => `${open}${'1e20,'.repeat(6_525)}0${close}`
+    const grown = [
+      numbers('{"userId":"u","event":"x","context":{"integrations":{"a":[', ']}}}'),
+      numbers('{"userId":"u","event":"x","name":[', ']}'),
+      JSON.stringify({ ...call, userId: 'u'.repeat(32_700) }),
+    ]
+    const stored: number[] = []
+    for (const body of grown) {
+      const ingest = fakeIngest()
+      expect((await post(ingest, '/v1/track', gzipSync(body), gzip)).statusCode).toBe(200)
+      stored.push(ingest.produced.flat().reduce((sum, record) => sum + sizeOf(record), 0))
+    }
+    expect(Math.max(...stored)).toBeLessThan(288 * 1024)
+    expect(Math.max(...stored)).toBeGreaterThan(280 * 1000)
+  })
+
   test('the list of rejected calls, with the number left out', async () => {
     const small = (await post(fakeIngest(), '/v1/batch', { batch: Array(2_500).fill(1) })).json()
     expect(small.rejected).toHaveLength(100)
