@@ -77,10 +77,10 @@ class TransactionWriter {
   private readonly transactionalId: string
   private readonly queue: Waiting[] = []
   /**
-   * What the table has not read yet of the latest batch: the last value of each key. Some is no proof that all was
-   * written: another instance may have written the same, as two that end one session do.
+   * The latest batch, once it is sent. The table reads its first offset only if it is committed. Equal values prove
+   * nothing: another instance may have written the same, as two that end one session do.
    */
-  private unread = new Map<string, OutRecord['value']>()
+  private sent: { offset: number; isCommitted: boolean } | undefined
   private producer: Producer | undefined
   private writing: Promise<void> | undefined
   private isClosed = false
@@ -89,10 +89,8 @@ class TransactionWriter {
     this.connection = connection
     this.table = table
     this.transactionalId = connection.named(transactionalId)
-    table.onRead((key, value) => {
-      const ours = this.unread.get(key)
-      const isOurs = ours ? value?.equals(Buffer.from(ours)) : ours === value
-      if (isOurs) this.unread.delete(key)
+    table.onRead((offset) => {
+      if (this.sent?.offset === offset) this.sent.isCommitted = true
     })
   }
 
@@ -126,8 +124,8 @@ class TransactionWriter {
       const from = performance.now()
       // after a failure, ends the previous transaction and reads the table to its end
       const producer = await this.ownProducer()
-      // it was written although its commit failed
-      if (inDoubt && this.unread.size === 0) return inDoubt.count
+      // only the answer to its commit was lost
+      if (inDoubt && this.sent?.isCommitted) return inDoubt.count
       inDoubt = this.decideTogether(maxBytes)
       if (inDoubt.records.length === 0) return inDoubt.count
       try {
@@ -216,9 +214,9 @@ class TransactionWriter {
   }
 
   private async commit(producer: Producer, records: readonly OutRecord[]): Promise<void> {
-    this.unread = new Map(records.map(({ key, value }) => [String(key), value]))
+    this.sent = undefined
     const transaction = await producer.transaction()
-    const written = await transaction.sendBatch({
+    const [written] = await transaction.sendBatch({
       acks: -1,
       topicMessages: records.map(({ topic, ...message }) => ({
         topic: this.connection.named(topic),
@@ -226,10 +224,11 @@ class TransactionWriter {
         messages: [{ ...message, partition: 0 }],
       })),
     })
+    const offset = Number(written?.baseOffset)
+    this.sent = { offset, isCommitted: false }
     await transaction.commit()
     // the commit is answered before its marker is in the topic: until then, our records seem to be missing
-    for (const { partition, baseOffset } of written)
-      await this.table.reached({ partition, offset: Number(baseOffset) })
+    await this.table.reached({ partition: 0, offset })
   }
 
   /** Refuses the last decision; those before it have nothing to write. */

@@ -22,12 +22,10 @@ export type Table = {
   caughtUp(timeoutMs?: number): Promise<void>
   /** Like `caughtUp`, but only up to this offset. */
   reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>
-  /** Called for each record, also for those that later ones replace. Holds one listener. */
-  onRead(listener: OnRead): void
+  /** Called with the offset of each record, even if later ones replace it. Holds one listener. */
+  onRead(listener: (offset: number) => void): void
   close(): Promise<void>
 }
-
-type OnRead = (key: string, value: Buffer | null) => void
 
 export type TableOptions = {
   connection: Connection
@@ -69,7 +67,7 @@ export async function openTable(options: TableOptions): Promise<Table> {
 
 class CompactedTable {
   readonly values = new Map<string, Buffer>()
-  onRead: OnRead = () => {}
+  onRead: (offset: number) => void = () => {}
   private readonly options: TableOptions
   private readonly follower: Follower
   /** Keys that were not read again since a fault of the log. */
@@ -87,10 +85,9 @@ class CompactedTable {
       topics: [options.topic],
       // the shortest session allowed: after an outage, the table may wait for its old one to end
       config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 2_000 },
-      onRecord: ({ key, value }) => {
-        if (!key) return
-        this.apply(key.toString(), value)
-        this.onRead(key.toString(), value)
+      onRecord: ({ key, value }, { offset }) => {
+        if (key) this.apply(key.toString(), value)
+        this.onRead(offset)
       },
       onFault: () => {
         this.unconfirmed = new Set(this.values.keys())

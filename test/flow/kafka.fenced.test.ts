@@ -105,25 +105,39 @@ test('a write whose acknowledgement is lost counts as written, even if another i
   expect(String(table.get('a'))).toBe('second')
 })
 
-test('a write is not lost because another instance has made one of those written with it', async () => {
-  const plain = await connection([compacted])
-  const other = await instance(plain)
+/** Runs `act` just before the first batch is sent. */
+function fencedOnce(from: Connection, act: () => Promise<unknown>): Connection {
   let isFenced = false
-  const kafka = producing(plain, (producer) => ({
+  return producing(from, (producer) => ({
     transaction: async () => {
       const begun = await producer.transaction()
       const sendBatch: typeof begun.sendBatch = async (batch) => {
-        if (!isFenced) expect(await other.put('session/1', 'ended')).toEqual({ ok: true })
+        if (!isFenced) expect(await act()).toEqual({ ok: true })
         isFenced = true
         return begun.sendBatch(batch)
       }
       return { ...begun, sendBatch }
     },
   }))
-  const { table, put } = await instance(kafka)
+}
+
+test('a write is not lost because another instance has made one of those written with it', async () => {
+  const plain = await connection([compacted])
+  const other = await instance(plain)
+  const { table, put } = await instance(fencedOnce(plain, () => other.put('session/1', 'ended')))
   const written = await Promise.all([put('session/1', 'ended'), put('session/2', 'ended')])
   expect(written).toEqual([{ ok: true }, { ok: true }])
   expect([...table.entries()].map(([key]) => key)).toEqual(['session/1', 'session/2'])
+})
+
+test('a fenced write is decided again, even if another instance has written the same', async () => {
+  const plain = await connection([compacted])
+  const other = await instance(plain)
+  const { table, writer } = await instance(fencedOnce(plain, () => other.put('a', 'same')))
+  const written = await writer.write(() =>
+    table.get('a') ? { refusal: 'taken' } : { records: [{ topic: 'settings', key: 'a', value: 'same' }] },
+  )
+  expect(written).toEqual({ ok: false, refusal: 'taken' })
 })
 
 test('a producer that cannot take over the id is disconnected', async () => {
