@@ -31,7 +31,7 @@ export const NODE_OPTIONS = { requireHostHeader: false, IncomingMessage: Request
 const HEADERS = 200
 /** Node refuses connections this far above `most`, as closing ones still count. */
 const CLOSING = 64
-/** With more than this share, a network can lose a connection whose request waits, and the proxies idle ones. */
+/** Beyond this share, a network can lose connections whose requests wait, and proxies can lose idle ones to anyone. */
 const LARGE_SHARE = 1 / 8
 
 /**
@@ -39,7 +39,7 @@ const LARGE_SHARE = 1 / 8
  * IPv6 site (/48) counts like a network with an eighth of its connections.
  *
  * When `most` connections are open, a new one replaces another, by the first rule that applies:
- * 1. if LARGE_SHARE is exceeded by idle ones of the proxies, and by no network: the least recently used of these;
+ * 1. if the proxies' idle ones exceed LARGE_SHARE, and no network does: the least recently used of these;
  * 2. from the largest network or a smaller one: the oldest of the largest network that has no request in progress;
  * 3. from a smaller network, if the largest has more than LARGE_SHARE: the oldest of the largest network;
  * 4. from a proxy: the least recently used idle one of the proxies.
@@ -62,7 +62,7 @@ export function shareConnections(
     onRefused()
   }
 
-  /** One client can fill a proxy's pool, and would shut out other proxies and the clients without one. */
+  /** Otherwise one client could fill a proxy's pool, and shut out other proxies and clients without a proxy. */
   function ofLargePool(largest: Group): Socket | undefined {
     const large = Math.floor(most * LARGE_SHARE)
     if (shareOf(largest) > large) return undefined
@@ -86,7 +86,7 @@ export function shareConnections(
   const isOneTooMany = countWaiting(waiting)
   server.prependListener('request', ({ socket }, response) => {
     responses.set(socket, response)
-    // of `keepUnused`
+    // set by `keepUnused`
     if (socket.timeout) socket.setTimeout(0)
     // Node still emits requests that it read before the connection was closed
     if (socket.destroyed || !isOneTooMany(socket, response)) return
@@ -150,8 +150,8 @@ function createMembership() {
 }
 
 /**
- * A proxy's connection belongs to a client's network only during a request; to its own if it names no client. Proxies and
- * senders may share the addresses that are trusted.
+ * A proxy's connection belongs to a network only during a request: that of the client it names, or its own if it names
+ * none. Then the sender may be no proxy at all, but a client with a trusted address.
  */
 function createNetworks(trustProxy: readonly string[]) {
   const { join, largest } = createMembership()
@@ -240,9 +240,9 @@ function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number):
 type OnBroken = (error: Error & { code?: string }, socket: Socket) => void
 
 /**
- * Keeps connections that have sent nothing for `idleMs` more: browsers and pools open some in advance. Node considers
- * their headers late, but a 408 could cross the first request. Line breaks before it prolong this: Node does not count
- * them as a request, and would never consider it late.
+ * Keeps a connection that has sent nothing open for `idleMs` more: browsers and pools open some in advance, and a 408
+ * could cross their first request. Line breaks restart this time. Node does not count them as a request, so no other
+ * timeout applies.
  */
 export const keepUnused =
   (respond: OnBroken, idleMs: number): OnBroken =>
@@ -260,8 +260,8 @@ export type CountUnread = (reply: { raw: ServerResponse; request: { ip: string }
 const LARGE_ANSWER = 4 * 1024
 
 /**
- * Limits the memory of unread answers. Beyond `most` bytes, the network (on IPv6: site) that holds the most loses the
- * connection that has waited longest. A single connection may exceed `most`.
+ * Limits the memory of unread answers. Beyond `most` bytes, the IPv4 address or IPv6 site that holds the most loses
+ * the connection that has waited longest. A single connection may exceed `most`.
  */
 export function limitUnread(most: number, onRefused: () => void): CountUnread {
   /** Longest waiting first. */

@@ -85,8 +85,8 @@ export const UNREAD_BYTES = 64 * 1024 * 1024
 
 export type Timeouts = {
   /**
-   * From a request's first byte to the end of the headers. The first request of a connection has at least this long
-   * since it was opened.
+   * From a request's first byte to the end of the headers. A new connection may be unused for this long and then for
+   * `keepAliveMs`.
    */
   headersMs: number
   /** The same, to the end of the body. */

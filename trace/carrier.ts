@@ -27,8 +27,8 @@ const setter: TextMapSetter<Record<string, string>> = {
 
 const NOTHING: Carrier = { read: () => ROOT_CONTEXT, write: () => ({}), clientSpan: () => undefined }
 
-/** The usual ones have 55. A span's link would keep all of a longer one in memory, until the span is sent. */
-const CHARS = 100
+/** Those of today's version have 55. A span's link would keep all of a longer one in memory until the span is sent. */
+const MAX_CHARS = 100
 
 /** @param carries false: each process has its own traces. */
 export function createCarrier(carries: boolean): Carrier {
@@ -43,7 +43,7 @@ export function createCarrier(carries: boolean): Carrier {
       return headers
     },
     clientSpan(traceparent) {
-      if (typeof traceparent !== 'string' || traceparent.length > CHARS) return undefined
+      if (typeof traceparent !== 'string' || traceparent.length > MAX_CHARS) return undefined
       const parsed = parseTraceParent(traceparent)
       if (!parsed) return undefined
       return { ...parsed, isRemote: true }

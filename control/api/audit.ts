@@ -66,7 +66,7 @@ export function withAuditTopic(log: Logger, { produce }: Pick<Producer, 'produce
     // padding must not hide a change
     if (outcome === 'too_large') outcome = await send({ ...line, changes: withoutLong(line.changes) })
     if (outcome === 'too_large') outcome = await send({ ...line, changes: undefined })
-    // with the line: LOG_LEVEL may hide others
+    // with the line: LOG_LEVEL may hide the one at info
     if (outcome !== 'acked')
       log.warn({ outcome, line }, 'an audit line is only in the log, not in topic audit')
   }

@@ -97,7 +97,7 @@ export async function resealSettings({ settings, writer, keys, log }: Resealing)
   }
   if (failed.length > 0) {
     const named = failed.slice(0, MAX_NAMED).map(({ setting }) => setting)
-    const text = 'old settings were not signed again; the next start of control tries again'
+    const text = 'some old settings were not signed again; control tries again at its next start'
     return log.warn({ err: failed[0]?.err, settings: named }, text)
   }
   if (count > 0) log.info({ settings: count }, 'old settings are signed and sealed again')

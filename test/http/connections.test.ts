@@ -235,7 +235,7 @@ test('when proxies hold all connections, a new one from a proxy replaces the lea
   expect(String(await answered)).toContain('late')
 })
 
-test('while more than an eighth are idle ones of proxies, new connections of any client replace them', async () => {
+test('while more than an eighth are idle ones from proxies, new connections from any client replace them', async () => {
   const { dial } = await shared(16, ['127.0.0.8/32'])
   const proxied: Socket[] = []
   for (let count = 0; count < 16; count++) proxied.push(await dial('127.0.0.8'))

@@ -89,7 +89,7 @@ test.each(['nonsense', '', `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`, ['a', 'b
   },
 )
 
-test('a long traceparent of a client is no link, as the span would keep all of it in memory', async () => {
+test('a long traceparent of a client becomes no link, which would keep all of it in memory', async () => {
   const { tracer, ended } = aTracer()
   const later = (rest: string) => `01-${'a'.repeat(32)}-${'b'.repeat(16)}-01-${rest}`
   for (const rest of ['x', 'x'.repeat(60_000)])

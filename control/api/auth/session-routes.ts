@@ -76,7 +76,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     const cookie = sessionIn(headers.cookie, protocol)
     // even if it has expired by our clock: others may be right
     const session = cookie === undefined ? undefined : sessions.read(cookie, 0)?.session
-    // cookies of expired sessions can be collected for months: sign-ins do not limit them
+    // their cookies can be collected for months, so the limit on sign-ins does not bound these sign-outs
     const isOver = session && session.until * 1000 <= Date.now()
     const seconds = isOver ? tokenLimits.signIn(caller.who, caller.address) : undefined
     if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
@@ -123,7 +123,7 @@ async function endSession(
   return outcome !== 'unavailable' && !('refusal' in outcome)
 }
 
-/** Some proxies send `X-Forwarded-Proto` in capitals. */
+/** Some proxies send `X-Forwarded-Proto: HTTPS`. */
 const isHttps = (protocol: string) => protocol.toLowerCase() === 'https'
 
 /** `__Host-` ties the cookie to this host, not its domain (RFC 6265bis, 4.1.3.2). Needs https. */

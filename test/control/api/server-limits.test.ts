@@ -38,7 +38,7 @@ test('clients that never finish their headers are answered and disconnected too'
   for (const answer of await Promise.all(sockets.map(text))) expect(answer).toMatch(/^HTTP\/1.1 408 /)
 })
 
-test('an unused connection stays open as between requests, then closes without an answer', async () => {
+test('an unused connection stays open like one between requests, then closes without an answer', async () => {
   const open = await listening({ headersMs: 50, keepAliveMs: 200 })
   const opened = performance.now()
   expect(await text(open(''))).toBe('')

@@ -35,7 +35,7 @@ describe('a client that takes too long gets an answer, and its memory is freed',
   })
 })
 
-test('an unused connection stays open as between requests, then closes without an answer', async () => {
+test('an unused connection stays open like one between requests, then closes without an answer', async () => {
   const ingest = slow({ keepAliveMs: 200 })
   const opened = performance.now()
   const socket = await open(ingest)
@@ -55,7 +55,7 @@ test.each([
   expect(await answerOf(socket)).toMatchObject({ status })
 })
 
-test('line breaks do not keep a connection that was long unused', async () => {
+test('line breaks do not keep a long unused connection open forever', async () => {
   const ingest = slow({ keepAliveMs: 200 })
   const timedOut = once(ingest.app.server, 'clientError')
   const socket = await open(ingest)
@@ -64,7 +64,7 @@ test('line breaks do not keep a connection that was long unused', async () => {
   expect(await readAll(socket)).toBe('')
 })
 
-test('a first request may take longer than its connection may be unused', async () => {
+test('a first request may take longer than a connection may be unused', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<'acked'>()
   const ingest = fakeIngest({ outcome, door: { timeouts: { ...timeouts, keepAliveMs: 100 } } })
   const timedOut = once(ingest.app.server, 'clientError')
