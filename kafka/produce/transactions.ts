@@ -40,6 +40,9 @@ const APART_MS = 100
 /** Writes resume soon after Kafka is back. */
 const MAX_WAIT_MS = 5_000
 
+/** If someone adds partitions to a table, its records must stay in order. */
+const PARTITION = 0
+
 type Options = {
   connection: Connection
   transactionalId: string
@@ -89,8 +92,8 @@ class TransactionWriter {
     this.connection = connection
     this.table = table
     this.transactionalId = connection.named(transactionalId)
-    table.onRead((offset) => {
-      if (this.sent?.offset === offset) this.sent.isCommitted = true
+    table.onRead(({ partition, offset }) => {
+      if (partition === PARTITION && this.sent?.offset === offset) this.sent.isCommitted = true
     })
   }
 
@@ -220,15 +223,14 @@ class TransactionWriter {
       acks: -1,
       topicMessages: records.map(({ topic, ...message }) => ({
         topic: this.connection.named(topic),
-        // if someone adds partitions to a table, its records must stay in order
-        messages: [{ ...message, partition: 0 }],
+        messages: [{ ...message, partition: PARTITION }],
       })),
     })
     const offset = Number(written?.baseOffset)
     this.sent = { offset, isCommitted: false }
     await transaction.commit()
     // the commit is answered before its marker is in the topic: until then, our records seem to be missing
-    await this.table.reached({ partition: 0, offset })
+    await this.table.reached({ partition: PARTITION, offset })
   }
 
   /** Refuses the last decision; those before it have nothing to write. */

@@ -22,10 +22,12 @@ export type Table = {
   caughtUp(timeoutMs?: number): Promise<void>
   /** Like `caughtUp`, but only up to this offset. */
   reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>
-  /** Called with the offset of each record, even if later ones replace it. Holds one listener. */
-  onRead(listener: (offset: number) => void): void
+  /** Called for each record, even if later ones replace it. Holds one listener. */
+  onRead(listener: OnRead): void
   close(): Promise<void>
 }
+
+type OnRead = (position: { partition: number; offset: number }) => void
 
 export type TableOptions = {
   connection: Connection
@@ -67,7 +69,7 @@ export async function openTable(options: TableOptions): Promise<Table> {
 
 class CompactedTable {
   readonly values = new Map<string, Buffer>()
-  onRead: (offset: number) => void = () => {}
+  onRead: OnRead = () => {}
   private readonly options: TableOptions
   private readonly follower: Follower
   /** Keys that were not read again since a fault of the log. */
@@ -85,9 +87,9 @@ class CompactedTable {
       topics: [options.topic],
       // the shortest session allowed: after an outage, the table may wait for its old one to end
       config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 2_000 },
-      onRecord: ({ key, value }, { offset }) => {
+      onRecord: ({ key, value }, position) => {
         if (key) this.apply(key.toString(), value)
-        this.onRead(offset)
+        this.onRead(position)
       },
       onFault: () => {
         this.unconfirmed = new Set(this.values.keys())
