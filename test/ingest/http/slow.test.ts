@@ -364,5 +364,7 @@ test('behind a proxy that adds ports, the discarded bodies of a client count as 
     await ask(held)
     await until(async () => (await value(ingest, 'sluice_ingest_held_bytes')) > held * 8_192)
   }
-  expect(await answerOf(await ask(4))).toMatchObject({ status: 503 })
+  // ingest waits 10 s for the rest before it closes the connection
+  const [answer] = await once(await ask(4), 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1.1 503 /)
 })
