@@ -80,10 +80,11 @@ class TransactionWriter {
   private readonly transactionalId: string
   private readonly queue: Waiting[] = []
   /**
-   * The latest batch, once it is sent. The table reads its first offset only if it is committed. Equal values prove
-   * nothing: another instance may have written the same, as two that end one session do.
+   * The latest batch, once it is sent: its first offset and value. The table reads them only if it is committed. One
+   * alone proves nothing: another instance may have written the same value, as two that end one session do, or its
+   * record has taken the offset of one that Kafka lost.
    */
-  private sent: { offset: number; isCommitted: boolean } | undefined
+  private sent: { offset: number; value: OutRecord['value']; isCommitted: boolean } | undefined
   private producer: Producer | undefined
   private writing: Promise<void> | undefined
   private isClosed = false
@@ -92,8 +93,9 @@ class TransactionWriter {
     this.connection = connection
     this.table = table
     this.transactionalId = connection.named(transactionalId)
-    table.onRead(({ partition, offset }) => {
-      if (partition === PARTITION && this.sent?.offset === offset) this.sent.isCommitted = true
+    table.onRead(({ partition, offset }, value) => {
+      if (partition === PARTITION && this.sent?.offset === offset)
+        this.sent.isCommitted = isSame(value, this.sent.value)
     })
   }
 
@@ -227,7 +229,7 @@ class TransactionWriter {
       })),
     })
     const offset = Number(written?.baseOffset)
-    this.sent = { offset, isCommitted: false }
+    this.sent = { offset, value: records[0]?.value ?? null, isCommitted: false }
     await transaction.commit()
     // the commit is answered before its marker is in the topic: until then, our records seem to be missing
     await this.table.reached({ partition: PARTITION, offset })
@@ -249,3 +251,6 @@ class TransactionWriter {
 
 const bytesOf = (records: readonly OutRecord[]): number =>
   records.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value ?? ''), 0)
+
+const isSame = (read: Buffer | null, sent: OutRecord['value']): boolean =>
+  sent === null ? read === null : read?.equals(Buffer.from(sent)) === true

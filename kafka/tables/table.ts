@@ -27,7 +27,7 @@ export type Table = {
   close(): Promise<void>
 }
 
-type OnRead = (position: { partition: number; offset: number }) => void
+type OnRead = (position: { partition: number; offset: number }, value: Buffer | null) => void
 
 export type TableOptions = {
   connection: Connection
@@ -89,7 +89,7 @@ class CompactedTable {
       config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 2_000 },
       onRecord: ({ key, value }, position) => {
         if (key) this.apply(key.toString(), value)
-        this.onRead(position)
+        this.onRead(position, value)
       },
       onFault: () => {
         this.unconfirmed = new Set(this.values.keys())

@@ -140,6 +140,43 @@ test('a fenced write is decided again, even if another instance has written the 
   expect(written).toEqual({ ok: false, refusal: 'taken' })
 })
 
+test('a write that Kafka has lost is decided again, even if another one has taken its offset', async () => {
+  const plain = await connection([compacted])
+  const other = await instance(plain)
+  let last = -1
+  const watched = closing(await openTable({ connection: plain, topic: 'settings', onFatal }))
+  watched.onRead(({ offset }) => {
+    last = offset
+  })
+  expect(await other.put('b', '1')).toEqual({ ok: true })
+  let offset: number | undefined
+  const kafka = producing(plain, (producer) => ({
+    transaction: async () => {
+      const begun = await producer.transaction()
+      const sendBatch: typeof begun.sendBatch = async (batch) => {
+        if (offset !== undefined) return begun.sendBatch(batch)
+        await watched.caughtUp()
+        // after the marker of the commit
+        offset = last + 2
+        return [
+          { topicName: plain.named('settings'), partition: 0, errorCode: 0, baseOffset: String(offset) },
+        ]
+      }
+      const commit = async () => {
+        if (offset === undefined || last >= offset) return begun.commit()
+        expect(await other.put('b', '2')).toEqual({ ok: true })
+        await watched.caughtUp()
+        expect(last).toBe(offset)
+        throw new Error('lost')
+      }
+      return { ...begun, sendBatch, commit }
+    },
+  }))
+  const { table, put } = await instance(kafka)
+  expect(await put('a', 'ours')).toEqual({ ok: true })
+  expect([...table.entries()].map(([key, value]) => `${key}=${value}`)).toEqual(['b=2', 'a=ours'])
+})
+
 test('a producer that cannot take over the id is disconnected', async () => {
   let [failures, connected] = [3, 0]
   const kafka = producing(await connection([compacted]), (producer) => ({
