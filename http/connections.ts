@@ -2,8 +2,9 @@ import type { Server, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { holderOf, networkOf, SITE_TIMES, siteOf } from './rate-limit.ts'
+import { networkOf, SITE_TIMES, siteOf } from './rate-limit.ts'
 import { RequestWithPlainNames } from './requests.ts'
+import { endUnread } from './unread.ts'
 
 export type Connections = {
   open: ReadonlySet<Socket>
@@ -56,9 +57,10 @@ export function shareConnections(
   function makeRoom(socket: Socket, share: number): void {
     const largest = networks.largest()
     const isOwn = largest.sockets.has(socket)
-    const victim = isOwn || shareOf(largest) > share ? victimOf(largest.sockets) : undefined
-    const spare = victim ?? (networks.proxied.has(socket) ? idleOfProxies(1)[0] : undefined)
-    ;(ofLargePool(largest) ?? spare ?? socket).destroy()
+    let victim = ofLargePool(largest)
+    if (isOwn || shareOf(largest) > share) victim ??= victimOf(largest.sockets)
+    if (networks.proxied.has(socket)) victim ??= idleOfProxies(1)[0]
+    ;(victim ?? socket).destroy()
     onRefused()
   }
 
@@ -150,8 +152,8 @@ function createMembership() {
 }
 
 /**
- * A proxy's connection belongs to a network only during a request: that of the client it names, or its own if it names
- * none. Then the sender may be no proxy at all, but a client with a trusted address.
+ * During a request, a proxy's connection belongs to the network of the client that the proxy names, or to the proxy's own
+ * if it names none: a client may have a trusted address, too. Between requests, it belongs to no network.
  */
 function createNetworks(trustProxy: readonly string[]) {
   const { join, largest } = createMembership()
@@ -226,23 +228,11 @@ function isWaitedOn(socket: Socket, response: ServerResponse | undefined): boole
 const isBetweenRequests = (response: ServerResponse | undefined): boolean =>
   !response || (response.req.complete && response.writableFinished)
 
-/** Replaces Node's socket timeout, which restarts at each read and write (2 us per call). */
-function endUnread(server: Server, open: ReadonlySet<Socket>, unreadMs: number): void {
-  let before = new WeakMap<Socket, number>()
-  const timer = setInterval(() => {
-    const waiting = [...open].filter(({ writableLength }) => writableLength > 0)
-    for (const socket of waiting) if (before.get(socket) === gone(socket)) socket.destroy()
-    before = new WeakMap(waiting.map((socket) => [socket, gone(socket)]))
-  }, unreadMs).unref()
-  server.once('close', () => clearInterval(timer))
-}
-
 type OnBroken = (error: Error & { code?: string }, socket: Socket) => void
 
 /**
- * Keeps a connection that has sent nothing open for `idleMs` more: browsers and pools open some in advance, and a 408
- * could cross their first request. Line breaks restart this time. Node does not count them as a request, so no other
- * timeout applies.
+ * Keeps a connection that has sent nothing open for `idleMs` more, without a 408. Browsers and pools open some in advance,
+ * and the 408 could arrive just as they send their first request. Each line break before that request restarts the time.
  */
 export const keepUnused =
   (respond: OnBroken, idleMs: number): OnBroken =>
@@ -250,67 +240,6 @@ export const keepUnused =
     if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT' || socket.bytesRead > 0) return respond(error, socket)
     socket.setTimeout(idleMs)
   }
-
-const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength
-
-/** Counts a large answer until it is read. `ip`: the client's, even behind a trusted proxy. */
-export type CountUnread = (reply: { raw: ServerResponse; request: { ip: string } }, bytes: number) => void
-
-/** Smaller answers are not counted: waiting requests are limited too. */
-const LARGE_ANSWER = 4 * 1024
-
-/**
- * Limits the memory of unread answers. Beyond `most` bytes, the IPv4 address or IPv6 site that holds the most loses
- * the connection that has waited longest. A single connection may exceed `most`.
- */
-export function limitUnread(most: number, onRefused: () => void): CountUnread {
-  /** Longest waiting first. */
-  const holders = new Map<Socket, { network: string; bytes: number }>()
-  const watched = new WeakSet<Socket>()
-  let total = 0
-
-  function release(socket: Socket, bytes: number): void {
-    const holder = holders.get(socket)
-    if (!holder) return
-    const released = Math.min(bytes, holder.bytes)
-    total -= released
-    holder.bytes -= released
-    if (holder.bytes === 0) holders.delete(socket)
-  }
-
-  const forget = (socket: Socket) => release(socket, Number.POSITIVE_INFINITY)
-
-  function victim(): Socket | undefined {
-    const byNetwork = new Map<string, { oldest: Socket; bytes: number }>()
-    for (const [socket, { network, bytes }] of holders) {
-      const of = byNetwork.get(network) ?? { oldest: socket, bytes: 0 }
-      of.bytes += bytes
-      byNetwork.set(network, of)
-    }
-    const [largest] = [...byNetwork.values()].sort((one, other) => other.bytes - one.bytes)
-    return largest?.oldest
-  }
-
-  return ({ raw: response, request }, bytes) => {
-    const { socket } = response.req
-    if (bytes < LARGE_ANSWER || socket.destroyed) return
-    // responses behind others get no event when their connection closes
-    if (!watched.has(socket)) socket.once('close', () => forget(socket))
-    watched.add(socket)
-    const holder = holders.get(socket) ?? { network: holderOf(request.ip), bytes: 0 }
-    holder.bytes += bytes
-    total += bytes
-    holders.set(socket, holder)
-    response.once('close', () => release(socket, bytes))
-    while (total > most && holders.size > 1) {
-      const closed = victim()
-      if (!closed) return
-      forget(closed)
-      closed.destroy()
-      onRefused()
-    }
-  }
-}
 
 /** @returns a function that counts a request and tells whether it is one too many. */
 function countWaiting({
@@ -322,7 +251,7 @@ function countWaiting({
 
   function change(socket: Socket, by: number): number {
     const before = bySocket.get(socket)
-    // as in `limitUnread`
+    // responses behind others get no event when their connection closes
     if (before === undefined) socket.once('close', () => change(socket, -(bySocket.get(socket) ?? 0)))
     const count = (before ?? 0) + by
     bySocket.set(socket, count)

@@ -27,7 +27,7 @@ const setter: TextMapSetter<Record<string, string>> = {
 
 const NOTHING: Carrier = { read: () => ROOT_CONTEXT, write: () => ({}), clientSpan: () => undefined }
 
-/** Those of today's version have 55. A span's link would keep all of a longer one in memory until the span is sent. */
+/** Version 00 has 55 characters. A span's link keeps the whole header in memory until the span is sent. */
 const MAX_CHARS = 100
 
 /** @param carries false: each process has its own traces. */

@@ -1,14 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter } from 'prom-client'
-import {
-  delayResponse,
-  endInTime,
-  limitUnread,
-  NODE_OPTIONS,
-  shareConnections,
-} from '../../http/connections.ts'
+import { delayResponse, endInTime, NODE_OPTIONS, shareConnections } from '../../http/connections.ts'
 import { createNetworkLimit } from '../../http/rate-limit.ts'
+import { limitUnread } from '../../http/unread.ts'
 import { registry } from '../../process/metrics.ts'
 import type { RateLimit } from '../../process/token-bucket.ts'
 import { isStreamed } from './operation.ts'

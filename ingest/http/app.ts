@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { limitUnread } from '../../http/connections.ts'
 import { answerOps, type Probe } from '../../http/probes.ts'
 import { isAmbiguous } from '../../http/requests.ts'
+import { limitUnread } from '../../http/unread.ts'
 import type { Logger } from '../../process/log.ts'
 import type { Tracer } from '../../trace/trace.ts'
 import { type Answer, CORS, type Code, errorAnswer, PREFLIGHT } from '../answer.ts'

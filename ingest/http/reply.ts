@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import type { CountUnread } from '../../http/connections.ts'
+import type { CountUnread } from '../../http/unread.ts'
 import { type Answer, CORS, JSON_TYPE } from '../answer.ts'
 import { CUT, discard } from './body.ts'
 

@@ -87,7 +87,7 @@ function followerFor(
     connection,
     kind: 'reader',
     topics: [topic],
-    // no other member of the group waits for a heartbeat
+    // the group has one member, so rare heartbeats delay nobody
     config: { maxWaitTimeInMs: FETCH_WAIT_MS, heartbeatInterval: 9_000 },
     accepts: ({ partition }, isStale) => jobs.has(partition) && !isStale(),
     onRecord({ value, key, timestamp }, { partition, offset }) {

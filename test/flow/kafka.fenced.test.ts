@@ -50,23 +50,26 @@ async function instance(kafka: Connection) {
   return { table, writer, put }
 }
 
-test('a write whose acknowledgement is lost is written once', async () => {
+/** The answer to the first commit is lost, after `act`. */
+function losingCommit(from: Connection, act = async (): Promise<unknown> => ({ ok: true })): Connection {
   let isLost = false
-  const kafka = producing(await connection([compacted]), (producer) => ({
+  return producing(from, (producer) => ({
     transaction: async () => {
       const begun = await producer.transaction()
       const commit = async () => {
         await begun.commit()
         if (isLost) return
         isLost = true
+        expect(await act()).toEqual({ ok: true })
         throw new Error('lost')
       }
       return { ...begun, commit }
     },
   }))
-  const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
-  await table.loaded
-  const writer = closing(createFencedWriter({ connection: kafka, transactionalId: 'writer', table }))
+}
+
+test('a write whose acknowledgement is lost is written once', async () => {
+  const { table, writer } = await instance(losingCommit(await connection([compacted])))
   const count = () => Number.parseInt(String(table.get('counter') ?? 0), 10)
   const written = await Promise.all(
     Array.from({ length: 5 }, () =>
@@ -82,21 +85,7 @@ test('a write whose acknowledgement is lost is written once', async () => {
 test('a write whose acknowledgement is lost counts as written, even if another instance has replaced it', async () => {
   const plain = await connection([compacted])
   const other = await instance(plain)
-  let isLost = false
-  const kafka = producing(plain, (producer) => ({
-    transaction: async () => {
-      const begun = await producer.transaction()
-      const commit = async () => {
-        await begun.commit()
-        if (isLost) return
-        isLost = true
-        expect(await other.put('a', 'second')).toEqual({ ok: true })
-        throw new Error('lost')
-      }
-      return { ...begun, commit }
-    },
-  }))
-  const { table, writer } = await instance(kafka)
+  const { table, writer } = await instance(losingCommit(plain, () => other.put('a', 'second')))
   const written = await writer.write(() => {
     const found = table.get('a')?.toString()
     return found ? { refusal: found } : { records: [{ topic: 'settings', key: 'a', value: 'first' }] }

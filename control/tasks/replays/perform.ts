@@ -47,8 +47,8 @@ const AT_ONCE_MS = 250
 const groupOf = ({ id }: Pick<Replay, 'id'>) => `replay.${id}`
 
 /**
- * Each replay has its own consumer group. Its commits let the replay continue after a crash. Delete the group only after
- * the end is written (`forgetReplay`). Otherwise, a second run would replay everything again.
+ * Each replay has its own consumer group. Its commits let the replay continue after a crash. `forgetReplay` deletes the
+ * group once the replay's end is written. If it did so earlier, a second run would start from the beginning.
  * @returns the ended replay; undefined if this process lost the task.
  * @throws if Kafka refuses or does not answer.
  */
