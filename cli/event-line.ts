@@ -85,7 +85,8 @@ const WHY_SKIPPED: Readonly<Record<string, string>> = {
   slow: 'this reader is too slow',
 }
 
-function parsed(data: string): unknown {
+/** Undefined if it is not JSON. */
+export function parsed(data: string): unknown {
   try {
     return JSON.parse(data)
   } catch {

@@ -3,13 +3,44 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sseParser } from '../../cli/api/sse.ts'
 import { callOf } from '../../cli/commands/calls/send.ts'
-import { firstSeen } from '../../cli/commands/calls/tail.ts'
+import { firstSeen, latestPastAttempts } from '../../cli/commands/calls/tail.ts'
 import { timeOf } from '../../cli/commands/command.ts'
 import { outputTo } from '../../cli/context.ts'
 import { eventLine } from '../../cli/event-line.ts'
 import { plain, table } from '../../cli/table.ts'
 
 const now = Date.parse('2026-01-02T03:04:05.000Z')
+
+describe('past attempts', () => {
+  const event = (event: string, data: object) => ({ event, id: undefined, data: JSON.stringify(data) })
+  const attempt = (deliveryId: string, number: number, urlIndex = 0) =>
+    event('attempt', { deliveryId, urlIndex, attempt: number })
+  const call = event('call', { messageId: 'm1' })
+  const ready = event('ready', { calls: 1 })
+
+  test('are shown before ready, and only the latest of each webhook of a delivery', () => {
+    const shown = latestPastAttempts()
+    const past = [call, attempt('d1', 1), attempt('d1', 1, 1), attempt('d2', 1), attempt('d1', 2), ready]
+    expect(past.flatMap(shown)).toEqual([
+      call,
+      attempt('d1', 1, 1),
+      attempt('d2', 1),
+      attempt('d1', 2),
+      ready,
+    ])
+  })
+
+  test('are not held back if their form is unknown', () => {
+    const unknown = event('attempt', {})
+    expect(latestPastAttempts()(unknown)).toEqual([unknown])
+  })
+
+  test('do not concern later ones, which are all shown', () => {
+    const shown = latestPastAttempts()
+    const events = [ready, attempt('d1', 1), attempt('d1', 2)]
+    expect(events.flatMap(shown)).toEqual(events)
+  })
+})
 
 describe('a time', () => {
   test.each([

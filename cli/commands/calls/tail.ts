@@ -3,10 +3,11 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got, { RequestError } from 'got'
+import { z } from 'zod'
 import { refused, unreachable } from '../../api/client.ts'
 import { type ServerEvent, sseParser } from '../../api/sse.ts'
 import { CliError, type ExitCode } from '../../context.ts'
-import { eventLine } from '../../event-line.ts'
+import { eventLine, parsed } from '../../event-line.ts'
 import type { Target } from '../../target.ts'
 import { action, type Cli, type Invocation } from '../command.ts'
 
@@ -20,8 +21,8 @@ export function addTail({ program, ...cli }: Cli): void {
     .argument('<source>', 'id of a source, or "events" for all sources')
     .summary('watch the calls of a source, or of all')
     .description(
-      `Prints the latest calls, then each new call, rejected call and delivery attempt, until Ctrl-C. Above a hundred per second it \
-skips some, and prints how many.`,
+      `Prints the latest calls with their last attempts, then each new call, rejected call and delivery attempt, until Ctrl-C. Above a \
+hundred per second it skips some, and prints how many. With --json, it prints all attempts of the latest calls.`,
     )
     .option('--source <id>', 'with "events": only this source')
     .option(
@@ -48,12 +49,15 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   const isNew = firstSeen<ServerEvent>(({ id, event, data }) => id ?? `${event} ${data}`)
   let hasBegun = false
   while (!signal.aborted) {
+    const shown = options.json ? (event: ServerEvent) => [event] : latestPastAttempts()
     try {
-      for await (const event of listen(found, { path, signal })) {
+      for await (const received of listen(found, { path, signal })) {
         hasBegun = true
-        if (event.event === 'ready' && !options.json) err.line('Watching for new calls; Ctrl-C ends.')
-        else if (event.event === 'ready' || isNew(event))
-          out.line(options.json ? asJson(event) : eventLine(event))
+        for (const event of shown(received)) {
+          if (event.event === 'ready' && !options.json) err.line('Watching for new calls; Ctrl-C ends.')
+          else if (event.event === 'ready' || isNew(event))
+            out.line(options.json ? asJson(event) : eventLine(event))
+        }
       }
     } catch (error) {
       // control may be restarting
@@ -72,6 +76,33 @@ function pathOf(what: string, source: string | undefined): string {
   if (what !== 'events' && source !== undefined)
     throw new CliError('usage', `Name the source once: tail ${source}, or tail events --source ${source}`)
   return `sources/${encodeURIComponent(source ?? what)}/live`
+}
+
+const attempted = z.object({ deliveryId: z.string(), urlIndex: z.number() })
+
+/**
+ * What to show of one stream. Of the attempts before `ready`, only the latest for each webhook of a delivery: one that
+ * waits for its webhook adds a deferral every few seconds.
+ */
+export function latestPastAttempts(): (event: ServerEvent) => ServerEvent[] {
+  const past = new Map<string, ServerEvent>()
+  let isReady = false
+  return (event) => {
+    if (event.event === 'ready') {
+      isReady = true
+      const attempts = [...past.values()]
+      past.clear()
+      return [...attempts, event]
+    }
+    const read =
+      isReady || event.event !== 'attempt' ? undefined : attempted.safeParse(parsed(event.data)).data
+    if (!read) return [event]
+    const key = `${read.deliveryId} ${read.urlIndex}`
+    // the latest comes last
+    past.delete(key)
+    past.set(key, event)
+    return []
+  }
 }
 
 const asJson = ({ event, data }: ServerEvent) => `{"event":${JSON.stringify(event)},"data":${data}}`
