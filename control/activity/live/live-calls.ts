@@ -105,7 +105,8 @@ function sendRecent({ watched, watcher, channel, calls }: Joining, parts: LiveCa
   }
   for (const raw of calls) renderCall({ watched, raw, onRendered: send }, parts)
   for (const message of renderAttempts(watched, [...messageIds], parts)) watcher.send(message)
-  watcher.send(sse('ready', { calls: calls.length }))
+  // clients wait for it, and what comes before it may fill the buffer
+  watcher.send(sse('ready', { calls: calls.length }), 'always')
 }
 
 type OnRendered = (message: string, messageId?: string) => void

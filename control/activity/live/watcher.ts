@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 
 export type Watcher = {
   stream: Readable
-  /** Sends the message, or counts it as skipped if too much is waiting. */
-  send(message: string): void
+  /** Sends the message, or counts it as skipped if too much is waiting. `always`: sends it in any case. */
+  send(message: string, always?: 'always'): void
   end(): void
   isClosed(): boolean
 }
@@ -14,7 +14,7 @@ export type WatcherOptions = {
   onClosed: () => void
 }
 
-/** Enough for fifty recent calls of the largest size. */
+/** Enough for fifty recent calls of the usual kind. Those with many escapes may take more. */
 const MAX_WAITING = 2 * 1024 * 1024
 const LOW_WATER = 64 * 1024
 const HEARTBEAT_MS = 15_000
@@ -57,10 +57,10 @@ export function openWatcher({ onSkipped, onClosed }: WatcherOptions): Watcher {
 
   return {
     stream,
-    send(message) {
+    send(message, always) {
       if (ended || stream.destroyed) return
       // after one skipped message, skip all until that is reported: the report marks the gap
-      if (skipped === 0 && stream.readableLength < MAX_WAITING) stream.push(message)
+      if (always || (skipped === 0 && stream.readableLength < MAX_WAITING)) stream.push(message)
       else {
         skipped += 1
         onSkipped(1)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { callJson, rejectedJson } from '../../../../control/activity/live/call-json.ts'
 import { ALL, createLiveCalls, type LiveCallsParts } from '../../../../control/activity/live/live-calls.ts'
+import { openWatcher } from '../../../../control/activity/live/watcher.ts'
 import type { TailRecord } from '../../../../kafka/tables/tail.ts'
 import type { Attempt } from '../../../../schemas/attempt.ts'
 import type { Event } from '../../../../schemas/event.ts'
@@ -63,7 +64,7 @@ function show(parts: Partial<LiveCallsParts> = {}) {
     made.join(sourceId, joined)
     return joined
   }
-  return { ...made, raw: made.call, clock, skipped, call, rejected, join }
+  return { ...made, raw: made.call, joinAs: made.join, clock, skipped, call, rejected, join }
 }
 
 test('a new watcher gets recent calls of the source in time order, then new ones', () => {
@@ -122,6 +123,33 @@ describe('attempts of a call', () => {
     expect(told.at(-1)).toBe('ready 1')
     expect(messages.at(-2)).toContain(new Date(2_999).toISOString())
   })
+
+  const large = JSON.stringify({ x: 'x'.repeat(8_000) })
+  test.each([
+    // JSON spells each of these characters with six bytes: 1 MB of calls becomes more than 2 MB
+    ['calls', { event: '\u0001'.repeat(5_400), context: large, integrations: large }, []],
+    [
+      'attempts',
+      {},
+      Array.from({ length: 1_000 }, () => tried('m0', 200, { response: '\u0001'.repeat(1_024) })),
+    ],
+  ])(
+    'leave `ready` its place, even if the first %s fill the buffer of the watcher',
+    (_, fields, attempts) => {
+      const { call, joinAs } = show({
+        attemptsOf: (id) => (id === 'm0' ? attempts : []),
+        decodeEvent: (value, onValue) => onValue({ ...JSON.parse(String(value)), ...fields }),
+      })
+      for (let at = 0; at < 50; at++) call(`m${at}`)
+      let skipped = 0
+      const watcher = openWatcher({ onSkipped: () => void skipped++, onClosed: () => undefined })
+      joinAs('shop', watcher)
+      const text = String(watcher.stream.read())
+      watcher.stream.destroy()
+      expect(skipped).toBeGreaterThan(0)
+      expect(text).toMatch(/event: ready\ndata: {"calls":50}\n\n/)
+    },
+  )
 
   test('are sent as they arrive, for calls that were shown', () => {
     const { call, begin, join, attempt } = show()
