@@ -269,12 +269,15 @@ function countWaiting({
 
 /**
  * A closing server no longer checks for slow clients, so one could delay the shutdown.
+ * @param open all connections: Node forgets those with a CONNECT.
  * @param ms for requests in progress.
  */
-export function endInTime(app: FastifyInstance, ms: number): void {
+export function endInTime(app: FastifyInstance, open: ReadonlySet<Socket>, ms: number): void {
   let timer: NodeJS.Timeout | undefined
   app.addHook('preClose', async () => {
-    timer = setTimeout(() => app.server.closeAllConnections(), ms)
+    timer = setTimeout(() => {
+      for (const socket of open) socket.destroy()
+    }, ms)
   })
   app.addHook('onClose', async () => clearTimeout(timer))
 }

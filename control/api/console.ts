@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from './errors.ts'
-import { createFiles, inBestEncoding, typeOf } from './files.ts'
+import { createFiles, inBestEncoding, sharing, typeOf } from './files.ts'
 import { refuseEarly, send } from './operation.ts'
 
 export type ConsoleParts = {
@@ -74,8 +74,9 @@ export function consoleRoutes(
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 function pageOf({ ingest, consoleLimits, built }: Required<ConsoleParts>): Handler {
+  const read = sharing(() => readFile(`${built}/index.html`, 'utf8').catch(() => undefined))
   return async (request, reply) => {
-    const file = await readFile(`${built}/index.html`, 'utf8').catch(() => undefined)
+    const file = await read()
     if (file === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(NOT_BUILT)
     const nonce = randomBytes(16).toString('base64url')
     const address = ingestAddress(ingest, request.hostname)
@@ -138,6 +139,9 @@ export type IngestAt = {
 export function ingestAddress({ url, port }: IngestAt, hostname: string): string {
   if (url !== undefined) return url.replace(/\/+$/, '')
   const bare = hostname.replace(/^\[|\]$/g, '')
-  if (isIPv6(bare)) return `http://[${bare}]:${port}`
-  return `http://${/^[\w.-]{1,253}$/.test(bare) ? bare : 'localhost'}:${port}`
+  const host = isIPv6(bare) ? `[${bare}]` : bare
+  const address = `http://${host}:${port}`
+  // a URL may not have each name that passes, such as 1.2.3.999
+  const isPlain = isIPv6(bare) || /^[\w.-]{1,253}$/.test(bare)
+  return isPlain && URL.canParse(address) ? address : `http://localhost:${port}`
 }

@@ -29,6 +29,17 @@ export function createFiles(describe: (name: string) => { path: string; headers:
   }
 }
 
+/** Requests at the same time share a read: each would open the file, and a process may open few. */
+export function sharing<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined
+  return () => {
+    reading ??= read().finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
+}
+
 /** Browsers send less. */
 const ENCODINGS_READ = 256
 

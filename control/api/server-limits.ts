@@ -68,7 +68,7 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
   const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
   const stop = (request: IncomingMessage) => clearTimeout(waiting.get(request))
   const onRefused = countRefusedConnection
-  const { nameClient } = shareConnections(app.server, {
+  const { open, nameClient } = shareConnections(app.server, {
     most: connections,
     waiting: { each, all: 0 },
     unreadMs,
@@ -107,7 +107,7 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
     if (typeof payload === 'string') countUnread(reply, Buffer.byteLength(payload))
   })
   slowStrangers(app, limits)
-  endInTime(app, closingMs)
+  endInTime(app, open, closingMs)
 }
 
 /**

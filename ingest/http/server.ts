@@ -57,7 +57,7 @@ export function createServer({ timeouts, meter, ...options }: ServerOptions): Fa
     })
   meter.watchConnections(server)
   handleAll(server)
-  endInTime(app, timeouts.closingMs)
+  endInTime(app, open, timeouts.closingMs)
   app.addHook('preClose', async () => {
     // Node closes only connections between two requests
     for (const socket of open) if (lastResponse(socket)?.writableFinished ?? true) socket.destroy()

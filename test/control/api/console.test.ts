@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { ingestAddress } from '../../../control/api/console.ts'
 import { api } from '../api.ts'
@@ -108,6 +109,22 @@ test('an asset is read once, and its bytes are shared by all clients', async () 
   expect((await ask('/assets/later.js', {})).body).toBe('later')
 })
 
+test('requests for the page at the same time share one open file, as a process may have few', async () => {
+  const ask = await served()
+  let most = 0
+  let isOver = false
+  const counting = (async () => {
+    for (; !isOver; await setImmediate())
+      most = Math.max(most, process.getActiveResourcesInfo().filter((name) => name === 'FSReqPromise').length)
+  })()
+  const answers = await Promise.all(Array.from({ length: 200 }, () => ask('/')))
+  isOver = true
+  await counting
+  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]))
+  // other tests of this worker may read files
+  expect(most).toBeLessThan(20)
+})
+
 test.each([
   '/assets/..%2findex.html',
   '/assets/%2e%2e%2findex.html',
@@ -164,6 +181,10 @@ test.each([
   ['[::1]', 'http://[::1]:8080'],
   // it appears in a header of the response and in the page
   ['evil"; script-src *', 'http://localhost:8080'],
+  // no URL may have them
+  ['1.2.3.999', 'http://localhost:8080'],
+  ['x.0xg.1', 'http://localhost:8080'],
+  ['[fe80::1%eth0]', 'http://localhost:8080'],
 ])('a page opened at %s finds ingest at %s', (hostname, address) => {
   expect(ingestAddress({ url: undefined, port: 8080 }, hostname)).toBe(address)
 })

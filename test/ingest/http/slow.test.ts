@@ -335,6 +335,17 @@ test('a slow client does not delay the shutdown', async () => {
   expect(parseAnswers(await readAll(socket).catch(() => ''))).toEqual([])
 })
 
+test('a proxy request behind answers that the client does not read does not delay the shutdown', async () => {
+  const ingest = fakeIngest({ door: { timeouts: { closingMs: 30 } } })
+  const socket = await open(ingest)
+  socket.on('error', () => {}).pause()
+  const connected = once(ingest.app.server, 'connect')
+  const many = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(300)
+  socket.write(`${many}CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n`)
+  await connected
+  await ingest.app.close()
+})
+
 test.each([
   ['that says nothing', ''],
   ['in the middle of its headers', 'POST /v1/track HTTP/1.1\r\nHo'],
