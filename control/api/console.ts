@@ -139,9 +139,8 @@ export type IngestAt = {
 export function ingestAddress({ url, port }: IngestAt, hostname: string): string {
   if (url !== undefined) return url.replace(/\/+$/, '')
   const bare = hostname.replace(/^\[|\]$/g, '')
-  const host = isIPv6(bare) ? `[${bare}]` : bare
-  const address = `http://${host}:${port}`
-  // a URL may not have each name that passes, such as 1.2.3.999
-  const isPlain = isIPv6(bare) || /^[\w.-]{1,253}$/.test(bare)
-  return isPlain && URL.canParse(address) ? address : `http://localhost:${port}`
+  const address = `http://${isIPv6(bare) ? `[${bare}]` : bare}:${port}`
+  // no URL may have some names, such as 1.2.3.999
+  const isSafe = /^[\w.:-]{1,253}$/.test(bare) && URL.canParse(address)
+  return isSafe ? address : `http://localhost:${port}`
 }

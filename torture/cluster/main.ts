@@ -18,11 +18,12 @@ import { connect } from '../../kafka/client.ts'
 import { createLog } from '../../process/log.ts'
 import { DELIVERIES } from '../../schemas/topics.ts'
 import type { Role } from '../../settings/config-key.ts'
-import { account, type Cut, holds } from '../account.ts'
+import { type Account, account, type Cut, holds } from '../account.ts'
 import { runProgram, say } from '../program.ts'
-import { type Kafka, openKafka } from '../read.ts'
+import { type Kafka, openKafka, type Topics } from '../read.ts'
 import { destination } from '../settings.ts'
 import { environment } from '../sluice.ts'
+import { trailText } from '../trail.ts'
 import { type Fault, faults } from './faults.ts'
 import { type Instance, startInstances } from './instances.ts'
 import { type Arrival, type Phase, pausesIn, report, type Seen } from './report.ts'
@@ -79,6 +80,7 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
   const text = report({ perSecond, rows, result, refused: load.refused })
   process.stdout.write(`## cluster\n\n${text}\n`)
   if (write) await writeSection('cluster', text)
+  if (!holds(result)) await explain({ missing: result.missing, cuts, reported: found.reported }, kafka)
   return holds(result)
 }
 
@@ -148,6 +150,15 @@ async function strike({ name, strike }: Fault, seen: Seen): Promise<Phase> {
     `    accept p99 ${accept.p99.toFixed(0)} max ${accept.max.toFixed(0)}, deliver p50 ${deliver.p50.toFixed(0)} p99 ${deliver.p99.toFixed(0)} max ${deliver.max.toFixed(0)}, gap ${gap.toFixed(0)} ms`,
   )
   return { name, from, to: performance.now() - UNDER_WAY_MS }
+}
+
+type Found = Pick<Account, 'missing'> & Pick<Topics, 'reported'> & { cuts: readonly Cut[] }
+
+/** Prints all records of missing deliveries. */
+async function explain({ missing, cuts, reported }: Found, kafka: Kafka): Promise<void> {
+  const keys = [...new Set([...missing.unsettled, ...missing.unrouted])]
+  const steps = await kafka.trail(new Set(keys))
+  process.stderr.write(`${JSON.stringify(missing)}\n${trailText({ keys, steps, cuts, reported })}`)
 }
 
 /** Waits until all records are settled. @returns the ids of accepted calls */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Probe } from '../../../http/probes.ts'
@@ -82,6 +83,10 @@ function endWithSession(stream: Readable, isValid: () => boolean): void {
   stream.once('close', () => clearInterval(checking))
 }
 
+/** A page of another host, even of the same site, could make the browser search in its user's name. */
+const isFromOtherOrigin = ({ 'sec-fetch-site': site }: IncomingHttpHeaders) =>
+  site === 'same-site' || site === 'cross-site'
+
 /** A token takes precedence. Cookies are signed, so guesses need no rate limit. */
 function identifier({ checkToken, sessions }: GuardParts): (request: FastifyRequest) => Caller | ApiResponse {
   return ({ headers, ip: address, protocol }) => {
@@ -90,7 +95,7 @@ function identifier({ checkToken, sessions }: GuardParts): (request: FastifyRequ
       const result = checkToken(token, address)
       return typeof result === 'string' ? { who: result, by: 'bearer', address } : (result ?? unknownToken)
     }
-    const cookie = sessionIn(headers.cookie, protocol)
+    const cookie = isFromOtherOrigin(headers) ? undefined : sessionIn(headers.cookie, protocol)
     const read = cookie === undefined ? undefined : sessions.read(cookie, Date.now())
     return read ? { ...read, by: 'cookie', address } : unauthorized
   }

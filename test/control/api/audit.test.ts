@@ -244,6 +244,19 @@ describe('each change is one line: who, what, and the difference', () => {
     },
   )
 
+  test('but not in the name of somebody whose browser is sent there by a page of another host', async () => {
+    const { ask, lines } = api()
+    const { headers } = await ask({ method: 'POST', url: '/api/session', body: { token: VIEW }, token: '' })
+    const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
+    const from = async (site: string) =>
+      (await ask({ url: '/api/users?userId=jane', token: '', headers: { cookie, 'sec-fetch-site': site } }))
+        .status
+    expect([await from('same-site'), await from('cross-site')]).toEqual([401, 401])
+    expect(audited(lines)).toMatchObject([{ what: 'session' }])
+    expect([await from('same-origin'), await from('none')]).toEqual([200, 200])
+    expect(audited(lines)).toMatchObject([{ what: 'session' }, { what: 'search' }, { what: 'search' }])
+  })
+
   test('a deletion, with the number of users but not their ids', async () => {
     const { ask, lines } = api({ sources: [shop], destinations: [crm] })
     const body = { id: 'ticket', userIds: ['jane@example.com', 'joe@example.com'], suppress: true }

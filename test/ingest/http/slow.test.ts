@@ -1,6 +1,7 @@
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { collectGarbage } from '../../helpers/garbage.ts'
 import { until } from '../../helpers/until.ts'
 import { type FakeIngest, fakeIngest, sources } from '../fake.ts'
@@ -335,15 +336,24 @@ test('a slow client does not delay the shutdown', async () => {
   expect(parseAnswers(await readAll(socket).catch(() => ''))).toEqual([])
 })
 
-test('a proxy request behind answers that the client does not read does not delay the shutdown', async () => {
+test('a CONNECT behind answers that the client does not read does not delay the shutdown', async () => {
   const ingest = fakeIngest({ door: { timeouts: { closingMs: 30 } } })
   const socket = await open(ingest)
+  onTestFinished(() => void socket.destroy())
   socket.on('error', () => {}).pause()
   const connected = once(ingest.app.server, 'connect')
   const many = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(300)
   socket.write(`${many}CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n`)
-  await connected
+  const accepted: Socket = (await connected)[1]
+  let before = -1
+  await until(() => {
+    const passedOn = accepted.bytesWritten - accepted.writableLength
+    const isStuck = accepted.writableLength > 0 && passedOn === before
+    before = passedOn
+    return isStuck
+  })
   await ingest.app.close()
+  expect(accepted.destroyed).toBe(true)
 })
 
 test.each([
