@@ -37,8 +37,8 @@ export type Facts = {
 
 /**
  * `topic`: without prefix. `keys`: by offset, a `messageId` of `events`, otherwise `destinationId messageId`.
- * `isUnwitnessed`: the writer was ended soon after the cut, so the loss may go unreported
- * (docs/understand/failures.md).
+ * `isUnwitnessed`: the loss may go unreported, because the writer was ended soon after the cut, or because other records
+ * have these offsets (docs/understand/failures.md).
  */
 export type Cut = OffsetRange & {
   kind: CutTopic

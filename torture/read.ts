@@ -79,10 +79,11 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
     },
     async taken(kind, gone) {
       const keyOf = await keyReader(kind)
-      return gone.map(({ values, topic, ...range }) => ({
+      return gone.map(({ values, topic, isReplaced = false, ...range }) => ({
         ...range,
         topic: connection.plain(topic),
         kind,
+        isUnwitnessed: isReplaced,
         keys: new Map([...values].map(([offset, value]) => [offset, keyOf(value)])),
       }))
     },

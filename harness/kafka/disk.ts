@@ -6,8 +6,8 @@ import { batchesDecoder } from '../../kafka/protocol/decode-batches.ts'
 /** `topic`: as named on the broker. `to`: exclusive. */
 export type OffsetRange = { topic: string; partition: number; from: number; to: number }
 
-/** Records that a disk has lost. `values`: by offset. */
-export type Gone = OffsetRange & { values: ReadonlyMap<number, Buffer> }
+/** Records that a disk has lost. `values`: by offset. `isReplaced`: other records have their offsets. */
+export type Gone = OffsetRange & { values: ReadonlyMap<number, Buffer>; isReplaced?: boolean }
 
 /**
  * Copies these topics' logs (named as on the broker), so that a power cut can lose what was not synced.
@@ -58,13 +58,33 @@ async function endsIn(data: string, topics: readonly string[]): Promise<End[]> {
   )
 }
 
+/** After an unclean election, two logs may have different records from an offset on. */
 export async function goneBetween(before: readonly End[], after: readonly End[]): Promise<Gone[]> {
   const gone: Gone[] = []
   for (const { topic, partition, folder, end: to } of before) {
-    const from = after.find((each) => each.topic === topic && each.partition === partition)?.end ?? 0
-    if (from < to) gone.push({ topic, partition, from, to, values: await valuesFrom(folder, from) })
+    const other = after.find((each) => each.topic === topic && each.partition === partition)
+    const end = Math.min(other?.end ?? 0, to)
+    const from = other ? Math.min(await firstDifference(folder, other.folder), end) : 0
+    if (from === to) continue
+    const lost = [...(await valuesFrom(folder, from))]
+    const replaced = new Map(lost.filter(([offset]) => offset < end))
+    const values = new Map(lost.filter(([offset]) => offset >= end))
+    if (from < end) gone.push({ topic, partition, from, to: end, values: replaced, isReplaced: true })
+    if (end < to) gone.push({ topic, partition, from: end, to, values })
   }
   return gone
+}
+
+/** Compares only with the last segment of `other`. @returns the first offset of a batch that `other` does not have */
+async function firstDifference(folder: string, other: string): Promise<number> {
+  const last = (await segmentsIn(other)).at(-1)
+  if (!last) return 0
+  const known = new Map((await readSegment(other, last)).batches.map(({ from, bytes }) => [from, bytes]))
+  const start = Number.parseInt(last, 10)
+  for (const name of await segmentsFrom(folder, start))
+    for (const { from, bytes } of (await readSegment(folder, name)).batches)
+      if (from >= start && !known.get(from)?.equals(bytes)) return from
+  return Number.POSITIVE_INFINITY
 }
 
 async function valuesFrom(folder: string, from: number): Promise<Map<number, Buffer>> {
@@ -99,7 +119,7 @@ async function segmentsFrom(folder: string, from: number): Promise<string[]> {
   return names.slice(Math.max(0, first))
 }
 
-type Segment = { end: number; batches: readonly { to: number; bytes: Buffer }[] }
+type Segment = { end: number; batches: readonly { from: number; to: number; bytes: Buffer }[] }
 
 async function endOf(folder: string): Promise<number> {
   const last = (await segmentsIn(folder)).at(-1)
@@ -114,8 +134,9 @@ async function readSegment(folder: string, name: string): Promise<Segment> {
   for (let at = 0; at + HEADER_BYTES <= log.length; ) {
     const next = at + 12 + log.readInt32BE(at + 8)
     if (next > log.length) break
-    end = Number(log.readBigInt64BE(at)) + log.readInt32BE(at + 23) + 1
-    batches.push({ to: end, bytes: log.subarray(at, next) })
+    const from = Number(log.readBigInt64BE(at))
+    end = from + log.readInt32BE(at + 23) + 1
+    batches.push({ from, to: end, bytes: log.subarray(at, next) })
     at = next
   }
   return { end, batches }

@@ -46,3 +46,23 @@ test('records that a disk has lost are found in all segments', async () => {
   const values = [...(gone[0]?.values ?? [])].map(([offset, value]) => `${offset} ${value}`)
   expect(values).toEqual(['2 c', '3 d', '4 e', '5 f', '6 g'])
 })
+
+test('after an unclean election, records whose offsets the new leader gave to others are found too', async () => {
+  const common = aBatch(0, ['a', 'b'])
+  const [before, after] = await Promise.all([
+    disk({ 0: [common, aBatch(2, ['c']), aBatch(3, ['d', 'e'])] }),
+    disk({ 0: [common, aBatch(2, ['x', 'c'])] }),
+  ])
+  const logs = await Promise.all([endsOf(before, ['work']), endsOf(after, ['work'])])
+  const gone = await goneBetween(...logs)
+  const at = { topic: 'work', partition: 3 }
+  expect(gone).toMatchObject([
+    { ...at, from: 2, to: 4, isReplaced: true },
+    { ...at, from: 4, to: 5 },
+  ])
+  const values = gone.map((each) => [...each.values].map(([offset, value]) => `${offset} ${value}`))
+  expect(values).toEqual([['2 c', '3 d'], ['4 e']])
+  expect(await goneBetween(...(logs.toReversed() as typeof logs))).toMatchObject([
+    { ...at, from: 2, to: 4, isReplaced: true },
+  ])
+})
