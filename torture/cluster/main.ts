@@ -154,9 +154,11 @@ async function strike({ name, strike }: Fault, seen: Seen): Promise<Phase> {
 
 type Found = Pick<Account, 'missing'> & Pick<Topics, 'reported'> & { cuts: readonly Cut[] }
 
-/** Prints all records of missing deliveries. */
+const EXPLAINED = 20
+
+/** Prints all records of the first missing deliveries. */
 async function explain({ missing, cuts, reported }: Found, kafka: Kafka): Promise<void> {
-  const keys = [...new Set([...missing.unsettled, ...missing.unrouted])]
+  const keys = [...new Set([...missing.unsettled, ...missing.unrouted])].slice(0, EXPLAINED)
   const steps = await kafka.trail(new Set(keys))
   process.stderr.write(`${JSON.stringify(missing)}\n${trailText({ keys, steps, cuts, reported })}`)
 }
