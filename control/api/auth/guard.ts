@@ -83,9 +83,15 @@ function endWithSession(stream: Readable, isValid: () => boolean): void {
   stream.once('close', () => clearInterval(checking))
 }
 
-/** A page of another host, even of the same site, could make the browser search in its user's name. */
-const isFromOtherOrigin = ({ 'sec-fetch-site': site }: IncomingHttpHeaders) =>
-  site === 'same-site' || site === 'cross-site'
+/**
+ * A page of another host, even of the same site, could make the browser search in its user's name. Chromium names no site
+ * in the handshake of a WebSocket, and calls what a page has it prefetch the user's own request (`none`).
+ */
+function isFromOtherOrigin(headers: IncomingHttpHeaders): boolean {
+  const { 'sec-fetch-site': site, 'sec-purpose': purpose, 'sec-websocket-version': socket } = headers
+  if (site === 'same-site' || site === 'cross-site' || socket !== undefined) return true
+  return purpose !== undefined && site !== 'same-origin'
+}
 
 /** A token takes precedence. Cookies are signed, so guesses need no rate limit. */
 function identifier({ checkToken, sessions }: GuardParts): (request: FastifyRequest) => Caller | ApiResponse {

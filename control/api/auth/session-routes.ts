@@ -75,7 +75,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
   async function signOut({ caller, headers, protocol }: ApiRequest): Promise<ApiResponse> {
     const cookie = sessionIn(headers.cookie, protocol)
     // even if it has expired by our clock: others may be right
-    const session = cookie === undefined ? undefined : sessions.read(cookie, 0)?.session
+    const session = cookie === undefined ? undefined : sessions.read(cookie)?.session
     // their cookies can be collected for months, so the limit on sign-ins does not bound these sign-outs
     const isOver = session && session.until * 1000 <= Date.now()
     const seconds = isOver ? tokenLimits.signIn(caller.who, caller.address) : undefined

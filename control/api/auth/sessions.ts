@@ -11,14 +11,19 @@ export type Sessions = {
   /** Valid for `SESSION_S` unless ended earlier. @param now ms since 1970. */
   issue(who: Who, now: number): { cookie: string; session: Session }
   /**
-   * @param now ms since 1970.
-   * @returns undefined if expired, ended, forged, or issued for a token that has changed.
+   * @param now ms since 1970. Without it, also reads sessions that have expired.
+   * @returns undefined if expired, ended, forged, issued for a token that has changed, or by a clock that is far ahead.
    */
-  read(cookie: string, now: number): { who: Who; session: Session } | undefined
+  read(cookie: string, now?: number): { who: Who; session: Session } | undefined
 }
 
 export const SESSION_S = 12 * 60 * 60
 const ID_BYTES = 12
+/**
+ * Two clocks may differ by so much: one an hour behind Kafka's, one an hour ahead. With a larger difference, Kafka
+ * refuses our writes (kafka/admin/topics.ts).
+ */
+const SKEW_S = 2 * 60 * 60
 
 /** @param keys derived from CONFIG_KEY: the first signs, all verify. A token alone cannot forge a session. */
 export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string) => boolean): Sessions {
@@ -44,10 +49,17 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
       const isSigned = derived[who].some(
         (key) => signature !== '' && timingSafeEqual(Buffer.from(sign(claim, key)), Buffer.from(signature)),
       )
-      if (!isSigned || Number(until) * 1000 <= now || isEnded(id)) return undefined
+      if (!isSigned || isEnded(id)) return undefined
+      if (now !== undefined && !isCurrent(Number(until), now)) return undefined
       return { who, session: { id, until: Number(until) } }
     },
   }
+}
+
+/** A clock that was ahead must not make sessions longer. */
+function isCurrent(until: number, now: number): boolean {
+  const left = until - now / 1000
+  return left > 0 && left <= SESSION_S + SKEW_S
 }
 
 /** Bound to this token: a new one invalidates old sessions. */
@@ -67,18 +79,13 @@ export type EndedSessions = {
   has(id: string): boolean
   /** @returns false if the record is not about a session. */
   apply(key: string, value: Buffer | undefined): boolean
-  /** @param now ms since 1970. */
+  /** Those that no other process can accept either. @param now ms since 1970. */
   expired(now: number): string[]
   /** Changes by `work` are undone afterwards. */
   supposing<T>(work: () => T): T
 }
 
 const PREFIX = 'session/'
-/**
- * Another process may accept the session two hours longer: its clock an hour behind Kafka's, ours an hour ahead. With
- * a larger difference, Kafka refuses our writes (kafka/admin/topics.ts).
- */
-const SKEW_S = 2 * 60 * 60
 const endShape = z.object({ until: z.number() })
 
 export function createEndedSessions(): EndedSessions {

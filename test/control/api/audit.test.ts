@@ -244,18 +244,31 @@ describe('each change is one line: who, what, and the difference', () => {
     },
   )
 
-  test('but not in the name of somebody whose browser is sent there by a page of another host', async () => {
-    const { ask, lines } = api()
-    const { headers } = await ask({ method: 'POST', url: '/api/session', body: { token: VIEW }, token: '' })
-    const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
-    const from = async (site: string) =>
-      (await ask({ url: '/api/users?userId=jane', token: '', headers: { cookie, 'sec-fetch-site': site } }))
-        .status
-    expect([await from('same-site'), await from('cross-site')]).toEqual([401, 401])
-    expect(audited(lines)).toMatchObject([{ what: 'session' }])
-    expect([await from('same-origin'), await from('none')]).toEqual([200, 200])
-    expect(audited(lines)).toMatchObject([{ what: 'session' }, { what: 'search' }, { what: 'search' }])
-  })
+  test.each([
+    ['a host of the same site', { 'sec-fetch-site': 'same-site' }],
+    ['another site', { 'sec-fetch-site': 'cross-site' }],
+    // Chromium says so, as if the user had typed the address
+    ['speculation rules that prefetch', { 'sec-fetch-site': 'none', 'sec-purpose': 'prefetch' }],
+    ['speculation rules that prerender', { 'sec-fetch-site': 'none', 'sec-purpose': 'prefetch;prerender' }],
+    // Chromium does not name its site
+    ['a WebSocket', { 'sec-websocket-version': '13' }],
+  ])(
+    'but not in the name of somebody whose browser is sent there by a page of another host: %s',
+    async (_, sent) => {
+      const { ask, lines } = api()
+      const { headers } = await ask({ method: 'POST', url: '/api/session', body: { token: VIEW }, token: '' })
+      const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
+      const search = async (more: object) =>
+        (await ask({ url: '/api/users?userId=jane', token: '', headers: { cookie, ...more } })).status
+      expect(await search(sent)).toBe(401)
+      expect(audited(lines)).toMatchObject([{ what: 'session' }])
+      // a bookmark, and the console, also in a page that the browser prepares
+      const own = { 'sec-fetch-site': 'same-origin' }
+      for (const more of [{ 'sec-fetch-site': 'none' }, own, { ...own, 'sec-purpose': 'prefetch;prerender' }])
+        expect(await search(more)).toBe(200)
+      expect(audited(lines)).toHaveLength(4)
+    },
+  )
 
   test('a deletion, with the number of users but not their ids', async () => {
     const { ask, lines } = api({ sources: [shop], destinations: [crm] })
