@@ -85,6 +85,8 @@ export const syncTask = z.object({
   /** It ends without effect if it would remove more than a tenth of the members or values. */
   refusesManyRemovals: z.literal(true).optional(),
   counts: counts.optional(),
+  /** As of deletions. */
+  salt: z.string().optional(),
 })
 
 const NOTED = 'may lag by a few seconds, and be slightly too low after a crash'

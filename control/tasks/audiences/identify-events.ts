@@ -56,17 +56,21 @@ async function produceAll(producer: Pick<Producer, 'produce'>, records: readonly
 /** Without a value, a member of an audience has `false`, a trait `null`. */
 const GONE = { audience: 'false', trait: 'null' }
 
-/** Same id after a crash: the router drops the duplicate. */
+/**
+ * Same id after a crash: the router drops the duplicate. The salt keeps it secret, as in deletions. Otherwise, someone
+ * with the view token could also search for it, and so for the user, without an audit line.
+ */
 export function identifyOf(
   { userId, value }: Change,
-  { of, id, createdAt }: Sync,
+  { of, id, createdAt, salt }: Sync,
   computation: Computation,
 ): Event {
   const time = Date.parse(createdAt)
+  const secret = salt === undefined ? [] : [salt]
   const { key } = computation
   return {
     ...EMPTY_EVENT,
-    messageId: hashedId([id, userId]),
+    messageId: hashedId([id, userId, ...secret]),
     sourceId: computation.sourceId,
     type: 'identify',
     userId,

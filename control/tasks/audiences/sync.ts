@@ -35,6 +35,7 @@ export const syncResponse = ({
   ranges: ___,
   since: ____,
   refusesManyRemovals: _____,
+  salt: ______,
   of,
   counts,
   ...rest
@@ -99,6 +100,7 @@ async function accept(request: SyncRequest, parts: SyncRouteParts): Promise<Sync
   const skipped = invalid.count()
   const sync: Sync = {
     ...{ kind: 'sync', id, createdAt, state: 'accepted', of, since: computation.createdAt, others },
+    salt: randomUUID(),
     ...uploaded,
     ...(skipped > 0 && { skipped }),
     ...(!mayRemoveMany && !isEmpty && { refusesManyRemovals: true }),

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
+import type { Sync } from '../../../schemas/task.ts'
 import { api, VIEW } from '../api.ts'
 import { inMemory, now, shop } from '../in-memory.ts'
 
@@ -149,6 +150,25 @@ describe('an upload', () => {
       status: 503,
       json: { message: expect.stringContaining('Nothing has changed') },
     })
+  })
+
+  test('has a salt that its viewers do not learn', async () => {
+    const bounds = async () => new Map([[0, { low: 0, high: 1 }]])
+    const { ask, tasks } = api(records, {
+      readerOf: async () => ({ partitions: 1, bounds }) as never,
+      producer: { produce: async () => 'acked' },
+    })
+    await ask(audience)
+    const headers = { ...plain, prefer: 'respond-async, wait=0' }
+    const { status, json } = await ask({ ...members, headers })
+    expect([status, tasks.length]).toEqual([202, 1])
+    const { salt } = tasks[0] as Sync
+    expect(salt).toMatch(/^[\da-f-]{36}$/)
+    for (const url of ['/api/syncs', `/api/syncs/${json.id}`]) {
+      const { text } = await ask({ url, token: VIEW })
+      expect(text).toContain(json.id)
+      expect(text).not.toContain(salt)
+    }
   })
 
   describe('in a dry run', () => {
