@@ -85,12 +85,15 @@ function endWithSession(stream: Readable, isValid: () => boolean): void {
 
 /**
  * A page of another host, even of the same site, could make the browser search in its user's name. Chromium names no site
- * in the handshake of a WebSocket, and calls what a page has it prefetch the user's own request (`none`).
+ * in the handshake of a WebSocket. It says `none`, as of a typed address, for what a page has it prefetch or fetch in the
+ * background.
  */
 function isFromOtherOrigin(headers: IncomingHttpHeaders): boolean {
-  const { 'sec-fetch-site': site, 'sec-purpose': purpose, 'sec-websocket-version': socket } = headers
-  if (site === 'same-site' || site === 'cross-site' || socket !== undefined) return true
-  return purpose !== undefined && site !== 'same-origin'
+  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-purpose': purpose } = headers
+  if (site === 'same-origin') return false
+  const isTyped = site === 'none' && mode === 'navigate'
+  // without a site: a browser by http, an older one, or another client
+  return !(isTyped || site === undefined) || purpose !== undefined || 'sec-websocket-version' in headers
 }
 
 /** A token takes precedence. Cookies are signed, so guesses need no rate limit. */

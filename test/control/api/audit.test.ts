@@ -13,6 +13,7 @@ import { crm, keys, shop } from '../in-memory.ts'
 import { tasksInMemory } from '../tasks-in-memory.ts'
 
 const XHR = { 'x-requested-with': 'console' }
+const TYPED = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }
 
 /** Without the fields that every line has. */
 const audited = (lines: readonly string[]) =>
@@ -248,8 +249,9 @@ describe('each change is one line: who, what, and the difference', () => {
     ['a host of the same site', { 'sec-fetch-site': 'same-site' }],
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     // Chromium says so, as if the user had typed the address
-    ['speculation rules that prefetch', { 'sec-fetch-site': 'none', 'sec-purpose': 'prefetch' }],
-    ['speculation rules that prerender', { 'sec-fetch-site': 'none', 'sec-purpose': 'prefetch;prerender' }],
+    ['speculation rules that prefetch', { ...TYPED, 'sec-purpose': 'prefetch' }],
+    ['speculation rules that prerender', { ...TYPED, 'sec-purpose': 'prefetch;prerender' }],
+    ['a background fetch', { ...TYPED, 'sec-fetch-mode': 'no-cors' }],
     // Chromium does not name its site
     ['a WebSocket', { 'sec-websocket-version': '13' }],
   ])(
@@ -264,7 +266,7 @@ describe('each change is one line: who, what, and the difference', () => {
       expect(audited(lines)).toMatchObject([{ what: 'session' }])
       // a bookmark, and the console, also in a page that the browser prepares
       const own = { 'sec-fetch-site': 'same-origin' }
-      for (const more of [{ 'sec-fetch-site': 'none' }, own, { ...own, 'sec-purpose': 'prefetch;prerender' }])
+      for (const more of [TYPED, own, { ...own, 'sec-purpose': 'prefetch;prerender' }])
         expect(await search(more)).toBe(200)
       expect(audited(lines)).toHaveLength(4)
     },
