@@ -34,7 +34,7 @@ export type RestorePlan = {
  * Processes read settings in this order. Ingest accepts a source's first call only after every suppression and
  * destination is written.
  */
-const ORDER: readonly Kind[] = ['suppression', 'audience', 'trait', 'destination', 'source']
+export const ORDER: readonly Kind[] = ['suppression', 'audience', 'trait', 'destination', 'source']
 
 export function planRestore({ settings, deletions }: Contents, { facts, now }: Against): RestorePlan {
   const all = withPendingSuppressions(settings, deletions)

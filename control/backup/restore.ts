@@ -1,9 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import { isTooLarge } from '../../kafka/produce/send.ts'
+import type { FencedWriter, Written } from '../../kafka/produce/transactions.ts'
 import { batchesOf } from '../../process/batches.ts'
-import type { Deletion } from '../../schemas/task.ts'
+import { type Deletion, taskKey } from '../../schemas/task.ts'
+import { TASKS } from '../../schemas/topics.ts'
 import type { Setting } from '../../settings/lookup.ts'
 import type { ConfigKeys } from '../../settings/seal.ts'
+import { CONFIG } from '../../settings/settings.ts'
 import { configRecord } from '../settings/write.ts'
 import { taskRecord } from '../tasks/task-table.ts'
 import { type BackupFault, readLine, type VerifiedBackup } from './backup-file.ts'
@@ -11,6 +14,8 @@ import {
   type Against,
   type Contents,
   isKeyTaken,
+  keyOf,
+  ORDER,
   type RestorePlan,
   type Step,
   stepFor,
@@ -43,14 +48,23 @@ export type RestoreParts = {
   keys: ConfigKeys
 }
 
-/** `changed`: a setting changed meanwhile. Part of the plan may be written. */
-export type Restored = 'done' | 'changed' | { unavailable: Error }
+/**
+ * Part of the plan may be written, unless it is `done`. `changed`: a setting changed meanwhile. `tooLarge`: keys of
+ * records that Kafka did not take.
+ */
+export type Restored =
+  | 'done'
+  | 'changed'
+  | { unavailable: Error }
+  | { tooLarge: readonly string[]; topic: typeof CONFIG | typeof TASKS }
 
 /** Deletions come last: their events need destinations. If it breaks off, repeat the restore. */
 export async function restore(plan: RestorePlan, now: string, parts: RestoreParts): Promise<Restored> {
-  for (const some of batchesOf(plan.steps, WRITTEN_AT_ONCE)) {
+  for (const some of batchesByKind(plan.steps)) {
     // separate decisions: the writer divides them into requests that Kafka accepts
-    const outcome = outcomeOf(await Promise.all(some.map((step) => writeStep(step, { plan, now }, parts))))
+    const written = await Promise.all(some.map((step) => writeStep(step, { plan, now }, parts)))
+    // even for one setting: no source may be restored without the suppressions and destinations before it
+    const outcome = outcomeOf(written, { keys: some.map(({ setting }) => keyOf(setting)), topic: CONFIG })
     if (outcome !== 'done') return outcome
   }
   const written = plan.deletions.map((deletion) =>
@@ -60,7 +74,16 @@ export async function restore(plan: RestorePlan, now: string, parts: RestorePart
         : { records: [taskRecord(deletion)] },
     ),
   )
-  return outcomeOf(await Promise.all(written))
+  return outcomeOf(await Promise.all(written), { keys: plan.deletions.map(taskKey), topic: TASKS })
+}
+
+/** Kafka may refuse one record of a batch, but takes the others. */
+function* batchesByKind(steps: readonly Step[]): Generator<readonly Step[]> {
+  for (const kind of ORDER)
+    yield* batchesOf(
+      steps.filter(({ setting }) => setting.kind === kind),
+      WRITTEN_AT_ONCE,
+    )
 }
 
 type Course = { plan: Pick<RestorePlan, 'restored'>; now: string }
@@ -76,11 +99,16 @@ function writeStep({ action, setting }: Step, { plan, now }: Course, { facts, wr
   })
 }
 
-type Written = Awaited<ReturnType<typeof writeStep>>
+type Place = { keys: readonly string[]; topic: typeof CONFIG | typeof TASKS }
 
-function outcomeOf(written: readonly Written[]): Restored {
-  const failed = written.find((each) => 'unavailable' in each)
-  if (failed && 'unavailable' in failed) return { unavailable: failed.unavailable }
+/** @param place.keys of `written`, in its order. */
+function outcomeOf(written: readonly Written<'done' | 'changed'>[], { keys, topic }: Place): Restored {
+  const failures = written.flatMap((each) => ('unavailable' in each ? each.unavailable : []))
+  const failed = failures.find((error) => !isTooLarge(error))
+  if (failed) return { unavailable: failed }
+  if (failures.length > 0) return { tooLarge: keys.filter((_, at) => isFailed(written[at])), topic }
   const isChanged = written.some((each) => 'refusal' in each && each.refusal === 'changed')
   return isChanged ? 'changed' : 'done'
 }
+
+const isFailed = (written: Written<unknown> | undefined) => written !== undefined && 'unavailable' in written

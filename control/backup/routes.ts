@@ -171,6 +171,7 @@ type Failure = { outcome: 'interrupted' | 'unavailable'; response: ApiResponse }
 function failureOf(restored: Restored, { log }: Pick<BackupRouteParts, 'log'>): Failure | undefined {
   if (restored === 'done') return undefined
   if (restored === 'changed') return { outcome: 'interrupted', response: changedMeanwhile }
+  if ('tooLarge' in restored) return { outcome: 'interrupted', response: recordTooLarge(restored) }
   log.warn({ err: restored.unavailable }, 'a restore broke off')
   return { outcome: 'unavailable', response: brokenOff }
 }
@@ -194,6 +195,16 @@ async function bytesOf(request: ApiRequest): Promise<Buffer | ApiResponse> {
 }
 
 const tooLarge = problem({ code: 'body_too_large', message: 'The backup is too large: at most 256 MB' })
+
+const NAMED = 10
+
+/** Each repetition would stop at the same record. */
+function recordTooLarge({ tooLarge: keys, topic }: Extract<Restored, { tooLarge: unknown }>): ApiResponse {
+  const named = `${keys.slice(0, NAMED).join(', ')}${keys.length > NAMED ? ', ...' : ''}`
+  const message = `The restore stopped, because Kafka finds a record too large. Let topic ${topic} take ${named}: raise its max.message.bytes. Then restore again: it continues where it stopped`
+  return problem({ code: 'body_too_large', message })
+}
+
 const notGzip = problem({ code: 'invalid_encoding', message: 'The body is not gzip' })
 const brokenUpload = problem({
   code: 'upload_broken',

@@ -16,6 +16,9 @@ export type Tasks = TaskIndex & {
   close(): Promise<void>
 }
 
+/** A forged key may have 1 MB. */
+const SHOWN = 200
+
 export async function followTasks(connection: Connection, onFatal: (error: Error) => void): Promise<Tasks> {
   const { apply, ...known } = createTaskIndex()
   const endedSessions = createEndedSessions()
@@ -24,7 +27,8 @@ export async function followTasks(connection: Connection, onFatal: (error: Error
   function follow(key: string, value: Buffer | undefined): void {
     if (endedSessions.apply(key, value)) return
     const task = value && read(key, value)
-    if (value && !task) connection.log.error({ key }, 'skipping a task that cannot be read')
+    if (value && !task)
+      connection.log.error({ key: key.slice(0, SHOWN) }, 'skipping a task that cannot be read')
     else apply(key, task)
     changed()
   }

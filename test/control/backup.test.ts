@@ -229,6 +229,61 @@ describe('a restore into an empty system', () => {
   })
 })
 
+describe('a restore with a record that Kafka finds too large', () => {
+  const tooLarge = Object.assign(new Error('larger than max.message.bytes'), { type: 'MESSAGE_TOO_LARGE' })
+
+  function refusing(system: Api, name: 'writer', kind: string): void {
+    const { write } = system[name]
+    system[name].write = async (decide) => {
+      const decision = decide()
+      const isRefused = 'records' in decision && String(decision.records[0]?.key).startsWith(kind)
+      return isRefused ? { ok: false, unavailable: tooLarge } : write(() => decision)
+    }
+  }
+
+  test('names the setting and says what to change, and writes no source before it', async () => {
+    const text = await backupOf(api(records()))
+    const system = api()
+    refusing(system, 'writer', 'destination/')
+    const { status, json, headers } = await restore(system, text)
+    expect([status, json.code, headers['retry-after']]).toEqual([413, 'body_too_large', undefined])
+    expect(json.message).toContain('topic config take destination/crm')
+    expect(json.message).toContain('max.message.bytes')
+    expect([...system.topic.keys()].map((key) => key.split('/')[0])).toEqual(['suppression', 'audience'])
+    expect(system.auditTopic.map((line) => JSON.parse(line))).toMatchObject([
+      { what: 'restore', outcome: 'begun' },
+      { what: 'restore', outcome: 'interrupted' },
+    ])
+  })
+
+  test('names the deletion, after all else is written', async () => {
+    const memory = await deletionsOf([
+      aDeletion({ id: 'd1', state: 'done', userIds: [] }),
+      aDeletion({ id: 'forged', state: 'done', userIds: [] }),
+    ])
+    const text = await backupOf(api(records(), memory))
+    const { taskWriter, ...empty } = tasksInMemory()
+    const system = api(
+      {},
+      {
+        ...empty,
+        taskWriter: {
+          async write(decide) {
+            const decision = decide()
+            const isRefused = 'records' in decision && decision.records[0]?.key === 'deletion/forged'
+            return isRefused ? { ok: false, unavailable: tooLarge } : taskWriter.write(() => decision)
+          },
+        },
+      },
+    )
+    const { status, json } = await restore(system, text)
+    expect([status, json.code]).toEqual([413, 'body_too_large'])
+    expect(json.message).toContain('topic tasks take deletion/forged')
+    expect(system.topic.size).toBe(4)
+    expect([...empty.tasks.deletions.keys()]).toEqual(['d1'])
+  })
+})
+
 describe('a restore into a system with other settings', () => {
   const renamed: Source = { ...shop, name: 'Renamed', version: 8 }
   const other: Source = { ...shop, id: 'other', writeKey: 'other-write-key' }

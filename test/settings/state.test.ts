@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sealRecord } from '../../settings/seal.ts'
 import { KINDS, type Kind } from '../../settings/settings.ts'
-import { createState } from '../../settings/state.ts'
+import { createState, kindFilter } from '../../settings/state.ts'
 import { keysOf } from '../helpers/config-keys.ts'
 
 const keys = keysOf(Buffer.alloc(32, 1))
@@ -37,4 +37,16 @@ test('unreadable settings are counted by kind, whatever is written, and whatever
       }
     }),
   )
+})
+
+test('keys that are longer than those of settings are ignored, with one line in the log', () => {
+  const lines: string[] = []
+  const warn = (fields: object) => void lines.push(JSON.stringify(fields))
+  const matches = kindFilter(KINDS, { ...log, warn } as never)
+  const long = '\x01'.repeat(900_000)
+  for (const key of [`destination/${long}`, `suppression/${long}`, `${long}/crm`, long])
+    expect(matches(key)).toBe(false)
+  expect(lines).toHaveLength(1)
+  expect(lines.join('').length).toBeLessThan(2_000)
+  expect(matches(`suppression/${'s'.repeat(64)}`)).toBe(true)
 })
