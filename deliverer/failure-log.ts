@@ -11,13 +11,16 @@ export type DeliveryFailureLog = {
 
 const REPEAT_MS = 10_000
 
-/** Logs each failing destination at most once in ten seconds. */
+/**
+ * Logs each failing destination at most once in ten seconds, and once for each reason to give up: a batch of 175 bytes
+ * makes 1,500 dead letters.
+ */
 export function createDeliveryFailureLog(log: Pick<Logger, 'info' | 'warn'>): DeliveryFailureLog {
   const mayLog = createLogLimit(REPEAT_MS)
 
   return {
     ofDelivery(settlement, { deliveryId, destinationId }) {
-      if (settlement.kind === 'done' && settlement.missed) {
+      if (settlement.kind === 'done' && settlement.missed && mayLog(`${destinationId} missed`)) {
         const urlIndexes = settlement.missed.map(({ urlIndex }) => urlIndex)
         log.warn(
           { deliveryId, destinationId, urlIndexes },
@@ -26,8 +29,9 @@ export function createDeliveryFailureLog(log: Pick<Logger, 'info' | 'warn'>): De
       }
       if (settlement.kind === 'dead') {
         const { reason } = settlement
+        if (!mayLog(`${destinationId} ${reason}`)) return
         const fields = { deliveryId, destinationId, reason, codes: codesOf(settlement.delivery) }
-        log.warn(fields, 'a delivery is dead: it is in topic deliveries.dead')
+        log.warn(fields, 'a delivery is dead: it is in topic deliveries.dead, as are any that are not logged')
       } else if (settlement.kind === 'retry' && mayLog(destinationId)) {
         const { attempt } = settlement.delivery
         const codes = codesOf(settlement.delivery)

@@ -15,6 +15,8 @@ export const MADE_TIMES = 8
 export const MADE_GZIP_TIMES = 20
 /** Of each event or rejected call: times, Kafka's framing, and a rejection's code and message. */
 export const MADE_EACH = 100
+/** Of each rejected call, besides its code and message. */
+export const REJECTED_EACH = 30
 
 /**
  * An answer lists REJECTED_LISTED rejected calls, or one per REJECTED_LISTED_EACH bytes of a larger batch. Gzip counts at

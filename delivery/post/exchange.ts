@@ -14,7 +14,7 @@ export type Listener = {
   onHead?(head: ResponseHead): void
   /** `sent`: the request was sent. */
   onOutcome(outcome: Outcome, durationMs: number, sent: boolean): void
-  /** The first 1,024 bytes of the body, in whole characters; null without a body. */
+  /** The first 1,024 bytes of the body as UTF-8, in whole characters; null without a body. */
   onEnd(response: string | null): void
 }
 
@@ -27,9 +27,14 @@ type Options = {
   release: (reusable: boolean) => void
 }
 
+/** Bytes that are not UTF-8 become U+FFFD, which takes three: 1 KB of them would become 3 KB. */
+function textOf(body: Buffer, isWhole: boolean): string {
+  const text = isWhole ? body.toString('utf8') : beginning(body)
+  return Buffer.byteLength(text) > KEPT_BYTES ? beginning(Buffer.from(text)) : text
+}
+
 /** Drops a partial character at the end. */
-const textOf = (body: Buffer, isWhole: boolean) =>
-  isWhole ? body.toString('utf8') : new StringDecoder('utf8').write(body.subarray(0, KEPT_BYTES))
+const beginning = (body: Buffer) => new StringDecoder('utf8').write(body.subarray(0, KEPT_BYTES))
 
 /** undici's code, also for more data than one exchange reads. */
 export const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'

@@ -2,7 +2,7 @@ import { isObject } from '../../process/json-objects.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { CallType } from '../../settings/settings.ts'
 import type { Users } from '../../settings/suppression-list.ts'
-import type { Code } from '../answer.ts'
+import { type Code, refusal } from '../answer.ts'
 import {
   BATCH_CALLS,
   CALL_BYTES,
@@ -11,6 +11,7 @@ import {
   MADE_EACH,
   MADE_GZIP_TIMES,
   MADE_TIMES,
+  REJECTED_EACH,
 } from '../limits.ts'
 import {
   accept,
@@ -89,7 +90,7 @@ function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rul
     } else {
       const text = printed(call)
       // the source's id is in the record and its key
-      left -= Buffer.byteLength(text) + 2 * facts.sourceId.length + MADE_EACH
+      left -= Buffer.byteLength(text) + 2 * facts.sourceId.length + rejectedBytes(accepted.code)
       result.rejected.push({ index, code: accepted.code, type: typeOf(call), text })
     }
     if (left < 0) return { ok: false, code: 'batch_too_large' }
@@ -111,6 +112,12 @@ function printedBytes(event: Event): number {
     (sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)),
     MADE_EACH,
   )
+}
+
+/** Besides the call and the ids of the source. Some messages are long. */
+function rejectedBytes(code: Code): number {
+  const { message } = refusal(code)
+  return Math.max(MADE_EACH, REJECTED_EACH + code.length + message.length)
 }
 
 /** V8's time to print grows with the square of the depth: 5 KB of gzip with 57 calls of 4,300 levels took 0.2 s. */

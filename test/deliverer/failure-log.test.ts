@@ -37,17 +37,21 @@ test('a failing destination is logged once in ten seconds, with the codes of its
   ])
 })
 
-test('each dead delivery is logged, and each that missed a webhook; a delivered one is not', () => {
+test('a dead delivery, and one that missed a webhook, is logged once in ten seconds for each destination and reason', () => {
   const { lines, ofDelivery } = aLog()
   const missed = [{ urlIndex: 1, url: '', webhook: '', origin: '' }]
-  for (let each = 0; each < 2; each++)
+  for (let each = 0; each < 1_500; each++) {
     ofDelivery({ kind: 'dead', reason: 'window_expired', delivery }, aDelivery())
-  ofDelivery({ kind: 'done', missed }, aDelivery())
+    ofDelivery({ kind: 'dead', reason: 'rejected', delivery }, aDelivery())
+    ofDelivery({ kind: 'done', missed }, aDelivery())
+  }
+  ofDelivery({ kind: 'dead', reason: 'rejected', delivery }, aDelivery({ destinationId: 'other' }))
   ofDelivery({ kind: 'done' }, aDelivery())
   expect(lines).toMatchObject([
     ['warn', { reason: 'window_expired', codes: ['http_5xx'] }],
-    ['warn', { reason: 'window_expired' }],
+    ['warn', { reason: 'rejected' }],
     ['warn', { urlIndexes: [1] }],
+    ['warn', { destinationId: 'other', reason: 'rejected' }],
   ])
 })
 

@@ -54,6 +54,14 @@ describe('the stored part of a body:', () => {
     expect(await keptOf(text(`${before}😀 and more`))).toBe(`${before}😀`)
   })
 
+  test.each([true, false])(
+    'takes at most 1,024 bytes, even if it is not UTF-8 (whole: %s)',
+    async (whole) => {
+      for (const length of [341, 342, 1_024, 2_000])
+        expect(await keptOf([Buffer.alloc(length, 0xff)], { whole })).toBe('\uFFFD'.repeat(341))
+    },
+  )
+
   test('excludes a partial character at the end', async () => {
     expect(await keptOf([Buffer.from('abc€').subarray(0, -1)], { whole: false })).toBe('abc')
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { refusal } from '../../../ingest/answer.ts'
 import type { Facts } from '../../../ingest/call/accept.ts'
 import { acceptBatch } from '../../../ingest/call/batch.ts'
 import { jsonBytes } from '../../../ingest/call/json.ts'
@@ -247,5 +248,15 @@ describe('the shared fields of a batch', () => {
       acceptBatch({ value: { batch: Array(2_500).fill(1) }, bytes: 5_011, wireBytes }, facts).ok
     // 2,500 * (1 + 2 * 4 + 100) = 272,500; 262,144 plus 160 times 59 and 80 bytes are allowed
     expect([of(59), of(80)]).toEqual([false, true])
+  })
+
+  test('count rejected calls with their code and message, if these are long', () => {
+    const text = '{"type":"page","userId":[]}'
+    const { code, message } = refusal('id_not_string')
+    const each = Buffer.byteLength(text + code + message) + 2 * facts.sourceId.length + 30
+    const value = { batch: Array(2_000).fill(JSON.parse(text)) }
+    const of = (most: number) =>
+      acceptBatch({ value, bytes: 60_000, wireBytes: (most - 262_144) / 160 }, facts).ok
+    expect([of(2_000 * each - 1), of(2_000 * each)]).toEqual([false, true])
   })
 })
