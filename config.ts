@@ -151,7 +151,11 @@ const environment = z.object({
   STORAGE_LIMIT: bytes.optional(),
   /** With less free space on a broker's disk, calls are refused. Default: a tenth, at most 2 GB. */
   STORAGE_RESERVE: bytes.optional(),
-  HOST: z.string().default('0.0.0.0'),
+  // for this name, Fastify opens ::1 too, as a second server to which no limit on connections applies
+  HOST: z
+    .string()
+    .default('0.0.0.0')
+    .transform((host) => (host === 'localhost' ? '127.0.0.1' : host)),
   INGEST_PORT: port.default(8080),
   CONTROL_PORT: port.default(8081),
   ROUTER_PORT: port.default(8082),

@@ -33,3 +33,19 @@ export function createChunks(): Chunks {
     },
   }
 }
+
+/**
+ * A discarded body may have DISCARDED_CHUNKS, plus one per DISCARDED_CHUNK_BYTES: enough for a batch written call by
+ * call.
+ */
+const DISCARDED_CHUNKS = 250
+const DISCARDED_CHUNK_BYTES = 128
+
+/** Counts the chunks of a discarded body, until there are too many for its size. Node takes as long for each as for 2 KB. */
+export function limitChunks(): (chunk: Buffer) => boolean {
+  let allowed = DISCARDED_CHUNKS
+  return (chunk) => {
+    allowed += chunk.length / DISCARDED_CHUNK_BYTES - 1
+    return allowed < 0
+  }
+}

@@ -30,12 +30,6 @@ export const REJECTED_BYTES = 900_000
 
 /** Chunks of one body. */
 export const BODY_CHUNKS = 10_000
-/**
- * A discarded body may have DISCARDED_CHUNKS, plus one per DISCARDED_CHUNK_BYTES: enough for a batch written call by
- * call.
- */
-export const DISCARDED_CHUNKS = 250
-export const DISCARDED_CHUNK_BYTES = 128
 /** In bytes of cheap JSON. */
 export const CHUNK_COST = 64
 

@@ -50,7 +50,8 @@ await run('ingest', async (context) => {
     it.close(),
   )
   watchRooms(storage)
-  ready = () => notReady(settings, producer, storage)
+  let isListening = false
+  ready = () => notReady(settings, producer, storage, isListening)
   const pipeline = createPipeline({
     sourceByWriteKey: (writeKey) =>
       settings.senderByWriteKey(writeKey, Date.now()) ??
@@ -73,5 +74,7 @@ await run('ingest', async (context) => {
     it.close(),
   )
   await settings.loaded // before that every write key is unknown
-  log.info({ address: await app.listen(config) }, 'ready')
+  const address = await app.listen(config)
+  isListening = true
+  log.info({ address }, 'ready')
 })

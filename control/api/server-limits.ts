@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter } from 'prom-client'
+import { limitChunks } from '../../http/chunks.ts'
 import { delayResponse, endInTime, NODE_OPTIONS, shareConnections } from '../../http/connections.ts'
 import { createNetworkLimit } from '../../http/rate-limit.ts'
 import { limitUnread } from '../../http/unread.ts'
@@ -106,6 +107,8 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
     // not files, whose bytes all clients share, nor streams, which stop while nobody reads
     if (typeof payload === 'string') countUnread(reply, Buffer.byteLength(payload))
   })
+  // before the delay: Node would read the body meanwhile
+  limitDiscarded(app)
   slowStrangers(app, limits)
   endInTime(app, open, closingMs)
 }
@@ -130,6 +133,29 @@ function slowStrangers(
     delayed += 1
     await delayResponse(raw, strangerDelayMs)
     delayed -= 1
+  })
+}
+
+/**
+ * Closes connections that send the rest of an answered body in very many chunks: 3 MB of one byte each took 0.3 s, and one
+ * connection could send them for `requestMs`. Administrators may upload lines one by one, and must get the answer.
+ */
+function limitDiscarded(app: FastifyInstance): void {
+  app.addHook('onSend', async ({ raw, caller }) => {
+    if (raw.complete || caller?.who === 'admin') return
+    const push = raw.push.bind(raw)
+    const isOneTooMany = limitChunks()
+    // drops chunks as Node passes them on: events would take three times as long
+    raw.push = (chunk: Buffer | null) => {
+      if (chunk === null) return push(null)
+      if (isOneTooMany(chunk) && !raw.socket.destroyed) {
+        raw.socket.destroy()
+        countRefusedConnection()
+      }
+      return true
+    }
+    // or Node would drop them without counting
+    raw.resume()
   })
 }
 

@@ -1,14 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { createChunks } from '../../http/chunks.ts'
+import { createChunks, limitChunks } from '../../http/chunks.ts'
 import { holderOf } from '../../http/rate-limit.ts'
 import { limitFor } from '../../process/shared-room.ts'
 import type { Code } from '../answer.ts'
 import {
   BODY_CHUNKS,
   CHUNK_COST,
-  DISCARDED_CHUNK_BYTES,
-  DISCARDED_CHUNKS,
   FIELD_BYTES,
   GZIP_EXTRA,
   GZIP_FREE,
@@ -119,13 +117,9 @@ export function readChunks(
   request.on('close', () => stop('gone'))
 }
 
-/** Counts chunks, until there are too many for the size of the body. */
 export function discard(): (chunk: Buffer) => 'too_many_chunks' | undefined {
-  let allowed = DISCARDED_CHUNKS
-  return (chunk) => {
-    allowed += chunk.length / DISCARDED_CHUNK_BYTES - 1
-    return allowed < 0 ? 'too_many_chunks' : undefined
-  }
+  const isOneTooMany = limitChunks()
+  return (chunk) => (isOneTooMany(chunk) ? 'too_many_chunks' : undefined)
 }
 
 /** Reads and discards a body. Until its end, the headers count on the lease: clients may never send the end. */

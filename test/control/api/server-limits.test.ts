@@ -400,6 +400,36 @@ test('the rest of an answered body is not read forever', async () => {
   await until(() => socket.closed)
 })
 
+const ONE_BYTE = '1\r\n \r\n'
+
+test.each([
+  ['at an unknown path', 'POST /nothing', {}],
+  ['of the API', 'PUT /api/sources/shop', {}],
+  ['with the view token', 'PUT /api/sources/shop', { Authorization: `Bearer ${VIEW}` }],
+  ['of a sign-in that is too long', 'POST /api/session', { 'Content-Type': 'application/json' }],
+])(
+  'the rest of an answered body may not have very many chunks: one connection could keep the process busy, %s',
+  async (_where, line, headers) => {
+    const app = bounded({ requestMs: NEVER_MS })
+    const open = await listen(app)
+    const taken = once(app.server, 'connection')
+    const socket = open(head(`${line} HTTP/1.1`, { ...headers, 'Transfer-Encoding': 'chunked' }))
+    const [connection] = await taken
+    socket.write(ONE_BYTE.repeat(500_000))
+    await until(() => socket.closed)
+    expect(connection.bytesRead).toBeLessThan(400_000)
+  },
+)
+
+test('an administrator may send the rest of an answered upload in very many chunks', async () => {
+  const open = await listening({ requestMs: NEVER_MS })
+  const headers = { Authorization: `Bearer ${ADMIN}`, 'Transfer-Encoding': 'chunked' }
+  const socket = open(head('PUT /api/audiences/nobody/members HTTP/1.1', headers))
+  await once(socket, 'data')
+  socket.write(`${ONE_BYTE.repeat(1_000)}0\r\n\r\n${head('GET /livez HTTP/1.1', { Connection: 'close' })}`)
+  expect(await text(socket)).toContain('HTTP/1.1 200 ')
+})
+
 test('a finished body does not affect later requests on the connection', async () => {
   const { open } = await refusing({ requestMs: 60_000 })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
