@@ -31,7 +31,7 @@ export function createDeliveryFailureLog(log: Pick<Logger, 'info' | 'warn'>): De
         const { reason } = settlement
         if (!mayLog(`${destinationId} ${reason}`)) return
         const fields = { deliveryId, destinationId, reason, codes: codesOf(settlement.delivery) }
-        log.warn(fields, 'a delivery is dead: it is in topic deliveries.dead, with any others that are not logged')
+        log.warn(fields, 'a delivery is dead: topic deliveries.dead has all of them')
       } else if (settlement.kind === 'retry' && mayLog(destinationId)) {
         const { attempt } = settlement.delivery
         const codes = codesOf(settlement.delivery)
