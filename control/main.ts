@@ -1,5 +1,6 @@
 import { createPoster } from '../delivery/post/post.ts'
 import { createEgress, trustedRoots } from '../egress/egress.ts'
+import { BACKLOG } from '../http/connections.ts'
 import { serveOps } from '../http/probes.ts'
 import { watchStorage } from '../kafka/admin/storage.ts'
 import { CLOSE_MS } from '../kafka/client.ts'
@@ -49,7 +50,7 @@ await run('control', async (context) => {
   const consoleLimits = () => limitsOf(context.config, retention)
   const app = createApp({ ...known, consoleLimits, ...configured(context, ca) })
   closing.adopt(app, close)
-  const url = await app.listen({ host, port })
+  const url = await app.listen({ host, port, backlog: BACKLOG })
   log.info({ url }, 'control starting')
   await start()
   log.info({ url }, 'control ready')

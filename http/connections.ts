@@ -28,6 +28,13 @@ type Options = {
 /** For every server. Each refuses requests without Host itself: if Node did, no limit would count them. */
 export const NODE_OPTIONS = { requireHostHeader: false, IncomingMessage: RequestWithPlainNames } as const
 
+/**
+ * Connections that wait to be accepted, if the kernel allows as many (`net.core.somaxconn`). It drops further ones, and
+ * clients try again only after a second or more. With Node's 511, a burst of 2,000 took 2.3 s (p99) to connect to a busy
+ * process instead of 0.5 to 0.8 s.
+ */
+export const BACKLOG = 4_096
+
 /** Node refuses requests with more. 64 KB of very many headers would take 135 KB instead of 85. */
 const HEADERS = 200
 /** Node refuses connections this far above `most`, as closing ones still count. */

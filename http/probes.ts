@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { registry } from '../process/metrics.ts'
 import { createTokenBucket, type RateLimit } from '../process/token-bucket.ts'
-import { NODE_OPTIONS, shareConnections } from './connections.ts'
+import { BACKLOG, NODE_OPTIONS, shareConnections } from './connections.ts'
 import { isAmbiguous } from './requests.ts'
 
 export type Probe = {
@@ -53,11 +53,6 @@ const collected = limitCollections(async () => Buffer.from(await registry.metric
 /** Probes and scrapers open few connections. */
 const CONNECTIONS = 200
 const WAITING = { each: 4, all: 0 }
-/**
- * Connections that wait to be accepted, if the kernel allows as many. It drops further ones, and clients try again only
- * after a second, when Kubernetes has given up.
- */
-const QUEUE = 4_096
 /** Prometheus gives up after 10 s. */
 const UNREAD_MS = 10_000
 /**
@@ -92,7 +87,7 @@ export async function serveOps(options: {
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(options.port, options.host, QUEUE, resolve)
+    server.listen(options.port, options.host, BACKLOG, resolve)
   })
   const { port } = server.address() as AddressInfo
   return {

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { BACKLOG } from '../http/connections.ts'
 import { serveOps } from '../http/probes.ts'
 import { watchStorage } from '../kafka/admin/storage.ts'
 import { CLOSE_MS } from '../kafka/client.ts'
@@ -69,12 +70,12 @@ await run('ingest', async (context) => {
     meter,
     log,
   })
-  const { trustProxy } = config
+  const { trustProxy, host, port } = config
   const app = closing.adopt(createApp({ ...pipeline, meter, probe, log, tracer, trustProxy }), (it) =>
     it.close(),
   )
   await settings.loaded // before that every write key is unknown
-  const address = await app.listen(config)
+  const address = await app.listen({ host, port, backlog: BACKLOG })
   isListening = true
   log.info({ address }, 'ready')
 })

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import got from 'got'
 import { describe, expect, test } from 'vitest'
@@ -229,6 +229,21 @@ describe('a delivery', () => {
     expect((await until(dead)).headers.reason).toBe('refused')
   })
 })
+
+test.each(['ingest', 'control'] as const)(
+  'connections wait for a busy process in a queue of the kernel, which drops none of 800: %s',
+  async (role) => {
+    const { hostname, port } = new URL(sluice[role])
+    const goOn = sluice.freeze(role)
+    const sockets = Array.from({ length: 800 }, () => connect(Number(port), hostname))
+    try {
+      await until(() => sockets.every(({ readyState }) => readyState === 'open'))
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      goOn()
+    }
+  },
+)
 
 test('every metric is documented, and every documented metric exists', async () => {
   const ports = ['INGEST_METRICS_PORT', 'CONTROL_METRICS_PORT', 'ROUTER_PORT', 'DELIVERER_PORT']
