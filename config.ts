@@ -151,7 +151,7 @@ const environment = z.object({
   STORAGE_LIMIT: bytes.optional(),
   /** With less free space on a broker's disk, calls are refused. Default: a tenth, at most 2 GB. */
   STORAGE_RESERVE: bytes.optional(),
-  // for this name, Fastify opens ::1 too, as a second server to which no limit on connections applies
+  // for `localhost`, Fastify opens a second server on ::1, to which no limit on connections applies
   HOST: z
     .string()
     .default('0.0.0.0')

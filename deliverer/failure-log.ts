@@ -12,8 +12,8 @@ export type DeliveryFailureLog = {
 const REPEAT_MS = 10_000
 
 /**
- * Logs each failing destination at most once in ten seconds, and once for each reason to give up: a batch of 175 bytes
- * makes 1,500 dead letters.
+ * For each destination, logs retries, missed webhooks, and each reason for dead letters at most once in ten seconds: a
+ * batch of 175 bytes makes 1,500 dead letters.
  */
 export function createDeliveryFailureLog(log: Pick<Logger, 'info' | 'warn'>): DeliveryFailureLog {
   const mayLog = createLogLimit(REPEAT_MS)

@@ -41,7 +41,10 @@ export function createChunks(): Chunks {
 const DISCARDED_CHUNKS = 250
 const DISCARDED_CHUNK_BYTES = 128
 
-/** Counts the chunks of a discarded body, until there are too many for its size. Node takes as long for each as for 2 KB. */
+/**
+ * The function counts a chunk of a discarded body. It returns true if there are too many for the body's size: Node takes
+ * as long for each as for 2 KB.
+ */
 export function limitChunks(): (chunk: Buffer) => boolean {
   let allowed = DISCARDED_CHUNKS
   return (chunk) => {

@@ -276,7 +276,7 @@ function countWaiting({
 
 /**
  * A closing server no longer checks for slow clients, so one could delay the shutdown.
- * @param open all connections: Node forgets those with a CONNECT.
+ * @param open all connections, also those with a CONNECT, which Node forgets.
  * @param ms for requests in progress.
  */
 export function endInTime(app: FastifyInstance, open: ReadonlySet<Socket>, ms: number): void {

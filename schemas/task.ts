@@ -85,7 +85,7 @@ export const syncTask = z.object({
   /** It ends without effect if it would remove more than a tenth of the members or values. */
   refusesManyRemovals: z.literal(true).optional(),
   counts: counts.optional(),
-  /** As of deletions. */
+  /** As for deletions. */
   salt: z.string().optional(),
 })
 

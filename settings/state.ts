@@ -74,7 +74,7 @@ export function createState({ keys, kinds, log }: StateOptions) {
   return { index, unreadable, countUnreadable, apply, supposing }
 }
 
-/** Control accepts ids of 64. With 100 forged keys of 1 MB, the status took control 15 s, and then failed. */
+/** Control accepts ids of 64 characters. With 100 forged keys of 1 MB, its status took 15 s, and then failed. */
 const MAX_KEY = 200
 
 /** Warns once about each kind that this version does not know, and about keys that are too long. */
@@ -83,7 +83,8 @@ export function kindFilter(kinds: readonly Kind[], log: Connection['log']): (key
   let hasLongKey = false
   return (key) => {
     if (key.length > MAX_KEY) {
-      if (!hasLongKey) log.warn({ setting: key.slice(0, MAX_KEY) }, 'ignoring settings with too long keys')
+      if (!hasLongKey)
+        log.warn({ setting: key.slice(0, MAX_KEY) }, 'ignoring settings whose keys are too long')
       hasLongKey = true
       return false
     }

@@ -35,7 +35,7 @@ describe('sizes of storage', () => {
 })
 
 describe('settings', () => {
-  test('take the name localhost for 127.0.0.1: for the name, Fastify would open ::1 without limits', () => {
+  test('read localhost as 127.0.0.1, because Fastify would also open ::1, without limits', () => {
     expect(readConfig({ ...least, HOST: 'localhost' }, 'ingest').host).toBe('127.0.0.1')
     expect(readConfig({ ...least, HOST: '::1' }, 'ingest').host).toBe('::1')
   })

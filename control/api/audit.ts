@@ -13,8 +13,7 @@ export type Audited = {
   /**
    * `unavailable`: Kafka did not confirm; the change may have been made.
    * `begun`: of a restore, before it writes; its end is another line.
-   * `interrupted`: another change, or a record that Kafka did not take, stopped the restore; part of it may have been
-   * made.
+   * `interrupted`: another change, or a record too large for Kafka, stopped the restore; part of it may have been made.
    */
   outcome:
     | 'created'

@@ -140,7 +140,7 @@ export function ingestAddress({ url, port }: IngestAt, hostname: string): string
   if (url !== undefined) return url.replace(/\/+$/, '')
   const bare = hostname.replace(/^\[|\]$/g, '')
   const address = `http://${isIPv6(bare) ? `[${bare}]` : bare}:${port}`
-  // no URL may have some names, such as 1.2.3.999
+  // some names are not valid in a URL, such as 1.2.3.999
   const isSafe = /^[\w.:-]{1,253}$/.test(bare) && URL.canParse(address)
   return isSafe ? address : `http://localhost:${port}`
 }

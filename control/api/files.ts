@@ -29,7 +29,7 @@ export function createFiles(describe: (name: string) => { path: string; headers:
   }
 }
 
-/** Requests at the same time share a read: each would open the file, and a process may open few. */
+/** Simultaneous requests share a read. Otherwise each would open the file, and a process may open few. */
 export function sharing<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined
   return () => {

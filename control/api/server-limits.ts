@@ -107,7 +107,7 @@ export function limitServer(app: FastifyInstance, limits: ServerLimits, trustPro
     // not files, whose bytes all clients share, nor streams, which stop while nobody reads
     if (typeof payload === 'string') countUnread(reply, Buffer.byteLength(payload))
   })
-  // before the delay: Node would read the body meanwhile
+  // before the delay, during which Node would read the body
   limitDiscarded(app)
   slowStrangers(app, limits)
   endInTime(app, open, closingMs)
@@ -137,15 +137,16 @@ function slowStrangers(
 }
 
 /**
- * Closes connections that send the rest of an answered body in very many chunks: 3 MB of one byte each took 0.3 s, and one
- * connection could send them for `requestMs`. Administrators may upload lines one by one, and must get the answer.
+ * Closes connections that send the rest of an answered body in very many chunks. 3 MB in chunks of one byte took 0.3 s,
+ * and one connection could send them for `requestMs`. Administrators are exempt: they may upload line by line, and must
+ * get the answer.
  */
 function limitDiscarded(app: FastifyInstance): void {
   app.addHook('onSend', async ({ raw, caller }) => {
     if (raw.complete || caller?.who === 'admin') return
     const push = raw.push.bind(raw)
     const isOneTooMany = limitChunks()
-    // drops chunks as Node passes them on: events would take three times as long
+    // drops chunks here, because events would take three times as long
     raw.push = (chunk: Buffer | null) => {
       if (chunk === null) return push(null)
       if (isOneTooMany(chunk) && !raw.socket.destroyed) {
@@ -154,7 +155,7 @@ function limitDiscarded(app: FastifyInstance): void {
       }
       return true
     }
-    // or Node would drop them without counting
+    // otherwise Node would drop them uncounted
     raw.resume()
   })
 }

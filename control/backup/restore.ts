@@ -49,8 +49,8 @@ export type RestoreParts = {
 }
 
 /**
- * Part of the plan may be written, unless it is `done`. `changed`: a setting changed meanwhile. `tooLarge`: keys of
- * records that Kafka did not take.
+ * Unless `done`, part of the plan may be written. `changed`: a setting changed meanwhile. `tooLarge`: keys of records
+ * that are too large for Kafka.
  */
 export type Restored =
   | 'done'
@@ -63,7 +63,7 @@ export async function restore(plan: RestorePlan, now: string, parts: RestorePart
   for (const some of batchesByKind(plan.steps)) {
     // separate decisions: the writer divides them into requests that Kafka accepts
     const written = await Promise.all(some.map((step) => writeStep(step, { plan, now }, parts)))
-    // even for one setting: no source may be restored without the suppressions and destinations before it
+    // stop even if one setting failed: no source may be restored without the suppressions and destinations before it
     const outcome = outcomeOf(written, { keys: some.map(({ setting }) => keyOf(setting)), topic: CONFIG })
     if (outcome !== 'done') return outcome
   }
@@ -77,7 +77,7 @@ export async function restore(plan: RestorePlan, now: string, parts: RestorePart
   return outcomeOf(await Promise.all(written), { keys: plan.deletions.map(taskKey), topic: TASKS })
 }
 
-/** Kafka may refuse one record of a batch, but takes the others. */
+/** One kind in each batch, because Kafka may refuse one record of a batch and take the others. */
 function* batchesByKind(steps: readonly Step[]): Generator<readonly Step[]> {
   for (const kind of ORDER)
     yield* batchesOf(

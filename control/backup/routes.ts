@@ -198,10 +198,10 @@ const tooLarge = problem({ code: 'body_too_large', message: 'The backup is too l
 
 const NAMED = 10
 
-/** Each repetition would stop at the same record. */
+/** Not 503, because each repetition would stop at the same record. */
 function recordTooLarge({ tooLarge: keys, topic }: Extract<Restored, { tooLarge: unknown }>): ApiResponse {
   const named = `${keys.slice(0, NAMED).join(', ')}${keys.length > NAMED ? ', ...' : ''}`
-  const message = `The restore stopped, because Kafka finds a record too large. Let topic ${topic} take ${named}: raise its max.message.bytes. Then restore again: it continues where it stopped`
+  const message = `The restore stopped at records that are too large for Kafka: ${named}. Raise max.message.bytes of topic ${topic}, then restore again: it continues where it stopped`
   return problem({ code: 'body_too_large', message })
 }
 

@@ -16,7 +16,7 @@ export type Tasks = TaskIndex & {
   close(): Promise<void>
 }
 
-/** A forged key may have 1 MB. */
+/** Characters of a key in the log. A forged key may have 1 MB. */
 const SHOWN = 200
 
 export async function followTasks(connection: Connection, onFatal: (error: Error) => void): Promise<Tasks> {

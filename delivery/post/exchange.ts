@@ -27,7 +27,7 @@ type Options = {
   release: (reusable: boolean) => void
 }
 
-/** Bytes that are not UTF-8 become U+FFFD, which takes three: 1 KB of them would become 3 KB. */
+/** A byte that is not UTF-8 becomes U+FFFD, which takes three bytes: 1 KB of them would become 3 KB. */
 function textOf(body: Buffer, isWhole: boolean): string {
   const text = isWhole ? body.toString('utf8') : beginning(body)
   return Buffer.byteLength(text) > KEPT_BYTES ? beginning(Buffer.from(text)) : text

@@ -58,7 +58,7 @@ async function endsIn(data: string, topics: readonly string[]): Promise<End[]> {
   )
 }
 
-/** After an unclean election, two logs may have different records from an offset on. */
+/** After an unclean election, two logs may differ from some offset on. */
 export async function goneBetween(before: readonly End[], after: readonly End[]): Promise<Gone[]> {
   const gone: Gone[] = []
   for (const { topic, partition, folder, end: to } of before) {

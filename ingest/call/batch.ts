@@ -114,7 +114,7 @@ function printedBytes(event: Event): number {
   )
 }
 
-/** Besides the call and the ids of the source. Some messages are long. */
+/** What a rejected call takes besides its text and the source's ids. Some messages are long. */
 function rejectedBytes(code: Code): number {
   const { message } = refusal(code)
   return Math.max(MADE_EACH, REJECTED_EACH + code.length + message.length)

@@ -18,7 +18,7 @@ describe('past attempts', () => {
   const call = event('call', { messageId: 'm1' })
   const ready = event('ready', { calls: 1 })
 
-  test('are shown before ready, and only the latest of each webhook of a delivery', () => {
+  test('are shown before ready, but only the latest for each webhook of a delivery', () => {
     const shown = latestPastAttempts()
     const past = [call, attempt('d1', 1), attempt('d1', 1, 1), attempt('d2', 1), attempt('d1', 2), ready]
     expect(past.flatMap(shown)).toEqual([
@@ -35,7 +35,7 @@ describe('past attempts', () => {
     expect(latestPastAttempts()(unknown)).toEqual([unknown])
   })
 
-  test('do not concern later ones, which are all shown', () => {
+  test('end with ready: all later attempts are shown', () => {
     const shown = latestPastAttempts()
     const events = [ready, attempt('d1', 1), attempt('d1', 2)]
     expect(events.flatMap(shown)).toEqual(events)

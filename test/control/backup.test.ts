@@ -229,7 +229,7 @@ describe('a restore into an empty system', () => {
   })
 })
 
-describe('a restore with a record that Kafka finds too large', () => {
+describe('a restore with a record that is too large for Kafka', () => {
   const tooLarge = Object.assign(new Error('larger than max.message.bytes'), { type: 'MESSAGE_TOO_LARGE' })
 
   function refusing(system: Api, name: 'writer', kind: string): void {
@@ -247,8 +247,9 @@ describe('a restore with a record that Kafka finds too large', () => {
     refusing(system, 'writer', 'destination/')
     const { status, json, headers } = await restore(system, text)
     expect([status, json.code, headers['retry-after']]).toEqual([413, 'body_too_large', undefined])
-    expect(json.message).toContain('topic config take destination/crm')
-    expect(json.message).toContain('max.message.bytes')
+    expect(json.message).toContain(
+      'too large for Kafka: destination/crm. Raise max.message.bytes of topic config',
+    )
     expect([...system.topic.keys()].map((key) => key.split('/')[0])).toEqual(['suppression', 'audience'])
     expect(system.auditTopic.map((line) => JSON.parse(line))).toMatchObject([
       { what: 'restore', outcome: 'begun' },
@@ -256,7 +257,7 @@ describe('a restore with a record that Kafka finds too large', () => {
     ])
   })
 
-  test('names the deletion, after all else is written', async () => {
+  test('names the deletion, after everything else is written', async () => {
     const memory = await deletionsOf([
       aDeletion({ id: 'd1', state: 'done', userIds: [] }),
       aDeletion({ id: 'forged', state: 'done', userIds: [] }),
@@ -278,7 +279,9 @@ describe('a restore with a record that Kafka finds too large', () => {
     )
     const { status, json } = await restore(system, text)
     expect([status, json.code]).toEqual([413, 'body_too_large'])
-    expect(json.message).toContain('topic tasks take deletion/forged')
+    expect(json.message).toContain(
+      'too large for Kafka: deletion/forged. Raise max.message.bytes of topic tasks',
+    )
     expect(system.topic.size).toBe(4)
     expect([...empty.tasks.deletions.keys()]).toEqual(['d1'])
   })

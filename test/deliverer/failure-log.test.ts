@@ -37,7 +37,7 @@ test('a failing destination is logged once in ten seconds, with the codes of its
   ])
 })
 
-test('a dead delivery, and one that missed a webhook, is logged once in ten seconds for each destination and reason', () => {
+test('dead deliveries, and those that missed a webhook, are logged once in ten seconds for each destination and reason', () => {
   const { lines, ofDelivery } = aLog()
   const missed = [{ urlIndex: 1, url: '', webhook: '', origin: '' }]
   for (let each = 0; each < 1_500; each++) {

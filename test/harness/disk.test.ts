@@ -47,7 +47,7 @@ test('records that a disk has lost are found in all segments', async () => {
   expect(values).toEqual(['2 c', '3 d', '4 e', '5 f', '6 g'])
 })
 
-test('after an unclean election, records whose offsets the new leader gave to others are found too', async () => {
+test('after an unclean election, lost records are found even if the new leader has others at their offsets', async () => {
   const common = aBatch(0, ['a', 'b'])
   const [before, after] = await Promise.all([
     disk({ 0: [common, aBatch(2, ['c']), aBatch(3, ['d', 'e'])] }),

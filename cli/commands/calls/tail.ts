@@ -81,8 +81,8 @@ function pathOf(what: string, source: string | undefined): string {
 const attempted = z.object({ deliveryId: z.string(), urlIndex: z.number() })
 
 /**
- * What to show of one stream. Of the attempts before `ready`, only the latest for each webhook of a delivery: one that
- * waits for its webhook adds a deferral every few seconds.
+ * Selects what to show of a stream: of the attempts before `ready`, only the latest for each webhook of a delivery. A
+ * delivery that waits for its webhook adds a deferral every few seconds.
  */
 export function latestPastAttempts(): (event: ServerEvent) => ServerEvent[] {
   const past = new Map<string, ServerEvent>()

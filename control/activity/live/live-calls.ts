@@ -105,7 +105,7 @@ function sendRecent({ watched, watcher, channel, calls }: Joining, parts: LiveCa
   }
   for (const raw of calls) renderCall({ watched, raw, onRendered: send }, parts)
   for (const message of renderAttempts(watched, [...messageIds], parts)) watcher.send(message)
-  // clients wait for it, and what comes before it may fill the buffer
+  // clients wait for `ready`, and the messages before it may fill the buffer
   watcher.send(sse('ready', { calls: calls.length }), 'always')
 }
 

@@ -84,15 +84,15 @@ function endWithSession(stream: Readable, isValid: () => boolean): void {
 }
 
 /**
- * A page of another host, even of the same site, could make the browser search in its user's name. Chromium names no site
- * in the handshake of a WebSocket. It says `none`, as of a typed address, for what a page has it prefetch or fetch in the
- * background.
+ * A page on another host, even of the same site, could make the browser search in the operator's name. Chromium sends no
+ * `Sec-Fetch-Site` in the handshake of a WebSocket. For a page's prefetches and background fetches, it sends `none`, as
+ * for a typed address.
  */
 function isFromOtherOrigin(headers: IncomingHttpHeaders): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-purpose': purpose } = headers
   if (site === 'same-origin') return false
   const isTyped = site === 'none' && mode === 'navigate'
-  // without a site: a browser by http, an older one, or another client
+  // undefined: a browser over plain http, an older one, or another client
   return !(isTyped || site === undefined) || purpose !== undefined || 'sec-websocket-version' in headers
 }
 

@@ -12,7 +12,7 @@ export type Sessions = {
   issue(who: Who, now: number): { cookie: string; session: Session }
   /**
    * @param now ms since 1970. Without it, also reads sessions that have expired.
-   * @returns undefined if expired, ended, forged, issued for a token that has changed, or by a clock that is far ahead.
+   * @returns undefined if expired, ended, forged, or issued for a token that has changed or by a clock that is far ahead.
    */
   read(cookie: string, now?: number): { who: Who; session: Session } | undefined
 }
@@ -20,8 +20,8 @@ export type Sessions = {
 export const SESSION_S = 12 * 60 * 60
 const ID_BYTES = 12
 /**
- * Two clocks may differ by so much: one an hour behind Kafka's, one an hour ahead. With a larger difference, Kafka
- * refuses our writes (kafka/admin/topics.ts).
+ * The most by which two clocks may differ: one is an hour behind Kafka's, the other an hour ahead. With a larger
+ * difference, Kafka refuses our writes (kafka/admin/topics.ts).
  */
 const SKEW_S = 2 * 60 * 60
 
@@ -79,7 +79,7 @@ export type EndedSessions = {
   has(id: string): boolean
   /** @returns false if the record is not about a session. */
   apply(key: string, value: Buffer | undefined): boolean
-  /** Those that no other process can accept either. @param now ms since 1970. */
+  /** Sessions that no other process can accept either. @param now ms since 1970. */
   expired(now: number): string[]
   /** Changes by `work` are undone afterwards. */
   supposing<T>(work: () => T): T

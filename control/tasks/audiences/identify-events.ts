@@ -57,8 +57,9 @@ async function produceAll(producer: Pick<Producer, 'produce'>, records: readonly
 const GONE = { audience: 'false', trait: 'null' }
 
 /**
- * Same id after a crash: the router drops the duplicate. The salt keeps it secret, as in deletions. Otherwise, someone
- * with the view token could also search for it, and so for the user, without an audit line.
+ * The id is the same after a crash, so the router drops the duplicate. The salt keeps it secret, as in deletions.
+ * Otherwise, someone with the view token could compute the id and search for it, and so for the user, without an audit
+ * line.
  */
 export function identifyOf(
   { userId, value }: Change,

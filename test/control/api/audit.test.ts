@@ -248,14 +248,14 @@ describe('each change is one line: who, what, and the difference', () => {
   test.each([
     ['a host of the same site', { 'sec-fetch-site': 'same-site' }],
     ['another site', { 'sec-fetch-site': 'cross-site' }],
-    // Chromium says so, as if the user had typed the address
+    // Chromium sends this, as if the user had typed the address
     ['speculation rules that prefetch', { ...TYPED, 'sec-purpose': 'prefetch' }],
     ['speculation rules that prerender', { ...TYPED, 'sec-purpose': 'prefetch;prerender' }],
     ['a background fetch', { ...TYPED, 'sec-fetch-mode': 'no-cors' }],
-    // Chromium does not name its site
+    // Chromium sends no Sec-Fetch-Site
     ['a WebSocket', { 'sec-websocket-version': '13' }],
   ])(
-    'but not in the name of somebody whose browser is sent there by a page of another host: %s',
+    'but no search in the name of an operator whose browser was made to search by a page of another host: %s',
     async (_, sent) => {
       const { ask, lines } = api()
       const { headers } = await ask({ method: 'POST', url: '/api/session', body: { token: VIEW }, token: '' })
@@ -264,7 +264,7 @@ describe('each change is one line: who, what, and the difference', () => {
         (await ask({ url: '/api/users?userId=jane', token: '', headers: { cookie, ...more } })).status
       expect(await search(sent)).toBe(401)
       expect(audited(lines)).toMatchObject([{ what: 'session' }])
-      // a bookmark, and the console, also in a page that the browser prepares
+      // a bookmark, and the console, also while the browser prerenders it
       const own = { 'sec-fetch-site': 'same-origin' }
       for (const more of [TYPED, own, { ...own, 'sec-purpose': 'prefetch;prerender' }])
         expect(await search(more)).toBe(200)

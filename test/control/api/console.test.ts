@@ -109,7 +109,7 @@ test('an asset is read once, and its bytes are shared by all clients', async () 
   expect((await ask('/assets/later.js', {})).body).toBe('later')
 })
 
-test('requests for the page at the same time share one open file, as a process may have few', async () => {
+test('simultaneous requests for the page share one open file, because a process may open few', async () => {
   const ask = await served()
   let most = 0
   let isOver = false
@@ -181,7 +181,7 @@ test.each([
   ['[::1]', 'http://[::1]:8080'],
   // it appears in a header of the response and in the page
   ['evil"; script-src *', 'http://localhost:8080'],
-  // no URL may have them
+  // not valid in a URL
   ['1.2.3.999', 'http://localhost:8080'],
   ['x.0xg.1', 'http://localhost:8080'],
   ['[fe80::1%eth0]', 'http://localhost:8080'],

@@ -408,7 +408,7 @@ test.each([
   ['with the view token', 'PUT /api/sources/shop', { Authorization: `Bearer ${VIEW}` }],
   ['of a sign-in that is too long', 'POST /api/session', { 'Content-Type': 'application/json' }],
 ])(
-  'the rest of an answered body may not have very many chunks: one connection could keep the process busy, %s',
+  'the rest of an answered body %s may not have very many chunks, because one connection could keep the process busy',
   async (_where, line, headers) => {
     const app = bounded({ requestMs: NEVER_MS })
     const open = await listen(app)

@@ -152,7 +152,7 @@ describe('an upload', () => {
     })
   })
 
-  test('has a salt that its viewers do not learn', async () => {
+  test('has a salt that the API does not show', async () => {
     const bounds = async () => new Map([[0, { low: 0, high: 1 }]])
     const { ask, tasks } = api(records, {
       readerOf: async () => ({ partitions: 1, bounds }) as never,

@@ -134,7 +134,7 @@ describe('attempts of a call', () => {
       Array.from({ length: 1_000 }, () => tried('m0', 200, { response: '\u0001'.repeat(1_024) })),
     ],
   ])(
-    'leave `ready` its place, even if the first %s fill the buffer of the watcher',
+    'do not displace `ready`, even if the first %s fill the buffer of the watcher',
     (_, fields, attempts) => {
       const { call, joinAs } = show({
         attemptsOf: (id) => (id === 'm0' ? attempts : []),
