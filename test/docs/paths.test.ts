@@ -76,6 +76,12 @@ test('the reference has each setting, and each reason of a dead letter', () => {
   expect(DEAD_REASONS.filter((reason) => !named('docs/reference/codes.md').has(reason))).toEqual([])
 })
 
+test('the page of attacks counts the rows of those that still work', () => {
+  const page = read('docs/security.md')
+  const [, counted] = page.match(/(\d+) rows say that an attack\s\*\*still works\*\*/) ?? []
+  expect(Number(counted)).toBe(page.match(/^\|.*\*\*still works:?\*\*/gim)?.length)
+})
+
 describe('a reader', () => {
   const words = (path: string) => read(path).split(/\s+/).length
 

@@ -421,6 +421,15 @@ test.each([
   },
 )
 
+test('nor may it have them while the answer is delayed', async () => {
+  const strangers = { perSecond: 1 / 3_600, burst: 1 }
+  const open = await listening({ requestMs: NEVER_MS, strangers, strangerDelayMs: NEVER_MS })
+  await text(open(head('GET /nothing HTTP/1.1', { Connection: 'close' })))
+  const socket = open(head('POST /nothing HTTP/1.1', { 'Transfer-Encoding': 'chunked' }))
+  socket.write(ONE_BYTE.repeat(1_000))
+  await until(() => socket.closed)
+})
+
 test('an administrator may send the rest of an answered upload in very many chunks', async () => {
   const open = await listening({ requestMs: NEVER_MS })
   const headers = { Authorization: `Bearer ${ADMIN}`, 'Transfer-Encoding': 'chunked' }
