@@ -232,19 +232,20 @@ describe('a restore into an empty system', () => {
 describe('a restore with a record that is too large for Kafka', () => {
   const tooLarge = Object.assign(new Error('larger than max.message.bytes'), { type: 'MESSAGE_TOO_LARGE' })
 
-  function refusing(system: Api, name: 'writer', kind: string): void {
-    const { write } = system[name]
-    system[name].write = async (decide) => {
+  function refusing({ writer }: Api, failures: Readonly<Record<string, Error>>): void {
+    const { write } = writer
+    writer.write = async (decide) => {
       const decision = decide()
-      const isRefused = 'records' in decision && String(decision.records[0]?.key).startsWith(kind)
-      return isRefused ? { ok: false, unavailable: tooLarge } : write(() => decision)
+      const key = 'records' in decision ? String(decision.records[0]?.key) : ''
+      const unavailable = failures[key]
+      return unavailable ? { ok: false, unavailable } : write(() => decision)
     }
   }
 
   test('names the setting and says what to change, and writes no source before it', async () => {
     const text = await backupOf(api(records()))
     const system = api()
-    refusing(system, 'writer', 'destination/')
+    refusing(system, { 'destination/crm': tooLarge })
     const { status, json, headers } = await restore(system, text)
     expect([status, json.code, headers['retry-after']]).toEqual([413, 'body_too_large', undefined])
     expect(json.message).toContain(
@@ -255,6 +256,15 @@ describe('a restore with a record that is too large for Kafka', () => {
       { what: 'restore', outcome: 'begun' },
       { what: 'restore', outcome: 'interrupted' },
     ])
+  })
+
+  test('is repeated first if Kafka did not answer for another record', async () => {
+    const other = { ...crm, id: 'other' }
+    const text = await backupOf(api({ ...records(), destinations: [crm, other] }))
+    const system = api()
+    refusing(system, { 'destination/crm': tooLarge, 'destination/other': new Error('no answer') })
+    const { status, json } = await restore(system, text)
+    expect([status, json.code]).toEqual([503, 'unavailable'])
   })
 
   test('names the deletion, after everything else is written', async () => {
