@@ -42,8 +42,6 @@ await run('control', async (context) => {
   closing.adopt(auditProducer, (open) => open.close(CLOSE_MS))
   const lag = openLag({ ...context, tasks: background.tasks })
   const retention = watchRetention({ ...context, lag })
-  ready = () =>
-    settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet'
   const { endedSessions } = background.tasks
   const opened = { ...background, ...activity, auditProducer }
   const known = { settings, writer, storage, lag, probe, log, endedSessions, ...opened }
@@ -51,6 +49,8 @@ await run('control', async (context) => {
   const app = createApp({ ...known, consoleLimits, ...configured(context, ca) })
   closing.adopt(app, close)
   const url = await app.listen({ host, port, backlog: BACKLOG })
+  ready = () =>
+    settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet'
   log.info({ url }, 'control starting')
   await start()
   log.info({ url }, 'control ready')

@@ -91,9 +91,10 @@ function endWithSession(stream: Readable, isValid: () => boolean): void {
 function isFromOtherOrigin(headers: IncomingHttpHeaders): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-purpose': purpose } = headers
   if (site === 'same-origin') return false
-  const isTyped = site === 'none' && mode === 'navigate'
-  // undefined: a browser over plain http, an older one, or another client
-  return !(isTyped || site === undefined) || purpose !== undefined || 'sec-websocket-version' in headers
+  // a browser over plain http, an older one, or another client
+  if (site === undefined) return 'sec-websocket-version' in headers
+  const isTyped = site === 'none' && mode === 'navigate' && purpose === undefined
+  return !isTyped
 }
 
 /** A token takes precedence. Cookies are signed, so guesses need no rate limit. */

@@ -264,11 +264,12 @@ describe('each change is one line: who, what, and the difference', () => {
         (await ask({ url: '/api/users?userId=jane', token: '', headers: { cookie, ...more } })).status
       expect(await search(sent)).toBe(401)
       expect(audited(lines)).toMatchObject([{ what: 'session' }])
-      // a bookmark, and the console, also while the browser prerenders it
+      // a bookmark, and the console, also while the browser prerenders it, over https and over http
       const own = { 'sec-fetch-site': 'same-origin' }
-      for (const more of [TYPED, own, { ...own, 'sec-purpose': 'prefetch;prerender' }])
+      const prerendered = { 'sec-purpose': 'prefetch;prerender' }
+      for (const more of [TYPED, own, { ...own, ...prerendered }, prerendered])
         expect(await search(more)).toBe(200)
-      expect(audited(lines)).toHaveLength(4)
+      expect(audited(lines)).toHaveLength(5)
     },
   )
 
