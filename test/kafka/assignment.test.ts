@@ -8,7 +8,10 @@ import type { LogFault } from '../../kafka/log-faults.ts'
 function bookkeeping({ highWater = 400 } = {}) {
   const paused = new Set<number>()
   const commits: { partition: number; offset: string }[] = []
-  const state = { committed: '0', metadata: '', restarting: false, faults: new Map<string, LogFault>() }
+  const state = {
+    ...{ committed: '0', metadata: '', restarting: false, faults: new Map<string, LogFault>() },
+    whileCompared: () => {},
+  }
   const reach = () => {
     if (state.restarting)
       throw new Error('Consumer group was not initialized, consumer#run must be called first')
@@ -50,6 +53,7 @@ function bookkeeping({ highWater = 400 } = {}) {
   const logs = {
     check: async (places: readonly { offset: number }[]) => {
       compared.push(...places.map(({ offset }) => offset))
+      state.whileCompared()
       return state.faults
     },
     forget: () => undefined,
@@ -197,6 +201,19 @@ test('a partition that is given up before its start is known is not owned until 
   expect([held.owned, assignment.owns()]).toEqual([false, false])
   assignment.assign({ work: [0] })
   expect((await heldOf(assignment, 0)).owned).toBe(true)
+})
+
+test('a kept partition whose log is cut during a rebalance is read from the cut, not from its last commit', async () => {
+  const { assignment, state } = bookkeeping()
+  const before = await heldOf(assignment, 0)
+  take(before, 0, 100)
+  for (let offset = 0; offset < 90; offset++) assignment.settle(before, offset)
+  const cut: LogFault = { topic: 'work', partition: 0, cause: 'truncated', offset: 100, to: 60 }
+  Object.assign(state, { committed: '90', whileCompared: () => assignment.restart(cut) })
+  assignment.assign({ work: [0] })
+  const held = await heldOf(assignment, 0)
+  const taken = [59, 60, 61].filter((offset) => held.tracker.take(offset, 0))
+  expect(taken).toEqual([60, 61])
 })
 
 test('a kept partition is committed again after a rebalance: the last commit may have been lost', async () => {
