@@ -117,6 +117,7 @@ export function readChunks(
   request.on('close', () => stop('gone'))
 }
 
+/** Tells when a discarded body has too many chunks. */
 export function discard(): (chunk: Buffer) => 'too_many_chunks' | undefined {
   const isOneTooMany = limitChunks()
   return (chunk) => (isOneTooMany(chunk) ? 'too_many_chunks' : undefined)

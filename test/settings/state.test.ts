@@ -39,7 +39,7 @@ test('unreadable settings are counted by kind, whatever is written, and whatever
   )
 })
 
-test('keys that are longer than those of settings are ignored, with one line in the log', () => {
+test('keys of more than 200 characters are ignored, with one line in the log', () => {
   const lines: string[] = []
   const warn = (fields: object) => void lines.push(JSON.stringify(fields))
   const matches = kindFilter(KINDS, { ...log, warn } as never)

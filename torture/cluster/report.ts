@@ -50,7 +50,11 @@ within 5 s of acceptance. ${late.length === 0 ? 'It is met by each.' : `**Missed
 
 ${markdownTable(head, table)}
 
-${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count(result.delivered)} deliveries, ${undelivered} missing beyond what is reported (Kafka lost ${count(result.cut.deliveries)} records of \`deliveries\`; \`log-faults\` reports ${count(result.reported.deliveries)} of them, ${count(result.rewritten)} others were not acknowledged and were written again, ${count(result.unwitnessed.deliveries)} had offsets that the new leader gave to other records, and ${missing.unreported.length} are gone without a report), ${count(result.again)} POSTs again with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that did not get 200 and were sent again: ${requests || 'none'}.`
+${count(result.accepted)} calls were accepted, **${lost} of them lost**. ${count(result.delivered)} deliveries arrived, and ${undelivered} are missing without a report.
+
+Kafka lost ${count(result.cut.deliveries)} records of \`deliveries\`. \`log-faults\` reports ${count(result.reported.deliveries)} of them. ${count(result.rewritten)} others were not acknowledged and were written again. ${count(result.unwitnessed.deliveries)} had offsets that the new leader gave to other records. ${missing.unreported.length} are gone without a report.
+
+${count(result.again)} POSTs were repeated with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that did not get 200 and were sent again: ${requests || 'none'}.`
 }
 
 /** `at`: ms of `performance.now()`. */

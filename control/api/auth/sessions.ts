@@ -79,7 +79,7 @@ export type EndedSessions = {
   has(id: string): boolean
   /** @returns false if the record is not about a session. */
   apply(key: string, value: Buffer | undefined): boolean
-  /** Sessions that no other process can accept either. @param now ms since 1970. */
+  /** Ended sessions that no process accepts any more, whatever its clock. @param now ms since 1970. */
   expired(now: number): string[]
   /** Changes by `work` are undone afterwards. */
   supposing<T>(work: () => T): T

@@ -395,7 +395,7 @@ describe('an identify call', () => {
     expect(new Set([idOf('u1'), idOf('u2'), idOf('u1', 's2')]).size).toBe(3)
   })
 
-  test('has an id that nobody can compute without the salt of the sync', () => {
+  test('has an id that depends on the secret salt of the sync', () => {
     const idOf = (more: Partial<Sync>) =>
       identifyOf({ userId: 'u1', value: 'true' }, { ...sync, ...more }, computation).messageId
     expect(idOf({ salt: 'a' })).toBe(idOf({ salt: 'a' }))
