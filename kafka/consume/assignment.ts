@@ -87,6 +87,7 @@ export class Assignment {
   }
 
   private startGeneration(assigned: readonly Partition[]): void {
+    const before = new Map(this.partitions)
     const generation = this.starts.read(
       assigned,
       (key) => this.partitions.get(key)?.tracker.position().offset,
@@ -95,22 +96,33 @@ export class Assignment {
     this.generation = generation
     void generation.then((positions) => {
       if (this.generation !== generation) return
-      this.checkKept(positions)
+      this.checkKept(positions, before)
       this.gain(assigned, positions)
     })
   }
 
-  /** Another member may have read on in a partition before it came back, even in a log that was then cut. */
-  private checkKept(positions: Map<string, Position>): void {
+  /**
+   * Another member may have read on in a partition before it came back, even in a log that was then cut. A partition
+   * that restarted at a cut meanwhile stays there: the commit may be from before the cut.
+   */
+  private checkKept(positions: Map<string, Position>, before: ReadonlyMap<string, Held>): void {
     for (const [key, held] of this.partitions) {
       const start = positions.get(key)
-      if (start && (start.lostFrom !== undefined || start.offset > held.tracker.position().offset)) {
+      const cut = start?.lostFrom !== undefined
+      if (before.get(key) !== held) {
+        if (cut) this.seekBack(held)
+      } else if (start && (cut || start.offset > held.tracker.position().offset)) {
         this.lose(held)
         this.partitions.delete(key)
       }
       held.checked = true
       held.dirty = true
     }
+  }
+
+  /** The consumer was moved to the cut that the commit showed. */
+  private seekBack({ topic, partition, tracker }: Held): void {
+    this.options.logs.seek({ topic, partition, offset: tracker.position().offset })
   }
 
   private gain(assigned: readonly Partition[], positions: Map<string, Position>): void {

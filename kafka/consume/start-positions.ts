@@ -43,7 +43,7 @@ export class StartPositions {
    * Retries until the generation is over or this is closed.
    * @param kept the position in a partition that the member keeps. Its commit matters only if another member has read
    * on.
-   * @returns by `partitionKey`, without kept partitions whose commit does not matter. Faults are already reported.
+   * @returns by `partitionKey`. Faults are already reported.
    */
   async read(
     assigned: readonly Partition[],
@@ -109,16 +109,13 @@ export class StartPositions {
     kept: (key: string) => number | undefined,
   ): Promise<Map<string, Position>> {
     const { logs, onFault } = this.options
-    const compared = new Map(positions)
     const places = assigned.flatMap(({ topic, partition }) => {
       const key = partitionKey(topic, partition)
       const position = positions.get(key)
-      if (position && position.offset > (kept(key) ?? -1))
-        return [{ topic, partition, offset: readUpTo(position), time: position.time, log: position.log }]
-      // the member may restart at a cut meanwhile: this commit must not move it behind the cut again
-      compared.delete(key)
-      return []
+      if (!position || position.offset <= (kept(key) ?? -1)) return []
+      return [{ topic, partition, offset: readUpTo(position), time: position.time, log: position.log }]
     })
+    const compared = new Map(positions)
     for (const [key, fault] of await logs.check(places)) {
       const position = positions.get(key)
       if (!position) continue
