@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
 import { printableJson } from './printable.ts'
 
@@ -21,7 +22,8 @@ function plainError(error: unknown): unknown {
 export function createLog(options: { role: string; level: string }): Logger {
   const base = { process: options.role }
   const destination =
-    pretty?.({ ignore: 'pid,hostname', singleLine: true, sync: true }) ?? pino.destination({ sync: false })
+    pretty?.({ ignore: 'pid,hostname', singleLine: true, destination: terminal() }) ??
+    pino.destination({ sync: false })
   return pino(
     {
       level: options.level,
@@ -33,6 +35,15 @@ export function createLog(options: { role: string; level: string }): Logger {
     destination,
   )
 }
+
+/** Escapes again: pretty lines show what the JSON stands for. */
+const terminal = () =>
+  new Writable({
+    write(text, _, done) {
+      process.stdout.write(printableJson(String(text)))
+      done()
+    },
+  })
 
 const MAX_KINDS = 10_000
 

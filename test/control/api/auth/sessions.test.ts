@@ -127,6 +127,24 @@ describe('a session that was signed out', () => {
     expect(await status(ask, cookie)).toBe(401)
   })
 
+  test.each([
+    ['over http, with a token and the cookie of https', 'http', ADMIN, ['https']],
+    ['over https, with the cookies of both', 'https', '', ['https', 'http']],
+    ['over http, with the cookies of both', 'http', '', ['http', 'https']],
+  ])('%s, is over', async (_, scheme, token, schemes) => {
+    const { ask } = api({}, { trustProxy: ['10.0.0.0/8'] })
+    const by = (protocol: string) => ({ from: '10.0.0.7', headers: { 'x-forwarded-proto': protocol } })
+    const cookies = await Promise.all(
+      schemes.map(async (each) => cookieOf(await ask({ ...signIn(ADMIN), ...by(each) }))),
+    )
+    const headers = { ...XHR, ...by(scheme).headers, cookie: cookies.join('; ') }
+    expect((await ask({ ...out(''), ...by(scheme), token, headers })).status).toBe(204)
+    for (const [index, cookie] of cookies.entries()) {
+      const { from, headers } = by(schemes[index] ?? '')
+      expect((await ask({ url, token: '', from, headers: { ...headers, cookie } })).status).toBe(401)
+    }
+  })
+
   test('is over on clocks that are right, even if the one that ended it is 13 hours ahead', async () => {
     const { ask } = api()
     const cookie = await cookieFor(ask)
