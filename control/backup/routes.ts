@@ -26,6 +26,8 @@ export type BackupRouteParts = {
   taskWriter: Pick<FencedWriter, 'write'>
   keys: ConfigKeys
   log: Logger
+  /** Bytes. */
+  maxBackup?: number
 }
 
 export function backupRoutes(api: FastifyInstance, parts: BackupRouteParts): void {
@@ -34,7 +36,7 @@ export function backupRoutes(api: FastifyInstance, parts: BackupRouteParts): voi
     GET: operation({
       summary: 'Download a backup',
       description:
-        'All settings with their secrets sealed, the list of suppressed users, and deletions. Only this system, or one with the same `CONFIG_KEY`, can restore it. See docs/guides/backup.md.',
+        'All settings with their secrets sealed, the list of suppressed users, and deletions. Only this system, or one with the same `CONFIG_KEY`, can restore it. Breaks off after 256 MB. See docs/guides/backup.md.',
       // it contains user ids
       access: 'admin',
       responses: { 200: { description: 'The backup.', body: z.string(), type: 'text/plain' } },
@@ -85,7 +87,26 @@ async function download({ method, caller }: ApiRequest, parts: BackupRouteParts)
   if (!facts) return unavailable
   audit(parts.log, caller, { what: 'backup', outcome: 'downloaded' })
   const lines = backupLines(facts, parts.keys, new Date().toISOString())
-  return { status: 200, headers, body: Readable.from(inPieces(lines)) }
+  return { status: 200, headers, body: Readable.from(restorable(inPieces(lines), parts)) }
+}
+
+/** About a million suppressions. */
+const MAX_BYTES = 256 * 1024 * 1024
+
+/** Breaks off where no restore would accept the backup, so that nobody keeps it for one. */
+async function* restorable(
+  pieces: AsyncIterable<string>,
+  { maxBackup = MAX_BYTES, log }: Pick<BackupRouteParts, 'maxBackup' | 'log'>,
+): AsyncGenerator<string> {
+  let size = 0
+  for await (const piece of pieces) {
+    size += Buffer.byteLength(piece)
+    if (size > maxBackup) {
+      log.error({ maxBytes: maxBackup }, 'a backup was cut off: it is too large to be restored')
+      throw new Error('the backup is too large')
+    }
+    yield piece
+  }
 }
 
 const PIECE_CHARS = 64 * 1024
@@ -127,14 +148,11 @@ async function caughtUp(
   }
 }
 
-/** About a million suppressions. */
-const MAX_BYTES = 256 * 1024 * 1024
-
 type RestoreRequest = ApiRequest<z.output<typeof queryShape>>
 
 async function restoreBackup(request: RestoreRequest, parts: BackupRouteParts): Promise<ApiResponse> {
   const { keys } = parts
-  const bytes = await bytesOf(request)
+  const bytes = await bytesOf(request, parts)
   if ('status' in bytes) return bytes
   const backup = verifyBackup(bytes, keys.backups ?? [])
   if ('code' in backup) return problem(backup)
@@ -176,7 +194,10 @@ function failureOf(restored: Restored, { log }: Pick<BackupRouteParts, 'log'>): 
   return { outcome: 'unavailable', response: brokenOff }
 }
 
-async function bytesOf(request: ApiRequest): Promise<Buffer | ApiResponse> {
+async function bytesOf(
+  request: ApiRequest,
+  { maxBackup = MAX_BYTES }: Pick<BackupRouteParts, 'maxBackup'>,
+): Promise<Buffer | ApiResponse> {
   const read = textOf(request, 'Send the backup with Content-Type: text/plain')
   if ('refused' in read) return read.refused
   const pieces: Buffer[] = []
@@ -184,7 +205,7 @@ async function bytesOf(request: ApiRequest): Promise<Buffer | ApiResponse> {
   try {
     for await (const piece of read.text) {
       size += piece.length
-      if (size > MAX_BYTES) return tooLarge
+      if (size > maxBackup) return tooLarge
       pieces.push(piece)
     }
   } catch (error) {

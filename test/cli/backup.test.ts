@@ -1,4 +1,6 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -55,6 +57,21 @@ test('a backup replaces an older one only with --force, and leaves no other file
   expect(await readFile(file, 'utf8')).toBe('older')
   expect(await ran('backup', '-o', file, '--force')).toBe(0)
   expect(await readFile(file, 'utf8')).toContain('source/shop ')
+  expect(await readdir(folder)).toEqual(['sluice.backup'])
+})
+
+test('a backup that control cuts off replaces no older one, and the command says why that may be', async () => {
+  const { folder, file, context, ran } = await operating({ sources: [shop] })
+  await writeFile(file, 'older')
+  const server = createServer((_, response) => {
+    response.write('{"sluice":"backup"', () => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  expect(await ran('backup', '--url', url, '--force', '-o', file)).toBe(1)
+  expect(context.err.text()).toContain('Control cuts it off after 256 MB')
+  expect(await readFile(file, 'utf8')).toBe('older')
   expect(await readdir(folder)).toEqual(['sluice.backup'])
 })
 

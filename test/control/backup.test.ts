@@ -5,7 +5,7 @@ import { taskRecord } from '../../control/tasks/task-table.ts'
 import { keysFor } from '../../settings/config-key.ts'
 import type { Computation, Source, Suppression } from '../../settings/settings.ts'
 import { suppressionId } from '../../settings/suppression-list.ts'
-import { api, VIEW } from './api.ts'
+import { ADMIN, api, VIEW } from './api.ts'
 import { crm, keys, now, opened, shop } from './in-memory.ts'
 import { aDeletion, tasksInMemory } from './tasks-in-memory.ts'
 
@@ -118,6 +118,27 @@ describe('a backup', () => {
     const { status, headers } = await system.ask({ url: '/api/backup', method: 'HEAD' })
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8'])
     expect(system.auditTopic).toEqual([])
+  })
+
+  test('that no restore would accept breaks off, and the log says why', async () => {
+    const suppressions = Array.from({ length: 1_000 }, (_, index) => suppressed(`user-${index}`))
+    const text = await backupOf(api({ ...records(), suppressions }))
+    const size = Buffer.byteLength(text)
+    const downloadAt = async (maxBackup: number) => {
+      const { app, lines } = api({ ...records(), suppressions }, { maxBackup })
+      const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+      const response = await fetch(`${origin}/api/backup`, { headers: { authorization: `Bearer ${ADMIN}` } })
+      return { text: () => response.text(), lines }
+    }
+    expect(await restore(api({}, { maxBackup: size }), text)).toMatchObject({ status: 200 })
+    expect(Buffer.byteLength(await (await downloadAt(size)).text())).toBe(size)
+    expect(await restore(api({}, { maxBackup: size - 1 }), text)).toMatchObject({
+      status: 413,
+      json: { code: 'body_too_large' },
+    })
+    const cut = await downloadAt(size - 1)
+    await expect(cut.text()).rejects.toThrow()
+    expect(cut.lines.join()).toContain('a backup was cut off: it is too large to be restored')
   })
 
   test('leaves a line in the audit log', async () => {

@@ -40,6 +40,9 @@ Examples:
     .action(action<Options>(cli, backup))
 }
 
+const MAYBE_TOO_LARGE =
+  'There is no new backup. Control cuts it off after 256 MB, because no restore takes more, and says so in its log.'
+
 const headShape = z.looseObject({
   counts: z.record(z.string(), z.number()),
   missing: z.array(z.string()),
@@ -48,7 +51,12 @@ const headShape = z.looseObject({
 async function backup({ options, target, out, err }: Invocation<Options>): Promise<ExitCode> {
   const { output, force } = options
   if (output !== undefined && !force) await refuseExisting(output)
-  const { text } = await transfer(await target(), { method: 'GET', path: 'backup', limitMs: LIMIT_MS })
+  const { text } = await transfer(await target(), { method: 'GET', path: 'backup', limitMs: LIMIT_MS }).catch(
+    (error: unknown) => {
+      if (!(error instanceof CliError) || error.code !== 'unreachable') throw error
+      throw new CliError(error.code, `${error.message}\n${MAYBE_TOO_LARGE}`, { cause: error })
+    },
+  )
   const { counts, missing } = headOf(text)
   if (output === undefined) out.line(text.trimEnd())
   else await writeWhole(output, text)
