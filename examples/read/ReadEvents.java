@@ -5,6 +5,7 @@ import java.io.*;
 import java.net.URI;
 import java.net.http.*;
 import java.nio.ByteBuffer;
+import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.*;
 import org.apache.avro.Schema;
@@ -42,9 +43,11 @@ public class ReadEvents {
   }
 
   /** Compares messageId and key; the key contains source and user. Duplicates from before the start are not recognized. */
-  static boolean isDuplicate(ConsumerRecord<String, byte[]> record) {
+  static boolean isDuplicate(ConsumerRecord<String, byte[]> record) throws Exception {
     var messageId = record.headers().lastHeader("messageId");
-    return messageId != null && !seen.add(record.key() + "\0" + new String(messageId.value(), UTF_8));
+    if (messageId == null) return false;
+    var key = MessageDigest.getInstance("SHA-256").digest(String.valueOf(record.key()).getBytes(UTF_8)); // a key may have 32 KB
+    return !seen.add(Base64.getEncoder().encodeToString(key) + new String(messageId.value(), UTF_8));
   }
 
   /** Skips and reports records that cannot be decoded. An error of the registry ends the program. */

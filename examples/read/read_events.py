@@ -2,6 +2,7 @@
 
 Usage: read_events.py BROKERS REGISTRY_URL GROUP TOPIC ...
 """
+import hashlib
 import json
 import signal
 import sys
@@ -31,7 +32,7 @@ def is_duplicate(message):
     message_id = dict(message.headers() or []).get("messageId")
     if message_id is None:
         return False
-    identity = (message.key(), message_id)
+    identity = (hashlib.sha256(message.key() or b"").digest(), message_id)  # a key may have 32 KB
     known = identity in seen
     seen[identity] = True
     if len(seen) > REMEMBERED:

@@ -74,6 +74,19 @@ describe('a table', () => {
     ).toEqual(['a    long', 'xyz  1', '-    -'])
   })
 
+  test('is not widened by a very long name', () => {
+    const long = '\u0080'.repeat(16_000)
+    const lines = table(
+      ['name', 'state'],
+      [
+        ['a', 'dead'],
+        [long, 'dead'],
+        ['b'.repeat(128), 'dead'],
+      ],
+    )
+    expect(lines.map(({ length }) => length)).toEqual([135, 134, 6 * 16_000 + 6, 134])
+  })
+
   test('without rows has no lines', () => {
     expect(table(['a'], [])).toEqual([])
   })

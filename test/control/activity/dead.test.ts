@@ -269,3 +269,24 @@ test('the view token sees no text of a shape in a body, because it can be an API
   expect(await bodyFor(VIEW)).toBe('{"key":"***","user":"u1"}')
   expect(await bodyFor()).toBe(of[0]?.body)
 })
+
+test('other requests get a turn while a page of large bodies is masked for the view token', async () => {
+  const destinations = [{ ...crm, rules: { shape: { list: '{{properties.list}}' } } }]
+  const turnsFor = async (length: number) => {
+    const body = JSON.stringify({ list: Array.from({ length }, () => ({})) })
+    const of = Array.from({ length: 100 }, (_, index) => aDeadOne({ body, deliveryId: `d${index}` }))
+    const { ask } = api({ destinations }, deadHeld(of))
+    let turns = 0
+    const count = (): void => {
+      turns += 1
+      counting = setImmediate(count)
+    }
+    let counting = setImmediate(count)
+    const { json } = await ask({ url: '/api/dead?limit=100', token: VIEW })
+    clearImmediate(counting)
+    expect(json.items[99].body).toBe(body)
+    return turns
+  }
+  const few = await turnsFor(1)
+  expect(await turnsFor(25_000)).toBeGreaterThan(few + 3)
+})
