@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import type { Storage } from '../kafka/admin/storage.ts'
 import { listTopics } from '../kafka/admin/topics.ts'
 import { CLOSE_MS, type Connection } from '../kafka/client.ts'
 import { type Consumer, consume } from '../kafka/consume/consume.ts'
@@ -15,6 +16,7 @@ import { bytes, rungs } from './rungs.ts'
 export type Consuming = {
   connection: Connection
   producer: Pick<Producer, 'produce' | 'queuedBytes'>
+  storage: Pick<Storage, 'shortage'>
   codec: Pick<Codec<Delivery>, 'decode'>
   handle: (lane: Lane) => Handler<Delivery>
   lanes: { first: Lane; retry: Lane }
@@ -58,7 +60,7 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
  * Reads all rungs that exist, even of older ladders or other deliverers. All members subscribe to the same topics,
  * because a member does not read topics that it does not know.
  */
-async function consumeRungs({ connection, producer, onFatal }: Consuming): Promise<Consumer> {
+async function consumeRungs({ connection, producer, storage, onFatal }: Consuming): Promise<Consumer> {
   const open = (topics: readonly string[]) =>
     consume({
       connection,
@@ -67,7 +69,7 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
       group: 'deliverer.rungs',
       codec: bytes,
       topics,
-      handle: rungs(producer),
+      handle: rungs(producer, storage),
       highWater: RUNG_HIGH_WATER,
       maxWaitMs: 100,
       maxBytesPerPartition: 32 * 1024,

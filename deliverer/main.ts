@@ -1,6 +1,7 @@
 import { createPoster } from '../delivery/post/post.ts'
 import { createWebhooks } from '../delivery/webhooks.ts'
 import { createEgress, trustedRoots } from '../egress/egress.ts'
+import { logShortage, watchStorage } from '../kafka/admin/storage.ts'
 import { CLOSE_MS } from '../kafka/client.ts'
 import { watchConsumers } from '../kafka/metrics.ts'
 import { lossesOf } from '../kafka/produce/dropped.ts'
@@ -18,6 +19,8 @@ import { createDeliverer } from './run.ts'
 const TICK_MS = 50
 /** While no POST waits or runs. */
 const IDLE_TICK_MS = 250
+/** Retries write slower than calls, which ingest stops sooner. */
+const STORAGE_MS = 5_000
 
 await run('deliverer', async (context) => {
   const { config, log, onFatal } = context
@@ -52,7 +55,7 @@ await run('deliverer', async (context) => {
       failureLog.ofDelivery(settlement, delivery)
     },
   })
-  await startAll(context, { ...common, handle, lanes })
+  await startAll(context, { ...common, handle, lanes, storage: openStorage(context) })
   joined = true
   log.info('deliverer ready')
 })
@@ -94,17 +97,25 @@ function openLanes({ config, closing }: Context, webhooks: ReturnType<typeof cre
   return lanes
 }
 
+function openStorage({ config, connection, log, closing }: Context) {
+  const onChange = logShortage(log, { during: 'retries wait', after: 'retries continue' })
+  const options = { connection, limits: config.storage, onChange, everyMs: STORAGE_MS }
+  return closing.adopt(watchStorage(options), (open) => open.close())
+}
+
 function isIdle(lane: Lane): boolean {
   const { waiting, prompt, late } = lane.count()
   return waiting + prompt + late === 0
 }
 
 type Starting = Pick<CommonParts, 'producer' | 'deliveries'> &
-  Pick<Parameters<typeof startConsumers>[0], 'handle' | 'lanes'>
+  Pick<Parameters<typeof startConsumers>[0], 'handle' | 'lanes' | 'storage'>
 
 async function startAll({ connection, tracer, onFatal, closing }: Context, parts: Starting): Promise<void> {
-  const { producer, deliveries: codec, handle, lanes } = parts
-  const consumers = await startConsumers({ connection, producer, codec, handle, lanes, tracer, onFatal })
+  const { producer, deliveries: codec, handle, lanes, storage } = parts
+  const consumers = await startConsumers({
+    ...{ connection, producer, storage, codec, handle, lanes, tracer, onFatal },
+  })
   closing.defer(async () => void (await Promise.allSettled(consumers.map((consumer) => consumer.close()))))
   watchConsumers(consumers)
   await Promise.all(consumers.map((consumer) => consumer.joined))

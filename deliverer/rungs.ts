@@ -1,22 +1,28 @@
+import type { Storage } from '../kafka/admin/storage.ts'
 import type { Handler, Message, Taken } from '../kafka/consume/record.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import { DELIVERIES_RETENTION, DUE, rungDelay } from '../schemas/topics.ts'
 import { carried } from '../trace/trace.ts'
-import { queueHold } from './run.ts'
+import { hold, queueHold } from './run.ts'
 
 /** Synchronized clocks differ by less than this. */
 const SKEW_MS = 1_000
+const SHORTAGE_HOLD_MS = 1_000
 
 /**
  * Moves records unchanged to `deliveries.due` when they are due, and settles them when Kafka has the copy. They are due
- * in order, except for batched deferrals, so one that is not due holds its partition.
+ * in order, except for batched deferrals, so one that is not due holds its partition. While Kafka is short of storage,
+ * all wait: each retry that fails writes its delivery again, and Kafka exits when its disk is full.
  */
-export function rungs(producer: Pick<Producer, 'produce' | 'queuedBytes'>): Handler<Buffer> {
+export function rungs(
+  producer: Pick<Producer, 'produce' | 'queuedBytes'>,
+  storage: Pick<Storage, 'shortage'>,
+): Handler<Buffer> {
   return (record, message) => {
     const dueAt = Number(message.headers?.dueAt?.toString())
     const place = placeOf(record, dueAt, Date.now())
     if ('holdUntil' in place) return place
-    const full = queueHold(producer)
+    const full = storage.shortage() ? hold(SHORTAGE_HOLD_MS) : queueHold(producer)
     if (full) return full
     move(record, message, place)
     return

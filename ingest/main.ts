@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { BACKLOG } from '../http/connections.ts'
 import { serveOps } from '../http/probes.ts'
-import { watchStorage } from '../kafka/admin/storage.ts'
+import { logShortage, watchStorage } from '../kafka/admin/storage.ts'
 import { CLOSE_MS } from '../kafka/client.ts'
 import { countAck, watchProducer, watchRooms } from '../kafka/metrics.ts'
 import { lossesOf } from '../kafka/produce/dropped.ts'
@@ -15,7 +15,7 @@ import { followSettings, watchUnreadable } from '../settings/follow.ts'
 import { createApp } from './http/app.ts'
 import { createMeter } from './metrics.ts'
 import { createPipeline, openEncoders } from './pipeline.ts'
-import { logShortage, notReady } from './readiness.ts'
+import { notReady } from './readiness.ts'
 import { createRejectionLog } from './rejection-log.ts'
 
 /** Half a second of calls at full speed. Beyond it, an error is better than waiting. */
@@ -46,7 +46,10 @@ await run('ingest', async (context) => {
     (it) => it.close(CLOSE_MS),
   )
   const losses = lossesOf(REJECTED, { log, onLost: meter.unlogged })
-  const onChange = logShortage(log)
+  const onChange = logShortage(log, {
+    during: 'calls are refused (503 storage_full)',
+    after: 'calls are accepted',
+  })
   const storage = closing.adopt(watchStorage({ connection, limits: config.storage, onChange }), (it) =>
     it.close(),
   )

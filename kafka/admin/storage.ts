@@ -1,3 +1,4 @@
+import type { Logger } from '../../process/log.ts'
 import type { Connection } from '../client.ts'
 import { type LogDirs, openLogDirs } from '../patches/log-dirs.ts'
 import { poll } from './poll.ts'
@@ -48,6 +49,23 @@ function bytesOf(broker: LogDirs[number], prefix: string): number {
 
 export function shortageOf(rooms: readonly Room[], before: Room | undefined): Room | undefined {
   return rooms.find(({ of, free, reserve }) => free < reserve * (before?.of === of ? RECOVERY_FACTOR : 1))
+}
+
+export const SHORTAGES = {
+  disk: "Kafka's disk is almost full",
+  limit: "Sluice's topics have almost reached STORAGE_LIMIT",
+}
+
+/** @param told what happens during a shortage and after it, as in `calls are refused`. */
+export function logShortage(log: Pick<Logger, 'warn' | 'info'>, told: { during: string; after: string }) {
+  return (shortage: Room | undefined): void => {
+    if (!shortage) {
+      log.info(`storage has room again: ${told.after}`)
+      return
+    }
+    const { of, free, reserve } = shortage
+    log.warn({ free, reserve }, `${SHORTAGES[of]}: ${told.during} until it has room`)
+  }
 }
 
 export type StorageOptions = {

@@ -36,6 +36,7 @@ test('a process that ends while it begins to read a new rung leaves no consumer 
   const consumers = await startConsumers({
     connection: connectionOf(kafka),
     producer: { produce: async () => 'acked', queuedBytes: () => 0 },
+    storage: { shortage: () => undefined },
     codec: { decode: () => ({ ok: false, reason: 'undecodable', message: '' }) },
     handle: () => () => undefined,
     lanes: { first: lane, retry: lane },

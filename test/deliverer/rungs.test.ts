@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rungs } from '../../deliverer/rungs.ts'
+import type { Room } from '../../kafka/admin/storage.ts'
 import type { Message, Taken } from '../../kafka/consume/record.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
 import { DUE, rungTopic } from '../../schemas/topics.ts'
@@ -11,18 +12,16 @@ const NOW = 2_000_000_000_000
 beforeEach(() => void vi.useFakeTimers({ now: NOW, toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
-type Met = { writtenAt: number; dueAt: number; queuedBytes?: number }
+type Met = { writtenAt: number; dueAt: number; queuedBytes?: number; shortage?: Room }
 
-async function met(name: string, { writtenAt, dueAt, queuedBytes = 0 }: Met) {
+async function met(name: string, { writtenAt, dueAt, queuedBytes = 0, shortage }: Met) {
   const written: OutRecord[] = []
   const settle = vi.fn()
-  const handle = rungs({
-    produce: async (records) => {
-      written.push(...records)
-      return 'acked'
-    },
-    queuedBytes: () => queuedBytes,
-  })
+  const produce = async (records: readonly OutRecord[]) => {
+    written.push(...records)
+    return 'acked' as const
+  }
+  const handle = rungs({ produce, queuedBytes: () => queuedBytes }, { shortage: () => shortage })
   const value = Buffer.from('a delivery')
   const record = { topic: rungTopic(name), timestamp: writtenAt, key: 'crm u1', value, settle }
   const headers = { dueAt: Buffer.from(String(dueAt)), traceparent: Buffer.from('00-1-2-01') }
@@ -53,6 +52,13 @@ test('a due record stays in Kafka while much waits to be written, so an outage f
   const due = at(NOW - 5 * MINUTE, 5 * MINUTE)
   const { held, moved, settled } = await met('5m', { ...due, queuedBytes: 33 * 1024 * 1024 })
   expect(held).toEqual({ holdUntil: NOW + 100 })
+  expect([moved, settled]).toEqual([undefined, 0])
+})
+
+test('a due record stays in its rung while Kafka is short of storage: a retry that fails writes it again', async () => {
+  const shortage = { of: 'disk', free: 1, reserve: 2 } as const
+  const { held, moved, settled } = await met('5m', { ...at(NOW - 5 * MINUTE, 5 * MINUTE), shortage })
+  expect(held).toEqual({ holdUntil: NOW + SECOND })
   expect([moved, settled]).toEqual([undefined, 0])
 })
 

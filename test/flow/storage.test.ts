@@ -39,10 +39,20 @@ async function aSystem(settings: Record<string, string>) {
       timeout,
       message: `calls are answered with ${status}`,
     })
-  const ids = () => new Set(receiver.arrivals.map(({ headers }) => String(headers['x-message-id'])))
+  const posts = (path: string) => receiver.arrivals.filter((arrival) => arrival.path === path)
+  const ids = () => new Set(posts('/').map(({ headers }) => String(headers['x-message-id'])))
   const allArrived = () =>
     until(() => accepted.every((id) => ids().has(id)), { message: 'each accepted call has arrived' })
-  return { sluice, call, answers, allArrived, accepted }
+  return { sluice, receiver, posts, call, answers, allArrived, accepted }
+}
+
+/** How late the oldest retry is, in seconds. */
+async function lateness({ control }: System): Promise<number> {
+  const metrics = await got(`${control}/metrics`).text()
+  const ages = metrics.matchAll(
+    /^kafka_consumergroup_lag_seconds\{consumergroup="deliverer.rungs".*\} (.+)$/gm,
+  )
+  return Math.max(0, ...[...ages].map(([, seconds]) => Number(seconds)))
 }
 
 async function toldBy({ env, api }: System) {
@@ -56,9 +66,12 @@ async function toldBy({ env, api }: System) {
   }
 }
 
-test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they are accepted again, and each accepted one arrives', async () => {
-  const { sluice, call, answers, allArrived } = await aSystem({ STORAGE_LIMIT: '40MB' })
+test('at STORAGE_LIMIT calls are refused, retries wait, and nothing is deleted; below it all goes on, and each accepted call arrives', async () => {
+  const { sluice, receiver, posts, call, answers, allArrived } = await aSystem({ STORAGE_LIMIT: '40MB' })
+  receiver.behave('/down', '/status/503')
+  await sluice.destination('down', [`${receiver.url}/down`])
   await answers(200)
+  await until(() => posts('/down').length > 0)
   // fills the disk, and can be removed at once
   const { kafka, named } = sluice.connection
   const admin = kafka.admin()
@@ -84,11 +97,18 @@ test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they a
   })
   // what was taken before is delivered all the same
   await allArrived()
+  // the longest rung is 0.4 s
+  await until(async () => (await lateness(sluice)) > 3, { message: 'retries wait' })
+  const { length } = posts('/down')
+  receiver.behave('/down', '/status/200')
+  await until(async () => (await lateness(sluice)) > 5)
+  expect(posts('/down')).toHaveLength(length)
   await admin.deleteTopics({ topics: [named('filler')] })
   await answers(200)
   await until(async () => (await toldBy(sluice)).problems.length === 0)
   expect(await toldBy(sluice)).toEqual({ ready: '200 ok\n', full: '0', problems: [] })
   await allArrived()
+  await until(() => posts('/down').some(({ status }) => status === 200), { message: 'retries go on' })
 }, 120_000)
 
 /** Undefined if the tests' user may not mount one. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { logShortage, notReady } from '../../ingest/readiness.ts'
+import { notReady } from '../../ingest/readiness.ts'
 import type { Room } from '../../kafka/admin/storage.ts'
 
 const disk: Room = { of: 'disk', free: 1, reserve: 2 }
@@ -25,21 +25,4 @@ test('ingest is not ready before its settings are loaded and its port is open, w
     "Sluice's topics have almost reached STORAGE_LIMIT",
   )
   expect(state({ stalledMs: 5_001 })).toBe('Kafka has not acknowledged for 5 s')
-})
-
-test('a shortage is logged as one warning with the space left, and its end as one line', () => {
-  const said: unknown[][] = []
-  const say = logShortage({
-    warn: (...of: unknown[]) => said.push(of),
-    info: (...of: unknown[]) => said.push(of),
-  })
-  say(disk)
-  say(undefined)
-  expect(said).toEqual([
-    [
-      { free: 1, reserve: 2 },
-      "Kafka's disk is almost full: calls are refused (503 storage_full) until it has room",
-    ],
-    ['storage has room again: calls are accepted'],
-  ])
 })

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Room, roomsOf, shortageOf } from '../../kafka/admin/storage.ts'
+import { logShortage, type Room, roomsOf, shortageOf } from '../../kafka/admin/storage.ts'
 import { decodeLogDirs, type LogDir } from '../../kafka/patches/log-dirs.ts'
 
 const GB = 1024 ** 3
@@ -142,4 +142,16 @@ describe("a broker's answer about its disks", () => {
   test('that refuses is undefined', () => {
     expect(decodeLogDirs(answer(31, []))).toBeUndefined()
   })
+})
+
+test('a shortage is logged as one warning with the space left, and its end as one line', () => {
+  const said: unknown[][] = []
+  const log = { warn: (...of: unknown[]) => said.push(of), info: (...of: unknown[]) => said.push(of) }
+  const say = logShortage(log, { during: 'retries wait', after: 'retries continue' })
+  say({ of: 'disk', free: 1, reserve: 2 })
+  say(undefined)
+  expect(said).toEqual([
+    [{ free: 1, reserve: 2 }, "Kafka's disk is almost full: retries wait until it has room"],
+    ['storage has room again: retries continue'],
+  ])
 })

@@ -90,8 +90,8 @@ function ofRoom({ of, free, reserve }: Room, since: number, isFull: boolean): Pr
     severity: isFull ? 'error' : 'warning',
     subject: `storage ${of}`,
     message: isFull
-      ? `${left}, and ${needed} are needed. Calls are refused (503) until there is space again.`
-      : `${left}. Below ${needed}, calls are refused.`,
+      ? `${left}, and ${needed} are needed. Calls are refused (503) and retries wait until there is space again.`
+      : `${left}. Below ${needed}, calls are refused and retries wait.`,
     action: todo,
     since,
     runbook: isFull ? 'sluicestoragefull' : 'sluicestoragelow',
