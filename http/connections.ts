@@ -42,6 +42,19 @@ const CLOSING = 64
 /** Beyond this share, a network can lose connections whose requests wait, and proxies can lose idle ones to anyone. */
 const LARGE_SHARE = 1 / 8
 
+const REFUSED =
+  'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
+
+/**
+ * Closes the connection of a request, with an answer if none has begun. nginx takes a connection that closes without one
+ * for a failure of the server, and then sends nobody's requests there for 10 s.
+ */
+export function endRefused(response: ServerResponse): void {
+  const { socket } = response.req
+  if (response.socket === socket && !response.headersSent && socket.writable) socket.write(REFUSED)
+  socket.destroy()
+}
+
 /**
  * No network can take all connections. No client can keep out others of its network: a /64, or an address behind NAT. An
  * IPv6 site (/48) counts like a network with an eighth of its connections.
@@ -67,8 +80,14 @@ export function shareConnections(
     let victim = ofLargePool(largest)
     if (isOwn || shareOf(largest) > share) victim ??= victimOf(largest.sockets)
     if (networks.proxied.has(socket)) victim ??= idleOfProxies(1)[0]
-    ;(victim ?? socket).destroy()
+    refuse(victim ?? socket)
     onRefused()
+  }
+
+  function refuse(socket: Socket): void {
+    const response = networks.isFromProxy(socket) ? responses.get(socket) : undefined
+    if (response) endRefused(response)
+    else socket.destroy()
   }
 
   /** Otherwise one client could fill a proxy's pool, and shut out other proxies and clients without a proxy. */
@@ -172,6 +191,7 @@ function createNetworks(trustProxy: readonly string[]) {
   return {
     proxied,
     largest,
+    isFromProxy: (socket: Socket) => leaving.has(socket),
     /** @returns the share of its network or site, whichever is larger; 1 for a proxy. */
     add(socket: Socket): number {
       const address = socket.remoteAddress ?? ''

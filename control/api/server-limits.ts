@@ -2,7 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter } from 'prom-client'
 import { limitChunks } from '../../http/chunks.ts'
-import { delayResponse, endInTime, NODE_OPTIONS, shareConnections } from '../../http/connections.ts'
+import {
+  delayResponse,
+  endInTime,
+  endRefused,
+  NODE_OPTIONS,
+  shareConnections,
+} from '../../http/connections.ts'
 import { createNetworkLimit } from '../../http/rate-limit.ts'
 import { limitUnread } from '../../http/unread.ts'
 import { registry } from '../../process/metrics.ts'
@@ -126,7 +132,7 @@ function slowStrangers(
   app.addHook('onSend', async ({ caller, ip }, { raw }) => {
     if (caller !== undefined || limit.draw(ip, 1) === undefined) return
     if (delayed >= connections / 2) {
-      raw.destroy()
+      endRefused(raw)
       countRefusedConnection()
       return
     }

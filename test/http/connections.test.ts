@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { delayResponse, shareConnections } from '../../http/connections.ts'
 import { limitUnread } from '../../http/unread.ts'
@@ -246,6 +247,18 @@ test('while more than an eighth are idle ones from proxies, new connections from
   const third = await dial('127.0.0.2')
   expect(await isClosed(direct.shift() ?? expect.fail())).toBe(true)
   for (const socket of [...proxied, ...direct, third]) expect(await answers(socket)).toBe(true)
+})
+
+test('a request of a proxy whose connection is needed is answered, as nginx would not use the server again for 10 s', async () => {
+  const { dial, late } = await shared(2, ['127.0.0.2/32'])
+  const unfinished =
+    'POST /late HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.7\r\nContent-Length: 9\r\n\r\n'
+  const first = await dial('127.0.0.2', unfinished)
+  await dial('127.0.0.2', unfinished)
+  await until(() => late.length === 2)
+  const other = await dial('127.0.0.3')
+  expect(await text(first)).toMatch(/^HTTP\/1.1 503 [\s\S]*\r\n\r\n$/)
+  expect(await answers(other)).toBe(true)
 })
 
 test('during a request, a connection of a trusted proxy counts for the client that the proxy names', async () => {
