@@ -67,6 +67,13 @@ const cidrs = list.transform((blocks, ctx) => {
   return blocks
 })
 
+const proxies = cidrs.transform((blocks, ctx) => {
+  for (const block of blocks)
+    if (block.endsWith('/0'))
+      ctx.addIssue(`"${block}" trusts every client to name any address: name only your load balancers`)
+  return blocks
+})
+
 const privateCidrs = cidrs.transform((blocks, ctx) => {
   for (const fault of blocks.map(faultOfWidth)) if (fault) ctx.addIssue(fault)
   return blocks
@@ -175,7 +182,7 @@ const environment = z.object({
   /** `accept` only during an upgrade from unsigned settings, which anyone who can write to the topic can make. */
   UNSIGNED_SETTINGS: z.enum(['accept', 'refuse'], 'accept or refuse').default('refuse'),
   /** Load balancers whose `X-Forwarded-For` has the client's address. */
-  TRUST_PROXY: cidrs.default([]),
+  TRUST_PROXY: proxies.default([]),
   /** Private addresses that webhooks may reach. */
   EGRESS_ALLOW: privateCidrs.default([]),
   /** Public addresses that webhooks may not reach. Wins over EGRESS_ALLOW. */
