@@ -59,7 +59,6 @@ export async function start(options: StartOptions): Promise<Addresses> {
     (reason) => reason && terminal.progress(`waiting for the schema registry: ${reason}`),
   )
   const addresses = await startProcesses(options, env)
-  closing.defer(await publishRunning(settings.dataFolder, addresses))
   // a failed hint must not stop the start
   const steps = settings.demo ? undefined : await firstSteps(addresses).catch(() => undefined)
   terminal.line(banner(addresses, steps))
@@ -103,7 +102,7 @@ const PROGRAMS = {
 const GRACE_MS = 16_000
 
 async function startProcesses(
-  { closing, log, terminal, shutdown }: StartOptions,
+  { settings, closing, log, terminal, shutdown }: StartOptions,
   env: ChildEnvironment,
 ): Promise<Addresses> {
   const onRefused = (name: string) =>
@@ -119,8 +118,10 @@ async function startProcesses(
   closing.defer(() => processes.stop(GRACE_MS))
   const addresses = addressesOf(env)
   const { ingest, ingestMetrics, router, deliverer, control } = addresses
-  const bases = Object.entries({ ingest, 'ingest metrics': ingestMetrics, router, deliverer, control })
-  await allReady(Object.fromEntries(bases.map(([name, base]) => [name, `${base}/readyz`])), terminal.line)
+  await allReady({ control }, terminal.line)
+  // `sluice status` says why the others are not ready
+  closing.defer(await publishRunning(settings.dataFolder, addresses))
+  await allReady({ ingest, 'ingest metrics': ingestMetrics, router, deliverer }, terminal.line)
   processes.accepted()
   return addresses
 }
@@ -129,31 +130,31 @@ const SLOW_MS = 30_000
 
 /** Waits without a limit. `onSlow` gets what is missing, once. */
 async function allReady(
-  urls: Readonly<Record<string, string>>,
+  bases: Readonly<Record<string, string>>,
   onSlow: (line: string) => void,
 ): Promise<void> {
-  const waiting = new Map(Object.keys(urls).map((name) => [name, 'no answer']))
+  const waiting = new Map(Object.keys(bases).map((name) => [name, 'no answer']))
   const timer = setTimeout(
     () => onSlow(`not ready yet: ${[...waiting].map((entry) => entry.join(': ')).join('; ')}`),
     SLOW_MS,
   )
-  const waitFor = async ([name, url]: [string, string]) => {
+  const waitFor = async ([name, base]: [string, string]) => {
     for (;;) {
-      const answer = await ask(url)
+      const answer = await ask(`${base}/readyz`)
       if (answer === 'ready') break
       waiting.set(name, answer)
       await sleep(100)
     }
     waiting.delete(name)
   }
-  await Promise.all(Object.entries(urls).map(waitFor)).finally(() => clearTimeout(timer))
+  await Promise.all(Object.entries(bases).map(waitFor)).finally(() => clearTimeout(timer))
 }
 
 async function ask(url: string): Promise<string> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
     const text = await response.text()
-    return response.status === 200 ? 'ready' : `${response.status} ${text.slice(0, 200)}`
+    return response.status === 200 ? 'ready' : `${response.status} ${text.slice(0, 200).trim()}`
   } catch {
     return 'no answer'
   }
