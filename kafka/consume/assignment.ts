@@ -195,7 +195,7 @@ export class Assignment {
   restart(fault: LogFault): number {
     const held = this.partitions.get(partitionKey(fault.topic, fault.partition))
     if (!held) return fault.to
-    const { tracker, end } = held
+    const { tracker, end, checked } = held
     this.options.onFault({ ...fault, end, time: tracker.next().time })
     if (fault.cause === 'removed') {
       tracker.skip(fault.to)
@@ -203,8 +203,8 @@ export class Assignment {
       return fault.to
     }
     const { offset, time, again = offset } = tracker.next()
-    // the lost records had not been read
-    if (fault.cause === 'truncated' && fault.to >= offset) {
+    // the lost records had not been read; but another member may have read and committed them
+    if (fault.cause === 'truncated' && fault.to >= offset && checked) {
       held.end = fault.to
       return again
     }

@@ -241,6 +241,19 @@ test.each([
   },
 )
 
+test('a kept partition whose unread end is cut while the commit of another member is compared loses no new record', async () => {
+  const { assignment, state } = bookkeeping()
+  const before = await heldOf(assignment, 0)
+  take(before, 0, 40)
+  for (let offset = 0; offset < 40; offset++) assignment.settle(before, offset)
+  const cut: LogFault = { topic: 'work', partition: 0, cause: 'truncated', offset: 40, to: 60 }
+  Object.assign(state, { committed: '90', whileCompared: () => void assignment.restart(cut) })
+  assignment.assign({ work: [0] })
+  const held = await heldOf(assignment, 0)
+  // the commit is from before the cut
+  expect([39, 40, 60, 90].filter((offset) => held.tracker.take(offset, 0))).toEqual([40, 60, 90])
+})
+
 test('a kept partition is committed again after a rebalance: the last commit may have been lost', async () => {
   const { assignment, commits } = bookkeeping()
   const held = await heldOf(assignment, 0)
