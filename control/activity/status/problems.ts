@@ -33,7 +33,7 @@ export function problemsOf(facts: SystemFacts): Problem[] {
   const problems = [
     ...(isAway ? [kafkaUnreachable(now - silentMs)] : []),
     ...(!isAway && settingsBehindMs >= OUTAGE_MS ? [settingsOutdated(now - settingsBehindMs)] : []),
-    ...(facts.report && !isAway ? ofReport(facts.report, facts) : []),
+    ...(facts.report && !isAway ? ofReport(facts.report, facts).filter(isOwnProblem(facts)) : []),
     ...ofStorage(facts),
     ...unreadableSettings([...facts.unreadable], now),
     ...lostRecords(facts),
@@ -43,6 +43,12 @@ export function problemsOf(facts: SystemFacts): Problem[] {
 
 const rankOf = ({ severity, code }: Problem) =>
   SEVERITIES.indexOf(severity) * PROBLEM_CODES.length + PROBLEM_CODES.indexOf(code)
+
+/** Retries wait on purpose while Kafka is short of storage, which is then the problem. */
+const isOwnProblem =
+  ({ shortage }: Pick<SystemFacts, 'shortage'>) =>
+  ({ code, group }: Problem): boolean =>
+    !(shortage && code === 'group_stalled' && group === 'deliverer.rungs')
 
 const kafkaUnreachable = (since: number): Problem => ({
   ...none,

@@ -155,6 +155,16 @@ describe('Kafka', () => {
     expect(low(3 * 2_048 * MB - 1)).toMatchObject([{ code: 'storage_low', severity: 'warning' }])
   })
 
+  test('that is short of space is the problem, not that retries wait for it', () => {
+    const shortage = { of: 'disk', free: 0, reserve: MB } as const
+    const during = (status: 'stall' | 'stop', group: string) =>
+      codes(found({ shortage, report: { at: NOW, items: [aLagItem({ group, status })], ends: [], missing: [] } }))
+    expect(during('stall', 'deliverer.rungs')).toEqual(['storage_full'])
+    expect(during('stop', 'deliverer.rungs')).toEqual(['group_stopped', 'storage_full'])
+    expect(during('stall', 'deliverer.due')).toEqual(['group_stalled', 'storage_full'])
+    expect(codes(withItems({ group: 'deliverer.rungs', status: 'stall' }))).toEqual(['group_stalled'])
+  })
+
   test('that has lost records is reported for an hour, once for each topic', () => {
     const fault = (minutes: number, more: object = {}) => ({
       at: new Date(NOW - minutes * 60_000).toISOString(),
