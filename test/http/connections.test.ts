@@ -9,6 +9,10 @@ import { until } from '../helpers/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
+const FORWARDED = 'HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.7\r\n'
+const GET_LATE = `GET /late ${FORWARDED}\r\n`
+const UNFINISHED = `POST /late ${FORWARDED}Content-Length: 9\r\n\r\n`
+
 const BIG = 20_000_000
 
 /** `/`: at once. `/late`: on demand. `/delayed`: never. `/big`: more than fits into socket buffers. */
@@ -251,15 +255,36 @@ test('while more than an eighth are idle ones from proxies, new connections from
 
 test('a request of a proxy whose connection is needed is answered, as nginx would not use the server again for 10 s', async () => {
   const { dial, late } = await shared(2, ['127.0.0.2/32'])
-  const unfinished =
-    'POST /late HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.7\r\nContent-Length: 9\r\n\r\n'
-  const first = await dial('127.0.0.2', unfinished)
-  await dial('127.0.0.2', unfinished)
+  const first = await dial('127.0.0.2', UNFINISHED)
+  await dial('127.0.0.2', UNFINISHED)
   await until(() => late.length === 2)
   const other = await dial('127.0.0.3')
   expect(await text(first)).toMatch(/^HTTP\/1.1 503 [\s\S]*\r\n\r\n$/)
   expect(await answers(other)).toBe(true)
 })
+
+test.each([
+  ['another request', [GET_LATE, UNFINISHED]],
+  ['the rest of its own', [UNFINISHED]],
+])(
+  'a response to a proxy that has begun is cut off, not continued with a 503, while %s comes in',
+  async (_, requests) => {
+    const { dial, late } = await shared(2, ['127.0.0.2/32'])
+    const first = await dial('127.0.0.2', requests.join(''))
+    await until(() => late.length === requests.length)
+    let received = ''
+    first.on('data', (chunk) => {
+      received += chunk
+    })
+    late[0]?.write('begun')
+    await until(() => received.endsWith('begun\r\n'))
+    await dial('127.0.0.2', UNFINISHED)
+    await until(() => late.length === requests.length + 1)
+    await dial('127.0.0.3')
+    await isClosed(first)
+    expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*begun\r\n$/)
+  },
+)
 
 test('during a request, a connection of a trusted proxy counts for the client that the proxy names', async () => {
   const { dial, open, late } = await shared(4, ['127.0.0.8/32'])
