@@ -158,7 +158,9 @@ describe('Kafka', () => {
   test('that is short of space is the problem, not that retries wait for it', () => {
     const shortage = { of: 'disk', free: 0, reserve: MB } as const
     const during = (status: 'stall' | 'stop', group: string) =>
-      codes(found({ shortage, report: { at: NOW, items: [aLagItem({ group, status })], ends: [], missing: [] } }))
+      codes(
+        found({ shortage, report: { at: NOW, items: [aLagItem({ group, status })], ends: [], missing: [] } }),
+      )
     expect(during('stall', 'deliverer.rungs')).toEqual(['storage_full'])
     expect(during('stop', 'deliverer.rungs')).toEqual(['group_stopped', 'storage_full'])
     expect(during('stall', 'deliverer.due')).toEqual(['group_stalled', 'storage_full'])
