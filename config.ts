@@ -156,7 +156,7 @@ const environment = z.object({
   REPLICATION: whole(1, 10).default(1),
   /** What Sluice's topics may take on a broker's disk. */
   STORAGE_LIMIT: bytes.optional(),
-  /** With less free space on a broker's disk, calls are refused. Default: a tenth, at most 2 GB. */
+  /** With less free space on a broker's disk, calls are refused and retries wait. Default: a tenth, at most 2 GB. */
   STORAGE_RESERVE: bytes.optional(),
   // for `localhost`, Fastify opens a second server on ::1, to which no limit on connections applies
   HOST: z

@@ -19,8 +19,6 @@ import { createDeliverer } from './run.ts'
 const TICK_MS = 50
 /** While no POST waits or runs. */
 const IDLE_TICK_MS = 250
-/** Retries write slower than calls, which ingest stops sooner. */
-const STORAGE_MS = 5_000
 
 await run('deliverer', async (context) => {
   const { config, log, onFatal } = context
@@ -99,8 +97,7 @@ function openLanes({ config, closing }: Context, webhooks: ReturnType<typeof cre
 
 function openStorage({ config, connection, log, closing }: Context) {
   const onChange = logShortage(log, { during: 'retries wait', after: 'retries continue' })
-  const options = { connection, limits: config.storage, onChange, everyMs: STORAGE_MS }
-  return closing.adopt(watchStorage(options), (open) => open.close())
+  return closing.adopt(watchStorage({ connection, limits: config.storage, onChange }), (open) => open.close())
 }
 
 function isIdle(lane: Lane): boolean {

@@ -63,12 +63,12 @@ export function watchRooms({ rooms, shortage }: Pick<Storage, 'rooms' | 'shortag
   )
   gauge(
     'sluice_storage_reserve_bytes',
-    'How much room must stay free. With less, calls are refused.',
+    'How much room must stay free. With less, calls are refused and retries wait.',
     'reserve',
   )
   new Gauge({
     name: 'sluice_storage_full',
-    help: '1 while calls are refused for lack of room.',
+    help: '1 while calls are refused and retries wait for lack of room.',
     registers,
     collect() {
       this.set(shortage() ? 1 : 0)

@@ -72,14 +72,13 @@ export type StorageOptions = {
   connection: Connection
   limits: StorageLimits
   onChange?: (shortage: Room | undefined) => void
-  everyMs?: number
 }
 
 /** Sluice can write half a GB in this time. */
 const EVERY_MS = 2_000
 
 /** While Kafka does not answer, the last result stays valid. */
-export function watchStorage({ connection, limits, onChange, everyMs = EVERY_MS }: StorageOptions): Storage {
+export function watchStorage({ connection, limits, onChange }: StorageOptions): Storage {
   let rooms: readonly Room[] = []
   let shortage: Room | undefined
   const { close } = poll({
@@ -91,7 +90,7 @@ export function watchStorage({ connection, limits, onChange, everyMs = EVERY_MS 
       if (before?.of !== shortage?.of) onChange?.(shortage)
     },
     onFailed: (err) => connection.log.debug({ err }, "cannot read the state of Kafka's disks"),
-    everyMs,
+    everyMs: EVERY_MS,
   })
   return { rooms: () => rooms, shortage: () => shortage, close }
 }
