@@ -121,7 +121,7 @@ describe('a backup', () => {
   })
 
   test('that no restore would accept breaks off, and the log says why', async () => {
-    const suppressions = Array.from({ length: 1_000 }, (_, index) => suppressed(`user-${index}`))
+    const suppressions = Array.from({ length: 1_000 }, (_, index) => suppressed(`üser-${index}`))
     const text = await backupOf(api({ ...records(), suppressions }))
     const size = Buffer.byteLength(text)
     const downloadAt = async (maxBackup: number) => {

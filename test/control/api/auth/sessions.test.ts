@@ -9,6 +9,7 @@ import {
   endRecord,
   SESSION_S,
 } from '../../../../control/api/auth/sessions.ts'
+import type { FencedWriter } from '../../../../kafka/produce/transactions.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 import { shop } from '../../in-memory.ts'
 
@@ -211,6 +212,36 @@ describe('a session that was signed out', () => {
     expect(answer.headers).not.toHaveProperty('set-cookie')
     expect(await status(ask, cookie)).toBe(200)
     expect(lines.join()).toMatch(/"what":"session","outcome":"unavailable"/)
+  })
+
+  /** A browser with the cookies of both schemes signs out over http. */
+  async function outOfBoth(taskWriter: Pick<FencedWriter, 'write'>) {
+    const { ask } = api({}, { taskWriter, trustProxy: ['10.0.0.0/8'] })
+    const headers = { 'x-forwarded-proto': 'https' }
+    const https = cookieOf(await ask({ ...signIn(ADMIN), from: '10.0.0.7', headers }))
+    const http = await cookieFor(ask)
+    return (cookies: 'both' | 'https') =>
+      ask({ ...out(cookies === 'both' ? `${http}; ${https}` : https), token: ADMIN })
+  }
+
+  test('is not reported as ended if one of both schemes could not be ended', async () => {
+    let writes = 0
+    const write: FencedWriter['write'] = async (decide) => {
+      decide()
+      writes += 1
+      return writes === 1 ? { ok: true } : { ok: false, unavailable: new Error('away') }
+    }
+    const leave = await outOfBoth({ write })
+    expect((await leave('both')).status).toBe(503)
+  })
+
+  test('is not ended again once it has expired, with the cookie of the other scheme: those can be collected', async () => {
+    const write = vi.fn(async () => ({ ok: true }) as const)
+    const leave = await outOfBoth({ write })
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 13 * 3_600_000)
+    const { status: answer } = await leave('https')
+    vi.restoreAllMocks()
+    expect([answer, write.mock.calls]).toEqual([204, []])
   })
 
   test('stays recorded until it has expired on a clock two hours behind the one that removes it', () => {
