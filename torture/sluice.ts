@@ -35,7 +35,10 @@ export type Sluice = {
   killBroker(awayMs: number): Promise<void>
   freezeBroker(forMs: number): Promise<void>
   killRegistry(awayMs: number): Promise<void>
-  /** Restarts ingest with a limit that its topics exceed, and without it this long after calls are refused. */
+  /**
+   * Restarts ingest and the deliverer with a limit that their topics exceed, and without it this long after calls are
+   * refused.
+   */
   fillStorage(forMs: number): Promise<void>
   /** Cuts the power after this time. What these topics got meanwhile is lost. @returns the loss */
   cutPower(topics: readonly string[], afterMs: number): Promise<Gone[]>
@@ -50,6 +53,7 @@ export type Sluice = {
 const GRACE_MS = 20_000
 const RESTART_MS = 500
 const READY_MS = 120_000
+const LIMITED = ['ingest', 'deliverer'] as const
 
 /**
  * @param faketime path of libfaketime, for the four processes. The broker has the real time: JVMs may hang under it.
@@ -92,11 +96,11 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
       registry = await pRetry(() => registry.restart(), { retries: 5, minTimeout: 500 })
     },
     async fillStorage(forMs) {
-      await processes.restartWith('ingest', { STORAGE_LIMIT: '1MB' })
+      await Promise.all(LIMITED.map((role) => processes.restartWith(role, { STORAGE_LIMIT: '1MB' })))
       const refuses = async () => /^sluice_storage_full 1$/m.test(await processes.running('ingest').metrics())
       await until(refuses, { timeout: READY_MS, message: 'ingest takes the storage for full' })
       await sleep(forMs)
-      await processes.restartWith('ingest', {})
+      await Promise.all(LIMITED.map((role) => processes.restartWith(role, {})))
     },
     async cutPower(topics, afterMs) {
       const cut = await broker.diskImage(topics)
