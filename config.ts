@@ -70,7 +70,7 @@ const cidrs = list.transform((blocks, ctx) => {
 const proxies = cidrs.transform((blocks, ctx) => {
   for (const block of blocks)
     if (block.endsWith('/0'))
-      ctx.addIssue(`"${block}" trusts every client to name any address: name only your load balancers`)
+      ctx.addIssue(`"${block}" lets every client claim any address: list only your load balancers`)
   return blocks
 })
 

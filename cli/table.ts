@@ -1,6 +1,6 @@
 import { printable } from '../process/printable.ts'
 
-/** A longer cell does not widen its column: a name of 32 KB would pad all rows to 32 KB, and more if it is escaped. */
+/** A longer cell does not widen its column: a name of 32 KB would pad every row to 32 KB, or more if it is escaped. */
 const MAX_WIDTH = 128
 
 export function table(heads: readonly string[], rows: readonly (readonly unknown[])[]): string[] {

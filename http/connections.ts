@@ -46,8 +46,8 @@ const REFUSED =
   'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
 
 /**
- * Closes the connection of a request, with an answer if none has begun. nginx takes a connection that closes without one
- * for a failure of the server, and then sends nobody's requests there for 10 s.
+ * Closes the connection of a request, after a 503 if no answer has begun. nginx counts a connection that closes without
+ * an answer as a failure of the server, and sends it no requests for 10 s.
  */
 export function endRefused(response: ServerResponse): void {
   const { socket } = response.req

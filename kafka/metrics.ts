@@ -68,7 +68,7 @@ export function watchRooms({ rooms, shortage }: Pick<Storage, 'rooms' | 'shortag
   )
   new Gauge({
     name: 'sluice_storage_full',
-    help: '1 while calls are refused and retries wait for lack of room.',
+    help: '1 while calls are refused and retries wait because space is short.',
     registers,
     collect() {
       this.set(shortage() ? 1 : 0)

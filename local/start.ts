@@ -119,7 +119,7 @@ async function startProcesses(
   const addresses = addressesOf(env)
   const { ingest, ingestMetrics, router, deliverer, control } = addresses
   await allReady({ control }, terminal.line)
-  // `sluice status` says why the others are not ready
+  // early, so that `sluice status` can say why the others are not ready
   closing.defer(await publishRunning(settings.dataFolder, addresses))
   await allReady({ ingest, 'ingest metrics': ingestMetrics, router, deliverer }, terminal.line)
   processes.accepted()

@@ -36,7 +36,7 @@ export function createLog(options: { role: string; level: string }): Logger {
   )
 }
 
-/** Escapes again: pretty lines show what the JSON stands for. */
+/** Escapes again, because pretty lines contain the decoded text. */
 const terminal = () =>
   new Writable({
     write(text, _, done) {

@@ -1,4 +1,4 @@
-/** Of control's API; ingest has its own (ingest/answer.ts). Clients rely on codes: add new ones, never change one. */
+/** Codes of control's API; ingest has its own (ingest/answer.ts). Clients rely on them: add new ones, change none. */
 const table = {
   bad_request: [400, 'The request is not valid HTTP.'],
   invalid_path: [400, 'The path is not percent-encoded UTF-8.'],

@@ -117,11 +117,14 @@ describe('faults', () => {
     ])
   })
 
-  test.each(['0.0.0.0/0', '::/0'])('TRUST_PROXY %s would trust every client', (everyone) => {
-    expect(faults({ ...least, TRUST_PROXY: `10.0.0.1/32,${everyone}` })).toEqual([
-      `TRUST_PROXY: "${everyone}" trusts every client to name any address: name only your load balancers`,
-    ])
-  })
+  test.each(['0.0.0.0/0', '::/0'])(
+    'TRUST_PROXY %s is refused, because it trusts every client',
+    (everyone) => {
+      expect(faults({ ...least, TRUST_PROXY: `10.0.0.1/32,${everyone}` })).toEqual([
+        `TRUST_PROXY: "${everyone}" lets every client claim any address: list only your load balancers`,
+      ])
+    },
+  )
 
   test.each(['localhost', 'localhost:', 'a:9092;b:9092', 'a:65536', 'a:0', 'kafka://a:9092', '[::1]:9092'])(
     '%j is not a broker',

@@ -36,7 +36,7 @@ export function backupRoutes(api: FastifyInstance, parts: BackupRouteParts): voi
     GET: operation({
       summary: 'Download a backup',
       description:
-        'All settings with their secrets sealed, the list of suppressed users, and deletions. Only this system, or one with the same `CONFIG_KEY`, can restore it. Breaks off after 256 MB. See docs/guides/backup.md.',
+        'All settings with their secrets sealed, the list of suppressed users, and deletions. Only this system, or one with the same `CONFIG_KEY`, can restore it. Breaks off if it has more than 256 MB. See docs/guides/backup.md.',
       // it contains user ids
       access: 'admin',
       responses: { 200: { description: 'The backup.', body: z.string(), type: 'text/plain' } },
@@ -93,7 +93,7 @@ async function download({ method, caller }: ApiRequest, parts: BackupRouteParts)
 /** About a million suppressions. */
 const MAX_BYTES = 256 * 1024 * 1024
 
-/** Breaks off where no restore would accept the backup, so that nobody keeps it for one. */
+/** Breaks off when the backup is too large to restore, so that nobody relies on it. */
 async function* restorable(
   pieces: AsyncIterable<string>,
   { maxBackup = MAX_BYTES, log }: Pick<BackupRouteParts, 'maxBackup' | 'log'>,

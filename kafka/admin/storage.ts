@@ -60,11 +60,11 @@ export const SHORTAGES = {
 export function logShortage(log: Pick<Logger, 'warn' | 'info'>, told: { during: string; after: string }) {
   return (shortage: Room | undefined): void => {
     if (!shortage) {
-      log.info(`storage has room again: ${told.after}`)
+      log.info(`there is enough space again: ${told.after}`)
       return
     }
     const { of, free, reserve } = shortage
-    log.warn({ free, reserve }, `${SHORTAGES[of]}: ${told.during} until it has room`)
+    log.warn({ free, reserve }, `${SHORTAGES[of]}: ${told.during} until there is space`)
   }
 }
 

@@ -103,7 +103,7 @@ export class Assignment {
 
   /**
    * Another member may have read on in a partition before it came back, even in a log that was then cut. A partition
-   * that restarted at a cut meanwhile stays there: the commit may be from before the cut.
+   * that was restarted at a cut meanwhile stays there: the commit may be from before the cut.
    */
   private checkKept(positions: Map<string, Position>, before: ReadonlyMap<string, Held>): void {
     for (const [key, held] of this.partitions) {
@@ -120,7 +120,7 @@ export class Assignment {
     }
   }
 
-  /** The consumer was moved to the cut that the commit showed. */
+  /** Undoes the seek of `starts.read` to the cut that it found. */
   private seekBack({ topic, partition, tracker }: Held): void {
     this.options.logs.seek({ topic, partition, offset: tracker.position().offset })
   }
@@ -203,7 +203,7 @@ export class Assignment {
       return fault.to
     }
     const { offset, time, again = offset } = tracker.next()
-    // the lost records had not been read; but another member may have read and committed them
+    // this member had not read the lost records; until `checked`, another may have read and committed them
     if (fault.cause === 'truncated' && fault.to >= offset && checked) {
       held.end = fault.to
       return again

@@ -1,6 +1,6 @@
 /**
  * Upstream: no issue; src/protocol/requests has no DescribeLogDirs (KIP-827).
- * Without it: calls are not refused and retries do not wait before disks are full (docs/decisions/021-room-in-kafka.md).
+ * Without it: Sluice cannot refuse calls or hold retries before disks are full (docs/decisions/021-room-in-kafka.md).
  * Until: kafkajs's admin client has `describeLogDirs`; test/kafka/storage.test.ts, "a broker's answer".
  */
 import type { Connection } from '../client.ts'

@@ -60,7 +60,7 @@ test('a backup replaces an older one only with --force, and leaves no other file
   expect(await readdir(folder)).toEqual(['sluice.backup'])
 })
 
-test('a backup that control cuts off replaces no older one, and the command says why that may be', async () => {
+test('a backup that control cuts off does not replace an older one, and the command says what the reason may be', async () => {
   const { folder, file, context, ran } = await operating({ sources: [shop] })
   await writeFile(file, 'older')
   const server = createServer((_, response) => {
@@ -70,7 +70,7 @@ test('a backup that control cuts off replaces no older one, and the command says
   onTestFinished(() => void server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   expect(await ran('backup', '--url', url, '--force', '-o', file)).toBe(1)
-  expect(context.err.text()).toContain('it may have more than 256 MB')
+  expect(context.err.text()).toContain('the backup may have more than 256 MB')
   expect(await readFile(file, 'utf8')).toBe('older')
   expect(await readdir(folder)).toEqual(['sluice.backup'])
 })

@@ -55,7 +55,7 @@ test('a due record stays in Kafka while much waits to be written, so an outage f
   expect([moved, settled]).toEqual([undefined, 0])
 })
 
-test('a due record stays in its rung while Kafka is short of storage: a retry that fails writes it again', async () => {
+test('a due record stays on its rung while Kafka is short of storage, because a failed retry would write it again', async () => {
   const shortage = { of: 'disk', free: 1, reserve: 2 } as const
   const { held, moved, settled } = await met('5m', { ...at(NOW - 5 * MINUTE, 5 * MINUTE), shortage })
   expect(held).toEqual({ holdUntil: NOW + SECOND })

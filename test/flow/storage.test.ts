@@ -66,7 +66,7 @@ async function toldBy({ env, api }: System) {
   }
 }
 
-test('at STORAGE_LIMIT calls are refused, retries wait, and nothing is deleted; below it all goes on, and each accepted call arrives', async () => {
+test('at STORAGE_LIMIT calls are refused, retries wait, and nothing is deleted; below it both resume, and each accepted call arrives', async () => {
   const { sluice, receiver, posts, call, answers, allArrived } = await aSystem({ STORAGE_LIMIT: '40MB' })
   receiver.behave('/down', '/status/503')
   await sluice.destination('down', [`${receiver.url}/down`])
@@ -108,7 +108,7 @@ test('at STORAGE_LIMIT calls are refused, retries wait, and nothing is deleted; 
   await until(async () => (await toldBy(sluice)).problems.length === 0)
   expect(await toldBy(sluice)).toEqual({ ready: '200 ok\n', full: '0', problems: [] })
   await allArrived()
-  await until(() => posts('/down').some(({ status }) => status === 200), { message: 'retries go on' })
+  await until(() => posts('/down').some(({ status }) => status === 200), { message: 'retries continue' })
 }, 120_000)
 
 /** Undefined if the tests' user may not mount one. */

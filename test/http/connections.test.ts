@@ -253,7 +253,7 @@ test('while more than an eighth are idle ones from proxies, new connections from
   for (const socket of [...proxied, ...direct, third]) expect(await answers(socket)).toBe(true)
 })
 
-test('a request of a proxy whose connection is needed is answered, as nginx would not use the server again for 10 s', async () => {
+test('a request of a proxy gets 503 before its connection is closed for another, because nginx would avoid the server for 10 s', async () => {
   const { dial, late } = await shared(2, ['127.0.0.2/32'])
   const first = await dial('127.0.0.2', UNFINISHED)
   await dial('127.0.0.2', UNFINISHED)
@@ -267,7 +267,7 @@ test.each([
   ['another request', [GET_LATE, UNFINISHED]],
   ['the rest of its own', [UNFINISHED]],
 ])(
-  'a response to a proxy that has begun is cut off, not continued with a 503, while %s comes in',
+  'a response to a proxy that has begun is cut off and not followed by a 503, while %s comes in',
   async (_, requests) => {
     const { dial, late } = await shared(2, ['127.0.0.2/32'])
     const first = await dial('127.0.0.2', requests.join(''))

@@ -223,7 +223,7 @@ test.each([
     new Map([['work/0', { topic: 'work', partition: 0, cause: 'truncated', offset: 90, to: 70 }]]),
   ],
 ])(
-  'a kept partition whose log is cut while the commit of another member is compared, and %s, is read from the first unsettled record before the cut',
+  'a kept partition whose log is cut while the commit of another member, which %s, is compared, is read from the first unsettled record before the cut',
   async (_, faults) => {
     const { assignment, state, told } = bookkeeping()
     const before = await heldOf(assignment, 0)

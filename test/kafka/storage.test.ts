@@ -151,7 +151,7 @@ test('a shortage is logged as one warning with the space left, and its end as on
   say({ of: 'disk', free: 1, reserve: 2 })
   say(undefined)
   expect(said).toEqual([
-    [{ free: 1, reserve: 2 }, "Kafka's disk is almost full: retries wait until it has room"],
-    ['storage has room again: retries continue'],
+    [{ free: 1, reserve: 2 }, "Kafka's disk is almost full: retries wait until there is space"],
+    ['there is enough space again: retries continue'],
   ])
 })

@@ -21,7 +21,7 @@ test('each entry is one line for every reader, and sends nothing to a terminal',
   expect(line.trimEnd()).toMatch(/^[\x20-\x7e]+$/)
 })
 
-test('on a terminal, entries are formatted, and only the formatting controls it', () => {
+test('on a terminal, entries are formatted, and their text sends nothing to it', () => {
   const lines = printed(true)
   expect(lines).toContain(
     String.raw`"address":"a\r\nb\u2028{\"audit\":true}\u2029\u0085\u009b2J\u001b[31m\u202e"`,

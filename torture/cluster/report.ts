@@ -46,7 +46,7 @@ export function report({ perSecond, rows, result, refused }: Run): string {
   return `\`npm run cluster\`: three brokers (replication 3, two in sync required), two of each process, ${perSecond} calls a second at a fixed
 rate to both ingests in turn, each for two destinations, all on this machine. Figures are in seconds. Those of a fault
 cover the calls made from 2 s before it, which were still in flight, until 3 s after recovery. Goal: 99 of 100 deliveries
-within 5 s of acceptance; \`lost\` means that Kafka had lost the record. ${late.length === 0 ? 'It is met by each.' : `**Missed** by: ${late.join('; ')}.`} The machine had other work too: its load is in the command's log.
+within 5 s of acceptance; \`lost\` means that Kafka lost the record. ${late.length === 0 ? 'It is met by each.' : `**Missed** by: ${late.join('; ')}.`} The machine had other work too: its load is in the command's log.
 
 ${markdownTable(head, table)}
 

@@ -41,7 +41,7 @@ Examples:
 }
 
 const MAYBE_TOO_LARGE =
-  'There is no new backup. If it broke off, it may have more than 256 MB: no restore takes more. See the log of control.'
+  'There is no new backup. If the download broke off, the backup may have more than 256 MB, which no restore accepts. See the log of control.'
 
 const headShape = z.looseObject({
   counts: z.record(z.string(), z.number()),

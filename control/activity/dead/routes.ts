@@ -115,7 +115,7 @@ export function deadRoutes(api: FastifyInstance, parts: Parts): void {
   })
 }
 
-/** `slices`: all pages share them. */
+/** All pages share `slices`. */
 type Responding = Parts & { replayOf: ReplayOf; who: Who; slices: Slices }
 
 async function respond(

@@ -44,7 +44,7 @@ export function problemsOf(facts: SystemFacts): Problem[] {
 const rankOf = ({ severity, code }: Problem) =>
   SEVERITIES.indexOf(severity) * PROBLEM_CODES.length + PROBLEM_CODES.indexOf(code)
 
-/** Retries wait on purpose while Kafka is short of storage, which is then the problem. */
+/** While Kafka is short of storage, retries wait on purpose. Only the shortage is then a problem. */
 const isOwnProblem =
   ({ shortage }: Pick<SystemFacts, 'shortage'>) =>
   ({ code, group }: Problem): boolean =>

@@ -57,7 +57,7 @@ const problemShape = z
     code: z
       .enum(PROBLEM_CODES)
       .describe(
-        '`kafka_unreachable`: Kafka does not answer. `settings_outdated`: control cannot follow the settings. `topic_missing`: a topic of Sluice does not exist. `group_stopped`: a consumer group has work, but no process that responds. `group_stalled`: it has a process, but makes no progress. `group_rewound`: its offset was set back. `storage_full`: Kafka is short of space: calls are refused, and retries wait. `storage_low`: it soon will be. `setting_unreadable`: control cannot read the record of a setting. `records_lost`: Kafka has lost records in the last hour.',
+        '`kafka_unreachable`: Kafka does not answer. `settings_outdated`: control cannot follow the settings. `topic_missing`: a topic of Sluice does not exist. `group_stopped`: a consumer group has work, but no process that responds. `group_stalled`: it has a process, but makes no progress. `group_rewound`: its offset was set back. `storage_full`: Kafka is short of space, so calls are refused and retries wait. `storage_low`: it soon will be. `setting_unreadable`: control cannot read the record of a setting. `records_lost`: Kafka has lost records in the last hour.',
       ),
     severity: z
       .enum(SEVERITIES)

@@ -72,8 +72,8 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
   }
 
   /**
-   * Also ends copies of the cookie. A request may have a token too, and the cookie of the other scheme: an administrator
-   * ends a stolen session from the machine itself, over http.
+   * Also ends copies of the cookie. A request may have a token and the cookie of the other scheme too: an administrator
+   * may end a stolen https session over http, on the machine itself.
    */
   async function signOut({ caller, headers, protocol }: ApiRequest): Promise<ApiResponse> {
     const cookie = sessionIn(headers.cookie, protocol)

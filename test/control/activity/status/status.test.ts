@@ -155,7 +155,7 @@ describe('Kafka', () => {
     expect(low(3 * 2_048 * MB - 1)).toMatchObject([{ code: 'storage_low', severity: 'warning' }])
   })
 
-  test('that is short of space is the problem, not that retries wait for it', () => {
+  test('that is short of space is a problem, but not the retries that wait for it', () => {
     const shortage = { of: 'disk', free: 0, reserve: MB } as const
     const during = (status: 'stall' | 'stop', group: string) =>
       codes(

@@ -224,7 +224,7 @@ describe('a session that was signed out', () => {
       ask({ ...out(cookies === 'both' ? `${http}; ${https}` : https), token: ADMIN })
   }
 
-  test('is not reported as ended if one of both schemes could not be ended', async () => {
+  test('is not reported as ended if the session of one of both schemes could not be ended', async () => {
     let writes = 0
     const write: FencedWriter['write'] = async (decide) => {
       decide()
@@ -235,7 +235,7 @@ describe('a session that was signed out', () => {
     expect((await leave('both')).status).toBe(503)
   })
 
-  test('is not ended again once it has expired, with the cookie of the other scheme: those can be collected', async () => {
+  test('is not ended again with the cookie of the other scheme once it has expired: such cookies can be collected', async () => {
     const write = vi.fn(async () => ({ ok: true }) as const)
     const leave = await outOfBoth({ write })
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 13 * 3_600_000)
