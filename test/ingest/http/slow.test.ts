@@ -196,8 +196,12 @@ describe('the memory of requests is bounded', () => {
     })
     collectGarbage()
     const before = process.memoryUsage().heapUsed
-    for (const [index, socket] of sockets.entries()) socket.write(`${text(index)}{`)
+    const writes = sockets.map(
+      (socket, index) => new Promise((written) => socket.write(`${text(index)}{`, written)),
+    )
     await until(() => seen === COUNT)
+    // a client keeps its text until then
+    await Promise.all(writes)
     collectGarbage()
     const kept = (process.memoryUsage().heapUsed - before) / COUNT
     const counted = (await value(ingest, 'sluice_ingest_held_bytes')) / COUNT
@@ -248,11 +252,15 @@ describe('the memory of requests is bounded', () => {
   ])('including %s', async (_, text) => {
     const plain = () => head('Content-Length: 10')
     await measured(plain) // compiles
-    // what earlier tests leave behind is collected at any time
-    const [first, second] = [await measured(plain), await measured(plain)]
-    const [one, other] = [await measured(text), await measured(text)]
-    const kept = Math.min(one.kept, other.kept) - Math.max(first.kept, second.kept)
-    expect(kept).toBeLessThan((one.counted - first.counted) * 1.1)
+    // what earlier tests leave behind is collected at any time, but what a request keeps is in each measurement
+    let more = Number.POSITIVE_INFINITY
+    let counted = 0
+    for (let round = 0; round < 5 && more >= counted * 1.1; round++) {
+      const [first, one] = [await measured(plain), await measured(text)]
+      more = Math.min(more, one.kept - first.kept)
+      counted = one.counted - first.counted
+    }
+    expect(more).toBeLessThan(counted * 1.1)
   })
 
   test('above the limit a request is refused, and accepted when others have ended', async () => {
