@@ -94,19 +94,6 @@ test.concurrent('a broker that does not answer a probe is given up long before i
   expect(connection.isConnected()).toBe(false)
 })
 
-test.concurrent('a broker that was given up is not probed again for a while when a new connection stays silent', async (context) => {
-  const { port, connections } = await silent(context)
-  const asked = async () => {
-    const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
-    await connection.connect()
-    await expect(connection.send(request)).rejects.toMatchObject({ name: 'KafkaJSConnectionClosedError' })
-  }
-  await asked()
-  expect(connections()).toBe(2)
-  await Promise.all([asked(), asked()])
-  expect(connections()).toBe(4)
-})
-
 /** Size, correlation id, and an empty body (ApiVersions 0). */
 const answerTo = (id: number) => Buffer.from([0, 0, 0, 10, 0, 0, 0, id, 0, 0, 0, 0, 0, 0])
 /** No request has this correlation id. */

@@ -78,19 +78,12 @@ async function timeOutIfGone(connection: Connection): Promise<void> {
   const { socket } = connection
   if (!socket) return
   silentMs(socket)
-  // a stopped process still accepts connections
-  const isKnownGone = () => socket.bytesRead === 0 && isGone(connection)
-  if (!isKnownGone() && (await isAlive(connection))) return
+  if (await isAlive(connection)) return
   // if this process was blocked, first read what arrived meanwhile
   await nextTurn()
-  if (isKnownGone() && socket === connection.socket) return timeOut(connection)
   // a broker that answers here is alive, even if it accepts no new connections
   if (socket !== connection.socket || silentMs(socket) < DOUBT_MS) return
-  timeOut(connection)
-}
-
-function timeOut({ requestQueue }: Connection): void {
-  for (const request of [...requestQueue.inflight.values()]) request.timeoutRequest()
+  for (const request of [...connection.requestQueue.inflight.values()]) request.timeoutRequest()
 }
 
 const received = new WeakMap<Socket, { bytes: number; since: number }>()
@@ -140,33 +133,16 @@ const ALIVE_MS = 900
 /** Any other error means that the machine answered. */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ETIMEDOUT'])
 
-/** So long after a failed probe, a new connection must answer within `DOUBT_MS`. */
-const GONE_MS = 10_000
-
 const probes = new Map<string, Promise<boolean>>()
-/** When a probe failed, by `performance.now()`. */
-const failed = new Map<string, number>()
-
-const nameOf = ({ host, port }: Dialled) => `${host}:${port}`
-
-const isGone = (of: Dialled) => performance.now() - (failed.get(nameOf(of)) ?? -GONE_MS) < GONE_MS
 
 /** @returns false after three seconds without an answer. A refusal is an answer. */
 export function isAlive(of: Dialled): Promise<boolean> {
-  const broker = nameOf(of)
+  const broker = `${of.host}:${of.port}`
   const known = probes.get(broker) ?? probe(of)
   if (!probes.has(broker)) {
     probes.set(broker, known)
     const forget = () => void probes.delete(broker)
-    void known.then((alive) => {
-      if (alive) {
-        failed.delete(broker)
-        setTimeout(forget, ALIVE_MS).unref()
-      } else {
-        failed.set(broker, performance.now())
-        forget()
-      }
-    })
+    void known.then((alive) => (alive ? setTimeout(forget, ALIVE_MS).unref() : forget()))
   }
   return known
 }
