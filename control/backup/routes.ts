@@ -93,7 +93,7 @@ async function download({ method, caller }: ApiRequest, parts: BackupRouteParts)
 /** About a million suppressions. */
 const MAX_BYTES = 256 * 1024 * 1024
 
-/** Breaks off when the backup is too large to restore, so that nobody relies on it. */
+/** Fails when the backup becomes too large to restore: a complete file would look usable. */
 async function* restorable(
   pieces: AsyncIterable<string>,
   { maxBackup = MAX_BYTES, log }: Pick<BackupRouteParts, 'maxBackup' | 'log'>,

@@ -80,13 +80,13 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     const other = sessionIn(headers.cookie, isHttps(protocol) ? 'http' : 'https')
     // even if it has expired by our clock: others may be right
     const session = cookie === undefined ? undefined : sessions.read(cookie)?.session
-    const another = other === undefined ? undefined : sessions.read(other, Date.now())?.session
+    const otherSession = other === undefined ? undefined : sessions.read(other, Date.now())?.session
     // their cookies can be collected for months, so the limit on sign-ins does not bound these sign-outs
     const isOver = session && session.until * 1000 <= Date.now()
     const seconds = isOver ? tokenLimits.signIn(caller.who, caller.address) : undefined
     if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
-    const leaving = [session, another].filter((each) => each !== undefined)
-    const ended = await Promise.all(leaving.map((each) => endOnce({ ...caller, session: each })))
+    const ending = [session, otherSession].filter((each) => each !== undefined)
+    const ended = await Promise.all(ending.map((each) => endOnce({ ...caller, session: each })))
     if (ended.includes(false)) return notEnded
     return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
   }
