@@ -1,8 +1,9 @@
 import type * as KafkaJs from 'kafkajs'
-// these three must run before kafkajs loads the modules that import what they replace
+// these must run before kafkajs loads the modules that import what they replace
 import './group-messages.ts'
 import './fetch-decoder.ts'
 import './consumer/fetch-wait.ts'
+import './producer-ids.ts'
 import { createRequire } from 'node:module'
 import { tolerateLeaderless } from './all-topics.ts'
 import { retryJoins } from './consumer/coordinator-loading.ts'
