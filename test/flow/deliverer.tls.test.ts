@@ -157,8 +157,8 @@ describe.skipIf(!hasOpenssl)('a receiver that floods us with TLS records that ca
     ],
   ])('%s is cut off before the time limit, and then not contacted', async (_, answer, expected) => {
     const { root, ...own } = await aCertificate(right)
-    const receiver = await keyUpdateReceiver(own, { answer, updates: 20_000 })
-    const poster = aPoster({ limitMs: 30_000, allow: ['127.0.0.0/8'], ca: [root] })
+    const receiver = await keyUpdateReceiver(own, { answer, updates: 12_000 })
+    const poster = aPoster({ limitMs: 90_000, allow: ['127.0.0.0/8'], ca: [root] })
     const first = await poster.post(aPost(receiver.url))
     expect(first.outcome).toEqual(expected)
     await receiver.closed
