@@ -7,6 +7,7 @@ import '../../kafka/client.ts' // has the client close them
 import { Kafka, logLevel } from '../../kafka/patches/kafkajs.ts'
 import { isAlive } from '../../kafka/patches/network/unanswered.ts'
 import { quiet } from '../helpers/kafkajs.ts'
+import { until } from '../helpers/until.ts'
 
 const require = createRequire(import.meta.url)
 const Connection = require('kafkajs/src/network/connection')
@@ -55,6 +56,8 @@ async function listener(
   return { port: (server.address() as AddressInfo).port, connections: () => sockets.length }
 }
 
+/** Size, correlation id, and an empty body (ApiVersions 0). */
+const answerTo = (id: number) => Buffer.from([0, 0, 0, 10, 0, 0, 0, id, 0, 0, 0, 0, 0, 0])
 test.concurrent('a broker that does not answer in time counts as gone for all requests', async (context) => {
   const { port } = await silent(context)
   const connection = new Connection({ ...settings, host: '127.0.0.1', port })
@@ -94,8 +97,23 @@ test.concurrent('a broker that does not answer a probe is given up long before i
   expect(connection.isConnected()).toBe(false)
 })
 
-/** Size, correlation id, and an empty body (ApiVersions 0). */
-const answerTo = (id: number) => Buffer.from([0, 0, 0, 10, 0, 0, 0, id, 0, 0, 0, 0, 0, 0])
+test.concurrent('a broker that was given up gets no new connection until it answers a probe', async (context) => {
+  let isBack = false
+  const waiting: Socket[] = []
+  const { port } = await listener(context, (sockets) => {
+    const socket = sockets.at(-1)
+    socket?.on('data', () => (isBack ? socket.write(answerTo(0)) : waiting.push(socket)))
+  })
+  const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
+  await connection.connect()
+  await expect(connection.send(request)).rejects.toThrow()
+  await expect(connection.connect()).rejects.toThrow('The broker does not answer')
+  isBack = true
+  for (const socket of waiting) socket.write(answerTo(0))
+  await until(() => connection.connect().catch(() => false))
+  await connection.disconnect()
+})
+
 /** No request has this correlation id. */
 const NOBODYS = 255
 

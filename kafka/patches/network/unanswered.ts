@@ -22,6 +22,8 @@ type Connection = Dialled & {
   bytesBuffered: number
   bytesNeeded: number
   rejectRequests(error: Error): void
+  isConnected(): boolean
+  connect(): Promise<boolean>
   disconnect(): Promise<boolean>
 }
 type Send = (this: Connection, request: { request: { apiKey: number } }) => Promise<unknown>
@@ -46,13 +48,25 @@ const answered = () => {
   for (const listener of listeners) listener()
 }
 
+const connection = prototypeOf<{ send: Send; connect(this: Dialled): Promise<boolean> }>('network/connection')
+const { send, connect } = connection
+
 /**
  * Closes a connection when a request times out, or when the broker answers neither it nor a probe. An unanswered
- * handshake counts as a failed connection: kafkajs then tries another broker.
+ * handshake counts as a failed connection: kafkajs then tries another broker. A broker that answered no probe gets no
+ * new connections until it answers one.
  */
 export function closeUnanswered(): void {
-  const connection = prototypeOf<{ send: Send }>('network/connection')
-  const { send } = connection
+  connection.connect = async function (this: Connection) {
+    if (!this.isConnected() && silent.has(nameOf(this)) && !(await isBack(this)))
+      throw new KafkaJSConnectionError('The broker does not answer', { broker: nameOf(this) })
+    const doubt = setTimeout(() => void isAlive(this), DOUBT_MS).unref()
+    try {
+      return await connect.call(this)
+    } finally {
+      clearTimeout(doubt)
+    }
+  }
   connection.send = async function (request) {
     const { socket } = this
     const doubts = setInterval(() => void timeOutIfGone(this), DOUBT_MS).unref()
@@ -100,7 +114,7 @@ function silentMs(socket: Socket): number {
 
 function goneError({ host, port }: Connection, apiKey: number, message: string): Error {
   return HANDSHAKE.has(apiKey)
-    ? new KafkaJSConnectionError(message, { broker: `${host}:${port}` })
+    ? new KafkaJSConnectionError(message, { broker: nameOf({ host, port }) })
     : new KafkaJSConnectionClosedError(message, { host, port })
 }
 
@@ -113,9 +127,8 @@ async function close(connection: Connection, error: Error): Promise<void> {
 
 type Probe = {
   socket: Socket | undefined
-  connect(): Promise<boolean>
   send(request: object): Promise<unknown>
-}
+} & Dialled
 
 const ProbeConnection = internal<new (options: object) => Probe>('network/connection')
 const apiVersions = internal<{ protocol(of: { version: number }): () => object }>(
@@ -129,20 +142,34 @@ const PROBE_STEPS = 30
 const NEVER_MS = 600_000
 /** How long a broker counts as alive. */
 const ALIVE_MS = 900
+/** How long a new connection to a silent broker waits for the answer to a probe, which goes on without it. */
+const BACK_MS = 250
 
 /** Any other error means that the machine answered. */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ETIMEDOUT'])
 
+const nameOf = ({ host, port }: Pick<Dialled, 'host' | 'port'>) => `${host}:${port}`
+
 const probes = new Map<string, Promise<boolean>>()
+/** Brokers that did not answer their last probe. */
+const silent = new Set<string>()
+
+const isBack = (broker: Dialled): Promise<boolean> =>
+  Promise.race([isAlive(broker), sleep(BACK_MS, false, { ref: false })])
 
 /** @returns false after three seconds without an answer. A refusal is an answer. */
 export function isAlive(of: Dialled): Promise<boolean> {
-  const broker = `${of.host}:${of.port}`
+  const broker = nameOf(of)
   const known = probes.get(broker) ?? probe(of)
   if (!probes.has(broker)) {
     probes.set(broker, known)
     const forget = () => void probes.delete(broker)
-    void known.then((alive) => (alive ? setTimeout(forget, ALIVE_MS).unref() : forget()))
+    void known.then((alive) => {
+      if (alive) silent.delete(broker)
+      else silent.add(broker)
+      if (alive) setTimeout(forget, ALIVE_MS).unref()
+      else forget()
+    })
   }
   return known
 }
@@ -156,7 +183,7 @@ async function probe({ socket, port, clientId, ssl, socketFactory, ...of }: Dial
   })
   let alive = false
   const answer = async () => {
-    await connection.connect()
+    await connect.call(connection)
     await connection.send(apiVersions.protocol({ version: 0 })())
   }
   answer().then(
