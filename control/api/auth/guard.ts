@@ -2,6 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Probe } from '../../../http/probes.ts'
+import type { Table } from '../../../kafka/tables/table.ts'
+import { withTimeout } from '../../../process/timeout.ts'
+import { CLIENT_WAIT_MS } from '../concurrency.ts'
 import { accessTo, isRead, isStreamed, refuseEarly, send } from '../operation.ts'
 import { type ApiResponse, problem } from '../response.ts'
 import { sessionIn } from './session-routes.ts'
@@ -15,7 +18,13 @@ declare module 'fastify' {
   }
 }
 
-export type GuardParts = { checkToken: TokenCheck; sessions: Pick<Sessions, 'read'>; probe: Probe }
+export type GuardParts = {
+  checkToken: TokenCheck
+  sessions: Pick<Sessions, 'read'>
+  /** With the sessions that have ended. */
+  tasks: { table: Pick<Table, 'caughtUp'> }
+  probe: Probe
+}
 
 const unauthorized = problem(
   { code: 'unauthorized', message: 'Send Authorization: Bearer with a control token, or sign in' },
@@ -34,6 +43,13 @@ const readOnly = problem({ code: 'read_only', message: 'This token is read-only:
 const notReady = problem(
   { code: 'unavailable', message: 'This process is starting or shutting down: try again in a moment' },
   { 'retry-after': '1' },
+)
+const notCaughtUp = problem(
+  {
+    code: 'unavailable',
+    message: 'Kafka does not answer, so your session may have been ended. Nothing has changed: try again',
+  },
+  { 'retry-after': '5' },
 )
 
 /** Runs before the body is read. */
@@ -59,13 +75,21 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
   })
   const isSignedIn = ({ headers, protocol }: FastifyRequest) =>
     parts.sessions.read(sessionIn(headers.cookie, protocol) ?? '', Date.now()) !== undefined
-  // a body may arrive after the session has ended
+  // a body may arrive after the session has ended. Not async, as in `refuseEarly`
   api.addHook('preHandler', (request, reply, done) => {
     if (request.caller?.by !== 'cookie') return done()
-    if (!isSignedIn(request)) return void send(reply, unauthorized)
-    if (isStreamed(request.routeOptions.config.operation))
-      endWithSession(request.raw, () => isSignedIn(request))
-    done()
+    const { operation } = request.routeOptions.config
+    function proceed(): void {
+      if (!isSignedIn(request)) return void send(reply, unauthorized)
+      if (isStreamed(operation)) endWithSession(request.raw, () => isSignedIn(request))
+      done()
+    }
+    if (operation === undefined || accessTo(request.method, operation) !== 'admin') return proceed()
+    // a process that was paused or cut off from Kafka has yet to read that the session has ended
+    void withTimeout(parts.tasks.table.caughtUp(CLIENT_WAIT_MS), CLIENT_WAIT_MS).then(
+      proceed,
+      () => void send(reply, notCaughtUp),
+    )
   })
   api.addHook('onSend', async (request, _reply, payload) => {
     if (request.caller?.by === 'cookie' && payload instanceof Readable)
@@ -77,6 +101,7 @@ const CHECK_MS = 500
 
 /** Ends a stream at sign-out, or after 12 hours. */
 function endWithSession(stream: Readable, isValid: () => boolean): void {
+  if (stream.closed) return
   const checking = setInterval(() => {
     if (!isValid()) stream.destroy()
   }, CHECK_MS)

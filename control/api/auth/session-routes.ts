@@ -73,20 +73,22 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
 
   /**
    * Also ends copies of the cookie. A request may have a token and the cookie of the other scheme too: an administrator
-   * may end a stolen https session over http, on the machine itself.
+   * may end a stolen https session over http, on the machine itself. Over http, another host can add cookies before ours.
    */
-  async function signOut({ caller, headers, protocol }: ApiRequest): Promise<ApiResponse> {
-    const cookie = sessionIn(headers.cookie, protocol)
-    const other = sessionIn(headers.cookie, isHttps(protocol) ? 'http' : 'https')
-    // even if it has expired by our clock: others may be right
-    const session = cookie === undefined ? undefined : sessions.read(cookie)?.session
-    const otherSession = other === undefined ? undefined : sessions.read(other, Date.now())?.session
-    // their cookies can be collected for months, so the limit on sign-ins does not bound these sign-outs
-    const isOver = session && session.until * 1000 <= Date.now()
-    const seconds = isOver ? tokenLimits.signIn(caller.who, caller.address) : undefined
-    if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
-    const ending = [session, otherSession].filter((each) => each !== undefined)
-    const ended = await Promise.all(ending.map((each) => endOnce({ ...caller, session: each })))
+  async function signOut({ caller, headers: { cookie }, protocol }: ApiRequest): Promise<ApiResponse> {
+    // even if they have expired by our clock: others may be right
+    const own = [...sessionsIn(cookie, protocol)].map((each) => sessions.read(each))
+    const others = sessionsIn(cookie, isHttps(protocol) ? 'http' : 'https')
+    const current = [...others].map((each) => sessions.read(each, Date.now()))
+    const found = [...own, ...current].flatMap((read) => read?.session ?? [])
+    const leaving = new Map(found.map((session) => [session.id, session]))
+    for (const { until } of leaving.values()) {
+      if (until * 1000 > Date.now()) continue
+      // their cookies can be collected for months, so the limit on sign-ins does not bound these sign-outs
+      const seconds = tokenLimits.signIn(caller.who, caller.address)
+      if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
+    }
+    const ended = await Promise.all([...leaving.values()].map((session) => endOnce({ ...caller, session })))
     if (ended.includes(false)) return notEnded
     return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
   }
@@ -137,12 +139,16 @@ const nameFor = (protocol: string) => (isHttps(protocol) ? '__Host-sluice_sessio
  * Other cookies are not decoded: each broken escape would raise an exception, and 16 KB of them took 10 ms. Only spaces
  * and tabs may surround the name, as browsers let other hosts set `\xa0__Host-…`.
  */
-const cookieOf = (protocol: string) => new RegExp(`(?:^|;)[ \\t]*${nameFor(protocol)}[ \\t]*=([^;]*)`)
+const cookieOf = (protocol: string) => new RegExp(`(?:^|;)[ \\t]*${nameFor(protocol)}[ \\t]*=([^;]*)`, 'g')
 const COOKIE = cookieOf('http')
 const HTTPS_COOKIE = cookieOf('https')
 
+const sessionsIn = (header = '', protocol: string) =>
+  header.matchAll(isHttps(protocol) ? HTTPS_COOKIE : COOKIE).map(([, value = '']) => value.trim())
+
+/** The first one counts. */
 export const sessionIn = (header: string | undefined, protocol: string): string | undefined =>
-  (isHttps(protocol) ? HTTPS_COOKIE : COOKIE).exec(header ?? '')?.[1]?.trim()
+  sessionsIn(header, protocol).next().value
 
 /** Scripts cannot read it; other sites cannot send it. `''` deletes it. */
 function sessionCookie(session: string, { protocol }: { protocol: string }): string {

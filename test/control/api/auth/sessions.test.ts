@@ -12,6 +12,7 @@ import {
 import type { FencedWriter } from '../../../../kafka/produce/transactions.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 import { shop } from '../../in-memory.ts'
+import { tasksInMemory } from '../../tasks-in-memory.ts'
 
 const keys = [Buffer.alloc(32, 7)]
 
@@ -146,6 +147,24 @@ describe('a session that was signed out', () => {
     }
   })
 
+  test.each([
+    ['is no session', () => 'sluice_session=x'],
+    ['has ended', (ended: string) => ended],
+  ])('is over if a token was sent, and a cookie before it that %s', async (_, firstOf) => {
+    const { ask } = api()
+    const [ended, cookie] = [await cookieFor(ask), await cookieFor(ask)]
+    expect((await ask(out(ended))).status).toBe(204)
+    expect((await ask({ ...out(`${firstOf(ended)}; ${cookie}`), token: VIEW })).status).toBe(204)
+    expect(await status(ask, cookie)).toBe(401)
+  })
+
+  test('is over with every other session whose cookie the request had', async () => {
+    const { ask } = api()
+    const cookies = [await cookieFor(ask), await cookieFor(ask), await cookieFor(ask)]
+    expect((await ask(out(cookies.join('; ')))).status).toBe(204)
+    expect(await Promise.all(cookies.map((cookie) => status(ask, cookie)))).toEqual([401, 401, 401])
+  })
+
   test('is over on clocks that are right, even if the one that ended it is 13 hours ahead', async () => {
     const { ask } = api()
     const cookie = await cookieFor(ask)
@@ -201,6 +220,44 @@ describe('a session that was signed out', () => {
   test('uploads nothing more', async () => {
     const begun = await beginThenSignOut(api(), '/api/restore', 'text/plain')
     await expect(once(begun, 'response')).rejects.toThrow('socket hang up')
+  })
+
+  /** Has not read yet that sessions have ended, as after a pause. */
+  function paused(catchUp: 'reads' | 'fails') {
+    const { tasks, taskWriter, endedSessions } = tasksInMemory()
+    const unread: string[] = []
+    async function caughtUp(): Promise<void> {
+      if (catchUp === 'fails') throw new Error('away')
+      for (const id of unread) endedSessions.apply(`session/${id}`, Buffer.from('{"until":9e9}'))
+    }
+    const table = { ...tasks.table, caughtUp }
+    return { ...api({}, { tasks: { ...tasks, table }, taskWriter, endedSessions }), unread }
+  }
+
+  const changing = [
+    { method: 'POST', url: '/api/sources', body: { name: 'x' } },
+    { method: 'POST', url: '/api/destinations/crm/test' },
+    { method: 'GET', url: '/api/backup' },
+  ]
+
+  test.each(changing)('changes nothing at a process that has yet to read of its end: %j', async (asked) => {
+    const { ask, unread, topic } = paused('reads')
+    const cookie = await cookieFor(ask)
+    unread.push(cookie.split('.')[2] ?? '')
+    expect((await ask({ ...asked, token: '', headers: { cookie, ...XHR } })).status).toBe(401)
+    expect(topic.size).toBe(0)
+  })
+
+  test.each(changing)('nor at one that cannot learn of it: %j', async (asked) => {
+    const { ask, lines } = paused('fails')
+    const cookie = await cookieFor(ask)
+    expect(await ask({ ...asked, token: '', headers: { cookie, ...XHR } })).toMatchObject({
+      status: 503,
+      json: { code: 'unavailable', message: expect.stringContaining('Nothing has changed') },
+    })
+    expect(lines.filter((line) => line.includes('"audit":true'))).toHaveLength(1)
+    // nothing else needs Kafka
+    expect(await status(ask, cookie)).toBe(200)
   })
 
   test('is not reported as ended while Kafka does not answer', async () => {
