@@ -75,21 +75,21 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
   })
   const isSignedIn = ({ headers, protocol }: FastifyRequest) =>
     parts.sessions.read(sessionIn(headers.cookie, protocol) ?? '', Date.now()) !== undefined
+  // a process that was paused or cut off from Kafka has yet to read which sessions have ended
+  const catchUp = () => withTimeout(parts.tasks.table.caughtUp(CLIENT_WAIT_MS), CLIENT_WAIT_MS)
   // a body may arrive after the session has ended. Not async, as in `refuseEarly`
   api.addHook('preHandler', (request, reply, done) => {
     if (request.caller?.by !== 'cookie') return done()
-    const { operation } = request.routeOptions.config
+    const { raw, routeOptions } = request
+    const { operation } = routeOptions.config
     function proceed(): void {
       if (!isSignedIn(request)) return void send(reply, unauthorized)
-      if (isStreamed(operation)) endWithSession(request.raw, () => isSignedIn(request))
+      if (isStreamed(operation)) endWithSession(raw, () => isSignedIn(request))
       done()
     }
     if (operation === undefined || accessTo(request.method, operation) !== 'admin') return proceed()
-    // a process that was paused or cut off from Kafka has yet to read that the session has ended
-    void withTimeout(parts.tasks.table.caughtUp(CLIENT_WAIT_MS), CLIENT_WAIT_MS).then(
-      proceed,
-      () => void send(reply, notCaughtUp),
-    )
+    if (isStreamed(operation)) delayEnd(raw, () => catchUp().then(() => isSignedIn(request)))
+    void catchUp().then(proceed, () => void send(reply, notCaughtUp))
   })
   api.addHook('onSend', async (request, _reply, payload) => {
     if (request.caller?.by === 'cookie' && payload instanceof Readable)
@@ -106,6 +106,18 @@ function endWithSession(stream: Readable, isValid: () => boolean): void {
     if (!isValid()) stream.destroy()
   }, CHECK_MS)
   stream.once('close', () => clearInterval(checking))
+}
+
+/** Cuts off an upload instead of completing it, unless `isValid`. */
+function delayEnd(upload: Readable, isValid: () => Promise<boolean>): void {
+  const push = upload.push.bind(upload)
+  upload.push = (chunk: Buffer | null) => {
+    if (chunk !== null) return push(chunk)
+    void isValid()
+      .catch(() => false)
+      .then((valid) => (valid ? push(null) : upload.destroy()))
+    return false
+  }
 }
 
 /**
