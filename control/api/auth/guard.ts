@@ -84,7 +84,7 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
     const { operation } = routeOptions.config
     function proceed(): void {
       if (!isSignedIn(request)) return void send(reply, unauthorized)
-      if (isStreamed(operation)) endWithSession(raw, () => isSignedIn(request))
+      if (isStreamed(operation)) endWithSession(raw, () => isSignedIn(request), cutOff())
       done()
     }
     if (operation === undefined || accessTo(request.method, operation) !== 'admin') return proceed()
@@ -99,11 +99,14 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
 
 const CHECK_MS = 500
 
+/** As if the client had left: handlers expect it. */
+const cutOff = () => Object.assign(new Error('the session has ended'), { code: 'ECONNRESET' })
+
 /** Ends a stream at sign-out, or after 12 hours. */
-function endWithSession(stream: Readable, isValid: () => boolean): void {
+function endWithSession(stream: Readable, isValid: () => boolean, error?: Error): void {
   if (stream.closed) return
   const checking = setInterval(() => {
-    if (!isValid()) stream.destroy()
+    if (!isValid()) stream.destroy(error)
   }, CHECK_MS)
   stream.once('close', () => clearInterval(checking))
 }
@@ -115,7 +118,7 @@ function delayEnd(upload: Readable, isValid: () => Promise<boolean>): void {
     if (chunk !== null) return push(chunk)
     void isValid()
       .catch(() => false)
-      .then((valid) => (valid ? push(null) : upload.destroy()))
+      .then((valid) => (valid ? push(null) : upload.destroy(cutOff())))
     return false
   }
 }
