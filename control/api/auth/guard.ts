@@ -88,7 +88,6 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
       done()
     }
     if (operation === undefined || accessTo(request.method, operation) !== 'admin') return proceed()
-    if (isStreamed(operation)) delayEnd(raw, () => catchUp().then(() => isSignedIn(request)))
     void catchUp().then(proceed, () => void send(reply, notCaughtUp))
   })
   api.addHook('onSend', async (request, _reply, payload) => {
@@ -109,18 +108,6 @@ function endWithSession(stream: Readable, isValid: () => boolean, error?: Error)
     if (!isValid()) stream.destroy(error)
   }, CHECK_MS)
   stream.once('close', () => clearInterval(checking))
-}
-
-/** Cuts off an upload instead of completing it, unless `isValid`. */
-function delayEnd(upload: Readable, isValid: () => Promise<boolean>): void {
-  const push = upload.push.bind(upload)
-  upload.push = (chunk: Buffer | null) => {
-    if (chunk !== null) return push(chunk)
-    void isValid()
-      .catch(() => false)
-      .then((valid) => (valid ? push(null) : upload.destroy(cutOff())))
-    return false
-  }
 }
 
 /**

@@ -260,24 +260,6 @@ describe('a session that was signed out', () => {
     expect(await status(ask, cookie)).toBe(200)
   })
 
-  test('completes no upload at a process that has yet to read of its end', async () => {
-    const { app, ask, unread } = paused('reads')
-    const origin = await app.listen({ host: '127.0.0.1', port: 0 })
-    const cookie = await cookieFor(ask)
-    const headers = { ...XHR, cookie, 'content-type': 'text/plain', expect: '100-continue' }
-    const upload = () => request(`${origin}/api/restore`, { method: 'POST', headers })
-    const kept = upload()
-    kept.end('no backup')
-    const [answer] = await once(kept, 'response')
-    expect(answer.statusCode).toBe(400)
-    const begun = upload()
-    begun.write('no ')
-    await once(begun, 'continue')
-    unread.push(cookie.split('.')[2] ?? '')
-    begun.end('backup')
-    await expect(once(begun, 'response')).rejects.toThrow('socket hang up')
-  })
-
   test('is not reported as ended while Kafka does not answer', async () => {
     const taskWriter = { write: async () => ({ ok: false, unavailable: new Error('away') }) as const }
     const { ask, lines } = api({}, { taskWriter })
