@@ -2,6 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import { closeUnread, isLingering } from './close-unread.ts'
 import { networkOf, SITE_TIMES, siteOf } from './rate-limit.ts'
 import { RequestWithPlainNames } from './requests.ts'
 import { endUnread } from './unread.ts'
@@ -50,9 +51,10 @@ const REFUSED =
  * an answer as a failure of the server, and sends it no requests for 10 s.
  */
 export function endRefused(response: ServerResponse): void {
-  const { socket } = response.req
+  const { socket, complete } = response.req
   if (response.socket === socket && !response.headersSent && socket.writable) socket.write(REFUSED)
-  socket.destroy()
+  if (complete) socket.destroy()
+  else closeUnread(socket)
 }
 
 /**
@@ -86,8 +88,11 @@ export function shareConnections(
 
   function refuse(socket: Socket): void {
     const response = networks.isFromProxy(socket) ? responses.get(socket) : undefined
-    if (response) endRefused(response)
-    else socket.destroy()
+    if (!response) return void socket.destroy()
+    // it may linger
+    open.delete(socket)
+    networks.remove(socket)
+    endRefused(response)
   }
 
   /** Otherwise one client could fill a proxy's pool, and shut out other proxies and clients without a proxy. */
@@ -117,6 +122,7 @@ export function shareConnections(
     // set by `keepUnused`
     if (socket.timeout) socket.setTimeout(0)
     // Node still emits requests that it read before the connection was closed
+    if (isLingering(socket)) socket.destroy()
     if (socket.destroyed || !isOneTooMany(socket, response)) return
     socket.destroy()
     onRefused()
@@ -188,9 +194,15 @@ function createNetworks(trustProxy: readonly string[]) {
   const proxied = new Set<Socket>()
   const leaving = new WeakMap<Socket, () => void>()
 
+  function remove(socket: Socket): void {
+    proxied.delete(socket)
+    leaving.get(socket)?.()
+  }
+
   return {
     proxied,
     largest,
+    remove,
     isFromProxy: (socket: Socket) => leaving.has(socket),
     /** @returns the share of its network or site, whichever is larger; 1 for a proxy. */
     add(socket: Socket): number {
@@ -198,10 +210,7 @@ function createNetworks(trustProxy: readonly string[]) {
       if (proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) {
         proxied.add(socket)
         leaving.set(socket, () => {})
-        socket.once('close', () => {
-          proxied.delete(socket)
-          leaving.get(socket)?.()
-        })
+        socket.once('close', () => remove(socket))
         return 1
       }
       const { share, leave } = join(socket, address)

@@ -148,15 +148,15 @@ function slowStrangers(
  * get the answer.
  */
 function limitDiscarded(app: FastifyInstance): void {
-  app.addHook('onSend', async ({ raw, caller }) => {
+  app.addHook('onSend', async ({ raw, caller }, reply) => {
     if (raw.complete || caller?.who === 'admin') return
     const push = raw.push.bind(raw)
     const isOneTooMany = limitChunks()
     // drops chunks here, because events would take three times as long
     raw.push = (chunk: Buffer | null) => {
       if (chunk === null) return push(null)
-      if (isOneTooMany(chunk) && !raw.socket.destroyed) {
-        raw.socket.destroy()
+      if (isOneTooMany(chunk) && raw.socket.writable) {
+        endRefused(reply.raw)
         countRefusedConnection()
       }
       return true

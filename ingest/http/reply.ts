@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import { closeUnread } from '../../http/close-unread.ts'
 import type { CountUnread } from '../../http/unread.ts'
 import { type Answer, CORS, JSON_TYPE } from '../answer.ts'
 import { CUT, discard } from './body.ts'
@@ -19,7 +20,7 @@ export function createRespond({ answered, countUnread, lingerMs }: RespondOption
     const unread = isUnread(request)
     countUnread(reply, Buffer.byteLength(answer.body))
     forgetHeaders(request)
-    if (answer.code === 'too_many_chunks') sendAndDestroy(reply, answer)
+    if (answer.code === 'too_many_chunks') sendAndClose(reply, answer)
     else if (unread) sendAndLinger(reply, answer, lingerMs)
     else send(reply, answer)
   }
@@ -59,7 +60,7 @@ function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): v
   const { request, response } = writeLast(reply, answer)
   const take = discard()
   request.on('data', (chunk: Buffer) => {
-    if (take(chunk)) request.socket.destroy()
+    if (take(chunk)) closeUnread(request.socket)
   })
   const timer = setTimeout(close, lingerMs)
   function close(): void {
@@ -71,11 +72,9 @@ function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): v
   if (request.socket.readableEnded) close()
 }
 
-/** Closes the connection at once: Node would first parse up to 2 MB more. */
-function sendAndDestroy(reply: FastifyReply, answer: Answer): void {
-  const { request, response } = writeLast(reply, answer)
-  response.end()
-  request.socket.destroy()
+/** Reads nothing more: Node would first parse up to 2 MB. Does not end the response, after which Node resets the connection. */
+function sendAndClose(reply: FastifyReply, answer: Answer): void {
+  closeUnread(writeLast(reply, answer).request.socket)
 }
 
 function writeLast(reply: FastifyReply, { status, body, headers }: Answer) {

@@ -1,0 +1,35 @@
+import type { Socket } from 'node:net'
+
+/** Fewer than a server accepts beyond its limit (`CLOSING` in connections.ts). */
+const MOST = 48
+/** For the client to read the answer and close its side. */
+const LINGER_MS = 1_000
+const LINGER_BYTES = 16 * 1024
+
+const lingering = new Set<Socket>()
+
+/**
+ * Closes a connection after what was written, while its request may still come in. Nothing more is parsed. Closing at
+ * once would reset the connection. nginx, while it writes, then loses the answer, and sends no requests for 10 s.
+ */
+export function closeUnread(socket: Socket): void {
+  if (socket.destroyed || lingering.has(socket)) return
+  const most = socket.bytesRead + LINGER_BYTES
+  // Node's own listeners, too
+  socket.removeAllListeners('data').removeAllListeners('end')
+  socket.on('data', () => {
+    if (socket.bytesRead > most) socket.pause()
+  })
+  socket.once('end', () => socket.destroy())
+  socket.end().resume()
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  lingering.add(socket)
+  socket.once('close', () => {
+    clearTimeout(timer)
+    lingering.delete(socket)
+  })
+  const [oldest] = lingering
+  if (lingering.size > MOST) oldest?.destroy()
+}
+
+export const isLingering = (socket: Socket): boolean => lingering.has(socket)
