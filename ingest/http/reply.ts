@@ -72,7 +72,10 @@ function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): v
   if (request.socket.readableEnded) close()
 }
 
-/** Reads nothing more: Node would first parse up to 2 MB. Does not end the response, after which Node resets the connection. */
+/**
+ * Parses nothing more: Node would first parse up to 2 MB. The response does not end, as Node would then close the
+ * connection at once.
+ */
 function sendAndClose(reply: FastifyReply, answer: Answer): void {
   closeUnread(writeLast(reply, answer).request.socket)
 }

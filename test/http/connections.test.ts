@@ -266,10 +266,10 @@ test('a request of a proxy gets 503 before its connection is closed for another,
 test('a proxy that still sends the body gets the 503, not a reset', async () => {
   const { dial, late, open } = await shared(2, ['127.0.0.2/32'])
   const first = await dial('127.0.0.2', UNFINISHED)
-  const second = await dial('127.0.0.2', UNFINISHED)
+  await dial('127.0.0.2', UNFINISHED)
   await until(() => late.length === 2)
   const other = await dial('127.0.0.3')
-  expect([...open].map(({ remotePort }) => remotePort)).toEqual([second.localPort, other.localPort])
+  await until(() => open.size === 2)
   for (const piece of 'body') await new Promise((written) => first.write(piece, written))
   expect(await answers(other)).toBe(true)
   expect(await text(first)).toMatch(/^HTTP\/1.1 503 [\s\S]*\r\n\r\n$/)
