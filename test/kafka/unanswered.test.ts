@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, type TestContext, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has the client close them
@@ -58,6 +58,7 @@ async function listener(
 
 /** Size, correlation id, and an empty body (ApiVersions 0). */
 const answerTo = (id: number) => Buffer.from([0, 0, 0, 10, 0, 0, 0, id, 0, 0, 0, 0, 0, 0])
+
 test.concurrent('a broker that does not answer in time counts as gone for all requests', async (context) => {
   const { port } = await silent(context)
   const connection = new Connection({ ...settings, host: '127.0.0.1', port })
@@ -97,6 +98,13 @@ test.concurrent('a broker that does not answer a probe is given up long before i
   expect(connection.isConnected()).toBe(false)
 })
 
+test.concurrent('a probe is not probed itself', async (context) => {
+  const { port, connections } = await silent(context)
+  const broker = { ...settings, host: 'kafka', port, ssl: null }
+  expect(await isAlive(broker, '127.0.0.1')).toBe(false)
+  expect(connections()).toBe(1)
+})
+
 test.concurrent('a broker that was given up gets no new connection until it answers a probe', async (context) => {
   let isBack = false
   const waiting: Socket[] = []
@@ -112,6 +120,35 @@ test.concurrent('a broker that was given up gets no new connection until it answ
   for (const socket of waiting) socket.write(answerTo(0))
   await until(() => connection.connect().catch(() => false))
   await connection.disconnect()
+})
+
+test.concurrent('a broker that was given up may come back at another address', async (context) => {
+  const before = await silent(context)
+  const after = await listener(context, (sockets) => {
+    const socket = sockets.at(-1)
+    socket?.on('data', () => socket.write(answerTo(0)))
+  })
+  let { port } = before
+  const socketFactory = ({ onConnect, ...at }: { host: string; port: number; onConnect: () => void }) =>
+    createConnection(at.host === 'kafka' ? { host: '127.0.0.1', port } : at, onConnect)
+  const options = { ...settings, requestTimeout: 600_000, socketFactory }
+  const connection = new Connection({ ...options, host: 'kafka', port })
+  await connection.connect()
+  await expect(connection.send(request)).rejects.toThrow()
+  port = after.port
+  await until(() => connection.connect().catch(() => false))
+  await connection.disconnect()
+})
+
+test.concurrent('a broker that completes no connection is given up', async (context) => {
+  const { port } = await silent(context)
+  const connection = new Connection({
+    ...{ ...settings, connectionTimeout: 2_000, host: '127.0.0.1', port },
+    ssl: { rejectUnauthorized: false },
+  })
+  const refused = () =>
+    connection.connect().catch(({ message }: Error) => message === 'The broker does not answer')
+  await until(refused)
 })
 
 /** No request has this correlation id. */
@@ -186,7 +223,7 @@ test('a process that is held up longer than a probe does not take a silent broke
   // only the client's: those that count this process's turns stay real
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] })
   const asked = isAlive({
-    ...{ host: '127.0.0.1', port, clientId: 'test', ssl: null, socket: undefined },
+    ...{ host: '127.0.0.1', port, clientId: 'test', ssl: null },
     socketFactory: createSocketFactory(),
   })
   const [socket] = await once(server, 'connection')

@@ -1,5 +1,6 @@
 /**
- * Upstream: tulios/kafkajs#919 (open), fix in #1783 (open); `send` in src/network/connection.js.
+ * Upstream: tulios/kafkajs#919 (open), fix in #1783 (open); `connect` and `send` in
+ * src/network/connection.js.
  * Without it: a request that times out is sent again on the same connection. If the broker's machine has vanished, that
  * hangs for a quarter of an hour (docs/decisions/015-cluster.md).
  * Until: test/kafka/unanswered.test.ts passes without it.
@@ -14,9 +15,9 @@ export type Dialled = {
   clientId: string
   ssl: object | boolean | null
   socketFactory: unknown
-  socket: Socket | undefined
 }
 type Connection = Dialled & {
+  socket: Socket | undefined
   requestQueue: { inflight: Map<number, { timeoutRequest(): void }> }
   chunks: Buffer[]
   bytesBuffered: number
@@ -48,7 +49,9 @@ const answered = () => {
   for (const listener of listeners) listener()
 }
 
-const connection = prototypeOf<{ send: Send; connect(this: Dialled): Promise<boolean> }>('network/connection')
+const connection = prototypeOf<{ send: Send; connect(this: Connection): Promise<boolean> }>(
+  'network/connection',
+)
 const { send, connect } = connection
 
 /**
@@ -57,7 +60,7 @@ const { send, connect } = connection
  * new connections until it answers one.
  */
 export function closeUnanswered(): void {
-  connection.connect = async function (this: Connection) {
+  connection.connect = async function () {
     if (!this.isConnected() && silent.has(nameOf(this)) && !(await isBack(this)))
       throw new KafkaJSConnectionError('The broker does not answer', { broker: nameOf(this) })
     const doubt = setTimeout(() => void isAlive(this), DOUBT_MS).unref()
@@ -92,7 +95,8 @@ async function timeOutIfGone(connection: Connection): Promise<void> {
   const { socket } = connection
   if (!socket) return
   silentMs(socket)
-  if (await isAlive(connection)) return
+  // the address avoids a name lookup
+  if (await isAlive(connection, socket.remoteAddress)) return
   // if this process was blocked, first read what arrived meanwhile
   await nextTurn()
   // a broker that answers here is alive, even if it accepts no new connections
@@ -125,13 +129,8 @@ async function close(connection: Connection, error: Error): Promise<void> {
   await connection.disconnect()
 }
 
-type Probe = {
-  socket: Socket | undefined
-  send(request: object): Promise<unknown>
-} & Dialled
-
-const ProbeConnection = internal<new (options: object) => Probe>('network/connection')
-const apiVersions = internal<{ protocol(of: { version: number }): () => object }>(
+const ProbeConnection = internal<new (options: object) => Connection>('network/connection')
+const apiVersions = internal<{ protocol(of: { version: number }): () => Parameters<Send>[0] }>(
   'protocol/requests/apiVersions',
 )
 
@@ -142,7 +141,7 @@ const PROBE_STEPS = 30
 const NEVER_MS = 600_000
 /** How long a broker counts as alive. */
 const ALIVE_MS = 900
-/** How long a new connection to a silent broker waits for the answer to a probe, which goes on without it. */
+/** A new connection to a silent broker waits this long for a probe's answer. The probe itself goes on. */
 const BACK_MS = 250
 
 /** Any other error means that the machine answered. */
@@ -154,13 +153,16 @@ const probes = new Map<string, Promise<boolean>>()
 /** Brokers that did not answer their last probe. */
 const silent = new Set<string>()
 
-const isBack = (broker: Dialled): Promise<boolean> =>
-  Promise.race([isAlive(broker), sleep(BACK_MS, false, { ref: false })])
+/**
+ * Looks up the broker's name again: it may have come back at another address. The timer keeps this process running, as
+ * a new connection would.
+ */
+const isBack = (broker: Dialled): Promise<boolean> => Promise.race([isAlive(broker), sleep(BACK_MS, false)])
 
 /** @returns false after three seconds without an answer. A refusal is an answer. */
-export function isAlive(of: Dialled): Promise<boolean> {
+export function isAlive(of: Dialled, address = of.host): Promise<boolean> {
   const broker = nameOf(of)
-  const known = probes.get(broker) ?? probe(of)
+  const known = probes.get(broker) ?? probe(of, address)
   if (!probes.has(broker)) {
     probes.set(broker, known)
     const forget = () => void probes.delete(broker)
@@ -174,9 +176,8 @@ export function isAlive(of: Dialled): Promise<boolean> {
   return known
 }
 
-async function probe({ socket, port, clientId, ssl, socketFactory, ...of }: Dialled): Promise<boolean> {
-  // avoids a name lookup
-  const host = socket?.remoteAddress ?? of.host
+/** With kafkajs's own methods: a probe must not be probed. */
+async function probe({ port, clientId, ssl, socketFactory }: Dialled, host: string): Promise<boolean> {
   const connection = new ProbeConnection({
     ...{ host, port, clientId, ssl, socketFactory, logger: silentLogger },
     ...{ connectionTimeout: NEVER_MS, requestTimeout: NEVER_MS },
@@ -184,7 +185,8 @@ async function probe({ socket, port, clientId, ssl, socketFactory, ...of }: Dial
   let alive = false
   const answer = async () => {
     await connect.call(connection)
-    await connection.send(apiVersions.protocol({ version: 0 })())
+    await send.call(connection, apiVersions.protocol({ version: 0 })())
+    answered()
   }
   answer().then(
     () => {
