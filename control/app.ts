@@ -90,7 +90,8 @@ export function createApp(given: AppParts): FastifyInstance {
     clientErrorHandler: keepUnused(respondToBrokenRequest, limits.keepAliveMs),
   })
   // not async: the limits count requests as they come in
-  app.addHook('onRequest', ({ raw }, _reply, done) => {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    reply.header('x-content-type-options', 'nosniff')
     dropForwardedPorts(raw)
     dropTypeParameters(raw)
     done()

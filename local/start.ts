@@ -134,10 +134,7 @@ async function allReady(
   onSlow: (line: string) => void,
 ): Promise<void> {
   const waiting = new Map(Object.keys(bases).map((name) => [name, 'no answer']))
-  const timer = setTimeout(
-    () => onSlow(`not ready yet: ${[...waiting].map((entry) => entry.join(': ')).join('; ')}`),
-    SLOW_MS,
-  )
+  const timer = setTimeout(() => onSlow(`not ready yet: ${reasons(waiting)}`), SLOW_MS)
   const waitFor = async ([name, base]: [string, string]) => {
     for (;;) {
       const answer = await ask(`${base}/readyz`)
@@ -148,6 +145,12 @@ async function allReady(
     waiting.delete(name)
   }
   await Promise.all(Object.entries(bases).map(waitFor)).finally(() => clearTimeout(timer))
+}
+
+/** Names with the same answer share it: `ingest, router: no answer`. */
+function reasons(answers: ReadonlyMap<string, string>): string {
+  const byAnswer = Map.groupBy(answers, ([, answer]) => answer)
+  return [...byAnswer].map(([answer, of]) => `${of.map(([name]) => name).join(', ')}: ${answer}`).join('; ')
 }
 
 async function ask(url: string): Promise<string> {

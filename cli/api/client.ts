@@ -88,6 +88,9 @@ export function problemOf({ status, body }: ApiResponse): Problem {
 export function refused(answer: ApiResponse): CliError {
   if (isIngest(answer)) return new CliError('no_address', IS_INGEST)
   const { status, code, message, errors } = problemOf(answer)
+  const [fault] = errors
+  if (fault && errors.length === 1 && fault.message === message)
+    return new CliError('refused', `Refused: ${message} (${status} ${fault.code})`)
   const faults = errors.map((fault) => `\n  ${fault.pointer || '(body)'}: ${fault.message} (${fault.code})`)
   return new CliError('refused', `Refused: ${message} (${status} ${code})${faults.join('')}`)
 }

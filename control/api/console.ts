@@ -120,7 +120,6 @@ export const policy = ({ nonce, asks }: { nonce: string; asks: string }): string
   ].join('; ')
 
 export const HARDENED = {
-  'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',

@@ -59,6 +59,22 @@ describe.each(
   })
 })
 
+test('a replay that has ended cannot be cancelled, which one line says', async () => {
+  const { sluice } = operator()
+  const start = ['replay', 'start', 'crm', '--id', 'one']
+  expect((await sluice(...start)).code).toBe(0)
+  expect((await sluice('replay', 'cancel', 'one')).code).toBe(0)
+  const { code, err } = await sluice('replay', 'cancel', 'one')
+  expect([code, err]).toEqual([1, 'Refused: replay one is already cancelled (409 replay_ended)'])
+})
+
+test('a deletion says how many users and events it has', async () => {
+  const { sluice } = operator()
+  expect((await sluice('delete-user', 'u1', '--id', 'one')).out).toBe(
+    'accepted as one: 1 user, 1 delete event',
+  )
+})
+
 test('replays are listed newest first, also for one destination', async () => {
   const { sluice, tasks } = operator()
   expect((await sluice('replay', 'list')).out).toBe('No such replay.')

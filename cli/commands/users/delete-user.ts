@@ -42,5 +42,9 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   const what = { method: 'POST', path: 'deletions', json } as const
   const answer = await requestOnce(await control(), what, shape)
   const { id, users, deletes } = answer
-  return print(invocation, answer, [`accepted as ${id}: ${users} users, ${deletes} delete events`])
+  return print(invocation, answer, [
+    `accepted as ${id}: ${counted(users, 'user')}, ${counted(deletes, 'delete event')}`,
+  ])
 }
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`

@@ -65,7 +65,6 @@ export function explorerRoutes(app: FastifyInstance): void {
     headers: {
       'content-type': typeOf(path),
       'content-security-policy': DOCS_POLICY,
-      'x-content-type-options': 'nosniff',
       'cache-control': 'no-cache',
     },
   }))

@@ -53,6 +53,14 @@ describe('invalid requests', () => {
   })
 })
 
+test.each(['/api/sources', '/api/nothing', '/nothing', '/livez', '/metrics'])(
+  'browsers do not guess the type of %s',
+  async (url) => {
+    const { headers } = await api().ask({ url })
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
+  },
+)
+
 test.each([
   ['application/json; charset=utf-8', 'application/json; charset=utf-8'],
   [`application/json${';ab=b'.repeat(3_000)}`, 'application/json'],
