@@ -4,6 +4,7 @@ Usage: read_events.py BROKERS REGISTRY_URL GROUP TOPIC ...
 """
 import hashlib
 import json
+import os
 import signal
 import sys
 
@@ -54,5 +55,7 @@ try:
         if messages:
             sys.stdout.flush()
             consumer.commit(asynchronous=False)  # after the work: a crash before this repeats it
+except BrokenPipeError:  # the next program of the pipe has ended, such as `head`
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 finally:
     consumer.close()

@@ -290,3 +290,12 @@ test('the commands of README deliver a signed event', async () => {
   expect(JSON.parse(body)).toMatchObject({ type: 'track', event: 'Signed Up', properties: { plan: 'pro' } })
   expect(printed).toContain('{"success":true}')
 })
+
+test.skipIf(!python)('the example in Python ends quietly when nobody reads its output any more', async () => {
+  const reader = read('python3', [join(examples, 'read_events.py'), ...argsOf('pipe', EVENTS)])
+  await until(() => reader.records().length > 0, { timeout: 40_000, message: reader.errors })
+  reader.child.stdout?.destroy()
+  await sluice.send([{ ...bought, messageId: 'm9' }])
+  await until(() => reader.child.exitCode !== null, { timeout: 40_000, message: reader.errors })
+  expect(reader.child.exitCode, reader.errors()).toBe(0)
+})
