@@ -9,13 +9,14 @@ const LINGER_BYTES = 16 * 1024
 const lingering = new Set<Socket>()
 
 /**
- * Closes a connection after what was written, while its request may still come in. Nothing more is parsed. Closing at
- * once would reset the connection. nginx, while it writes, then loses the answer, and sends no requests for 10 s.
+ * Closes a connection while its request may still be coming in, once the written answer has been sent. Parses nothing
+ * more. Closing at once would reset the connection. If nginx is still writing, it would then lose the answer, count a
+ * failure of the server, and send it no requests for 10 s.
  */
 export function closeUnread(socket: Socket): void {
   if (socket.destroyed || lingering.has(socket)) return
   const most = socket.bytesRead + LINGER_BYTES
-  // Node's own listeners, too
+  // also Node's own, which would parse more
   socket.removeAllListeners('data').removeAllListeners('end')
   socket.on('data', () => {
     if (socket.bytesRead > most) socket.pause()

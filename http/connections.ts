@@ -89,7 +89,7 @@ export function shareConnections(
   function refuse(socket: Socket): void {
     const response = networks.isFromProxy(socket) ? responses.get(socket) : undefined
     if (!response) return void socket.destroy()
-    // it may linger
+    // it may linger, but no longer counts
     open.delete(socket)
     networks.remove(socket)
     endRefused(response)

@@ -55,7 +55,8 @@ try:
         if messages:
             sys.stdout.flush()
             consumer.commit(asynchronous=False)  # after the work: a crash before this repeats it
-except BrokenPipeError:  # the next program of the pipe has ended, such as `head`
+except BrokenPipeError:  # the program that read the output has ended, such as `head`
+    # Python flushes the output again when it exits
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 finally:
     consumer.close()

@@ -73,7 +73,7 @@ function sendAndLinger(reply: FastifyReply, answer: Answer, lingerMs: number): v
 }
 
 /**
- * Parses nothing more: Node would first parse up to 2 MB. The response does not end, as Node would then close the
+ * Parses nothing more: Node would first parse up to 2 MB. Does not end the response, because Node would then close the
  * connection at once.
  */
 function sendAndClose(reply: FastifyReply, answer: Answer): void {

@@ -1,8 +1,8 @@
 /**
  * Upstream: no issue; `initProducerId` in src/producer/eosManager/index.js.
- * Without it: kafkajs asks the same broker again and again for a producer id. A broker without ids of its own asks the
- * active controller. While that one hangs, the broker answers COORDINATOR_LOAD_IN_PROGRESS for up to 30 s
- * (`controller.socket.timeout.ms`), although other brokers have ids (docs/decisions/015-cluster.md).
+ * Without it: kafkajs asks the same broker again and again for a producer id. A broker that has run out of ids asks the
+ * active controller. If the controller is silent, the broker answers COORDINATOR_LOAD_IN_PROGRESS for up to 30 s
+ * (`controller.socket.timeout.ms`), although other brokers may have ids (docs/decisions/015-cluster.md).
  * Until: test/kafka/producer-ids.test.ts passes without it.
  */
 import { replaceInternal } from './internals.ts'
@@ -27,7 +27,7 @@ function askingAll(cluster: Cluster): Cluster {
   return Object.assign(Object.create(cluster), { findControllerBroker: async () => ({ initProducerId }) })
 }
 
-/** Asks connected brokers first: another one may be the one that hangs. */
+/** Asks connected brokers first: one without a connection may be silent. */
 async function firstId(cluster: Cluster, request: object): Promise<object> {
   const brokers = Object.entries(cluster.brokerPool.brokers)
   const connected = brokers.filter(([, broker]) => broker.isConnected())

@@ -59,7 +59,7 @@ describe.each(
   })
 })
 
-test('a replay that has ended cannot be cancelled, which one line says', async () => {
+test('one line says that a replay that has ended cannot be cancelled', async () => {
   const { sluice } = operator()
   const start = ['replay', 'start', 'crm', '--id', 'one']
   expect((await sluice(...start)).code).toBe(0)
@@ -68,7 +68,7 @@ test('a replay that has ended cannot be cancelled, which one line says', async (
   expect([code, err]).toEqual([1, 'Refused: replay one is already cancelled (409 replay_ended)'])
 })
 
-test('a deletion says how many users and events it has', async () => {
+test('delete-user prints how many users and delete events were accepted', async () => {
   const { sluice } = operator()
   expect((await sluice('delete-user', 'u1', '--id', 'one')).out).toBe(
     'accepted as one: 1 user, 1 delete event',

@@ -291,7 +291,7 @@ test('the commands of README deliver a signed event', async () => {
   expect(printed).toContain('{"success":true}')
 })
 
-test.skipIf(!python)('the example in Python ends quietly when nobody reads its output any more', async () => {
+test.skipIf(!python)('the Python example ends quietly when its output is no longer read', async () => {
   const reader = read('python3', [join(examples, 'read_events.py'), ...argsOf('pipe', EVENTS)])
   await until(() => reader.records().length > 0, { timeout: 40_000, message: reader.errors })
   reader.child.stdout?.destroy()

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
 import { closing } from './cluster.ts'
 
-/** Records made in one turn: all of them take many seconds on a busy machine, and the client is in this process. */
+/** Records made in one turn: all of them take many seconds on a busy machine, and the client runs in this process. */
 const PART = 500
 
 type Flood = { answer: string; updates: number }

@@ -11,7 +11,7 @@ const LOAD_IN_PROGRESS = 14
 const withoutIds = () => Promise.reject(createErrorFromCode(LOAD_IN_PROGRESS))
 const withIds = async () => ({ producerId: 4_000, producerEpoch: 0 })
 
-/** A cluster whose brokers answer like this, in the order in which they were asked. kafkajs asks the first of them. */
+/** By itself, kafkajs asks broker 1. `asked` lists the brokers in the order in which they were asked. */
 function clusterOf(answers: Record<string, { connected: boolean; initProducerId(): Promise<object> }>) {
   const asked: string[] = []
   const brokers = Object.fromEntries(
@@ -49,7 +49,7 @@ test('a producer that gets no id from one broker asks the others, connected ones
   expect(asked).toEqual(['1', '3', '2'])
 })
 
-test('if no broker has ids, it fails with what the first one said', async () => {
+test('if no broker has ids, it fails with the error of the first one asked', async () => {
   const { cluster, asked } = clusterOf({
     1: { connected: false, initProducerId: () => Promise.reject(new Error('the connection is closed')) },
     2: { connected: true, initProducerId: withoutIds },

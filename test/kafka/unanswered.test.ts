@@ -145,7 +145,7 @@ test.concurrent('a broker that was given up may come back at another address', a
   await connection.disconnect()
 })
 
-test.concurrent('a broker that completes no connection is given up', async (context) => {
+test.concurrent('a broker that completes no TLS handshake is given up', async (context) => {
   const { port } = await silent(context)
   const connection = new Connection({
     ...{ ...settings, connectionTimeout: 2_000, host: '127.0.0.1', port },

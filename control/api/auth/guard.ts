@@ -21,7 +21,7 @@ declare module 'fastify' {
 export type GuardParts = {
   checkToken: TokenCheck
   sessions: Pick<Sessions, 'read'>
-  /** With the sessions that have ended. */
+  /** Topic `tasks` also says which sessions have ended. */
   tasks: { table: Pick<Table, 'caughtUp'> }
   probe: Probe
 }
@@ -47,7 +47,7 @@ const notReady = problem(
 const notCaughtUp = problem(
   {
     code: 'unavailable',
-    message: 'Kafka does not answer, so your session may have been ended. Nothing has changed: try again',
+    message: 'Kafka does not answer, so your session cannot be checked. Nothing has changed: try again',
   },
   { 'retry-after': '5' },
 )
@@ -75,7 +75,7 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
   })
   const isSignedIn = ({ headers, protocol }: FastifyRequest) =>
     parts.sessions.read(sessionIn(headers.cookie, protocol) ?? '', Date.now()) !== undefined
-  // a process that was paused or cut off from Kafka has yet to read which sessions have ended
+  // after a pause or without Kafka, this process may not know yet which sessions have ended
   const catchUp = () => withTimeout(parts.tasks.table.caughtUp(CLIENT_WAIT_MS), CLIENT_WAIT_MS)
   // a body may arrive after the session has ended. Not async, as in `refuseEarly`
   api.addHook('preHandler', (request, reply, done) => {
@@ -98,7 +98,7 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
 
 const CHECK_MS = 500
 
-/** As if the client had left: handlers expect it. */
+/** Looks as if the client had left, which handlers expect. */
 const cutOff = () => Object.assign(new Error('the session has ended'), { code: 'ECONNRESET' })
 
 /** Ends a stream at sign-out, or after 12 hours. */

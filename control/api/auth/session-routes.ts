@@ -73,10 +73,11 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
 
   /**
    * Also ends copies of the cookie. A request may have a token and the cookie of the other scheme too: an administrator
-   * may end a stolen https session over http, on the machine itself. Over http, another host can add cookies before ours.
+   * may end a stolen https session over http, on the machine itself. Over http, another host of the site can put its
+   * cookies before ours.
    */
   async function signOut({ caller, headers: { cookie }, protocol }: ApiRequest): Promise<ApiResponse> {
-    // even if they have expired by our clock: others may be right
+    // even if they have expired by our clock: other processes' clocks may be right
     const own = [...sessionsIn(cookie, protocol)].map((each) => sessions.read(each))
     const others = sessionsIn(cookie, isHttps(protocol) ? 'http' : 'https')
     const current = [...others].map((each) => sessions.read(each, Date.now()))
@@ -84,7 +85,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     const leaving = new Map(found.map((session) => [session.id, session]))
     for (const { until } of leaving.values()) {
       if (until * 1000 > Date.now()) continue
-      // their cookies can be collected for months, so the limit on sign-ins does not bound these sign-outs
+      // expired cookies can be collected for months, so the limit on sign-ins does not bound these sign-outs
       const seconds = tokenLimits.signIn(caller.who, caller.address)
       if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
     }
@@ -146,7 +147,7 @@ const HTTPS_COOKIE = cookieOf('https')
 const sessionsIn = (header = '', protocol: string) =>
   header.matchAll(isHttps(protocol) ? HTTPS_COOKIE : COOKIE).map(([, value = '']) => value.trim())
 
-/** The first one counts. */
+/** The first cookie of this name decides who asks. */
 export const sessionIn = (header: string | undefined, protocol: string): string | undefined =>
   sessionsIn(header, protocol).next().value
 

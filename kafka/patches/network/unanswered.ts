@@ -56,8 +56,8 @@ const { send, connect } = connection
 
 /**
  * Closes a connection when a request times out, or when the broker answers neither it nor a probe. An unanswered
- * handshake counts as a failed connection: kafkajs then tries another broker. A broker that answered no probe gets no
- * new connections until it answers one.
+ * handshake counts as a failed connection: kafkajs then tries another broker. A broker that did not answer its last
+ * probe gets no new connections until it answers one.
  */
 export function closeUnanswered(): void {
   connection.connect = async function () {
@@ -176,7 +176,7 @@ export function isAlive(of: Dialled, address = of.host): Promise<boolean> {
   return known
 }
 
-/** With kafkajs's own methods: a probe must not be probed. */
+/** Uses kafkajs's own methods, so that a probe is not probed itself. */
 async function probe({ port, clientId, ssl, socketFactory }: Dialled, host: string): Promise<boolean> {
   const connection = new ProbeConnection({
     ...{ host, port, clientId, ssl, socketFactory, logger: silentLogger },

@@ -421,7 +421,7 @@ test.each([
   },
 )
 
-test('nor may it have them while the answer is delayed', async () => {
+test('the rest of a body may not have very many chunks while its answer is delayed either', async () => {
   const strangers = { perSecond: 1 / 3_600, burst: 1 }
   const open = await listening({ requestMs: NEVER_MS, strangers, strangerDelayMs: NEVER_MS })
   await text(open(head('GET /nothing HTTP/1.1', { Connection: 'close' })))

@@ -269,7 +269,7 @@ describe('a body that arrives in very many chunks', () => {
   test.each([
     ['/v1/batch', 10_000],
     ['/v1/m', 300],
-  ])('its client gets the answer at %s, although it still sends', async (path, count) => {
+  ])('is answered at %s while its client still sends', async (path, count) => {
     const socket = await open()
     socket.write(head('Transfer-Encoding: chunked', path) + spaces(count + 1))
     await once(socket, 'readable')

@@ -150,7 +150,7 @@ describe('a session that was signed out', () => {
   test.each([
     ['is no session', () => 'sluice_session=x'],
     ['has ended', (ended: string) => ended],
-  ])('is over if a token was sent, and a cookie before it that %s', async (_, firstOf) => {
+  ])('is over if the request had a token, and a first cookie that %s', async (_, firstOf) => {
     const { ask } = api()
     const [ended, cookie] = [await cookieFor(ask), await cookieFor(ask)]
     expect((await ask(out(ended))).status).toBe(204)
@@ -158,7 +158,7 @@ describe('a session that was signed out', () => {
     expect(await status(ask, cookie)).toBe(401)
   })
 
-  test('is over with every other session whose cookie the request had', async () => {
+  test('is over, as are all other sessions whose cookies the request had', async () => {
     const { ask } = api()
     const cookies = [await cookieFor(ask), await cookieFor(ask), await cookieFor(ask)]
     expect((await ask(out(cookies.join('; ')))).status).toBe(204)
@@ -222,7 +222,7 @@ describe('a session that was signed out', () => {
     await expect(once(begun, 'response')).rejects.toThrow('socket hang up')
   })
 
-  /** Has not read yet that sessions have ended, as after a pause. */
+  /** A control process that has not read yet which sessions have ended, as after a pause. */
   function paused(catchUp: 'reads' | 'fails') {
     const { tasks, taskWriter, endedSessions } = tasksInMemory()
     const unread: string[] = []
@@ -248,7 +248,7 @@ describe('a session that was signed out', () => {
     expect(topic.size).toBe(0)
   })
 
-  test.each(changing)('nor at one that cannot learn of it: %j', async (asked) => {
+  test.each(changing)('changes nothing at a process that cannot read of its end: %j', async (asked) => {
     const { ask, lines } = paused('fails')
     const cookie = await cookieFor(ask)
     expect(await ask({ ...asked, token: '', headers: { cookie, ...XHR } })).toMatchObject({
@@ -256,7 +256,7 @@ describe('a session that was signed out', () => {
       json: { code: 'unavailable', message: expect.stringContaining('Nothing has changed') },
     })
     expect(lines.filter((line) => line.includes('"audit":true'))).toHaveLength(1)
-    // nothing else needs Kafka
+    // reads do not need Kafka
     expect(await status(ask, cookie)).toBe(200)
   })
 
