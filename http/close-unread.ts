@@ -1,12 +1,10 @@
 import type { Socket } from 'node:net'
 
-/** Fewer than a server accepts beyond its limit (`CLOSING` in connections.ts). */
-const MOST = 48
 /** For the client to read the answer and close its side. */
 const LINGER_MS = 1_000
 const LINGER_BYTES = 16 * 1024
 
-const lingering = new Set<Socket>()
+const lingering = new WeakSet<Socket>()
 
 /**
  * Closes a connection while its request may still be coming in, once the written answer has been sent. Parses nothing
@@ -25,12 +23,7 @@ export function closeUnread(socket: Socket): void {
   socket.end().resume()
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   lingering.add(socket)
-  socket.once('close', () => {
-    clearTimeout(timer)
-    lingering.delete(socket)
-  })
-  const [oldest] = lingering
-  if (lingering.size > MOST) oldest?.destroy()
+  socket.once('close', () => clearTimeout(timer))
 }
 
 export const isLingering = (socket: Socket): boolean => lingering.has(socket)

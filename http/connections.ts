@@ -40,6 +40,8 @@ export const BACKLOG = 4_096
 const HEADERS = 200
 /** Node refuses connections this far above `most`, as closing ones still count. */
 const CLOSING = 64
+/** Connections that still wait for their clients to close after another took their place. Fewer than CLOSING. */
+const UNREAD = 48
 /** Beyond this share, a network can lose connections whose requests wait, and proxies can lose idle ones to anyone. */
 const LARGE_SHARE = 1 / 8
 
@@ -74,6 +76,7 @@ export function shareConnections(
 ): Connections {
   const responses = new WeakMap<Socket, ServerResponse>()
   const open = new Set<Socket>()
+  const unread = new Set<Socket>()
   const networks = createNetworks(trustProxy)
 
   function makeRoom(socket: Socket, share: number): void {
@@ -93,6 +96,14 @@ export function shareConnections(
     open.delete(socket)
     networks.remove(socket)
     endRefused(response)
+    // also if it was closed unread before, when it still had its place
+    if (socket.destroyed) return
+    unread.add(socket)
+    socket.once('close', () => unread.delete(socket))
+    const [oldest] = unread
+    if (!oldest || unread.size <= UNREAD) return
+    unread.delete(oldest)
+    oldest.destroy()
   }
 
   /** Otherwise one client could fill a proxy's pool, and shut out other proxies and clients without a proxy. */

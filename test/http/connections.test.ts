@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { closeUnread } from '../../http/close-unread.ts'
 import { delayResponse, shareConnections } from '../../http/connections.ts'
 import { limitUnread } from '../../http/unread.ts'
 import { until } from '../helpers/until.ts'
@@ -273,6 +274,19 @@ test('a proxy that still sends the body gets the 503, not a reset', async () => 
   for (const piece of 'body') await new Promise((written) => first.write(piece, written))
   expect(await answers(other)).toBe(true)
   expect(await text(first)).toMatch(/^HTTP\/1.1 503 [\s\S]*\r\n\r\n$/)
+})
+
+test('connections that all wait for their client to close keep nobody out', async () => {
+  const { dial, late } = await shared(80, ['127.0.0.2/32'])
+  await Promise.all(Array.from({ length: 80 }, () => dial('127.0.0.2', UNFINISHED)))
+  await until(() => late.length === 80)
+  for (const response of late) {
+    // unread, so the client does not close
+    response.write('late')
+    closeUnread(response.req.socket)
+  }
+  const others = await Promise.all(Array.from({ length: 79 }, (_, at) => dial(`127.0.1.${at}`)))
+  for (const other of others) expect(await answers(other)).toBe(true)
 })
 
 test('a request behind one that was refused is not handled', async () => {
