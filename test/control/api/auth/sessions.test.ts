@@ -392,6 +392,12 @@ test('wrong tokens are logged with their address, and counted, until there are t
   expect(lines.join()).not.toContain('a-wrong-secret')
 })
 
+test('a wrong token of any length is logged', async () => {
+  const { ask, lines } = api()
+  expect((await ask(signIn('x'.repeat(2_000)))).status).toBe(401)
+  expect(lines.filter((line) => line.includes('wrong token'))).toHaveLength(1)
+})
+
 describe('a session', () => {
   const now = Date.parse('2026-01-02T03:04:05.678Z')
   const ended = new Set<string>()
