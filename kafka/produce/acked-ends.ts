@@ -4,16 +4,28 @@ import type { createFaultReporter } from '../admin/lost-records.ts'
 import type { Connection } from '../client.ts'
 import { type LogEnd, logEnds } from '../patches/log-watch/log-ends.ts'
 
-/** By topic and partition. `base`: the first offset; -1 if not reported. */
-export type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
+/** By topic and partition. `base`: the first offset; -1 if not reported. `leader`: the broker that acknowledged it. */
+export type Acked = ReadonlyMap<string, ReadonlyMap<number, AckedPart>>
+export type AckedPart = { base: number; count: number; leader?: number | undefined }
 
 /** By topic, as named on the broker. */
 export type AckedSnapshot = ReadonlyMap<string, Ends>
 
 type Report = ReturnType<typeof createFaultReporter>
-/** By partition. */
-type Ends = { ends: Map<number, number>; losses: Map<number, number> }
+/**
+ * By partition. `leaders`: which broker acknowledged the end. `moved`: the end that an earlier leader acknowledged. Where
+ * the epoch of the present leader began, nothing is left of it.
+ */
+type Ends = Record<'ends' | 'leaders' | 'moved' | 'losses', Map<number, number>>
 type Known = Ends & { id: string | undefined }
+
+const copyOf = ({ ends, leaders, moved, losses }: Ends): Ends => ({
+  ends: new Map(ends),
+  leaders: new Map(leaders),
+  moved: new Map(moved),
+  losses: new Map(losses),
+})
+const nothing = (): Ends => ({ ends: new Map(), leaders: new Map(), moved: new Map(), losses: new Map() })
 
 /**
  * Up to where Kafka has acknowledged what a producer wrote. Acknowledged offsets only grow, unless the log has lost its
@@ -21,59 +33,74 @@ type Known = Ends & { id: string | undefined }
  */
 export class AckedEnds {
   readonly #report: Report
-  readonly #onLoss: () => void
+  readonly #onDoubt: () => void
   readonly #topics = new Map<string, Known>()
 
-  /** @param onLoss must have the logs compared, because the loss may begin before the offset that shows it. */
-  constructor(report: Report, onLoss: () => void) {
+  /**
+   * @param onDoubt must have the logs compared: after a loss, which may begin before the offset that shows it, and if
+   * another broker acknowledges records than before, because others may have written as many as were lost.
+   */
+  constructor(report: Report, onDoubt: () => void) {
     this.#report = report
-    this.#onLoss = onLoss
+    this.#onDoubt = onDoubt
   }
 
   add(acked: Acked): void {
     for (const [topic, partitions] of acked) {
-      const known = this.#topics.get(topic) ?? { id: undefined, ends: new Map(), losses: new Map() }
+      const known = this.#topics.get(topic) ?? { id: undefined, ...nothing() }
       this.#topics.set(topic, known)
-      const { ends, losses } = known
-      for (const [partition, { base, count }] of partitions) {
-        if (base < 0) continue
-        const end = ends.get(partition) ?? 0
-        ends.set(partition, base + count)
-        if (base >= end) continue
-        this.#lost(topic, partition, { end, to: base })
-        losses.set(partition, base)
-        this.#onLoss()
-      }
+      for (const [partition, part] of partitions) this.#addPart(topic, known, { partition, ...part })
     }
+  }
+
+  #addPart(
+    topic: string,
+    { ends, leaders, moved, losses }: Known,
+    { partition, base, count, leader }: AckedPart & { partition: number },
+  ): void {
+    if (base < 0) return
+    const end = ends.get(partition) ?? 0
+    const earlier = leaders.get(partition)
+    ends.set(partition, base + count)
+    if (leader !== undefined) leaders.set(partition, leader)
+    if (base < end) {
+      this.#lost(topic, partition, { end, to: base })
+      losses.set(partition, base)
+    } else if (earlier !== undefined && leader !== undefined && leader !== earlier) moved.set(partition, end)
+    else return
+    this.#onDoubt()
   }
 
   /** Call it before `compare` asks for the ends of the logs. */
   snapshot(): AckedSnapshot {
-    const copy = ({ ends, losses }: Ends): Ends => ({ ends: new Map(ends), losses: new Map(losses) })
-    return new Map([...this.#topics].map(([topic, known]) => [topic, copy(known)]))
+    return new Map([...this.#topics].map(([topic, known]) => [topic, copyOf(known)]))
   }
 
-  /** Also finds losses in partitions that get no more records, and where the losses that `add` noticed begin. */
-  compare(before: AckedSnapshot, present: readonly LogEnd[]): void {
+  /**
+   * Also finds losses in partitions that get no more records, and where the losses that `add` noticed begin.
+   * @param isComplete all brokers have answered, so `present` names the newest leaders.
+   */
+  compare(before: AckedSnapshot, present: readonly LogEnd[], isComplete: boolean): void {
     for (const { topic, id, partition, ...log } of present) {
       const known = this.#topics.get(topic)
       if (!known) continue
       if (known.id !== undefined && known.id !== id) {
         // it was deleted and created again
-        known.ends.clear()
-        known.losses.clear()
+        Object.assign(known, nothing())
       }
       known.id = id
-      this.#compareLog(topic, known, before.get(topic), { partition, ...log })
+      const asked = before.get(topic)
+      this.#compareLog(topic, known, asked, { partition, ...log })
+      if (isComplete) this.#compareLeader(topic, known, asked, { partition, ...log })
     }
   }
 
   /** Others may have written after the loss, so the log was cut where its last epoch starts, not where it ends. */
   #compareLog(
     topic: string,
-    { ends, losses }: Known,
+    { ends, leaders, losses }: Known,
     asked: Ends | undefined,
-    { partition, start, end }: Omit<LogEnd, 'topic' | 'id'>,
+    { partition, leader, start, end }: Omit<LogEnd, 'topic' | 'id'>,
   ): void {
     // a leader that answered before the loss does not know where it began
     const loss = asked?.losses.get(partition)
@@ -85,7 +112,31 @@ export class AckedEnds {
     // `add` has compared what was acknowledged meanwhile
     if (before === undefined || end >= before || ends.get(partition) !== before) return
     ends.set(partition, end)
+    leaders.set(partition, leader)
     this.#lost(topic, partition, { end: before, to: Math.min(start, end) })
+  }
+
+  /** Others may have written as many records after the loss, so that the log is no shorter. */
+  #compareLeader(
+    topic: string,
+    { ends, leaders, moved }: Known,
+    asked: Ends | undefined,
+    { partition, start, leader }: Omit<LogEnd, 'topic' | 'id'>,
+  ): void {
+    let old: number | undefined
+    const earlier = asked?.moved.get(partition)
+    if (earlier !== undefined && moved.get(partition) === earlier) {
+      moved.delete(partition)
+      old = earlier
+    }
+    const last = asked?.ends.get(partition)
+    const by = asked?.leaders.get(partition)
+    if (last !== undefined && ends.get(partition) === last && by !== undefined && by !== leader) {
+      leaders.set(partition, leader)
+      ends.set(partition, Math.min(last, start))
+      old = last
+    }
+    if (old !== undefined && start < old) this.#lost(topic, partition, { end: old, to: start })
   }
 
   #lost(topic: string, partition: number, { end, to }: { end: number; to: number }): void {
@@ -110,7 +161,7 @@ export function compareAfterElections(connection: Connection, acked: AckedEnds):
     const before = acked.snapshot()
     if (before.size === 0 || isClosed) return
     const { ends, failed } = await logEnds(connection, [...before.keys()])
-    acked.compare(before, ends)
+    acked.compare(before, ends, failed === undefined)
     if (failed) throw failed
   }
 

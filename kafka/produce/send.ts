@@ -4,10 +4,11 @@ import { within } from '../../process/timeout.ts'
 import { untilBack } from '../admin/failures.ts'
 import { CLOSE_MS, type Connection } from '../client.ts'
 import { CompressionTypes } from '../patches/kafkajs.ts'
-import type { Acked, AckedEnds } from './acked-ends.ts'
+import type { Acked, AckedEnds, AckedPart } from './acked-ends.ts'
 import { type Placeable, place } from './partition.ts'
 
-export type Keyed = Message & Placeable
+/** `among`: the partitions' leaders when it was placed. */
+export type Keyed = Message & Placeable & { among?: PartitionerArgs['partitionMetadata'] }
 type Sendable = { topic: string; message: Keyed }
 
 export type Sender = {
@@ -72,6 +73,7 @@ class IdempotentSender implements Sender {
     // kafkajs passes the messages that `send` gave it
     const record = message as Keyed
     if (record.placed !== undefined) this.doubtful = true
+    record.among = partitionMetadata
     return place(record, partitionMetadata.length)
   }
 
@@ -104,6 +106,7 @@ class IdempotentSender implements Sender {
       const written = acked.get(record.topic)?.get(record.message.placed ?? -1)
       if (written) {
         written.count += 1
+        written.leader ??= leaderOf(record.message)
         settle(record, 'acked')
         // kafkajs loses a partition whose leader moves to a broker that has answered already
       } else left.push(record)
@@ -145,8 +148,11 @@ class IdempotentSender implements Sender {
   }
 }
 
+const leaderOf = ({ among, placed }: Keyed) =>
+  among?.find(({ partitionId }) => partitionId === placed)?.leader
+
 function byPartition(acks: readonly RecordMetadata[]): Acked {
-  const topics = new Map<string, Map<number, { base: number; count: number }>>()
+  const topics = new Map<string, Map<number, AckedPart>>()
   for (const { topicName, partition, baseOffset } of acks) {
     const partitions = topics.get(topicName) ?? new Map()
     topics.set(topicName, partitions.set(partition, { base: Number(baseOffset ?? -1), count: 0 }))

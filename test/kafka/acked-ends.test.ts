@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { AckedEnds } from '../../kafka/produce/acked-ends.ts'
 
 type Ends = Record<number, number>
@@ -6,22 +6,25 @@ type Ends = Record<number, number>
 function written() {
   const told: object[] = []
   let wanted = 0
-  const onLoss = () => void wanted++
-  const all = new AckedEnds((fault) => void told.push(fault), onLoss)
-  const acked = (partition: number, base: number, count: number) =>
-    all.add(new Map([['work', new Map([[partition, { base, count }]])]]))
+  const onDoubt = () => void wanted++
+  const all = new AckedEnds((fault) => void told.push(fault), onDoubt)
+  const acked = (partition: number, base: number, count: number, leader = 1) =>
+    all.add(new Map([['work', new Map([[partition, { base, count, leader }]])]]))
   /**
    * @param starts of the last epoch; by default the ends.
    * @param meanwhile happens while the brokers are asked.
    */
-  function compare(ends: Ends, { id = 'a', starts = {} as Ends, meanwhile = () => {} } = {}): void {
+  function compare(
+    ends: Ends,
+    { id = 'a', starts = {} as Ends, leader = 1, isComplete = true, meanwhile = () => {} } = {},
+  ): void {
     const before = all.snapshot()
     meanwhile()
     const present = Object.entries(ends).map(([partition, end]) => ({
-      ...{ topic: 'work', id, end },
+      ...{ topic: 'work', id, leader, end },
       ...{ partition: Number(partition), start: starts[Number(partition)] ?? end },
     }))
-    all.compare(before, present)
+    all.compare(before, present, isComplete)
   }
   return { told, acked, compare, wanted: () => wanted }
 }
@@ -104,4 +107,58 @@ test('no loss is reported for a topic that was created again', () => {
   compare({ 0: 2, 1: 0, 2: 0 }, { id: 'b' })
   acked(0, 2, 1)
   expect(told).toEqual([])
+})
+
+describe('a new leader that has lost records and written as many since', () => {
+  test('is noticed when it acknowledges records', () => {
+    const { told, acked, compare, wanted } = written()
+    acked(0, 0, 10)
+    acked(0, 12, 1, 2)
+    expect([told, wanted()]).toEqual([[], 1])
+    for (let times = 0; times < 2; times++) compare({ 0: 13 }, { leader: 2, starts: { 0: 7 } })
+    expect(told).toEqual([loss(0, 10, 7)])
+  })
+
+  test('is noticed after an election, and once', () => {
+    const { told, acked, compare } = written()
+    acked(0, 0, 10)
+    for (let times = 0; times < 2; times++) compare({ 0: 15 }, { leader: 2, starts: { 0: 7 } })
+    acked(0, 15, 1, 2)
+    compare({ 0: 16 }, { leader: 2, starts: { 0: 7 } })
+    expect(told).toEqual([loss(0, 10, 7)])
+  })
+
+  test('counts only once all brokers have answered: one that is cut off may count itself as leader', () => {
+    const { told, acked, compare } = written()
+    acked(0, 0, 10)
+    acked(0, 12, 1, 2)
+    acked(1, 0, 10)
+    const answers = { leader: 3, starts: { 0: 7, 1: 7 } }
+    compare({ 0: 13, 1: 13 }, { ...answers, isComplete: false })
+    expect(told).toEqual([])
+    compare({ 0: 13, 1: 13 }, answers)
+    expect(told).toEqual([loss(0, 13, 7), loss(1, 10, 7)])
+  })
+
+  test('is not one that has lost nothing', () => {
+    const { told, acked, compare, wanted } = written()
+    acked(0, 0, 10)
+    acked(0, 10, 1, 2)
+    compare({ 0: 11 }, { leader: 2, starts: { 0: 10 } })
+    acked(0, 11, 1, 2)
+    compare({ 0: 12 }, { leader: 3, starts: { 0: 12 } })
+    acked(0, 12, 1, 3)
+    compare({ 0: 13 }, { leader: 3, starts: { 0: 12 } })
+    expect([told, wanted()]).toEqual([[], 1])
+  })
+
+  test('is not one whose log was shorter at the last comparison', () => {
+    const { told, acked, compare } = written()
+    acked(0, 0, 10)
+    compare({ 0: 8 }, { leader: 2, starts: { 0: 6 } })
+    expect(told).toEqual([loss(0, 10, 6)])
+    acked(0, 8, 1, 2)
+    compare({ 0: 9 }, { leader: 2, starts: { 0: 6 } })
+    expect(told).toHaveLength(1)
+  })
 })

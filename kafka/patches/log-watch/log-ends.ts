@@ -10,9 +10,16 @@ import { type Broker, describeTopics, endsOfEpochs, type PartitionState, support
 
 /**
  * `end`: the offset after the last record of the leader's log. `start`: where the present leader epoch began; behind it,
- * nothing is left from earlier epochs. `id`: of the topic.
+ * nothing is left from earlier epochs. `id`: of the topic. `leader`: the broker's id.
  */
-export type LogEnd = { topic: string; id: string; partition: number; start: number; end: number }
+export type LogEnd = {
+  topic: string
+  id: string
+  partition: number
+  leader: number
+  start: number
+  end: number
+}
 
 /**
  * Asks all brokers for the leaders, because one that is cut off from the others still counts itself as leader.
@@ -73,6 +80,8 @@ async function endsAt(cluster: Cluster, leader: number, states: readonly State[]
   return ends.flatMap(({ topic, partition, end }) => {
     const start = startOf.get(partitionKey(topic, partition)) ?? -1
     // some leaders know no epoch for an empty log
-    return end < 0 ? [] : { topic, id: idOf.get(topic) ?? '', partition, start: Math.max(0, start), end }
+    return end < 0
+      ? []
+      : { topic, id: idOf.get(topic) ?? '', partition, leader, start: Math.max(0, start), end }
   })
 }
