@@ -66,6 +66,8 @@ export class AckedEnds {
     if (base < end) {
       this.#lost(topic, partition, { end, to: base })
       losses.set(partition, base)
+      // the comparison that follows covers it
+      moved.delete(partition)
     } else if (earlier !== undefined && leader !== undefined && leader !== earlier) moved.set(partition, end)
     else return
     this.#onDoubt()
@@ -89,54 +91,39 @@ export class AckedEnds {
         Object.assign(known, nothing())
       }
       known.id = id
-      const asked = before.get(topic)
-      this.#compareLog(topic, known, asked, { partition, ...log })
-      if (isComplete) this.#compareLeader(topic, known, asked, { partition, ...log })
+      this.#compareLog({ topic, id, partition, ...log }, known, { asked: before.get(topic), isComplete })
     }
   }
 
-  /** Others may have written after the loss, so the log was cut where its last epoch starts, not where it ends. */
+  /**
+   * Others may have written after the loss, also as many records as were lost. So the log was cut where its last epoch
+   * starts, not where it ends. Reports once, from the last record that is gone.
+   */
   #compareLog(
-    topic: string,
-    { ends, leaders, losses }: Known,
-    asked: Ends | undefined,
-    { partition, leader, start, end }: Omit<LogEnd, 'topic' | 'id'>,
+    { topic, partition, leader, start, end }: LogEnd,
+    known: Known,
+    { asked, isComplete }: { asked: Ends | undefined; isComplete: boolean },
   ): void {
-    // a leader that answered before the loss does not know where it began
-    const loss = asked?.losses.get(partition)
-    if (loss !== undefined && losses.get(partition) === loss) {
-      losses.delete(partition)
-      if (start < loss) this.#lost(topic, partition, { end: loss, to: start })
+    // a leader that answered before a change does not know it; `add` has compared what was acknowledged meanwhile
+    function unchanged(what: keyof Ends): number | undefined {
+      const value = asked?.[what].get(partition)
+      return known[what].get(partition) === value ? value : undefined
     }
-    const before = asked?.ends.get(partition)
-    // `add` has compared what was acknowledged meanwhile
-    if (before === undefined || end >= before || ends.get(partition) !== before) return
-    ends.set(partition, end)
-    leaders.set(partition, leader)
-    this.#lost(topic, partition, { end: before, to: Math.min(start, end) })
-  }
-
-  /** Others may have written as many records after the loss, so that the log is no shorter. */
-  #compareLeader(
-    topic: string,
-    { ends, leaders, moved }: Known,
-    asked: Ends | undefined,
-    { partition, start, leader }: Omit<LogEnd, 'topic' | 'id'>,
-  ): void {
-    let old: number | undefined
-    const earlier = asked?.moved.get(partition)
-    if (earlier !== undefined && moved.get(partition) === earlier) {
-      moved.delete(partition)
-      old = earlier
-    }
-    const last = asked?.ends.get(partition)
-    const by = asked?.leaders.get(partition)
-    if (last !== undefined && ends.get(partition) === last && by !== undefined && by !== leader) {
+    const { ends, leaders, moved, losses } = known
+    const knowsEpochs = isComplete && start >= 0
+    const [last, by, loss, earlier] = (['ends', 'leaders', 'losses', 'moved'] as const).map(unchanged)
+    const isOther = knowsEpochs && by !== undefined && by !== leader
+    const tops = [loss, knowsEpochs ? earlier : undefined]
+    if (last !== undefined && (end < last || isOther)) {
+      tops.push(last)
       leaders.set(partition, leader)
-      ends.set(partition, Math.min(last, start))
-      old = last
+      ends.set(partition, end < last ? end : Math.min(last, start))
     }
-    if (old !== undefined && start < old) this.#lost(topic, partition, { end: old, to: start })
+    const top = Math.max(...tops.map((offset) => offset ?? 0))
+    const to = Math.max(0, Math.min(start, end))
+    if (loss !== undefined) losses.delete(partition)
+    if (earlier !== undefined && (knowsEpochs || to < top)) moved.delete(partition)
+    if (to < top) this.#lost(topic, partition, { end: top, to })
   }
 
   #lost(topic: string, partition: number, { end, to }: { end: number; to: number }): void {

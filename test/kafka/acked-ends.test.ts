@@ -152,6 +152,15 @@ describe('a new leader that has lost records and written as many since', () => {
     expect([told, wanted()]).toEqual([[], 1])
   })
 
+  test('is not one that does not know where its epoch began', () => {
+    const { told, acked, compare } = written()
+    acked(0, 0, 10)
+    acked(1, 0, 10)
+    acked(1, 12, 1, 2)
+    compare({ 0: 15, 1: 15 }, { leader: 2, starts: { 0: -1, 1: -1 } })
+    expect(told).toEqual([])
+  })
+
   test('is not one whose log was shorter at the last comparison', () => {
     const { told, acked, compare } = written()
     acked(0, 0, 10)
@@ -160,5 +169,36 @@ describe('a new leader that has lost records and written as many since', () => {
     acked(0, 8, 1, 2)
     compare({ 0: 9 }, { leader: 2, starts: { 0: 6 } })
     expect(told).toHaveLength(1)
+  })
+})
+
+describe('of two losses in one log, no record is reported twice', () => {
+  test.each([
+    ['a shorter log, then a new leader', [[8, 1, 2]], { 0: 12 }, [loss(0, 10, 8), loss(0, 9, 5)]],
+    ['a shorter log, then an even shorter one', [[8, 1, 1]], { 0: 7 }, [loss(0, 10, 8), loss(0, 9, 5)]],
+    ['a new leader, then a shorter log', [[12, 1, 2]], { 0: 9 }, [loss(0, 13, 5)]],
+    [
+      'a new leader, then an offset again',
+      [
+        [12, 1, 2],
+        [11, 1, 3],
+      ],
+      { 0: 12 },
+      [loss(0, 13, 11), loss(0, 11, 5)],
+    ],
+  ] as const)('%s', (_, later, ends, losses) => {
+    const { told, acked, compare } = written()
+    acked(0, 0, 10)
+    for (const [base, count, leader] of later) acked(0, base, count, leader)
+    for (let times = 0; times < 2; times++) compare(ends, { leader: 3, starts: { 0: 5 } })
+    expect(told).toEqual(losses)
+  })
+
+  test('also if the first comparison lacked brokers', () => {
+    const { told, acked, compare } = written()
+    acked(0, 0, 10)
+    acked(0, 12, 1, 2)
+    for (const isComplete of [false, true]) compare({ 0: 9 }, { leader: 3, starts: { 0: 5 }, isComplete })
+    expect(told).toEqual([loss(0, 13, 5)])
   })
 })

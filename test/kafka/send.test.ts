@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { AckedEnds } from '../../kafka/produce/acked-ends.ts'
+import { type Acked, AckedEnds } from '../../kafka/produce/acked-ends.ts'
 import { createSender } from '../../kafka/produce/send.ts'
 
 const record = { topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }
@@ -141,4 +141,38 @@ test('the records of a batch are counted', async () => {
   await sender.send(three, () => undefined)
   await sender.send(three, () => undefined)
   expect(lost).toEqual([{ topic: 'work', partition: 0, cause: 'truncated', offset: 10, to: 8 }])
+})
+
+test('the leader of the last try is noted as the one that has acknowledged the records', async () => {
+  const kafka = {
+    producer: ({ createPartitioner }: { createPartitioner: () => (of: object) => number }) => ({
+      connect: async () => {},
+      disconnect: async () => {},
+      async sendBatch({ topicMessages: [{ messages }] }: { topicMessages: [{ messages: object[] }] }) {
+        // kafkajs lists partitions in any order
+        for (const leader of [4, 5])
+          for (const message of messages) {
+            const partitionMetadata = [
+              { partitionId: 1, leader },
+              { partitionId: 0, leader: 3 },
+            ]
+            createPartitioner()({ topic: 'work', message, partitionMetadata })
+          }
+        return [0, 1].map((partition) => ({ topicName: 'work', partition, baseOffset: '7' }))
+      },
+    }),
+  }
+  const acked: Acked[] = []
+  const failures = { add: () => undefined }
+  const connection = { kafka, failures } as unknown as Connection
+  const sender = await createSender(connection, { add: (acks) => void acked.push(acks) })
+  const records = [0, 1, 1].map((partition) => ({
+    topic: 'work',
+    message: { key: Buffer.from('a'), partition, value: 'x' },
+  }))
+  await sender.send(records, () => undefined)
+  expect([...(acked[0]?.get('work') ?? [])]).toEqual([
+    [0, { base: 7, count: 1, leader: 3 }],
+    [1, { base: 7, count: 2, leader: 5 }],
+  ])
 })

@@ -10,7 +10,8 @@ import { type Broker, describeTopics, endsOfEpochs, type PartitionState, support
 
 /**
  * `end`: the offset after the last record of the leader's log. `start`: where the present leader epoch began; behind it,
- * nothing is left from earlier epochs. `id`: of the topic. `leader`: the broker's id.
+ * nothing is left from earlier epochs. -1: the leader does not say, or it is the first epoch. `id`: of the topic.
+ * `leader`: the broker's id.
  */
 export type LogEnd = {
   topic: string
@@ -80,8 +81,6 @@ async function endsAt(cluster: Cluster, leader: number, states: readonly State[]
   return ends.flatMap(({ topic, partition, end }) => {
     const start = startOf.get(partitionKey(topic, partition)) ?? -1
     // some leaders know no epoch for an empty log
-    return end < 0
-      ? []
-      : { topic, id: idOf.get(topic) ?? '', partition, leader, start: Math.max(0, start), end }
+    return end < 0 ? [] : { topic, id: idOf.get(topic) ?? '', partition, leader, start, end }
   })
 }
