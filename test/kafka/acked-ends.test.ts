@@ -181,10 +181,10 @@ describe('of two losses in one log, no record is reported twice', () => {
       'a new leader, then an offset again',
       [
         [12, 1, 2],
-        [11, 1, 3],
+        [8, 1, 3],
       ],
       { 0: 12 },
-      [loss(0, 13, 11), loss(0, 11, 5)],
+      [loss(0, 13, 8), loss(0, 8, 5)],
     ],
   ] as const)('%s', (_, later, ends, losses) => {
     const { told, acked, compare } = written()
@@ -192,6 +192,14 @@ describe('of two losses in one log, no record is reported twice', () => {
     for (const [base, count, leader] of later) acked(0, base, count, leader)
     for (let times = 0; times < 2; times++) compare(ends, { leader: 3, starts: { 0: 5 } })
     expect(told).toEqual(losses)
+  })
+
+  test('also if the log is cut again behind the first loss', () => {
+    const { told, acked, compare } = written()
+    acked(0, 0, 10)
+    compare({ 0: 15 }, { leader: 2, starts: { 0: 7 } })
+    acked(0, 8, 1, 2)
+    expect(told).toEqual([loss(0, 10, 7)])
   })
 
   test('also if the first comparison lacked brokers', () => {
