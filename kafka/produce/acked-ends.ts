@@ -96,15 +96,15 @@ export class AckedEnds {
   }
 
   /**
-   * Others may have written after the loss, also as many records as were lost. So the log was cut where its last epoch
-   * starts, not where it ends. Reports once, from the last record that is gone.
+   * Others may have written after the loss, even as many records as were lost. So the log was cut where its last epoch
+   * starts, not where it ends. If several signs show a loss, one report covers them all.
    */
   #compareLog(
     { topic, partition, leader, start, end }: LogEnd,
     known: Known,
     { asked, isComplete }: { asked: Ends | undefined; isComplete: boolean },
   ): void {
-    // a leader that answered before a change does not know it; `add` has compared what was acknowledged meanwhile
+    // undefined if `add` has changed it meanwhile: a leader that answered before that does not know
     function unchanged(what: keyof Ends): number | undefined {
       const value = asked?.[what].get(partition)
       return known[what].get(partition) === value ? value : undefined
@@ -113,17 +113,17 @@ export class AckedEnds {
     const knowsEpochs = isComplete && start >= 0
     const [last, by, loss, earlier] = (['ends', 'leaders', 'losses', 'moved'] as const).map(unchanged)
     const isOther = knowsEpochs && by !== undefined && by !== leader
-    const tops = [loss, knowsEpochs ? earlier : undefined]
+    const gone = [loss, knowsEpochs ? earlier : undefined]
     if (last !== undefined && (end < last || isOther)) {
-      tops.push(last)
+      gone.push(last)
       leaders.set(partition, leader)
       ends.set(partition, end < last ? end : Math.min(last, start))
     }
-    const top = Math.max(...tops.map((offset) => offset ?? 0))
+    const from = Math.max(...gone.map((offset) => offset ?? 0))
     const to = Math.max(0, Math.min(start, end))
     if (loss !== undefined) losses.delete(partition)
-    if (earlier !== undefined && (knowsEpochs || to < top)) moved.delete(partition)
-    if (to < top) this.#lost(topic, partition, { end: top, to })
+    if (earlier !== undefined && (knowsEpochs || to < from)) moved.delete(partition)
+    if (to < from) this.#lost(topic, partition, { end: from, to })
   }
 
   #lost(topic: string, partition: number, { end, to }: { end: number; to: number }): void {
