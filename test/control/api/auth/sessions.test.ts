@@ -260,6 +260,35 @@ describe('a session that was signed out', () => {
     expect(await status(ask, cookie)).toBe(200)
   })
 
+  const written = async (decide: () => unknown) => {
+    decide()
+    return { ok: true } as const
+  }
+
+  test('is ended once, even if many requests end it at the same time', async () => {
+    const write = vi.fn(written)
+    const { ask, lines } = api({}, { taskWriter: { write } })
+    const cookie = await cookieFor(ask)
+    const answers = await Promise.all(Array.from({ length: 9 }, () => ask(out(cookie))))
+    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 204))
+    expect(write).toHaveBeenCalledOnce()
+    expect(lines.filter((line) => line.includes('"outcome":"removed"'))).toHaveLength(1)
+  })
+
+  test('counts towards the sign-ins of its network if its cookie has expired', async () => {
+    const write = vi.fn(written)
+    const { ask } = api({}, { taskWriter: { write } })
+    const cookie = await cookieFor(ask)
+    const leave = () => ask({ ...out(cookie), token: ADMIN })
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 13 * 3_600_000)
+    const answers: number[] = []
+    // the limit of 60 grows on a slow machine
+    while (answers.at(-1) !== 429 && answers.length < 600) answers.push((await leave()).status)
+    vi.restoreAllMocks()
+    expect(answers.at(-1)).toBe(429)
+    expect(write).toHaveBeenCalledTimes(answers.length - 1)
+  })
+
   test('is not reported as ended while Kafka does not answer', async () => {
     const taskWriter = { write: async () => ({ ok: false, unavailable: new Error('away') }) as const }
     const { ask, lines } = api({}, { taskWriter })
