@@ -7,8 +7,8 @@ import { CompressionTypes } from '../patches/kafkajs.ts'
 import type { Acked, AckedEnds, AckedPart } from './acked-ends.ts'
 import { type Placeable, place } from './partition.ts'
 
-/** `among`: the partitions' leaders when it was placed. */
-export type Keyed = Message & Placeable & { among?: PartitionerArgs['partitionMetadata'] }
+/** `metadata`: of its topic's partitions, when it was placed. */
+export type Keyed = Message & Placeable & { metadata?: PartitionerArgs['partitionMetadata'] }
 type Sendable = { topic: string; message: Keyed }
 
 export type Sender = {
@@ -73,7 +73,7 @@ class IdempotentSender implements Sender {
     // kafkajs passes the messages that `send` gave it
     const record = message as Keyed
     if (record.placed !== undefined) this.doubtful = true
-    record.among = partitionMetadata
+    record.metadata = partitionMetadata
     return place(record, partitionMetadata.length)
   }
 
@@ -148,8 +148,8 @@ class IdempotentSender implements Sender {
   }
 }
 
-const leaderOf = ({ among, placed }: Keyed) =>
-  among?.find(({ partitionId }) => partitionId === placed)?.leader
+const leaderOf = ({ metadata, placed }: Keyed) =>
+  metadata?.find(({ partitionId }) => partitionId === placed)?.leader
 
 function byPartition(acks: readonly RecordMetadata[]): Acked {
   const topics = new Map<string, Map<number, AckedPart>>()
