@@ -13,8 +13,8 @@ export type AckedSnapshot = ReadonlyMap<string, Ends>
 
 type Report = ReturnType<typeof createFaultReporter>
 /**
- * By partition. `leaders`: which broker acknowledged the end. `moved`: the end that an earlier leader acknowledged. Where
- * the epoch of the present leader began, nothing is left of it.
+ * By partition. `leaders`: which broker acknowledged the end. `moved`: the end that an earlier leader acknowledged, if it
+ * has not been compared with the present leader's log. `losses`: the offset that was acknowledged again.
  */
 type Ends = Record<'ends' | 'leaders' | 'moved' | 'losses', Map<number, number>>
 type Known = Ends & { id: string | undefined }

@@ -167,10 +167,13 @@ export function isAlive(of: Dialled, address = of.host): Promise<boolean> {
     probes.set(broker, known)
     const forget = () => void probes.delete(broker)
     void known.then((alive) => {
-      if (alive) silent.delete(broker)
-      else silent.add(broker)
-      if (alive) setTimeout(forget, ALIVE_MS).unref()
-      else forget()
+      if (alive) {
+        silent.delete(broker)
+        setTimeout(forget, ALIVE_MS).unref()
+      } else {
+        silent.add(broker)
+        forget()
+      }
     })
   }
   return known

@@ -206,7 +206,7 @@ test.each([
   expect(performance.now() - began).toBeGreaterThan(290)
 })
 
-test('when half of the connections have delayed answers, others get 503 and are closed, even those of a proxy', async () => {
+test('once half of the connections wait for delayed answers, further ones get 503 and are closed, even from a proxy', async () => {
   const trustProxy = ['127.0.0.0/8']
   const strangers = { perSecond: 1 / 3_600, burst: 1 }
   const limits = { ...SERVER_LIMITS, connections: 4, strangers, strangerDelayMs: 600_000 }
