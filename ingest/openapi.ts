@@ -159,7 +159,7 @@ export const SCHEMAS = {
       integrations: {
         ...object,
         description:
-          'With "Webhooks": false, or "All": false without "Webhooks", the call is stored but not forwarded.',
+          'With "Webhooks": false, or "All": false without "Webhooks": true (or an object), the call is stored but not forwarded.',
       },
       messageId: { description: 'A string of 1 to 100 characters. Otherwise Sluice makes one.' },
       timestamp: time,
@@ -252,6 +252,7 @@ const SINGLE: readonly Code[] = CODES.filter((code) => !NOT_SINGLE.includes(code
 
 function codesAt(route: Route): readonly Code[] {
   if (route.serves === 'calls') return route.type === 'batch' ? BATCH : SINGLE
+  if (route.serves === 'metrics') return [...ANYWHERE, 'too_many_chunks', 'unavailable']
   // a pixel is always sent, and a probe answers in text
   return route.serves === 'pixel' || route.serves === 'probe' ? BROKEN : ANYWHERE
 }

@@ -11,6 +11,8 @@ type PublicTopic = {
   key: string
   /** The values are UTF-8 text. */
   headers: Record<string, string>
+  /** Headers that only some records have. */
+  optionalHeaders?: Record<string, string>
 }
 
 const PUBLIC_TOPICS: readonly PublicTopic[] = [
@@ -19,7 +21,7 @@ const PUBLIC_TOPICS: readonly PublicTopic[] = [
     topic: EVENTS,
     title: 'Accepted calls',
     summary:
-      'One record for each accepted call, deletion request, and change of an audience or trait. A call that was sent twice has two records.',
+      'One record for each accepted call, each user and source of a deletion, and each change of an audience or trait. A call that was sent twice has two records.',
     key: 'sourceId/userId; without a userId sourceId/anonymousId.',
     headers: { messageId: 'The same as in the value, so that duplicates are found without decoding it.' },
   },
@@ -44,9 +46,9 @@ const PUBLIC_TOPICS: readonly PublicTopic[] = [
     topic: DEAD,
     title: 'Dead letters',
     summary: 'One record for each delivery that Sluice gave up.',
-    key: 'destinationId/userId; without a userId destinationId/anonymousId.',
-    headers: {
-      reason: 'The same as deadReason in the value.',
+    key: "destinationId/userId; without a userId destinationId/anonymousId. If the destination's rules redact the user, a hash takes its place; if they cannot be read, nothing does.",
+    headers: { reason: 'The same as deadReason in the value.' },
+    optionalHeaders: {
       code: 'With the reason rules_failed: why the rules failed, such as too_large.',
       event: 'With the reason rules_failed: the partition/offset of the event in topic events.',
     },
@@ -114,7 +116,7 @@ function channel({ id, topic, title, summary }: PublicTopic) {
   }
 }
 
-function message({ topic, title, summary, key, headers }: PublicTopic) {
+function message({ topic, title, summary, key, headers, optionalHeaders }: PublicTopic) {
   const schema = JSON.parse(schemaText(rowOf(topic).schema))
   return {
     name: schema.name,
@@ -124,7 +126,10 @@ function message({ topic, title, summary, key, headers }: PublicTopic) {
       type: 'object',
       required: Object.keys(headers),
       properties: Object.fromEntries(
-        Object.entries(headers).map(([name, description]) => [name, { type: 'string', description }]),
+        Object.entries({ ...headers, ...optionalHeaders }).map(([name, description]) => [
+          name,
+          { type: 'string', description },
+        ]),
       ),
     },
     payload: { schemaFormat: 'application/vnd.apache.avro+json;version=1.9.0', schema },

@@ -52,7 +52,7 @@ const table = {
   version_mismatch: [412, 'The record is not at the version in `If-Match`: `ETag` has the current one.'],
   body_too_large: [
     413,
-    'The body is larger than the path allows (1 MB; 4 KB to sign in), or the resulting record is larger than Kafka allows.',
+    'The body is larger than the path allows (1 MB; 4 KB to sign in; 256 MB to restore a backup), or the resulting record is larger than Kafka allows.',
   ],
   unsupported_media_type: [415, 'The path does not accept this content type.'],
   unsupported_encoding: [415, 'Only gzip, or no `Content-Encoding`, is supported.'],
@@ -62,7 +62,10 @@ const table = {
     'The token is wrong, and the network has sent too many wrong ones; or the network signs in too often. Wait for `Retry-After`.',
   ],
   too_many_tests: [429, 'Too many tests are in progress.'],
-  too_many_searches: [429, 'Too many searches are in progress.'],
+  too_many_searches: [
+    429,
+    'Too many searches are in progress, or the network asks for users too often. Wait for `Retry-After`.',
+  ],
   too_many_watchers: [429, 'Too many clients are watching.'],
   headers_too_large: [431, 'The URL and the headers are too large.'],
   internal: [500, "Internal error: see Sluice's log."],

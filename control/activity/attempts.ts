@@ -199,7 +199,7 @@ export const attemptShape = z
       .number()
       .nullable()
       .describe(
-        "FNV-1a hash of the URL at that time. It equals the hash of the webhook's URL now, unless the URL was changed.",
+        "FNV-1a hash of the URL at that time. It equals the hash of the webhook's URL now, unless the URL was changed. Null if no webhook was chosen, or in attempts of earlier builds.",
       ),
   })
   .meta({ id: 'Attempt' })

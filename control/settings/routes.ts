@@ -10,6 +10,7 @@ import {
   type Stamp,
   type Unreachable,
 } from '../../settings/resources/resource.ts'
+import type { Kind } from '../../settings/settings.ts'
 import type { Caller } from '../api/auth/tokens.ts'
 import { type ApiRequest, addPath, flag, json, type Operation, operation } from '../api/operation.ts'
 import { page, pageOf, pageShape } from '../api/pagination.ts'
@@ -84,6 +85,13 @@ type Serving<G extends object, T extends Stamp> = {
 
 const MISSING = ['not_found', 'setting_unreadable'] as const
 const AT_A_VERSION = [...MISSING, 'invalid_if_match', 'version_mismatch'] as const
+
+/** How a replacement keeps what a response masks. */
+const KEPT: Partial<Record<Kind, string>> = {
+  source: '`"***"` keeps the current write key.',
+  destination:
+    '`"***"` keeps the current secret. In a header, it keeps the value of the webhook with the same URL.',
+}
 
 const DRY_RUN =
   'Dry run: the record that would be written, secrets masked. A generated id or write key will differ.'
@@ -161,10 +169,10 @@ function replacement<G extends object, T extends Stamp>(
   resource: Replaceable<G, T>,
   { draft, change }: Serving<G, T>,
 ): Operation {
+  const kept = KEPT[resource.kind]
   return operation({
     summary: `Replace ${a(resource.kind)}`,
-    description:
-      '`"***"` keeps the current secret. In a header, it keeps the value of the webhook with the same URL.',
+    ...(kept !== undefined && { description: kept }),
     query: dryRunShape,
     headers: ifMatch(true),
     body: json(resource.replace),

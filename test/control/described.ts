@@ -9,6 +9,7 @@ type Response = {
 }
 export type Operation = {
   operationId: string
+  description?: string
   parameters: { name: string; in: string; required: boolean; schema: object }[]
   requestBody?: { required: boolean; content: Record<string, { schema: object }> }
   security?: unknown[]

@@ -21,6 +21,13 @@ describe('the description of the topics', () => {
     expect([valid(parse(text)), valid.errors]).toEqual([true, null])
   })
 
+  test('requires only headers that each record has: two of a dead letter say why rules failed', () => {
+    const { events, dead } = describeTopics().components.messages
+    expect(events?.headers.required).toEqual(['messageId'])
+    expect(dead?.headers.required).toEqual(['reason'])
+    expect(Object.keys(dead?.headers.properties ?? {})).toEqual(['reason', 'code', 'event'])
+  })
+
   test('has a message for each channel, valid references, and Avro payloads', () => {
     const document = describeTopics()
     const { messages } = document.components

@@ -40,7 +40,9 @@ const figuresShape = z
     delivered: count.describe('Deliveries that a webhook answered with 2xx.'),
     rejected: count.describe('Deliveries that became dead letters because the receiver answered 3xx or 4xx.'),
     dead: count.describe('Deliveries that became dead letters for another reason.'),
-    failedAttempts: count.describe('POSTs without an answer or with a 5xx. They are retried.'),
+    failedAttempts: count.describe(
+      'POSTs with the outcome `retry`: no answer, a 5xx, or a status in `retryOn` of the destination.',
+    ),
     latency: quantiles('Time from the accepted call to the delivery'),
     responseTime: quantiles('Duration of POSTs'),
   })

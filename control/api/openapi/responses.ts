@@ -23,6 +23,7 @@ const WITH: Partial<Record<Code, Header>> = {
   too_many_tests: 'retry-after',
   too_many_searches: 'retry-after',
   too_many_watchers: 'retry-after',
+  storage_full: 'retry-after',
   unavailable: 'retry-after',
 }
 

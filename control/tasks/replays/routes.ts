@@ -63,7 +63,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
       },
     }),
     POST: operation({
-      summary: 'Replay dead letters or past events',
+      summary: 'Replay dead letters, past events or deliveries',
       body: json(replayShape),
       responses: { 202: { ...REPLAY, headers: ['location'] } },
       errorCodes: ['id_taken'],

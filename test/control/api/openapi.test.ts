@@ -109,6 +109,24 @@ test('each code stands under its status, and none is left out', async () => {
   expect([...seen].sort()).toEqual(CODES.map((code) => `${statusOf(code)} ${code}`).sort())
 })
 
+test('each 503 says when to try again', async () => {
+  const withoutTime = operations(await served()).flatMap(({ method, path, operation }) => {
+    const headers = Object.keys(operation.responses[503]?.headers ?? {})
+    return operation.responses[503] && !headers.includes('retry-after') ? [`${method} ${path}`] : []
+  })
+  expect(withoutTime).toEqual([])
+})
+
+test('only replacements that have secrets speak of them', async () => {
+  const described = operations(await served()).filter(({ operation }) =>
+    operation.description?.includes('***'),
+  )
+  expect(described.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+    'PUT /api/destinations/{id}',
+    'PUT /api/sources/{id}',
+  ])
+})
+
 test('names every operation differently', async () => {
   const ids = operations(await served()).map(({ operation }) => operation.operationId)
   expect(new Set(ids).size).toBe(ids.length)

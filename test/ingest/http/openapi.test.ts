@@ -85,6 +85,15 @@ test.each([
   }
 })
 
+test('refused metrics of a client library conform to the description', async () => {
+  const answer = await post(fakeIngest({ door: { heldBytes: 1 } }), '/v1/m', '{}')
+  expect([answer.statusCode, answer.json().code]).toEqual([503, 'unavailable'])
+  const responses = (await served()).paths['/v1/m']?.post?.responses ?? {}
+  expect(codesOf(responses[503])).toEqual(['unavailable'])
+  // strangers.test.ts shows this answer
+  expect(codesOf(responses[413])).toEqual(['too_many_chunks'])
+})
+
 test('lists no answer that a route never gives', async () => {
   const { paths } = await served()
   for (const path of ['/v1/pixel/{type}', '/livez', '/readyz'])
