@@ -9,11 +9,18 @@ import { writeConditionally } from '../conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../operation.ts'
 import { type ApiResponse, invalid, problem } from '../response.ts'
 import { endRecord, SESSION_S, type Sessions } from './sessions.ts'
-import { type Caller, type Session, type TokenCheck, type TokenLimits, tooMany } from './tokens.ts'
+import {
+  type Caller,
+  reportRefusedSignIn,
+  type Session,
+  type TokenCheck,
+  type TokenLimits,
+  tooMany,
+} from './tokens.ts'
 
 export type SessionRouteParts = {
   checkToken: TokenCheck
-  tokenLimits: Pick<TokenLimits, 'signIn'>
+  tokenLimits: Pick<TokenLimits, 'signIn' | 'wrong'>
   sessions: Pick<Sessions, 'issue' | 'read'>
   tasks: { table: Pick<Table, 'caughtUp'> }
   taskWriter: Pick<FencedWriter, 'write'>
@@ -48,7 +55,10 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     if (result === undefined) return wrong
     if (typeof result !== 'string') return result
     const seconds = tokenLimits.signIn(result, ip)
-    if (seconds !== undefined) return tooMany('Too many sign-ins from your network', seconds)
+    if (seconds !== undefined) {
+      reportRefusedSignIn({ who: result, address: ip }, { tokenLimits, log })
+      return tooMany('Too many sign-ins from your network', seconds)
+    }
     const { cookie, session } = sessions.issue(result, Date.now())
     audit(log, { who: result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
     return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
@@ -83,14 +93,18 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     const current = [...others].map((each) => sessions.read(each, Date.now()))
     const found = [...own, ...current].flatMap((read) => read?.session ?? [])
     const leaving = new Map(found.map((session) => [session.id, session]))
-    for (const { until } of leaving.values()) {
-      if (until * 1000 > Date.now()) continue
+    const endings: Promise<boolean>[] = []
+    let seconds: number | undefined
+    for (const session of leaving.values()) {
+      const isExpired = session.until * 1000 <= Date.now()
       // expired cookies can be collected for months, so the limit on sign-ins does not bound these sign-outs
-      const seconds = tokenLimits.signIn(caller.who, caller.address)
-      if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
+      const wait = isExpired ? tokenLimits.signIn(caller.who, caller.address) : undefined
+      if (wait === undefined) endings.push(endOnce({ ...caller, session }))
+      seconds ??= wait
     }
-    const ended = await Promise.all([...leaving.values()].map((session) => endOnce({ ...caller, session })))
+    const ended = await Promise.all(endings)
     if (ended.includes(false)) return notEnded
+    if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
     return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
   }
 

@@ -113,3 +113,18 @@ export function logWrongTokens(log: Pick<Logger, 'warn'>): (address: string, isO
     if (!isOneOfMany) log.warn({ audit: true, address }, 'wrong token')
   }
 }
+
+const refusedSignIns = new Counter({
+  name: 'sluice_control_refused_sign_ins_total',
+  help: 'Sign-ins with a valid token that were refused because their network signs in too often.',
+  registers: [registry],
+})
+
+/** Counts all, and logs them within the limit of wrong tokens. */
+export function reportRefusedSignIn(
+  { who, address }: Pick<Caller, 'who' | 'address'>,
+  { tokenLimits, log }: { tokenLimits: Pick<TokenLimits, 'wrong'>; log: Pick<Logger, 'warn'> },
+): void {
+  refusedSignIns.inc()
+  if (tokenLimits.wrong(address) === undefined) log.warn({ audit: true, who, address }, 'too many sign-ins')
+}

@@ -289,6 +289,17 @@ describe('a session that was signed out', () => {
     expect(write).toHaveBeenCalledTimes(answers.length - 1)
   })
 
+  test('is ended although the cookies of too many expired ones are sent with it', async () => {
+    const { ask } = api()
+    const expired = await cookieFor(ask)
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 13 * 3_600_000)
+    const cookie = await cookieFor(ask)
+    while ((await ask(signIn(ADMIN))).status !== 429) {}
+    const answers = [await ask(out(`${cookie}; ${expired}`)), await ask(out(cookie))]
+    vi.restoreAllMocks()
+    expect(answers.map((answer) => answer.status)).toEqual([429, 401])
+  })
+
   test('is not reported as ended while Kafka does not answer', async () => {
     const taskWriter = { write: async () => ({ ok: false, unavailable: new Error('away') }) as const }
     const { ask, lines } = api({}, { taskWriter })

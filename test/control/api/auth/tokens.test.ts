@@ -6,6 +6,7 @@ import {
   createTokenLimits,
   type Tokens,
 } from '../../../../control/api/auth/tokens.ts'
+import { registry } from '../../../../process/metrics.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 
 function headerOf(tokens: Tokens): (header: string | undefined) => string | undefined {
@@ -114,18 +115,32 @@ describe('after ten wrong tokens from one address', () => {
 
 describe('after sixty sign-ins with one token from one network', () => {
   test('further ones get 429, even though the token is right; other tokens and networks pass', async () => {
-    const { ask, lines } = api()
+    const { ask } = api()
     for (let times = 0; times < 60; times++) expect((await ask(signIn(VIEW))).status).toBe(204)
-    const before = lines.length
     expect(await ask(signIn(VIEW))).toMatchObject({
       status: 429,
       headers: { 'retry-after': '6' },
       json: { code: 'too_many_attempts' },
     })
-    expect(lines).toHaveLength(before)
     expect((await ask(signIn(ADMIN))).status).toBe(204)
     expect((await ask(signIn(VIEW, '203.0.113.7'))).status).toBe(204)
     expect((await ask({ url: '/api/sources', token: VIEW })).status).toBe(200)
+  })
+
+  test('further ones are counted, and logged as often as wrong tokens', async () => {
+    const refused = async () => {
+      const { values } =
+        (await registry.getSingleMetric('sluice_control_refused_sign_ins_total')?.get()) ?? {}
+      return values?.[0]?.value ?? 0
+    }
+    const before = await refused()
+    const { ask, lines } = api()
+    for (let times = 0; times < 80; times++) await ask(signIn(VIEW))
+    const told = lines.filter((line) => line.includes('too many sign-ins'))
+    expect(told).toHaveLength(10)
+    expect(JSON.parse(told[0] ?? '')).toMatchObject({ audit: true, who: 'view', address: '127.0.0.1' })
+    expect(lines.join()).not.toContain(VIEW)
+    expect((await refused()) - before).toBe(20)
   })
 
   test('one more may pass every six seconds', () => {
