@@ -35,7 +35,12 @@ const entryShape = z
     who: z.string().describe('`admin` or `view`.'),
     by: z.string().describe('`bearer`: a token. `cookie`: a session.'),
     address: z.string().describe('IP address of the client.'),
-    session: z.string().nullable().describe('Id of the session, if `by` is `cookie`.'),
+    session: z
+      .string()
+      .nullable()
+      .describe(
+        'Id of the session, if `by` is `cookie`. If `what` is `session`: of the one that began or ended.',
+      ),
     what: z
       .string()
       .describe('The kind of setting or task, or `test`, `session`, `search`, `backup` or `restore`.'),
