@@ -95,3 +95,11 @@ test.each([
   const socket = await dial(GET.repeat(4) + request)
   expect(await text(socket).catch(() => '')).toBe('')
 })
+
+test.each(['Content-Length: 9', 'Transfer-Encoding: chunked'])(
+  'a request with a body is refused, and the body is not read: %s',
+  async (field) => {
+    const socket = await dial(`POST /livez HTTP/1.1\r\nHost: a\r\n${field}\r\n\r\n`)
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 400 /)
+  },
+)
