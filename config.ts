@@ -37,6 +37,9 @@ const flag = z
   .enum(['true', 'false', '1', '0'], 'true or false')
   .transform((text) => text === 'true' || text === '1')
 
+/** As settings take it: `durationMs` has no days. */
+const hours = (span: number) => `${span / 3_600_000}h`
+
 const durationMs = z.string().transform((text, ctx) => {
   // `ms` also takes words ("2 days"); topic names can contain these four units
   if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return ms(text as StringValue)
@@ -318,7 +321,7 @@ function rules(env: z.infer<typeof environment>): string[] {
     faults.push('SCHEMA_REGISTRY_CA: has no effect, because SCHEMA_REGISTRY_URL is not https://')
   if (env.RETRY_WINDOW + OUTAGE_MS > DELIVERIES_RETENTION)
     faults.push(
-      `RETRY_WINDOW: at most ${ms(DELIVERIES_RETENTION - OUTAGE_MS)}: deliveries are kept for ${ms(DELIVERIES_RETENTION)}, which leaves ${ms(OUTAGE_MS)} for an outage`,
+      `RETRY_WINDOW: at most ${hours(DELIVERIES_RETENTION - OUTAGE_MS)}: deliveries are kept for ${hours(DELIVERIES_RETENTION)}, which leaves ${hours(OUTAGE_MS)} for an outage`,
     )
   return faults
 }

@@ -184,7 +184,7 @@ describe('faults', () => {
   test('a retry window that leaves no time for an outage within the retention is refused', () => {
     expect(faults({ ...least, RETRY_WINDOW: '48h' })).toEqual([])
     expect(faults({ ...least, RETRY_WINDOW: '49h' })).toEqual([
-      'RETRY_WINDOW: at most 2d: deliveries are kept for 3d, which leaves 1d for an outage',
+      'RETRY_WINDOW: at most 48h: deliveries are kept for 72h, which leaves 24h for an outage',
     ])
   })
 

@@ -73,7 +73,8 @@ const ATTEMPT_OUTCOMES: Record<string, Label> = {
   retry: {
     label: 'Failed',
     color: 'yellow',
-    explanation: 'The webhook gave no answer, or a status that is retried, such as a 5xx. The delivery is retried until the schedule ends.',
+    explanation:
+      'The webhook gave no answer, or a status that is retried, such as a 5xx. The delivery is retried until the schedule ends.',
   },
   refused: {
     label: 'Refused',

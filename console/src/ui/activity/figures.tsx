@@ -34,7 +34,10 @@ export function DeliveryCards({ total, window }: { total: Figures; window: Windo
       >
         {formatInteger(total.dead)}
       </Figure>
-      <Figure label="Failed attempts" hint={`Requests without an answer, or with a status that is retried, ${inText}`}>
+      <Figure
+        label="Failed attempts"
+        hint={`Requests without an answer, or with a status that is retried, ${inText}`}
+      >
         {formatInteger(total.failedAttempts)}
       </Figure>
     </>
