@@ -37,7 +37,7 @@ const flag = z
   .enum(['true', 'false', '1', '0'], 'true or false')
   .transform((text) => text === 'true' || text === '1')
 
-/** As settings take it: `durationMs` has no days. */
+/** In hours, because `durationMs` does not take days. */
 const hours = (span: number) => `${span / 3_600_000}h`
 
 const durationMs = z.string().transform((text, ctx) => {

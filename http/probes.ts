@@ -62,7 +62,7 @@ const UNREAD_MS = 10_000
  */
 const CLOSE = { connection: 'close' }
 
-/** Probes and scrapers send none. 9 MB a second in chunks of one byte kept a probe waiting for 7 s. */
+/** Probes and scrapers send no body. 9 MB a second in chunks of one byte kept a probe waiting for 7 s. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
@@ -77,7 +77,7 @@ export async function serveOps(options: {
     if (request.socket.destroyed) return
     if (hasBody(request)) {
       response.writeHead(400, CLOSE).end()
-      // while an answer is unread, Node would read the body
+      // otherwise Node would read the body while the answer is unread
       return closeUnread(request.socket)
     }
     if (isAmbiguous(request)) return void response.writeHead(400, CLOSE).end()

@@ -159,7 +159,7 @@ export const SCHEMAS = {
       integrations: {
         ...object,
         description:
-          'With "Webhooks": false, or "All": false without "Webhooks": true (or an object), the call is stored but not forwarded.',
+          'The call is stored but not forwarded if "Webhooks" is false, or if "All" is false and "Webhooks" is neither true nor an object.',
       },
       messageId: { description: 'A string of 1 to 100 characters. Otherwise Sluice makes one.' },
       timestamp: time,

@@ -21,7 +21,7 @@ const PUBLIC_TOPICS: readonly PublicTopic[] = [
     topic: EVENTS,
     title: 'Accepted calls',
     summary:
-      'One record for each accepted call, each user and source of a deletion, and each change of an audience or trait. A call that was sent twice has two records.',
+      'One record for each accepted call, each pair of user and source in a deletion, and each change of an audience or trait. A call that was sent twice has two records.',
     key: 'sourceId/userId; without a userId sourceId/anonymousId.',
     headers: { messageId: 'The same as in the value, so that duplicates are found without decoding it.' },
   },
@@ -46,7 +46,7 @@ const PUBLIC_TOPICS: readonly PublicTopic[] = [
     topic: DEAD,
     title: 'Dead letters',
     summary: 'One record for each delivery that Sluice gave up.',
-    key: "destinationId/userId; without a userId destinationId/anonymousId. If the destination's rules redact the user, a hash takes its place; if they cannot be read, nothing does.",
+    key: "destinationId/userId; without a userId destinationId/anonymousId. If the destination's rules redact the user, the key has a hash of the user instead. If the rules cannot be read, the key ends after the slash.",
     headers: { reason: 'The same as deadReason in the value.' },
     optionalHeaders: {
       code: 'With the reason rules_failed: why the rules failed, such as too_large.',

@@ -6,7 +6,7 @@ export type PastAttempt = {
   attempt: number
   /** Position of the webhook in the destination, from 0. */
   urlIndex: number
-  /** When it began. */
+  /** When the POST began, or when the webhook was left out. */
   startedAt: number
   /** How long it took, in ms. */
   durationMs: number

@@ -64,7 +64,7 @@ const table = {
   too_many_tests: [429, 'Too many tests are in progress.'],
   too_many_searches: [
     429,
-    'Too many searches are in progress, or the network asks for users too often. Wait for `Retry-After`.',
+    'Too many searches are in progress, or the network asks about users too often. Wait for `Retry-After`.',
   ],
   too_many_watchers: [429, 'Too many clients are watching.'],
   headers_too_large: [431, 'The URL and the headers are too large.'],

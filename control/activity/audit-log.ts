@@ -39,7 +39,7 @@ const entryShape = z
       .string()
       .nullable()
       .describe(
-        'Id of the session, if `by` is `cookie`. If `what` is `session`: of the one that began or ended.',
+        'Id of the session that made the request, if `by` is `cookie`. If `what` is `session`, the id of the session that began or ended.',
       ),
     what: z
       .string()

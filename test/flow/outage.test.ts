@@ -78,7 +78,7 @@ async function loseKafka(): Promise<void> {
   flood = await Promise.all(flooding)
   overtaken = await Promise.all(waiting)
   toldWhenAway = (await sluice.api('get', 'status')).body
-  // it waits half a minute, and a slow machine needs long for the flood
+  // late, because these clients wait for only half a minute, and the flood takes long on a slow machine
   openedWhenAway = partitionsOfEvents()
   openedWhenAway.catch(() => undefined) // the test awaits it
   await end
@@ -102,7 +102,7 @@ const sendOne = () => {
   return post(`${sluice.ingest}/v1/track`, { body })
 }
 
-/** Fills the queue, and sends as much as fits in half of it at once. Does not wait for the answers. */
+/** Fills the queue, then sends half as much again at once. Does not wait for the answers. */
 async function fillQueue(): Promise<Promise<Answered>[]> {
   const call = { type: 'track', userId: 'u', event: 'Big', properties: { text: 'x'.repeat(30_000) } }
   const body = JSON.stringify({ writeKey: 'bulk-write-key', batch: Array.from({ length: 16 }, () => call) })

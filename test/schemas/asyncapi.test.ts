@@ -21,7 +21,7 @@ describe('the description of the topics', () => {
     expect([valid(parse(text)), valid.errors]).toEqual([true, null])
   })
 
-  test('requires only headers that each record has: two of a dead letter say why rules failed', () => {
+  test('requires only the headers that every record has: code and event of a dead letter are optional', () => {
     const { events, dead } = describeTopics().components.messages
     expect(events?.headers.required).toEqual(['messageId'])
     expect(dead?.headers.required).toEqual(['reason'])

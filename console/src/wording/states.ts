@@ -74,7 +74,7 @@ const ATTEMPT_OUTCOMES: Record<string, Label> = {
     label: 'Failed',
     color: 'yellow',
     explanation:
-      'The webhook gave no answer, or a status that is retried, such as a 5xx. The delivery is retried until the schedule ends.',
+      'The webhook did not answer, or answered with a status that is retried, such as 5xx. The delivery is retried until the schedule ends.',
   },
   refused: {
     label: 'Refused',
@@ -100,7 +100,7 @@ export const WEBHOOK_STATES: Record<WebhookState, Label> = {
     label: 'Failing',
     color: 'red',
     explanation:
-      'The latest requests got no answer, or a status that is retried, such as a 5xx. After several failures in a row, deliveries are deferred and the webhook is probed every few seconds.',
+      'The latest requests got no answer, or a status that is retried, such as 5xx. After several failures in a row, deliveries are deferred and the webhook is probed every few seconds.',
   },
   paused: { label: 'Off', color: 'gray', explanation: 'The destination is off. Nothing is sent to it.' },
   idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },

@@ -41,7 +41,7 @@ const figuresShape = z
     rejected: count.describe('Deliveries that became dead letters because the receiver answered 3xx or 4xx.'),
     dead: count.describe('Deliveries that became dead letters for another reason.'),
     failedAttempts: count.describe(
-      'POSTs with the outcome `retry`: no answer, a 5xx, or a status in `retryOn` of the destination.',
+      "POSTs with the outcome `retry`: no answer, a 5xx, or a status in the destination's `retryOn`.",
     ),
     latency: quantiles('Time from the accepted call to the delivery'),
     responseTime: quantiles('Duration of POSTs'),

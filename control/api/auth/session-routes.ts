@@ -97,7 +97,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     let seconds: number | undefined
     for (const session of leaving.values()) {
       const isExpired = session.until * 1000 <= Date.now()
-      // expired cookies can be collected for months, so the limit on sign-ins does not bound these sign-outs
+      // expired cookies can be collected for months, so each of these sign-outs counts as a sign-in
       const wait = isExpired ? tokenLimits.signIn(caller.who, caller.address) : undefined
       if (wait === undefined) endings.push(endOnce({ ...caller, session }))
       seconds ??= wait

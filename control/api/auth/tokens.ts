@@ -116,11 +116,11 @@ export function logWrongTokens(log: Pick<Logger, 'warn'>): (address: string, isO
 
 const refusedSignIns = new Counter({
   name: 'sluice_control_refused_sign_ins_total',
-  help: 'Sign-ins with a valid token that were refused because their network signs in too often.',
+  help: 'Sign-ins with a correct token that were refused because their network signs in too often.',
   registers: [registry],
 })
 
-/** Counts all, and logs them within the limit of wrong tokens. */
+/** Counts each one. Its log lines share the limit of those for wrong tokens. */
 export function reportRefusedSignIn(
   { who, address }: Pick<Caller, 'who' | 'address'>,
   { tokenLimits, log }: { tokenLimits: Pick<TokenLimits, 'wrong'>; log: Pick<Logger, 'warn'> },

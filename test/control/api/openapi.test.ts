@@ -117,7 +117,7 @@ test('each 503 says when to try again', async () => {
   expect(withoutTime).toEqual([])
 })
 
-test('only replacements that have secrets speak of them', async () => {
+test('only replacements of settings with secrets mention them', async () => {
   const described = operations(await served()).filter(({ operation }) =>
     operation.description?.includes('***'),
   )

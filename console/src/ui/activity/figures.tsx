@@ -36,7 +36,7 @@ export function DeliveryCards({ total, window }: { total: Figures; window: Windo
       </Figure>
       <Figure
         label="Failed attempts"
-        hint={`Requests without an answer, or with a status that is retried, ${inText}`}
+        hint={`Requests ${inText} that got no answer, or a status that is retried`}
       >
         {formatInteger(total.failedAttempts)}
       </Figure>

@@ -289,7 +289,7 @@ describe('a session that was signed out', () => {
     expect(write).toHaveBeenCalledTimes(answers.length - 1)
   })
 
-  test('is ended although the cookies of too many expired ones are sent with it', async () => {
+  test('is ended even if the request also has an expired one, beyond the limit on sign-ins', async () => {
     const { ask } = api()
     const expired = await cookieFor(ask)
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 13 * 3_600_000)
