@@ -1,10 +1,10 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { registry } from '../process/metrics.ts'
 import { createTokenBucket, type RateLimit } from '../process/token-bucket.ts'
 import { closeUnread } from './close-unread.ts'
 import { BACKLOG, NODE_OPTIONS, shareConnections } from './connections.ts'
-import { isAmbiguous } from './requests.ts'
+import { hasBody, isAmbiguous } from './requests.ts'
 
 export type Probe = {
   /** Why this process should get no work now. */
@@ -62,10 +62,6 @@ const UNREAD_MS = 10_000
  */
 const CLOSE = { connection: 'close' }
 
-/** Probes and scrapers send no body. 9 MB a second in chunks of one byte kept a probe waiting for 7 s. */
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-
 /** @returns the port. */
 export async function serveOps(options: {
   host: string
@@ -75,9 +71,10 @@ export async function serveOps(options: {
   const server = createServer(NODE_OPTIONS, (request, response) => {
     // Node still emits requests that it read before the connection was closed
     if (request.socket.destroyed) return
+    // probes and scrapers send no body; 9 MB a second in chunks of one byte kept a probe waiting for 7 s
     if (hasBody(request)) {
       response.writeHead(400, CLOSE).end()
-      // otherwise Node would read the body while the answer is unread
+      // Node would read the body while an earlier answer is unread
       return closeUnread(request.socket)
     }
     if (isAmbiguous(request)) return void response.writeHead(400, CLOSE).end()

@@ -19,6 +19,9 @@ export function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessag
   return hosts === 0 || (coding !== undefined && coding.toLowerCase() !== 'chunked')
 }
 
+export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
 /**
  * The path and query of a URL that names a host, as clients send to proxies. If Fastify cannot parse such a URL
  * (`http://`), it runs no hooks, and so no limits.

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { closeUnread } from '../../http/close-unread.ts'
+import { hasBody } from '../../http/requests.ts'
 import type { CountUnread } from '../../http/unread.ts'
 import { type Answer, CORS, JSON_TYPE } from '../answer.ts'
 import { CUT, discard } from './body.ts'
@@ -47,10 +48,7 @@ export function closeAtEnd(reply: FastifyReply): void {
   if (!reply.server.server.listening || isUnread(reply.request.raw)) reply.header('connection', 'close')
 }
 
-export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
-  if (readableEnded) return false
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
+export const isUnread = (request: IncomingMessage): boolean => !request.readableEnded && hasBody(request)
 
 /**
  * Answers before the whole body was read. Closes the connection after the rest or `lingerMs`: a reset would lose the

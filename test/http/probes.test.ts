@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { expect, onTestFinished, test } from 'vitest'
-import { answerOps, limitCollections, serveOps } from '../../http/probes.ts'
+import { setInterval } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { answerOps, limitCollections, type Probe, serveOps } from '../../http/probes.ts'
 
 /** Times in ms. */
 function metrics() {
@@ -59,8 +60,7 @@ test('clients share the bytes of the metrics', async () => {
 const GET = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
 const WITHOUT_HOST = GET.replace('Host: a\r\n', '')
 
-async function dial(sent: string) {
-  const probe = { notReady: () => undefined }
+async function dial(sent: string, probe: Probe = { notReady: () => undefined }) {
   const { port, close } = await serveOps({ host: '127.0.0.1', port: 0, probe })
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -96,10 +96,25 @@ test.each([
   expect(await text(socket).catch(() => '')).toBe('')
 })
 
+const post = (field: string) => `POST /livez HTTP/1.1\r\nHost: a\r\n${field}\r\n\r\n`
+
 test.each(['Content-Length: 9', 'Transfer-Encoding: chunked'])(
-  'a request with a body is refused, and the body is not read: %s',
+  'a request with a body is refused, and its body is not awaited: %s',
   async (field) => {
-    const socket = await dial(`POST /livez HTTP/1.1\r\nHost: a\r\n${field}\r\n\r\n`)
-    expect(await text(socket)).toMatch(/^HTTP\/1.1 400 /)
+    expect(await text(await dial(post(field)))).toMatch(/^HTTP\/1.1 400 .*\r\nconnection: close\r\n/)
   },
 )
+
+test('a body is not read while an earlier answer is unread', async () => {
+  // or the connection would be closed because the answer is unread
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const large = 'x'.repeat(16 * 1024 * 1024)
+  const socket = await dial(GET.replace('livez', 'readyz'), { notReady: () => large })
+  await once(socket, 'readable')
+  socket.write(post('Transfer-Encoding: chunked'))
+  for await (const _ of setInterval(20)) {
+    if (socket.destroyed) break
+    socket.write('1\r\nx\r\n')
+  }
+})
