@@ -9,7 +9,7 @@ import { deliveryKey, deliveryWith } from './routing.ts'
 /** `too_costly_together`: see router/rule-runs.ts. */
 type Code = FailCode | 'unread_rules' | 'too_costly_together'
 
-/** `unread_rules`: the body contains nothing of the event. */
+/** `unread_rules`: the body has only the event's type. */
 export type RulesRun =
   | Exclude<RulesResult, { outcome: 'failed' }>
   | { outcome: 'failed'; code: Code; message: string; body: string }
