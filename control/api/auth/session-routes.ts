@@ -20,7 +20,7 @@ import {
 
 export type SessionRouteParts = {
   checkToken: TokenCheck
-  tokenLimits: Pick<TokenLimits, 'signIn' | 'wrong'>
+  tokenLimits: Pick<TokenLimits, 'signIn' | 'refusedSignIn'>
   sessions: Pick<Sessions, 'issue' | 'read'>
   tasks: { table: Pick<Table, 'caughtUp'> }
   taskWriter: Pick<FencedWriter, 'write'>

@@ -72,6 +72,8 @@ export type TokenLimits = {
   wrong(ip: string): number | undefined
   /** With a valid token. */
   signIn(who: Who, ip: string): number | undefined
+  /** To log a sign-in that `signIn` refused. As `wrong`, but by itself: these lines must not hide wrong tokens. */
+  refusedSignIn(who: Who, ip: string): number | undefined
   /** A search for a user that nothing else limits. Each adds an audit line, which is kept for 90 days. */
   search(caller: Pick<Caller, 'who' | 'address'>): number | undefined
 }
@@ -92,10 +94,11 @@ export function createTokenLimits(clock: () => number): TokenLimits {
     admin: createNetworkLimit(limit, clock),
     view: createNetworkLimit(limit, clock),
   })
-  const [signIns, searches] = [forEach(SIGN_INS), forEach(SEARCHES)]
+  const [signIns, refused, searches] = [forEach(SIGN_INS), forEach(WRONG), forEach(SEARCHES)]
   return {
     wrong: (ip) => wrong.draw(ip, 1),
     signIn: (who, ip) => signIns[who].draw(ip, 1),
+    refusedSignIn: (who, ip) => refused[who].draw(ip, 1),
     search: ({ who, address }) => searches[who].draw(address, 1),
   }
 }
@@ -120,11 +123,12 @@ const refusedSignIns = new Counter({
   registers: [registry],
 })
 
-/** Counts each one. Its log lines share the limit of those for wrong tokens. */
+/** Counts each one. Logs as many for each token as for wrong tokens. */
 export function reportRefusedSignIn(
   { who, address }: Pick<Caller, 'who' | 'address'>,
-  { tokenLimits, log }: { tokenLimits: Pick<TokenLimits, 'wrong'>; log: Pick<Logger, 'warn'> },
+  { tokenLimits, log }: { tokenLimits: Pick<TokenLimits, 'refusedSignIn'>; log: Pick<Logger, 'warn'> },
 ): void {
   refusedSignIns.inc()
-  if (tokenLimits.wrong(address) === undefined) log.warn({ audit: true, who, address }, 'too many sign-ins')
+  if (tokenLimits.refusedSignIn(who, address) === undefined)
+    log.warn({ audit: true, who, address }, 'too many sign-ins')
 }

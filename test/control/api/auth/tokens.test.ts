@@ -147,6 +147,19 @@ describe('after sixty sign-ins with one token from one network', () => {
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ msg: 'too many sign-ins', address: elsewhere })
   })
 
+  test('they hide no wrong token: ten are logged and get 401, and the other way round', async () => {
+    const { ask, lines } = api()
+    const told = (text: string) => lines.filter((line) => line.includes(text)).length
+    for (let times = 0; times < 80; times++) await ask(signIn(VIEW))
+    for (let guess = 0; guess < 10; guess++) expect((await ask(signIn('wrong'))).status).toBe(401)
+    expect((await ask(signIn('wrong'))).status).toBe(429)
+    expect(told('wrong token')).toBe(10)
+    for (let times = 0; times < 80; times++) await ask(signIn(ADMIN))
+    expect(lines.filter((line) => line.includes('too many sign-ins') && line.includes('admin'))).toHaveLength(
+      10,
+    )
+  })
+
   test('one more may pass every six seconds', () => {
     let now = 0
     const { signIn } = createTokenLimits(() => now)
