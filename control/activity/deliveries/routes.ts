@@ -23,7 +23,7 @@ import type { DeliverySearch } from './search.ts'
 import { type Status, type StatusParts, statusesOf, statusFilter } from './status.ts'
 
 export type DeliveryRouteParts = Pick<AttemptRouteParts, 'attempts'> &
-  Pick<DeadRouteParts, 'dead'> &
+  Pick<DeadRouteParts, 'dead' | 'tokenLimits'> &
   Pick<StatusParts, 'trace' | 'ladder'> & {
     deliveries: DeliverySearch
     settings: Pick<Facts, 'destinations'>
@@ -124,6 +124,8 @@ export function deliveryRoutes(api: FastifyInstance, parts: Parts): void {
 type Listing = DeliveryRouteParts & { caller: Caller }
 
 async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse> {
+  // as for events
+  if (query.user !== undefined && parts.tokenLimits.search(parts.caller) !== undefined) return tooManySearches
   const held = { ...parts, now: Date.now() }
   const known = new Map<Listed, Status>()
   const filter = statusFilter(query)

@@ -74,7 +74,7 @@ export type TokenLimits = {
   signIn(who: Who, ip: string): number | undefined
   /** To log a sign-in that `signIn` refused. As `wrong`, but by itself: these lines must not hide wrong tokens. */
   refusedSignIn(who: Who, ip: string): number | undefined
-  /** A search for a user that nothing else limits. Each adds an audit line, which is kept for 90 days. */
+  /** A search for a user. Each adds an audit line, which is kept for 90 days. */
   search(caller: Pick<Caller, 'who' | 'address'>): number | undefined
 }
 

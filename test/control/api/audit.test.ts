@@ -245,6 +245,25 @@ describe('each change is one line: who, what, and the difference', () => {
     },
   )
 
+  test.each(['/api/events?userId=jane', '/api/events?anonymousId=a1', '/api/deliveries?user=jane'])(
+    'the same with searches, which take no time if their range is empty: %s',
+    async (path) => {
+      const url = `${path}&since=2099-01-01T00:00:00Z`
+      const search = async () => ({ items: [], next: null, searchedSince: null })
+      const deliveries = { search, read: async () => undefined, unsettled: async () => [] as never }
+      const { ask, lines } = api({}, { events: { search }, deliveries })
+      for (let times = 0; times < 100; times++) expect((await ask({ url, token: VIEW })).status).toBe(200)
+      expect(await ask({ url, token: VIEW })).toMatchObject({
+        status: 429,
+        json: { code: 'too_many_searches' },
+      })
+      expect(audited(lines)).toHaveLength(100)
+      expect((await ask({ url, token: VIEW, from: '203.0.113.9' })).status).toBe(200)
+      expect((await ask({ url })).status).toBe(200)
+      expect((await ask({ url: '/api/events?messageId=m1', token: VIEW })).status).toBe(200)
+    },
+  )
+
   test.each([
     ['a host of the same site', { 'sec-fetch-site': 'same-site' }],
     ['another site', { 'sec-fetch-site': 'cross-site' }],
