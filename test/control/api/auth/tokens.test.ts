@@ -141,7 +141,6 @@ describe('after sixty sign-ins with one token from one network', () => {
     expect(JSON.parse(told[0] ?? '')).toMatchObject({ audit: true, who: 'view', address: '127.0.0.1' })
     expect(lines.join()).not.toContain(VIEW)
     expect((await refused()) - before).toBe(20)
-    expect((await ask(signIn('wrong'))).status).toBe(429)
     const elsewhere = '203.0.113.7'
     for (let times = 0; times < 61; times++) await ask(signIn(VIEW, elsewhere))
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ msg: 'too many sign-ins', address: elsewhere })
