@@ -67,7 +67,8 @@ export function endRefused(response: ServerResponse): void {
  * 1. if the proxies' idle ones exceed LARGE_SHARE, and no network does: the least recently used of these;
  * 2. from the largest network or a smaller one: the oldest of the largest network that has no request in progress;
  * 3. from a smaller network, if the largest has more than LARGE_SHARE: the oldest of the largest network;
- * 4. from a proxy: the least recently used idle one of the proxies.
+ * 4. by rules 2 and 3 again, for the largest network or site of which they close one;
+ * 5. from a proxy: the least recently used idle one of the proxies.
  * Otherwise it is refused.
  */
 export function shareConnections(
@@ -80,13 +81,25 @@ export function shareConnections(
   const networks = createNetworks(trustProxy)
 
   function makeRoom(socket: Socket, share: number): void {
+    const isLarger = (group: Group) => shareOf(group) > share
+    const canReplaceSpare = (group: Group) => isLarger(group) || group.sockets.has(socket)
+    const spareOf = ({ sockets }: Group) =>
+      sockets.values().find((it) => it !== socket && !isWaitedOn(it, responses.get(it)))
+    const oldestOf = ({ sockets }: Group) =>
+      sockets.size > most * LARGE_SHARE ? sockets.values().next().value : undefined
     const largest = networks.largest()
-    const isOwn = largest.sockets.has(socket)
     let victim = ofLargePool(largest)
-    if (isOwn || shareOf(largest) > share) victim ??= victimOf(largest.sockets)
+    if (canReplaceSpare(largest)) victim ??= spareOf(largest)
+    if (isLarger(largest)) victim ??= oldestOf(largest)
+    victim ??= ofOthers(canReplaceSpare, spareOf) ?? ofOthers(isLarger, oldestOf)
     if (networks.proxied.has(socket)) victim ??= idleOfProxies(1)[0]
     refuse(victim ?? socket)
     onRefused()
+  }
+
+  /** Otherwise the largest could protect all others of its client, by keeping an eighth of the connections busy. */
+  function ofOthers(may: (group: Group) => boolean, pick: (group: Group) => Socket | undefined) {
+    return pick(networks.largest((group) => may(group) && pick(group) !== undefined))
   }
 
   function refuse(socket: Socket): void {
@@ -120,12 +133,6 @@ export function shareConnections(
       .filter((candidate) => isBetweenRequests(responses.get(candidate)))
       .take(upTo)
       .toArray()
-
-  function victimOf(sockets: ReadonlySet<Socket>): Socket | undefined {
-    const oldestFirst = [...sockets]
-    const spare = oldestFirst.find((candidate) => !isWaitedOn(candidate, responses.get(candidate)))
-    return spare ?? (sockets.size > most * LARGE_SHARE ? oldestFirst[0] : undefined)
-  }
 
   const isOneTooMany = countWaiting(waiting)
   server.prependListener('request', ({ socket }, response) => {
@@ -185,9 +192,10 @@ function createMembership() {
     return { share: Math.max(...[...joined.values()].map(shareOf)), leave }
   }
 
-  function largest(): Group {
+  /** @returns an empty group if there is none. */
+  function largest(isMeant = (_group: Group) => true): Group {
     let found: Group = { sockets: new Set(), times: 1 }
-    for (const group of groups.values()) if (shareOf(group) > shareOf(found)) found = group
+    for (const group of groups.values()) if (shareOf(group) > shareOf(found) && isMeant(group)) found = group
     return found
   }
 

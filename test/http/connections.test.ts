@@ -373,6 +373,39 @@ test('the networks of one IPv6 site cannot take all connections', async () => {
   for (const socket of ofSite.slice(1)) expect(socket.destroyed).toBe(false)
 })
 
+test.each([
+  { busy: '2001:db8:1:1::1', idle: 'the same IPv6 site' },
+  { busy: '203.0.113.7', idle: 'an IPv6 site' },
+])(
+  'busy connections of a network with an eighth or less ($busy) do not protect idle ones of $idle',
+  async ({ busy }) => {
+    const { dial, late } = await shared(16, ['127.0.0.8/32'])
+    const head = (client: string) => `POST /late HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${client}\r\n`
+    const held: Socket[] = []
+    for (let count = 1; count <= 16; count++) {
+      const client = count <= 2 ? busy : `2001:db8:1:${count}::1`
+      held.push(await dial('127.0.0.8', `${head(client)}Content-Length: ${count <= 2 ? 0 : 9}\r\n\r\n`))
+      await until(() => late.length === count)
+    }
+    expect(await answers(await dial('127.0.0.2'))).toBe(true)
+    expect(await isClosed(held[2] ?? expect.fail())).toBe(true)
+    for (const response of late.slice(0, 2)) response.end('late')
+    for (const socket of held.slice(0, 2)) expect(String(await once(socket, 'data'))).toContain('late')
+  },
+)
+
+test('one IPv6 site cannot take all connections with busy ones, of which one network has an eighth', async () => {
+  const { dial, late } = await shared(16, ['127.0.0.8/32'])
+  const held: Socket[] = []
+  for (let count = 1; count <= 16; count++) {
+    const client = `2001:db8:1:${count <= 2 ? 1 : count}::1`
+    held.push(await dial('127.0.0.8', `GET /late HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${client}\r\n\r\n`))
+    await until(() => late.length === count)
+  }
+  expect(await answers(await dial('127.0.0.2'))).toBe(true)
+  expect(String(await once(held[0] ?? expect.fail(), 'data'))).toContain(' 503 ')
+})
+
 test('a closed connection makes room', async () => {
   const { dial, open } = await shared(1)
   const first = await dial('127.0.0.2')
