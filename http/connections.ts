@@ -67,7 +67,7 @@ export function endRefused(response: ServerResponse): void {
  * 1. if the proxies' idle ones exceed LARGE_SHARE, and no network does: the least recently used of these;
  * 2. from the largest network or a smaller one: the oldest of the largest network that has no request in progress;
  * 3. from a smaller network, if the largest has more than LARGE_SHARE: the oldest of the largest network;
- * 4. by rules 2 and 3 again, for the largest network or site of which they close one;
+ * 4. as by rule 2, and otherwise as by rule 3, from the largest network or site that has such a connection;
  * 5. from a proxy: the least recently used idle one of the proxies.
  * Otherwise it is refused.
  */
