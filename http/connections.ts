@@ -78,7 +78,7 @@ export function shareConnections(
   const responses = new WeakMap<Socket, ServerResponse>()
   const open = new Set<Socket>()
   const unread = new Set<Socket>()
-  const networks = createNetworks(trustProxy)
+  const networks = createNetworks(trustProxy, (socket) => open.has(socket))
 
   function makeRoom(socket: Socket, share: number): void {
     const isLarger = (group: Group) => shareOf(group) > share
@@ -92,7 +92,7 @@ export function shareConnections(
     if (canReplaceSpare(largest)) victim ??= spareOf(largest)
     if (isLarger(largest)) victim ??= oldestOf(largest)
     victim ??= ofOthers(canReplaceSpare, spareOf) ?? ofOthers(isLarger, oldestOf)
-    if (networks.proxied.has(socket)) victim ??= idleOfProxies(1)[0]
+    if (networks.idle.has(socket)) victim ??= idleOfProxies()
     refuse(victim ?? socket)
     onRefused()
   }
@@ -123,16 +123,12 @@ export function shareConnections(
   function ofLargePool(largest: Group): Socket | undefined {
     const large = Math.floor(most * LARGE_SHARE)
     if (shareOf(largest) > large) return undefined
-    const idle = idleOfProxies(large + 1)
-    return idle.length > large ? idle[0] : undefined
+    return networks.idle.size > large ? idleOfProxies() : undefined
   }
 
-  const idleOfProxies = (upTo: number): Socket[] =>
-    networks.proxied
-      .values()
-      .filter((candidate) => isBetweenRequests(responses.get(candidate)))
-      .take(upTo)
-      .toArray()
+  /** The least recently used. Looks only at idle ones: there may be thousands of others. */
+  const idleOfProxies = (): Socket | undefined =>
+    networks.idle.values().find((candidate) => isBetweenRequests(responses.get(candidate)))
 
   const isOneTooMany = countWaiting(waiting)
   server.prependListener('request', ({ socket }, response) => {
@@ -206,20 +202,20 @@ function createMembership() {
  * During a request, a proxy's connection belongs to the network of the client that the proxy names, or to the proxy's own
  * if it names none: a client may have a trusted address, too. Between requests, it belongs to no network.
  */
-function createNetworks(trustProxy: readonly string[]) {
+function createNetworks(trustProxy: readonly string[], isOpen: (socket: Socket) => boolean) {
   const { join, largest } = createMembership()
   const proxies = blockListOf(trustProxy)
-  /** Connections from proxies, the least recently used first. */
-  const proxied = new Set<Socket>()
+  /** Connections from proxies between requests, the least recently used first. */
+  const idle = new Set<Socket>()
   const leaving = new WeakMap<Socket, () => void>()
 
   function remove(socket: Socket): void {
-    proxied.delete(socket)
+    idle.delete(socket)
     leaving.get(socket)?.()
   }
 
   return {
-    proxied,
+    idle,
     largest,
     remove,
     isFromProxy: (socket: Socket) => leaving.has(socket),
@@ -227,7 +223,7 @@ function createNetworks(trustProxy: readonly string[]) {
     add(socket: Socket): number {
       const address = socket.remoteAddress ?? ''
       if (proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) {
-        proxied.add(socket)
+        idle.add(socket)
         leaving.set(socket, () => {})
         socket.once('close', () => remove(socket))
         return 1
@@ -240,15 +236,19 @@ function createNetworks(trustProxy: readonly string[]) {
       const { socket } = response.req
       const leaveEarlier = leaving.get(socket)
       if (!leaveEarlier || socket.destroyed) return
-      proxied.delete(socket)
-      proxied.add(socket)
+      idle.delete(socket)
       leaveEarlier()
       const { leave } = join(socket, ip)
       leaving.set(socket, leave)
+      function end(): void {
+        leave()
+        // unless it was closed, or carries a later request
+        if (isOpen(socket) && leaving.get(socket) === leave) idle.add(socket)
+      }
       response.once('close', () => {
         // the body may still be coming in
-        if (response.req.complete) leave()
-        else response.req.once('end', leave)
+        if (response.req.complete) end()
+        else response.req.once('end', end)
       })
     },
   }

@@ -341,6 +341,24 @@ test('during a request, a connection of a trusted proxy counts for the client th
   for (const socket of [idle, other]) expect(socket.destroyed).toBe(false)
 })
 
+test('a connection of a proxy is idle again once all its requests are answered and their bodies are there', async () => {
+  const { dial, open, late } = await shared(1, ['127.0.0.8/32'])
+  const held = await dial('127.0.0.8')
+  expect(await answers(held, UNFINISHED.replace('/late', '/'))).toBe(true)
+  expect(await isClosed(await dial('127.0.0.8'))).toBe(true)
+  held.write(`${'x'.repeat(9)}${GET_LATE}${GET_LATE}`)
+  await until(() => late.length === 2)
+  late[0]?.end('first')
+  await once(held, 'data')
+  expect(await isClosed(await dial('127.0.0.8'))).toBe(true)
+  late[1]?.end('second')
+  await until(() => late[1]?.closed === true)
+  const other = await dial('127.0.0.8')
+  expect(await isClosed(held)).toBe(true)
+  await until(() => open.size === 1)
+  expect(await answers(other)).toBe(true)
+})
+
 test.each(['', 'X-Forwarded-For: 127.0.0.9\r\n'])(
   'unfinished requests of a client with a trusted address count for that address, also through a proxy: %j',
   async (fields) => {
