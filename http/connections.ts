@@ -82,24 +82,29 @@ export function shareConnections(
 
   function makeRoom(socket: Socket, share: number): void {
     const isLarger = (group: Group) => shareOf(group) > share
-    const canReplaceSpare = (group: Group) => isLarger(group) || group.sockets.has(socket)
-    const spareOf = ({ sockets }: Group) =>
-      sockets.values().find((it) => it !== socket && !isWaitedOn(it, responses.get(it)))
-    const oldestOf = ({ sockets }: Group) =>
-      sockets.size > most * LARGE_SHARE ? sockets.values().next().value : undefined
+
+    function spareIn(group: Group): Socket | undefined {
+      if (!isLarger(group) && !group.sockets.has(socket)) return undefined
+      return group.sockets.values().find((it) => it !== socket && !isWaitedOn(it, responses.get(it)))
+    }
+
+    function oldestIn(group: Group): Socket | undefined {
+      if (!isLarger(group) || group.sockets.size <= most * LARGE_SHARE) return undefined
+      return group.sockets.values().next().value
+    }
+
+    const inAny = (pick: typeof spareIn) => pick(networks.largest((group) => pick(group) !== undefined))
     const largest = networks.largest()
-    let victim = ofLargePool(largest)
-    if (canReplaceSpare(largest)) victim ??= spareOf(largest)
-    if (isLarger(largest)) victim ??= oldestOf(largest)
-    victim ??= ofOthers(canReplaceSpare, spareOf) ?? ofOthers(isLarger, oldestOf)
-    if (networks.idle.has(socket)) victim ??= idleOfProxies()
+    const victim =
+      ofLargePool(largest) ??
+      spareIn(largest) ??
+      oldestIn(largest) ??
+      // otherwise the largest could protect others of its client, by keeping an eighth of all connections busy
+      inAny(spareIn) ??
+      inAny(oldestIn) ??
+      (networks.idle.has(socket) ? idleOfProxies() : undefined)
     refuse(victim ?? socket)
     onRefused()
-  }
-
-  /** Otherwise the largest could protect all others of its client, by keeping an eighth of the connections busy. */
-  function ofOthers(may: (group: Group) => boolean, pick: (group: Group) => Socket | undefined) {
-    return pick(networks.largest((group) => may(group) && pick(group) !== undefined))
   }
 
   function refuse(socket: Socket): void {
