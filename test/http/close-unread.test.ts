@@ -15,9 +15,12 @@ async function closedUnread() {
   // real time must not end it
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
+  const [set, clear] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')]
+  onTestFinished(() => void vi.restoreAllMocks())
   closeUnread(socket)
+  const [timer] = set.mock.results
   await once(client, 'end')
-  return { client, socket }
+  return { client, socket, timer: timer?.value, clear }
 }
 
 test('a connection whose client does not close it is closed after a second', async () => {
@@ -29,8 +32,9 @@ test('a connection whose client does not close it is closed after a second', asy
 })
 
 test('a connection is closed as soon as its client closes it, and leaves no timer', async () => {
-  const { client, socket } = await closedUnread()
+  const { client, socket, timer, clear } = await closedUnread()
   client.end()
   await once(socket, 'close')
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timer).toBeDefined()
+  expect(clear).toHaveBeenCalledWith(timer)
 })
