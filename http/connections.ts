@@ -63,25 +63,37 @@ export function endRefused(response: ServerResponse): void {
  * No network can take all connections. No client can keep out others of its network: a /64, or an address behind NAT. An
  * IPv6 site (/48) counts like a network with an eighth of its connections.
  *
- * When `most` connections are open, a new one replaces another, by the first rule that applies:
- * 1. if the proxies' idle ones exceed LARGE_SHARE, and no network does: the least recently used of these;
- * 2. from the largest network or a smaller one: the oldest of the largest network that has no request in progress;
- * 3. from a smaller network, if the largest has more than LARGE_SHARE: the oldest of the largest network;
- * 4. as by rule 2, and otherwise as by rule 3, from the largest network or site that has such a connection;
- * 5. from a proxy: the least recently used idle one of the proxies.
- * Otherwise it is refused.
+ * When `most` connections are open, a new one replaces another, by the first rule that finds one:
+ * 1. if more than LARGE_SHARE are idle ones of proxies, and no network has more: the least recently used of these;
+ * 2. if it comes from the largest network or a smaller one: the oldest there that has no request in progress;
+ * 3. if it comes from a smaller network, and the largest has more than LARGE_SHARE: the oldest there;
+ * 4. rule 2, then rule 3, with the largest network that can lose one instead of the largest of all;
+ * 5. if it comes from a proxy: the least recently used idle one of the proxies.
+ * Otherwise it is refused. In rules 2 to 4, a network may be a site.
  */
 export function shareConnections(
   server: Server,
   { most, waiting, unreadMs, trustProxy, onRefused }: Options,
 ): Connections {
+  const large = most * LARGE_SHARE
   const responses = new WeakMap<Socket, ServerResponse>()
   const open = new Set<Socket>()
   const unread = new Set<Socket>()
   const networks = createNetworks(trustProxy, (socket) => open.has(socket))
 
+  /** The rules above, in their order. */
   function makeRoom(socket: Socket, share: number): void {
-    const isLarger = (group: Group) => shareOf(group) > share
+    const largest = networks.largest()
+    const victim =
+      ofLargePool(largest) ??
+      spareIn(largest) ??
+      oldestIn(largest) ??
+      // otherwise a client could protect its idle ones, by keeping an eighth of all connections busy in one network
+      inAny(spareIn) ??
+      inAny(oldestIn) ??
+      (networks.isFromProxy(socket) ? idleOfProxies() : undefined)
+    refuse(victim ?? socket)
+    onRefused()
 
     function spareIn(group: Group): Socket | undefined {
       if (!isLarger(group) && !group.sockets.has(socket)) return undefined
@@ -89,22 +101,16 @@ export function shareConnections(
     }
 
     function oldestIn(group: Group): Socket | undefined {
-      if (!isLarger(group) || group.sockets.size <= most * LARGE_SHARE) return undefined
-      return group.sockets.values().next().value
+      return isLarger(group) && group.sockets.size > large ? group.sockets.values().next().value : undefined
     }
 
-    const inAny = (pick: typeof spareIn) => pick(networks.largest((group) => pick(group) !== undefined))
-    const largest = networks.largest()
-    const victim =
-      ofLargePool(largest) ??
-      spareIn(largest) ??
-      oldestIn(largest) ??
-      // otherwise the largest could protect others of its client, by keeping an eighth of all connections busy
-      inAny(spareIn) ??
-      inAny(oldestIn) ??
-      (networks.idle.has(socket) ? idleOfProxies() : undefined)
-    refuse(victim ?? socket)
-    onRefused()
+    function isLarger(group: Group): boolean {
+      return shareOf(group) > share
+    }
+
+    function inAny(pick: typeof spareIn): Socket | undefined {
+      return pick(networks.largest((group) => pick(group) !== undefined))
+    }
   }
 
   function refuse(socket: Socket): void {
@@ -126,14 +132,10 @@ export function shareConnections(
 
   /** Otherwise one client could fill a proxy's pool, and shut out other proxies and clients without a proxy. */
   function ofLargePool(largest: Group): Socket | undefined {
-    const large = Math.floor(most * LARGE_SHARE)
-    if (shareOf(largest) > large) return undefined
-    return networks.idle.size > large ? idleOfProxies() : undefined
+    return shareOf(largest) <= large && networks.idle.size > large ? idleOfProxies() : undefined
   }
 
-  /** The least recently used. Looks only at idle ones: there may be thousands of others. */
-  const idleOfProxies = (): Socket | undefined =>
-    networks.idle.values().find((candidate) => isBetweenRequests(responses.get(candidate)))
+  const idleOfProxies = (): Socket | undefined => networks.idle.values().next().value
 
   const isOneTooMany = countWaiting(waiting)
   server.prependListener('request', ({ socket }, response) => {
@@ -210,7 +212,7 @@ function createMembership() {
 function createNetworks(trustProxy: readonly string[], isOpen: (socket: Socket) => boolean) {
   const { join, largest } = createMembership()
   const proxies = blockListOf(trustProxy)
-  /** Connections from proxies between requests, the least recently used first. */
+  /** Connections from proxies between requests, the least recently used first. A set: there may be thousands of others. */
   const idle = new Set<Socket>()
   const leaving = new WeakMap<Socket, () => void>()
 
@@ -284,9 +286,6 @@ function isWaitedOn(socket: Socket, response: ServerResponse | undefined): boole
   if (!response || delayed.has(response) || socket.writableLength > 0) return false
   return response.req.complete && !response.writableFinished
 }
-
-const isBetweenRequests = (response: ServerResponse | undefined): boolean =>
-  !response || (response.req.complete && response.writableFinished)
 
 type OnBroken = (error: Error & { code?: string }, socket: Socket) => void
 

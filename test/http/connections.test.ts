@@ -254,6 +254,33 @@ test('while more than an eighth are idle ones from proxies, new connections from
   for (const socket of [...proxied, ...direct, third]) expect(await answers(socket)).toBe(true)
 })
 
+test.each(['are closed during a request', 'carry another request after one'])(
+  'connections of proxies that %s do not count as idle ones',
+  async (after) => {
+    const { dial, open, late } = await shared(16, ['127.0.0.8/32'])
+    const others: Socket[] = []
+    for (let client = 1; client <= 3; client++) {
+      const sent = GET_LATE.replace('203.0.113.7', `203.0.113.${client}`)
+      others.push(await dial('127.0.0.8', after === 'are closed during a request' ? sent : sent + sent))
+      await until(() => late.length === (after === 'are closed during a request' ? client : 2 * client))
+    }
+    if (after === 'are closed during a request') for (const socket of others) socket.destroy()
+    else for (const [at, response] of late.entries()) if (at % 2 === 0) response.end('first')
+    await until(() =>
+      after === 'are closed during a request'
+        ? open.size === 0
+        : late.filter(({ closed }) => closed).length === 3,
+    )
+    // no more than an eighth
+    const idle = [await dial('127.0.0.8'), await dial('127.0.0.8')]
+    const direct: Socket[] = []
+    while (open.size < 16) direct.push(await dial(`127.0.1.${direct.length % 7}`))
+    expect(await answers(await dial('127.0.0.2'))).toBe(true)
+    expect(await isClosed(direct[0] ?? expect.fail())).toBe(true)
+    for (const socket of idle) expect(await answers(socket)).toBe(true)
+  },
+)
+
 test('a request of a proxy gets 503 before its connection is closed for another, because nginx would avoid the server for 10 s', async () => {
   const { dial, late } = await shared(2, ['127.0.0.2/32'])
   const first = await dial('127.0.0.2', UNFINISHED)
