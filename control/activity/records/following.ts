@@ -41,7 +41,7 @@ export const unreachable = problem(
 )
 
 export const tooManySearches = problem(
-  { code: 'too_many_searches', message: 'Too many searches are in progress: try again in a moment' },
+  { code: 'too_many_searches', message: 'Too many searches: try again in a moment' },
   { 'retry-after': '1' },
 )
 

@@ -146,7 +146,7 @@ describe('after sixty sign-ins with one token from one network', () => {
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ msg: 'too many sign-ins', address: elsewhere })
   })
 
-  test('they hide no wrong token: ten are logged and get 401, and the other way round', async () => {
+  test('further ones hide no wrong tokens from the log, nor do wrong tokens hide them', async () => {
     const { ask, lines } = api()
     const told = (text: string) => lines.filter((line) => line.includes(text)).length
     for (let times = 0; times < 80; times++) await ask(signIn(VIEW))
@@ -154,9 +154,8 @@ describe('after sixty sign-ins with one token from one network', () => {
     expect((await ask(signIn('wrong'))).status).toBe(429)
     expect(told('wrong token')).toBe(10)
     for (let times = 0; times < 80; times++) await ask(signIn(ADMIN))
-    expect(lines.filter((line) => line.includes('too many sign-ins') && line.includes('admin'))).toHaveLength(
-      10,
-    )
+    // ten with each token
+    expect(told('too many sign-ins')).toBe(20)
   })
 
   test('one more may pass every six seconds', () => {
