@@ -260,7 +260,8 @@ describe('each change is one line: who, what, and the difference', () => {
       expect(audited(lines)).toHaveLength(100)
       expect((await ask({ url, token: VIEW, from: '203.0.113.9' })).status).toBe(200)
       expect((await ask({ url })).status).toBe(200)
-      expect((await ask({ url: '/api/events?messageId=m1', token: VIEW })).status).toBe(200)
+      for (const other of ['/api/events?messageId=m1', '/api/deliveries?messageId=m1'])
+        expect((await ask({ url: other, token: VIEW })).status).toBe(200)
     },
   )
 
