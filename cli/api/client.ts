@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import got, { RequestError } from 'got'
 import { z } from 'zod'
 import { parseJson } from '../../process/parse-json.ts'
@@ -159,12 +160,26 @@ export async function* pagesOf<P extends { items: readonly unknown[]; next: stri
   let [next, left] = [cursor ?? null, limit]
   do {
     const pageQuery = { ...query, limit: Math.min(perPage, left), cursor: next ?? undefined }
-    const page = await request(api, { path, query: pageQuery }, shape)
+    // after a refusal in the middle, a long search for a user would have to start again
+    const page = await request(next === null ? api : patient(api), { path, query: pageQuery }, shape)
     yield page
     next = page.next
     left -= page.items.length
   } while (next !== null && left > 0)
 }
+
+/** In seconds. Control lets a network search for 10 users a second, after the first 100. */
+const WAITS = 30
+
+const patient =
+  (api: Api): Api =>
+  async (sent) => {
+    for (let waits = 0; ; waits++) {
+      const response = await api(sent)
+      if (response.status !== 429 || waits === WAITS) return response
+      await sleep(1_000)
+    }
+  }
 
 export type PagesOptions<T, F> = PageQuery & {
   item: z.ZodType<T>

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
 import type { EventsQuery } from '../../control/activity/events/matches.ts'
 import { type FoundCall, foundRejected } from '../../control/activity/events/search.ts'
+import { createTokenLimits } from '../../control/api/auth/tokens.ts'
 import { deliveryId } from '../../delivery/routing/routing.ts'
 import { anAttempt, attemptsHeld } from '../control/attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../control/dead-in-memory.ts'
@@ -178,4 +179,12 @@ test('--json keeps the names of members, whatever names earlier calls had', asyn
   const properties = `{"${aPoisonedName()}":1,"\\"":2}`
   const { out } = await find('events find --message-id m1 --json', [[{ event: { ...event, properties } }]])
   expect(out.join()).toContain(properties)
+})
+
+test('a search of very many pages waits when control has had too many searches', async () => {
+  const found = Array.from({ length: 105 }, () => [])
+  const tokenLimits = createTokenLimits(() => performance.now())
+  const { code, err, queries } = await find('events find --user u1', found, { tokenLimits })
+  expect({ code, pages: queries.length }).toEqual({ code: 0, pages: 105 })
+  expect(err.filter((line) => line.includes('too_many_searches'))).toEqual([])
 })
