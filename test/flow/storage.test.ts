@@ -46,13 +46,18 @@ async function aSystem(settings: Record<string, string>) {
   return { sluice, receiver, posts, call, answers, allArrived, accepted }
 }
 
-/** How late the oldest retry is, in seconds. */
-async function lateness({ control }: System): Promise<number> {
+/** What control's metrics say of the group that moves retries. */
+async function rungMetrics({ control }: System): Promise<string[]> {
   const metrics = await got(`${control}/metrics`).text()
-  const ages = metrics.matchAll(
-    /^kafka_consumergroup_lag_seconds\{consumergroup="deliverer.rungs".*\} (.+)$/gm,
+  return metrics.split('\n').filter((line) => line.includes('consumergroup="deliverer.rungs"'))
+}
+
+/** How late the oldest retry is, in seconds. */
+async function lateness(sluice: System): Promise<number> {
+  const ages = (await rungMetrics(sluice)).filter((line) =>
+    line.startsWith('kafka_consumergroup_lag_seconds'),
   )
-  return Math.max(0, ...[...ages].map(([, seconds]) => Number(seconds)))
+  return Math.max(0, ...ages.map((line) => Number(line.split('} ')[1])))
 }
 
 async function toldBy({ env, api }: System) {
@@ -98,7 +103,10 @@ test('at STORAGE_LIMIT calls are refused, retries wait, and nothing is deleted; 
   // what was taken before is delivered all the same
   await allArrived()
   // the longest rung is 0.4 s
-  await until(async () => (await lateness(sluice)) > 3, { message: 'retries wait' })
+  const waiting = async () => (await lateness(sluice)) > 3
+  await until(waiting, { message: 'retries wait' }).catch(async (error) => {
+    throw new Error([error.message, posts('/down').length, ...(await rungMetrics(sluice))].join('\n'))
+  })
   const { length } = posts('/down')
   receiver.behave('/down', '/status/200')
   await until(async () => (await lateness(sluice)) > 5)

@@ -11,24 +11,36 @@ export type History = {
   add(snapshot: Pick<Snapshot, 'at' | 'seen'>): LagItem[]
 }
 
-type Held = Pick<PartitionOffsets, 'front' | 'metadata'> & { position: number; window: Observation[] }
+type Held = Pick<PartitionOffsets, 'end' | 'front' | 'metadata'> & {
+  position: number
+  window: Observation[]
+}
 
 export function createHistory(observations: number): History {
   const curves = createCurves()
   let held = new Map<string, Held>()
+  let heldAt = Number.NEGATIVE_INFINITY
 
   function observed(seen: PartitionOffsets, position: number): Held {
-    const { owned, metadata } = seen
+    const { owned, metadata, end } = seen
     const front = upTo(seen, seen.front)
     const before = held.get(keyOf(seen))
-    if (!before) return { front, metadata, position, window: [] }
+    if (!before) return { end, front, metadata, position, window: [] }
     const observation = {
       position,
       owned,
       committed: position !== before.position || metadata !== before.metadata,
       behind: Math.max(0, before.front - position),
     }
-    return { front, metadata, position, window: [...before.window, observation].slice(-observations) }
+    return { end, front, metadata, position, window: [...before.window, observation].slice(-observations) }
+  }
+
+  /** Deferrals of a batch are not in the order of their times, so a rung's front may be smaller than before. */
+  function neverBack(seen: PartitionOffsets, at: number): PartitionOffsets {
+    const before = held.get(keyOf(seen))
+    // otherwise the clock was set back, or the topic created again
+    const isLater = before && at >= heldAt && seen.end >= before.end
+    return isLater ? { ...seen, front: Math.max(seen.front, before.front) } : seen
   }
 
   function itemOf(seen: PartitionOffsets, { position, window }: Held, at: number): LagItem {
@@ -46,14 +58,17 @@ export function createHistory(observations: number): History {
     add({ at, seen }) {
       curves.keepOnly(new Set(seen.map(({ groupTopic }) => groupTopic.topic)))
       const now = new Map<string, Held>()
-      const items = seen.map((each) => {
-        const position = positionOf(each)
-        curves.of(each.groupTopic.topic, each.partition).add({ offset: each.front, at })
-        const next = observed(each, position)
-        now.set(keyOf(each), next)
-        return itemOf(each, next, at)
-      })
+      const items = seen
+        .map((each) => neverBack(each, at))
+        .map((each) => {
+          const position = positionOf(each)
+          curves.of(each.groupTopic.topic, each.partition).add({ offset: each.front, at })
+          const next = observed(each, position)
+          now.set(keyOf(each), next)
+          return itemOf(each, next, at)
+        })
       held = now
+      heldAt = at
       return items
     },
   }

@@ -121,6 +121,24 @@ describe('a rung', () => {
     ])
     expect(items.map(({ lagSeconds }) => lagSeconds)).toEqual([0, 0, 1, 3])
   })
+  test('is late although a record that comes later was due before: deferrals of a batch are not in order', () => {
+    const due = (front: number) => on({ end: 100, front })
+    expect(last([due(90), due(92), due(91), due(93)])).toMatchObject({ lag: 10, lagSeconds: 5.5 })
+  })
+
+  test('starts over when its topic was created again', () => {
+    const items = [on({ end: 100, front: 95, committed: 95 }), on({ end: 5, front: 3, committed: 3 })]
+    expect(last(items)).toMatchObject({ lag: 2, lagSeconds: 0 })
+  })
+
+  test('has fewer due records when a clock that was ahead is set right', () => {
+    const history = createHistory(OBSERVATIONS)
+    const seen = (at: number, front: number) =>
+      history.add({ at, seen: [aSeen(on({ end: 100, front, committed: 90 }))] })
+    seen(600_000, 100)
+    expect(seen(0, 90)).toMatchObject([{ lag: 10, lagSeconds: 0 }])
+  })
+
   test('has status stop without a consumer once records stay past due', () => {
     const observations = [90, 91, 92, 93, 94].map((front) => on({ end: 99, front, owned: false }))
     expect(told(observations).map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok', 'stop'])
