@@ -72,7 +72,9 @@ async function toldBy({ env, api }: System) {
 }
 
 test('at STORAGE_LIMIT calls are refused, retries wait, and nothing is deleted; below it both resume, and each accepted call arrives', async () => {
-  const { sluice, receiver, posts, call, answers, allArrived } = await aSystem({ STORAGE_LIMIT: '40MB' })
+  // retries go on for longer than a slow machine needs to notice that the storage is full
+  const settings = { STORAGE_LIMIT: '40MB', RETRY_LADDER: '1s,2s,3s,4s,5s,6s' }
+  const { sluice, receiver, posts, call, answers, allArrived } = await aSystem(settings)
   receiver.behave('/down', '/status/503')
   await sluice.destination('down', [`${receiver.url}/down`])
   await answers(200)
@@ -86,8 +88,10 @@ test('at STORAGE_LIMIT calls are refused, retries wait, and nothing is deleted; 
   await admin.createTopics({ topics: [{ topic: named('filler'), numPartitions: 1 }], waitForLeaders: false })
   const producer = closing(await createProducer(sluice.connection))
   const value = Buffer.alloc(900_000)
-  for (let filled = 0; filled < 40 * MB; filled += value.length)
+  for (let filled = 0; filled < 40 * MB; filled += value.length) {
     expect(await producer.produce([{ topic: 'filler', key: 'k', value }])).toBe('acked')
+    await call() // accepted until it is full, so the latest retries begin then
+  }
   await answers(503)
   const refused = await call()
   expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '30'])
@@ -102,7 +106,7 @@ test('at STORAGE_LIMIT calls are refused, retries wait, and nothing is deleted; 
   })
   // what was taken before is delivered all the same
   await allArrived()
-  // the longest rung is 0.4 s
+  // no rung is longer than 6 s
   const waiting = async () => (await lateness(sluice)) > 3
   await until(waiting, { message: 'retries wait' }).catch(async (error) => {
     throw new Error([error.message, posts('/down').length, ...(await rungMetrics(sluice))].join('\n'))
