@@ -60,8 +60,8 @@ export function endRefused(response: ServerResponse): void {
 }
 
 /**
- * No network can take all connections. No client can keep out others of its network: a /64, or an address behind NAT. An
- * IPv6 site (/48) counts like a network with an eighth of its connections.
+ * No network can take all connections. No client can keep out others of its network (a /64, or an address behind NAT),
+ * unless requests wait on all connections. An IPv6 site (/48) counts like a network with an eighth of its connections.
  *
  * When `most` connections are open, a new one replaces another, by the first rule that finds one:
  * 1. if more than LARGE_SHARE are idle ones of proxies, and no network has more: the least recently used of these;

@@ -160,7 +160,7 @@ export async function* pagesOf<P extends { items: readonly unknown[]; next: stri
   let [next, left] = [cursor ?? null, limit]
   do {
     const pageQuery = { ...query, limit: Math.min(perPage, left), cursor: next ?? undefined }
-    // after a refusal in the middle, a long search for a user would have to start again
+    // a long search for a user meets the limit, and would otherwise have to start again
     const page = await request(next === null ? api : patient(api), { path, query: pageQuery }, shape)
     yield page
     next = page.next

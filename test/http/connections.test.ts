@@ -254,32 +254,28 @@ test('while more than an eighth are idle ones from proxies, new connections from
   for (const socket of [...proxied, ...direct, third]) expect(await answers(socket)).toBe(true)
 })
 
-test.each(['are closed during a request', 'carry another request after one'])(
-  'connections of proxies that %s do not count as idle ones',
-  async (after) => {
-    const { dial, open, late } = await shared(16, ['127.0.0.8/32'])
-    const others: Socket[] = []
-    for (let client = 1; client <= 3; client++) {
-      const sent = GET_LATE.replace('203.0.113.7', `203.0.113.${client}`)
-      others.push(await dial('127.0.0.8', after === 'are closed during a request' ? sent : sent + sent))
-      await until(() => late.length === (after === 'are closed during a request' ? client : 2 * client))
-    }
-    if (after === 'are closed during a request') for (const socket of others) socket.destroy()
-    else for (const [at, response] of late.entries()) if (at % 2 === 0) response.end('first')
-    await until(() =>
-      after === 'are closed during a request'
-        ? open.size === 0
-        : late.filter(({ closed }) => closed).length === 3,
-    )
-    // no more than an eighth
-    const idle = [await dial('127.0.0.8'), await dial('127.0.0.8')]
-    const direct: Socket[] = []
-    while (open.size < 16) direct.push(await dial(`127.0.1.${direct.length % 7}`))
-    expect(await answers(await dial('127.0.0.2'))).toBe(true)
-    expect(await isClosed(direct[0] ?? expect.fail())).toBe(true)
-    for (const socket of idle) expect(await answers(socket)).toBe(true)
-  },
-)
+test.each([
+  { what: 'are closed during a request', areClosed: true },
+  { what: 'carry another request after one', areClosed: false },
+])('connections of proxies that $what do not count as idle', async ({ areClosed }) => {
+  const { dial, open, late } = await shared(16, ['127.0.0.8/32'])
+  const others: Socket[] = []
+  for (let client = 1; client <= 3; client++) {
+    const sent = GET_LATE.replace('203.0.113.7', `203.0.113.${client}`)
+    others.push(await dial('127.0.0.8', areClosed ? sent : sent + sent))
+    await until(() => late.length === (areClosed ? client : 2 * client))
+  }
+  if (areClosed) for (const socket of others) socket.destroy()
+  else for (const [at, response] of late.entries()) if (at % 2 === 0) response.end('first')
+  await until(() => (areClosed ? open.size === 0 : late.filter(({ closed }) => closed).length === 3))
+  // no more than an eighth
+  const idle = [await dial('127.0.0.8'), await dial('127.0.0.8')]
+  const direct: Socket[] = []
+  while (open.size < 16) direct.push(await dial(`127.0.1.${direct.length % 7}`))
+  expect(await answers(await dial('127.0.0.2'))).toBe(true)
+  expect(await isClosed(direct[0] ?? expect.fail())).toBe(true)
+  for (const socket of idle) expect(await answers(socket)).toBe(true)
+})
 
 test('a request of a proxy gets 503 before its connection is closed for another, because nginx would avoid the server for 10 s', async () => {
   const { dial, late } = await shared(2, ['127.0.0.2/32'])
@@ -303,7 +299,7 @@ test('a proxy that still sends the body gets the 503, not a reset', async () => 
   expect(await text(first)).toMatch(/^HTTP\/1.1 503 [\s\S]*\r\n\r\n$/)
 })
 
-test('refused connections that their client leaves open keep nobody out', async () => {
+test('refused connections keep nobody out, even if their client leaves them open', async () => {
   const { dial, late } = await shared(80, ['127.0.0.2/32'])
   await Promise.all(Array.from({ length: 80 }, () => dial('127.0.0.2', UNFINISHED)))
   await until(() => late.length === 80)
@@ -439,7 +435,7 @@ test.each([
   },
 )
 
-test('one IPv6 site cannot take all connections with busy ones, of which one network has an eighth', async () => {
+test('one IPv6 site cannot take all connections, even if all are busy and one of its networks has an eighth', async () => {
   const { dial, late } = await shared(16, ['127.0.0.8/32'])
   const held: Socket[] = []
   for (let count = 1; count <= 16; count++) {

@@ -6,7 +6,6 @@ import type { Delivery } from '../../../schemas/delivery.ts'
 import { MASK, mask, type Who } from '../../../settings/mask.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import { auditSearch } from '../../api/audit.ts'
 import type { Caller } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
@@ -16,7 +15,13 @@ import { deadResponse, deadShape } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import { answered, tooManySearches, unreachable, type ViewerLimit } from '../records/following.ts'
+import {
+  answered,
+  searchRefusal,
+  tooManySearches,
+  unreachable,
+  type ViewerLimit,
+} from '../records/following.ts'
 import { shownBody } from '../records/shown-body.ts'
 import { type DeliveriesQuery, deliveriesQueryShape, entryOf, type Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
@@ -124,8 +129,8 @@ export function deliveryRoutes(api: FastifyInstance, parts: Parts): void {
 type Listing = DeliveryRouteParts & { caller: Caller }
 
 async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse> {
-  // an empty range takes no time to search, and each search is an audit line
-  if (query.user !== undefined && parts.tokenLimits.search(parts.caller) !== undefined) return tooManySearches
+  const refused = query.user === undefined ? undefined : searchRefusal(parts.caller, parts)
+  if (refused) return refused
   const held = { ...parts, now: Date.now() }
   const known = new Map<Listed, Status>()
   const filter = statusFilter(query)
@@ -146,7 +151,6 @@ async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse
 
   const searching = parts.deliveries.search(query, filter && select)
   if (!searching) return tooManySearches
-  if (query.user !== undefined) auditSearch(parts.log, parts.caller)
   const { items, next, searchedSince } = await searching
   if (!filter) await lookUp(items)
   const shown = items.flatMap((each) => {

@@ -5,7 +5,6 @@ import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
-import { auditSearch } from '../../api/audit.ts'
 import type { Caller } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
@@ -13,7 +12,7 @@ import { type ApiResponse, isoTime, problem, timeShape } from '../../api/respons
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import { answered, tooManySearches, type ViewerLimit } from '../records/following.ts'
+import { answered, searchRefusal, tooManySearches, type ViewerLimit } from '../records/following.ts'
 import { type DeliveryStatus, deliveryStatus, isMissing, type Kept, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
 import { type History, historyOf, namedBy } from './history.ts'
@@ -81,10 +80,10 @@ export function eventRoutes(api: FastifyInstance, parts: Parts): void {
 type Responding = EventRouteParts & { keptSearch: KeptSearch; caller: Caller }
 
 async function respond(query: EventsQuery, parts: Responding): Promise<ApiResponse> {
-  const { events, settings, tokenLimits, caller, log } = parts
+  const { events, settings } = parts
   const namesUser = query.userId !== undefined || query.anonymousId !== undefined
-  // an empty range takes no time to search, and each search is an audit line
-  if (namesUser && tokenLimits.search(caller) !== undefined) return tooManySearches
+  const refused = namesUser ? searchRefusal(parts.caller, parts) : undefined
+  if (refused) return refused
   const named = query.deliveryId === undefined ? undefined : namedBy(query.deliveryId, parts)
   const connected = connectedTo(settings.destinations)
   const more = [named?.destinationId, query.destinationId].filter((id) => id !== undefined)
@@ -94,7 +93,6 @@ async function respond(query: EventsQuery, parts: Responding): Promise<ApiRespon
     destinationsOf,
   )
   if (!searching) return tooManySearches
-  if (namesUser) auditSearch(log, caller)
   const { items, next, searchedSince } = await searching
   const statuses = await statusesOf(
     items.flatMap((item) => ('event' in item ? item.event : [])),

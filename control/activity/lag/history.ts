@@ -58,15 +58,14 @@ export function createHistory(observations: number): History {
     add({ at, seen }) {
       curves.keepOnly(new Set(seen.map(({ groupTopic }) => groupTopic.topic)))
       const now = new Map<string, Held>()
-      const items = seen
-        .map((each) => neverBack(each, at))
-        .map((each) => {
-          const position = positionOf(each)
-          curves.of(each.groupTopic.topic, each.partition).add({ offset: each.front, at })
-          const next = observed(each, position)
-          now.set(keyOf(each), next)
-          return itemOf(each, next, at)
-        })
+      const items = seen.map((found) => {
+        const each = neverBack(found, at)
+        const position = positionOf(each)
+        curves.of(each.groupTopic.topic, each.partition).add({ offset: each.front, at })
+        const next = observed(each, position)
+        now.set(keyOf(each), next)
+        return itemOf(each, next, at)
+      })
       held = now
       heldAt = at
       return items

@@ -47,7 +47,10 @@ export const tooManySearches = problem(
 
 export type SearchParts = { tokenLimits: Pick<TokenLimits, 'search'>; log: Pick<Logger, 'info'> }
 
-/** Counts and audits a search for one user. @returns the answer if there were too many. */
+/**
+ * Counts and audits a search for one user. Even one that takes no time, because its range is empty, is an audit line.
+ * @returns the answer if there were too many.
+ */
 export function searchRefusal(caller: Caller, { tokenLimits, log }: SearchParts): ApiResponse | undefined {
   if (tokenLimits.search(caller) !== undefined) return tooManySearches
   auditSearch(log, caller)

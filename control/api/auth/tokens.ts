@@ -72,7 +72,7 @@ export type TokenLimits = {
   wrong(ip: string): number | undefined
   /** With a valid token. */
   signIn(who: Who, ip: string): number | undefined
-  /** For the log line of a refused sign-in. Limited as `wrong`, but apart: these lines must not hide wrong tokens. */
+  /** Limits the log lines of refused sign-ins. `wrong` does not: they must not hide wrong tokens. */
   refusedSignIn(who: Who, ip: string): number | undefined
   /** A search for a user. Each adds an audit line, which is kept for 90 days. */
   search(caller: Pick<Caller, 'who' | 'address'>): number | undefined
@@ -123,7 +123,7 @@ const refusedSignIns = new Counter({
   registers: [registry],
 })
 
-/** Counts all. Logs only as many for each token as wrong tokens. */
+/** Counts each one. Logs as many per token and network as wrong tokens. */
 export function reportRefusedSignIn(
   { who, address }: Pick<Caller, 'who' | 'address'>,
   { tokenLimits, log }: { tokenLimits: Pick<TokenLimits, 'refusedSignIn'>; log: Pick<Logger, 'warn'> },
