@@ -6,12 +6,12 @@ import { isDeeper } from '../../process/json-depth.ts'
 import type { Logger } from '../../process/log.ts'
 import { AUDIT } from '../../schemas/topics.ts'
 import { isHashedId } from '../../settings/suppression-list.ts'
-import type { TokenLimits } from '../api/auth/tokens.ts'
+import type { Caller, TokenLimits } from '../api/auth/tokens.ts'
 import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../api/response.ts'
 import { createSearching } from './events/search.ts'
-import { answered, createViewerLimit, searchRefusal, tooManySearches } from './records/following.ts'
+import { answered, createViewerLimit, searchForUser, tooManySearches } from './records/following.ts'
 import { rangeFields } from './records/query-fields.ts'
 
 /** From `withAuditTopic`; later versions may add fields. */
@@ -80,14 +80,19 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
   const searching = createSearching(parts.openOffsets)
   const limitViewers = createViewerLimit()
 
-  async function search({ limit, cursor, since, until, ...wanted }: AuditQuery): Promise<ApiResponse> {
+  async function search(
+    { limit, cursor, since, until, ...wanted }: AuditQuery,
+    caller: Caller,
+  ): Promise<ApiResponse> {
     const { read } = await parts.readerOf(AUDIT)
     const find = (value: Buffer | null) => matching(value, wanted)
-    const found = searching<AuditRecord>({
-      parts: [{ topic: AUDIT, isSearched: () => true, read, find }],
-      ...{ limit, cursor, since, until },
-      isNarrow: Object.values(wanted).some((each) => each !== undefined),
-    })
+    const begin = () =>
+      searching<AuditRecord>({
+        parts: [{ topic: AUDIT, isSearched: () => true, read, find }],
+        ...{ limit, cursor, since, until },
+        isNarrow: Object.values(wanted).some((each) => each !== undefined),
+      })
+    const found = namesUser(wanted) ? searchForUser(caller, parts, begin) : begin()
     if (!found) return tooManySearches
     const { items, next, searchedSince } = await found
     const searched = isoTime(searchedSince)
@@ -110,11 +115,9 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
       },
       errorCodes: ['too_many_searches'],
       handle({ query, caller }) {
-        const refused = namesUser(query) ? searchRefusal(caller, parts) : undefined
-        if (refused) return refused
         return answered(
           [],
-          () => limitViewers(caller.who, () => search(query)),
+          () => limitViewers(caller.who, () => search(query, caller)),
           (err) => parts.log.warn({ err }, 'the audit log could not be read'),
         )
       },
@@ -123,7 +126,8 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
 }
 
 /** The id of a suppression is made from its user. */
-const namesUser = ({ id = '', what = 'suppression' }: AuditQuery) => what === 'suppression' && isHashedId(id)
+const namesUser = ({ id = '', what = 'suppression' }: Pick<AuditQuery, 'id' | 'what'>) =>
+  what === 'suppression' && isHashedId(id)
 
 function matching(
   value: Buffer | null,

@@ -17,7 +17,7 @@ import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
 import {
   answered,
-  searchRefusal,
+  searchForUser,
   tooManySearches,
   unreachable,
   type ViewerLimit,
@@ -129,8 +129,6 @@ export function deliveryRoutes(api: FastifyInstance, parts: Parts): void {
 type Listing = DeliveryRouteParts & { caller: Caller }
 
 async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse> {
-  const refused = query.user === undefined ? undefined : searchRefusal(parts.caller, parts)
-  if (refused) return refused
   const held = { ...parts, now: Date.now() }
   const known = new Map<Listed, Status>()
   const filter = statusFilter(query)
@@ -149,7 +147,8 @@ async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse
     return new Set(listed.filter((each) => known.has(each)))
   }
 
-  const searching = parts.deliveries.search(query, filter && select)
+  const begin = () => parts.deliveries.search(query, filter && select)
+  const searching = query.user === undefined ? begin() : searchForUser(parts.caller, parts, begin)
   if (!searching) return tooManySearches
   const { items, next, searchedSince } = await searching
   if (!filter) await lookUp(items)

@@ -12,7 +12,7 @@ import { type ApiResponse, isoTime, problem, timeShape } from '../../api/respons
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import { answered, searchRefusal, tooManySearches, type ViewerLimit } from '../records/following.ts'
+import { answered, searchForUser, tooManySearches, type ViewerLimit } from '../records/following.ts'
 import { type DeliveryStatus, deliveryStatus, isMissing, type Kept, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
 import { type History, historyOf, namedBy } from './history.ts'
@@ -81,17 +81,18 @@ type Responding = EventRouteParts & { keptSearch: KeptSearch; caller: Caller }
 
 async function respond(query: EventsQuery, parts: Responding): Promise<ApiResponse> {
   const { events, settings } = parts
-  const namesUser = query.userId !== undefined || query.anonymousId !== undefined
-  const refused = namesUser ? searchRefusal(parts.caller, parts) : undefined
-  if (refused) return refused
   const named = query.deliveryId === undefined ? undefined : namedBy(query.deliveryId, parts)
   const connected = connectedTo(settings.destinations)
   const more = [named?.destinationId, query.destinationId].filter((id) => id !== undefined)
   const destinationsOf = (sourceId: string) => [...connected(sourceId), ...more]
-  const searching = events.search(
-    { ...query, messageId: query.messageId ?? named?.messageId, sourceId: query.sourceId ?? named?.sourceId },
-    destinationsOf,
-  )
+  const asked = {
+    ...query,
+    messageId: query.messageId ?? named?.messageId,
+    sourceId: query.sourceId ?? named?.sourceId,
+  }
+  const begin = () => events.search(asked, destinationsOf)
+  const namesUser = query.userId !== undefined || query.anonymousId !== undefined
+  const searching = namesUser ? searchForUser(parts.caller, parts, begin) : begin()
   if (!searching) return tooManySearches
   const { items, next, searchedSince } = await searching
   const statuses = await statusesOf(

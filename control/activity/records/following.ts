@@ -57,6 +57,22 @@ export function searchRefusal(caller: Caller, { tokenLimits, log }: SearchParts)
   return undefined
 }
 
+/**
+ * The same for searches of which only so many run at once: one that does not begin is not audited.
+ * @param begin returns undefined if too many are in progress.
+ * @returns undefined if there were too many, in progress or of this network.
+ */
+export function searchForUser<T>(
+  caller: Caller,
+  { tokenLimits, log }: SearchParts,
+  begin: () => Promise<T> | undefined,
+): Promise<T> | undefined {
+  if (tokenLimits.search(caller) !== undefined) return undefined
+  const searching = begin()
+  if (searching) auditSearch(log, caller)
+  return searching
+}
+
 /** Runs a search, or answers 429. */
 export type ViewerLimit = (who: Who, search: () => Promise<ApiResponse>) => Promise<ApiResponse>
 

@@ -265,6 +265,33 @@ describe('each change is one line: who, what, and the difference', () => {
     },
   )
 
+  test.each(['/api/events?userId=jane', '/api/events?anonymousId=a1', '/api/deliveries?user=jane'])(
+    'but no search that was refused because others are in progress: %s',
+    async (url) => {
+      const search = () => undefined
+      const deliveries = { search, read: async () => undefined, unsettled: async () => [] as never }
+      const { ask, lines } = api({}, { events: { search }, deliveries })
+      expect(await ask({ url })).toMatchObject({ status: 429, json: { code: 'too_many_searches' } })
+      expect(audited(lines)).toEqual([])
+    },
+  )
+
+  test.each([
+    ['admin', ADMIN, 4],
+    ['view', VIEW, 3],
+  ])('nor one in the audit log: %s', async (_, token, most) => {
+    const { promise, reject } = Promise.withResolvers<never>()
+    const openOffsets = () => promise
+    const { ask, lines } = api({}, { openOffsets, readerOf: async () => ({ partitions: 1 }) as never })
+    const url = `/api/audit?id=${suppressionId({ sourceId: 'shop', userId: 'jane' })}`
+    const all = Array.from({ length: 10 }, () => ask({ url, token }))
+    expect((await Promise.race(all)).status).toBe(429)
+    reject(new Error('no broker'))
+    const refused = (await Promise.all(all)).filter(({ status }) => status === 429)
+    expect(refused).toHaveLength(10 - most)
+    expect(audited(lines)).toHaveLength(most)
+  })
+
   test.each([
     ['a host of the same site', { 'sec-fetch-site': 'same-site' }],
     ['another site', { 'sec-fetch-site': 'cross-site' }],
