@@ -65,7 +65,9 @@ export function matchesRejected({ sourceId, event, ...query }: IdQuery): (reject
 
 /** Only under its name: a search for a message must not find a user, as it is not audited. */
 const hasMember = (raw: string, name: string, text: string): boolean =>
-  new RegExp(`\\b${name}"?\\s{0,9}:\\s{0,9}${RegExp.escape(JSON.stringify(text))}`).test(raw)
+  new RegExp(
+    `(?:"${name}"|(?<![\\w$.-])${name})\\s{0,9}:\\s{0,9}${RegExp.escape(JSON.stringify(text))}`,
+  ).test(raw)
 
 /** Longer than any text of an accepted call that a query can name. */
 const FIELD_CHARACTERS = 4_096

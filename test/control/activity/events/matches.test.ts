@@ -95,6 +95,21 @@ describe('a rejected call', () => {
     expect(matchesRejected(asked)(rejected(raw))).toBe(nextAttemptTimes)
   })
 
+  test.each([
+    '"user-name": "jane"',
+    '"user name":"jane"',
+    '"x.name":"jane"',
+    'user-name: "jane"',
+    '"rename":"jane"',
+  ])(
+    'that is not valid JSON is not found by a member whose name only ends like that of the field: %s',
+    (member) => {
+      const broken = rejected(`{"userId":"u1",${member},"cut of`)
+      expect(matchesRejected({ event: 'jane' })(broken)).toBe(false)
+      expect(matchesRejected({ userId: 'u1' })(broken)).toBe(true)
+    },
+  )
+
   test('has its ids, as far as it can be read', () => {
     const nothing = { messageId: null, type: null, userId: null, anonymousId: null, event: null, name: null }
     expect(fieldsIn('{"type":"track","userId":7,"event":{}}')).toEqual({
