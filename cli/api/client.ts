@@ -176,7 +176,7 @@ const patient =
   async (sent) => {
     for (let waits = 0; ; waits++) {
       const response = await api(sent)
-      if (response.status !== 429 || waits === WAITS) return response
+      if (problemOf(response).code !== 'too_many_searches' || waits === WAITS) return response
       await sleep(1_000)
     }
   }

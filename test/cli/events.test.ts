@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { pagesOf } from '../../cli/api/client.ts'
 import { run } from '../../cli/run.ts'
 import type { EventsQuery } from '../../control/activity/events/matches.ts'
 import { type FoundCall, foundRejected } from '../../control/activity/events/search.ts'
@@ -187,4 +189,17 @@ test('a search of very many pages waits when control has had too many searches',
   const { code, err, queries } = await find('events find --user u1', found, { tokenLimits })
   expect({ code, pages: queries.length }).toEqual({ code: 0, pages: 105 })
   expect(err.filter((line) => line.includes('too_many_searches'))).toEqual([])
+})
+
+test('a search whose token is replaced meanwhile ends at once: to repeat a wrong token would only be logged again', async () => {
+  const wrong = { status: 429, body: { code: 'too_many_attempts', message: 'This token is not valid' } }
+  const responses = [{ status: 200, body: { items: [], next: '1' } }, wrong]
+  const shape = z.object({ items: z.array(z.string()), next: z.string().nullable() })
+  const pages = pagesOf(
+    async () => responses.shift() ?? wrong,
+    { path: 'events', query: {}, limit: 2, perPage: 1 },
+    shape,
+  )
+  await expect(Array.fromAsync(pages)).rejects.toThrow('too_many_attempts')
+  expect(responses).toEqual([])
 })

@@ -15,9 +15,9 @@ export type Session = { id: string; until: number }
 
 export type Tokens = { admin: string; view?: string | undefined }
 
-/** Undefined without the header, or with another scheme. */
+/** All text after the scheme, so that a guess of any form is counted. Undefined without one, or with another scheme. */
 export const bearer = (header: string | undefined): string | undefined =>
-  /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
+  /^Bearer +(\S.*)$/i.exec(header ?? '')?.[1]
 
 /** @returns undefined for an unknown token. Takes the same time for every token. */
 export function authenticator({ admin, view }: Tokens): (token: string) => Who | undefined {

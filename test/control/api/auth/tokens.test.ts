@@ -41,6 +41,13 @@ test.each([
   expect(both(header)).toBeUndefined()
 })
 
+test.each([
+  ['a space', 'a guess'],
+  ['several schemes', 'view-token, Bearer admin-token-123456'],
+])('a token with %s is compared whole, so it counts as a wrong one', (_, token) => {
+  expect(bearer(`Bearer ${token}`)).toBe(token)
+})
+
 test('without a view token there is no read-only role, not even for an empty token', () => {
   const adminOnly = headerOf({ admin: 'admin-token-123456' })
   expect(adminOnly('Bearer view-token')).toBeUndefined()
