@@ -61,6 +61,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(() => this.#end({ failed: 'timeout', reusable: false }), options.limitMs)
   }
 
+  /** For the headers of the final response. */
+  isWaiting(): boolean {
+    return this.#state === 'waiting'
+  }
+
   connected(): void {
     this.#options.listener.onConnected?.()
   }

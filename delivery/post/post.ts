@@ -34,6 +34,22 @@ const TIDY_MS = 5_000
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
 
+const ONE = 0x31
+const TWO = 0x32
+
+/**
+ * Turns each 100 Continue at the beginning of a chunk into a 102, which undici skips like any other 1xx. undici closes
+ * the connection at an unasked 100, but clients must skip it (RFC 9110, 15.2): IIS and some proxies send it.
+ */
+function skipContinue(chunk: Buffer): void {
+  for (let at = 0; chunk[at + 9] === ONE; ) {
+    if (chunk.toString('latin1', at, at + 12) === 'HTTP/1.1 100') chunk[at + 11] = TWO
+    const end = chunk.indexOf('\r\n\r\n', at)
+    if (end === -1) return
+    at = end + 4
+  }
+}
+
 /** TLS session tickets per connection. Servers send about two. They bypass our `read`. */
 const MAX_TICKETS = 16
 
@@ -106,6 +122,7 @@ class Connection {
     if (!chunk) return null
     const left = MAX_WIRE_BYTES - this.#bytes
     this.#bytes += chunk.length
+    if (this.#exchange?.isWaiting()) skipContinue(chunk)
     return chunk.length > left ? chunk.subarray(0, left) : chunk
   }
 }

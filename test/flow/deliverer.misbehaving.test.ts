@@ -18,6 +18,10 @@ const to = (url: string, more: Partial<Request> = {}): Request => ({
   ...more,
 })
 const answering = (text: string) => afterRequest((socket) => socket.write(text))
+/** Each piece arrives by itself. */
+function writeEach(socket: Socket, [piece, ...rest]: readonly string[]): void {
+  if (piece !== undefined) socket.write(piece, () => setTimeout(() => writeEach(socket, rest), 20))
+}
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 const delivered = (status = 200) => ({ outcome: 'delivered', status })
@@ -170,11 +174,53 @@ describe('interim responses (1xx)', () => {
     await letGo()
   })
 
+  // as IIS does, and proxies that add Expect
+  const CONTINUE = 'HTTP/1.1 100 Continue\r\nServer: old\r\n\r\n'
+
   test.each([
-    ['100 Continue', ''],
-    ['101 Switching Protocols', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
-  ])('%s without a request for it is a protocol error', async (status, headers) => {
-    const url = await answering(`HTTP/1.1 ${status}\r\n${headers}\r\n${OK}`)
+    ['once', [CONTINUE + OK]],
+    ['in several pieces', [CONTINUE, OK]],
+    ['several times, among others', [CONTINUE + HINT + CONTINUE, CONTINUE + CONTINUE + OK]],
+  ])('may be 100 Continue, although nothing asked for it: %s', async (_, pieces) => {
+    const url = await afterRequest((socket) => writeEach(socket, pieces))
+    const { outcome, response } = await poster().post(to(url))
+    expect([outcome, await response]).toEqual([delivered(), 'ok'])
+  })
+
+  test('of 100 Continue do not hide a failure', async () => {
+    const url = await answering(`${CONTINUE}HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n`)
+    expect((await poster().post(to(url))).outcome).toEqual(retry('http_5xx', 503))
+  })
+
+  test('of 100 Continue alone are no answer', async () => {
+    expect((await poster(LIMIT_MS).post(to(await answering(CONTINUE)))).outcome).toEqual(retry('timeout'))
+  })
+
+  test('of 100 Continue leave the connection usable', async () => {
+    let connections = 0
+    const url = await raw((socket) => {
+      connections += 1
+      socket.on('data', () => socket.write(CONTINUE + OK))
+    })
+    const client = poster()
+    for (let post = 1; post <= 2; post++) {
+      const { outcome, response } = await client.post(to(url))
+      expect([outcome, await response]).toEqual([delivered(), 'ok'])
+    }
+    expect(connections).toBe(1)
+  })
+
+  test('that are only text in a body stay as they are', async () => {
+    const head = `HTTP/1.1 200 OK\r\nContent-Length: ${CONTINUE.length}\r\n\r\n`
+    const url = await afterRequest((socket) => writeEach(socket, [head, CONTINUE]))
+    const { outcome, response } = await poster().post(to(url))
+    expect([outcome, await response]).toEqual([delivered(), CONTINUE])
+  })
+
+  test('of 101 Switching Protocols, without a request for it, are a protocol error', async () => {
+    const url = await answering(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n${OK}`,
+    )
     expect((await poster().post(to(url))).outcome).toEqual(retry('protocol_error'))
   })
 })
