@@ -93,10 +93,10 @@ function storeOf(kind: Kind, facts: SettingFacts): ReadonlyMap<string, Setting['
   }[kind]
 }
 
-/** Leaves out when the setting was written or synced. */
+/** Leaves out when the setting was written or synced, and when an audience or trait was created. */
 function contentOf({ value }: Setting): object {
   const { version: _, updatedAt: __, ...content } = value
-  return 'lastSyncAt' in content ? { ...content, lastSyncAt: null } : content
+  return 'lastSyncAt' in content ? { ...content, createdAt: null, lastSyncAt: null } : content
 }
 
 /** Receivers of a new cluster know none of its users. */
@@ -106,9 +106,16 @@ const created = (setting: Setting): Setting =>
 /** Raises the version: a client that has read the old record must not overwrite the restored one. */
 function replacing(setting: Setting, { value: old }: Setting, now: string): Setting {
   const stamp = { version: Math.max(setting.value.version, old.version + 1), updatedAt: now }
-  const synced = 'lastSyncAt' in old ? { lastSyncAt: old.lastSyncAt } : {}
   // the compiler cannot see that kind and value belong together
-  return { kind: setting.kind, value: { ...setting.value, ...stamp, ...synced } } as Setting
+  return { kind: setting.kind, value: { ...setting.value, ...stamp, ...syncedOf(setting, old) } } as Setting
+}
+
+/** What receivers were last told belongs to the time of creation. They know the users by key and source. */
+function syncedOf(setting: Setting, old: Setting['value']): Partial<Computation> {
+  if (!isComputation(setting) || !('lastSyncAt' in old)) return {}
+  const { key, sourceId, createdAt, lastSyncAt } = old
+  const isSame = key === setting.value.key && sourceId === setting.value.sourceId
+  return isSame ? { createdAt, lastSyncAt } : { lastSyncAt: null }
 }
 
 const isComputation = (setting: Setting): setting is { kind: 'audience' | 'trait'; value: Computation } =>

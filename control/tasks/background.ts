@@ -15,7 +15,7 @@ import { openReaders, performSync, type Readers } from './audiences/perform.ts'
 import { performDeletion } from './deletions/perform.ts'
 import { forgetReplay, performReplay } from './replays/perform.ts'
 import type { ReplayRouteParts } from './replays/routes.ts'
-import type { Perform } from './scheduler.ts'
+import { type Perform, stillOwned } from './scheduler.ts'
 import { followTasks, type Tasks } from './task-table.ts'
 import { runTasks, watchTasks } from './worker.ts'
 
@@ -87,9 +87,9 @@ function performer(parts: Performing): Perform {
   return (task, isOwned) => {
     switch (task.kind) {
       case 'deletion':
-        return performDeletion(task, isOwned, changing)
+        return performDeletion(task, stillOwned(isOwned, tasks.table), changing)
       case 'sync':
-        return performSync(task, isOwned, changing)
+        return performSync(task, stillOwned(isOwned, tasks.table), changing)
       case 'replay':
         return performReplay(task, isOwned, replaying)
     }

@@ -7,6 +7,31 @@ import { type TaskIndex, type Tasks, taskRecord } from './task-table.ts'
 
 /** False once the task is cancelled or another process runs it. */
 export type IsOwned = () => boolean
+/** The same, from what Kafka has. */
+export type IsStillOwned = () => boolean | Promise<boolean>
+
+/** Less than another process needs to take over from one that does not answer. */
+const KNOWN_MS = 2_000
+
+/**
+ * A process that was paused may have lost its task without noticing. The next task may be done as well, and what is
+ * written now would undo it: so asks Kafka again after some time.
+ */
+export function stillOwned(
+  isOwned: IsOwned,
+  table: Pick<Tasks['table'], 'caughtUp'>,
+  now: () => number = () => performance.now(),
+): () => Promise<boolean> {
+  let knownAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    const asked = now()
+    if (asked - knownAt > KNOWN_MS) {
+      await table.caughtUp()
+      knownAt = asked
+    }
+    return isOwned()
+  }
+}
 
 /**
  * May be called again after a crash.

@@ -348,6 +348,25 @@ describe('a restore into a system with other settings', () => {
     expect(system.settings.audiences.get('vip')).toMatchObject({ name: 'VIP', lastSyncAt: later })
   })
 
+  test('keeps what receivers were last told about an audience that was created again after the backup', async () => {
+    const text = await backupOf(api(records()))
+    const again = { ...vip, name: 'V', createdAt: '2026-02-02T03:04:05.678Z' }
+    const system = api({ ...records(), audiences: [again] })
+    await restore(system, text, '?force=true')
+    // stored members of another creation would be removed without a report
+    expect(system.settings.audiences.get('vip')).toMatchObject({ name: 'VIP', createdAt: again.createdAt })
+    const { json } = await restore(system, text)
+    expect([json.needsForce, json.counts.audience]).toMatchObject([false, { unchanged: 1 }])
+  })
+
+  test('starts an audience over whose key was another: receivers know its members by the key', async () => {
+    const text = await backupOf(api(records()))
+    const other = { ...vip, key: 'v', createdAt: '2026-02-02T03:04:05.678Z' }
+    const system = api({ ...records(), audiences: [other] })
+    await restore(system, text, '?force=true')
+    expect(system.settings.audiences.get('vip')).toMatchObject({ key: 'vip', createdAt: vip.createdAt })
+  })
+
   test('replaces a setting that cannot be read', async () => {
     const text = await backupOf(api(records()))
     const lost = { kind: 'source', id: 'shop', reason: 'it is sealed', since: 0, isKept: false } as const

@@ -9,6 +9,8 @@ import { type Change, memberRecord } from './comparison.ts'
 
 export type WriteParts = {
   sync: Sync
+  /** Asked between the events and what was sent. */
+  mayStore: () => Promise<boolean>
   computation: Computation
   suppressed: Users | undefined
   producer: Pick<Producer, 'produce'>
@@ -18,17 +20,19 @@ export type WriteParts = {
 /**
  * Writes events, then what was sent: a crash in between repeats events with the same id. Skips suppressed users: the
  * first sync after their suppression finds the difference.
+ * @returns undefined if what was sent may not be stored.
  * @throws if Kafka refuses or does not answer.
  */
 export async function writeChanges(
   changes: readonly Change[],
-  { sync, computation, suppressed, producer, encode }: WriteParts,
-): Promise<Omit<Counts, 'unchanged'>> {
+  { sync, mayStore, computation, suppressed, producer, encode }: WriteParts,
+): Promise<Omit<Counts, 'unchanged'> | undefined> {
   const written = changes.filter(({ userId }) => !suppressed?.has(userId))
   await produceAll(
     producer,
     written.map((change) => eventRecord(identifyOf(change, sync, computation), encode)),
   )
+  if (!(await mayStore())) return undefined
   await produceAll(
     producer,
     written.map((change) => memberRecord(change, sync.of, computation.createdAt)),

@@ -9,7 +9,8 @@ import type { ConfigKeys } from '../../../settings/seal.ts'
 import type { Computation } from '../../../settings/settings.ts'
 import type { Semaphore } from '../../api/concurrency.ts'
 import { configRecord } from '../../settings/write.ts'
-import type { IsOwned } from '../scheduler.ts'
+import type { IsStillOwned } from '../scheduler.ts'
+import type { TaskIndex } from '../task-table.ts'
 import {
   type Comparison,
   diff,
@@ -24,6 +25,7 @@ import { countChanges, MANY_REMOVALS, manyRemovalsMessage, removesMany } from '.
 export type SyncParts = Reading &
   Pick<WriteParts, 'producer' | 'encode'> & {
     settings: Pick<Settings, 'audiences' | 'traits' | 'unreadable' | 'suppressedUsers' | 'table'>
+    tasks: Pick<TaskIndex, 'syncs'>
     writer: Pick<FencedWriter, 'write'>
     keys: ConfigKeys
     semaphore: Semaphore
@@ -38,7 +40,11 @@ const AT_ONCE = 1_000
  * @returns the ended sync; undefined if this process lost the task.
  * @throws TaskFailed; or if Kafka refuses or does not answer.
  */
-export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts): Promise<Sync | undefined> {
+export async function performSync(
+  sync: Sync,
+  isOwned: IsStillOwned,
+  parts: SyncParts,
+): Promise<Sync | undefined> {
   // another process may just have created it
   await parts.settings.table.caughtUp()
   const { kind, id } = sync.of
@@ -67,7 +73,11 @@ export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts
   return finished({ ...sync, state: 'done', counts }, performing)
 }
 
-type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
+type Performing = SyncParts & {
+  sync: Sync
+  isOwned: IsStillOwned
+  computation: () => Computation | undefined
+}
 
 /** A first sync is checked too: an earlier sync may have sent some users before it was cancelled. */
 async function removesTooMany(
@@ -85,19 +95,22 @@ async function removesTooMany(
 async function compare(
   comparison: PartitionComparison,
   counts: Counts,
-  { sync, isOwned, computation, ...parts }: Performing,
+  { sync, isOwned, computation, tasks, ...parts }: Performing,
 ): Promise<'sent' | 'cancelled' | 'not owned'> {
+  // nobody repeats a cancelled sync, but receivers were told
+  const mayStore = async () => (await isOwned()) || tasks.syncs.get(sync.id)?.state === 'cancelled'
   for (const users of batchesOf(comparison.leftovers, AT_ONCE)) {
-    if (!isOwned()) return 'not owned'
+    if (!(await isOwned())) return 'not owned'
     await writeRemovals(users, sync, parts)
   }
   counts.unchanged += comparison.listed.size
   for (const changes of batchesOf(diff({ ...comparison, others: sync.others }), AT_ONCE)) {
-    if (!isOwned()) return 'not owned'
+    if (!(await isOwned())) return 'not owned'
     const now = computation()
     if (!now) return 'cancelled'
     const suppressed = parts.settings.suppressedUsers(now.sourceId)
-    const written = await writeChanges(changes, { ...parts, sync, computation: now, suppressed })
+    const written = await writeChanges(changes, { ...parts, sync, mayStore, computation: now, suppressed })
+    if (!written) return 'not owned'
     counts.changed += written.changed
     counts.removed += written.removed
     counts.suppressed += written.suppressed
@@ -116,7 +129,7 @@ async function finished(
   sync: Sync,
   { isOwned, computation, writer, keys }: Performing,
 ): Promise<Sync | undefined> {
-  if (!isOwned()) return undefined
+  if (!(await isOwned())) return undefined
   const finishedAt = new Date().toISOString()
   const stamped = await writer.write(() => {
     const record = computation()

@@ -10,7 +10,7 @@ import type { ConfigKeys } from '../../../settings/seal.ts'
 import type { Suppression } from '../../../settings/settings.ts'
 import { hashedId, suppressionId } from '../../../settings/suppression-list.ts'
 import { configRecord } from '../../settings/write.ts'
-import type { IsOwned } from '../scheduler.ts'
+import type { IsStillOwned } from '../scheduler.ts'
 
 export type DeletionParts = Suppressing & {
   producer: Pick<Producer, 'produce'>
@@ -27,12 +27,12 @@ const AT_ONCE = 1_000
  */
 export async function performDeletion(
   deletion: Deletion,
-  isOwned: IsOwned,
+  isOwned: IsStillOwned,
   parts: DeletionParts,
 ): Promise<Deletion | undefined> {
   await suppressUsers(deletion, parts)
   for (const batch of batchesOf(deleteEvents(deletion), AT_ONCE)) {
-    if (!isOwned()) return undefined
+    if (!(await isOwned())) return undefined
     const outcome = await parts.producer.produce(batch.map((event) => eventRecord(event, parts.encode)))
     if (outcome !== 'acked')
       throw new Error(`the events of deletion ${deletion.id} cannot be written: ${outcome}`)

@@ -402,12 +402,13 @@ describe('an identify call', () => {
     expect(new Set([idOf({}), idOf({ salt: 'a' }), idOf({ salt: 'b' })]).size).toBe(3)
   })
 
-  test.each<[Produced, string[]]>([
-    ['acked', ['events', 'audience-members']],
-    ['unknown', ['events']],
+  test.each<[Produced, string[], boolean]>([
+    ['acked', ['events', 'audience-members'], true],
+    ['acked', ['events'], false],
+    ['unknown', ['events'], true],
   ])(
-    'that is %s is followed by %j: a member counts as reported only when the call is written',
-    async (outcome, topics) => {
+    'that is %s makes %j: a member counts as reported only when the call is written, by no process that lost the sync',
+    async (outcome, topics, mayStore) => {
       const written: string[] = []
       const producer = {
         async produce(records: readonly OutRecord[]) {
@@ -415,7 +416,8 @@ describe('an identify call', () => {
           return outcome
         },
       }
-      const parts = { sync, computation, suppressed: undefined, producer, encode: () => Buffer.alloc(0) }
+      const writing = { producer, encode: () => Buffer.alloc(0), mayStore: async () => mayStore }
+      const parts = { sync, computation, suppressed: undefined, ...writing }
       await writeChanges([{ userId: 'u1', value: 'true' }], parts).catch(() => undefined)
       expect(written).toEqual(topics)
     },

@@ -8,6 +8,7 @@ import {
   MAX_RUNNING,
   type Perform,
   type SchedulerParts,
+  stillOwned,
   TaskFailed,
 } from '../../../control/tasks/scheduler.ts'
 import { type Replay, type Sync, type Task, taskKey } from '../../../schemas/task.ts'
@@ -131,6 +132,24 @@ describe('pending tasks', () => {
     const runner = aRunner([], { tasks: { ...tasks, table: { ...tasks.table, caughtUp } } })
     await runner.startPending()
     expect([runner.calls, runner.running()]).toEqual([[], 0])
+  })
+
+  test('are found to be lost after a pause, although this process has not noticed', async () => {
+    const { tasks, known } = tasksInMemory()
+    known.apply('sync/s1', aSync())
+    let [time, asked] = [0, 0]
+    const caughtUp = async () => {
+      asked += 1
+      if (time > 0) known.apply('sync/s1', aSync({ state: 'done' }))
+    }
+    const isOwned = stillOwned(
+      () => tasks.pending.has('sync/s1'),
+      { caughtUp },
+      () => time,
+    )
+    expect([await isOwned(), await isOwned(), asked]).toEqual([true, true, 1])
+    time = 10_000
+    expect([await isOwned(), asked]).toEqual([false, 2])
   })
 
   test('of one audience run one after the other, even after a cancelled one that has not stopped', async () => {
