@@ -17,8 +17,8 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
-/** How much writers' clocks may differ, plus how long records may wait for Kafka. */
-const MAX_SKEW_MS = 600_000
+/** How far ahead of the broker a writer's clock may be (kafka/admin/topics.ts), plus how long records may wait for Kafka. */
+const MAX_SKEW_MS = 3_600_000 + 600_000
 
 /**
  * Ranges with all records of a time, and with others: records are not in order of time. Kafka finds only the first that
