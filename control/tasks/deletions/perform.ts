@@ -30,7 +30,7 @@ export async function performDeletion(
   isOwned: IsStillOwned,
   parts: DeletionParts,
 ): Promise<Deletion | undefined> {
-  await suppressUsers(deletion, parts)
+  if (!(await suppressUsers(deletion, isOwned, parts))) return undefined
   for (const batch of batchesOf(deleteEvents(deletion), AT_ONCE)) {
     if (!(await isOwned())) return undefined
     const outcome = await parts.producer.produce(batch.map((event) => eventRecord(event, parts.encode)))
@@ -54,9 +54,14 @@ const BYTES = {
   of: (suppression: Suppression) => Buffer.byteLength(JSON.stringify(suppression)),
 }
 
-/** @throws if Kafka does not answer. */
-async function suppressUsers(deletion: Deletion, { settings, writer, keys }: Suppressing): Promise<void> {
+/** @returns false if this process lost the task. @throws if Kafka does not answer. */
+async function suppressUsers(
+  deletion: Deletion,
+  isOwned: IsStillOwned,
+  { settings, writer, keys }: Suppressing,
+): Promise<boolean> {
   for (const batch of batchesOf(suppressionsOf(deletion), SUPPRESSED_AT_ONCE, BYTES)) {
+    if (!(await isOwned())) return false
     const written = await writer.write(() => {
       const missing = batch.filter(({ id }) => !settings.suppressions.has(id))
       if (missing.length === 0) return { refusal: 'all are there' }
@@ -66,6 +71,7 @@ async function suppressUsers(deletion: Deletion, { settings, writer, keys }: Sup
     })
     if ('unavailable' in written) throw written.unavailable
   }
+  return true
 }
 
 export function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion): Suppression[] {

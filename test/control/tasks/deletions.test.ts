@@ -235,7 +235,11 @@ describe('a deletion that is performed', () => {
   })
 
   test('stops once another process performs it', async () => {
-    const { steps, end } = await performed({ owned: 1 })
+    // asked before each batch
+    const { steps, end } = await performed({ owned: 4 })
     expect([steps.at(-1), end]).toEqual(['delete 1000', undefined])
+    // a suppression may have been removed since
+    expect(await performed({ owned: 1 })).toEqual({ steps: ['suppress 500'], end: undefined })
+    expect(await performed({ owned: 0 })).toEqual({ steps: [], end: undefined })
   })
 })
