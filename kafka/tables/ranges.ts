@@ -17,7 +17,7 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
-/** How far ahead of the broker a writer's clock may be (kafka/admin/topics.ts), plus how long records may wait for Kafka. */
+/** How far ahead a writer's clock may be (kafka/admin/topics.ts), plus how long records may wait for Kafka. */
 const MAX_SKEW_MS = 3_600_000 + 600_000
 
 /**
