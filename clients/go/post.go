@@ -73,11 +73,15 @@ func (p *poster) post(ctx context.Context, body payload, left time.Duration) ans
 		return answer{err: fmt.Errorf("the HTTP client has not returned from %d requests whose context is done", cap(p.inFlight))}
 	}
 	var a answer
+	client := p.http
 	ended := started(func() {
 		defer func() { <-p.inFlight }()
-		a = p.exchange(ctx, body)
+		a = p.exchange(ctx, &client, body)
 	})
 	err, isOver := awaitEnd(ctx, ended)
+	if ctx.Err() != nil {
+		p.renew()
+	}
 	switch {
 	case !isOver: // the request may still write to a
 		return answer{err: cause(ctx, limit, ctx.Err())}
@@ -106,12 +110,12 @@ func awaitEnd(ctx context.Context, ended <-chan error) (err error, isOver bool) 
 	}
 }
 
-func (p *poster) exchange(ctx context.Context, body payload) answer {
+func (p *poster) exchange(ctx context.Context, client *http.Client, body payload) answer {
 	request, err := p.request(ctx, body)
 	if err != nil {
 		return answer{err: err}
 	}
-	response, err := p.http.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return answer{err: err}
 	}
@@ -148,6 +152,16 @@ func cause(ctx context.Context, limit time.Duration, err error) error {
 		return withURL.Err
 	}
 	return err
+}
+
+// renew makes the next attempt use another connection. A request that times out does not end an HTTP/2 connection: all retries could
+// use a dead one.
+func (p *poster) renew() {
+	p.close()
+	if p.transport != nil {
+		p.transport = p.transport.Clone()
+		p.http.Transport = p.transport
+	}
 }
 
 // close closes idle connections, except those of the caller's HTTPClient.

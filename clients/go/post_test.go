@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -134,6 +136,61 @@ func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
 	}
 	until(t, "they have ended", func() bool { return len(c.sender.poster.inFlight) == 0 })
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"})) // now requests are made again
+	must(t, c.Close())
+	f.none(t)
+}
+
+// mutable is a connection that can go dead: it stays open, but nothing that is written to it arrives.
+type mutable struct {
+	net.Conn
+	isMute *atomic.Bool
+}
+
+func (m mutable) Write(p []byte) (int, error) {
+	if m.isMute.Load() {
+		return len(p), nil
+	}
+	return m.Conn.Write(p)
+}
+
+type mutableListener struct {
+	net.Listener
+	mute chan *atomic.Bool // one per connection
+}
+
+func (l mutableListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	isMute := &atomic.Bool{}
+	l.mute <- isMute
+	return mutable{conn, isMute}, err
+}
+
+func TestARetryDoesNotUseAnHTTP2ConnectionThatIsDead(t *testing.T) {
+	protocols := make(chan string, 100)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protocols <- r.Proto
+		_, _ = io.WriteString(w, success)
+	}))
+	mute := make(chan *atomic.Bool, 100)
+	server.Listener = mutableListener{server.Listener, mute}
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	common := http.DefaultTransport
+	t.Cleanup(func() { http.DefaultTransport = common })
+	http.DefaultTransport = server.Client().Transport
+	c, f := newClient(t, server.URL)
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Flush(context.Background()))
+	if protocol := receive(t, protocols); protocol != "HTTP/2.0" {
+		t.Fatalf("got %s", protocol)
+	}
+	receive(t, mute).Store(true)
+	c.sender.poster.timeout = 100 * time.Millisecond
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	must(t, c.Close())
 	f.none(t)
 }
