@@ -2,6 +2,7 @@ package analytics
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"reflect"
 	"strings"
@@ -73,6 +74,8 @@ func TestABatchIsTriedAgainUntilItsRetriesOrItsTimeAreUsedUp(t *testing.T) {
 		{retryFacts{tries: 9, maxRetries: 25, elapsed: 40 * time.Minute, wait: 5*time.Minute - 1}, ""},
 		{retryFacts{tries: 9, maxRetries: 25, elapsed: 40 * time.Minute, wait: 5 * time.Minute},
 			"gave_up: the batch could not be sent to http://host/v1/batch within 45 minutes, in 9 attempts: status 503"},
+		{retryFacts{tries: 1, maxRetries: 25, elapsed: time.Second, wait: math.MaxInt64},
+			"gave_up: the batch could not be sent to http://host/v1/batch within 45 minutes, in 1 attempt: status 503"},
 		{retryFacts{tries: 1, maxRetries: 25, elapsed: 2 * time.Hour}, "gave_up: the batch could not be sent to http://host/v1/batch within 45 minutes, in 1 attempt: status 503"},
 	} {
 		got := gaveUp(test.facts, last)

@@ -30,7 +30,7 @@ func gaveUp(f retryFacts, last *answer) *Error {
 		return refusal(last)
 	case f.tries > f.maxRetries:
 		return ErrGaveUp.because(unsent+" in "+tries, last.reason())
-	case f.elapsed+f.wait >= retryFor:
+	case f.wait >= retryFor-f.elapsed: // a sum could overflow
 		return ErrGaveUp.because(fmt.Sprintf("%s within %.0f minutes, in %s", unsent, retryFor.Minutes(), tries), last.reason())
 	}
 	return nil
