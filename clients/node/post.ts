@@ -62,6 +62,8 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
     throwHttpErrors: false,
     decompress: false,
     headers: {
+      // without it, a proxy may compress any response
+      'accept-encoding': 'identity',
       authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
       'content-type': 'application/json',
       'user-agent': `${LIBRARY.name}/${LIBRARY.version}`,

@@ -6,6 +6,8 @@ import type {
   ErrorListener,
   QueuedMessage,
 } from '../../../clients/node/index.ts'
+import { fault } from '../../../clients/node/errors.ts'
+import { reporter } from '../../../clients/node/report.ts'
 import { until } from '../../helpers/until.ts'
 import { clientOf, gate, startService, thrownBy, track, warnings } from './service.ts'
 
@@ -236,4 +238,20 @@ describe('disable', () => {
     await analytics.close()
     expect(thrownBy(() => analytics.track(track(1)))).toMatchObject({ code: 'closed' })
   })
+})
+
+test('150,000 callbacks are called at once, as at the end of closeTimeout', async () => {
+  let called = 0
+  const callback = () => {
+    called += 1
+  }
+  const calls = Array.from({ length: 150_000 }, () => ({
+    type: 'track' as const,
+    json: '{"messageId":"m-1"}',
+    bytes: 19,
+    callback,
+  }))
+  const report = reporter({ onFailure: undefined, listeners: () => [] })
+  await report(calls, [{ error: fault('closed', 'The client was closed.'), calls }])
+  expect(called).toBe(150_000)
 })

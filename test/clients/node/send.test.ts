@@ -75,6 +75,14 @@ describe('a batch', () => {
     expect(service.calls()).toHaveLength(100)
   })
 
+  test('asks for a response that is not compressed', async () => {
+    const service = await startService()
+    const { analytics } = clientOf(service)
+    analytics.track(track(0))
+    await analytics.flush()
+    expect(service.arrivals[0]?.headers['accept-encoding']).toBe('identity')
+  })
+
   test('has at most 500 KB, and the next one has the rest', async () => {
     const service = await startService()
     const { analytics } = clientOf(service)
