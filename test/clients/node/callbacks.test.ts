@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { fault } from '../../../clients/node/errors.ts'
 import type {
   Analytics,
   AnalyticsError,
@@ -6,7 +7,6 @@ import type {
   ErrorListener,
   QueuedMessage,
 } from '../../../clients/node/index.ts'
-import { fault } from '../../../clients/node/errors.ts'
 import { reporter } from '../../../clients/node/report.ts'
 import { until } from '../../helpers/until.ts'
 import { clientOf, gate, startService, thrownBy, track, warnings } from './service.ts'
