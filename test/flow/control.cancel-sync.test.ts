@@ -46,7 +46,7 @@ test('a client that does not wait gets the address of the result, where one that
     `/api/syncs/${body.id}`,
   ])
   await until(async () => (await sluice.api('get', `syncs/${body.id}`)).body.state === 'done')
-  const next = await put('vip', 'a\n', 'respond-async')
+  const next = await put('vip', 'a\n', 'respond-async, wait=30')
   expect([next.status, next.body]).toMatchObject([200, { state: 'done', removed: 1 }])
   const listed = (await sluice.api('get', 'syncs?audienceId=vip')).body
   expect(listed).toMatchObject({ items: [{ id: next.body.id }, { id: body.id, changed: 2 }], next: null })
