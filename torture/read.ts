@@ -1,6 +1,7 @@
 import { readConfig } from '../config.ts'
 import type { Gone, OffsetRange } from '../harness/kafka/disk.ts'
 import { lag, readEach } from '../harness/kafka/topics.ts'
+import { until } from '../harness/until.ts'
 import { LOG_FAULTS, type Loss } from '../kafka/admin/lost-records.ts'
 import { listTopics } from '../kafka/admin/topics.ts'
 import { type Connection, connect } from '../kafka/client.ts'
@@ -13,6 +14,7 @@ import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, isRung } from '../schemas/topics.ts'
 import { type Cut, type Facts, pair } from './account.ts'
 import type { CutTopic } from './plan.ts'
+import { say } from './program.ts'
 import type { Sluice } from './sluice.ts'
 import type { Step } from './trail.ts'
 
@@ -21,8 +23,8 @@ export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'r
 }
 
 export type Kafka = {
-  /** Unsettled records of all consumer groups that deliver. */
-  unsettled(): Promise<number>
+  /** @returns whether the groups that deliver settled all records within `ms`. If not, says how many of which topics wait. */
+  untilSettled(ms: number): Promise<boolean>
   topics(): Promise<Topics>
   /** The topics of this kind, as named on the broker. */
   cut(topic: CutTopic): Promise<string[]>
@@ -51,7 +53,7 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
   }
 
   return {
-    unsettled: () => unsettledRecords(connection),
+    untilSettled: (ms) => untilSettled(connection, ms),
     async topics() {
       const events = new Set<string>()
       const routed = new Set<string>()
@@ -106,7 +108,16 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
 const isOfAnother = ({ deliveryId, response }: Attempt) =>
   /^[0-9a-f]{32}$/.test(response ?? '') && response !== deliveryId
 
-async function unsettledRecords(connection: Connection): Promise<number> {
+async function untilSettled(connection: Connection, ms: number): Promise<boolean> {
+  const isSettled = async () => (await unsettledRecords(connection)).length === 0
+  const isInTime = await until(isSettled, { timeout: ms }).catch(() => false)
+  if (isInTime) return true
+  const left = (await unsettledRecords(connection)).map(({ topic, records }) => `${records} of ${topic}`)
+  say(`not settled: ${left.join(', ')}`)
+  return false
+}
+
+async function unsettledRecords(connection: Connection): Promise<{ topic: string; records: number }[]> {
   const rungs = (await listTopics(connection)).filter(isRung)
   const groups = [
     { group: 'router', topic: EVENTS },
@@ -114,8 +125,10 @@ async function unsettledRecords(connection: Connection): Promise<number> {
     { group: 'deliverer.due', topic: DUE },
     ...rungs.map((topic) => ({ group: 'deliverer.rungs', topic })),
   ]
-  const lags = await Promise.all(groups.map((of) => lag(connection, of)))
-  return lags.reduce((sum, each) => sum + each, 0)
+  const lags = await Promise.all(
+    groups.map(async (of) => ({ topic: of.topic, records: await lag(connection, of) })),
+  )
+  return lags.filter(({ records }) => records > 0)
 }
 
 async function reported(connection: Connection): Promise<OffsetRange[]> {

@@ -9,7 +9,8 @@ export type Run = {
   struck: ReadonlyMap<string, number>
   clocks: boolean
   result: Account
-  settledMs: number
+  /** Undefined if some records were not settled in time. */
+  settledMs: number | undefined
   deaths: number
 }
 
@@ -43,7 +44,10 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ],
     ...missingRows(result),
     ['processes that exited by themselves', count(deaths)],
-    ['all settled after the last fault', `${(settledMs / 1_000).toFixed(0)} s`],
+    [
+      'all settled after the last fault',
+      settledMs === undefined ? 'no' : `${(settledMs / 1_000).toFixed(0)} s`,
+    ],
   ]
   return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients each make a call a second and send it until it is accepted. One of each process, a broker and
 a registry run on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} The broker compresses all topics with LZ4. There are ten destinations: one always answers, two change, one has two URLs that change, one never

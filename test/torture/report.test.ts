@@ -26,7 +26,15 @@ const sums = {
   cut: { events: 4, deliveries: 0, retries: 0 },
   reported: { events: 3, deliveries: 0, retries: 0 },
 }
-const run = { seed: 1, minutes: 10, clients: 60, struck: new Map(), clocks: true, settledMs: 0, deaths: 0 }
+const run = {
+  seed: 1,
+  minutes: 10,
+  clients: 60,
+  struck: new Map(),
+  clocks: true,
+  settledMs: 1_400,
+  deaths: 0,
+}
 
 test('what is missing is counted by destination, all of it, and the first are named', () => {
   const crm = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6'].map((id) => `crm ${id}`)
@@ -43,4 +51,12 @@ test('a run in which no clock could be stepped says so', () => {
     '(kill 3, clocks unchanged: libfaketime was not found).',
   )
   expect(report({ ...run, result, struck })).not.toContain('was not found')
+})
+
+test('a run whose records were not all settled in time does not claim so', () => {
+  const result = { ...sums, missing: nothing }
+  expect(report({ ...run, result })).toContain('| all settled after the last fault | 1 s |')
+  expect(report({ ...run, result, settledMs: undefined })).toContain(
+    '| all settled after the last fault | no |',
+  )
 })

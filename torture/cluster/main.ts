@@ -168,9 +168,7 @@ async function settle(load: OpenLoad, kafka: Kafka): Promise<ReadonlySet<string>
   await Promise.race([load.drain(), sleep(ACCEPT_MS, undefined, { ref: false })])
   const accepted = load.calls.filter(({ acceptedAt }) => acceptedAt !== undefined)
   say(`${accepted.length} of ${load.calls.length} calls accepted`)
-  await until(async () => (await kafka.unsettled()) === 0, { timeout: SETTLE_MS }).catch(() =>
-    say('some records are not settled'),
-  )
+  await kafka.untilSettled(SETTLE_MS)
   return new Set(accepted.map(({ messageId }) => messageId))
 }
 

@@ -4,7 +4,6 @@ import { sizeOf } from '../../harness/command-line.ts'
 import { launch, launchFrom } from '../../harness/launch.ts'
 import { startOpenLoad } from '../../harness/open-load.ts'
 import { writeSection } from '../../harness/results.ts'
-import { until } from '../../harness/until.ts'
 import { account, type Facts, holds } from '../account.ts'
 import { runProgram, say } from '../program.ts'
 import { type Kafka, openKafka } from '../read.ts'
@@ -86,9 +85,7 @@ const withoutProbes = <T extends Pick<Facts, 'events'>>(facts: T): T => ({
 
 async function settle(kafka: Kafka): Promise<void> {
   say('every call is accepted; waiting until all records are settled')
-  await until(async () => (await kafka.unsettled()) === 0, { timeout: SETTLE_MS }).catch(() =>
-    say('some records are not settled'),
-  )
+  await kafka.untilSettled(SETTLE_MS)
 }
 
 await runProgram({ usage: USAGE, options, run: upgrade })
