@@ -36,7 +36,7 @@ export function matchesEvent(
   return (event) =>
     (sourceId === undefined || event.sourceId === sourceId) &&
     ids.every((name) => event[name] === query[name]) &&
-    (queryEvent === undefined || (event.event ?? event.name) === queryEvent) &&
+    (queryEvent === undefined || eventNameOf(event) === queryEvent) &&
     (queryDeliveryId === undefined ||
       destinationsOf(event.sourceId).some(
         (destination) => deliveryId(destination, event) === queryDeliveryId,
@@ -58,10 +58,16 @@ export function matchesRejected({ sourceId, event, ...query }: IdQuery): (reject
     return calls.some(
       (call) =>
         ids.every(({ name, id }) => textOf(call[name]) === id) &&
-        (event === undefined || (textOf(call.event) ?? textOf(call.name)) === event),
+        (event === undefined || eventNameOf(call) === event),
     )
   }
 }
+
+/** A `name` in these calls is that of the user or group. A search for an event must not find it, as it is not audited. */
+const WITHOUT_EVENT_NAME: readonly unknown[] = ['identify', 'group', 'alias']
+
+const eventNameOf = ({ type, event, name }: Record<'type' | 'event' | 'name', unknown>) =>
+  textOf(event) ?? (WITHOUT_EVENT_NAME.includes(type) ? null : textOf(name))
 
 /** Only under its name: a search for a message must not find a user, as it is not audited. */
 const hasMember = (raw: string, name: string, text: string): boolean =>

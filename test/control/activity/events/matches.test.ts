@@ -40,6 +40,15 @@ describe('an accepted call', () => {
     expect(matchesRejected({ event: 'Home' })(rejected('{"type":"track","event":"Out"}'))).toBe(false)
   })
 
+  // such a search is not audited, so it must not find users by their names
+  test.each(['identify', 'group', 'alias'] as const)('of type %s has no event name', (type) => {
+    const named = { type, userId: 'u1', name: 'Jane Doe' }
+    expect(matchesEvent({ event: 'Jane Doe' }, () => [])(anEvent({ ...named, event: null }))).toBe(false)
+    const isFound = matchesRejected({ event: 'Jane Doe' })
+    expect(isFound(rejected(JSON.stringify(named)))).toBe(false)
+    expect(isFound(rejected(JSON.stringify({ batch: [named] })))).toBe(false)
+  })
+
   test('matches the delivery id of any of its destinations', () => {
     const wanted = matchesEvent({ deliveryId: deliveryId('crm', anEvent()) }, (source) =>
       source === 'shop' ? ['erp', 'crm'] : [],
