@@ -38,7 +38,7 @@ function checkEnvironment(env: NodeJS.ProcessEnv): void {
     KAFKA_BROKERS: '127.0.0.1:9092',
     SCHEMA_REGISTRY_URL: 'http://127.0.0.1',
     CONFIG_KEY: Buffer.alloc(32, 'made by npm start').toString('base64'),
-    CONTROL_TOKEN: 'made by npm start',
+    CONTROL_TOKEN: 'made-by-npm-start',
   }
   const given = Object.entries(env).filter(([, value]) => value)
   readConfig({ ...placeholders, ...Object.fromEntries(given) }, 'control')
