@@ -34,11 +34,13 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('link', { name: 'Set up Webhooks' }).click()
 
     await page.getByRole('textbox', { name: 'Source name' }).fill('Web shop')
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('Website')
     await page.getByRole('button', { name: 'Create source' }).click()
     await page
       .getByRole('checkbox', { name: /Web shop/ })
       .and(page.locator(':checked'))
       .waitFor()
+    expect((await on().sluice.api('get', 'sources')).body.items).toMatchObject([{ kind: 'web' }])
     await page.getByRole('button', { name: 'Next: URLs' }).click()
 
     await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill(`${on().good.url}/hook`)
@@ -195,8 +197,12 @@ export function setUp(on: () => Stage): void {
     await page.goto('/sources')
     await page.getByRole('button', { name: 'New source' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('iOS app')
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('Mobile app')
     await page.getByRole('button', { name: 'Create source' }).click()
     await page.getByRole('heading', { name: 'iOS app' }).waitFor()
+    expect((await on().sluice.api('get', 'sources')).body.items).toContainEqual(
+      expect.objectContaining({ name: 'iOS app', kind: 'mobile' }),
+    )
     await page.getByText('No calls yet').waitFor()
     await page.getByRole('button', { name: 'Copy write key of iOS app' }).click()
     const writeKey = await copied(page)
