@@ -46,9 +46,15 @@ export function positiveInteger(text: string): number {
   throw new InvalidArgumentError('it must be a whole number above 0')
 }
 
+/** `ms` throws above 100 characters. */
+const AGE = /^\d{1,10}(\.\d{1,9})?[smhd]$/
+/** A date can be at most 8.64e15 ms before or after 1970. */
+const MAX_MS = 8.64e15 / 2
+
 /** Parses `90s`, `15m`, `2h` or `7d` to milliseconds. */
 export function duration(text: string): number {
-  if (/^\d+(\.\d+)?[smhd]$|^0$/.test(text)) return ms(text as StringValue)
+  const time = AGE.test(text) || text === '0' ? ms(text as StringValue) : Number.NaN
+  if (time <= MAX_MS) return time
   throw new InvalidArgumentError('it must be a length of time, such as 15m, 2h or 7d')
 }
 
@@ -58,14 +64,22 @@ export function duration(text: string): number {
  */
 export function timeOf(text: string | undefined, now: number): string | undefined {
   if (text === undefined) return undefined
-  if (/^\d+(\.\d+)?[smhd]$/.test(text)) return new Date(now - ms(text as StringValue)).toISOString()
+  const age = AGE.test(text) ? ms(text as StringValue) : Number.NaN
+  if (age <= MAX_MS) return new Date(now - age).toISOString()
   // without a zone, this machine's zone would apply
-  if (/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)))
+  if (/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) && isDay(text) && !Number.isNaN(Date.parse(text)))
     return new Date(text).toISOString()
   throw new CliError(
     'usage',
     `"${text}" is not a time: use how long ago (15m, 2h, 7d) or a time such as 2026-01-02T03:04:05Z`,
   )
+}
+
+/** `Date` takes 31 February as 3 March. */
+function isDay(text: string): boolean {
+  const day = text.slice(0, 10)
+  const date = new Date(`${day}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day)
 }
 
 type Filter = Partial<Record<'destination' | 'source' | 'message' | 'delivery' | 'since' | 'until', string>>

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { sseParser } from '../../cli/api/sse.ts'
 import { callOf } from '../../cli/commands/calls/send.ts'
 import { firstSeen, latestPastAttempts } from '../../cli/commands/calls/tail.ts'
-import { timeOf } from '../../cli/commands/command.ts'
+import { duration, timeOf } from '../../cli/commands/command.ts'
 import { outputTo } from '../../cli/context.ts'
 import { eventLine } from '../../cli/event-line.ts'
 import { plain, table } from '../../cli/table.ts'
@@ -59,6 +59,19 @@ describe('a time', () => {
       expect(() => timeOf(text, now)).toThrow(/is not a time/)
     },
   )
+
+  test.each(['2026-02-31T00:00:00Z', '2025-02-29T00:00:00Z', '9999999999d', `${'9'.repeat(200)}d`])(
+    'is not %s, which no calendar has',
+    (text) => {
+      expect(() => timeOf(text, now)).toThrow(/is not a time/)
+    },
+  )
+
+  test('an overlap ends before the end of all dates', () => {
+    expect(duration('7d')).toBe(604_800_000)
+    expect(duration('0')).toBe(0)
+    expect(() => duration('9999999999d')).toThrow(/a length of time/)
+  })
 })
 
 describe('a table', () => {
