@@ -43,14 +43,25 @@ export async function choosePorts(
   // first those of the environment, so that no default takes one
   for (const name of [...names].sort((a, b) => Number(!env[a]) - Number(!env[b]))) {
     const setting = env[name]
-    const port = setting
-      ? await checkedPort(name, setting, { host, used })
-      : await nextFree(DEFAULTS[name], { host, used })
+    const port = await (setting
+      ? checkedPort(name, setting, { host, used })
+      : nextFree(DEFAULTS[name], { host, used })
+    ).catch((error) => {
+      throw aboutHost(host, error)
+    })
     if (!setting && port !== DEFAULTS[name]) onChange(`${name}: ${DEFAULTS[name]} is taken, using ${port}`)
     chosen[name] = port
     used.push(port)
   }
   return chosen
+}
+
+/** An error of the system here means that HOST is no address of this machine. */
+function aboutHost(host: string, error: unknown): unknown {
+  if (error instanceof LocalError || !(error instanceof Error) || !('code' in error)) return error
+  return new LocalError('setting_invalid', `HOST: cannot listen on ${host}: ${error.message}`, {
+    cause: error,
+  })
 }
 
 export type Place = { host: string; used: readonly number[] }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_ROWS, mergeDeliveries, withLatest } from '../../console/src/api/deliveries.ts'
+import { latestSince, MAX_ROWS, mergeDeliveries, withLatest } from '../../console/src/api/deliveries.ts'
 import { filterFromParams } from '../../console/src/views/destinations/deliveries/filter.ts'
 import { deliveriesQueryShape } from '../../control/activity/deliveries/listed.ts'
 import { delivery } from './delivery.ts'
@@ -53,6 +53,22 @@ describe('what is new', () => {
     expect(gap.isGap).toBe(true)
     expect(withLatest(gap, page(199, 100)).isGap).toBe(true)
     expect(withLatest(first, page(200, 99, null)).isGap).toBe(false)
+  })
+
+  test('has a gap if a full page follows an empty one', () => {
+    const quiet = withLatest(none, page(0, 0, null))
+    expect(quiet.isGap).toBe(false)
+    expect(withLatest(quiet, page(0, 100, null)).isGap).toBe(false)
+    expect(withLatest(quiet, page(0, 100)).isGap).toBe(true)
+  })
+
+  test('includes what was made while the list was paused', () => {
+    const now = Date.parse(at(600))
+    expect(latestSince({}, now)).toBe(at(540))
+    const before = withLatest(none, page(0, 3, null), Date.parse(at(100)))
+    expect(latestSince(before, now)).toBe(at(40))
+    // the clock was set back
+    expect(latestSince(before, Date.parse(at(90)))).toBe(at(30))
   })
 })
 

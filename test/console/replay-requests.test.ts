@@ -4,6 +4,7 @@ import { newId } from '../../console/src/random.ts'
 import { filterFromParams } from '../../console/src/views/dead-letters/filter.ts'
 import {
   describeMatching,
+  newestOfEach,
   parseRate,
   periodOf,
   requestsForDeliveries,
@@ -53,6 +54,12 @@ test('a selection becomes one valid request per destination', () => {
     { destinationId: 'billing', what: 'dead', deliveryIds: ['d2'] },
   ])
   for (const each of requests) expect(replayShape.safeParse({ ...each, id: newId() }).success).toBe(true)
+})
+
+test('a delivery that died twice is sent once, but those of two users are two', () => {
+  const older = { ...letter('d1'), deadAt: '2026-01-01T00:00:00.000Z' }
+  const letters = [letter('d1'), letter('d1', 'billing'), { ...letter('d1'), user: 'u2' }, older]
+  expect(newestOfEach(letters)).toEqual(letters.slice(0, 3))
 })
 
 test('more than a thousand deliveries are split into several requests', () => {

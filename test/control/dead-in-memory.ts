@@ -23,15 +23,20 @@ export const aDeadOne = (fields: Partial<Delivery> = {}): Delivery =>
     ...fields,
   })
 
-/** As if read from one partition in this order. `low`: those before it have expired. */
+/** As if read from one partition in this order. `low`: those before it have expired. `users`: theirs, or else u1. */
 export function deadHeld(
   deliveries: readonly Delivery[] = [],
-  { low = 0, isPartial = () => false, ...more }: { low?: number } & Partial<DeadRouteParts['dead']> = {},
+  {
+    low = 0,
+    users = [],
+    isPartial = () => false,
+    ...more
+  }: { low?: number; users?: readonly string[] } & Partial<DeadRouteParts['dead']> = {},
 ): Pick<DeadRouteParts, 'dead'> {
   const recent = createRecentRecords<DeadLetter>({ maxCount: 1_000 })
   for (const [offset, delivery] of deliveries.entries()) {
     const code = delivery.deadReason === 'rules_failed' ? 'too_large' : null
-    const key = `${delivery.destinationId}/u1`
+    const key = `${delivery.destinationId}/${users[offset] ?? 'u1'}`
     recent.add(letterOf(delivery, { partition: 0, offset, timestamp: delivery.deadAt ?? 0, key, code }))
   }
   const firstOffsets: FirstOffsets = new Map([[0, { low }]])

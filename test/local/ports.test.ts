@@ -80,6 +80,14 @@ test('the same port for two processes, or an invalid port, is refused by name', 
     })
 })
 
+test('an address that this machine does not have is refused by name, whether ports are set or not', async () => {
+  for (const env of [{}, { INGEST_PORT: '0' }, { INGEST_PORT: String(await freePort()) }])
+    await expect(choosePorts(env, '192.0.2.1', silent)).rejects.toMatchObject({
+      code: 'setting_invalid',
+      message: expect.stringMatching(/: cannot listen on 192\.0\.2\.1.*EADDRNOTAVAIL/),
+    })
+})
+
 test("Kafka's and the registry's ports stay the same, and change only when they are taken", async () => {
   const folder = await temporaryFolder()
   const said: string[] = []

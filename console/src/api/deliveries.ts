@@ -42,23 +42,27 @@ export const stopDeliveries = (list: DeliveryList) =>
 export const refreshDeliveries = (of: string) =>
   queryClient.resetQueries({ queryKey: ['deliveries', of], exact: false })
 
-/** `isGap`: more were made between two requests than a request returns. */
-export type Latest = { items: readonly Delivery[]; isGap: boolean }
+/**
+ * `isGap`: more were made between two requests than a request returns. `askedAt`: of the last request, in ms since
+ * 1970; undefined before the first.
+ */
+export type Latest = { items: readonly Delivery[]; isGap: boolean; askedAt?: number }
 
 const LIVE_MS = 3_000
 /** Younger deliveries get their states refreshed. */
 const RECENT_MS = 60_000
 const NONE: Latest = { items: [], isGap: false }
 
-/** Asks for the last minute every three seconds, and keeps what earlier requests found. */
+/** Asks for the last minute every three seconds, or for more after a pause, and keeps what earlier requests found. */
 export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Latest {
   const queryKey = [...keyOf(list), 'latest']
   const { data = NONE } = useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
-      const since = new Date(Date.now() - RECENT_MS).toISOString()
-      const page = await fetchPage({ ...toQuery(list, Date.now()), since, limit: MAX_PAGE }, signal)
-      return withLatest(queryClient.getQueryData<Latest>(queryKey) ?? NONE, page)
+      const before = queryClient.getQueryData<Latest>(queryKey) ?? NONE
+      const now = Date.now()
+      const query = { ...toQuery(list, now), since: latestSince(before, now), limit: MAX_PAGE }
+      return withLatest(before, await fetchPage(query, signal), now)
     },
     enabled: isOn,
     refetchInterval: LIVE_MS,
@@ -69,14 +73,20 @@ export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Latest {
   return data
 }
 
+/** The list may have been paused, or its tab hidden. @param now ms since 1970. @returns ISO 8601 */
+export const latestSince = ({ askedAt }: Pick<Latest, 'askedAt'>, now: number): string =>
+  new Date(Math.min(askedAt ?? now, now) - RECENT_MS).toISOString()
+
+/** @param askedAt ms since 1970 */
 export function withLatest(
   before: Latest,
   page: { items: readonly Delivery[]; next: string | null },
+  askedAt = 0,
 ): Latest {
   const known = new Set(before.items.map(({ id }) => id))
   const isFull = page.items.length >= MAX_PAGE && page.next !== null
-  const isGap = isFull && known.size > 0 && !page.items.some(({ id }) => known.has(id))
-  return { items: mergeDeliveries(before.items, page.items), isGap: before.isGap || isGap }
+  const isGap = isFull && before.askedAt !== undefined && !page.items.some(({ id }) => known.has(id))
+  return { items: mergeDeliveries(before.items, page.items), isGap: before.isGap || isGap, askedAt }
 }
 
 export const MAX_ROWS = 1_000

@@ -42,17 +42,17 @@ export function selectDeadLetters(
 ): { places: Place[]; faults: Fault[] } {
   const faults = notWith('deliveryIds', others)
   if (what !== 'dead') faults.push(invalid('/deliveryIds', 'only dead letters can be selected with it'))
-  // oldest first, so of one delivery the last stays
-  const known = new Map(
-    dead
-      .filter((letter) => letter.destinationId === destinationId)
-      .map((letter) => [letter.deliveryId, letter]),
+  const known = Map.groupBy(
+    dead.filter((letter) => letter.destinationId === destinationId),
+    ({ deliveryId }) => deliveryId,
   )
   const selected = new Set<DeadLetter>()
   for (const [index, id] of deliveryIds.entries()) {
-    const letter = known.get(id)
-    if (letter) selected.add(letter)
-    else
+    const letters = known.get(id)
+    // users whose calls share a messageId share a deliveryId; of each, the newest letter stays
+    const newest = new Map(letters?.map((letter) => [letter.user, letter]))
+    for (const letter of newest.values()) selected.add(letter)
+    if (!letters)
       faults.push({
         pointer: `/deliveryIds/${index}`,
         code: 'unknown_delivery',

@@ -123,6 +123,14 @@ describe('a replay of some dead letters', () => {
     ])
   })
 
+  test('sends both deliveries of two users whose calls share a message id, and so a delivery id', async () => {
+    const letters = [0, 1, 2].map((deadAt) => aDeadOne({ deliveryId: 'd1', destinationId: 'crm', deadAt }))
+    const held = deadHeld(letters, { users: ['u1', 'u2', 'u1'] })
+    const { json, tasks } = await ask({ deliveryIds: ['d1'] }, held)
+    expect(json).toMatchObject({ selected: 2, total: 2 })
+    expect(tasks).toMatchObject([{ places: [{ offset: 2 }, { offset: 1 }] }])
+  })
+
   test.each<[string, object, string[]]>([
     ['one that is not there', { deliveryIds: ['d1', 'gone'] }, ['/deliveryIds/1 unknown_delivery']],
     ['one of another destination', { deliveryIds: ['d4'] }, ['/deliveryIds/0 unknown_delivery']],

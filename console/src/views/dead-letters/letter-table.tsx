@@ -7,7 +7,13 @@ import { useMayWrite } from '../../api/session.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { formatInteger, pluralize } from '../../wording/format.ts'
 import { type Prepared, ReplayButton } from '../replays/replay-dead-letters.tsx'
-import { describeMatching, requestsForFilter, requestsForLetters, type Totals } from '../replays/requests.ts'
+import {
+  describeMatching,
+  newestOfEach,
+  requestsForFilter,
+  requestsForLetters,
+  type Totals,
+} from '../replays/requests.ts'
 import { LetterRow } from './letter-row.tsx'
 
 type LetterTableProps = {
@@ -37,7 +43,7 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
     <div>
       {mayWrite && (
         <ReplayButtons
-          selected={selected}
+          selected={newestOfEach(selected)}
           onStarted={() => setSelectedIds(new Set())}
           prepareAll={() => prepareAll(filter, { letters, destinations })}
         />
@@ -129,7 +135,7 @@ async function prepareAll(
 ): Promise<Prepared> {
   const note = 'Dead letters that were replayed before are skipped.'
   if (filter.messageId !== undefined) {
-    const left = letters.filter(({ replayed }) => replayed === null)
+    const left = newestOfEach(letters.filter(({ replayed }) => replayed === null))
     return { requests: requestsForLetters(left), describe: () => pluralize(left.length, 'dead letter'), note }
   }
   const now = Date.now()
@@ -145,7 +151,7 @@ function replayedNote(letters: readonly DeadLetter[]): string | undefined {
   const count = letters.filter(({ replayed }) => replayed !== null).length
   return count === 0
     ? undefined
-    : `${formatInteger(count)} of them were replayed before, so this sends them again.`
+    : `${formatInteger(count)} of them ${count === 1 ? 'was' : 'were'} replayed before, so this sends ${count === 1 ? 'it' : 'them'} again.`
 }
 
 type OlderProps = {

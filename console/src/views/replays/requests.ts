@@ -7,6 +7,20 @@ import { hoursBefore, pluralize } from '../../wording/format.ts'
 /** The API's limit for one request. */
 const MAX_DELIVERIES = 1_000
 
+/** The newest letter of each delivery: one that died twice is sent once. @param letters newest first */
+export function newestOfEach<T extends Pick<DeadLetter, 'destinationId' | 'deliveryId' | 'user'>>(
+  letters: readonly T[],
+): T[] {
+  const seen = new Set<string>()
+  return letters.filter(({ destinationId, deliveryId, user }) => {
+    // users whose calls share a messageId share a deliveryId
+    const key = JSON.stringify([destinationId, deliveryId, user])
+    const isNewest = !seen.has(key)
+    seen.add(key)
+    return isNewest
+  })
+}
+
 /** One request per destination, or several if there are many dead letters. */
 export function requestsForLetters(
   letters: readonly Pick<DeadLetter, 'destinationId' | 'deliveryId'>[],
