@@ -32,7 +32,8 @@ export type Output = {
 export function outputTo(stream: NodeJS.WriteStream): Output {
   const closing = new AbortController()
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    if (error.code !== 'EPIPE')
+      throw new CliError('cannot_write', `Cannot write the output: ${error.message}`, { cause: error })
     closing.abort()
   })
   return {

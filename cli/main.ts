@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { text } from 'node:stream/consumers'
-import { outputTo } from './context.ts'
+import { CliError, outputTo } from './context.ts'
 import { run } from './run.ts'
 
 const out = outputTo(process.stdout)
@@ -8,7 +8,8 @@ const err = outputTo(process.stderr)
 
 // only the stack: errors of HTTP clients hold the request with its token, which Node would print
 process.on('uncaughtException', (error) => {
-  err.line(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  if (error instanceof CliError) err.line(error.message)
+  else err.line(error instanceof Error ? (error.stack ?? error.message) : String(error))
   process.exit(1)
 })
 

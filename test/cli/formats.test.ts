@@ -5,7 +5,7 @@ import { sseParser } from '../../cli/api/sse.ts'
 import { callOf } from '../../cli/commands/calls/send.ts'
 import { firstSeen, latestPastAttempts } from '../../cli/commands/calls/tail.ts'
 import { duration, timeOf } from '../../cli/commands/command.ts'
-import { outputTo } from '../../cli/context.ts'
+import { CliError, outputTo } from '../../cli/context.ts'
 import { eventLine } from '../../cli/event-line.ts'
 import { plain, table } from '../../cli/table.ts'
 
@@ -125,6 +125,15 @@ test('what JSON does not escape reaches no terminal, but a pipe', () => {
   expect(printed(true)).toBe('{"name":"a\\u009b31m\\u007f\\u2028\\u202e"}\n')
   expect(JSON.parse(printed(true))).toEqual({ name })
   expect(printed(false)).toBe(`{"name":"${name}"}\n`)
+})
+
+test('a full disk is a fault that the user can fix, and a reader that has gone is none', () => {
+  const stream = new PassThrough()
+  const { closed } = outputTo(stream as unknown as NodeJS.WriteStream)
+  const failed = (code: string) => stream.emit('error', Object.assign(new Error(code), { code }))
+  expect(() => failed('ENOSPC')).toThrow(CliError)
+  expect(() => failed('EPIPE')).not.toThrow()
+  expect(closed.aborted).toBe(true)
 })
 
 describe('a stream of events', () => {

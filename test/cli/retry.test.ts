@@ -75,6 +75,13 @@ test('delete-user prints how many users and delete events were accepted', async 
   )
 })
 
+test('delete-user reads one user per line, without the spaces around it', async () => {
+  const memory = control({ sources: [shop], destinations: [crm] })
+  const context = { ...(await operatorOf(memory)), readInput: async () => '\ufeffu1\r\n  u 2 \n\n \n' }
+  expect(await run(['delete-user', '-'], context)).toBe(0)
+  expect(memory.tasks).toMatchObject([{ userIds: ['u1', 'u 2'] }])
+})
+
 test('replays are listed newest first, also for one destination', async () => {
   const { sluice, tasks } = operator()
   expect((await sluice('replay', 'list')).out).toBe('No such replay.')

@@ -10,7 +10,10 @@ const shape = z.looseObject({ id: z.string(), users: z.number(), deletes: z.numb
 export function addDeleteUser({ program, ...cli }: Cli): void {
   program
     .command('delete-user')
-    .argument('<ids...>', 'user ids, up to 5,000; - reads them from standard input, one per line')
+    .argument(
+      '<ids...>',
+      'user ids, up to 5,000; - reads them from standard input, one per line, without the spaces around them',
+    )
     .summary('ask destinations to delete users')
     .description(
       `Sends a delete event for each user to the destinations of each source. The command returns once the request is accepted; it \
@@ -32,7 +35,7 @@ Examples:
 
 async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   const { args, options, control, readInput, newId } = invocation
-  const read = args.includes('-') ? (await readInput()).split(/\r?\n/).filter(Boolean) : []
+  const read = args.includes('-') ? (await readInput()).split('\n').flatMap((line) => line.trim() || []) : []
   const json = {
     id: options.id ?? newId(),
     userIds: args.flatMap((id) => (id === '-' ? read : [id])),
