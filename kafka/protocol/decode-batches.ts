@@ -112,6 +112,8 @@ async function decodeOne(batch: Buffer, into: Decoded[]): Promise<number> {
     const packed = batch.subarray(AT.records)
     const records = codec === 0 ? packed : await decompress(packed, codec)
     decodeRecords(records, { batch, into })
+    const behind = batch.readInt32BE(AT.lastOffsetDelta)
+    if (into.length === before && behind >= 0) into.push(emptied(batch, behind))
     return records.length
   } catch (error) {
     into.length = before
@@ -134,6 +136,15 @@ function decodeRecords(records: Buffer, { batch, into }: { batch: Buffer; into: 
   }
 }
 
+/**
+ * Compaction may remove all records of a producer's last batch, but keeps the batch. If a segment ends with it, a fetch
+ * brings nothing else. As a control record it is never passed on, but the reader moves past it.
+ */
+const emptied = (batch: Buffer, behind: number): Decoded => ({
+  ...messageAt(Number(batch.readBigInt64BE(0)) + behind, batch),
+  isControlRecord: true,
+})
+
 type Context = BatchContext & { producerId: string; inTransaction: boolean }
 
 /** With `producerId` and `inTransaction`, kafkajs leaves out aborted transactions. */
@@ -154,20 +165,19 @@ function contextOf(batch: Buffer): Context {
 function standIn(batch: Buffer, reason: string): Decoded {
   const firstOffset = Number(batch.readBigInt64BE(0))
   const lastOffset = firstOffset + offsetsBehind(batch)
-  const context = contextOf(batch)
-  const message: Decoded = {
-    magicByte: MAGIC,
-    attributes: 0,
-    timestamp: context.maxTimestamp,
-    offset: String(lastOffset),
-    key: null,
-    value: batch,
-    headers: { 'parked-batch': Buffer.from(`${firstOffset}-${lastOffset}`) },
-    isControlRecord: false,
-    batchContext: context,
-  }
+  const headers = { 'parked-batch': Buffer.from(`${firstOffset}-${lastOffset}`) }
+  const message = { ...messageAt(lastOffset, batch), value: batch, headers }
   faults.set(message, { reason, firstOffset, lastOffset })
   return message
+}
+
+function messageAt(offset: number, batch: Buffer): Decoded {
+  const batchContext = contextOf(batch)
+  const { maxTimestamp: timestamp } = batchContext
+  return {
+    ...{ magicByte: MAGIC, attributes: 0, timestamp, offset: String(offset), key: null, value: null },
+    ...{ headers: NO_HEADERS, isControlRecord: false, batchContext },
+  }
 }
 
 /**

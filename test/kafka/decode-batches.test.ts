@@ -14,6 +14,13 @@ const require = createRequire(import.meta.url)
 const Decoder: new (
   bytes: Buffer,
 ) => { buffer: Buffer; offset: number } = require('kafkajs/src/protocol/decoder')
+/** What kafkajs makes of a partition's messages. */
+const Batch: new (
+  topic: string,
+  fetchedOffset: string,
+  partitionData: object,
+) => { messages: unknown[]; isEmptyDueToFiltering(): boolean; lastOffset(): string } =
+  require('kafkajs/src/consumer/batch')
 
 type Of = {
   count?: number
@@ -217,6 +224,18 @@ test.each([0, 1])(
     expect(offsets(messages).at(-1)).toBe(8)
   },
 )
+
+test('a batch whose records were all compacted away moves the reader past its offsets', async () => {
+  const emptied = aBatch({ count: 0, firstOffset: 40 })
+  emptied.writeInt32BE(2, 23)
+  const partitionData = {
+    partition: 0,
+    highWatermark: '50',
+    messages: await decoded(ours(), sealed(emptied)),
+  }
+  const batch = new Batch('settings', '41', partitionData)
+  expect([batch.messages, batch.isEmptyDueToFiltering(), batch.lastOffset()]).toEqual([[], true, '42'])
+})
 
 describe('a batch with a wrong checksum', () => {
   const flipped = (batch: Buffer, at: number) => {
