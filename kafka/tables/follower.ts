@@ -8,6 +8,7 @@ import { CLOSE_MS, type Connection } from '../client.ts'
 import type { Message } from '../consume/record.ts'
 import { type LogFault, partitionKey } from '../log-faults.ts'
 import { countSkippedBatch } from '../metrics.ts'
+import { IDLE_WAIT_MS } from '../patches/consumer/fetch-wait.ts'
 import { PartitionAssigners } from '../patches/kafkajs.ts'
 import { type LogWatch, watchLog } from '../patches/log-watch/watch.ts'
 import { type BatchFault, batchFaultOf } from '../protocol/decode-batches.ts'
@@ -37,7 +38,7 @@ type At = { topic: string; partition: number }
 
 /** Commits nothing and keeps its positions in memory, across rebalances. Closing it deletes its group. */
 export class Follower {
-  /** When a broker last answered a fetch, by `performance.now()`; 0: not yet. */
+  /** When a broker last answered a fetch, at the latest, by `performance.now()`; 0: not yet. */
   fetchedAt = 0
   /** When records last came, by that clock. */
   receivedAt = Number.NEGATIVE_INFINITY
@@ -115,7 +116,10 @@ export class Follower {
       onJoined?.(assigned)
     })
     consumer.on(FETCH, ({ payload }) => {
-      if (payload.numberOfBatches > 0) this.fetchedAt = performance.now()
+      if (payload.numberOfBatches === 0) return
+      const now = performance.now()
+      // if this process was paused, the answer may have waited for it: newer records are then missing
+      this.fetchedAt = Math.min(now, now - payload.duration + IDLE_WAIT_MS)
     })
     // the handler gets no batches with only the marker of a transaction
     consumer.on(END_BATCH_PROCESS, ({ payload }) => {
