@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { deliveryFrom, type RulesRun, type WithBody } from '../delivery/routing/apply-rules.ts'
 import { deliveryKey, deliveryOf, deliveryWith, idsOf, type Matching } from '../delivery/routing/routing.ts'
 import type { Taken } from '../kafka/consume/record.ts'
@@ -14,11 +15,18 @@ import { createRuleRuns, type RuleRuns } from './rule-runs.ts'
 
 export type DeliveryWriterParts = {
   codec: Pick<VariantCodec<Delivery>, 'encode' | 'encodeVariants'>
-  producer: Pick<Producer, 'produce' | 'produceList'>
+  producer: Pick<Producer, 'produce' | 'produceList' | 'queuedBytes'>
   slices: Slices
   /** Once for each event and destination whose rules ran. */
   onRuled: (destination: Outline, result: RulesRun) => void
 }
+
+/** Nothing is routed while more waits for Kafka: refusing records would break their order. */
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024
+const CHECK_MS = 50
+
+export const hasBacklog = ({ queuedBytes }: Pick<Producer, 'queuedBytes'>): boolean =>
+  queuedBytes() > MAX_QUEUED_BYTES
 
 type Routed = Pick<Taken<Event>, 'value' | 'trace' | 'partition' | 'offset' | 'owned'>
 
@@ -58,12 +66,21 @@ async function continueRuns(
     outcome = worst([outcome, await writing])
     if (!record.owned()) outcome = 'unknown'
     if (outcome === 'unknown') break
-    await parts.slices.next()
+    await nextSlice(record, parts)
     const written = writeResults(record, runSlice(runs, record, parts), parts)
     count += written.count
     writing = written.writing
   }
   return { count, writing: writing.then((last) => worst([outcome, last])) }
+}
+
+/** Many events may have slices to come, of up to 4 MB each. */
+async function nextSlice({ owned }: Routed, { slices, producer }: DeliveryWriterParts): Promise<void> {
+  await slices.next()
+  while (owned() && hasBacklog(producer)) {
+    await sleep(CHECK_MS)
+    await slices.next()
+  }
 }
 
 const ACKED = Promise.resolve('acked' as const)

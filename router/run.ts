@@ -2,10 +2,9 @@ import { matching } from '../delivery/routing/routing.ts'
 import type { Ends, Handler, Message, Taken } from '../kafka/consume/record.ts'
 import { PUT_BACK } from '../kafka/produce/park.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
-import type { Producer } from '../kafka/produce/produce.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Settings } from '../settings/follow.ts'
-import { type DeliveryWriterParts, type Writing, writeDeliveries } from './deliveries.ts'
+import { type DeliveryWriterParts, hasBacklog, type Writing, writeDeliveries } from './deliveries.ts'
 import type { Duplicates, PartitionWindow } from './duplicates/duplicates.ts'
 import type { Written } from './duplicates/seen-topic.ts'
 import { type Entry, hashOf } from './duplicates/window.ts'
@@ -13,14 +12,11 @@ import { createWaitingEvents } from './waiting-events.ts'
 
 export type RouterParts = DeliveryWriterParts & {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh' | 'sources'>
-  producer: DeliveryWriterParts['producer'] & Pick<Producer, 'queuedBytes'>
   duplicates: Pick<Duplicates, 'of'>
   onRouted: (event: Event, deliveries: number) => void
   onDuplicate: (event: Event) => void
 }
 
-/** Partitions are held while more waits for Kafka: refusing records would break their order. */
-const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 const HOLD_MS = 50
 
 /**
@@ -32,7 +28,7 @@ export function createRouter(parts: RouterParts): Handler<Event> {
 
   // with outdated settings an event could be settled as if it had no destination
   const isReady = ({ partition }: Pick<Taken<Event>, 'partition'>) =>
-    duplicates.of(partition) !== undefined && settings.isFresh() && producer.queuedBytes() <= MAX_QUEUED_BYTES
+    duplicates.of(partition) !== undefined && settings.isFresh() && !hasBacklog(producer)
 
   const route = (record: Taken<Event>, message: Message) => routeEvent(record, message, parts)
   const waiting = createWaitingEvents({ slices, isReady, route })

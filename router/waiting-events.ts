@@ -39,8 +39,11 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
   }
 
   async function routeNext({ record, message, bytes }: Waiting): Promise<void> {
-    while (record.owned() && !isReady(record)) await sleep(CHECK_MS)
-    if (slices.isSpent()) await slices.next()
+    for (;;) {
+      if (slices.isSpent()) await slices.next()
+      if (!record.owned() || isReady(record)) break
+      await sleep(CHECK_MS)
+    }
     count(record, -bytes)
     if (!record.owned()) {
       record.release()

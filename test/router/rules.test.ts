@@ -64,6 +64,7 @@ async function written(event: Event, { plain = [], ruled, slices = unlimited, ou
         records.push(...Array.from({ length: count }, (_, place) => record(place)))
         return end()
       },
+      queuedBytes: () => 0,
     },
     slices,
     onRuled: ({ id }, { outcome }) => void decided.push(`${id} ${outcome}`),
@@ -172,7 +173,7 @@ describe('rules that take more than a slice', () => {
       records.push(...all.map(({ key }) => String(key)))
       return 'acked'
     }
-    const producer = { produce, produceList: () => expect.fail('one record at a time') }
+    const producer = { produce, produceList: () => expect.fail('one record at a time'), queuedBytes: () => 0 }
     const parts = { codec: deliveries, producer, slices, onRuled: () => undefined }
     const matched = { plain: [aDestination({ id: 'plain' })], ruled: each }
     const writing = writeDeliveries(recordOf(large), matched, parts)
@@ -217,7 +218,7 @@ test('an event with rules is not held in memory while it waits for Kafka', async
   const ruled = [withRules('shaped', { shape: { total: '{{properties.total}}' } })]
   const parts: DeliveryWriterParts = {
     codec: deliveries,
-    producer: { produce: () => waiting, produceList: () => waiting },
+    producer: { produce: () => waiting, produceList: () => waiting, queuedBytes: () => 0 },
     slices: unlimited,
     onRuled: () => undefined,
   }

@@ -289,6 +289,36 @@ test('while the rules of an event take more than a slice, its source waits and o
   ])
 })
 
+test('while much waits for Kafka, events whose rules take more than a slice wait too', async () => {
+  const bytes = 4 * 1024 * 1024
+  const acks: ((outcome: Produced) => void)[] = []
+  const begin = Promise.withResolvers<void>()
+  let [isSpent, most, settled] = [true, 0, 0]
+  const { next } = createSlices()
+  const { handle } = aRouter({
+    slices: { isSpent: () => isSpent, next: () => begin.promise.then(next) },
+    settings: { isFresh: () => true, destinationsOf: () => [shaped('crm')], sources: new Map() },
+    producer: {
+      ...accepting,
+      produce: () => new Promise((resolve) => void acks.push(resolve)),
+      queuedBytes: () => acks.length * bytes,
+    },
+  })
+  const settle = () => void settled++
+  // the second event of a source waits for the first
+  for (const sourceId of Array.from({ length: 10 }, (_, index) => `s${index}`))
+    for (const messageId of ['m1', 'm2'])
+      handle(aRecord({ value: anEvent({ messageId, sourceId }), settle }), message)
+  isSpent = false
+  begin.resolve()
+  await until(() => {
+    most = Math.max(most, acks.length)
+    acks.shift()?.('acked')
+    return settled === 20
+  })
+  expect(most).toBe(5)
+})
+
 test('an event that waited is parked if it cannot be routed, and the next one is routed', async () => {
   const ends: string[] = []
   const begin = Promise.withResolvers<void>()
