@@ -222,7 +222,7 @@ class WebhookAttempt implements Job, Listener {
     }
     this.#result = result
     const ended = endedOf(outcome)
-    if (ended) this.#lease?.ended(ended, sent || isCertificateRefusal(outcome))
+    if (ended) this.#lease?.ended(ended, sent || isOfWebhook(outcome))
     this.#settles = this.#delivery.ended(result)
   }
 
@@ -241,9 +241,11 @@ class WebhookAttempt implements Job, Listener {
   }
 }
 
-/** The host was reached, although no request was sent. */
-const isCertificateRefusal = (outcome: Outcome) =>
-  outcome.outcome === 'refused' && outcome.code.startsWith('tls_')
+/** The host is not unreachable, although no request was sent: a bad certificate, or a flood (tls-floods.ts). */
+const isOfWebhook = (outcome: Outcome) =>
+  outcome.outcome === 'refused'
+    ? outcome.code.startsWith('tls_')
+    : outcome.outcome === 'retry' && outcome.code === 'protocol_error'
 
 /** Webhooks may share a URL with different headers, so the position decides while its URL is the same. */
 function currentIndex({ url, urlIndex }: Target, { webhooks }: Destination): number {

@@ -124,9 +124,13 @@ function aWorld(first = both) {
     park: () => void fates.push('parked'),
   }
   const heard: Ended[] = []
+  const blamed: ('webhook' | 'host')[] = []
   const lease = {
     connected: () => undefined,
-    ended: (ended: Ended) => void heard.push(ended),
+    ended(ended: Ended, ofWebhook: boolean) {
+      heard.push(ended)
+      blamed.push(ofWebhook ? 'webhook' : 'host')
+    },
     release: () => undefined,
   }
   return {
@@ -146,8 +150,8 @@ function aWorld(first = both) {
       for (const job of kept.splice(0)) job.defer(open)
     },
     refuse: (origin: string, by = open) => void refusals.set(origin, by),
-    answer(origin: string, outcome: Outcome) {
-      posts.get(origin)?.onOutcome(outcome, 1, true)
+    answer(origin: string, outcome: Outcome, sent = true) {
+      posts.get(origin)?.onOutcome(outcome, 1, sent)
       posts.get(origin)?.onEnd(null)
     },
     change: (to: Destination | undefined) => {
@@ -168,6 +172,8 @@ function aWorld(first = both) {
     settling,
     results,
     heard,
+    /** Whose breaker each of them counts for, if it is a failure. */
+    blamed,
     faults,
     lookUps: () => lookUps,
     /** Waits, as deferred records are written a little later. */
@@ -619,6 +625,20 @@ test.each<[Outcome, Ended[]]>([
   world.answer(one, outcome)
   await world.fate()
   expect(world.heard).toEqual(ended)
+})
+
+test.each<[string, 'webhook' | 'host', Outcome]>([
+  ['ECONNREFUSED', 'host', { outcome: 'retry', code: 'ECONNREFUSED' }],
+  ['timeout', 'host', { outcome: 'retry', code: 'timeout' }],
+  // nothing is sent for a minute after too many TLS records, which other webhooks of the host did not send
+  ['protocol_error', 'webhook', { outcome: 'retry', code: 'protocol_error' }],
+])('without a request sent, %s counts for the %s', async (_, blamed, outcome) => {
+  const world = aWorld(aDestination({ webhooks: [{ url: `${one}/`, headers: {} }] }))
+  world.take()
+  world.begin()
+  world.answer(one, outcome, false)
+  await world.fate()
+  expect(world.blamed).toEqual([blamed])
 })
 
 test('deliveries of one destination keep their order while its settings are read', async () => {
