@@ -34,19 +34,34 @@ const TIDY_MS = 5_000
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
 
-const ONE = 0x31
+const INTERIM = 'HTTP/1.1 1'
+const CONTINUE = 'HTTP/1.1 100'
 const TWO = 0x32
+const BLANK_LINE = [0x0d, 0x0a, 0x0d, 0x0a]
 
 /**
- * Turns each 100 Continue at the beginning of a chunk into a 102, which undici skips like any other 1xx. undici closes
- * the connection at an unasked 100, but clients must skip it (RFC 9110, 15.2): IIS and some proxies send it.
+ * Turns each 100 Continue into a 102, which undici skips like any other 1xx. undici closes the connection at an unasked
+ * 100, but clients must skip it (RFC 9110, 15.2): IIS and some proxies send it. Takes the answer in any pieces.
  */
-function skipContinue(chunk: Buffer): void {
-  for (let at = 0; chunk[at + 9] === ONE; ) {
-    if (chunk.toString('latin1', at, at + 12) === 'HTTP/1.1 100') chunk[at + 11] = TWO
-    const end = chunk.indexOf('\r\n\r\n', at)
-    if (end === -1) return
-    at = end + 4
+function createContinueSkipper() {
+  /** Of the current response. */
+  let status = ''
+  let endMatched = 0
+
+  return (chunk: Buffer): void => {
+    for (let at = 0; at < chunk.length; ) {
+      const part = chunk.toString('latin1', at, at + CONTINUE.length - status.length)
+      status += part
+      at += part.length
+      if (status.length < CONTINUE.length || !status.startsWith(INTERIM)) return
+      if (part !== '' && status === CONTINUE) chunk[at - 1] = TWO
+      for (; at < chunk.length && endMatched < BLANK_LINE.length; at++)
+        endMatched =
+          chunk[at] === BLANK_LINE[endMatched] ? endMatched + 1 : Number(chunk[at] === BLANK_LINE[0])
+      if (endMatched < BLANK_LINE.length) return
+      status = ''
+      endMatched = 0
+    }
   }
 }
 
@@ -59,6 +74,7 @@ class Connection {
   readonly #client: Client
   #exchange: Exchange | undefined
   #bytes = 0
+  #skipContinue = createContinueSkipper()
   #tls: Tls | undefined
 
   constructor(origin: string, connect: Connect, onTls: (tls: Tls) => void) {
@@ -85,6 +101,7 @@ class Connection {
   dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
     this.#exchange = exchange
     this.#bytes = 0
+    this.#skipContinue = createContinueSkipper()
     if (this.#tls) this.#tls.before = addedBy(this.#tls)
     this.#client.dispatch(request, exchange)
   }
@@ -122,7 +139,7 @@ class Connection {
     if (!chunk) return null
     const left = MAX_WIRE_BYTES - this.#bytes
     this.#bytes += chunk.length
-    if (this.#exchange?.isWaiting()) skipContinue(chunk)
+    if (this.#exchange?.isWaiting()) this.#skipContinue(chunk)
     return chunk.length > left ? chunk.subarray(0, left) : chunk
   }
 }

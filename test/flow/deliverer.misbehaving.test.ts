@@ -181,6 +181,9 @@ describe('interim responses (1xx)', () => {
     ['once', [CONTINUE + OK]],
     ['in several pieces', [CONTINUE, OK]],
     ['several times, among others', [CONTINUE + HINT + CONTINUE, CONTINUE + CONTINUE + OK]],
+    ['in single bytes', [...(HINT + CONTINUE + OK)]],
+    ['cut in its status', [`${CONTINUE}HTTP/1.1 10`, CONTINUE.slice(11) + OK]],
+    ['cut in the line before it', [HINT.slice(0, -1), `\n${CONTINUE}${OK}`]],
   ])('may be 100 Continue, although nothing asked for it: %s', async (_, pieces) => {
     const url = await afterRequest((socket) => writeEach(socket, pieces))
     const { outcome, response } = await poster().post(to(url))
