@@ -80,7 +80,7 @@ class Connection {
   constructor(origin: string, connect: Connect, onTls: (tls: Tls) => void) {
     this.#client = new Client(origin, {
       connect: (options, callback) =>
-        connect(options, (error, socket, tcp) => {
+        connect(withPlainName(options), (error, socket, tcp) => {
           if (!socket) return callback(error ?? new Error('no socket'), null)
           this.#connected(socket)
           if (tcp) {
@@ -143,6 +143,10 @@ class Connection {
     return chunk.length > left ? chunk.subarray(0, left) : chunk
   }
 }
+
+/** SNI names do not end with a dot (RFC 6066, 3), although hosts may: servers in Go refuse the handshake. */
+const withPlainName = (options: buildConnector.Options): buildConnector.Options =>
+  options.hostname.endsWith('.') ? { ...options, servername: options.hostname.slice(0, -1) } : options
 
 const connectorOf = ({ limitMs, egress, ca }: PosterOptions) =>
   buildConnector({

@@ -17,7 +17,7 @@ import { until } from '../helpers/until.ts'
 const LIMIT_MS = 400
 // long: only slow answers may time out
 const post = (url: string, ca?: string[], limitMs = 30_000) =>
-  aPoster({ limitMs, allow: ['127.0.0.0/8'], ca }).post({
+  aPoster({ limitMs, allow: ['127.0.0.0/8', '::1/128'], ca }).post({
     webhook: 'crm',
     urlIndex: 0,
     url,
@@ -62,6 +62,20 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
     const receiver = await tlsReceiver({ key, cert: withRoot ? cert + root : cert })
     expect((await post(receiver.url)).outcome).toEqual({ outcome: 'refused', code })
     expect(receiver.requests()).toBe(0)
+  })
+
+  test('is asked for by the host without the dot at its end, which SNI does not allow', async () => {
+    const { root, ...own } = await aCertificate({ ...right, names: 'DNS:localhost' })
+    const asked: string[] = []
+    const { url } = await tlsReceiver({
+      ...own,
+      SNICallback(name, done) {
+        asked.push(name)
+        done(null)
+      },
+    })
+    const { outcome } = await post(url.replace('127.0.0.1', 'localhost.'), [root])
+    expect([outcome, asked]).toEqual([{ outcome: 'delivered', status: 200 }, ['localhost']])
   })
 
   test('of one receiver does not validate another one on the same host', async () => {
