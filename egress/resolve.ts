@@ -27,7 +27,7 @@ export type ResolverOptions = {
   clock?: Perf
 }
 
-/** `graceMs`: for the second family, once the first has answered. */
+/** `graceMs`: for AAAA, once A has answered. */
 export type Limits = { limitMs: number; graceMs: number }
 
 /** By default, a delivery has 5 s in all. */
@@ -90,7 +90,8 @@ function queryBoth(name: string, queries: Queries, { limitMs, graceMs }: Limits)
     replies[family] = await records
     open -= 1
     if (open === 0) end()
-    else if ('records' in replies[family]) grace = setTimeout(end, graceMs)
+    // not for AAAA alone: without IPv6, a lost A query would fail all POSTs to the host until the cache expires
+    else if (family === 'a' && 'records' in replies.a) grace = setTimeout(end, graceMs)
   }
   void take('a', reply(queries.resolve4(name, { ttl: true })))
   void take('aaaa', reply(queries.resolve6(name, { ttl: true })))
@@ -128,9 +129,11 @@ export function resolvedFrom({ a, aaaa }: Replies): Resolved {
   const ttlMs = Math.min(...records.map(({ ttl }) => ttl * 1_000))
   return {
     addresses: [...toAddresses(a, 4), ...toAddresses(aaaa, 6)],
-    ttlMs: Math.min(Math.max(ttlMs, TTL_MS.min), TTL_MS.max),
+    ttlMs: hasFailed(a) ? FAILURE_MS : Math.min(Math.max(ttlMs, TTL_MS.min), TTL_MS.max),
   }
 }
+
+const hasFailed = (reply: Reply) => 'code' in reply && !NOTHING.has(reply.code)
 
 const recordsOf = (reply: Reply) => ('records' in reply ? reply.records.slice(0, MAX_ADDRESSES) : [])
 

@@ -131,6 +131,16 @@ describe('a name server that', () => {
     expect(await where('crm.example')).toEqual(['8.8.8.8'])
   })
 
+  test('loses the A query is asked again before only the AAAA counts: this machine may have no IPv6', async () => {
+    let askedA = 0
+    const { where } = await names((question) => {
+      if (question.type === 'AAAA') return { addresses: [SIX] }
+      askedA += 1
+      return askedA > 1 ? onlyA('8.8.8.8')(question) : 'silence'
+    })
+    expect(await where('crm.example')).toEqual(['8.8.8.8', '2606:4700::1'])
+  })
+
   test('fails AAAA does not affect a valid A', async () => {
     const { where } = await names((question) =>
       question.type === 'A' ? onlyA('8.8.8.8')(question) : { rcode: 2 },
@@ -200,6 +210,14 @@ describe('an answer is cached', () => {
   ])('for its shortest TTL, within bounds: %j', (a, ttlMs) => {
     expect(resolvedFrom({ a, aaaa: failed('ENODATA') })).toMatchObject({ ttlMs })
   })
+})
+
+test.each([
+  ['ENODATA', 30_000],
+  ['ESERVFAIL', 1_000],
+  ['ETIMEOUT', 1_000],
+])('AAAA records whose A query failed with %s are cached for %d ms', (code, ttlMs) => {
+  expect(resolvedFrom({ a: failed(code), aaaa: records('2606:4700::1') })).toMatchObject({ ttlMs })
 })
 
 test('of thousands of addresses 16 of each family are used', () => {
