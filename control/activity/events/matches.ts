@@ -63,16 +63,19 @@ export function matchesRejected({ sourceId, event, ...query }: IdQuery): (reject
   }
 }
 
-/** A `name` in these calls is that of the user or group. A search for an event must not find it, as it is not audited. */
-const WITHOUT_EVENT_NAME: readonly unknown[] = ['identify', 'group', 'alias']
+/**
+ * A `name` in other calls may be a user's. A search for an event must not find it, as it is not audited. Without a type,
+ * a rejected call has it in the path, which Sluice does not keep.
+ */
+const WITH_EVENT_NAME: readonly unknown[] = ['track', 'page', 'screen', undefined]
 
-const eventNameOf = ({ type, event, name }: Record<'type' | 'event' | 'name', unknown>) =>
-  textOf(event) ?? (WITHOUT_EVENT_NAME.includes(type) ? null : textOf(name))
+const eventNameOf = ({ type, event, name }: Partial<Record<'type' | 'event' | 'name', unknown>>) =>
+  textOf(event) ?? (WITH_EVENT_NAME.includes(type) ? textOf(name) : null)
 
-/** Only under its name: a search for a message must not find a user, as it is not audited. */
+/** Only under its whole name: a search for a message must not find a user, as it is not audited. */
 const hasMember = (raw: string, name: string, text: string): boolean =>
   new RegExp(
-    `(?:"${name}"|(?<![\\w$.-])${name})\\s{0,9}:\\s{0,9}${RegExp.escape(JSON.stringify(text))}`,
+    `(?:(?<!\\\\)"${name}"|(?<=^|[\\s{,])${name})\\s{0,9}:\\s{0,9}${RegExp.escape(JSON.stringify(text))}`,
   ).test(raw)
 
 /** Longer than any text of an accepted call that a query can name. */

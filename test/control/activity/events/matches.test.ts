@@ -49,6 +49,17 @@ describe('an accepted call', () => {
     expect(isFound(rejected(JSON.stringify({ batch: [named] })))).toBe(false)
   })
 
+  test.each(['Identify', 'users', null, 7])('of the unknown type %j has no event name either', (type) => {
+    const raw = JSON.stringify({ type, userId: 'u1', name: 'Jane Doe' })
+    expect(matchesRejected({ event: 'Jane Doe' })(rejected(raw))).toBe(false)
+  })
+
+  test('that has its type only in the path, or a name in place of an event, is found by its name', () => {
+    const isFound = matchesRejected({ event: 'Signed up' })
+    expect(isFound(rejected('{"userId":"u1","name":"Signed up"}'))).toBe(true)
+    expect(isFound(rejected('{"type":"track","userId":"u1","name":"Signed up"}'))).toBe(true)
+  })
+
   test('matches the delivery id of any of its destinations', () => {
     const wanted = matchesEvent({ deliveryId: deliveryId('crm', anEvent()) }, (source) =>
       source === 'shop' ? ['erp', 'crm'] : [],
@@ -93,6 +104,9 @@ describe('a rejected call', () => {
       true,
     ],
     ['{userId:"u1"}', { userId: 'u1' }, true],
+    ['{"event":"Home","cut of', { event: 'Home' }, true],
+    ['{"event":"H.me","cut of', { event: 'H.me' }, true],
+    ['{"event":"Home","cut of', { event: 'H.me' }, false],
     // such a search is not audited, so it must not find users
     ['{"userId":"u1","cut of', { messageId: 'u1' }, false],
     ['{"userId":"u1","cut of', { event: 'u1' }, false],
@@ -110,8 +124,13 @@ describe('a rejected call', () => {
     '"x.name":"jane"',
     'user-name: "jane"',
     '"rename":"jane"',
+    'x.name: "jane"',
+    '$name: "jane"',
+    'prénom_ëname: "jane"',
+    '\'name: "jane"',
+    '"x\\"name":"jane"',
   ])(
-    'that is not valid JSON is not found by a member whose name only ends like that of the field: %s',
+    'that is not valid JSON is not found by a member whose name only ends with the name of the field: %s',
     (member) => {
       const broken = rejected(`{"userId":"u1",${member},"cut of`)
       expect(matchesRejected({ event: 'jane' })(broken)).toBe(false)
