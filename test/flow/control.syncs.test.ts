@@ -154,17 +154,25 @@ test('an upload that removes many is refused also if the first sync was cancelle
   expect(await told('vip')).toHaveLength(1_000)
 })
 
-test.each<[string, Sync['state'], number]>([
-  ['cancelled while Kafka was slow stores what receivers were told', 'cancelled', 1_000],
-  ['ended by another process while this one was paused stores nothing late', 'done', 0],
-])('a sync that was %s', async (_, state, stored) => {
+test.each<[string, Sync['state'], Sync['state'], number]>([
+  ['cancelled while Kafka was slow stores what receivers were told', 'cancelled', 'accepted', 1_000],
+  ['cancelled like the one after it stores what receivers were told', 'cancelled', 'cancelled', 1_000],
+  ['cancelled while this process was paused stores nothing after a later one', 'cancelled', 'done', 0],
+  ['ended by another process while this one was paused stores nothing late', 'done', 'accepted', 0],
+])('a sync that was %s', async (_, state, next, stored) => {
   const { kafka, syncs, uploaded, told, perform } = await audiences()
   const sync = await uploaded('vip', users(5_000))
+  const later = { ...sync, createdAt: '2026-01-02T03:05:05.678Z', state: next }
+  syncs.set('of-another', { ...later, id: 'of-another', of: { kind: 'audience', id: 'new' }, state: 'done' })
+  syncs.set('before', { ...later, id: 'before', createdAt: '2026-01-02T03:03:05.678Z', state: 'done' })
   let asked = 0
   expect(
     await perform(sync, () => {
       asked += 1
-      if (asked > 1) syncs.set(sync.id, { ...sync, state })
+      if (asked > 1) {
+        syncs.set(sync.id, { ...sync, state })
+        syncs.set('later', { ...later, id: 'later' })
+      }
       return asked === 1
     }),
   ).toBeUndefined()

@@ -97,8 +97,7 @@ async function compare(
   counts: Counts,
   { sync, isOwned, computation, tasks, ...parts }: Performing,
 ): Promise<'sent' | 'cancelled' | 'not owned'> {
-  // nobody repeats a cancelled sync, but receivers were told
-  const mayStore = async () => (await isOwned()) || tasks.syncs.get(sync.id)?.state === 'cancelled'
+  const mayStore = async () => (await isOwned()) || isLastAndCancelled(sync, tasks)
   for (const users of batchesOf(comparison.leftovers, AT_ONCE)) {
     if (!(await isOwned())) return 'not owned'
     await writeRemovals(users, sync, parts)
@@ -117,6 +116,16 @@ async function compare(
     counts.unchanged -= changes.filter(({ userId }) => comparison.listed.has(userId)).length
   }
   return 'sent'
+}
+
+/**
+ * Nobody repeats a cancelled sync, but receivers were told. A later sync that is done may have told them something else
+ * while this process was paused.
+ */
+function isLastAndCancelled({ id, of, createdAt }: Sync, { syncs }: SyncParts['tasks']): boolean {
+  if (syncs.get(id)?.state !== 'cancelled') return false
+  const done = [...syncs.values()].filter(({ state }) => state === 'done')
+  return !done.some((each) => each.of.kind === of.kind && each.of.id === of.id && each.createdAt > createdAt)
 }
 
 /** Undefined if the audience or trait was removed, or created again since. */
