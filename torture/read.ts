@@ -23,7 +23,7 @@ export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'r
 }
 
 export type Kafka = {
-  /** @returns whether the groups that deliver settled all records within `ms`. If not, says how many of which topics wait. */
+  /** @returns whether all records were settled within `ms`. If not, prints how many wait in which topics. */
   untilSettled(ms: number): Promise<boolean>
   topics(): Promise<Topics>
   /** The topics of this kind, as named on the broker. */
@@ -109,11 +109,13 @@ const isOfAnother = ({ deliveryId, response }: Attempt) =>
   /^[0-9a-f]{32}$/.test(response ?? '') && response !== deliveryId
 
 async function untilSettled(connection: Connection, ms: number): Promise<boolean> {
-  const isSettled = async () => (await unsettledRecords(connection)).length === 0
-  const isInTime = await until(isSettled, { timeout: ms }).catch(() => false)
-  if (isInTime) return true
-  const left = (await unsettledRecords(connection)).map(({ topic, records }) => `${records} of ${topic}`)
-  say(`not settled: ${left.join(', ')}`)
+  let left: Awaited<ReturnType<typeof unsettledRecords>> = []
+  const isSettled = async () => {
+    left = await unsettledRecords(connection)
+    return left.length === 0
+  }
+  if (await until(isSettled, { timeout: ms }).catch(() => false)) return true
+  say(`not settled: ${left.map(({ topic, records }) => `${records} of ${topic}`).join(', ') || 'unknown'}`)
   return false
 }
 
