@@ -359,13 +359,21 @@ describe('a restore into a system with other settings', () => {
     expect([json.needsForce, json.counts.audience]).toMatchObject([false, { unchanged: 1 }])
   })
 
-  test('starts an audience over whose key was another: receivers know its members by the key', async () => {
-    const text = await backupOf(api(records()))
-    const other = { ...vip, key: 'v', createdAt: '2026-02-02T03:04:05.678Z' }
-    const system = api({ ...records(), audiences: [other] })
-    await restore(system, text, '?force=true')
-    expect(system.settings.audiences.get('vip')).toMatchObject({ key: 'vip', createdAt: vip.createdAt })
-  })
+  test.each([{ key: 'v' }, { sourceId: 'app' }])(
+    'starts an audience over that had another key or source: receivers know its members by these: %j',
+    async (other) => {
+      const text = await backupOf(api(records()))
+      const createdAt = '2026-02-02T03:04:05.678Z'
+      const system = api({
+        ...records(),
+        audiences: [{ ...vip, ...other, createdAt, lastSyncAt: createdAt }],
+      })
+      await restore(system, text, '?force=true')
+      const { key, sourceId } = vip
+      const expected = { key, sourceId, createdAt: vip.createdAt, lastSyncAt: null }
+      expect(system.settings.audiences.get('vip')).toMatchObject(expected)
+    },
+  )
 
   test('replaces a setting that cannot be read', async () => {
     const text = await backupOf(api(records()))

@@ -152,6 +152,22 @@ describe('pending tasks', () => {
     expect([await isOwned(), asked]).toEqual([false, 2])
   })
 
+  test('are looked up again after a pause while Kafka was asked: its answer may be older than the pause', async () => {
+    let [time, asked] = [0, 0]
+    const caughtUp = async () => {
+      asked += 1
+      time += 10_000
+    }
+    const isOwned = stillOwned(
+      () => true,
+      { caughtUp },
+      () => time,
+    )
+    await isOwned()
+    await isOwned()
+    expect(asked).toBe(2)
+  })
+
   test('of one audience run one after the other, even after a cancelled one that has not stopped', async () => {
     const second = aSync({ id: 's2' })
     const other = aSync({ id: 's3', of: { kind: 'trait', id: 'vip' } })

@@ -28,6 +28,10 @@ test('the scheme is case-insensitive', () => {
   expect(both('bearer view-token')).toBe('view')
 })
 
+test('any number of spaces may follow the scheme', () => {
+  expect(both('Bearer   view-token')).toBe('view')
+})
+
 test.each([
   ['no header', undefined],
   ['an empty one', ''],
@@ -44,7 +48,7 @@ test.each([
 test.each([
   ['a space', 'a guess'],
   ['several schemes', 'view-token, Bearer admin-token-123456'],
-])('a token with %s is compared whole, so it counts as a wrong one', (_, token) => {
+])('a token with %s is compared as a whole, so it counts as a wrong one', (_, token) => {
   expect(bearer(`Bearer ${token}`)).toBe(token)
 })
 
