@@ -154,7 +154,7 @@ func cause(ctx context.Context, limit time.Duration, err error) error {
 	return err
 }
 
-// renew makes the next attempt use another connection. A request that times out does not end an HTTP/2 connection: all retries could
+// renew gives the next attempt a new connection. A timeout does not close an HTTP/2 connection, so all retries could
 // use a dead one.
 func (p *poster) renew() {
 	p.close()

@@ -140,29 +140,29 @@ func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
 	f.none(t)
 }
 
-// mutable is a connection that can go dead: it stays open, but nothing that is written to it arrives.
-type mutable struct {
+// mutedConn is a connection that can go dead: it stays open, but nothing that is written to it arrives.
+type mutedConn struct {
 	net.Conn
-	isMute *atomic.Bool
+	isMuted *atomic.Bool
 }
 
-func (m mutable) Write(p []byte) (int, error) {
-	if m.isMute.Load() {
+func (m mutedConn) Write(p []byte) (int, error) {
+	if m.isMuted.Load() {
 		return len(p), nil
 	}
 	return m.Conn.Write(p)
 }
 
-type mutableListener struct {
+type mutedListener struct {
 	net.Listener
 	mute chan *atomic.Bool // one per connection
 }
 
-func (l mutableListener) Accept() (net.Conn, error) {
+func (l mutedListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	isMute := &atomic.Bool{}
-	l.mute <- isMute
-	return mutable{conn, isMute}, err
+	isMuted := &atomic.Bool{}
+	l.mute <- isMuted
+	return mutedConn{conn, isMuted}, err
 }
 
 func TestARetryDoesNotUseAnHTTP2ConnectionThatIsDead(t *testing.T) {
@@ -172,7 +172,7 @@ func TestARetryDoesNotUseAnHTTP2ConnectionThatIsDead(t *testing.T) {
 		_, _ = io.WriteString(w, success)
 	}))
 	mute := make(chan *atomic.Bool, 100)
-	server.Listener = mutableListener{server.Listener, mute}
+	server.Listener = mutedListener{server.Listener, mute}
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(func() {

@@ -62,7 +62,7 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
     throwHttpErrors: false,
     decompress: false,
     headers: {
-      // without it, a proxy may compress any response
+      // otherwise a proxy may compress the response, which nothing here decompresses
       'accept-encoding': 'identity',
       authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
       'content-type': 'application/json',

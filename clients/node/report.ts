@@ -33,7 +33,7 @@ export function reporter({ onFailure, listeners }: Listening): Report {
     const called = callBack(calls, failed)
     const silent = unheard.flatMap(withoutCallback)
     if (silent.length > 0) finished.push(warn(summaryOf(silent)))
-    // as arguments of a function, so many would overflow the stack
+    // not `push(...called)`: so many arguments would overflow the stack
     await Promise.all([...finished, ...called])
   }
 }

@@ -110,7 +110,7 @@ function replacing(setting: Setting, { value: old }: Setting, now: string): Sett
   return { kind: setting.kind, value: { ...setting.value, ...stamp, ...syncedOf(setting, old) } } as Setting
 }
 
-/** What receivers were last told belongs to the time of creation. They know the users by key and source. */
+/** What receivers were last told is stored with `createdAt`. They know an audience or trait by its key and source. */
 function syncedOf(setting: Setting, old: Setting['value']): Partial<Computation> {
   if (!isComputation(setting) || !('lastSyncAt' in old)) return {}
   const { key, sourceId, createdAt, lastSyncAt } = old

@@ -7,15 +7,15 @@ import { type TaskIndex, type Tasks, taskRecord } from './task-table.ts'
 
 /** False once the task is cancelled or another process runs it. */
 export type IsOwned = () => boolean
-/** The same, from what Kafka has. */
+/** The same, but may ask Kafka first. */
 export type IsStillOwned = () => boolean | Promise<boolean>
 
 /** Less than another process needs to take over from one that does not answer. */
 const KNOWN_MS = 2_000
 
 /**
- * A process that was paused may have lost its task without noticing. The next task may be done as well, and what is
- * written now would undo it: so asks Kafka again after some time.
+ * A process that was paused may have lost its task without noticing. Another process may even have done the next task,
+ * and further records would undo that. So this asks Kafka again when its last answer is too old.
  */
 export function stillOwned(
   isOwned: IsOwned,

@@ -58,9 +58,9 @@ export function searchRefusal(caller: Caller, { tokenLimits, log }: SearchParts)
 }
 
 /**
- * The same for searches of which only so many run at once: one that does not begin is not audited.
+ * Like `searchRefusal`, for searches with a limit on how many run at once. One that does not begin is not audited.
  * @param begin returns undefined if too many are in progress.
- * @returns undefined if there were too many, in progress or of this network.
+ * @returns undefined if too many are in progress, or if this network searches too often.
  */
 export function searchForUser<T>(
   caller: Caller,

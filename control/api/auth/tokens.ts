@@ -15,7 +15,7 @@ export type Session = { id: string; until: number }
 
 export type Tokens = { admin: string; view?: string | undefined }
 
-/** All text after the scheme, so that a guess of any form is counted. Undefined without one, or with another scheme. */
+/** All text after the scheme, so that a guess of any form is counted. Undefined if there is none, or another scheme. */
 export const bearer = (header: string | undefined): string | undefined =>
   /^Bearer +(\S.*)$/i.exec(header ?? '')?.[1]
 

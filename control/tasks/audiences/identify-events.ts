@@ -9,7 +9,7 @@ import { type Change, memberRecord } from './comparison.ts'
 
 export type WriteParts = {
   sync: Sync
-  /** Asked between the events and what was sent. */
+  /** Asked when the events are written, before what was sent is stored. */
   mayStore: () => Promise<boolean>
   computation: Computation
   suppressed: Users | undefined

@@ -407,7 +407,7 @@ describe('an identify call', () => {
     ['acked', ['events'], false],
     ['unknown', ['events'], true],
   ])(
-    'that is %s makes %j: a member counts as reported only when the call is written, by no process that lost the sync',
+    'that is %s writes %j: a member counts as reported once the call is written, unless the process lost the sync',
     async (outcome, topics, mayStore) => {
       const written: string[] = []
       const producer = {
