@@ -117,7 +117,7 @@ const token = z
     (text) => new Set(text).size >= LEAST_CHARACTERS,
     'is easy to guess: generate one with openssl rand -hex 24',
   )
-  .regex(/^[!-~]*$/, 'has a space or a character outside ASCII, which headers cannot carry')
+  .regex(/^[!-~]*$/, 'has a space, a line break or a character outside ASCII, which headers cannot carry')
 
 /** Also true for text that is not a URL, which has its own error. */
 function hasReadableCredentials(text: string): boolean {

@@ -260,14 +260,16 @@ describe('keys and tokens that are easy to guess', () => {
     expect(() => readConfig(env, 'control')).toThrow(new RegExp(`${name}: .*openssl rand`))
   })
 
-  test.each(['correct horse battery staple', 'tab\tand 16 characters', 'sechzehn-zeichen-für-uns'])(
-    'the token %j is refused, as headers cannot carry it',
-    (CONTROL_TOKEN) => {
-      expect(() => readConfig({ ...control, CONTROL_TOKEN }, 'control')).toThrow(
-        /CONTROL_TOKEN: .*outside ASCII/,
-      )
-    },
-  )
+  test.each([
+    'correct horse battery staple',
+    'tab\tand 16 characters',
+    'a-token-from-a-file\n',
+    'sechzehn-zeichen-für-uns',
+  ])('the token %j is refused, as headers cannot carry it', (CONTROL_TOKEN) => {
+    expect(() => readConfig({ ...control, CONTROL_TOKEN }, 'control')).toThrow(
+      /CONTROL_TOKEN: .*outside ASCII/,
+    )
+  })
 
   test('an old key may stand behind a new one', () => {
     const CONFIG_KEY = `${randomBytes(32).toString('base64')},${Buffer.alloc(32, 1).toString('base64')}`
