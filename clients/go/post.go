@@ -73,7 +73,7 @@ func (p *poster) post(ctx context.Context, body payload, left time.Duration) ans
 		return answer{err: fmt.Errorf("the HTTP client has not returned from %d requests whose context is done", cap(p.inFlight))}
 	}
 	var a answer
-	client := p.http
+	client := p.http // a copy: an abandoned request may still use it after renew
 	ended := started(func() {
 		defer func() { <-p.inFlight }()
 		a = p.exchange(ctx, &client, body)
@@ -157,11 +157,14 @@ func cause(ctx context.Context, limit time.Duration, err error) error {
 // renew gives the next attempt a new connection. A timeout does not close an HTTP/2 connection, so all retries could
 // use a dead one.
 func (p *poster) renew() {
-	p.close()
-	if p.transport != nil {
-		p.transport = p.transport.Clone()
-		p.http.Transport = p.transport
+	if p.transport == nil {
+		return
 	}
+	old := p.transport
+	p.transport = old.Clone()
+	p.http.Transport = p.transport
+	// the request has returned, but its HTTP/2 stream may need a moment to end: until then, the connection is not idle
+	time.AfterFunc(endGrace, old.CloseIdleConnections)
 }
 
 // close closes idle connections, except those of the caller's HTTPClient.

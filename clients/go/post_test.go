@@ -144,6 +144,17 @@ func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
 type mutedConn struct {
 	net.Conn
 	isMuted *atomic.Bool
+	closed  chan<- struct{} // of a dead one, once the client has closed it
+}
+
+func (m mutedConn) Close() error {
+	if m.isMuted.Load() {
+		select {
+		case m.closed <- struct{}{}:
+		default:
+		}
+	}
+	return m.Conn.Close()
 }
 
 func (m mutedConn) Write(p []byte) (int, error) {
@@ -155,14 +166,15 @@ func (m mutedConn) Write(p []byte) (int, error) {
 
 type mutedListener struct {
 	net.Listener
-	mute chan *atomic.Bool // one per connection
+	mute   chan *atomic.Bool // one per connection
+	closed chan struct{}
 }
 
 func (l mutedListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	isMuted := &atomic.Bool{}
 	l.mute <- isMuted
-	return mutedConn{conn, isMuted}, err
+	return mutedConn{conn, isMuted, l.closed}, err
 }
 
 func TestARetryDoesNotUseAnHTTP2ConnectionThatIsDead(t *testing.T) {
@@ -172,7 +184,8 @@ func TestARetryDoesNotUseAnHTTP2ConnectionThatIsDead(t *testing.T) {
 		_, _ = io.WriteString(w, success)
 	}))
 	mute := make(chan *atomic.Bool, 100)
-	server.Listener = mutedListener{server.Listener, mute}
+	closed := make(chan struct{}, 1)
+	server.Listener = mutedListener{server.Listener, mute, closed}
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(func() {
@@ -193,4 +206,5 @@ func TestARetryDoesNotUseAnHTTP2ConnectionThatIsDead(t *testing.T) {
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	must(t, c.Close())
 	f.none(t)
+	receive(t, closed) // otherwise it would stay open until IdleConnTimeout
 }
