@@ -213,9 +213,13 @@ describe('interim responses (1xx)', () => {
     expect(connections).toBe(1)
   })
 
-  test('that are only text in a body stay as they are', async () => {
-    const head = `HTTP/1.1 200 OK\r\nContent-Length: ${CONTINUE.length}\r\n\r\n`
-    const url = await afterRequest((socket) => writeEach(socket, [head, CONTINUE]))
+  const BEFORE_TEXT = `HTTP/1.1 200 OK\r\nContent-Length: ${CONTINUE.length}\r\n\r\n`
+
+  test.each([
+    ['after the headers', [BEFORE_TEXT, CONTINUE]],
+    ['with the headers', [BEFORE_TEXT + CONTINUE]],
+  ])('that are only text in a body stay as they are: %s', async (_, pieces) => {
+    const url = await afterRequest((socket) => writeEach(socket, pieces))
     const { outcome, response } = await poster().post(to(url))
     expect([outcome, await response]).toEqual([delivered(), CONTINUE])
   })
