@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { followServer, serverNow } from '../../console/src/api/client/clock.ts'
 import { latestSince, MAX_ROWS, mergeDeliveries, withLatest } from '../../console/src/api/deliveries.ts'
 import { filterFromParams } from '../../console/src/views/destinations/deliveries/filter.ts'
 import { deliveriesQueryShape } from '../../control/activity/deliveries/listed.ts'
@@ -69,6 +70,16 @@ describe('what is new', () => {
     expect(latestSince(before, now)).toBe(at(40))
     // the clock was set back
     expect(latestSince(before, Date.parse(at(90)))).toBe(at(30))
+  })
+
+  test('is asked for by the clock of the server, not of the browser', () => {
+    const ahead = Date.parse(at(600))
+    followServer(new Date(at(0)).toUTCString(), ahead)
+    expect(latestSince({}, serverNow(ahead + 5_000))).toBe(at(-55))
+    // a proxy's answer may have none
+    followServer(null, ahead)
+    followServer('now', ahead)
+    expect(serverNow(ahead)).toBe(Date.parse(at(0)))
   })
 })
 

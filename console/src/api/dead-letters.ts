@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { hoursBefore } from '../wording/format.ts'
 import { api, resultOf, type Schemas } from './client/client.ts'
+import { serverNow } from './client/clock.ts'
 
 export type DeadLetter = Schemas['DeadLetter']
 export type DeadCount = { destinationId: string; reason: string; count: number }
@@ -33,7 +34,7 @@ export const useDeadLetters = (filter: DeadFilter) =>
       resultOf(
         api.GET('/api/dead', {
           params: {
-            query: { ...toQuery(filter, Date.now()), limit: 50, ...(cursor !== undefined && { cursor }) },
+            query: { ...toQuery(filter, serverNow()), limit: 50, ...(cursor !== undefined && { cursor }) },
           },
         }),
       ),

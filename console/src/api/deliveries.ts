@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { hoursBefore } from '../wording/format.ts'
 import { api, resultOf, type Schemas } from './client/client.ts'
+import { serverNow } from './client/clock.ts'
 import { queryClient } from './client/query-client.ts'
 import { useSearch } from './client/search.ts'
 
@@ -33,7 +34,7 @@ const keyOf = (list: DeliveryList) => ['deliveries', list.of, list.filter]
 
 export const useDeliveries = (list: DeliveryList) =>
   useSearch(keyOf(list), (from, signal) =>
-    fetchPage({ ...toQuery(list, Date.now()), limit: PAGE, ...from }, signal),
+    fetchPage({ ...toQuery(list, serverNow()), limit: PAGE, ...from }, signal),
   )
 
 export const stopDeliveries = (list: DeliveryList) =>
@@ -60,7 +61,7 @@ export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Latest {
     queryKey,
     queryFn: async ({ signal }) => {
       const before = queryClient.getQueryData<Latest>(queryKey) ?? NONE
-      const now = Date.now()
+      const now = serverNow()
       const query = { ...toQuery(list, now), since: latestSince(before, now), limit: MAX_PAGE }
       return withLatest(before, await fetchPage(query, signal), now)
     },
@@ -118,7 +119,7 @@ const MAX_REQUESTS = 20
 export async function collectDeliveries(
   list: DeliveryList,
 ): Promise<{ entries: Delivery[]; isComplete: boolean; searchedSince: string | null }> {
-  const query = toQuery(list, Date.now())
+  const query = toQuery(list, serverNow())
   const entries: Delivery[] = []
   let cursor: string | undefined
   for (let requests = 1; ; requests++) {

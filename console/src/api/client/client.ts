@@ -1,4 +1,5 @@
 import createClient from 'openapi-fetch'
+import { followServer } from './clock.ts'
 import { type ApiError, toApiError, unanswered, unreachable } from './errors.ts'
 import type { components, paths } from './schema.ts'
 
@@ -8,6 +9,9 @@ export type Schemas = components['schemas']
 export const CSRF_HEADERS = { 'X-Requested-With': 'sluice-console' }
 
 export const api = createClient<paths>({ baseUrl: '/', headers: CSRF_HEADERS })
+api.use({
+  onResponse: ({ response }) => followServer(response.headers.get('date'), Date.now()),
+})
 
 type ApiResponse<T> = { data?: T; error?: unknown; response: Response }
 

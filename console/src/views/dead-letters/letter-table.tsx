@@ -1,6 +1,7 @@
 import { Button, Checkbox, Group, Table, Text, VisuallyHidden } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
+import { serverNow } from '../../api/client/clock.ts'
 import { countToReplay, type DeadFilter, type DeadLetter } from '../../api/dead-letters.ts'
 import { useDestinations } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
@@ -138,7 +139,7 @@ async function prepareAll(
     const left = newestOfEach(letters.filter(({ replayed }) => replayed === null))
     return { requests: requestsForLetters(left), describe: () => pluralize(left.length, 'dead letter'), note }
   }
-  const now = Date.now()
+  const now = serverNow()
   const counts = await countToReplay(filter, now)
   return {
     requests: requestsForFilter(filter, { ...counts, destinations, now }),

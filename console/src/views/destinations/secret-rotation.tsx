@@ -1,5 +1,6 @@
 import { Alert, Button, Checkbox, Code, Group, List, NativeSelect, Stack, Table, Text } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
+import { serverNow } from '../../api/client/clock.ts'
 import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
 import { type Edited, Editing } from '../../ui/form/editing.tsx'
@@ -88,7 +89,7 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
     )
 
   function submit() {
-    const until = hasSecret ? overlapEnd(hours, Date.now()) : undefined
+    const until = hasSecret ? overlapEnd(hours, serverNow()) : undefined
     const next = { sharedSecret: secret, ...(until !== undefined && { previousSecretExpiresAt: until }) }
     save(isRemoved ? {} : next)
   }

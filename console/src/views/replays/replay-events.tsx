@@ -2,6 +2,7 @@ import { Anchor, Button, Group, NativeSelect, Stack, Text, TextInput } from '@ma
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { serverNow } from '../../api/client/clock.ts'
 import type { Destination } from '../../api/destinations.ts'
 import { useStartReplays } from '../../api/replays.ts'
 import { newId } from '../../random.ts'
@@ -32,7 +33,7 @@ function ReplayForm({ destination: { id, name } }: { destination: Destination })
   const [typed, setTyped] = useState({ from: '', to: '' })
   const [rate, setRate] = useState('500')
   const { pending, ask, confirm, isStarted, dialog } = useReplay(id)
-  const period = periodOf(choice, typed, Date.now())
+  const period = periodOf(choice, typed, serverNow())
   const perSecond = parseRate(rate)
   return (
     <Stack>

@@ -1,5 +1,6 @@
 import { Alert, Button, Code, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
+import { serverNow } from '../../api/client/clock.ts'
 import { type Source, useReplaceSource } from '../../api/sources.ts'
 import { newKey, urlSafe } from '../../random.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
@@ -63,7 +64,7 @@ function Replace({ source, onClose }: { source: Source; onClose: () => void }) {
 
   function submit() {
     const { previousWriteKey: _, previousWriteKeyExpiresAt: __, ...rest } = source
-    const until = overlapEnd(hours, Date.now())
+    const until = overlapEnd(hours, serverNow())
     const overlap = until !== undefined && { previousWriteKeyExpiresAt: until }
     replace.mutate({ ...rest, writeKey: urlSafe(newKey()), ...overlap }, { onSuccess: onClose })
   }
@@ -97,4 +98,4 @@ function Replace({ source, onClose }: { source: Source; onClose: () => void }) {
   )
 }
 
-const isInFuture = (time: string | undefined) => time !== undefined && Date.parse(time) > Date.now()
+const isInFuture = (time: string | undefined) => time !== undefined && Date.parse(time) > serverNow()

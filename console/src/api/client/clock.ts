@@ -1,0 +1,11 @@
+/** What to add to the browser's clock, in ms: it may be wrong, and the server compares times with its own. */
+let correctionMs = 0
+
+/** @param date the answer's `Date`. @param now the browser's time, in ms since 1970. */
+export function followServer(date: string | null, now: number): void {
+  const time = Date.parse(date ?? '')
+  if (!Number.isNaN(time)) correctionMs = time - now
+}
+
+/** For times that are sent to the server. In ms since 1970. */
+export const serverNow = (now = Date.now()): number => now + correctionMs
