@@ -145,6 +145,10 @@ test('without a hit it says what a search cannot find, and what Kafka has lost',
       `Kafka lost 200 records of events (truncated, ${at(now)}).`,
     ],
   ])
+  const one = await find('events find --delivery d1', [[]], {
+    faults: { all: () => [{ ...fault, lost: 1 }] },
+  })
+  expect(one.out.at(-1)).toMatch(/^Kafka lost 1 record of events/)
 })
 
 test('a message ID needs no option, and is given once', async () => {

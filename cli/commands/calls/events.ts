@@ -207,6 +207,8 @@ function ending({ items, next, searchedSince, faults }: Page): string[] {
   // losses in `events` matter only if no call was found
   const relevant = faults.filter(({ topic }) => items.length === 0 || topic !== 'events')
   for (const { at, topic, cause, lost } of relevant)
-    lines.push(`Kafka lost ${lost} records of ${plain(topic)} (${plain(cause)}, ${plain(at)}).`)
+    lines.push(
+      `Kafka lost ${lost} ${lost === 1 ? 'record' : 'records'} of ${plain(topic)} (${plain(cause)}, ${plain(at)}).`,
+    )
   return lines
 }

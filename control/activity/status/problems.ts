@@ -116,7 +116,7 @@ function unreadableSettings(unreadable: readonly Unreadable[], now: number): Pro
     code: 'setting_unreadable',
     severity: 'warning',
     subject: 'other settings',
-    message: `${more.toLocaleString('en-US')} more settings cannot be read.`,
+    message: `${more.toLocaleString('en-US')} more ${more === 1 ? 'setting' : 'settings'} cannot be read.`,
     action: "Check CONFIG_KEY, and control's log.",
     since: Math.min(...listed.map(({ since }) => since), now),
     runbook: 'sluicesettingunreadable',
@@ -147,13 +147,14 @@ function lostRecords({ faults, now }: SystemFacts): Problem[] {
   const recent = timed.filter(({ time }) => now - time < LOST_MS)
   return [...Map.groupBy(recent, ({ topic }) => topic)].map(([topic, losses]) => {
     const sum = (field: 'lost' | 'unread') => losses.reduce((total, loss) => total + loss[field], 0)
+    const lost = sum('lost')
     const causes = [...new Set(losses.map(({ cause }) => cause))].join(', ')
     return {
       ...none,
       code: 'records_lost',
       severity: 'warning',
       subject: `lost ${topic}`,
-      message: `Kafka has lost ${sum('lost')} records of topic ${topic} (${causes}), ${sum('unread')} of them unread. Sluice continues after them.`,
+      message: `Kafka has lost ${lost} ${lost === 1 ? 'record' : 'records'} of topic ${topic} (${causes}), ${sum('unread')} unread. Sluice continues after them.`,
       action: 'Find out why, and whether clients must send these calls again.',
       since: Math.min(...losses.map(({ time }) => time)),
       page: '/lag',

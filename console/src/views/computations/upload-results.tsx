@@ -80,10 +80,10 @@ function SyncResult({
       </Alert>
     )
   return (
-    <Alert color="green" title={`Compared ${formatInteger(lines)} users with the last upload`}>
-      Identify calls were sent for {formatInteger(changed ?? 0)} new or changed users and for{' '}
-      {formatInteger(removed ?? 0)} removed ones. {formatInteger(unchanged ?? 0)} are unchanged.
-      {suppressed ? ` Nothing is sent for ${formatInteger(suppressed)} suppressed users.` : ''}
+    <Alert color="green" title={`Compared ${pluralize(lines, 'user')} with the last upload`}>
+      Identify calls were sent for {pluralize(changed ?? 0, 'new or changed user')} and for{' '}
+      {pluralize(removed ?? 0, 'removed one')}. Unchanged: {formatInteger(unchanged ?? 0)}.
+      {suppressed ? ` Nothing is sent for ${pluralize(suppressed, 'suppressed user')}.` : ''}
     </Alert>
   )
 }

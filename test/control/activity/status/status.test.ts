@@ -183,11 +183,14 @@ describe('Kafka', () => {
     expect(found({ faults: [fault(1), fault(2, { partition: 1 }), fault(60)] })).toMatchObject([
       {
         code: 'records_lost',
-        message: expect.stringContaining('lost 20 records of topic events (truncated), 6 of them unread'),
+        message: expect.stringContaining('lost 20 records of topic events (truncated), 6 unread'),
         since: NOW - 120_000,
       },
     ])
     expect(codes(found({ faults: [fault(1), fault(1, { topic: 'attempts' })] }))).toHaveLength(2)
+    expect(found({ faults: [fault(1, { lost: 1, unread: 0 })] })).toMatchObject([
+      { message: expect.stringContaining('lost 1 record of topic events (truncated), 0 unread') },
+    ])
   })
 })
 
