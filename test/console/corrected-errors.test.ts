@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   ApiError,
   remainingFaults,
+  toApiError,
   uncorrected,
   validationError,
 } from '../../console/src/api/client/errors.ts'
@@ -39,4 +40,9 @@ test('a fault that the form found itself goes when it is gone, and no new one ap
   const corrected = twice.map((one) => ({ ...one, headers: [header('X-A'), header('X-B')] }))
   expect(remainingFaults(faults, draftFaults(corrected))).toEqual([])
   expect(remainingFaults(faults, draftFaults([...corrected, newWebhook()]))).toEqual([])
+})
+
+test("a proxy's limit on the size is not worth another try, unlike its other errors", () => {
+  expect(toApiError(undefined, 502).message).toMatch(/answered 502. Try again in a moment/)
+  expect(toApiError('<html>', 413).message).toMatch(/answered 413. What you sent is larger than it allows/)
 })

@@ -58,7 +58,11 @@ export const isWithin = (pointer: string, parent: string): boolean =>
 /** @param body of an unsuccessful answer, perhaps a proxy's. */
 export function toApiError(body: unknown, status: number): ApiError {
   if (isProblem(body)) return new ApiError(body, status)
-  const message = `A proxy between your browser and Sluice answered ${status}. Try again in a moment.`
+  const advice =
+    status === 413
+      ? 'What you sent is larger than it allows: send less, or raise its limit.'
+      : 'Try again in a moment.'
+  const message = `A proxy between your browser and Sluice answered ${status}. ${advice}`
   return new ApiError({ code: 'unknown', message, errors: [] }, status)
 }
 
