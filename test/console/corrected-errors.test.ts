@@ -3,6 +3,7 @@ import {
   ApiError,
   remainingFaults,
   toApiError,
+  toChangeError,
   uncorrected,
   validationError,
 } from '../../console/src/api/client/errors.ts'
@@ -45,4 +46,17 @@ test('a fault that the form found itself goes when it is gone, and no new one ap
 test("a proxy's limit on the size is not worth another try, unlike its other errors", () => {
   expect(toApiError(undefined, 502).message).toMatch(/answered 502. Try again in a moment/)
   expect(toApiError('<html>', 413).message).toMatch(/answered 413. What you sent is larger than it allows/)
+})
+
+test('a change without a session says to try again, which works after the next sign-in', () => {
+  const body = {
+    code: 'unauthorized',
+    message: 'Send Authorization: Bearer with a control token',
+    errors: [],
+  }
+  const { code, status, message } = toChangeError(body, 401)
+  expect([code, status, message]).toEqual(['unauthorized', 401, 'Your session had ended. Try again.'])
+  expect(toChangeError({ ...body, code: 'csrf' }, 403)).toMatchObject({ code: 'csrf', message: body.message })
+  // a sign-in with a wrong token
+  expect(toApiError(body, 401).message).toBe(body.message)
 })

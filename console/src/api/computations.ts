@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, CSRF_HEADERS, fetchAll, resultOf, resultOfChange, type Schemas } from './client/client.ts'
-import { toApiError, unanswered } from './client/errors.ts'
+import { toChangeError, unanswered } from './client/errors.ts'
 
 import { listRefetchInterval, queryClient } from './client/query-client.ts'
 
@@ -77,7 +77,7 @@ function upload(
     request.onload = () => {
       const body: unknown = parsed(request.responseText)
       if (request.status < 300) resolve(body)
-      else reject(toApiError(body, request.status))
+      else reject(toChangeError(body, request.status))
     }
     request.send(content)
   })

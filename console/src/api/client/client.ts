@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch'
 import { followServer } from './clock.ts'
-import { type ApiError, toApiError, unanswered, unreachable } from './errors.ts'
+import { type ApiError, toApiError, toChangeError, unanswered, unreachable } from './errors.ts'
 import type { components, paths } from './schema.ts'
 
 export type Schemas = components['schemas']
@@ -16,18 +16,23 @@ api.use({
 type ApiResponse<T> = { data?: T; error?: unknown; response: Response }
 
 /** For requests that change nothing. @throws ApiError */
-export const resultOf = <T>(request: Promise<ApiResponse<T>>): Promise<T> => unwrapped(request, unreachable)
+export const resultOf = <T>(request: Promise<ApiResponse<T>>): Promise<T> =>
+  unwrapped(request, unreachable, toApiError)
 
 /** For changes: without an answer, the change may have been made. @throws ApiError */
 export const resultOfChange = <T>(request: Promise<ApiResponse<T>>): Promise<T> =>
-  unwrapped(request, unanswered)
+  unwrapped(request, unanswered, toChangeError)
 
-async function unwrapped<T>(request: Promise<ApiResponse<T>>, noAnswer: () => ApiError): Promise<T> {
+async function unwrapped<T>(
+  request: Promise<ApiResponse<T>>,
+  noAnswer: () => ApiError,
+  toError: typeof toApiError,
+): Promise<T> {
   const { data, error, response } = await request.catch(() => {
     throw noAnswer()
   })
   if (response.ok) return data as T // the schema's body for every success
-  throw toApiError(error, response.status)
+  throw toError(error, response.status)
 }
 
 type Page<T> = { items: T[]; next: string | null }

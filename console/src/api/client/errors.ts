@@ -66,6 +66,12 @@ export function toApiError(body: unknown, status: number): ApiError {
   return new ApiError({ code: 'unknown', message, errors: [] }, status)
 }
 
+const SESSION_ENDED = { code: 'unauthorized', message: 'Your session had ended. Try again.', errors: [] }
+
+/** For changes. The form keeps what was typed, and shows this after the next sign-in. */
+export const toChangeError = (body: unknown, status: number): ApiError =>
+  toApiError(status === 401 ? SESSION_ENDED : body, status)
+
 const isProblem = (body: unknown): body is Problem =>
   typeof body === 'object' && body !== null && 'code' in body && 'message' in body && 'errors' in body
 
