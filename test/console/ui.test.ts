@@ -24,6 +24,8 @@ test('changed fields are named once, as in the form', () => {
   }
   expect(changedFields(before, after)).toEqual(['URLs and headers', 'secret'])
   expect(changedFields(before, { ...before, version: 3 })).toEqual([])
+  expect(changedFields(before, { ...before, standardWebhooks: false })).toEqual([])
+  expect(changedFields(before, { ...before, standardWebhooks: true })).toEqual(['Standard Webhooks'])
 })
 
 test('a page reloads itself at most once a minute', () => {

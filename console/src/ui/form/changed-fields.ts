@@ -22,11 +22,17 @@ const NAMES: Record<string, string> = {
 }
 const ALWAYS_CHANGED = ['version', 'updatedAt']
 
+/** The form writes `false`, and other clients may leave it out. */
+const OFF_BY_DEFAULT = ['standardWebhooks']
+
 /** Masked secrets look unchanged. */
 export function changedFields(before: object, after: object): string[] {
   const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   const changed = [...new Set([...old.keys(), ...now.keys()])]
     .filter((name) => !ALWAYS_CHANGED.includes(name))
-    .filter((name) => JSON.stringify(old.get(name)) !== JSON.stringify(now.get(name)))
+    .filter((name) => textOf(name, old.get(name)) !== textOf(name, now.get(name)))
   return [...new Set(changed.map((name) => NAMES[name] ?? name))]
 }
+
+const textOf = (name: string, value: unknown): string | undefined =>
+  JSON.stringify(OFF_BY_DEFAULT.includes(name) ? (value ?? false) : value)
