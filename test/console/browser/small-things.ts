@@ -74,6 +74,20 @@ export function smallThings(on: () => Stage): void {
     await sluice.api('delete', 'destinations/expired')
   })
 
+  test('the address of an unknown destination or source has a page that links to the list', async () => {
+    const { page } = await on().come()
+    for (const what of ['destination', 'source']) {
+      await page.goto(`/${what}s/unknown`)
+      await page.getByRole('heading', { level: 1, name: `No such ${what}` }).waitFor()
+      expect(await page.title()).toBe(`No such ${what} - Sluice`)
+      expect(await violationsIn(page)).toEqual([])
+      await page.getByRole('link', { name: `Go to ${what}s` }).click()
+      await page.getByRole('heading', { level: 1, name: `${what}s` }).waitFor()
+    }
+    await page.goto('/catalog/webhooks/unknown')
+    await page.getByText('This destination does not exist').waitFor()
+  })
+
   test('a fault disappears once its field is corrected', async () => {
     const { page } = await on().come()
     const isGone = async (fault: string, correct: () => Promise<void>) => {

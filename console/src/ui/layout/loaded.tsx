@@ -13,20 +13,28 @@ type Query<T> = {
   refetch: () => unknown
 }
 
-export function Loaded<T>({ query, children }: { query: Query<T>; children: (data: T) => ReactNode }) {
+type LoadedProps<T> = {
+  query: Query<T>
+  /** Shown if the record does not exist. */
+  missing?: ReactNode
+  children: (data: T) => ReactNode
+}
+
+export function Loaded<T>({ query, missing, children }: LoadedProps<T>) {
   const { data, error } = query
-  if (data !== undefined && !isDeleted(error))
+  if (data !== undefined && !isMissing(error))
     return (
       <>
         {error && <Outdated error={error} at={new Date(query.dataUpdatedAt).toISOString()} />}
         {children(data)}
       </>
     )
+  if (missing && isMissing(error)) return missing
   if (error)
     return (
       <Stack align="flex-start">
         <ErrorAlert error={error} title="Loading failed" />
-        {!isDeleted(error) && (
+        {!isMissing(error) && (
           <Button variant="default" onClick={() => query.refetch()} loading={query.isFetching}>
             Try again
           </Button>
@@ -45,8 +53,8 @@ export const LoadingView = () => (
   </Stack>
 )
 
-/** Cached data of a deleted record. */
-const isDeleted = (error: Error | null) => error instanceof ApiError && error.status === 404
+/** Never existed, or was deleted while its data was cached. */
+const isMissing = (error: Error | null) => error instanceof ApiError && error.status === 404
 
 function Outdated({ error, at }: { error: Error; at: string }) {
   return (

@@ -6,6 +6,7 @@ import { useMayWrite } from '../../api/session.ts'
 import { DeletePanel } from '../../ui/form/delete-panel.tsx'
 import { Editing } from '../../ui/form/editing.tsx'
 import { Loaded, LoadingView } from '../../ui/layout/loaded.tsx'
+import { MissingPage } from '../../ui/layout/missing.tsx'
 import { Page, Panel } from '../../ui/layout/page.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
 import { ReplayEvents } from '../replays/replay-events.tsx'
@@ -37,7 +38,7 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
   const [, go] = useLocation()
   const tabs = TABS.filter(({ id }) => mayWrite || VIEW_TABS.includes(id))
   return (
-    <Loaded query={query}>
+    <Loaded query={query} missing={<MissingPage what="destination" />}>
       {(destination) => (
         <Page
           title={destination.name}

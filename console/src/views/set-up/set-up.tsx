@@ -5,6 +5,7 @@ import { type Destination, useDestination, useDestinations } from '../../api/des
 import { useMayWrite } from '../../api/session.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Missing } from '../../ui/layout/missing.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { pluralize } from '../../wording/format.ts'
 import { isSetUpUnfinished, STEPS, setUpLinkLabel, setUpPath } from '../destinations/set-up-progress.ts'
@@ -40,7 +41,11 @@ export default function SetUp({ id }: { id: string | undefined }) {
 function SetUpSteps({ id }: { id: string | undefined }) {
   const query = useDestination(id)
   if (id === undefined) return <Steps />
-  return <Loaded query={query}>{(destination) => <Steps unfinished={destination} />}</Loaded>
+  return (
+    <Loaded query={query} missing={<Missing what="destination" />}>
+      {(destination) => <Steps unfinished={destination} />}
+    </Loaded>
+  )
 }
 
 function Steps({ unfinished }: { unfinished?: Destination }) {

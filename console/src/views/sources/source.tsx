@@ -4,6 +4,7 @@ import { useDestinations } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
 import { useSource } from '../../api/sources.ts'
 import { Loaded } from '../../ui/layout/loaded.tsx'
+import { MissingPage } from '../../ui/layout/missing.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
 import { LiveCalls } from '../live/live-calls.tsx'
@@ -17,7 +18,7 @@ export default function SourcePage({ id, tab = 'live' }: { id: string; tab?: str
   const mayWrite = useMayWrite()
   const [, go] = useLocation()
   return (
-    <Loaded query={query}>
+    <Loaded query={query} missing={<MissingPage what="source" />}>
       {(source) => (
         <Page
           title={source.name}
