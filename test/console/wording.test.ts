@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { errorText, hasErrorText } from '../../console/src/wording/error-codes.ts'
 import { outcomeLabel } from '../../console/src/wording/states.ts'
+import { visible } from '../../console/src/wording/visible.ts'
 import { OUTCOMES } from '../../control/activity/attempts.ts'
 import { errorCodes } from '../../delivery/outcome.ts'
 
@@ -38,4 +39,11 @@ test('advice on a rejection promises no dead letter, because another webhook may
 
 test('every outcome has a label', () => {
   expect(OUTCOMES.filter((outcome) => outcomeLabel(outcome).label === outcome)).toEqual([])
+})
+
+test('bidirectional controls in the text of others are shown as escapes, and its lines and scripts are kept', () => {
+  expect(visible('paid\u202e 001\u202c\n\u2066x\u2069\u200f')).toBe(
+    'paid\\u202e 001\\u202c\n\\u2066x\\u2069\\u200f',
+  )
+  expect(visible('שלום, 東京 👩‍💻')).toBe('שלום, 東京 👩‍💻')
 })

@@ -8,6 +8,7 @@ import { Confirm } from '../ui/form/confirm.tsx'
 import { Timestamp } from '../ui/values/time.tsx'
 import { pluralize } from '../wording/format.ts'
 import { pageLabel, problemTitle } from '../wording/problems.ts'
+import { visible } from '../wording/visible.ts'
 
 const MAX_SHOWN = 3
 
@@ -66,7 +67,7 @@ function ProblemAlert({ problem }: { problem: SystemProblem }) {
     >
       <Group justify="space-between" align="flex-end">
         <Text size="sm" className="in-flow" component="div">
-          {message}{' '}
+          {visible(message)}{' '}
           {since !== null && (
             <>
               Since <Timestamp at={since} short />.

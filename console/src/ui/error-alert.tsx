@@ -1,5 +1,6 @@
 import { Alert, List, Text } from '@mantine/core'
 import { ApiError, type Fault } from '../api/client/errors.ts'
+import { visible } from '../wording/visible.ts'
 
 type ErrorAlertProps = {
   error: unknown
@@ -17,14 +18,14 @@ export function ErrorAlert({ error, shown = () => false, title }: ErrorAlertProp
   return (
     <Alert color="red" role="alert" title={isAllShown ? undefined : (title ?? 'Something went wrong')}>
       <Text size="sm">
-        {isAllShown ? 'Some fields need attention. See the messages below each field.' : message}
+        {isAllShown ? 'Some fields need attention. See the messages below each field.' : visible(message)}
       </Text>
       {remaining.length > 0 && (
         <List size="sm" mt={4}>
           {remaining.map((fault) => (
             <List.Item key={fault.pointer + fault.code}>
               {fault.pointer && <b>{fieldLabel(fault.pointer)}: </b>}
-              {fault.message}
+              {visible(fault.message)}
             </List.Item>
           ))}
         </List>

@@ -88,6 +88,20 @@ export function smallThings(on: () => Stage): void {
     await page.getByText('This destination does not exist').waitFor()
   })
 
+  test('a name cannot reverse the text on the page', async () => {
+    const { sluice } = on()
+    await sluice.api('post', 'sources', {
+      id: 'reversed',
+      name: 'Kiosk \u202egnp',
+      writeKey: 'reversed-write-key',
+    })
+    const { page } = await on().come()
+    await page.goto('/sources')
+    await page.getByRole('link', { name: 'Kiosk \\u202egnp', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Kiosk \\u202egnp' }).waitFor()
+    await sluice.api('delete', 'sources/reversed')
+  })
+
   test('a fault disappears once its field is corrected', async () => {
     const { page } = await on().come()
     const isGone = async (fault: string, correct: () => Promise<void>) => {

@@ -2,6 +2,7 @@ import { Table, Text } from '@mantine/core'
 import { errorText } from '../../wording/error-codes.ts'
 import { formatDuration } from '../../wording/format.ts'
 import { outcomeLabel } from '../../wording/states.ts'
+import { visible } from '../../wording/visible.ts'
 import { DataTable } from '../layout/data-table.tsx'
 import { DestinationName } from '../values/names.tsx'
 import { StateBadge } from '../values/state-badge.tsx'
@@ -99,7 +100,7 @@ export function Outcome({
       )}
       {response && (
         <Text size="xs" c="dimmed" ff="monospace" lineClamp={3} className="in-flow">
-          {response}
+          {visible(response)}
         </Text>
       )}
     </>

@@ -1,5 +1,6 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
+import { visible } from '../../wording/visible.ts'
 import { ErrorAlert } from '../error-alert.tsx'
 
 type ConfirmProps = {
@@ -24,7 +25,7 @@ export function Confirm(props: ConfirmProps) {
     <Modal
       opened={opened}
       onClose={onClose}
-      title={title}
+      title={visible(title)}
       closeButtonProps={{ 'aria-label': 'Close' }}
       centered
     >
@@ -41,7 +42,7 @@ export function Confirm(props: ConfirmProps) {
             loading={loading}
             disabled={disabled}
           >
-            {action}
+            {visible(action)}
           </Button>
         </Group>
       </Stack>

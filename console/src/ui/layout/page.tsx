@@ -2,6 +2,7 @@ import { Anchor, Box, Breadcrumbs, Group, Paper, Stack, Text, Title } from '@man
 import { useDocumentTitle } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { visible } from '../../wording/visible.ts'
 
 type PageProps = {
   title: string
@@ -12,7 +13,8 @@ type PageProps = {
   children: ReactNode
 }
 
-export function Page({ title, lead, parent, beside, actions, children }: PageProps) {
+export function Page({ title: text, lead, parent, beside, actions, children }: PageProps) {
+  const title = visible(text)
   useDocumentTitle(`${title} - Sluice`)
   return (
     <Stack gap="lg" maw={1240} mx="auto">
@@ -65,7 +67,7 @@ export function Panel({
           <Box>
             {title && (
               <Title order={2} size="h4">
-                {title}
+                {visible(title)}
               </Title>
             )}
             {lead && (

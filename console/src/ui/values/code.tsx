@@ -1,5 +1,6 @@
 import { Box, Code, Group } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { visible } from '../../wording/visible.ts'
 import { Copy } from './copy.tsx'
 import { withWholePorts } from './url.tsx'
 
@@ -7,7 +8,7 @@ import { withWholePorts } from './url.tsx'
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
     <ScrollingCode label={label} maxHeight={360}>
-      {typeof value === 'string' ? indented(value) : JSON.stringify(value, null, 2)}
+      {visible(typeof value === 'string' ? indented(value) : JSON.stringify(value, null, 2))}
     </ScrollingCode>
   )
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { allDestinations } from '../../api/destinations.ts'
 import { allSources } from '../../api/sources.ts'
+import { visible } from '../../wording/visible.ts'
 
 /** @returns the id itself while names are loading or if the resource was deleted. */
 type NameOf = (id: string) => string
@@ -16,7 +17,7 @@ const namesOf = (all: readonly { id: string; name: string }[]): ReadonlyMap<stri
 const lookup =
   (names: ReadonlyMap<string, string> | undefined): NameOf =>
   (id) =>
-    names?.get(id) ?? id
+    visible(names?.get(id) ?? id)
 
 export function DestinationName({ id }: { id: string }) {
   const nameOf = useDestinationNames()

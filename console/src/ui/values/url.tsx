@@ -1,9 +1,10 @@
 import { Fragment, type ReactNode } from 'react'
+import { visible } from '../../wording/visible.ts'
 
 /** A URL or host. Breaks before parts of the path or query, never inside the port. */
 export function Url({ children: url }: { children: string }) {
   // the scheme's slashes do not count
-  const parts = url.split(/(?<![:/])(?=[/?&])/)
+  const parts = visible(url).split(/(?<![:/])(?=[/?&])/)
   return (
     <span className="in-flow">
       {parts.map((part, index) => (
@@ -21,14 +22,16 @@ const PORT = /(?<=[\w\]])(:\d{2,5})(?![\w:])/
 
 /** Breaks anywhere except inside ports of URLs. */
 export const withWholePorts = (text: string): ReactNode[] =>
-  text.split(PORT).map((part, index) =>
-    // every second part is the pattern's group
-    index % 2 === 0 ? (
-      part
-    ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text, in a fixed order
-      <span key={index} className="time">
-        {part}
-      </span>
-    ),
-  )
+  visible(text)
+    .split(PORT)
+    .map((part, index) =>
+      // every second part is the pattern's group
+      index % 2 === 0 ? (
+        part
+      ) : (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text, in a fixed order
+        <span key={index} className="time">
+          {part}
+        </span>
+      ),
+    )

@@ -7,6 +7,7 @@ import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
+import { visible } from '../../wording/visible.ts'
 import { changeLines, detailLines, INCOMPLETE, KINDS, OUTCOMES, whatLabel } from './entry.ts'
 
 export default function Audit() {
@@ -131,7 +132,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
         {lines.length > 0 && (
           <List size="sm" listStyleType="none">
             {lines.map((line) => (
-              <List.Item key={line}>{line}</List.Item>
+              <List.Item key={line}>{visible(line)}</List.Item>
             ))}
           </List>
         )}

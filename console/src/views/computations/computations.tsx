@@ -13,6 +13,7 @@ import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { SourceName } from '../../ui/values/names.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
+import { visible } from '../../wording/visible.ts'
 import { LABELS } from './labels.ts'
 import { NewComputation } from './new-computation.tsx'
 import { Upload } from './upload.tsx'
@@ -72,7 +73,7 @@ function List({ kind, all, onRemoved }: ListProps) {
           {shown.map((computation) => (
             <Table.Tr key={computation.id}>
               <Table.Td className="in-flow">
-                <Text fw={600}>{computation.name}</Text>
+                <Text fw={600}>{visible(computation.name)}</Text>
                 <Text size="xs" c="dimmed" ff="monospace">
                   {computation.id}
                 </Text>

@@ -10,6 +10,7 @@ import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { errorText } from '../../wording/error-codes.ts'
 import { deadReasonLabel, replayLabel } from '../../wording/states.ts'
+import { visible } from '../../wording/visible.ts'
 import { ReplayButton } from '../replays/replay-dead-letters.tsx'
 import { requestsForLetters } from '../replays/requests.ts'
 
@@ -38,12 +39,12 @@ export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
           <DestinationName id={destinationId} />
         </Table.Td>
         <Table.Td className="in-flow">
-          <Text size="sm">{event ?? 'No name'}</Text>
+          <Text size="sm">{visible(event ?? 'No name')}</Text>
           <Text size="xs" c="dimmed">
-            {user ?? 'No user'}
+            {visible(user ?? 'No user')}
           </Text>
           <Text size="xs" c="dimmed" ff="monospace">
-            {messageId}
+            {visible(messageId)}
           </Text>
           <Box hiddenFrom="sm">
             <Text size="xs" c="dimmed" component="div">
@@ -134,9 +135,9 @@ function LetterDetails({ letter }: { letter: DeadLetter }) {
   return (
     <Stack gap="xs" pb="sm">
       <Text size="sm" className="in-flow">
-        Delivery <b>{deliveryId}</b> of the event{' '}
+        Delivery <b>{visible(deliveryId)}</b> of the event{' '}
         <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(messageId)}`} size="sm">
-          {messageId}
+          {visible(messageId)}
         </Anchor>
         . {deadReasonLabel(reason).explanation}
       </Text>

@@ -12,6 +12,7 @@ import { useSourceNames } from '../../ui/values/names.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
 import { Url } from '../../ui/values/url.tsx'
 import { pluralize } from '../../wording/format.ts'
+import { visible } from '../../wording/visible.ts'
 import { hostOf } from '../webhooks/draft.ts'
 import { setUpLinkLabel, setUpPath } from './set-up-progress.ts'
 
@@ -67,7 +68,7 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
             <Table.Tr key={id}>
               <Table.Td className="in-flow">
                 <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
-                  {name}
+                  {visible(name)}
                 </Anchor>
               </Table.Td>
               <Table.Td>{type}</Table.Td>

@@ -11,6 +11,7 @@ import { decidingWords } from '../../wording/conditions.ts'
 import { pluralize } from '../../wording/format.ts'
 import { LIMITS } from '../../wording/limits.ts'
 import { DELIVERY_STATES, deadReasonLabel, withStatus } from '../../wording/states.ts'
+import { visible } from '../../wording/visible.ts'
 
 const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
   urls: webhooks.map(({ url }) => url),
@@ -25,7 +26,7 @@ export function DeliveryCard({ delivery, event }: { delivery: EventDelivery; eve
       <Group gap="sm">
         {destination ? (
           <Anchor component={Link} to={`/destinations/${destinationId}`} fw={600} className="in-flow">
-            {destination.name}
+            {visible(destination.name)}
           </Anchor>
         ) : (
           <Text fw={600}>{destinationId}</Text>
@@ -35,7 +36,7 @@ export function DeliveryCard({ delivery, event }: { delivery: EventDelivery; eve
       </Group>
       {state !== null && (
         <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
-          X-Delivery-Id: {deliveryId}
+          X-Delivery-Id: {visible(deliveryId ?? '')}
         </Text>
       )}
       <Explanation delivery={delivery} event={event} destination={destination} />

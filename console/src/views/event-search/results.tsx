@@ -17,6 +17,7 @@ import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { LIMITS } from '../../wording/limits.ts'
 import { CALL_STATES } from '../../wording/states.ts'
+import { visible } from '../../wording/visible.ts'
 import { LogFaults } from '../lag/log-faults.tsx'
 import { DeliveryCard } from './delivery.tsx'
 
@@ -74,14 +75,14 @@ function EventCard({ event }: { event: FoundEvent }) {
         <div>
           <Title order={2} size="h4" className="in-flow">
             {event.type ?? 'call'}
-            {(event.event ?? event.name) !== null && ` “${event.event ?? event.name}”`}
+            {(event.event ?? event.name) !== null && visible(` “${event.event ?? event.name}”`)}
           </Title>
           <Text size="sm" c="dimmed" className="in-flow">
-            {event.userId ?? event.anonymousId ?? 'No user'} from <SourceName id={event.sourceId} />, received{' '}
-            <Timestamp at={event.receivedAt} />
+            {visible(event.userId ?? event.anonymousId ?? 'No user')} from <SourceName id={event.sourceId} />,
+            received <Timestamp at={event.receivedAt} />
           </Text>
           <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
-            {event.messageId}
+            {visible(event.messageId ?? '')}
           </Text>
         </div>
         <Group gap="xs">

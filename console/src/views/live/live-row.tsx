@@ -8,6 +8,7 @@ import { useDestinationNames } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { CALL_STATES, outcomeLabel } from '../../wording/states.ts'
+import { visible } from '../../wording/visible.ts'
 import { latestAttempts, type Row } from './feed.ts'
 
 type RowProps = { row: Row; isOpened: boolean; onToggle: (id: string) => void }
@@ -61,10 +62,10 @@ function RowHeader({ row }: { row: Row }) {
       <StateBadge {...CALL_STATES.accepted} />
       <Text size="sm" fw={600} className="in-flow">
         {call.type}
-        {(call.event ?? call.name) !== undefined && ` “${call.event ?? call.name}”`}
+        {(call.event ?? call.name) !== undefined && visible(` “${call.event ?? call.name}”`)}
       </Text>
       <Text size="sm" c="dimmed" className="in-flow">
-        {call.userId ?? call.anonymousId}
+        {visible(call.userId ?? call.anonymousId ?? '')}
       </Text>
       {latestAttempts(attempts).map(({ destinationId, outcome, status }) => (
         <Group key={destinationId} gap={4} miw={0}>

@@ -26,6 +26,7 @@ import { StreamAlert, StreamBadge } from '../../ui/stream-status.tsx'
 import { Figure } from '../../ui/values/figure.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { formatInteger } from '../../wording/format.ts'
+import { visible } from '../../wording/visible.ts'
 import { isSetUpUnfinished } from '../destinations/set-up-progress.ts'
 import { LatestLogFaults } from '../lag/log-faults.tsx'
 import { type HealthRow, healthRows } from './destination-state.ts'
@@ -136,7 +137,7 @@ const Row = memo(
     <Table.Tr>
       <Table.Td className="in-flow" miw={120}>
         <Anchor component={Link} to={`/destinations/${id}${windowQuery(window)}`} fw={600}>
-          {name}
+          {visible(name)}
         </Anchor>
       </Table.Td>
       <Table.Td>

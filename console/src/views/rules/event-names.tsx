@@ -1,6 +1,7 @@
 import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
+import { visible } from '../../wording/visible.ts'
 
 type EventNamesProps = {
   names: readonly string[]
@@ -30,7 +31,9 @@ export function EventNames({ names, seen, onChange, error }: EventNamesProps) {
         <Stack gap={6} mt={6}>
           <FilteredList all={offered} what="event names" textOf={String}>
             {(shown) =>
-              shown.map((name) => <Checkbox key={name} value={name} label={name} className="in-flow" />)
+              shown.map((name) => (
+                <Checkbox key={name} value={name} label={visible(name)} className="in-flow" />
+              ))
             }
           </FilteredList>
         </Stack>

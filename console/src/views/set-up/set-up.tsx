@@ -8,6 +8,7 @@ import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Missing } from '../../ui/layout/missing.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { pluralize } from '../../wording/format.ts'
+import { visible } from '../../wording/visible.ts'
 import { isSetUpUnfinished, STEPS, setUpLinkLabel, setUpPath } from '../destinations/set-up-progress.ts'
 import { SourcesStep } from './sources-step.tsx'
 import { TestStep, TurnOnStep } from './test-and-turn-on-steps.tsx'
@@ -145,7 +146,7 @@ function Unfinished() {
     >
       {all.slice(0, MAX_SHOWN).map((destination) => (
         <Text key={destination.id} size="sm" className="in-flow">
-          {destination.name}:{' '}
+          {visible(destination.name)}:{' '}
           <Anchor
             component={Link}
             to={setUpPath(destination)}

@@ -1,6 +1,7 @@
 import { Checkbox, Stack, Text } from '@mantine/core'
 import type { Source } from '../../api/sources.ts'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
+import { visible } from '../../wording/visible.ts'
 
 export function ChooseSources({
   sources,
@@ -24,7 +25,7 @@ export function ChooseSources({
                 value={id}
                 label={
                   <>
-                    {name}{' '}
+                    {visible(name)}{' '}
                     <Text span size="xs" c="dimmed" ff="monospace">
                       {id}
                     </Text>

@@ -11,6 +11,7 @@ import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
+import { visible } from '../../wording/visible.ts'
 import { NewSource } from './new-source.tsx'
 
 export default function Sources() {
@@ -58,7 +59,7 @@ function List({ sources }: { sources: readonly Source[] }) {
             <Table.Tr key={id}>
               <Table.Td className="in-flow">
                 <Anchor component={Link} to={`/sources/${id}`} fw={600}>
-                  {name}
+                  {visible(name)}
                 </Anchor>
               </Table.Td>
               <Table.Td>

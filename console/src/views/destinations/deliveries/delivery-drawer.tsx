@@ -8,6 +8,7 @@ import { Json } from '../../../ui/values/code.tsx'
 import { StateBadge } from '../../../ui/values/state-badge.tsx'
 import { RelativeTime, Timestamp } from '../../../ui/values/time.tsx'
 import { deadReasonLabel } from '../../../wording/states.ts'
+import { visible } from '../../../wording/visible.ts'
 import { Attempts } from '../../event-search/delivery.tsx'
 import { ReplayButton } from '../../replays/replay-dead-letters.tsx'
 import { requestsForDeliveries, resendable } from '../../replays/requests.ts'
@@ -47,10 +48,11 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetails }) {
       <Group justify="space-between" align="flex-start">
         <Box>
           <Title order={3} size="h4" className="in-flow">
-            {event ?? type}
+            {visible(event ?? type)}
           </Title>
           <Text size="sm" c="dimmed" className="in-flow">
-            {type} of {user ?? 'no user'}, {delivery.replay ? 'replayed' : 'made'} <Timestamp at={routedAt} />
+            {type} of {visible(user ?? 'no user')}, {delivery.replay ? 'replayed' : 'made'}{' '}
+            <Timestamp at={routedAt} />
           </Text>
         </Box>
         <Group gap="xs">
@@ -135,10 +137,10 @@ function Ids({ messageId, deliveryId }: Pick<DeliveryDetails, 'messageId' | 'del
     <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
       Message{' '}
       <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(messageId)}`} size="xs">
-        {messageId}
+        {visible(messageId)}
       </Anchor>
       <br />
-      X-Delivery-Id: {deliveryId}
+      X-Delivery-Id: {visible(deliveryId)}
     </Text>
   )
 }
@@ -147,7 +149,7 @@ function RequestHead({ url, headers }: DeliveryDetails['requests'][number]) {
   return (
     <div>
       <Text size="sm" ff="monospace" className="in-flow">
-        POST {url}
+        POST {visible(url)}
       </Text>
       <Table fz="xs" verticalSpacing={2} aria-label={`Headers to ${url}`}>
         <Table.Tbody>
@@ -157,7 +159,7 @@ function RequestHead({ url, headers }: DeliveryDetails['requests'][number]) {
                 {name}
               </Table.Th>
               <Table.Td ff="monospace" className="in-flow">
-                {value}
+                {visible(value)}
               </Table.Td>
             </Table.Tr>
           ))}

@@ -4,6 +4,7 @@ import { StateBadge } from '../../../ui/values/state-badge.tsx'
 import { RelativeTime, Timestamp } from '../../../ui/values/time.tsx'
 import { errorText } from '../../../wording/error-codes.ts'
 import { DELIVERY_STATES, withStatus } from '../../../wording/states.ts'
+import { visible } from '../../../wording/visible.ts'
 
 /** Adds the status that explains the state. */
 export const labelOf = ({ state, lastStatus }: Pick<Delivery, 'state' | 'lastStatus'>) =>
@@ -48,10 +49,10 @@ function DeliveryRow({ row, onOpen }: { row: Delivery; onOpen: (id: string) => v
           onClick={() => onOpen(row.id)}
           aria-label={`Delivery of ${name}, message ${row.messageId}`}
         >
-          {name}
+          {visible(name)}
         </Anchor>
         <Text size="xs" c="dimmed">
-          {row.user ?? 'No user'}
+          {visible(row.user ?? 'No user')}
         </Text>
         <Box hiddenFrom="sm">
           <Text size="xs" c="dimmed" component="div">

@@ -7,6 +7,7 @@ import { RelativeTime, Timestamp } from '../../../ui/values/time.tsx'
 import { Url } from '../../../ui/values/url.tsx'
 import { errorText } from '../../../wording/error-codes.ts'
 import { WEBHOOK_STATES, withStatus } from '../../../wording/states.ts'
+import { visible } from '../../../wording/visible.ts'
 import { webhookHealth } from './webhook-health.ts'
 
 type ListProps = { destination: Destination; endpoints: Health['endpoints'] }
@@ -95,7 +96,7 @@ function LastError({ lastError, isErrorCurrent, isFailing, updatedAt }: ErrorPro
       </Text>
       {response && isFailing && (
         <Text size="xs" ff="monospace" c="dimmed" lineClamp={2} className="in-flow">
-          {response}
+          {visible(response)}
         </Text>
       )}
     </>

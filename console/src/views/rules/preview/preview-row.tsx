@@ -7,6 +7,7 @@ import { StateBadge } from '../../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../../ui/values/time.tsx'
 import { decidingWords } from '../../../wording/conditions.ts'
 import { RULES_OUTCOMES } from '../../../wording/states.ts'
+import { visible } from '../../../wording/visible.ts'
 
 type RowProps = { item: PreviewItem; rules: unknown; isOpened: boolean; onToggle: () => void }
 
@@ -51,7 +52,7 @@ function RowHeader({ item }: { item: PreviewItem }) {
     <Group gap="xs" flex={1} miw={0}>
       <StateBadge {...RULES_OUTCOMES[item.outcome]} />
       <Text size="sm" fw={600} className="in-flow">
-        {nameOf(item)}
+        {visible(nameOf(item))}
       </Text>
       <Text size="xs" c="dimmed">
         <Timestamp at={item.receivedAt} short />
@@ -65,7 +66,7 @@ function Reason({ item: { condition, message }, rules }: Pick<RowProps, 'item' |
   if (words === undefined) return null
   return (
     <Text size="xs" c="dimmed" mt={4} className="in-flow">
-      {words}
+      {visible(words)}
     </Text>
   )
 }
