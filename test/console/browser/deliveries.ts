@@ -61,6 +61,15 @@ export function listDeliveries(on: () => Stage): void {
     await page.getByRole('button', { name: 'Delivery of Ordered, message order-5' }).waitFor()
   })
 
+  test('are listed live although the clock of the browser is ahead', async () => {
+    const { page } = await on().come({ isNew: true })
+    await page.clock.setSystemTime(Date.now() + 600_000)
+    const live = page.waitForRequest((request) => new URL(request.url()).searchParams.has('since'))
+    await page.goto('/destinations/shipping/deliveries')
+    const since = new URL((await live).url()).searchParams.get('since')
+    expect(Date.parse(since ?? '')).toBeLessThan(Date.now())
+  })
+
   test('are filtered; the filter is part of the address', async () => {
     const { page } = await on().come({ colorScheme: 'dark' })
     await page.goto('/destinations/stock/deliveries')
