@@ -64,9 +64,8 @@ async function continueRuns(
   let outcome: Produced = 'acked'
   while (!runs.isDone()) {
     outcome = worst([outcome, await writing])
-    if (!record.owned()) outcome = 'unknown'
-    if (outcome === 'unknown') break
-    await nextSlice(record, parts)
+    const goesOn = outcome !== 'unknown' && record.owned() && (await nextSlice(record, parts))
+    if (!goesOn) return { count, writing: UNKNOWN }
     const written = writeResults(record, runSlice(runs, record, parts), parts)
     count += written.count
     writing = written.writing
@@ -74,16 +73,22 @@ async function continueRuns(
   return { count, writing: writing.then((last) => worst([outcome, last])) }
 }
 
-/** Many events may have slices to come, of up to 4 MB each. */
-async function nextSlice({ owned }: Routed, { slices, producer }: DeliveryWriterParts): Promise<void> {
+/**
+ * Waits while there is a backlog: many events may have slices to come, of up to 4 MB each.
+ * @returns false if the partition was given up meanwhile.
+ */
+async function nextSlice({ owned }: Routed, { slices, producer }: DeliveryWriterParts): Promise<boolean> {
   await slices.next()
-  while (owned() && hasBacklog(producer)) {
+  while (hasBacklog(producer)) {
     await sleep(CHECK_MS)
+    if (!owned()) return false
     await slices.next()
   }
+  return true
 }
 
 const ACKED = Promise.resolve('acked' as const)
+const UNKNOWN = Promise.resolve('unknown' as const)
 
 const optionsOf = ({ value, trace }: Routed): ProduceOptions => ({ trace, flow: value.sourceId })
 

@@ -46,10 +46,14 @@ type Asked = {
   slices?: Slices
   outcomes?: Produced[]
   owned?: () => boolean
+  queuedBytes?: () => number
 }
 
 /** `outcomes`: of the writes, then `acked`. */
-async function written(event: Event, { plain = [], ruled, slices = unlimited, outcomes = [], owned }: Asked) {
+async function written(
+  event: Event,
+  { plain = [], ruled, slices = unlimited, outcomes = [], owned, queuedBytes = () => 0 }: Asked,
+) {
   const records: OutRecord[] = []
   const decided: string[] = []
   const end = async (): Promise<Produced> => outcomes.shift() ?? 'acked'
@@ -64,7 +68,7 @@ async function written(event: Event, { plain = [], ruled, slices = unlimited, ou
         records.push(...Array.from({ length: count }, (_, place) => record(place)))
         return end()
       },
-      queuedBytes: () => 0,
+      queuedBytes,
     },
     slices,
     onRuled: ({ id }, { outcome }) => void decided.push(`${id} ${outcome}`),
@@ -199,6 +203,18 @@ describe('rules that take more than a slice', () => {
       owned: () => owned.shift() ?? false,
     })
     expect(records).toHaveLength(2)
+    expect(await writing).toBe('unknown')
+  })
+
+  test('stop if the partition is given up while much waits for Kafka', async () => {
+    const owned = [true, false]
+    const { records, writing } = await written(large, {
+      ruled: each,
+      slices: shortSlices(),
+      owned: () => owned.shift() ?? false,
+      queuedBytes: () => 17 * 1024 * 1024,
+    })
+    expect(records).toHaveLength(1)
     expect(await writing).toBe('unknown')
   })
 
