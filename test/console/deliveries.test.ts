@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { followServer, serverNow } from '../../console/src/api/client/clock.ts'
-import { latestSince, MAX_ROWS, mergeDeliveries, withLatest } from '../../console/src/api/deliveries.ts'
+import {
+  type Latest,
+  latestSince,
+  MAX_ROWS,
+  mergeDeliveries,
+  withLatest,
+} from '../../console/src/api/deliveries.ts'
 import { filterFromParams } from '../../console/src/views/destinations/deliveries/filter.ts'
 import { deliveriesQueryShape } from '../../control/activity/deliveries/listed.ts'
 import { delivery } from './delivery.ts'
@@ -38,44 +44,52 @@ describe('what is new', () => {
     items: Array.from({ length: count }, (_, index) => made(from + index)),
     next,
   })
-  const none = { items: [], isGap: false }
+  const none = { items: [], isGap: false, askedAt: 0 }
+  const joined = (before: Latest | undefined, next: ReturnType<typeof page>) => withLatest(before, next, 0)
 
   test('adds up over time', () => {
-    const first = withLatest(none, page(0, 3, null))
-    const { items, isGap } = withLatest(first, page(2, 3, null))
+    const first = joined(none, page(0, 3, null))
+    const { items, isGap } = joined(first, page(2, 3, null))
     expect([items.length, isGap]).toEqual([5, false])
   })
 
   test('has a gap if a full page shares nothing with what is known', () => {
-    const first = withLatest(none, page(0, 100))
+    const first = joined(undefined, page(0, 100))
     expect(first.isGap).toBe(false)
-    expect(withLatest(first, page(99, 100)).isGap).toBe(false)
-    const gap = withLatest(first, page(100, 100))
+    expect(joined(first, page(99, 100)).isGap).toBe(false)
+    const gap = joined(first, page(100, 100))
     expect(gap.isGap).toBe(true)
-    expect(withLatest(gap, page(199, 100)).isGap).toBe(true)
-    expect(withLatest(first, page(200, 99, null)).isGap).toBe(false)
+    expect(joined(gap, page(199, 100)).isGap).toBe(true)
+    expect(joined(first, page(200, 99, null)).isGap).toBe(false)
   })
 
   test('has a gap if a full page follows an empty one', () => {
-    const quiet = withLatest(none, page(0, 0, null))
+    const quiet = joined(none, page(0, 0, null))
     expect(quiet.isGap).toBe(false)
-    expect(withLatest(quiet, page(0, 100, null)).isGap).toBe(false)
-    expect(withLatest(quiet, page(0, 100)).isGap).toBe(true)
+    expect(joined(quiet, page(0, 100, null)).isGap).toBe(false)
+    expect(joined(quiet, page(0, 100)).isGap).toBe(true)
   })
 
-  test('includes what was made while the list was paused', () => {
-    const now = Date.parse(at(600))
-    expect(latestSince({}, now)).toBe(at(540))
-    const before = withLatest(none, page(0, 3, null), Date.parse(at(100)))
-    expect(latestSince(before, now)).toBe(at(40))
+  test('includes what was made while the list was paused, but nothing older than the filter allows', () => {
+    const since = (askedAt: number, now: number, filter = {}) =>
+      latestSince({ of: 'crm', filter }, { askedAt: Date.parse(at(askedAt)) }, Date.parse(at(now)))
+    expect(latestSince({ of: 'crm', filter: {} }, undefined, Date.parse(at(600)))).toBe(at(540))
+    expect(since(600, 600)).toBe(at(540))
+    expect(since(100, 600)).toBe(at(40))
     // the clock was set back
-    expect(latestSince(before, Date.parse(at(90)))).toBe(at(30))
+    expect(since(100, 90)).toBe(at(30))
+    expect(since(100, 7_200, { hours: 1 })).toBe(at(3_600))
+    expect(since(7_000, 7_200, { hours: 1 })).toBe(at(6_940))
+  })
+
+  test('knows when it was asked', () => {
+    expect(withLatest(none, page(0, 3), 7)).toMatchObject({ askedAt: 7 })
   })
 
   test('is asked for by the clock of the server, not of the browser', () => {
     const ahead = Date.parse(at(600))
     followServer(new Date(at(0)).toUTCString(), ahead)
-    expect(latestSince({}, serverNow(ahead + 5_000))).toBe(at(-55))
+    expect(latestSince({ of: 'crm', filter: {} }, undefined, serverNow(ahead + 5_000))).toBe(at(-55))
     // a proxy's answer may have none
     followServer(null, ahead)
     followServer('now', ahead)

@@ -62,6 +62,12 @@ test('a delivery that died twice is sent once, but those of two users are two', 
   expect(newestOfEach(letters)).toEqual(letters.slice(0, 3))
 })
 
+test('an id that two users share is asked for once, so that no second request sends it again', () => {
+  const ids = [...Array.from({ length: 1_000 }, (_, index) => `d${index}`), 'd0']
+  const requests = requestsForLetters(ids.map((id) => letter(id)))
+  expect(requests.map(({ deliveryIds }) => deliveryIds?.length)).toEqual([1_000])
+})
+
 test('more than a thousand deliveries are split into several requests', () => {
   const requests = requestsForLetters(Array.from({ length: 1_001 }, (_, index) => letter(`d${index}`)))
   expect(requests.map(({ deliveryIds }) => deliveryIds?.length)).toEqual([1_000, 1])
@@ -132,6 +138,11 @@ describe('deliveries to send again', () => {
       delivery('d1-0', 'delivered'),
     ]
     expect(resendable(entries).map(({ id }) => id)).toEqual(['r1-0', 'd1-1'])
+  })
+
+  test('are those of each user, if users share a delivery id', () => {
+    const entries = [delivery('d1-1'), delivery('d1-0', 'delivered', { user: 'u2' })]
+    expect(resendable(entries)).toEqual(entries)
   })
 
   test('become valid requests: dead letters by id, others by entry, replays apart', () => {

@@ -54,3 +54,11 @@ test('an answer that waited while the process was paused does not show what is n
   emit('fetch', { numberOfBatches: 1, duration: IDLE_WAIT_MS + 60_000 })
   expect(follower.fetchedAt).toBeLessThan(performance.now() - 59_000)
 })
+
+test('an answer that comes at once is not of the future, and one without partitions shows nothing', () => {
+  const { follower, emit } = aFollower('table')
+  emit('fetch', { numberOfBatches: 0, duration: 1 })
+  expect(follower.fetchedAt).toBe(0)
+  emit('fetch', { numberOfBatches: 1, duration: 1 })
+  expect(follower.fetchedAt).toBeLessThanOrEqual(performance.now())
+})

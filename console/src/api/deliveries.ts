@@ -33,9 +33,10 @@ const fetchPage = (
 const keyOf = (list: DeliveryList) => ['deliveries', list.of, list.filter]
 
 export const useDeliveries = (list: DeliveryList) =>
-  useSearch(keyOf(list), (from, signal) =>
-    fetchPage({ ...toQuery(list, serverNow()), limit: PAGE, ...from }, signal),
-  )
+  useSearch(keyOf(list), async (from, signal) => {
+    const askedAt = serverNow()
+    return { ...(await fetchPage({ ...toQuery(list, askedAt), limit: PAGE, ...from }, signal)), askedAt }
+  })
 
 export const stopDeliveries = (list: DeliveryList) =>
   void queryClient.cancelQueries({ queryKey: keyOf(list), exact: true })
@@ -43,26 +44,23 @@ export const stopDeliveries = (list: DeliveryList) =>
 export const refreshDeliveries = (of: string) =>
   queryClient.resetQueries({ queryKey: ['deliveries', of], exact: false })
 
-/**
- * `isGap`: more were made between two requests than a request returns. `askedAt`: of the last request, in ms since
- * 1970; undefined before the first.
- */
-export type Latest = { items: readonly Delivery[]; isGap: boolean; askedAt?: number }
+/** `isGap`: more were made between two requests than a request returns. `askedAt`: of the last one, in ms since 1970. */
+export type Latest = { items: readonly Delivery[]; isGap: boolean; askedAt: number }
 
 const LIVE_MS = 3_000
 /** Younger deliveries get their states refreshed. */
 const RECENT_MS = 60_000
-const NONE: Latest = { items: [], isGap: false }
+const NONE = { items: [], isGap: false }
 
 /** Asks for the last minute every three seconds, or for more after a pause, and keeps what earlier requests found. */
-export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Latest {
+export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Pick<Latest, 'items' | 'isGap'> {
   const queryKey = [...keyOf(list), 'latest']
   const { data = NONE } = useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
-      const before = queryClient.getQueryData<Latest>(queryKey) ?? NONE
       const now = serverNow()
-      const query = { ...toQuery(list, now), since: latestSince(before, now), limit: MAX_PAGE }
+      const before = queryClient.getQueryData<Latest>(queryKey) ?? newestPage(list)
+      const query = { ...toQuery(list, now), limit: MAX_PAGE, since: latestSince(list, before, now) }
       return withLatest(before, await fetchPage(query, signal), now)
     },
     enabled: isOn,
@@ -74,20 +72,37 @@ export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Latest {
   return data
 }
 
+/** Of `useDeliveries`; undefined once it is reset. The list may have been paused since then. */
+function newestPage(list: DeliveryList): Latest | undefined {
+  const found = queryClient.getQueryData<{ pages: readonly Omit<Latest, 'isGap'>[] }>(keyOf(list))
+  return found?.pages[0] && { ...found.pages[0], isGap: false }
+}
+
 /** The list may have been paused, or its tab hidden. @param now ms since 1970. @returns ISO 8601 */
-export const latestSince = ({ askedAt }: Pick<Latest, 'askedAt'>, now: number): string =>
-  new Date(Math.min(askedAt ?? now, now) - RECENT_MS).toISOString()
+export function latestSince(
+  list: DeliveryList,
+  before: Pick<Latest, 'askedAt'> | undefined,
+  now: number,
+): string {
+  const { since = '' } = toQuery(list, now)
+  const missed = new Date(Math.min(before?.askedAt ?? now, now) - RECENT_MS).toISOString()
+  return since > missed ? since : missed
+}
 
 /** @param askedAt ms since 1970 */
 export function withLatest(
-  before: Latest,
+  before: Latest | undefined,
   page: { items: readonly Delivery[]; next: string | null },
-  askedAt = 0,
+  askedAt: number,
 ): Latest {
-  const known = new Set(before.items.map(({ id }) => id))
+  const known = new Set(before?.items.map(({ id }) => id))
   const isFull = page.items.length >= MAX_PAGE && page.next !== null
-  const isGap = isFull && before.askedAt !== undefined && !page.items.some(({ id }) => known.has(id))
-  return { items: mergeDeliveries(before.items, page.items), isGap: before.isGap || isGap, askedAt }
+  const isGap = isFull && before !== undefined && !page.items.some(({ id }) => known.has(id))
+  return {
+    items: mergeDeliveries(before?.items ?? [], page.items),
+    isGap: before?.isGap || isGap,
+    askedAt,
+  }
 }
 
 export const MAX_ROWS = 1_000

@@ -61,7 +61,7 @@ export const replayShape = z
       .max(1_000)
       .optional()
       .describe(
-        'Only these dead letters. If a delivery died several times, its last one. Cannot be combined with from, to and conditions such as reason.',
+        'Only these dead letters. If a delivery died several times, its last one; if users share its id, the last one of each. Cannot be combined with from, to and conditions such as reason.',
       ),
     from: z.iso
       .datetime({ offset: true })

@@ -7,19 +7,21 @@ import { hoursBefore, pluralize } from '../../wording/format.ts'
 /** The API's limit for one request. */
 const MAX_DELIVERIES = 1_000
 
-/** The newest letter of each delivery: one that died twice is sent once. @param letters newest first */
-export function newestOfEach<T extends Pick<DeadLetter, 'destinationId' | 'deliveryId' | 'user'>>(
-  letters: readonly T[],
-): T[] {
+type Sent = Pick<DeadLetter | Delivery, 'destinationId' | 'deliveryId' | 'user'>
+
+/** Of each delivery, its newest entry or dead letter: it is sent once. @param all newest first */
+export function newestOfEach<T extends Sent>(all: readonly T[]): T[] {
   const seen = new Set<string>()
-  return letters.filter(({ destinationId, deliveryId, user }) => {
-    // users whose calls share a messageId share a deliveryId
-    const key = JSON.stringify([destinationId, deliveryId, user])
+  return all.filter((each) => {
+    const key = keyOf(each)
     const isNewest = !seen.has(key)
     seen.add(key)
     return isNewest
   })
 }
+
+/** Users whose calls share a messageId share a deliveryId. */
+const keyOf = ({ destinationId, deliveryId, user }: Sent) => JSON.stringify([destinationId, deliveryId, user])
 
 /** One request per destination, or several if there are many dead letters. */
 export function requestsForLetters(
@@ -27,10 +29,11 @@ export function requestsForLetters(
 ): NewReplay[] {
   const byDestination = Map.groupBy(letters, ({ destinationId }) => destinationId)
   return [...byDestination].flatMap(([destinationId, group]) =>
-    chunks(
-      group.map(({ deliveryId }) => deliveryId),
-      MAX_DELIVERIES,
-    ).map((deliveryIds) => ({ destinationId, what: 'dead' as const, deliveryIds })),
+    chunks([...new Set(group.map(({ deliveryId }) => deliveryId))], MAX_DELIVERIES).map((deliveryIds) => ({
+      destinationId,
+      what: 'dead' as const,
+      deliveryIds,
+    })),
   )
 }
 
@@ -81,15 +84,8 @@ export function describeMatching(
 const IN_PROGRESS: ReadonlySet<Delivery['state']> = new Set(['waiting', 'retrying', 'deferred'])
 
 /** The newest entry of each delivery, except deliveries in progress. */
-export function resendable(entries: readonly Delivery[]): Delivery[] {
-  const seen = new Set<string>()
-  return entries.filter(({ destinationId, deliveryId, state }) => {
-    const key = `${destinationId} ${deliveryId}`
-    const isNewest = !seen.has(key)
-    seen.add(key)
-    return isNewest && !IN_PROGRESS.has(state)
-  })
-}
+export const resendable = (entries: readonly Delivery[]): Delivery[] =>
+  newestOfEach(entries).filter(({ state }) => !IN_PROGRESS.has(state))
 
 /** Dead deliveries are replayed as dead letters, so that they count as replayed. */
 export function requestsForDeliveries(entries: readonly Delivery[]): NewReplay[] {
