@@ -241,7 +241,7 @@ class WebhookAttempt implements Job, Listener {
   }
 }
 
-/** The host is not unreachable, although no request was sent: a bad certificate, or a flood (tls-floods.ts). */
+/** No request was sent, but not because the host is unreachable: a bad certificate, or a flood (tls-floods.ts). */
 const isOfWebhook = (outcome: Outcome) =>
   outcome.outcome === 'refused'
     ? outcome.code.startsWith('tls_')

@@ -90,7 +90,7 @@ function queryBoth(name: string, queries: Queries, { limitMs, graceMs }: Limits)
     replies[family] = await records
     open -= 1
     if (open === 0) end()
-    // not for AAAA alone: without IPv6, a lost A query would fail all POSTs to the host until the cache expires
+    // AAAA waits for A: on a machine without IPv6, AAAA alone would fail all POSTs to the host while it is cached
     else if (family === 'a' && 'records' in replies.a) grace = setTimeout(end, graceMs)
   }
   void take('a', reply(queries.resolve4(name, { ttl: true })))

@@ -56,7 +56,7 @@ export async function choosePorts(
   return chosen
 }
 
-/** An error of the system here means that HOST is no address of this machine. */
+/** Ports in use are no errors, so any error of the system is about the address. */
 function aboutHost(host: string, error: unknown): unknown {
   if (error instanceof LocalError || !(error instanceof Error) || !('code' in error)) return error
   return new LocalError('setting_invalid', `HOST: cannot listen on ${host}: ${error.message}`, {

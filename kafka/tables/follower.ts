@@ -38,7 +38,7 @@ type At = { topic: string; partition: number }
 
 /** Commits nothing and keeps its positions in memory, across rebalances. Closing it deletes its group. */
 export class Follower {
-  /** When a broker last answered a fetch, at the latest, by `performance.now()`; 0: not yet. */
+  /** A broker last answered a fetch at this time or before it, by `performance.now()`; 0: not yet. */
   fetchedAt = 0
   /** When records last came, by that clock. */
   receivedAt = Number.NEGATIVE_INFINITY
@@ -118,7 +118,7 @@ export class Follower {
     consumer.on(FETCH, ({ payload }) => {
       if (payload.numberOfBatches === 0) return
       const now = performance.now()
-      // if this process was paused, the answer may have waited for it: newer records are then missing
+      // the broker answers within the wait. If this process was paused since then, it lacks newer records
       this.fetchedAt = Math.min(now, now - payload.duration + IDLE_WAIT_MS)
     })
     // the handler gets no batches with only the marker of a transaction

@@ -12,7 +12,7 @@ export function addDeleteUser({ program, ...cli }: Cli): void {
     .command('delete-user')
     .argument(
       '<ids...>',
-      'user ids, up to 5,000; - reads them from standard input, one per line, without the spaces around them',
+      'user ids, up to 5,000; - reads them from standard input, one per line (spaces around them are removed)',
     )
     .summary('ask destinations to delete users')
     .description(

@@ -72,7 +72,7 @@ export function useLatestDeliveries(list: DeliveryList, isOn: boolean): Pick<Lat
   return data
 }
 
-/** Of `useDeliveries`; undefined once it is reset. The list may have been paused since then. */
+/** The newest page of `useDeliveries`, from which a list that was paused goes on; undefined after a reset. */
 function newestPage(list: DeliveryList): Latest | undefined {
   const found = queryClient.getQueryData<{ pages: readonly Omit<Latest, 'isGap'>[] }>(keyOf(list))
   return found?.pages[0] && { ...found.pages[0], isGap: false }
