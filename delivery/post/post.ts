@@ -56,8 +56,7 @@ function createContinueSkipper() {
       if (status.length < CONTINUE.length || !status.startsWith(INTERIM)) return
       if (part !== '' && status === CONTINUE) chunk[at - 1] = TWO
       for (; at < chunk.length && endMatched < BLANK_LINE.length; at++)
-        endMatched =
-          chunk[at] === BLANK_LINE[endMatched] ? endMatched + 1 : Number(chunk[at] === BLANK_LINE[0])
+        endMatched = chunk[at] === BLANK_LINE[endMatched] ? endMatched + 1 : 0
       if (endMatched < BLANK_LINE.length) return
       status = ''
       endMatched = 0

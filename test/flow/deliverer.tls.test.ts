@@ -78,6 +78,13 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
     expect([outcome, asked]).toEqual([{ outcome: 'delivered', status: 200 }, ['localhost']])
   })
 
+  test('for another host is refused even if a dot ends the name of the host', async () => {
+    const { root, ...own } = await aCertificate({ ...right, names: 'DNS:elsewhere.example' })
+    const { url, requests } = await tlsReceiver(own)
+    const { outcome } = await post(url.replace('127.0.0.1', 'localhost.'), [root])
+    expect([outcome, requests()]).toEqual([{ outcome: 'refused', code: 'tls_wrong_host' }, 0])
+  })
+
   test('of one receiver does not validate another one on the same host', async () => {
     const good = await aCertificate(right)
     const first = await tlsReceiver({ key: good.key, cert: good.cert })
