@@ -20,8 +20,8 @@ export function cells(rounds: readonly Figures[]): string[] {
   ]
 }
 
-/** Until a resumed process is at full speed. */
-const LEAD_MS = 300
+/** Until a resumed process is at full speed: the router first waits for current settings (IDLE_WAIT_MS). */
+const LEAD_MS = 1_200
 
 export type Poster = { name: string; pid: number }
 /** `since`: the counts since the last call. */
