@@ -47,14 +47,19 @@ export function positiveInteger(text: string): number {
 }
 
 /** `ms` throws above 100 characters. */
-const AGE = /^\d{1,10}(\.\d{1,9})?[smhd]$/
+const LENGTH = /^\d{1,10}(\.\d{1,9})?[smhd]$/
 /** A date can be at most 8.64e15 ms before or after 1970. */
 const MAX_MS = 8.64e15 / 2
 
+function lengthOf(text: string): number | undefined {
+  const length = LENGTH.test(text) ? ms(text as StringValue) : Number.NaN
+  return length <= MAX_MS ? length : undefined
+}
+
 /** Parses `90s`, `15m`, `2h` or `7d` to milliseconds. */
 export function duration(text: string): number {
-  const time = AGE.test(text) || text === '0' ? ms(text as StringValue) : Number.NaN
-  if (time <= MAX_MS) return time
+  const length = text === '0' ? 0 : lengthOf(text)
+  if (length !== undefined) return length
   throw new InvalidArgumentError('it must be a length of time, such as 15m, 2h or 7d')
 }
 
@@ -64,8 +69,8 @@ export function duration(text: string): number {
  */
 export function timeOf(text: string | undefined, now: number): string | undefined {
   if (text === undefined) return undefined
-  const age = AGE.test(text) ? ms(text as StringValue) : Number.NaN
-  if (age <= MAX_MS) return new Date(now - age).toISOString()
+  const age = lengthOf(text)
+  if (age !== undefined) return new Date(now - age).toISOString()
   // without a zone, this machine's zone would apply
   if (/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) && isDay(text) && !Number.isNaN(Date.parse(text)))
     return new Date(text).toISOString()

@@ -136,6 +136,9 @@ function cleanup(retention: Topic['retention']): { name: string; value: string }
   return [{ name: POLICY, value: policy }, age, ...(ms > 0 ? KEEP_UNREAD : [])]
 }
 
+/** How much the clock of a writer may be off. Kafka refuses records beyond it. */
+export const MAX_CLOCK_ERROR_MS = 3_600_000
+
 /**
  * Protects unread records. Deletion by size would remove the oldest. Deletion by age uses the record's time, which is
  * too old if the writer's clock is behind. So the broker refuses records over an hour old, and the writer retries. It
@@ -144,8 +147,8 @@ function cleanup(retention: Topic['retention']): { name: string; value: string }
  */
 const KEEP_UNREAD = [
   { name: 'retention.bytes', value: '-1' },
-  { name: 'message.timestamp.before.max.ms', value: String(3_600_000) },
-  { name: 'message.timestamp.after.max.ms', value: String(3_600_000) },
+  { name: 'message.timestamp.before.max.ms', value: String(MAX_CLOCK_ERROR_MS) },
+  { name: 'message.timestamp.after.max.ms', value: String(MAX_CLOCK_ERROR_MS) },
 ]
 
 type Admin = ReturnType<Connection['kafka']['admin']>

@@ -1,4 +1,5 @@
 import type { Admin } from 'kafkajs'
+import { MAX_CLOCK_ERROR_MS } from '../admin/topics.ts'
 import type { Connection } from '../client.ts'
 import { packMetadata } from '../consume/commits.ts'
 import { soleAssigner } from '../patches/consumer/drain-before-join.ts'
@@ -17,8 +18,8 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
-/** How far ahead a writer's clock may be (kafka/admin/topics.ts), plus how long records may wait for Kafka. */
-const MAX_SKEW_MS = 3_600_000 + 600_000
+/** A writer's clock may be that far ahead. Records may also have waited for Kafka. */
+const MAX_SKEW_MS = MAX_CLOCK_ERROR_MS + 600_000
 
 /**
  * Ranges with all records of a time, and with others: records are not in order of time. Kafka finds only the first that

@@ -56,7 +56,7 @@ test('a selection becomes one valid request per destination', () => {
   for (const each of requests) expect(replayShape.safeParse({ ...each, id: newId() }).success).toBe(true)
 })
 
-test('a delivery that died twice is sent once, but those of two users are two', () => {
+test('a delivery that died twice is sent once, also for each of two users with the same delivery id', () => {
   const older = { ...letter('d1'), deadAt: '2026-01-01T00:00:00.000Z' }
   const letters = [letter('d1'), letter('d1', 'billing'), { ...letter('d1'), user: 'u2' }, older]
   expect(newestOfEach(letters)).toEqual(letters.slice(0, 3))
@@ -140,7 +140,7 @@ describe('deliveries to send again', () => {
     expect(resendable(entries).map(({ id }) => id)).toEqual(['r1-0', 'd1-1'])
   })
 
-  test('are those of each user, if users share a delivery id', () => {
+  test('include one entry for each user who shares a delivery id', () => {
     const entries = [delivery('d1-1'), delivery('d1-0', 'delivered', { user: 'u2' })]
     expect(resendable(entries)).toEqual(entries)
   })

@@ -299,7 +299,7 @@ test('a proxy that still sends the body gets the 503, not a reset', async () => 
   expect(await text(first)).toMatch(/^HTTP\/1.1 503 [\s\S]*\r\n\r\n$/)
 })
 
-test('refused connections keep nobody out, even if their client leaves them open', async () => {
+test('a client that leaves refused connections open keeps nobody out', async () => {
   const { dial, late } = await shared(80, ['127.0.0.2/32'])
   await Promise.all(Array.from({ length: 80 }, () => dial('127.0.0.2', UNFINISHED)))
   await until(() => late.length === 80)

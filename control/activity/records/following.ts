@@ -49,29 +49,23 @@ export type SearchParts = { tokenLimits: Pick<TokenLimits, 'search'>; log: Pick<
 
 /**
  * Counts and audits a search for one user. Even one that takes no time, because its range is empty, is an audit line.
- * @returns the answer if there were too many.
- */
-export function searchRefusal(caller: Caller, { tokenLimits, log }: SearchParts): ApiResponse | undefined {
-  if (tokenLimits.search(caller) !== undefined) return tooManySearches
-  auditSearch(log, caller)
-  return undefined
-}
-
-/**
- * Like `searchRefusal`, for searches with a limit on how many run at once. One that does not begin is not audited.
- * @param begin returns undefined if too many are in progress.
- * @returns undefined if too many are in progress, or if this network searches too often.
+ * @param begin returns undefined if too many are in progress. The search is then not audited.
+ * @returns what began; undefined if too many are in progress, or if this network searches too often.
  */
 export function searchForUser<T>(
   caller: Caller,
   { tokenLimits, log }: SearchParts,
-  begin: () => Promise<T> | undefined,
-): Promise<T> | undefined {
+  begin: () => T | undefined,
+): T | undefined {
   if (tokenLimits.search(caller) !== undefined) return undefined
   const searching = begin()
   if (searching) auditSearch(log, caller)
   return searching
 }
+
+/** The same for a search without a limit on how many run at once. @returns the answer if this network searches too often. */
+export const searchRefusal = (caller: Caller, parts: SearchParts): ApiResponse | undefined =>
+  searchForUser(caller, parts, () => true) ? undefined : tooManySearches
 
 /** Runs a search, or answers 429. */
 export type ViewerLimit = (who: Who, search: () => Promise<ApiResponse>) => Promise<ApiResponse>

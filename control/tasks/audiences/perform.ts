@@ -119,8 +119,8 @@ async function compare(
 }
 
 /**
- * Nobody repeats a cancelled sync, but receivers were told. A later sync that is done may have told them something else
- * while this process was paused.
+ * Whether this process may store what a cancelled sync has sent: no process repeats such a sync. It may not if a later
+ * sync is done, because that one may have sent something else while this process was paused.
  */
 function isLastAndCancelled({ id, of, createdAt }: Sync, { syncs }: SyncParts['tasks']): boolean {
   if (syncs.get(id)?.state !== 'cancelled') return false
