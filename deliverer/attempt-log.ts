@@ -18,6 +18,8 @@ export type AttemptLog = {
 }
 
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
+/** Writing goes on once the queue is this short, not at the first write: a queue near its limit drops again at once. */
+const RESUMED_BYTES = MAX_QUEUED_BYTES / 2
 /** Leaves room for cancellations, which must not be dropped. */
 export const MAX_ATTEMPTS_BYTES = 2 * MAX_QUEUED_BYTES
 /** For Kafka, a batch of hundreds costs as much as one record. */
@@ -39,8 +41,8 @@ export function createAttemptLog({
 }): AttemptLog {
   const batcher = createBatcher<OutRecord>(BATCH, (records) => {
     void producer.produce(records).then((outcome) => {
-      if (outcome === 'acked') losses.written()
-      else losses.lost(records.length)
+      if (outcome !== 'acked') losses.lost(records.length)
+      else if (producer.queuedBytes() <= RESUMED_BYTES) losses.written()
     })
   })
 

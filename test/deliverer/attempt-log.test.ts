@@ -29,6 +29,7 @@ function aLog(outcome: Produced = 'acked') {
   let queuedBytes = 0
   const writes: (readonly OutRecord[])[] = []
   const unlogged: number[] = []
+  const written = vi.fn()
   const log = createAttemptLog({
     producer: {
       produce: async (records) => {
@@ -39,7 +40,7 @@ function aLog(outcome: Produced = 'acked') {
     },
     // values are compared; bytes are the codec's affair
     codec: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
-    losses: { lost: (attempts) => void unlogged.push(attempts), written: () => undefined },
+    losses: { lost: (attempts) => void unlogged.push(attempts), written },
   })
   return {
     ...log,
@@ -53,6 +54,7 @@ function aLog(outcome: Produced = 'acked') {
     records: () => writes.flat(),
     attempts: () => writes.flat().map(({ value }): Attempt => JSON.parse(String(value))),
     unlogged,
+    written,
   }
 }
 
@@ -210,5 +212,17 @@ describe('dropped records are counted', () => {
     log.post(3)
     await vi.advanceTimersByTimeAsync(100)
     expect([log.sizes(), log.unlogged]).toEqual([[3], []])
+  })
+
+  test('writing goes on once the queue is half empty', async () => {
+    const log = aLog()
+    log.queue(MAX_QUEUED_BYTES / 2 + 1)
+    log.post()
+    await vi.advanceTimersByTimeAsync(100)
+    expect([log.sizes(), log.written.mock.calls.length]).toEqual([[1], 0])
+    log.queue(MAX_QUEUED_BYTES / 2)
+    log.post()
+    await vi.advanceTimersByTimeAsync(100)
+    expect([log.sizes(), log.written.mock.calls.length]).toEqual([[1, 1], 1])
   })
 })
