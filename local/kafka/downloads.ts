@@ -20,7 +20,7 @@ import { WAYS_OUT } from './java.ts'
 
 const KAFKA = '4.3.1'
 const LOG4J = '2.25.4'
-const REGISTRY = '3.0.9' // the last version for Java 17; 3.3 needs 21
+const REGISTRY = '3.0.9' // the last one at Maven Central for Java 17; docker-compose.yml has a newer image
 
 /** `text`: what is downloaded, and how much of it is done. The last one says 100 %. */
 export type Progress = (text: string, isLast?: boolean) => void
@@ -66,14 +66,18 @@ export const kafkaJars = async (cache: string, progress: Progress): Promise<stri
   (await createDownloads(cache, ['kafka'], progress)).kafkaJars()
 
 /** The jar of Kafka's tools (0.7 MB). @param kafka folder of Kafka's jars */
-export async function toolsJar(cache: string, kafka: string): Promise<string> {
-  const name = `kafka-tools-${basename(kafka).replace('kafka-', '')}`
-  const artifact = `-Dartifact=org.apache.kafka:${name.replace(/-(?=\d)/, ':')}`
+export const toolsJar = (cache: string, kafka: string): Promise<string> =>
+  mavenFile(cache, `org.apache.kafka:kafka-tools:${basename(kafka).replace('kafka-', '')}`)
+
+/** @param artifact as Maven names it: `group:name:version`, then `:packaging:classifier` unless it is a jar */
+export async function mavenFile(cache: string, artifact: string): Promise<string> {
+  const [, name, version, packaging = 'jar', classifier] = artifact.split(':')
+  const args = [`-Dartifact=${artifact}`]
   const onProgress = () => undefined
-  const folder = await cached(join(cache, name), (cwd) =>
-    runMaven({ goal: 'copy', args: [artifact], cwd, folder: cwd, onProgress }),
+  const folder = await cached(join(cache, `${name}-${version}`), (cwd) =>
+    runMaven({ goal: 'copy', args, cwd, folder: cwd, onProgress }),
   )
-  return join(folder, `${name}.jar`)
+  return join(folder, `${[name, version, classifier].filter(Boolean).join('-')}.${packaging}`)
 }
 
 export const registryApp = async (cache: string, progress: Progress): Promise<string> =>

@@ -6,13 +6,13 @@
 
 make_base_images() {
   local files registry
-  files=$(node "$here/kafka-files.ts")
+  registry=$(sed -n 's/^ *image: \(apicurio\/.*\)/\1/p' "$work/compose.yml")
+  files=$(node "$here/kafka-files.ts" "${registry#*:}")
   docker image inspect local/debian >/dev/null 2>&1 || tar -C "$tree" --exclude=./var/cache/apt --exclude=./usr/share/doc --exclude=./usr/share/locale --exclude=./usr/share/man -c . |
     docker import --change 'CMD ["bash"]' - local/debian >/dev/null
   make_node "$(sed -n 's/^FROM .*\(node:[^ ]*\).*/\1/p' "$work/Dockerfile" | sort -u)"
   make_java
   make_kafka "$(sed -n 's/^ *image: \(apache\/kafka:.*\)/\1/p' "$work/compose.yml" | sort -u)" "$files"
-  registry=$(sed -n 's/^ *image: \(apicurio\/.*\)/\1/p' "$work/compose.yml")
   make_registry "$registry" "$files"
   say 'base images of Node, Kafka and the registry'
 }
@@ -51,15 +51,19 @@ E
   docker build --quiet --tag local/java "$at" >/dev/null
 }
 
-# $1: the image's name, $2: folders with Kafka's jars and the registry, and the jar of Kafka's tools, one per line
+# $1: the image's name, $2: the folder of Kafka's jars, the jar of its tools, and the registry's archive, one per line
 make_kafka() {
   local at
   at=$(context kafka)
   mkdir "$at"/{libs,bin,config}
-  cp "$(sed -n 1p <<< "$2")"/*.jar "$(sed -n 3p <<< "$2")" "$at/libs/"
+  cp "$(sed -n 1p <<< "$2")"/*.jar "$(sed -n 2p <<< "$2")" "$at/libs/"
   cat > "$at/bin/kafka-topics.sh" <<'E'
 #!/bin/bash
 exec java -Xmx128M -cp '/opt/kafka/libs/*' org.apache.kafka.tools.TopicCommand "$@"
+E
+  cat > "$at/bin/kafka-configs.sh" <<'E'
+#!/bin/bash
+exec java -Xmx128M -cp '/opt/kafka/libs/*' kafka.admin.ConfigCommand "$@"
 E
   cat > "$at/bin/run" <<'E'
 #!/bin/bash
@@ -98,12 +102,13 @@ E
 make_registry() {
   local at
   at=$(context registry)
-  cp -r "$(sed -n 2p <<< "$2")" "$at/app"
+  mkdir "$at/app"
+  tar -xzf "$(sed -n 3p <<< "$2")" -C "$at/app"
   cat > "$at/Dockerfile" <<'E'
 FROM local/java
 COPY --chown=1001:0 app /deployments
 USER 1001
-ENTRYPOINT ["sh", "-c", "exec java -Dquarkus.http.host=0.0.0.0 -Djava.util.logging.manager=org.jboss.logmanager.LogManager -jar /deployments/*runner.jar"]
+ENTRYPOINT ["sh", "-c", "exec java -Dquarkus.http.host=0.0.0.0 -Djava.util.logging.manager=org.jboss.logmanager.LogManager -jar /deployments/quarkus-run.jar"]
 E
   docker build --quiet --tag "$1" "$at" >/dev/null
 }

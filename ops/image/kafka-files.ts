@@ -1,10 +1,9 @@
-import { dirname } from 'node:path'
-import { stdout } from 'node:process'
-import { cacheFolder, createDownloads, toolsJar } from '../../local/kafka/downloads.ts'
+import { argv, stdout } from 'node:process'
+import { cacheFolder, kafkaJars, mavenFile, toolsJar } from '../../local/kafka/downloads.ts'
 
-// Prints the paths of Kafka's jars, the registry and the jar of Kafka's tools, one per line.
+// Prints the folder of Kafka's jars, the jar of its tools, and the archive of the registry, one per line.
+// Argument: the registry's version.
 const cache = await cacheFolder(process.env)
-const downloads = await createDownloads(cache, ['kafka', 'registry'], () => undefined)
-const jars = await downloads.kafkaJars()
-const registry = dirname(await downloads.registryApp())
-stdout.write(`${[jars, registry, await toolsJar(cache, jars)].join('\n')}\n`)
+const jars = await kafkaJars(cache, () => undefined)
+const registry = await mavenFile(cache, `io.apicurio:apicurio-registry-app:${argv[2]}:tar.gz:all`)
+stdout.write(`${[jars, await toolsJar(cache, jars), registry].join('\n')}\n`)

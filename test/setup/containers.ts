@@ -1,17 +1,22 @@
+import { readFile } from 'node:fs/promises'
 import { GenericContainer, getContainerRuntimeClient, Network, Wait } from 'testcontainers'
 import { freePort } from '../../local/ports.ts'
 
-// the same broker and registry in containers, for machines with an engine but no Java; `ops/image/try.sh` tests this
+// The broker and registry of docker-compose.yml in containers, for machines with an engine but no Java. `ops/image/try.sh` tests
+// this, and names its own copy of that file.
+const COMPOSE = process.env.TRY_COMPOSE_FILE ?? new URL('../../docker-compose.yml', import.meta.url)
 const INSIDE = 'kafka:19092'
 
 /** Undefined when no container engine answers. */
 export async function startContainers(ensureJournal: (brokers: string) => Promise<void>) {
   const engine = await getContainerRuntimeClient().catch(() => undefined)
   if (!engine) return undefined
+  const compose = await readFile(COMPOSE, 'utf8')
+  const image = (name: string) => new RegExp(`^ *image: (${name}:.*)$`, 'm').exec(compose)?.[1] ?? name
   const network = await new Network().start()
   const port = await freePort()
   const brokers = `127.0.0.1:${port}`
-  const kafka = await new GenericContainer('apache/kafka:4.3.1')
+  const kafka = await new GenericContainer(image('apache/kafka'))
     .withNetwork(network)
     .withNetworkAliases('kafka')
     .withExposedPorts({ container: 9092, host: port })
@@ -19,7 +24,7 @@ export async function startContainers(ensureJournal: (brokers: string) => Promis
     .withWaitStrategy(Wait.forLogMessage('Kafka Server started'))
     .start()
   await ensureJournal(brokers)
-  const registry = await new GenericContainer('apicurio/apicurio-registry:3.0.9')
+  const registry = await new GenericContainer(image('apicurio/apicurio-registry'))
     .withNetwork(network)
     .withExposedPorts(8080)
     .withEnvironment({
