@@ -77,11 +77,14 @@ services=$(compose config --format json | node -e '
   const { services } = JSON.parse(require("fs").readFileSync(0)); console.log(Object.values(services).filter((each) => each.healthcheck).length)')
 # cleans up after a killed run
 compose down --volumes >/dev/null 2>&1
-# an earlier registry has created this topic with the broker's retention
-compose up --detach --wait --quiet-pull kafka-1 kafka-2 kafka-3 >"$work/up.log" 2>&1 &&
+start_all() {
+  compose up --detach --wait --quiet-pull kafka-1 kafka-2 kafka-3 || return
+  # an earlier registry has created this topic with the broker's retention
   compose exec -T kafka-1 /opt/kafka/bin/kafka-topics.sh --bootstrap-server kafka-1:9092 \
-    --create --topic kafkasql-snapshots --partitions 1 --replication-factor 3 >>"$work/up.log" 2>&1 &&
-  compose up --detach --no-build --quiet-pull >>"$work/up.log" 2>&1 || {
+    --create --topic kafkasql-snapshots --partitions 1 --replication-factor 3 || return
+  compose up --detach --no-build --quiet-pull
+}
+start_all >"$work/up.log" 2>&1 || {
   cat "$work/up.log"
   exit 1
 }
