@@ -49,33 +49,37 @@ export function matchesRejected({ sourceId, event, ...query }: IdQuery): (reject
   return (rejected) => {
     if (sourceId !== undefined && rejected.sourceId !== sourceId) return false
     if (ids.length === 0 && event === undefined) return true
-    const calls = callsIn(rejected.raw)
-    if (!calls) {
-      const { raw } = rejected
+    const { raw, code } = rejected
+    const read = callsIn(raw)
+    if (!read) {
       const hasEvent = event === undefined || hasMember(raw, 'event', event) || hasMember(raw, 'name', event)
       return hasEvent && ids.every(({ name, id }) => hasMember(raw, name, id))
     }
-    return calls.some(
+    // Sluice does not keep the path
+    const mayHaveTypeInPath = !read.isBatch && code !== 'unknown_type'
+    return read.calls.some(
       (call) =>
         ids.every(({ name, id }) => textOf(call[name]) === id) &&
-        (event === undefined || eventNameOf(call) === event),
+        (event === undefined || eventNameOf(call, mayHaveTypeInPath) === event),
     )
   }
 }
 
-/**
- * A `name` in other calls may be a user's. A search for an event must not find it, as it is not audited. Without a type,
- * a rejected call has it in the path, which Sluice does not keep.
- */
-const WITH_EVENT_NAME: readonly unknown[] = ['track', 'page', 'screen', undefined]
+/** A `name` in other calls may be a user's. A search for an event must not find it, as it is not audited. */
+const WITH_EVENT_NAME: readonly unknown[] = ['track', 'page', 'screen']
 
-const eventNameOf = ({ type, event, name }: Partial<Record<'type' | 'event' | 'name', unknown>>) =>
-  textOf(event) ?? (WITH_EVENT_NAME.includes(type) ? textOf(name) : null)
+function eventNameOf(
+  { type, event, name }: Partial<Record<'type' | 'event' | 'name', unknown>>,
+  mayHaveTypeInPath = false,
+): string | null {
+  const isNamed = WITH_EVENT_NAME.includes(type) || (mayHaveTypeInPath && type === undefined)
+  return textOf(event ?? (isNamed ? name : null))
+}
 
 /** Only under its whole name: a search for a message must not find a user, as it is not audited. */
 const hasMember = (raw: string, name: string, text: string): boolean =>
   new RegExp(
-    `(?:(?<!\\\\)"${name}"|(?<=^|[\\s{,])${name})\\s{0,9}:\\s{0,9}${RegExp.escape(JSON.stringify(text))}`,
+    `(?:(?<!\\\\)"${name}"|${name}(?<=(?:^|[{,])\\s*${name}))\\s{0,9}:\\s{0,9}${RegExp.escape(JSON.stringify(text))}`,
   ).test(raw)
 
 /** Longer than any text of an accepted call that a query can name. */
@@ -85,7 +89,7 @@ export type Fields = ReturnType<typeof fieldsIn>
 
 /** Text fields of a rejected call, cut off; all null if it is not JSON, or a batch of several calls. */
 export function fieldsIn(raw: string) {
-  const calls = callsIn(raw) ?? []
+  const calls = callsIn(raw)?.calls ?? []
   function textIn(name: string): string | null {
     const text = calls.length === 1 ? textOf(calls[0]?.[name]) : null
     return text && beginningOf(text, FIELD_CHARACTERS)
@@ -107,11 +111,14 @@ const textOf = (value: unknown): string | null => {
 }
 
 /** @returns the rejected call, or each call of a rejected batch; undefined if it is not valid JSON. */
-function callsIn(raw: string): Record<string, unknown>[] | undefined {
+function callsIn(raw: string): { calls: Record<string, unknown>[]; isBatch: boolean } | undefined {
   try {
     const parsed: unknown = JSON.parse(cutLongNames(raw))
-    if (!isObject(parsed)) return []
-    return Array.isArray(parsed.batch) ? parsed.batch.filter(isObject) : [parsed]
+    if (!isObject(parsed)) return { calls: [], isBatch: false }
+    const { batch } = parsed
+    return Array.isArray(batch)
+      ? { calls: batch.filter(isObject), isBatch: true }
+      : { calls: [parsed], isBatch: false }
   } catch {
     return undefined
   }

@@ -10,9 +10,10 @@ export function subjectOf({ type, body }: Pick<Delivery, 'type' | 'body'>, key: 
 }
 
 const TEXT = String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`
+const USER = String.raw`(?:,"(?:userId|anonymousId)":${TEXT})?`
 /** The start of a body that `render` wrote, where the name follows the user. */
 const NAMED = new RegExp(
-  String.raw`^\{"version":1,"type":"(?:track|screen)"(?:,"(?:userId|anonymousId)":${TEXT})?,"(?:event|name)":(${TEXT})`,
+  String.raw`^\{"version":1,"type":"(?:track"${USER},"event|screen"${USER},"name)":(${TEXT})`,
 )
 
 /** In chars. On millions of escapes, the pattern overflows V8's stack. */
@@ -21,9 +22,19 @@ const NAMED_WITHIN = 64 * 1024
 function nameIn(type: string, body: string): string | null {
   if (type !== 'track' && type !== 'screen' && type !== 'page') return null
   const [, quoted] = NAMED.exec(body.slice(0, NAMED_WITHIN)) ?? []
-  const name = quoted ?? presentText(body, 'event') ?? presentText(body, 'name')
-  const properties = name === undefined && type === 'page' ? memberText(body, 'properties') : undefined
-  return textIn(name ?? memberText(properties ?? '', 'name'))
+  return textIn(quoted ?? presentText(body, 'event') ?? nameRendered(type, body))
+}
+
+/**
+ * In a body of a shape, or of a track event, a `name` may be a user's. A search for an event must not find it, as it is
+ * not audited.
+ */
+function nameRendered(type: 'track' | 'screen' | 'page', body: string): string | undefined {
+  if (type === 'track' || !body.startsWith(`{"version":1,"type":"${type}"`)) return undefined
+  const name = presentText(body, 'name')
+  return name === undefined && type === 'page'
+    ? presentText(memberText(body, 'properties') ?? '', 'name')
+    : name
 }
 
 /** Does not parse the body: it may have 256 KB, and a list reads hundreds. */

@@ -55,6 +55,17 @@ describe('the subject of a delivery', () => {
     expect(subjectOf({ type: 'track', body }, 'crm/u/1')).toEqual({ event: name, user: 'u/1' })
   })
 
+  // a search for an event is not audited, so it must not find users by their names
+  test.each([
+    ['track', '{"email":"jane@crm.example","name":"Jane Doe"}'],
+    ['track', '{"version":1,"type":"track","userId":"u1","name":"Jane Doe"}'],
+    ['page', '{"name":"Jane Doe"}'],
+    ['page', '{"properties":{"name":"Jane Doe"}}'],
+    ['screen', '{"type":"screen","name":"Jane Doe"}'],
+  ])('has no name under `name` in a body of a shape: %s %s', (type, body) => {
+    expect(subjectOf({ type, body }, 'crm/u1')).toEqual({ event: null, user: 'u1' })
+  })
+
   test('is read from a body with millions of escapes', () => {
     const body = `{"version":1,"type":"track","userId":"${'\\a'.repeat(4_000_000)}","event":"Paid"}`
     expect(subjectOf({ type: 'track', body }, 'crm/u').event).toBe('Paid')

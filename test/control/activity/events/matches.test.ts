@@ -54,6 +54,18 @@ describe('an accepted call', () => {
     expect(matchesRejected({ event: 'Jane Doe' })(rejected(raw))).toBe(false)
   })
 
+  test('of a batch, without a type, has no event name', () => {
+    const named = { userId: 'u1', name: 'Jane Doe' }
+    const isFound = matchesRejected({ event: 'Jane Doe' })
+    expect(isFound(rejected(JSON.stringify({ batch: [named] })))).toBe(false)
+    expect(isFound({ ...rejected(JSON.stringify(named)), code: 'unknown_type' })).toBe(false)
+  })
+
+  test('with an event that is no text is not found by its name', () => {
+    const raw = '{"type":"track","userId":"u1","event":{},"name":"Jane Doe"}'
+    expect(matchesRejected({ event: 'Jane Doe' })(rejected(raw))).toBe(false)
+  })
+
   test('that has its type only in the path, or a name in place of an event, is found by its name', () => {
     const isFound = matchesRejected({ event: 'Signed up' })
     expect(isFound(rejected('{"userId":"u1","name":"Signed up"}'))).toBe(true)
@@ -104,6 +116,7 @@ describe('a rejected call', () => {
       true,
     ],
     ['{userId:"u1"}', { userId: 'u1' }, true],
+    ['{\n  type: "page",\n  userId: "u1",\n  name: "Home",\n}', { userId: 'u1', event: 'Home' }, true],
     ['{"event":"Home","cut of', { event: 'Home' }, true],
     ['{"event":"H.me","cut of', { event: 'H.me' }, true],
     ['{"event":"Home","cut of', { event: 'H.me' }, false],
@@ -129,6 +142,8 @@ describe('a rejected call', () => {
     'prénom_ëname: "jane"',
     '\'name: "jane"',
     '"x\\"name":"jane"',
+    'full name: "jane"',
+    '"bio":"my name: "jane""',
   ])(
     'that is not valid JSON is not found by a member whose name only ends with the name of the field: %s',
     (member) => {
