@@ -14,7 +14,7 @@ import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
 import { answered, searchRefusal } from '../records/following.ts'
-import { shownBody } from '../records/shown-body.ts'
+import { shownBody, shownEvent } from '../records/shown-body.ts'
 import {
   type DeadLetter,
   type DeadQuery,
@@ -207,7 +207,8 @@ function deadLetterResponse(
     afterwards: ReturnType<typeof afterwards>
   },
 ): Shown {
-  const { deliveryId, messageId, destinationId, event, user } = letter
+  const { deliveryId, messageId, destinationId, user } = letter
+  const event = shownEvent(letter.event, destination, who)
   const attempts = delivery?.history.map(pastAttemptResponse) ?? []
   const body = delivery ? shownBody(delivery, destination, who) : null
   const replayed = replay ? { id: replay.id, at: replay.createdAt } : null

@@ -22,7 +22,7 @@ import {
   unreachable,
   type ViewerLimit,
 } from '../records/following.ts'
-import { shownBody } from '../records/shown-body.ts'
+import { shownBody, shownEvent } from '../records/shown-body.ts'
 import { type DeliveriesQuery, deliveriesQueryShape, entryOf, type Listed } from './listed.ts'
 import type { DeliverySearch } from './search.ts'
 import { type Status, type StatusParts, statusesOf, statusFilter } from './status.ts'
@@ -156,11 +156,14 @@ async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse
     const status = known.get(each)
     return status ? [{ each, status }] : []
   })
+  const { destinations } = parts.settings
+  const event = (each: Listed) =>
+    shownEvent(each.event, destinations.get(each.destinationId), parts.caller.who)
   const open = shown.filter(({ status: { state } }) => OPEN.has(state)).map(({ each }) => each.routedAt)
   return {
     status: 200,
     body: {
-      items: shown.map(({ each, status }) => listedResponse(each, status)),
+      items: shown.map(({ each, status }) => listedResponse({ ...each, event: event(each) }, status)),
       next,
       searchedSince: isoTime(searchedSince),
       unknown,
@@ -187,7 +190,7 @@ async function show(id: string, who: Who, parts: DeliveryRouteParts): Promise<Ap
   return {
     status: 200,
     body: {
-      ...listedResponse(listed, status),
+      ...listedResponse({ ...listed, event: shownEvent(listed.event, destination, who) }, status),
       attempts: attempts.map(attemptResponse),
       dead: dead ? deadResponse(dead) : null,
       body: shownBody(delivery, destination, who),

@@ -27,6 +27,17 @@ export function shownBody(
   }
 }
 
+/** Masks the name of the event, which is read from the body, if it may be a text of the shape. */
+export function shownEvent(
+  event: string | null,
+  destination: Pick<Destination, 'rules'> | undefined,
+  who: Who,
+): string | null {
+  const shape = destination?.rules?.shape
+  if (who === 'admin' || event === null || !isObject(shape) || !Object.hasOwn(shape, 'event')) return event
+  return typeof shape.event === 'string' && ONLY_VALUE.test(shape.event) ? event : MASK
+}
+
 function masked(value: unknown, shape: unknown): unknown {
   if (typeof shape === 'string') return ONLY_VALUE.test(shape) ? value : MASK
   // a list leaves out what the event lacks, so places may differ

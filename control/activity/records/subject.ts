@@ -10,7 +10,7 @@ export function subjectOf({ type, body }: Pick<Delivery, 'type' | 'body'>, key: 
 }
 
 const TEXT = String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`
-const USER = String.raw`(?:,"(?:userId|anonymousId)":${TEXT})?`
+const USER = `(?:,"(?:userId|anonymousId)":${TEXT})?`
 /** The start of a body that `render` wrote, where the name follows the user. */
 const NAMED = new RegExp(
   String.raw`^\{"version":1,"type":"(?:track"${USER},"event|screen"${USER},"name)":(${TEXT})`,

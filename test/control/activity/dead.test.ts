@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Replay } from '../../../schemas/task.ts'
-import { api, VIEW } from '../api.ts'
+import { ADMIN, api, VIEW } from '../api.ts'
 import { anAttempt, attemptsHeld } from '../attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../dead-in-memory.ts'
 import { crm } from '../in-memory.ts'
@@ -268,6 +268,17 @@ test('the view token sees no text of a shape in a body, because it can be an API
     (await ask({ url: '/api/dead', ...(token && { token }) })).json.items[0].body
   expect(await bodyFor(VIEW)).toBe('{"key":"***","user":"u1"}')
   expect(await bodyFor()).toBe(of[0]?.body)
+})
+
+test('the view token sees no text of a shape as the name of the event', async () => {
+  const eventFor = async (event: string, token: string) => {
+    const destinations = [{ ...crm, rules: { shape: { event } } }]
+    const { ask } = api({ destinations }, deadHeld([aDeadOne({ body: '{"event":"Paid by u1"}' })]))
+    return (await ask({ url: '/api/dead', token })).json.items[0].event
+  }
+  expect(await eventFor('Paid by {{userId}}', VIEW)).toBe('***')
+  expect(await eventFor('Paid by {{userId}}', ADMIN)).toBe('Paid by u1')
+  expect(await eventFor('{{event}}', VIEW)).toBe('Paid by u1')
 })
 
 test('other requests get a turn while a page of large bodies is masked for the view token', async () => {

@@ -9,7 +9,7 @@ import type { Select } from '../../../../control/activity/deliveries/search.ts'
 import type { Attempt } from '../../../../schemas/attempt.ts'
 import type { Delivery } from '../../../../schemas/delivery.ts'
 import { aDelivery } from '../../../helpers/events.ts'
-import { api, VIEW } from '../../api.ts'
+import { ADMIN, api, VIEW } from '../../api.ts'
 import { anAttempt, attemptsHeld } from '../../attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../../dead-in-memory.ts'
 import { crm, shop } from '../../in-memory.ts'
@@ -101,6 +101,24 @@ test('a delivery is listed with its subject, its state and its attempts', async 
     },
   ])
   expect(asked).toMatchObject([{ destinationId: 'crm', event: 'Paid', limit: 50 }])
+})
+
+test('the view token sees no text of a shape as the name of the event', async () => {
+  const destinations = [{ ...crm, rules: { shape: { event: 'the-api-key' } } }]
+  const delivery = made({ body: '{"event":"the-api-key"}' })
+  const listed = listedOf(delivery, 'crm/u1', entry)
+  const search = async () => ({ items: [listed], next: null, searchedSince: null })
+  const deliveries = { search, read: async () => ({ listed, delivery }), unsettled }
+  const { ask } = api(
+    { sources: [shop], destinations },
+    { ...attemptsHeld(), ...deadHeld([]), ladder, trace: async () => new Map(), deliveries },
+  )
+  const eventsFor = async (token: string) => [
+    (await ask({ url: '/api/deliveries', token })).json.items[0].event,
+    (await ask({ url: '/api/deliveries/d3-1042', token })).json.event,
+  ]
+  expect(await eventsFor(VIEW)).toEqual(['***', '***'])
+  expect(await eventsFor(ADMIN)).toEqual(['the-api-key', 'the-api-key'])
 })
 
 describe('the state of a delivery is', () => {
