@@ -49,31 +49,25 @@ export function matchesRejected({ sourceId, event, ...query }: IdQuery): (reject
   return (rejected) => {
     if (sourceId !== undefined && rejected.sourceId !== sourceId) return false
     if (ids.length === 0 && event === undefined) return true
-    const { raw, code } = rejected
-    const read = callsIn(raw)
-    if (!read) {
-      const hasEvent = event === undefined || hasMember(raw, 'event', event) || hasMember(raw, 'name', event)
-      return hasEvent && ids.every(({ name, id }) => hasMember(raw, name, id))
+    const calls = callsIn(rejected.raw)
+    if (!calls) {
+      const members = event === undefined ? ids : [...ids, { name: 'event', id: event }]
+      return members.every(({ name, id }) => hasMember(rejected.raw, name, id))
     }
-    // Sluice does not keep the path
-    const mayHaveTypeInPath = !read.isBatch && code !== 'unknown_type'
-    return read.calls.some(
+    return calls.some(
       (call) =>
         ids.every(({ name, id }) => textOf(call[name]) === id) &&
-        (event === undefined || eventNameOf(call, mayHaveTypeInPath) === event),
+        (event === undefined || eventNameOf(call) === event),
     )
   }
 }
 
-/** A `name` in other calls may be a user's. A search for an event must not find it, as it is not audited. */
-const WITH_EVENT_NAME: readonly unknown[] = ['track', 'page', 'screen']
-
-function eventNameOf(
-  { type, event, name }: Partial<Record<'type' | 'event' | 'name', unknown>>,
-  mayHaveTypeInPath = false,
-): string | null {
-  const isNamed = WITH_EVENT_NAME.includes(type) || (mayHaveTypeInPath && type === undefined)
-  return textOf(event ?? (isNamed ? name : null))
+/**
+ * Only pages and screens have it under `name`. In other calls, and in calls that are not valid JSON, a `name` may be a
+ * user's. A search for an event must not find it, as it is not audited.
+ */
+function eventNameOf({ type, event, name }: Partial<Record<'type' | 'event' | 'name', unknown>>) {
+  return textOf(event ?? (type === 'page' || type === 'screen' ? name : null))
 }
 
 /** Only under its whole name: a search for a message must not find a user, as it is not audited. */
@@ -89,7 +83,7 @@ export type Fields = ReturnType<typeof fieldsIn>
 
 /** Text fields of a rejected call, cut off; all null if it is not JSON, or a batch of several calls. */
 export function fieldsIn(raw: string) {
-  const calls = callsIn(raw)?.calls ?? []
+  const calls = callsIn(raw) ?? []
   function textIn(name: string): string | null {
     const text = calls.length === 1 ? textOf(calls[0]?.[name]) : null
     return text && beginningOf(text, FIELD_CHARACTERS)
@@ -111,14 +105,11 @@ const textOf = (value: unknown): string | null => {
 }
 
 /** @returns the rejected call, or each call of a rejected batch; undefined if it is not valid JSON. */
-function callsIn(raw: string): { calls: Record<string, unknown>[]; isBatch: boolean } | undefined {
+function callsIn(raw: string): Record<string, unknown>[] | undefined {
   try {
     const parsed: unknown = JSON.parse(cutLongNames(raw))
-    if (!isObject(parsed)) return { calls: [], isBatch: false }
-    const { batch } = parsed
-    return Array.isArray(batch)
-      ? { calls: batch.filter(isObject), isBatch: true }
-      : { calls: [parsed], isBatch: false }
+    if (!isObject(parsed)) return []
+    return Array.isArray(parsed.batch) ? parsed.batch.filter(isObject) : [parsed]
   } catch {
     return undefined
   }
