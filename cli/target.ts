@@ -61,7 +61,7 @@ export async function findTarget(
     ingestUrl: options.ingestUrl ?? (env.SLUICE_INGEST_URL || undefined),
     brokers: env.KAFKA_BROKERS || undefined,
     registry: env.SCHEMA_REGISTRY_URL || undefined,
-    token: options.tokenFile ? await tokenIn(options.tokenFile) : env.CONTROL_TOKEN || undefined,
+    token: options.tokenFile ? await tokenIn(options.tokenFile) : tokenOf(env),
     local: url === undefined ? await findRunning(dataFolder(env)) : undefined,
   })
 }
@@ -70,10 +70,18 @@ async function tokenIn(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: Error) => {
     throw new CliError('cannot_read', `Cannot read the token file: ${cause.message}`, { cause })
   })
+  return checked(text, `${file} does not contain a token`)
+}
+
+const tokenOf = ({ CONTROL_TOKEN }: Env): string | undefined =>
+  CONTROL_TOKEN ? checked(CONTROL_TOKEN, 'CONTROL_TOKEN is not a token') : undefined
+
+/** As a header can carry it. */
+function checked(text: string, fault: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new CliError(
     'no_token',
-    `${file} does not contain a token: it must be one line of printable characters`,
+    `${fault}: it must be one line of printable ASCII characters, without spaces`,
   )
 }

@@ -66,6 +66,19 @@ describe('the target system', () => {
       }
     },
   )
+
+  test('gets the token in CONTROL_TOKEN without the line break of a file', async () => {
+    const named = { SLUICE_URL: 'https://sluice.example', CONTROL_TOKEN: 'given\n' }
+    const context = aContext({ env: named })
+    expect(await run(['env'], context)).toBe(0)
+    expect(context.out.said).toContain('TOKEN=given')
+    for (const token of ['tök€n', 'to\nken', 'to ken']) {
+      const other = aContext({ env: { ...named, CONTROL_TOKEN: token } })
+      expect(await run(['status'], other)).toBe(1)
+      expect(other.err.text()).toMatch(/^CONTROL_TOKEN is not a token: /)
+      expect(other.err.text()).not.toContain(token)
+    }
+  })
 })
 
 describe('sluice env', () => {

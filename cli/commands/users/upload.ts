@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, constants, readFile, stat } from 'node:fs/promises'
 import { Argument, Option } from 'commander'
 import { z } from 'zod'
+import { messageOf } from '../../../process/thrown.ts'
 import { parseBody } from '../../api/client.ts'
 import { transfer } from '../../api/transfer.ts'
 import { CliError, type ExitCode } from '../../context.ts'
@@ -130,8 +131,7 @@ type Flags = Pick<Options, 'dryRun' | 'skipInvalid' | 'allowRemovals' | 'allowEm
 async function sender({ args, options, target, readInput }: Invocation<Options>) {
   const [kind = 'audience', id = '', file = ''] = args as [Kind, string, string] // commander checks the kind
   const { control, token } = await target()
-  const input = file === '-' ? await readInput() : undefined
-  if (input === undefined) await expectReadable(file)
+  const input = file === '-' ? await readInput() : await contentOfPipe(file)
   const path = `${kind}s/${encodeURIComponent(id)}/${KINDS[kind]}`
   const type = TYPES[options.format ?? formatOf(file)]
 
@@ -146,10 +146,14 @@ async function sender({ args, options, target, readInput }: Invocation<Options>)
   }
 }
 
-async function expectReadable(file: string): Promise<void> {
-  await access(file).catch((cause: Error) => {
-    throw new CliError('cannot_read', `Cannot read ${file}: ${cause.message}`, { cause })
-  })
+/** Undefined for a file, which is streamed. A pipe, as in bash's `<(...)`, can be read only once. */
+async function contentOfPipe(file: string): Promise<Buffer | undefined> {
+  try {
+    await access(file, constants.R_OK)
+    return (await stat(file)).isFile() ? undefined : await readFile(file)
+  } catch (cause) {
+    throw new CliError('cannot_read', `Cannot read ${file}: ${messageOf(cause)}`, { cause })
+  }
 }
 
 function formatOf(file: string): Format {

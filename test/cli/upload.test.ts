@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { run } from '../../cli/run.ts'
+import { temporaryFolder } from '../local/folders.ts'
+import { aContext } from './in-memory.ts'
+
+const PREVIEW = {
+  ...{ lines: 2, changed: 2, removed: 0, unchanged: 0, suppressed: 0, current: 0, invalid: 0 },
+  ...{ invalidLines: [], confirm: null },
+}
+
+/** Control, as far as uploads need it. */
+async function aControl() {
+  const bodies: string[] = []
+  const server = createServer(async (request, response) => {
+    bodies.push(await text(request))
+    response.end(JSON.stringify(request.url?.includes('dryRun') ? PREVIEW : { state: 'done' }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { bodies, env: { SLUICE_URL: `http://127.0.0.1:${port}`, CONTROL_TOKEN: 'a-token-of-control' } }
+}
+
+const SLUICE = fileURLToPath(new URL('../../cli/sluice', import.meta.url))
+
+test('an upload from a pipe sends what its preview showed', async () => {
+  const { bodies, env } = await aControl()
+  const script = `printf 'a\\nb\\n' | ${SLUICE} upload audience vip /dev/stdin`
+  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', script], { env: { ...process.env, ...env } })
+  expect(stdout).toMatch(/Done\.\n$/)
+  expect(bodies).toEqual(['a\nb\n', 'a\nb\n'])
+})
+
+test('a file is sent, and a folder is not readable', async () => {
+  const { bodies, env } = await aControl()
+  const folder = await temporaryFolder()
+  const file = join(folder, 'members.txt')
+  await writeFile(file, 'c\n')
+  expect(await run(['upload', 'audience', 'vip', file], aContext({ env }))).toBe(0)
+  expect(bodies).toEqual(['c\n', 'c\n'])
+
+  const context = aContext({ env })
+  expect(await run(['upload', 'audience', 'vip', folder], context)).toBe(1)
+  expect(context.err.text()).toContain(`Cannot read ${folder}: EISDIR`)
+  expect(bodies).toHaveLength(2)
+})
