@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got, { type Got } from 'got'
@@ -79,25 +79,36 @@ function describe({ type, body, headers, signatureIsRight }: Arrival): string {
   return `demo: ${type.padEnd(8)} ${signature}, delivery ${headers['x-delivery-id']}, attempt ${headers['x-attempt']}\n        ${body}`
 }
 
-type Arrival = { type: string; body: string; headers: IncomingHttpHeaders; signatureIsRight: boolean }
+export type Arrival = { type: string; body: string; headers: IncomingHttpHeaders; signatureIsRight: boolean }
 
 /** A receiver as a customer would write it: checks the signature over the body's bytes. @returns its URL */
-async function startReceiver(secret: string, onArrival: (arrival: Arrival) => void): Promise<string> {
-  const server = createServer(async (request, response) => {
-    const body = Buffer.concat(await request.toArray())
-    const { type } = JSON.parse(body.toString())
-    response.end()
-    onArrival({
-      type,
-      body: body.toString(),
-      headers: request.headers,
-      signatureIsRight: isSignature(String(request.headers['x-signature']), body, secret),
-    })
+export async function startReceiver(secret: string, onArrival: (arrival: Arrival) => void): Promise<string> {
+  const server = createServer((request, response) => {
+    arrivalOf(request, secret).then(
+      (arrival) => {
+        response.end()
+        onArrival(arrival)
+      },
+      // not from Sluice, such as a browser, or cut off
+      () => response.writeHead(400).end(),
+    )
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   server.unref()
   return `http://127.0.0.1:${port}/webhook`
+}
+
+async function arrivalOf(request: IncomingMessage, secret: string): Promise<Arrival> {
+  const body = Buffer.concat(await request.toArray())
+  const { type } = JSON.parse(body.toString())
+  const signature = String(request.headers['x-signature'])
+  return {
+    type: String(type),
+    body: body.toString(),
+    headers: request.headers,
+    signatureIsRight: isSignature(signature, body, secret),
+  }
 }
 
 function isSignature(given: string, body: Buffer, secret: string): boolean {

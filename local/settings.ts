@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { messageOf } from '../process/thrown.ts'
 import { dataFolder, findKeys, type Keys } from './data-folder.ts'
 import { LocalError } from './errors.ts'
@@ -21,19 +21,26 @@ export type LocalSettings = {
 
 /** Reports all faults at once. @throws ConfigError, LocalError */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): LocalSettings {
-  checkEnvironment(env)
-  return {
+  const { host, kafka } = checkEnvironment(env)
+  const settings = {
     env,
     dataFolder: dataFolder(env),
-    host: env.HOST || '127.0.0.1',
+    host: env.HOST ? host : '127.0.0.1',
     kafkaBrokers: env.KAFKA_BROKERS || undefined,
     registryUrl: env.SCHEMA_REGISTRY_URL || undefined,
     demo: readDemo(args, env),
   }
+  if (kafka.ssl || kafka.sasl) refuseSecurityOfLocalKafka(settings)
+  if (kafka.replication > 1 && !settings.kafkaBrokers)
+    throw new LocalError(
+      'setting_invalid',
+      `REPLICATION is ${kafka.replication}, but npm start runs one broker: unset it, or set KAFKA_BROKERS.`,
+    )
+  return settings
 }
 
 /** As the processes will read it, with placeholders for what is chosen later. */
-function checkEnvironment(env: NodeJS.ProcessEnv): void {
+function checkEnvironment(env: NodeJS.ProcessEnv): Config {
   const placeholders = {
     KAFKA_BROKERS: '127.0.0.1:9092',
     SCHEMA_REGISTRY_URL: 'http://127.0.0.1',
@@ -41,7 +48,23 @@ function checkEnvironment(env: NodeJS.ProcessEnv): void {
     CONTROL_TOKEN: 'made-by-npm-start',
   }
   const given = Object.entries(env).filter(([, value]) => value)
-  readConfig({ ...placeholders, ...Object.fromEntries(given) }, 'control')
+  return readConfig({ ...placeholders, ...Object.fromEntries(given) }, 'control')
+}
+
+function refuseSecurityOfLocalKafka({
+  kafkaBrokers,
+  registryUrl,
+}: Pick<LocalSettings, 'kafkaBrokers' | 'registryUrl'>): void {
+  if (!kafkaBrokers)
+    throw new LocalError(
+      'setting_invalid',
+      'KAFKA_BROKERS is not set. The Kafka that npm start runs has neither TLS nor SASL: set it, or unset KAFKA_SSL and KAFKA_SASL_MECHANISM.',
+    )
+  if (!registryUrl)
+    throw new LocalError(
+      'setting_invalid',
+      'SCHEMA_REGISTRY_URL is not set. The registry that npm start runs supports only Kafka without TLS and SASL.',
+    )
 }
 
 /** Without the extra dashes (`npm start --demo`), npm takes the option and passes it on as npm_config_demo. */
@@ -59,7 +82,6 @@ export async function chooseEnvironment(
   settings: LocalSettings,
   onChange: (line: string) => void,
 ): Promise<{ env: ChildEnvironment; ports: KafkaPorts }> {
-  refuseSecuredKafkaWithoutRegistry(settings)
   const { dataFolder, env, host, kafkaBrokers, registryUrl } = settings
   // ports.json is written after the keys: without it, they have encrypted nothing
   const isNew = !existsSync(join(dataFolder, 'ports.json')) || Boolean(env.CONFIG_KEY)
@@ -78,13 +100,6 @@ export async function chooseEnvironment(
     keys,
   }
   return { env: childEnvironment(settings, chosen), ports }
-}
-
-function refuseSecuredKafkaWithoutRegistry({ env, kafkaBrokers, registryUrl }: LocalSettings): void {
-  if (!kafkaBrokers || registryUrl || !(env.KAFKA_SSL || env.KAFKA_SASL_MECHANISM)) return
-  const message =
-    'SCHEMA_REGISTRY_URL is not set. The registry that npm start runs supports only Kafka without TLS and SASL.'
-  throw new LocalError('setting_invalid', message)
 }
 
 export const LOOPBACK_BLOCK = '127.0.0.0/8'

@@ -24,9 +24,16 @@ export type FolderOptions = Omit<BrokerProperties, 'dataFolder'> & {
   java: { program: string; classPath: string; flags: readonly string[] }
 }
 
-/** Formats the folder unless it has data, and writes the settings. @throws LocalError data_damaged */
+/**
+ * Formats the folder unless it has data, and writes the settings. @throws LocalError setting_invalid, data_damaged
+ */
 export async function prepareFolder(options: FolderOptions): Promise<void> {
   const { paths } = options
+  if (paths.data.includes(','))
+    throw new LocalError(
+      'setting_invalid',
+      `SLUICE_DATA: Kafka cannot use ${paths.data}, because of the comma: it separates folders.`,
+    )
   await mkdir(paths.logs, { recursive: true })
   if ((await stateOf(paths.data)) === 'unformatted') await format(options)
   await writeFile(paths.properties, brokerProperties({ ...options, dataFolder: paths.data }))
@@ -125,8 +132,13 @@ function brokerProperties({ nodeId, port, voters, dataFolder, more }: BrokerProp
     ...more,
   }
   return `${Object.entries(properties)
-    .map(([name, value]) => `${name}=${value}`)
+    .map(([name, value]) => `${name}=${escaped(String(value))}`)
     .join('\n')}\n`
+}
+
+/** Java reads properties as ISO 8859-1, and takes a backslash as the start of an escape. */
+function escaped(value: string): string {
+  return value.replace(/[^ -~]|\\/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 function internalTopic(name: string, copies: number): Record<string, number> {

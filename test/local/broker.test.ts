@@ -60,3 +60,16 @@ test('data without meta.properties is refused and left unchanged', async () => {
   })
   expect(await readdir(join(directory, 'data'))).toEqual(['events-0'])
 })
+
+test('a folder may have any name without a comma', async () => {
+  const directory = join(await temporaryFolder(), 'Müller & Söhne \\u0041 #1=数据🙂')
+  await startBroker({ directory, ...forBroker })
+  expect(await readdir(join(directory, 'data'))).toContain('meta.properties')
+
+  const parent = await temporaryFolder()
+  await expect(startBroker({ directory: join(parent, 'a,b'), ...forBroker })).rejects.toMatchObject({
+    code: 'setting_invalid',
+    message: expect.stringContaining('comma'),
+  })
+  expect(await readdir(parent)).toEqual(['a,b'])
+})

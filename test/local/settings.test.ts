@@ -38,6 +38,28 @@ test('the environment overrides generated values', () => {
   })
 })
 
+test('ports are checked where the processes listen: for localhost, they take 127.0.0.1', () => {
+  expect(readSettings({ HOST: 'localhost' }, []).host).toBe('127.0.0.1')
+  expect(readSettings({ HOST: '::1' }, []).host).toBe('::1')
+})
+
+test('TLS and SASL need brokers and a registry of your own', () => {
+  const KAFKA_BROKERS = 'kafka:9093'
+  const own = { KAFKA_BROKERS, SCHEMA_REGISTRY_URL: 'http://registry' }
+  const sasl = { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' }
+  for (const secured of [{ KAFKA_SSL: 'true' }, sasl]) {
+    expect(() => readSettings(secured, [])).toThrow(/^KAFKA_BROKERS is not set/)
+    expect(() => readSettings({ ...secured, KAFKA_BROKERS }, [])).toThrow(/^SCHEMA_REGISTRY_URL is not set/)
+    expect(readSettings({ ...secured, ...own }, [])).toMatchObject({ kafkaBrokers: KAFKA_BROKERS })
+  }
+  expect(readSettings({ KAFKA_SSL: 'false', KAFKA_BROKERS }, []).registryUrl).toBeUndefined()
+})
+
+test('several replicas need brokers of your own', () => {
+  expect(() => readSettings({ REPLICATION: '3' }, [])).toThrow(/^REPLICATION is 3/)
+  expect(readSettings({ REPLICATION: '3', KAFKA_BROKERS: 'kafka:9092' }, []).demo).toBe(false)
+})
+
 test('an empty EGRESS_ALLOW allows nothing', () => {
   const env = environmentFor({ EGRESS_ALLOW: '' })
   expect(readConfig(env, 'deliverer').egress.allow).toEqual([])
