@@ -188,6 +188,15 @@ export function asConfigError(error: unknown): unknown {
   return settings === undefined ? error : new ConfigError([`${settings}: ${message}`])
 }
 
+/** For topics that cannot be created, kafkajs says only "Topic creation errors". */
+export function asTopicError(error: unknown): unknown {
+  if (!(error instanceof Error && 'errors' in error && Array.isArray(error.errors))) return error
+  const errors: readonly { message?: unknown; topic?: unknown }[] = error.errors
+  const byReason = Map.groupBy(errors, ({ message }) => message)
+  const faults = [...byReason].map(([reason, of]) => `${reason} (${of.map(({ topic }) => topic).join(', ')})`)
+  return new Error(`Kafka did not create topics: ${faults.join('; ')}`, { cause: error })
+}
+
 /** Options of p-retry for the steps of a start. Wrong settings are not retried. */
 export const whileAway = {
   retries: 8,

@@ -2,7 +2,7 @@ import type { ITopicConfig } from 'kafkajs'
 import pRetry from 'p-retry'
 import type { Connection, KafkaConfig } from '../client.ts'
 import { ConfigResourceTypes } from '../patches/kafkajs.ts'
-import { asConfigError, whileAway } from './failures.ts'
+import { asConfigError, asTopicError, whileAway } from './failures.ts'
 import { ADVISED_REPLICAS, spread, tooShort, wrongPolicy } from './topic-faults.ts'
 
 /** `name`: without prefix. */
@@ -44,6 +44,8 @@ export async function createTopics(
       await pRetry(() => admin.createTopics({ topics: missing, waitForLeaders: true }), {
         retries: 5,
         minTimeout: 250,
+      }).catch((error: unknown) => {
+        throw asConfigError(asTopicError(error))
       })
     // a new topic has no leader at first
     const names = configs.map(({ topic }) => topic)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import {
   asConfigError,
+  asTopicError,
   createFailureLog,
   type Failure,
   settingsOf,
@@ -196,4 +197,21 @@ test.each([
 ])('%j may pass; if not, check %s', (message, settings) => {
   expect(settingsOf(message)).toBeUndefined()
   expect(settingsToLookAt(message)).toBe(settings)
+})
+
+test('topics that cannot be created are named with the reason, which kafkajs leaves out', () => {
+  const topicError = (topic: string, message: string) => Object.assign(new Error(message), { topic })
+  const errors = [
+    topicError('config', 'Replication-factor is invalid'),
+    topicError('tasks', 'Number of partitions is invalid'),
+    topicError('events', 'Replication-factor is invalid'),
+  ]
+  const error = Object.assign(new Error('Topic creation errors'), { errors })
+  expect(asTopicError(error)).toMatchObject({
+    message:
+      'Kafka did not create topics: Replication-factor is invalid (config, events); Number of partitions is invalid (tasks)',
+    cause: error,
+  })
+  const other = new Error('Connection timeout')
+  expect(asTopicError(other)).toBe(other)
 })
