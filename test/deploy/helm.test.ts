@@ -17,6 +17,7 @@ const deployments = (...values: string[]): Deployment[] =>
   )
 const of = (kind: string, ...values: string[]) =>
   renderedChart(...set(...values)).filter((each) => each.kind === kind)
+const policy = z.object({ policyTypes: z.array(z.string()), ingress: z.unknown().optional() })
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 
 describe.skipIf(!hasHelm)('the chart', () => {
@@ -53,12 +54,29 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ['a number as text', 'topics.partitions=many', /partitions/],
     ['a digest that is none', 'image.digest=latest', /digest/],
     ['a secret among the settings', 'settings.CONFIG_KEY=abc', /CONFIG_KEY|settings/],
+    ['a setting that has its own value', 'settings.PARTITIONS=24', /PARTITIONS|settings/],
+    ['a port that probes and services do not know', 'settings.INGEST_PORT=9000', /INGEST_PORT|settings/],
     ['a setting that is no variable', 'settings.logLevel=debug', /logLevel|settings/],
     ['a schedule that is none', 'backup.schedule=daily', /schedule/],
     ['backups without a place', 'backup.enabled=true', /backup.existingClaim is required/],
     ['a port that is none', 'networkPolicy.kafkaPorts[0]=http', /kafkaPorts/],
   ])('refuses %s', (_, value, fault) => {
     expect(() => helm('template', ...set(value))).toThrow(fault)
+  })
+
+  test('lets nobody connect if no peer is listed, although an empty list means everyone to Kubernetes', () => {
+    const values = set('networkPolicy.enabled=true')
+    const none = (name: string) => ['--set-json', `networkPolicy.${name}=[]`]
+    const closed = ['ingestFrom', 'controlFrom', 'prometheusFrom'].flatMap(none)
+    const policies = renderedChart(...values, ...closed).filter(({ kind }) => kind === 'NetworkPolicy')
+    const names = ['sluice', 'sluice-control', 'sluice-ingest']
+    for (const name of names) {
+      const found = policies.find(({ metadata }) => metadata.name === name)
+      const { policyTypes, ingress } = policy.parse(found?.spec)
+      expect([policyTypes[0], ingress]).toEqual(['Ingress', undefined])
+    }
+    for (const name of ['kafkaTo', 'dnsTo'])
+      expect(() => helm('template', ...values, ...none(name))).toThrow(name)
   })
 
   test('passes settings from its values to the processes', () => {
