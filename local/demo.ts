@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got, { type Got } from 'got'
 import { Analytics } from '../clients/node/index.ts'
+import { LocalError } from './errors.ts'
 import type { Addresses } from './settings.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -53,9 +54,13 @@ async function makeSource(api: Got): Promise<string> {
 async function makeDestination(api: Got, { url, secret }: { url: string; secret: string }): Promise<void> {
   await api.delete('destinations/demo', { throwHttpErrors: false })
   const webhooks = [{ url, headers: { 'X-Team': 'demo' } }]
-  await api.post('destinations', {
+  const { statusCode, body } = await api.post('destinations', {
     json: { id: 'demo', name: 'Demo', sourceIds: ['demo'], sharedSecret: secret, webhooks },
+    throwHttpErrors: false,
   })
+  // with EGRESS_ALLOW, EGRESS_DENY or EGRESS_PORTS of your own
+  if (statusCode !== 201)
+    throw new LocalError('setting_invalid', `The demo cannot make its destination (${url}): ${body}`)
 }
 
 async function sendCalls(writeKey: string, endpoint: string): Promise<void> {
