@@ -281,7 +281,10 @@ function withoutCredentials(text: string): string {
   return url.href.replace(/\/$/, '')
 }
 
-/** @throws ConfigError with every fault. An empty variable counts as not set. */
+/**
+ * An empty variable counts as not set.
+ * @throws ConfigError with every fault, or with those between settings if each is valid by itself
+ */
 export function readConfig(env: Record<string, string | undefined>, role: Role): Config {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
