@@ -51,7 +51,6 @@ const REPLAY = { description: 'The replay.', body: replayResponseShape }
 
 export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): void {
   const { replays } = parts.tasks
-  const missing = (id: string) => refusalResponse({ code: 'not_found', what: `replay ${id}` })
   addPath(api, '/replays', {
     GET: operation({
       summary: 'List replays',
@@ -77,15 +76,15 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
       errorCodes: ['not_found'],
       handle({ params: { id } }) {
         const replay = replays.get(id)
-        return replay ? { status: 200, body: replayResponse(replay) } : missing(id)
+        if (!replay) return refusalResponse({ code: 'not_found', what: `replay ${id}` })
+        return { status: 200, body: replayResponse(replay) }
       },
     }),
     DELETE: operation({
       summary: 'Cancel a replay',
       responses: { 200: REPLAY },
       errorCodes: ['not_found', 'replay_ended'],
-      handle: (request) =>
-        replays.has(request.params.id) ? cancel(request, parts) : missing(request.params.id),
+      handle: (request) => cancel(request, parts),
     }),
   })
 }
@@ -97,7 +96,13 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   const { destinations } = settings
   const deciding = () =>
     decideReplay({ body, destinations, replays: tasks.replays, dead: dead.recent.all(), now })
-  const decided = deciding()
+  let decided = deciding()
+  if ('refusal' in decided) {
+    // another process may just have created or enabled the destination
+    const isCaughtUp = await caughtUp(parts)
+    if (!isCaughtUp) return unavailable
+    decided = deciding()
+  }
   if ('refusal' in decided) return refusalResponse(decided.refusal)
   const { request } = decided
   const replay = taskOf(request, now)
@@ -120,6 +125,17 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   const of = { destinationId, of: what, reason, selected: places?.length }
   audit(log, caller, { what: 'replay', outcome: 'created', id, ...of })
   return { status: 202, headers: { location: `/api/replays/${id}` }, body: replayResponse(outcome) }
+}
+
+async function caughtUp({ settings, tasks, log }: ReplayRouteParts): Promise<boolean> {
+  try {
+    const all = [settings.table, tasks.table].map((table) => table.caughtUp())
+    await withTimeout(Promise.all(all), CLIENT_WAIT_MS)
+    return true
+  } catch (err) {
+    log.warn({ err }, 'a replay cannot be decided on: the settings cannot be followed')
+    return false
+  }
 }
 
 async function cancel({ params: { id }, caller }: ApiRequest, parts: ReplayRouteParts): Promise<ApiResponse> {

@@ -3,7 +3,8 @@ import { listed, replaysShape } from '../../../control/tasks/replays/routes.ts'
 import type { Replay } from '../../../schemas/task.ts'
 import { api, VIEW } from '../api.ts'
 import { aDeadOne, deadHeld } from '../dead-in-memory.ts'
-import { crm } from '../in-memory.ts'
+import { crm, inMemory } from '../in-memory.ts'
+import { aReplay, tasksInMemory } from '../tasks-in-memory.ts'
 
 const url = '/api/replays'
 const post = (body: unknown) => ({ method: 'POST', url, body })
@@ -50,6 +51,31 @@ describe('a replay', () => {
     const { ask } = api({ destinations: [crm] }, { rangesOf })
     const { status, json } = await ask(post({ ...wanted, from: '0020-02-29T00:00:00Z' }))
     expect([status, json.from, asked]).toEqual([202, '1970-01-01T00:00:00.000Z', [0]])
+  })
+})
+
+describe('what another process has just written', () => {
+  test('is read before a replay is refused', async () => {
+    const { settings, writer } = inMemory()
+    const table = { caughtUp: async () => void settings.destinations.set('crm', crm) }
+    const { ask } = api({}, { settings: { ...settings, table }, writer })
+    expect((await ask(post(wanted))).status).toBe(202)
+  })
+
+  test('is read before a replay is unknown to a cancellation', async () => {
+    const { tasks, known, taskWriter } = tasksInMemory()
+    const table = { ...tasks.table, caughtUp: async () => known.apply('replay/r1', aReplay()) }
+    const { ask } = api({ destinations: [crm] }, { tasks: { ...tasks, table }, taskWriter })
+    const cancel = (id: string) => ask({ method: 'DELETE', url: `${url}/${id}` })
+    expect(await cancel('r1')).toMatchObject({ status: 200, json: { state: 'cancelled' } })
+    expect(await cancel('r2')).toMatchObject({ status: 404, json: { code: 'not_found' } })
+  })
+
+  test('may be unknown while Kafka is away: a replay is neither accepted nor refused', async () => {
+    const { settings, writer } = inMemory()
+    const table = { caughtUp: () => Promise.reject(new Error('no broker')) }
+    const { ask } = api({}, { settings: { ...settings, table }, writer })
+    expect(await ask(post(wanted))).toMatchObject({ status: 503, json: { code: 'unavailable' } })
   })
 })
 
