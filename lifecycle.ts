@@ -38,7 +38,11 @@ export const SHUTDOWN_MS = 15_000
  * SIGTERM and SIGINT shut the process down in order. Exit codes: 0 ended, 1 failed, 2 wrong settings.
  * @param assemble opens everything, and adds what must be closed to `closing`.
  */
-export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {
+export async function run(
+  role: Role,
+  assemble: (context: Context) => Promise<void>,
+  shutdownMs = SHUTDOWN_MS,
+): Promise<void> {
   const config = orExit(() => readConfig(process.env, role))
   const log = createLog({ role, level: config.logLevel })
   // the operating system chooses one
@@ -54,7 +58,11 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
     if (ending) return
     ending = true
     log.info({ reason }, 'ending')
-    const limit = setTimeout(() => process.exit(code || 1), SHUTDOWN_MS)
+    const limit = setTimeout(() => {
+      log.error({ seconds: shutdownMs / 1_000 }, 'ending before everything is closed: it takes too long')
+      log.flush()
+      process.exit(code || 1)
+    }, shutdownMs)
     await closing.disposeAsync().catch((err) => log.error({ err }, 'not everything could be closed in order'))
     clearTimeout(limit)
     log.flush()

@@ -31,6 +31,16 @@ const PORT_TAKEN = `
   })
 `
 
+/** As if Kafka did not answer while it ends. */
+const NEVER_CLOSED = `
+  const { run } = await import('${new URL('../lifecycle.ts', import.meta.url)}')
+  setInterval(() => {}, 1_000) // as above
+  await run('router', async ({ closing }) => {
+    closing.defer(() => new Promise(() => {}))
+    process.kill(process.pid, 'SIGTERM')
+  }, 100)
+`
+
 /** Nothing is asked of them. */
 const ENV = {
   PATH: process.env.PATH,
@@ -58,5 +68,11 @@ test('a process that is ended while it starts exits with 0 and logs no failure',
 test('a process whose port is in use names the setting', async () => {
   const { code, said } = await runScript(PORT_TAKEN, { ROUTER_PORT: String(await freePort()) })
   expect(said).toContain('"settings":"ROUTER_PORT"')
+  expect(code).toBe(1)
+})
+
+test('a process that cannot close everything in time says so before it exits with 1', async () => {
+  const { code, said } = await runScript(NEVER_CLOSED)
+  expect(said).toContain('ending before everything is closed: it takes too long')
   expect(code).toBe(1)
 })
