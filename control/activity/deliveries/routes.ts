@@ -152,6 +152,12 @@ async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse
   if (!searching) return tooManySearches
   const { items, next, searchedSince } = await searching
   if (!filter) await lookUp(items)
+  // states of dead letters are known without their attempts, which may be too old to be in memory
+  const unexplained = items.filter((each) => known.get(each)?.dead && known.get(each)?.attempts.length === 0)
+  for (const [each, { attempts }] of await statusesOf(unexplained, held, true)) {
+    const status = known.get(each)
+    if (status) known.set(each, { ...status, attempts })
+  }
   const shown = items.flatMap((each) => {
     const status = known.get(each)
     return status ? [{ each, status }] : []

@@ -10,7 +10,7 @@ import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
  * Described in docs/reference/activity.md. `unknown`: no attempt is known, but the event is older than the known
- * attempts, or than the destination's settings: earlier ones may not have routed it.
+ * attempts, or than the destination's settings: with earlier ones, the router may have decided otherwise.
  */
 export const DELIVERY_STATES = [
   'waiting',
@@ -60,10 +60,15 @@ export type Known = {
 }
 
 export function deliveryStatus(event: Event, known: Known, ladder: Ladder): DeliveryStatus {
-  const { destinationId, kept, changedAt = 0, attempts, dead } = known
+  const { destinationId, kept, changedAt = 0, attempts, dead, knownSince } = known
   const { reason, condition = null } = kept
-  const current = stateOf(event.receivedAt, { ...known, isRouted: reason === null }, ladder)
-  const isUncertain = current.state === 'waiting' && event.receivedAt < changedAt
+  const { receivedAt } = event
+  const current = stateOf(receivedAt, { ...known, isRouted: reason === null }, ladder)
+  // earlier settings may not have routed it, or may have, and then its attempts may be too old to be known
+  const isUncertain =
+    (receivedAt < changedAt || reason === 'removed') &&
+    (current.state === 'waiting' ||
+      (current.state === null && receivedAt < knownSince && reason !== 'integrations'))
   return {
     destinationId,
     deliveryId: deliveryId(destinationId, event),

@@ -121,6 +121,24 @@ test('the view token sees no text of a shape as the name of the event', async ()
   expect(await eventsFor(ADMIN)).toEqual(['the-api-key', 'the-api-key'])
 })
 
+test('a dead letter whose attempts are no longer in memory is listed with them', async () => {
+  const old = { routedAt: second(-3_600) }
+  const attempts = [attempt({ ...rejected, startedAt: second(-3_599) })]
+  const { ask } = listing(
+    { deliveries: [made(old)], dead: [made({ ...old, deadReason: 'rejected', deadAt: second(-3_598) })] },
+    { trace: async () => new Map([[deliveryId, attempts]]) },
+  )
+  const expected = {
+    state: 'rejected',
+    attemptCount: 1,
+    lastStatus: 404,
+    lastCode: 'http_404',
+    lastAttemptAt: iso(second(-3_599)),
+  }
+  for (const url of ['/api/deliveries', '/api/deliveries?state=rejected'])
+    expect((await ask({ url })).json.items).toMatchObject([expected])
+})
+
 describe('the state of a delivery is', () => {
   const dead = (deadReason: string) => made({ deadReason, deadAt: second(2) })
   test.each<[string, Given]>([

@@ -58,6 +58,11 @@ describe('routing', () => {
   })
 })
 
+test('an event that its own integrations keep from webhooks was never routed', () => {
+  const event = anEvent({ receivedAt: 1_000, integrations: '{"All":false}' })
+  expect(statusOf({ changedAt: 1_001, knownSince: 1_001 }, event)).toMatchObject({ state: null })
+})
+
 describe('delivery state', () => {
   test.each<[string, Partial<Facts>, object]>([
     ['nothing yet', {}, { state: 'waiting', nextAttemptAt: null }],
@@ -70,6 +75,26 @@ describe('delivery state', () => {
       { state: 'delivered' },
     ],
     ['not routed', { destination: aDestination({ enabled: false }) }, { state: null }],
+    [
+      'not routed now, but perhaps before the settings changed',
+      { destination: aDestination({ enabled: false }), changedAt: 1_001, knownSince: 1_001 },
+      { state: 'unknown', routed: false, reason: 'disabled' },
+    ],
+    [
+      'not routed now, from before the settings changed, and not attempted since',
+      { destination: aDestination({ enabled: false }), changedAt: 1_001, knownSince: 1_000 },
+      { state: null },
+    ],
+    [
+      'not routed, from after the settings changed',
+      { destination: aDestination({ enabled: false }), changedAt: 1_000, knownSince: 1_001 },
+      { state: null },
+    ],
+    [
+      'to a removed destination, from before the known attempts',
+      { destination: undefined, knownSince: 1_001 },
+      { state: 'unknown', reason: 'removed' },
+    ],
     ['delivered', { attempts: [tried({})] }, { state: 'delivered', nextAttemptAt: null }],
     [
       'delivered before it was switched off',
