@@ -33,7 +33,8 @@ export type DestinationHealth = {
 export type Health = {
   attempt(attempt: Attempt): void
   /**
-   * Call it once the settings are loaded, because they define the webhooks.
+   * Call it once the settings are loaded, because they define the webhooks. Of webhooks that `attempts` leaves out, it
+   * knows the last few of the attempts before.
    * @param attempts recent ones, oldest first.
    */
   begin(attempts: Iterable<Attempt>): void
@@ -57,6 +58,8 @@ type Recent = { failed: number; count: number }
 type LastByIndex = Map<number, Last>
 
 const MAX_COUNT = 1_000
+/** Attempts per webhook before `begin`, without their answers. As many failures open a breaker. */
+const MAX_EARLY = 5
 
 type HealthParts = {
   destinations: Pick<ReadonlyMap<string, Destination>, 'get'>
@@ -67,6 +70,7 @@ type HealthParts = {
 export function createHealth({ destinations, figures, now }: HealthParts): Health {
   const held = new LRUCache<string, LastByIndex>({ max: MAX_COUNT })
   const breakers = createBreakers()
+  const early = createEarly()
   let hasBegun = false
 
   function heldOf(destinationId: string): LastByIndex {
@@ -94,6 +98,7 @@ export function createHealth({ destinations, figures, now }: HealthParts): Healt
   return {
     attempt(logged) {
       const attempt = notInFuture(logged, now())
+      if (!hasBegun) early.add(attempt)
       const last = heldOf(attempt.destinationId)
       const current = hasBegun ? currentOf(attempt) : undefined
       if (current && attempt.startedAt < current.changedAt && !lastOf(last.get(current.urlIndex), current))
@@ -102,7 +107,8 @@ export function createHealth({ destinations, figures, now }: HealthParts): Healt
       if (current) breakers.observe(current.webhook, attempt)
     },
     begin(attempts) {
-      for (const attempt of attempts) {
+      const given = [...attempts]
+      for (const attempt of [...early.takeOthers(given), ...given]) {
         const past = notInFuture(attempt, now())
         const current = currentOf(past)
         if (current && past.startedAt >= current.changedAt) breakers.observe(current.webhook, past)
@@ -121,6 +127,25 @@ export function createHealth({ destinations, figures, now }: HealthParts): Healt
       ...minuteOf(figures.of(destination.id).lastMinute(now())),
       ...worstOf(webhooksOf(destination)),
     }),
+  }
+}
+
+/** The attempts in memory may all be of a few busy webhooks. */
+function createEarly() {
+  const byPlace = new LRUCache<string, Attempt[]>({ max: MAX_COUNT })
+  const placeOf = ({ destinationId, urlIndex }: Attempt) => `${destinationId}/${urlIndex}`
+  return {
+    add(attempt: Attempt): void {
+      const last = byPlace.get(placeOf(attempt)) ?? []
+      byPlace.set(placeOf(attempt), [...last, { ...attempt, response: null }].slice(-MAX_EARLY))
+    },
+    /** @returns those of webhooks that have none in `attempts`. */
+    takeOthers(attempts: readonly Attempt[]): Attempt[] {
+      for (const attempt of attempts) byPlace.delete(placeOf(attempt))
+      const others = [...byPlace.values()].flat()
+      byPlace.clear()
+      return others.sort((a, b) => a.startedAt - b.startedAt)
+    },
   }
 }
 

@@ -289,6 +289,33 @@ test('two destinations with the same URL are two webhooks: the breaker of one sa
   ])
 })
 
+describe('after a start, a webhook whose attempts are no longer in memory', () => {
+  /** Read at the start. @param busy still in memory */
+  function started(before: readonly Attempt[], busy: readonly Attempt[] = []) {
+    const health = healthOf(crm, erp)
+    for (const attempt of [...before, ...busy]) health.attempt(attempt)
+    health.begin(busy)
+    return health.lastMinute(crm)
+  }
+  const busy = Array.from({ length: 50 }, () => anAttempt({ destinationId: 'erp', startedAt: now - 500 }))
+  const failures = [5, 4, 3, 2, 1].map((each) => failed({ startedAt: now - 1_000 - each }))
+  const deferred = failed({ outcome: 'deferred', status: null, code: 'breaker_open', startedAt: now - 1_000 })
+
+  test.each<[string, Attempt[], object]>([
+    ['is healthy', [anAttempt({ startedAt: now - 1_000 })], { breaker: 'closed', state: 'healthy' }],
+    ['is failing', failures, { breaker: 'open', state: 'failing' }],
+    ['is failing if it was deferred', [deferred], { breaker: 'open', state: 'failing' }],
+    ['is idle after 15 minutes', [anAttempt({ startedAt: now - 901_000 })], { state: 'idle' }],
+  ])('%s', (_, before, expected) => {
+    expect(started(before, busy)).toMatchObject(expected)
+  })
+
+  test('counts attempts that are in memory once', () => {
+    const four = failures.slice(1)
+    expect(started([], four)).toMatchObject({ breaker: 'closed', state: 'failing' })
+  })
+})
+
 describe('after a change of the settings', () => {
   /** As health sees them after a change a second ago. */
   function changed(settings: Partial<typeof crm>, { isRestarted = false } = {}) {
