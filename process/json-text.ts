@@ -28,6 +28,14 @@ export function memberText(json: string, name: string): string | undefined {
   return found && json.slice(found.start + name.length + 3, found.end)
 }
 
+/** @returns the names at the first level, as they are spelled. */
+export function memberNames(json: string): string[] {
+  const names: string[] = []
+  for (let start = 1; json.charCodeAt(start) === QUOTE; start = endOfMember(json, start) + 1)
+    names.push(json.slice(start + 1, closingQuote(json, start + 1)))
+  return names
+}
+
 type Place = { start: number; end: number }
 
 function findMember(json: string, name: string): Place | undefined {

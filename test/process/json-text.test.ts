@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addMember, cutMember } from '../../process/json-text.ts'
+import { addMember, cutMember, memberNames } from '../../process/json-text.ts'
 import { parseJson } from '../../process/parse-json.ts'
 
 const NAMES = ['it', 'a', '1', 'it"', '\\', '"it":', '[', '}', 'é', '\ud800', '__proto__'] as const
@@ -25,6 +25,18 @@ test('a member is cut from a text as from the parsed object, only at the first l
     }),
     { numRuns: 500 },
   )
+})
+
+test('the names at the first level are those of the parsed object, as spelled', () => {
+  fc.assert(
+    fc.property(objects, (json) => {
+      const names = Object.keys(parsed(json)).map((name) => JSON.stringify(name).slice(1, -1))
+      expect(memberNames(json)).toEqual(names)
+    }),
+    { numRuns: 500 },
+  )
+  for (const broken of ['', '{', '{"', '{"a', '{"a":"', '[]', '7'])
+    expect(() => memberNames(broken)).not.toThrow()
 })
 
 test('a member is added to a text as to the parsed object, unless it has one', () => {

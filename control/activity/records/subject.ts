@@ -1,4 +1,4 @@
-import { memberText } from '../../../process/json-text.ts'
+import { memberNames, memberText } from '../../../process/json-text.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 
 /** `user`: the userId, or else the anonymousId. */
@@ -10,10 +10,9 @@ export function subjectOf({ type, body }: Pick<Delivery, 'type' | 'body'>, key: 
 }
 
 const TEXT = String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`
-const USER = `(?:,"(?:userId|anonymousId)":${TEXT})?`
-/** The start of a body that `render` wrote, where the name follows the user. */
+/** The start of a track event that `render` wrote, where the name follows the user. */
 const NAMED = new RegExp(
-  String.raw`^\{"version":1,"type":"(?:track"${USER},"event|screen"${USER},"name)":(${TEXT})`,
+  String.raw`^\{"version":1,"type":"track"(?:,"(?:userId|anonymousId)":${TEXT})?,"event":(${TEXT})`,
 )
 
 /** In chars. On millions of escapes, the pattern overflows V8's stack. */
@@ -21,20 +20,24 @@ const NAMED_WITHIN = 64 * 1024
 
 function nameIn(type: string, body: string): string | null {
   if (type !== 'track' && type !== 'screen' && type !== 'page') return null
-  const [, quoted] = NAMED.exec(body.slice(0, NAMED_WITHIN)) ?? []
+  const [, quoted] = (type === 'track' && NAMED.exec(body.slice(0, NAMED_WITHIN))) || []
   return textIn(quoted ?? presentText(body, 'event') ?? nameRendered(type, body))
+}
+
+/** The members of a body that `render` wrote. */
+const RENDERED = {
+  page: /^version,type,(?:(?:userId|anonymousId),)?properties,timestamp,context$/,
+  screen: /^version,type,(?:(?:userId|anonymousId),)?(?:name,)?(?:properties,)?timestamp,context$/,
 }
 
 /**
  * In a body of a shape, or of a track event, a `name` may be a user's. A search for an event must not find it, as it is
- * not audited.
+ * not audited. So every member has to be where `render` writes it, as a shape may begin in the same way.
  */
 function nameRendered(type: 'track' | 'screen' | 'page', body: string): string | undefined {
   if (type === 'track' || !body.startsWith(`{"version":1,"type":"${type}"`)) return undefined
-  const name = presentText(body, 'name')
-  return name === undefined && type === 'page'
-    ? presentText(memberText(body, 'properties') ?? '', 'name')
-    : name
+  if (!RENDERED[type].test(memberNames(body).join())) return undefined
+  return presentText(type === 'page' ? (memberText(body, 'properties') ?? '') : body, 'name')
 }
 
 /** Does not parse the body: it may have 256 KB, and a list reads hundreds. */

@@ -62,6 +62,14 @@ describe('the subject of a delivery', () => {
     ['page', '{"name":"Jane Doe"}'],
     ['page', '{"properties":{"name":"Jane Doe"}}'],
     ['screen', '{"type":"screen","name":"Jane Doe"}'],
+    // they begin like Sluice's own bodies
+    ['page', '{"version":1,"type":"page","userId":"u1","name":"Jane Doe","properties":{}}'],
+    ['page', '{"version":1,"type":"page","userId":"u1","properties":{"name":"Jane Doe"}}'],
+    ['page', '{"version":1,"type":"page","name":"Jane Doe","properties":{},"timestamp":"t","context":{}}'],
+    ['screen', '{"version":1,"type":"screen","userId":"u1","name":"Jane Doe","email":"jane@crm.example"}'],
+    ['screen', '{"version":1,"type":"screen","name":"Jane Doe"}'],
+    ['screen', '{"version":1,"type":"screen","user":"u1","name":"Jane Doe","timestamp":"t","context":{}}'],
+    ['screen', '{"version":1,"type":"screen","name":"Jane Doe","timestamp":"t","context":{},"age":7}'],
   ])('has no name under `name` in a body of a shape: %s %s', (type, body) => {
     expect(subjectOf({ type, body }, 'crm/u1')).toEqual({ event: null, user: 'u1' })
   })
@@ -75,7 +83,8 @@ describe('the subject of a delivery', () => {
     const parse = vi.spyOn(JSON, 'parse')
     onTestFinished(() => parse.mockRestore())
     const names = Object.fromEntries(Array.from({ length: 4_000 }, (_, index) => [`n${index}`, 0]))
-    const body = JSON.stringify({ version: 1, type: 'page', properties: { name: 'Home' }, context: names })
+    const page = { version: 1, type: 'page', properties: { name: 'Home' }, timestamp: 't', context: names }
+    const body = JSON.stringify(page)
     expect(subjectOf({ type: 'page', body }, 'crm/u').event).toBe('Home')
     expect(parse.mock.calls.map(([text]) => text.length)).toEqual(['"Home"'.length])
   })
