@@ -6,12 +6,18 @@ import { isDeeper } from '../../process/json-depth.ts'
 import type { Logger } from '../../process/log.ts'
 import { AUDIT } from '../../schemas/topics.ts'
 import { isHashedId } from '../../settings/suppression-list.ts'
-import type { Caller, TokenLimits } from '../api/auth/tokens.ts'
+import type { Caller } from '../api/auth/tokens.ts'
 import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../api/response.ts'
 import { createSearching } from './events/search.ts'
-import { answered, createViewerLimit, searchForUser, tooManySearches } from './records/following.ts'
+import {
+  answered,
+  createViewerLimit,
+  type SearchParts,
+  searchForUser,
+  tooManySearches,
+} from './records/following.ts'
 import { rangeFields } from './records/query-fields.ts'
 
 /** From `withAuditTopic`; later versions may add fields. */
@@ -72,7 +78,7 @@ type AuditQuery = z.output<typeof queryShape>
 export type AuditRouteParts = {
   readerOf: (topic: string) => Promise<Pick<Reader, 'read'>>
   openOffsets: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>
-  tokenLimits: Pick<TokenLimits, 'search'>
+  tokenLimits: SearchParts['tokenLimits']
   log: Pick<Logger, 'info' | 'warn'>
 }
 
@@ -103,7 +109,7 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
     GET: operation({
       summary: 'Show who changed what',
       description:
-        'Changes, sign-ins, test sends, and searches for a user, newest first, for 90 days. The search reads a topic on demand, for at most 3 s a request; use `next` to continue.',
+        'Changes, sign-ins, test sends, and searches that can find a user, newest first, for 90 days. The search reads a topic on demand, for at most 3 s a request; use `next` to continue.',
       query: queryShape,
       responses: {
         200: {

@@ -8,12 +8,11 @@ import type { Replay } from '../../../schemas/task.ts'
 import type { Who } from '../../../settings/mask.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import type { TokenLimits } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
-import { answered, searchRefusal } from '../records/following.ts'
+import { answered, canFindUser, type SearchParts, searchRefusal } from '../records/following.ts'
 import { shownBody, shownEvent } from '../records/shown-body.ts'
 import {
   type DeadLetter,
@@ -71,7 +70,7 @@ const countShape = z.strictObject({ destinationId: z.string(), reason: z.string(
 export type DeadRouteParts = {
   dead: Omit<DeadLetters, 'readSince' | 'close'>
   tasks: { replays: ReadonlyMap<string, Replay> }
-  tokenLimits: Pick<TokenLimits, 'search'>
+  tokenLimits: SearchParts['tokenLimits']
   log: Pick<Logger, 'warn' | 'info'>
 }
 
@@ -101,8 +100,8 @@ export function deadRoutes(api: FastifyInstance, parts: Parts): void {
       responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
       errorCodes: ['too_many_searches'],
       handle({ query, caller, who }) {
-        if (query.user !== undefined) {
-          const refused = searchRefusal(caller, { tokenLimits, log })
+        if (canFindUser(query)) {
+          const refused = searchRefusal(caller, { tokenLimits, log }, query)
           if (refused) return refused
         }
         return answered(

@@ -17,6 +17,7 @@ import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
 import {
   answered,
+  canFindUser,
   searchForUser,
   tooManySearches,
   unreachable,
@@ -148,7 +149,7 @@ async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse
   }
 
   const begin = () => parts.deliveries.search(query, filter && select)
-  const searching = query.user === undefined ? begin() : searchForUser(parts.caller, parts, begin)
+  const searching = canFindUser(query) ? searchForUser(parts.caller, parts, begin, query) : begin()
   if (!searching) return tooManySearches
   const { items, next, searchedSince } = await searching
   if (!filter) await lookUp(items)

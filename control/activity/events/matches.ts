@@ -64,7 +64,7 @@ export function matchesRejected({ sourceId, event, ...query }: IdQuery): (reject
 
 /**
  * Only pages and screens have it under `name`. In other calls, and in calls that are not valid JSON, a `name` may be a
- * user's. A search for an event must not find it, as it is not audited.
+ * user's.
  */
 function eventNameOf({ type, event, name }: Partial<Record<'type' | 'event' | 'name', unknown>>) {
   return textOf(event ?? (type === 'page' || type === 'screen' ? name : null))

@@ -12,7 +12,13 @@ import { type ApiResponse, isoTime, problem, timeShape } from '../../api/respons
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import { answered, searchForUser, tooManySearches, type ViewerLimit } from '../records/following.ts'
+import {
+  answered,
+  canFindUser,
+  searchForUser,
+  tooManySearches,
+  type ViewerLimit,
+} from '../records/following.ts'
 import { type DeliveryStatus, deliveryStatus, isMissing, type Kept, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
 import { type History, historyOf, namedBy } from './history.ts'
@@ -91,8 +97,7 @@ async function respond(query: EventsQuery, parts: Responding): Promise<ApiRespon
     sourceId: query.sourceId ?? named?.sourceId,
   }
   const begin = () => events.search(asked, destinationsOf)
-  const namesUser = query.userId !== undefined || query.anonymousId !== undefined
-  const searching = namesUser ? searchForUser(parts.caller, parts, begin) : begin()
+  const searching = canFindUser(query) ? searchForUser(parts.caller, parts, begin, query) : begin()
   if (!searching) return tooManySearches
   const { items, next, searchedSince } = await searching
   const statuses = await statusesOf(

@@ -45,27 +45,44 @@ export const tooManySearches = problem(
   { 'retry-after': '1' },
 )
 
-export type SearchParts = { tokenLimits: Pick<TokenLimits, 'search'>; log: Pick<Logger, 'info'> }
+export type SearchParts = {
+  tokenLimits: Pick<TokenLimits, 'search' | 'isRepeated'>
+  log: Pick<Logger, 'info'>
+}
+
+type Query = { cursor?: unknown; limit?: unknown; since?: unknown; until?: unknown }
 
 /**
- * Counts and audits a search for one user. Even one that takes no time, because its range is empty, is an audit line.
+ * Counts and audits a search that can find a user. Even one that takes no time, because its range is empty, is an audit
+ * line.
  * @param begin returns undefined if too many are in progress. The search is then not audited.
+ * @param query of a list. Its further pages, other ranges of time and refreshes add no line for ten minutes.
  * @returns what began; undefined if too many are in progress, or if this network searches too often.
  */
 export function searchForUser<T>(
   caller: Caller,
   { tokenLimits, log }: SearchParts,
   begin: () => T | undefined,
+  query?: Query,
 ): T | undefined {
   if (tokenLimits.search(caller) !== undefined) return undefined
   const searching = begin()
-  if (searching) auditSearch(log, caller)
+  const { cursor, limit, since, until, ...filter } = query ?? {}
+  if (searching && !(query && tokenLimits.isRepeated(caller, filter))) auditSearch(log, caller)
   return searching
 }
 
+/** An event's name can be a user's, in calls and shapes that put it there. */
+export const canFindUser = (query: {
+  user?: unknown
+  userId?: unknown
+  anonymousId?: unknown
+  event?: unknown
+}) => [query.user, query.userId, query.anonymousId, query.event].some((text) => text !== undefined)
+
 /** The same for a search without a limit on how many run at once. @returns the answer if this network searches too often. */
-export const searchRefusal = (caller: Caller, parts: SearchParts): ApiResponse | undefined =>
-  searchForUser(caller, parts, () => true) ? undefined : tooManySearches
+export const searchRefusal = (caller: Caller, parts: SearchParts, query?: Query): ApiResponse | undefined =>
+  searchForUser(caller, parts, () => true, query) ? undefined : tooManySearches
 
 /** Runs a search, or answers 429. */
 export type ViewerLimit = (who: Who, search: () => Promise<ApiResponse>) => Promise<ApiResponse>

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { Counter } from 'prom-client'
 import { createNetworkLimit } from '../../../http/rate-limit.ts'
 import type { Logger } from '../../../process/log.ts'
@@ -74,8 +75,10 @@ export type TokenLimits = {
   signIn(who: Who, ip: string): number | undefined
   /** Limits the log lines of refused sign-ins. `wrong` does not: they must not hide wrong tokens. */
   refusedSignIn(who: Who, ip: string): number | undefined
-  /** A search for a user. Each adds an audit line, which is kept for 90 days. */
+  /** A search that can find a user. Most add an audit line, which is kept for 90 days. */
   search(caller: Pick<Caller, 'who' | 'address'>): number | undefined
+  /** Whether the caller searched for the same in the last ten minutes. */
+  isRepeated(caller: Caller, filter: object): boolean
 }
 
 const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
@@ -85,6 +88,7 @@ const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
  */
 const SIGN_INS: RateLimit = { perSecond: 10 / 60, burst: 60 }
 const SEARCHES: RateLimit = { perSecond: 10, burst: 100 }
+const REPEATS = { max: 1_000, ttl: 10 * 60_000, ttlResolution: 0 }
 
 /** Per process. @param clock milliseconds, monotonic. */
 export function createTokenLimits(clock: () => number): TokenLimits {
@@ -95,11 +99,18 @@ export function createTokenLimits(clock: () => number): TokenLimits {
     view: createNetworkLimit(limit, clock),
   })
   const [signIns, refused, searches] = [forEach(SIGN_INS), forEach(WRONG), forEach(SEARCHES)]
+  const repeats = new LRUCache<string, true>({ ...REPEATS, perf: { now: clock } })
   return {
     wrong: (ip) => wrong.draw(ip, 1),
     signIn: (who, ip) => signIns[who].draw(ip, 1),
     refusedSignIn: (who, ip) => refused[who].draw(ip, 1),
     search: ({ who, address }) => searches[who].draw(address, 1),
+    isRepeated({ who, by, address, session }, filter) {
+      const search = JSON.stringify([who, by, address, session?.id, filter])
+      const isRepeated = repeats.has(search)
+      if (!isRepeated) repeats.set(search, true)
+      return isRepeated
+    },
   }
 }
 

@@ -5,9 +5,8 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import { suppressions as suppressionResource } from '../../../settings/resources/suppressions.ts'
 import { EVERY_SOURCE, type Suppression } from '../../../settings/settings.ts'
 import { suppressionId } from '../../../settings/suppression-list.ts'
-import { searchRefusal } from '../../activity/records/following.ts'
+import { type SearchParts, searchRefusal } from '../../activity/records/following.ts'
 import { idField } from '../../activity/records/query-fields.ts'
-import type { TokenLimits } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import type { Tasks } from '../task-table.ts'
 import { deletionResponse, deletionResponseShape } from './routes.ts'
@@ -15,7 +14,7 @@ import { deletionResponse, deletionResponseShape } from './routes.ts'
 export type UserRouteParts = {
   settings: Pick<Facts, 'sources' | 'suppressions'>
   tasks: Pick<Tasks, 'pending'>
-  tokenLimits: Pick<TokenLimits, 'search'>
+  tokenLimits: SearchParts['tokenLimits']
   log: Pick<Logger, 'info'>
 }
 

@@ -55,7 +55,7 @@ describe('the subject of a delivery', () => {
     expect(subjectOf({ type: 'track', body }, 'crm/u/1')).toEqual({ event: name, user: 'u/1' })
   })
 
-  // a search for an event is not audited, so it must not find users by their names
+  // it may be a user's
   test.each([
     ['track', '{"email":"jane@crm.example","name":"Jane Doe"}'],
     ['track', '{"version":1,"type":"track","userId":"u1","name":"Jane Doe"}'],
