@@ -118,7 +118,7 @@ export function gauge(
 export type CallCounts = {
   /** Counts each call of a request answered with `ok`, otherwise the request as a whole. */
   count(type: RouteType, summary: Summary, code: Answer['code']): void
-  refused(type: RouteType | 'unknown', code: Code): void
+  refused(type: RouteType | 'unknown', code: Code, sourceId: string | undefined): void
   unlogged(calls: number): void
 }
 
@@ -165,7 +165,7 @@ function createCallCounts(register: Registry): CallCounts {
         for (const callType of summary.suppressed) add(suppressed, { source, type: callType })
       }
     },
-    refused: (type, code) => reject({ source: '', type, code }),
+    refused: (type, code, source = '') => reject({ source, type, code }),
     unlogged: (calls) => unlogged.inc(calls),
   }
 }

@@ -8,7 +8,7 @@ import { openCodec, type Registry } from '../schemas/registry.ts'
 import type { Rejected } from '../schemas/rejected.ts'
 import { EVENTS, REJECTED } from '../schemas/topics.ts'
 import type { Trace } from '../trace/trace.ts'
-import { type Answer, batchAnswer, errorAnswer, retryAfter } from './answer.ts'
+import { type Answer, batchAnswer, type Code, errorAnswer, retryAfter } from './answer.ts'
 import {
   authenticate,
   countCalls,
@@ -46,7 +46,7 @@ export type PipelineOptions = {
   unavailable: (sourceId?: string) => 'unavailable' | 'storage_full' | undefined
   logRejected: RejectionLog
   encoders: Encoders
-  meter: Pick<Meter, 'count'>
+  meter: Pick<Meter, 'count' | 'refused'>
   log: Pick<Logger, 'error'>
 }
 
@@ -62,7 +62,15 @@ export type Precheck = (request: Omit<Received, 'body'>, ip: string) => Answer |
 /** For a body that could not be unpacked: counts toward the limit of its source or network. */
 export type CountUnpacked = (request: Omit<Received, 'body'>, ip: string, bytes: number) => void
 
-export type Pipeline = { ingest: Ingest; precheck: Precheck; countUnpacked: CountUnpacked }
+/** For a request that is refused unread: its source is known if the key is outside the body. */
+export type CountRefused = (type: RouteType | 'unknown', code: Code, writeKey: string | undefined) => void
+
+export type Pipeline = {
+  ingest: Ingest
+  precheck: Precheck
+  countUnpacked: CountUnpacked
+  countRefused: CountRefused
+}
 
 /** Writes the events of a request as one group, and answers when Kafka has acknowledged all. */
 export function createPipeline(options: PipelineOptions): Pipeline {
@@ -87,6 +95,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (!('rateLimit' in source) || !source.rateLimit) return
       sourceLimits.draw(source.rateLimit, 1)
       sourceLimits.spend(source.rateLimit, wire.bytes)
+    },
+    countRefused(type, code, writeKey) {
+      const source = sourceOf(writeKey, options.sourceByWriteKey)
+      meter.refused(type, code, 'refused' in source ? source.sourceId : source.id)
     },
     // not async: a request that waits for Kafka holds only its records
     ingest(received, ip, trace) {

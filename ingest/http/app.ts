@@ -22,7 +22,10 @@ import { createRespond, forgetHeaders, isUnread, type Respond } from './reply.ts
 import { allowed, methodOf, PIXEL_PATH, ROUTES, type Route } from './routes.ts'
 import { createServer, type ServerOptions } from './server.ts'
 
-export type AppOptions = Pick<Parts, 'ingest' | 'precheck' | 'countUnpacked' | 'probe' | 'log' | 'tracer'> & {
+export type AppOptions = Pick<
+  Parts,
+  'ingest' | 'precheck' | 'countUnpacked' | 'countRefused' | 'probe' | 'log' | 'tracer'
+> & {
   meter: Meter
   timeouts?: Partial<Timeouts>
   heldBytes?: number
@@ -104,7 +107,7 @@ function createNotFound(respond: Respond) {
 }
 
 export type Parts = Omit<ReceiveOptions, 'traced'> & {
-  meter: Pick<Meter, 'refused' | 'answered'>
+  meter: Pick<Meter, 'answered'>
   probe: Probe
   log: Pick<Logger, 'error'>
   tracer?: Pick<Tracer, 'request'> | undefined

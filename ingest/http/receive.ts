@@ -6,8 +6,7 @@ import { type Answer, CORS, type Code, errorAnswer, SUCCESS } from '../answer.ts
 import { isCallType } from '../call/accept.ts'
 import { keyOutside, type RouteType } from '../call/authenticate.ts'
 import { BATCH_BYTES, CALL_BYTES, GZIP_COST } from '../limits.ts'
-import type { Meter } from '../metrics.ts'
-import type { CountUnpacked, Ingest, Precheck } from '../pipeline.ts'
+import type { CountRefused, CountUnpacked, Ingest, Precheck } from '../pipeline.ts'
 import {
   type BodyLimit,
   discardBody,
@@ -29,9 +28,9 @@ export type ReceiveOptions = {
   ingest: Ingest
   precheck: Precheck
   countUnpacked: CountUnpacked
+  countRefused: CountRefused
   memory: MemoryLimit
   respond: Respond
-  meter: Pick<Meter, 'refused'>
   traced: ((request: FastifyRequest) => RequestTrace) | undefined
 }
 
@@ -39,7 +38,7 @@ const CALL: BodyLimit = { bytes: CALL_BYTES, code: 'call_too_large' }
 const BATCH: BodyLimit = { bytes: BATCH_BYTES, code: 'batch_too_large' }
 
 export function receive(type: RouteType, options: ReceiveOptions): Handler {
-  const { ingest, precheck, countUnpacked, memory, respond, meter, traced } = options
+  const { ingest, precheck, countUnpacked, countRefused, memory, respond, traced } = options
   const limit = type === 'batch' ? BATCH : CALL
 
   type Pending = { answer: Promise<Answer> }
@@ -77,8 +76,8 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
     return { answer: ingest({ ...sent, body: body.bytes }, ip, trace) }
   }
 
-  function refused(code: Code): Answer {
-    meter.refused(type, code)
+  function refused({ headers, query }: FastifyRequest, code: Code): Answer {
+    countRefused(type, code, keyOutside(headers.authorization, query))
     return errorAnswer(code)
   }
 
@@ -88,7 +87,7 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
     const hasRoom = lease.add(requestBytes(request.raw))
     const begun = hasRoom ? await begin(request, reply, trace) : 'unavailable'
     if (begun === 'gone') return trace?.gone()
-    const answer = typeof begun === 'object' ? await begun.answer : refused(begun)
+    const answer = typeof begun === 'object' ? await begun.answer : refused(request, begun)
     trace?.answered(answer)
     respond(reply, answer)
   }
@@ -117,20 +116,26 @@ export function sendPixel(reply: FastifyReply): void {
 /** @returns the code that the other routes would answer. */
 export async function ingestPixel(
   { params, query, headers, ip, raw }: Pick<FastifyRequest, 'params' | 'query' | 'headers' | 'ip' | 'raw'>,
-  { ingest, precheck, memory, meter }: Pick<ReceiveOptions, 'ingest' | 'precheck' | 'memory' | 'meter'>,
+  {
+    ingest,
+    precheck,
+    countRefused,
+    memory,
+  }: Pick<ReceiveOptions, 'ingest' | 'precheck' | 'countRefused' | 'memory'>,
   trace?: RequestTrace,
 ): Promise<Answer['code']> {
   const type = field(params, 'type')
+  const writeKey = keyOutside(headers.authorization, query)
   if (!isCallType(type)) return refused('unknown', 'unknown_type')
   const body = decodeData(field(query, 'data'))
   if (body.length > CALL_BYTES) return refused(type, 'call_too_large')
   using lease = memory.open(ip)
   if (!lease.add(requestBytes(raw) + body.length)) return refused(type, 'unavailable')
-  const target = { type, writeKey: keyOutside(headers.authorization, query) }
+  const target = { type, writeKey }
   return (precheck(target, ip) ?? (await ingest({ ...target, body, isPixel: true }, ip, trace))).code
 
   function refused(of: CallType | 'unknown', code: Code): Code {
-    meter.refused(of, code)
+    countRefused(of, code, writeKey)
     return code
   }
 }

@@ -138,6 +138,16 @@ describe('health', () => {
     ])
   })
 
+  test('counts refused attempts as failed, like those without a good answer', async () => {
+    const refused = { outcome: 'refused', status: null, code: 'tls_expired' } as const
+    const attempts = [refused, refused, { outcome: 'retry', status: 500, code: 'http_5xx' } as const]
+    const said = await of(
+      'health',
+      attempts.map((fields) => anAttempt({ startedAt: NOW - 900, ...fields })),
+    )
+    expect(said.at(1)).toMatch(/^crm +failing +0 +0 +3 +0$/)
+  })
+
   test('shows each webhook of one destination', async () => {
     expect(await of('health crm', [rejected])).toEqual([
       'webhook  state           breaker  last delivered  last error  at',

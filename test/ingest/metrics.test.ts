@@ -21,7 +21,7 @@ test('calls are counted by source and type, rejected ones also by code', async (
     'sluice_ingest_calls_rejected_total{source="shop",type="identify",code="no_user_or_anonymous_id"} 1',
     'sluice_ingest_calls_rejected_total{source="shop",type="batch",code="empty_batch"} 1',
     'sluice_ingest_calls_rejected_total{source="",type="track",code="unknown_source"} 1',
-    'sluice_ingest_calls_rejected_total{source="",type="track",code="call_too_large"} 1',
+    'sluice_ingest_calls_rejected_total{source="shop",type="track",code="call_too_large"} 1',
   ])
   expect(await lines(ingest, 'sluice_ingest_requests_total')).toEqual([
     'sluice_ingest_requests_total{code="ok"} 2',
@@ -36,6 +36,21 @@ test('calls are counted by source and type, rejected ones also by code', async (
   expect(await lines(ingest, 'sluice_ingest_request_seconds_count')).toEqual([
     'sluice_ingest_request_seconds_count{route="call"} 2',
     'sluice_ingest_request_seconds_count{route="batch"} 2',
+  ])
+})
+
+test('what is refused unread is counted by its source if the key is outside the body', async () => {
+  const ingest = fakeIngest()
+  const large = 'x'.repeat(33_000)
+  await post(ingest, '/v1/track', 'no gzip', { 'content-encoding': 'gzip' })
+  await ingest.app.inject({ method: 'POST', url: '/v1/track?writeKey=shop-key', payload: large })
+  await ingest.app.inject({ method: 'POST', url: '/v1/track', payload: large })
+  await ingest.app.inject({ url: `/v1/pixel/page?writeKey=shop-key&data=${'x'.repeat(50_000)}` })
+  expect(await lines(ingest, 'sluice_ingest_calls')).toEqual([
+    'sluice_ingest_calls_rejected_total{source="shop",type="track",code="invalid_encoding"} 1',
+    'sluice_ingest_calls_rejected_total{source="shop",type="track",code="call_too_large"} 1',
+    'sluice_ingest_calls_rejected_total{source="",type="track",code="call_too_large"} 1',
+    'sluice_ingest_calls_rejected_total{source="shop",type="page",code="call_too_large"} 1',
   ])
 })
 

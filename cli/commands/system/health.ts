@@ -16,6 +16,7 @@ export const overview = z.looseObject({
       delivered: z.number(),
       rejected: z.number(),
       retry: z.number(),
+      refused: z.number(),
       dead: z.number(),
     }),
   ),
@@ -45,8 +46,8 @@ export function addHealth({ program, ...cli }: Cli): void {
     .argument('[destination]', 'show the webhooks of this destination')
     .description(
       `Shows for each destination the state of its worst webhook, how many attempts of the last minute were delivered, rejected \
-(3xx or 4xx) or failed, and how many deliveries died. For one destination it shows each webhook with its state, circuit breaker \
-and last error.`,
+(3xx or 4xx) or failed (no answer, 5xx, or refused by Sluice itself), and how many deliveries died. For one destination it shows \
+each webhook with its state, circuit breaker and last error.`,
     )
     .option('--json', 'print one JSON document')
     .addHelpText(
@@ -78,14 +79,16 @@ export const stateShown = (state: string, status: number | null | undefined) =>
 
 function destinations({ items }: z.infer<typeof overview>): string[] {
   if (items.length === 0) return ['There are no destinations.']
-  const rows = items.map(({ destinationId, state, rejectedStatus, delivered, rejected, retry, dead }) => [
-    destinationId,
-    stateShown(state, rejectedStatus),
-    delivered,
-    rejected,
-    retry,
-    dead,
-  ])
+  const rows = items.map(
+    ({ destinationId, state, rejectedStatus, delivered, rejected, retry, refused, dead }) => [
+      destinationId,
+      stateShown(state, rejectedStatus),
+      delivered,
+      rejected,
+      retry + refused,
+      dead,
+    ],
+  )
   return [
     ...table(['destination', 'state', 'delivered', 'rejected', 'failed', 'dead'], rows),
     'Counts cover the last minute. The latest attempts decide the state. Rejected deliveries also count as dead.',

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
-import { type Counted, NO_SERIES, Series, timed } from './series.ts'
+import { type Counted, NO_SERIES, Series, timed, WINDOWS } from './series.ts'
 
 export type Figures = {
   /** @param isPast it is from before this process started. */
@@ -19,11 +19,13 @@ type Logged = Pick<
 
 /** Each takes 80 KB if busy, 180 KB at most (docs/understand/bounds.md). */
 const MAX_DESTINATIONS = 1_000
+const LONGEST_MS = WINDOWS['24h'].bucketMs * WINDOWS['24h'].buckets
 
 /** Buckets follow from the times in the records, so all control processes have the same figures. */
 export function createFigures(now: () => number): Figures {
   const held = new LRUCache<string, Series>({ max: MAX_DESTINATIONS })
   const all = new Series()
+  const startedAt = now()
 
   function seriesOf(destinationId: string, isPast = false): Series | undefined {
     const found = isPast ? held.peek(destinationId) : held.get(destinationId)
@@ -47,8 +49,11 @@ export function createFigures(now: () => number): Figures {
     },
     deadLetter({ destinationId, time: at, reason }) {
       const time = now()
+      // the topic keeps them for longer
+      if (at <= time - LONGEST_MS) return
       const delivery = reason === 'rejected' ? 'rejected' : 'dead'
-      count(destinationId, { ...NOTHING, at: Math.min(at, time), delivery }, { time })
+      const counted: Counted = { ...NOTHING, at: Math.min(at, time), delivery }
+      count(destinationId, counted, { time, isPast: at < startedAt })
     },
     all,
     of: (destinationId) => held.peek(destinationId) ?? NO_SERIES,

@@ -179,4 +179,14 @@ describe('figures', () => {
     figures.attempt(posted({ destinationId: 'new' }))
     expect(hour(figures.of('d0')).deliveries.delivered).toBe(0)
   })
+
+  test('do not drop an active destination for dead letters of the past, which the topic keeps for two weeks', () => {
+    const figures = createFigures(() => now)
+    const letter = (destinationId: string, time: number) =>
+      figures.deadLetter({ destinationId, time, reason: 'refused' })
+    figures.attempt(posted({ destinationId: 'active' }))
+    for (let each = 0; each < 1_000; each++) letter(`d${each}`, now - 2 * DAY)
+    for (let each = 0; each < 1_000; each++) letter(`e${each}`, now - HOUR)
+    expect(hour(figures.of('active')).deliveries.delivered).toBe(1)
+  })
 })
