@@ -25,6 +25,9 @@ const settled = new Counter({
   registers,
 })
 
+// a rate needs a first value
+for (const next of ['done', 'missed', 'retry', 'defer', 'dead', 'cancelled']) settled.inc({ next }, 0)
+
 /** Looking up a series by its labels costs as much as all the other counting. */
 const delivered = posts.labels({ outcome: 'delivered', code: '' })
 const done = settled.labels({ next: 'done' })
