@@ -57,7 +57,8 @@ type Recent = { failed: number; count: number }
 /** By position of the webhook. */
 type LastByIndex = Map<number, Last>
 
-const MAX_COUNT = 1_000
+/** Each webhook that fails takes 2 KB (docs/understand/bounds.md). */
+const MAX_COUNT = 10_000
 /** Attempts per webhook before `begin`, without their answers. As many failures open a breaker. */
 const MAX_EARLY = 5
 

@@ -365,3 +365,19 @@ describe('after a change of the settings', () => {
     expect(shown()).toMatchObject({ state: 'failing', webhooks: [{ lastError: { status: 500 } }] })
   })
 })
+
+test('a rejecting webhook keeps its state while thousands of other destinations have traffic', () => {
+  const all = Array.from({ length: 5_000 }, (_, each) => ({ ...crm, id: `d${each}` }))
+  const health = healthOf(...all)
+  health.begin([])
+  for (const { id: destinationId } of all)
+    health.attempt(
+      destinationId === 'd0'
+        ? failed({ destinationId, outcome: 'rejected', status: 404, code: 'http_404' })
+        : anAttempt({ destinationId }),
+    )
+  expect(all.slice(0, 2).map(health.lastMinute)).toMatchObject([
+    { state: 'rejecting', rejectedStatus: 404 },
+    { state: 'healthy', rejectedStatus: null },
+  ])
+})
