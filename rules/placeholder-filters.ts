@@ -14,6 +14,9 @@ export function textOf(value: Json | undefined): string {
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
+const textUnlessNull = (value: Json | undefined) =>
+  value === undefined || value === null ? value : textOf(value)
+
 /** Other values become strings first. */
 const ofText = (apply: (text: string) => Json | undefined): PlaceholderFilter => ({
   apply: (value) => (value === undefined ? undefined : apply(textOf(value))),
@@ -43,7 +46,7 @@ export const PLACEHOLDER_FILTERS: Record<string, PlaceholderFilter> = {
   },
   join: {
     apply: (value, separator) =>
-      Array.isArray(value) ? value.map(textOf).join(String(separator)) : value && textOf(value),
+      Array.isArray(value) ? value.map(textOf).join(String(separator)) : textUnlessNull(value),
     wrong: (separator) =>
       typeof separator === 'string' && separator.length <= 10
         ? undefined
@@ -91,5 +94,12 @@ const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$
 function timeOf(value: Json | undefined): number | undefined {
   if (typeof value !== 'string' || !ISO.test(value)) return
   const time = Date.parse(value)
-  return Number.isNaN(time) ? undefined : time
+  return time >= EARLIEST && time <= LATEST && isDay(value.slice(0, 'yyyy-mm-dd'.length)) ? time : undefined
 }
+
+/** In UTC, the offset can lead to other years, whose dates are longer. */
+const EARLIEST = Date.parse('0000-01-01')
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** Date.parse reads 30 February as 2 March. */
+const isDay = (date: string): boolean => new Date(date).toISOString().startsWith(date)

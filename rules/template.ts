@@ -105,7 +105,10 @@ function parseFilter(text: string): Filter | { wrong: string } {
   const filter = Object.hasOwn(PLACEHOLDER_FILTERS, name) ? PLACEHOLDER_FILTERS[name] : undefined
   if (!filter) return { wrong: `the filter ${text} is unknown: use one of ${NAMES}` }
   const path = name === 'default' && given !== undefined ? parsePath(given) : undefined
-  if (path && !isWrong(path) && !hasEach(path)) return { apply: filter.apply, argument: readOne(path) }
+  if (path && !isWrong(path))
+    return hasEach(path)
+      ? { wrong: `${given}: the path of a default cannot contain [*]` }
+      : { apply: filter.apply, argument: readOne(path) }
   const argument = given === undefined ? undefined : jsonOf(given)
   if (given !== undefined && argument === undefined)
     return { wrong: `${given} is neither JSON nor a path: put strings in double quotes` }

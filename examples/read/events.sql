@@ -1,11 +1,15 @@
 -- Topic events in DuckDB, from the files of events_to_files.py. Run in the parent of the folder `files`: duckdb < events.sql
 
 CREATE VIEW written AS
-SELECT * REPLACE (epoch_ms(timestamp) AS timestamp, epoch_ms(receivedAt) AS receivedAt)
+SELECT * REPLACE (
+  epoch_ms(timestamp) AS timestamp, epoch_ms(receivedAt) AS receivedAt,
+  epoch_ms(sentAt) AS sentAt, epoch_ms(originalTimestamp) AS originalTimestamp
+)
 FROM read_json('files/*/*.ndjson', format = 'newline_delimited', hive_partitioning = true, hive_types = {day: DATE}, columns = {
   messageId: 'VARCHAR', sourceId: 'VARCHAR', type: 'VARCHAR', userId: 'VARCHAR', anonymousId: 'VARCHAR', event: 'VARCHAR',
   name: 'VARCHAR', category: 'VARCHAR', groupId: 'VARCHAR', previousId: 'VARCHAR', properties: 'VARCHAR', traits: 'VARCHAR',
-  context: 'VARCHAR', integrations: 'VARCHAR', timestamp: 'BIGINT', receivedAt: 'BIGINT'
+  context: 'VARCHAR', integrations: 'VARCHAR', timestamp: 'BIGINT', receivedAt: 'BIGINT',
+  sentAt: 'BIGINT', originalTimestamp: 'BIGINT'
 });
 
 -- without duplicates, and without events from before a user was deleted

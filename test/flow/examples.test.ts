@@ -74,7 +74,9 @@ async function putJunk(): Promise<void> {
 const PASSED_OVER = /^\S*events, partition \d+, offset \d+: cannot be decoded, skipped: .+$/gm
 
 function read(command: string, args: string[]): Reader {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  // in this locale, programs may print letters beyond ASCII as question marks
+  const env = { ...process.env, LC_ALL: 'C' }
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const errors: string[] = []
   let printed = ''
   child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -209,6 +211,9 @@ describe('the example', () => {
       '',
     ])
     expect((await readdir(join(folder, 'parquet'))).toSorted()).toEqual(days.toSorted())
+    const times = `SELECT originalTimestamp, sentAt FROM 'parquet/*/*.parquet' WHERE messageId = 'm1'`
+    const written = spawnSync('duckdb', ['-csv', '-c', times], { cwd: folder, encoding: 'utf8' })
+    expect(written.stdout).toBe('originalTimestamp,sentAt\n2026-01-02 03:04:05.006,NULL\n')
   })
 })
 

@@ -175,6 +175,12 @@ describe('a fault says what is wrong and where', () => {
       'x is neither JSON nor a path',
     ],
     [
+      { shape: ['{{event | default: properties.a[*]}}'] },
+      '/rules/shape/0',
+      'invalid_placeholder',
+      'properties.a[*]: the path of a default cannot contain [*]',
+    ],
+    [
       { shape: ['{{event | upper: 1}}'] },
       '/rules/shape/0',
       'invalid_placeholder',
