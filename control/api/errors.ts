@@ -24,7 +24,7 @@ export const invalidPath = problem({
 const KNOWN: Record<string, ApiResponse> = {
   FST_ERR_CTP_INVALID_JSON_BODY: problem({
     code: 'invalid_json',
-    message: 'The body must be valid JSON',
+    message: 'The body must be valid JSON, without members named __proto__ or constructor.prototype',
   }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: problem({
     code: 'unsupported_media_type',

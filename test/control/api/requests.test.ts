@@ -30,6 +30,11 @@ describe('invalid requests', () => {
     ['a path that cannot be decoded', { url: '/api/sources/%ff' }, 400, 'invalid_path'],
     ['an id longer than any', { url: `/api/sources/${'x'.repeat(300)}` }, 404, 'not_found'],
   ]
+  test('the refusal of such JSON names the members', async () => {
+    const { json } = await api().ask({ ...post, body: '{"name":"x","__proto__":{}}' })
+    expect(json).toMatchObject({ message: expect.stringContaining('without members named __proto__') })
+  })
+
   test.each(cases)('%s', async (_, asked, status, code) => {
     const answer = await api().ask(asked)
     expect(answer).toMatchObject({
