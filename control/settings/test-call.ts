@@ -8,7 +8,12 @@ import { SAMPLE_CALLS } from './sample-calls.ts'
 /** Limit of ingest (docs/reference/ingest.md). */
 const CALL_BYTES = 32_768
 
-const id = z.union([z.string(), z.int()]).nullish()
+/** As `readId` in ingest. */
+const isExact = (id: number) => Math.abs(id) <= Number.MAX_SAFE_INTEGER && !String(id).includes('e')
+const exact = z
+  .number()
+  .refine(isExact, `at most ${Number.MAX_SAFE_INTEGER}, without an exponent: give a string`)
+const id = z.union([z.string(), exact], { error: 'give a string or a number' }).nullish()
 const text = z.string().nullish()
 const object = z.record(z.string(), z.unknown()).nullish()
 const ignored = z.unknown().optional()
@@ -76,7 +81,10 @@ type Unnamed = Omit<Event, 'sourceId' | 'messageId'>
 
 const named = (event: Unnamed, uuid: string): Event => ({ ...event, sourceId: '', messageId: `test-${uuid}` })
 
-/** As ingest reads it: ids are strings, and a page's `traits` (from the Go library) are its properties. */
+/**
+ * As ingest reads it: ids are strings, texts are well-formed, and a page's `traits` (from the Go library) are its
+ * properties.
+ */
 function eventOf(call: TestCall, now: number): Unnamed {
   const isPage = call.type === 'page' && isMissing(call.properties)
   return {
@@ -86,9 +94,9 @@ function eventOf(call: TestCall, now: number): Unnamed {
     anonymousId: idOf(call.anonymousId),
     groupId: idOf(call.groupId),
     previousId: idOf(call.previousId),
-    event: call.event ?? null,
-    name: call.name ?? null,
-    category: call.category ?? null,
+    event: call.event?.toWellFormed() ?? null,
+    name: call.name?.toWellFormed() ?? null,
+    category: call.category?.toWellFormed() ?? null,
     properties: print(isPage ? call.traits : call.properties),
     traits: print(isPage ? null : call.traits),
     context: print(call.context),
@@ -98,6 +106,6 @@ function eventOf(call: TestCall, now: number): Unnamed {
 }
 
 const idOf = (value: string | number | null | undefined): string | null =>
-  isMissing(value) ? null : String(value)
+  isMissing(value) ? null : String(value).toWellFormed()
 
 const print = (value: unknown): string | null => (isObject(value) ? JSON.stringify(value) : null)

@@ -23,8 +23,15 @@ function tested(call: unknown): string | undefined {
 }
 
 const absent = fc.constantFrom(undefined, null)
-const id = fc.oneof(absent, fc.constant(''), fc.string({ maxLength: 5 }), fc.maxSafeInteger())
-const text = fc.oneof(absent, fc.constant(''), fc.string({ unit: 'binary', maxLength: 5 }))
+const id = fc.oneof(
+  absent,
+  fc.constantFrom('', '\ud800'),
+  fc.string({ maxLength: 5 }),
+  fc.maxSafeInteger(),
+  fc.double(),
+)
+// half of a surrogate pair
+const text = fc.oneof(absent, fc.constantFrom('', '\ud800'), fc.string({ unit: 'binary', maxLength: 5 }))
 const object = fc.oneof(
   absent,
   // ingest keeps a key with this name, but no client sends one
