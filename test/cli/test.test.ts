@@ -37,3 +37,9 @@ test('a test is not sent if the rules fail', async () => {
   const { code, err } = await sent({ shape })
   expect([code, err]).toEqual([1, expect.stringContaining('Not sent: the body would be larger than 256 KB')])
 })
+
+test('a call may begin with a byte order mark, which some editors write', async () => {
+  const context = await operatorOf(control({ destinations: [aDestination()] }, { openPoster }))
+  const readInput = async () => '\uFEFF{"type": "track", "userId": "u1", "event": "Paid"}'
+  expect(await run(['test', 'crm', '--call', '-'], { ...context, readInput })).toBe(0)
+})
