@@ -67,19 +67,23 @@ function missingField(call: TestCall): { field: keyof TestCall; message: string 
 }
 
 /** `uuid`: random, so that receivers never see an id twice. `now`: ms since 1970. */
-type Facts = { uuid: string; now: number }
+type Facts = { uuid: string; now: number; sourceId: string }
 
-export const testEvent = (call: TestCall, { uuid, now }: Facts): Event => named(eventOf(call, now), uuid)
+export const testEvent = (call: TestCall, of: Facts): Event => named(eventOf(call, of.now), of)
 
 export function sampleEvent(type: EventType, of: Facts): Event {
   if (type !== 'delete') return testEvent(SAMPLE_CALLS[type], of)
   const times = { timestamp: of.now, receivedAt: of.now }
-  return named({ ...EMPTY_EVENT, ...times, type, userId: SAMPLE_CALLS.track.userId }, of.uuid)
+  return named({ ...EMPTY_EVENT, ...times, type, userId: SAMPLE_CALLS.track.userId }, of)
 }
 
 type Unnamed = Omit<Event, 'sourceId' | 'messageId'>
 
-const named = (event: Unnamed, uuid: string): Event => ({ ...event, sourceId: '', messageId: `test-${uuid}` })
+const named = (event: Unnamed, { uuid, sourceId }: Facts): Event => ({
+  ...event,
+  sourceId,
+  messageId: `test-${uuid}`,
+})
 
 /**
  * As ingest reads it: ids are strings, texts are well-formed, and a page's `traits` (from the Go library) are its

@@ -88,7 +88,9 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
     if (!parsed.success) return invalid(faultsOf(parsed.error, bodyShape))
     const { call, type = call?.type ?? 'track' } = parsed.data
     const now = Date.now()
-    const of = { uuid: randomUUID(), now }
+    // rules may need one
+    const [sourceId = ''] = destination.sourceIds
+    const of = { uuid: randomUUID(), now, sourceId }
     const { posting, rules } = ruledPosting(call ? testEvent(call, of) : sampleEvent(type, of), destination)
     const results = posting ? await testSends.begin({ destination, posting, now }) : []
     if (!results) return tooMany

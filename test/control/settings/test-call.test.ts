@@ -19,7 +19,7 @@ function ingested(call: unknown): Event | undefined {
 /** Undefined: the test refuses the call. */
 function tested(call: unknown): string | undefined {
   const parsed = callShape.safeParse(call)
-  return parsed.success ? render(testEvent(parsed.data, { uuid: 'f00d', now })) : undefined
+  return parsed.success ? render(testEvent(parsed.data, { uuid: 'f00d', now, sourceId: 'shop' })) : undefined
 }
 
 const absent = fc.constantFrom(undefined, null)

@@ -278,7 +278,8 @@ describe('concurrent test sends', () => {
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const timestamp = '2026-01-02T03:04:05.678Z'
 const of = (type: (typeof EVENT_TYPES)[number], uuid = 'f00d') =>
-  ruledPosting(sampleEvent(type, { uuid, now }), crm).posting ?? expect.fail('the rules have failed')
+  ruledPosting(sampleEvent(type, { uuid, now, sourceId: 'shop' }), crm).posting ??
+  expect.fail('the rules have failed')
 const bodyOf = (type: (typeof EVENT_TYPES)[number]) => JSON.parse(of(type).body)
 
 describe('at the end', () => {
@@ -374,6 +375,13 @@ describe('a test send to a destination with rules', () => {
     expect(requests.map(bodyOf)).toEqual([{ event: 'Test Event' }])
     const sampled = aTestedApi(ruled({ sample: { rate: 0 } }))
     expect((await sampled.ask(asked)).json.rules.outcome).toBe('sampled_out')
+  })
+
+  test('comes from the first of its sources', async () => {
+    const rules = { filter: { path: 'sourceId', eq: 'app' }, shape: { from: '{{sourceId}}' } }
+    const { ask, requests } = aTestedApi({ ...ruled(rules), sourceIds: ['app', 'web'] })
+    expect((await ask(asked)).json.rules.outcome).toBe('sent')
+    expect(requests.map(({ body }) => body)).toEqual(['{"from":"app"}'])
   })
 
   test('sends nothing if the rules fail', async () => {
