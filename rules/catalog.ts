@@ -1,6 +1,6 @@
 /**
- * Each shape works for every event whose name is not an empty string, and truncates user input to the service's limits
- * (docs/guides/rules.md). Tests check them.
+ * Each shape works for every event and truncates user input to the service's limits (docs/guides/rules.md). Tests check
+ * them.
  */
 export type CatalogEntry = {
   id: string

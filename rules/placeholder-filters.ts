@@ -27,7 +27,7 @@ const MAX_KEPT = 100_000
 /** Each output is at most a few times as long as its input. */
 export const PLACEHOLDER_FILTERS: Record<string, PlaceholderFilter> = {
   default: {
-    apply: (value, argument) => value ?? argument,
+    apply: (value, argument) => (value === '' ? argument : (value ?? argument)),
     wrong: (argument) =>
       argument === undefined ? 'needs a value or a path, such as default: "none"' : undefined,
   },

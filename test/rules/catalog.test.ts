@@ -123,6 +123,8 @@ const events = [
   anEvent({ event: long, userId: long, properties: JSON.stringify({ long }) }),
   anEvent({ type: 'page', userId: null, anonymousId: 'a1', name: 'Home', category: 'Shop' }),
   anEvent({ type: 'screen' }),
+  anEvent({ type: 'page', name: '', category: '' }),
+  anEvent({ type: 'identify', event: '', name: '' }),
   anEvent({ type: 'identify', traits: '{"plan":"pro"}' }),
   anEvent({ type: 'group', groupId: 'g1', userId: null, anonymousId: 'a1' }),
   anEvent({ type: 'alias', previousId: 'a1' }),

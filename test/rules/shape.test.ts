@@ -78,6 +78,10 @@ describe('filters', () => {
   test.each([
     ['{{properties.none | default: "x"}}', 'x'],
     ['{{properties.none | default: 0}}', 0],
+    ['{{"" | default: "x"}}', 'x'],
+    ['{{"" | default: properties.none}}', undefined],
+    ['{{properties.empty | default: "x"}}', []],
+    ['{{properties.empty | size | default: "x"}}', 0],
     ['{{properties.none | default: null}}', null],
     ['{{properties.none | default: ["a", {"b": 1}]}}', ['a', { b: 1 }]],
     ['{{properties.coupon | default: "none"}}', 'none'],
