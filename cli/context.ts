@@ -63,3 +63,15 @@ export type CliErrorCode =
 export class CliError extends CodedError<CliErrorCode> {
   override name = 'CliError'
 }
+
+/**
+ * Not with replacement characters: an id with one is another user, and would be uploaded or deleted.
+ * @throws CliError cannot_read
+ */
+export function utf8Of(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new CliError('cannot_read', `${name} is not UTF-8: convert it first`, { cause })
+  }
+}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { text } from 'node:stream/consumers'
-import { CliError, outputTo } from './context.ts'
+import { buffer } from 'node:stream/consumers'
+import { CliError, outputTo, utf8Of } from './context.ts'
 import { run } from './run.ts'
 
 const out = outputTo(process.stdout)
@@ -18,7 +18,7 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   out,
   err,
-  readInput: () => text(process.stdin),
+  readInput: async () => utf8Of(await buffer(process.stdin), 'The standard input'),
   now: Date.now,
   newId: randomUUID,
 })

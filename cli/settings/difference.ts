@@ -12,14 +12,17 @@ const STAMPS: ReadonlySet<string> = new Set(['id', 'version', 'updatedAt', 'crea
 export function difference(before: object = {}, after: object = {}): Change[] {
   const [old, now] = [leaves(before), leaves(after)]
   const [shownOld, shownNow] = [leaves(masked(before)), leaves(masked(after))]
-  const fields = [...new Set([...now.keys(), ...old.keys()])]
-  return fields
-    .filter((field) => !isDeepStrictEqual(old.get(field), now.get(field)))
-    .map((field) => ({
-      field,
-      ...(shownOld.has(field) && { before: shown(field, shownOld.get(field)) }),
-      ...(shownNow.has(field) && { after: shown(field, shownNow.get(field)) }),
-    }))
+  const places = [...new Set([...now.keys(), ...old.keys()])]
+  return places
+    .filter((place) => !isDeepStrictEqual(old.get(place), now.get(place)))
+    .map((place) => {
+      const field = (JSON.parse(place) as (string | number)[]).join('/')
+      return {
+        field,
+        ...(shownOld.has(place) && { before: shown(field, shownOld.get(place)) }),
+        ...(shownNow.has(place) && { after: shown(field, shownNow.get(place)) }),
+      }
+    })
 }
 
 const masked = (record: object) => mapSecrets(record, () => MASK)
@@ -30,14 +33,21 @@ const shown = (field: string, value: unknown) =>
     ? value.replace(/[?#].*$/s, `?${MASK}`)
     : value
 
-/** A list of plain values is one field; an empty object has none. */
+/**
+ * By path, as JSON: names in a shape may contain slashes, or look like indexes. A list of plain values is one field. An
+ * empty object has none, except in rules: a shape sends it.
+ */
 function leaves(record: object): Map<string, unknown> {
   const fields = Object.entries(record).filter(([name, value]) => !STAMPS.has(name) && value !== undefined)
-  return new Map(fields.flatMap(([name, value]) => leavesOf(name, value)))
+  return new Map(fields.flatMap(([name, value]) => leavesOf([name], value)))
 }
 
-function leavesOf(field: string, value: unknown): [string, unknown][] {
-  if (isObject(value) || (Array.isArray(value) && value.some(isObject)))
-    return Object.entries(value).flatMap(([name, inner]) => leavesOf(`${field}/${name}`, inner))
-  return [[field, value]]
+type Path = readonly (string | number)[]
+
+function leavesOf(path: Path, value: unknown): [string, unknown][] {
+  if (Array.isArray(value) && value.some(isObject))
+    return value.flatMap((inner, index) => leavesOf([...path, index], inner))
+  if (!isObject(value) || (path[0] === 'rules' && Object.keys(value).length === 0))
+    return [[JSON.stringify(path), value]]
+  return Object.entries(value).flatMap(([name, inner]) => leavesOf([...path, name], inner))
 }

@@ -2,7 +2,7 @@ import { access, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promi
 import { dirname, join } from 'node:path'
 import { type Alias, type Document, LineCounter, parseAllDocuments, visit, type YAMLError } from 'yaml'
 import { messageOf } from '../../process/thrown.ts'
-import { CliError, type Context, type Env } from '../context.ts'
+import { CliError, type Context, type Env, utf8Of } from '../context.ts'
 import { offsetOf, type Place, type PlacedFault, placeAt } from './place.ts'
 import { substitute } from './variables.ts'
 
@@ -16,7 +16,7 @@ export async function readFiles(
     if (path === '-') files.push({ name: '(standard input)', text: await readInput() })
     else
       for (const name of await filesAt(path))
-        files.push({ name, text: await readFile(name, 'utf8').catch(refuse) })
+        files.push({ name, text: utf8Of(await readFile(name).catch(refuse), name) })
   }
   return files
 }
@@ -124,6 +124,8 @@ function fillIn(document: Document, env: Env, report: Report): string[] {
         if (node.value === '__proto__') report(node.range?.[0] ?? 0, NOT_A_NAME)
         return
       }
+      // the API gets and stores 0
+      if (Object.is(node.value, -0)) node.value = 0
       if (typeof node.value !== 'string') return
       const { text, filledIn, faults } = substitute(node.value, env)
       node.value = text

@@ -32,6 +32,17 @@ describe('a difference', () => {
     ])
   })
 
+  test.each([
+    [{ a: 1 }, { a: 1, b: {} }],
+    [{ 'a/b': 1 }, { a: { b: 1 } }],
+    [[{ a: 1 }], { 0: { a: 1 } }],
+    [[{ a: 1 }], [{ a: 1 }, {}]],
+    [{ a: {} }, { a: [] }],
+  ])('finds how the shape %j differs from %j', (one, other) => {
+    const found = difference({ ...crm, rules: { shape: one } }, { ...crm, rules: { shape: other } })
+    expect(found.length).toBeGreaterThan(0)
+  })
+
   test('does not include fields that only the server sets', () => {
     const stamps = { version: 4, updatedAt: 'now', createdAt: 'now', lastSyncAt: 'now' }
     expect(difference(crm, { ...crm, ...stamps })).toEqual([])

@@ -51,6 +51,21 @@ const webhook = fc.record({
     .map((names) => Object.fromEntries(names.map((one) => [one, `value of ${one}`]))),
 })
 
+const shapeName = fc.constantFrom('a', 'b', 'a/b', '0', '', '~1')
+/** Valid rules; much of it looks alike. */
+const shape = fc
+  .letrec<{ value: unknown; object: object }>((tie) => ({
+    object: fc.dictionary(shapeName, tie('value'), { maxKeys: 2, noNullPrototype: true }),
+    value: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      fc.constantFrom(0, 'a', null, true),
+      tie('object'),
+      fc.array(tie('value'), { maxLength: 2 }),
+    ),
+  }))
+  .object.filter((object) => Object.keys(object).length > 0)
+const rules = fc.record({ shape })
+
 const destination = fc.record({
   id,
   type: fc.constant('Webhooks'),
@@ -62,6 +77,7 @@ const destination = fc.record({
   sharedSecret: optional(fc.constantFrom('s3cret', '${SECRET', 'whsec_c2VjcmV0')),
   retryOn: optional(fc.constantFrom([408], [425, 429])),
   standardWebhooks: optional(fc.boolean()),
+  rules: optional(rules),
 })
 
 // each id has its own write key

@@ -39,6 +39,17 @@ test('an upload from a pipe sends what its preview showed', async () => {
   expect(bodies).toEqual(['a\nb\n', 'a\nb\n'])
 })
 
+test.each(['upload audience vip -', 'delete-user -', 'apply -'])(
+  'input that is not UTF-8 is refused (%s)',
+  async (command) => {
+    const { bodies, env } = await aControl()
+    const script = `printf 'caf\\351\\n' | ${SLUICE} ${command}`
+    const ended = promisify(execFile)('/bin/sh', ['-c', script], { env: { ...process.env, ...env } })
+    await expect(ended).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('is not UTF-8') })
+    expect(bodies).toEqual([])
+  },
+)
+
 test('a file is sent, and a folder is not readable', async () => {
   const { bodies, env } = await aControl()
   const folder = await temporaryFolder()
