@@ -81,6 +81,8 @@ function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
 const UNITS: Record<string, string> = { array: ' entries', string: ' characters' }
 
 function messageOf(issue: Issue): string {
+  if (issue.code === 'invalid_format' && issue.format === 'datetime')
+    return 'give a time with its zone, such as 2026-01-02T03:04:05Z'
   if (!/^Too (big|small)/.test(issue.message)) return issue.message
   if (issue.code === 'too_big') return `at most ${issue.maximum}${UNITS[issue.origin] ?? ''}`
   if (issue.code !== 'too_small') return issue.message

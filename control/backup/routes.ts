@@ -226,7 +226,7 @@ function recordTooLarge({ tooLarge: keys, topic }: Extract<Restored, { tooLarge:
   return problem({ code: 'body_too_large', message })
 }
 
-const notGzip = problem({ code: 'invalid_encoding', message: 'The body is not gzip' })
+const notGzip = problem({ code: 'invalid_encoding', message: 'The body is not gzip, or is cut off' })
 const brokenUpload = problem({
   code: 'upload_broken',
   message: 'The upload broke off. Nothing has changed',

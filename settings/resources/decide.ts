@@ -117,7 +117,10 @@ export function check<G extends object, T extends Stamp>(
   const { shape, old, facts, unreachable, now } = request
   const { body, faults: masks } = restoreMasked(request.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
-  const found = [...masks, ...(parsed.success ? [] : faultsOf(parsed.error, shape))]
+  // a required field whose mask stands for nothing is not reported as missing, too
+  const masked = new Set(masks.map(({ pointer }) => pointer))
+  const others = parsed.success ? [] : faultsOf(parsed.error, shape)
+  const found = [...masks, ...others.filter(({ pointer }) => !masked.has(pointer))]
   // report a malformed source id once, not also as unknown
   const places = new Set(found.map(({ pointer }) => pointer))
   const rules = isObject(body)

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { isObject } from '../../process/json-objects.ts'
 import { pointer } from '../../process/json-pointer.ts'
 import { rulesFaults } from '../../rules/faults.ts'
 import type { Rules } from '../../rules/rules.ts'
 import type { Fault, Members } from '../faults.ts'
+import { MASK } from '../mask.ts'
 import { type Destination, destinationShape, MAX_WEBHOOKS, storedDestination } from '../settings.ts'
 import {
   createFields,
@@ -76,7 +78,23 @@ export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...headerLengthFaults(body.webhooks),
   ...hashKeyFaults(body.hashKey, old),
   ...rulesFaults(body.rules, ['rules']),
+  ...maskedShapeFaults(body.rules, old?.rules),
 ]
+
+/** What a view token saw would replace the texts of the shape. A literal that is stored may stay. */
+function maskedShapeFaults(rules: unknown, old: Rules | undefined): Fault[] {
+  if (!isObject(rules) || isDeepStrictEqual(rules.shape, old?.shape)) return []
+  return masksIn(rules.shape, ['rules', 'shape']).map((path) => {
+    const message = `"${MASK}" stands for a text that the view token may not read: give the text itself`
+    return { pointer: pointer(path), code: 'nothing_to_keep', message }
+  })
+}
+
+function masksIn(value: unknown, path: readonly PropertyKey[]): (readonly PropertyKey[])[] {
+  if (value === MASK) return [path]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => masksIn(inner, [...path, name]))
+}
 
 const MIN_HASH_KEY = 16
 

@@ -1,6 +1,10 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
+import { VIEW } from '../control/api.ts'
 import { crm, shop } from '../control/in-memory.ts'
+import { temporaryFolder } from '../local/folders.ts'
 import { aContext, control, operatorOf } from './in-memory.ts'
 
 const DESTINATION = `
@@ -54,6 +58,31 @@ describe('apply', () => {
       err: '',
     })
     expect(memory.settings.destinations.get('crm')?.version).toBe(3)
+  })
+
+  test('changes nothing the second time, also with -0, which is stored as 0', async () => {
+    const memory = control({ sources: [shop], destinations: [crm] })
+    const file = DESTINATION.replace('id: crm', 'id: crm, rules: { shape: { total: -0, list: [-0] } }')
+    await sluice(memory, 'apply -', file)
+    expect((await sluice(memory, 'diff -', file)).out).toBe('Nothing differs.')
+  })
+
+  test('refuses a file that is not UTF-8', async () => {
+    const file = join(await temporaryFolder(), 'latin-1.yaml')
+    await writeFile(file, Buffer.from('sources: [{ id: cafe, name: Caf\xe9 }]', 'latin1'))
+    const { code, err } = await sluice(control(), `apply ${file}`)
+    expect([code, err]).toEqual([1, `${file} is not UTF-8: convert it first`])
+  })
+
+  test('refuses the shape that an export with the view token contains, instead of storing its asterisks', async () => {
+    const rules = { shape: { routing_key: 'secret', list: [1, '{{event}}'] } }
+    const memory = control({ sources: [shop], destinations: [{ ...crm, rules }] })
+    const { out } = await sluice(memory, 'export', '', { CONTROL_TOKEN: VIEW })
+    const { code, err } = await sluice(memory, 'apply -', out)
+    expect([code, memory.writes]).toEqual([1, []])
+    expect(err).toContain('destinations/crm rules/shape/routing_key: "***"')
+    expect(err).toContain('destinations/crm rules/shape/list/1: "***"')
+    expect((await sluice(memory, 'diff -', out, { CONTROL_TOKEN: VIEW })).code).toBe(0)
   })
 
   test('changes nothing in a dry run', async () => {

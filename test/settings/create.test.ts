@@ -62,6 +62,18 @@ test('a destination may name only sources that exist', () => {
   expect(faults(create(destinations, { ...at, body }, facts))).toEqual(expected)
 })
 
+test('a mask that stands for nothing is reported once, also for a required field', () => {
+  const body = { ...given, webhooks: [{ url: 'https://crm.example/***' }] }
+  expect(faults(create(destinations, { ...at, body }, facts))).toEqual(['/webhooks/0/url nothing_to_keep'])
+})
+
+test.each(['2036-01-01', '2036-02-30T00:00:00Z', '2036-01-01T00:00:00'])('%s is not a time', (time) => {
+  const body = { ...given, sharedSecret: 'a', previousSecret: 'b', previousSecretExpiresAt: time }
+  expect(create(destinations, { ...at, body }, facts)).toMatchObject({
+    refusal: { faults: [{ message: 'give a time with its zone, such as 2026-01-02T03:04:05Z' }] },
+  })
+})
+
 test('faults of shape, masks and rules between records are reported together', () => {
   const body = { ...given, id: 'crm', name: '', sharedSecret: '***', sourceIds: ['nope'], colour: 'red' }
   const expected = [

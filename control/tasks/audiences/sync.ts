@@ -180,7 +180,8 @@ function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiRespo
   if (error instanceof TaskFailed && error.code === PARTITIONS_CHANGED)
     return problem({ code: PARTITIONS_CHANGED, message: error.message })
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code.startsWith('Z_')) return problem({ code: 'invalid_encoding', message: 'The body is not gzip' })
+  if (code.startsWith('Z_'))
+    return problem({ code: 'invalid_encoding', message: 'The body is not gzip, or is cut off' })
   if (code === 'ECONNRESET')
     return problem({ code: 'upload_broken', message: 'The upload broke off. Nothing has changed' })
   throw error

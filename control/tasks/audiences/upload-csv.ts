@@ -40,7 +40,7 @@ function createRecordReader(): {
 
   function read(line: string, number: number): CsvRecord | undefined {
     if (begunAt === 0) {
-      if (line === '' || line === '\r') return undefined
+      if (line.trim() === '') return undefined
       begunAt = number
     }
     length += line.length + 1

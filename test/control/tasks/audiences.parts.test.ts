@@ -307,6 +307,11 @@ describe('CSV', () => {
     })
   })
 
+  test('skips lines of spaces, as other formats do', async () => {
+    const found = await readCsv('\r\nuserId\nu1\n  \n\t\r\nu2\n ', 'audience')
+    expect(found.map(({ userId }) => userId)).toEqual(['u1', 'u2'])
+  })
+
   test('does not hold an endless record', async () => {
     const text = `userId\n"${'x\n'.repeat(30_000)}`
     await expect(readCsv(text, 'audience', () => undefined)).rejects.toMatchObject({
