@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -100,6 +101,9 @@ const tooDeep = problem({
   message: `The body is nested too deep: at most ${MAX_LEVELS} levels`,
 })
 
+/** Other bytes would become U+FFFD, and the user to delete or suppress another one. */
+const notUtf8 = problem({ code: 'invalid_json', message: 'The body must be UTF-8, as all JSON' })
+
 const nameTooLong = problem({
   code: 'name_too_long',
   message: `A property name has more than ${NAME_CHARS.toLocaleString('en-US')} characters, as spelled in the JSON`,
@@ -113,6 +117,7 @@ export function acceptOnlyJson(app: FastifyInstance): void {
     readBody(payload, request.routeOptions.bodyLimit, (failure, body) => {
       // many clients send the type with every request, even without a body
       if (failure || body.length === 0) return done(failure, undefined)
+      if (!isUtf8(body)) return done(new RejectedBody(notUtf8))
       // recursive code would exhaust the stack
       if (isDeeper(body, MAX_LEVELS)) return done(new RejectedBody(tooDeep))
       const whole = body.toString()

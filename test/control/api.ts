@@ -26,6 +26,8 @@ export type Asked = {
   from?: string
 }
 
+const isText = (body: unknown): body is string | Buffer => typeof body === 'string' || Buffer.isBuffer(body)
+
 /** The API, until the test ends. Checks every response against the OpenAPI document. */
 export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial<AppParts> = {}) {
   const memory = inMemory(records)
@@ -108,7 +110,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
       url,
       ...(from !== undefined && { remoteAddress: from }),
       headers: { ...(token && { authorization: `Bearer ${token}` }), ...type, ...headers },
-      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { payload: isText(body) ? body : JSON.stringify(body) }),
     })
     const isJson = response.headers['content-type']?.toString().includes('json') && response.body !== ''
     const json = isJson ? response.json() : undefined

@@ -129,7 +129,7 @@ async function restore(invocation: Invocation<RestoreOptions>): Promise<ExitCode
   const { options, out, err } = invocation
   const send = await sender(invocation)
   const planned = await send({ dryRun: 'true' })
-  if (!options.json) for (const line of described(planned)) out.line(line)
+  if (!options.json) for (const line of described(planned, options)) out.line(line)
   if (options.dryRun) {
     out.line(options.json ? JSON.stringify(planned) : 'Dry run: nothing was changed.')
     return 0
@@ -152,7 +152,10 @@ Nothing was changed.`
 
 const SHOWN = 20
 
-function described({ madeAt, counts, changes, missing, needsForce }: Report): string[] {
+function described(
+  { madeAt, counts, changes, missing, needsForce }: Report,
+  { force }: Pick<RestoreOptions, 'force'>,
+): string[] {
   const heads = ['kind', 'create', 'replace', 'unchanged', 'keep']
   const rows = Object.entries(counts).map(([kind, of]) => [
     kind,
@@ -165,7 +168,7 @@ function described({ madeAt, counts, changes, missing, needsForce }: Report): st
     ...differing.slice(0, SHOWN).map(({ setting, action }) => `  ${plain(action)} ${plain(setting)}`),
     ...(differing.length > SHOWN ? ['  ...'] : []),
     ...missing.map((key) => `Missing in the backup, because control could not read it: ${plain(key)}`),
-    ...(needsForce ? ['The system is not empty, so this needs --force.'] : []),
+    ...(needsForce && !force ? ['The system is not empty, so this needs --force.'] : []),
   ]
 }
 

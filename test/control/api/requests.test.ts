@@ -11,6 +11,7 @@ describe('invalid requests', () => {
   const post = { method: 'POST', url: '/api/sources' }
   const cases: [string, Asked, number, string][] = [
     ['no JSON', { ...post, body: '{"name"' }, 400, 'invalid_json'],
+    ['JSON in Latin-1', { ...post, body: Buffer.from('{"name":"Caf\xe9"}', 'latin1') }, 400, 'invalid_json'],
     [
       'JSON that would poison a prototype',
       { ...post, body: '{"name":"x","__proto__":{}}' },
