@@ -10,7 +10,6 @@ import type { ConfigKeys } from '../../settings/seal.ts'
 import { audit } from '../api/audit.ts'
 import { takeStreams, textOf } from '../api/body-stream.ts'
 import { CLIENT_WAIT_MS, createSemaphore } from '../api/concurrency.ts'
-import { unavailable } from '../api/conditional-write.ts'
 import { type ApiRequest, addPath, flag, operation } from '../api/operation.ts'
 import { type ApiResponse, problem } from '../api/response.ts'
 import type { Tasks } from '../tasks/task-table.ts'
@@ -84,7 +83,7 @@ const headers = { 'content-type': 'text/plain; charset=utf-8' }
 async function download({ method, caller }: ApiRequest, parts: BackupRouteParts): Promise<ApiResponse> {
   if (method === 'HEAD') return { status: 200, headers }
   const facts = await forBackup(parts)
-  if (!facts) return unavailable
+  if (!facts) return noBackup
   audit(parts.log, caller, { what: 'backup', outcome: 'downloaded' })
   const lines = backupLines(facts, parts.keys, new Date().toISOString())
   return { status: 200, headers, body: Readable.from(restorable(inPieces(lines), parts)) }
@@ -160,7 +159,7 @@ async function restoreBackup(request: RestoreRequest, parts: BackupRouteParts): 
   if ('code' in contents) return problem(contents)
   const { settings, tasks } = parts
   const areNewest = await Promise.all([caughtUp(settings.table, parts), caughtUp(tasks.table, parts)])
-  if (areNewest.includes(false)) return unavailable
+  if (areNewest.includes(false)) return notBegun
   const facts = { ...settings, deletions: tasks.deletions }
   const now = new Date().toISOString()
   const plan = planRestore(contents, { facts, now })
@@ -215,6 +214,11 @@ async function bytesOf(
   return Buffer.concat(pieces)
 }
 
+const noAnswer = (message: string) => problem({ code: 'unavailable', message }, { 'retry-after': '5' })
+
+const noBackup = noAnswer('Kafka does not answer, so there is no backup: try again')
+const notBegun = noAnswer('Kafka does not answer. Nothing has changed: restore again')
+
 const tooLarge = problem({ code: 'body_too_large', message: 'The backup is too large: at most 256 MB' })
 
 const NAMED = 10
@@ -231,12 +235,8 @@ const brokenUpload = problem({
   code: 'upload_broken',
   message: 'The upload broke off. Nothing has changed',
 })
-const brokenOff = problem(
-  {
-    code: 'unavailable',
-    message: 'Kafka does not answer, so the restore broke off. Restore again: it continues where it stopped',
-  },
-  { 'retry-after': '5' },
+const brokenOff = noAnswer(
+  'Kafka does not answer, so the restore broke off. Restore again: it continues where it stopped',
 )
 const changedMeanwhile = problem({
   code: 'restore_conflict',

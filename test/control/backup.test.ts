@@ -250,6 +250,19 @@ describe('a restore into an empty system', () => {
   })
 })
 
+test('while Kafka does not answer, a backup and a restore change nothing, and say so', async () => {
+  const text = await backupOf(api(records()))
+  const { settings } = api(records())
+  const table = { ...settings.table, caughtUp: () => Promise.reject(new Error('no answer')) }
+  const system = api({}, { settings: { ...settings, table } })
+  const backup = await system.ask({ url: '/api/backup' })
+  for (const { status, headers, json } of [backup, await restore(system, text, '?force=true')]) {
+    expect([status, headers['retry-after'], json.code]).toEqual([503, '5', 'unavailable'])
+    expect(json.message).toMatch(/there is no backup|Nothing has changed/)
+  }
+  expect(system.topic.size).toBe(0)
+})
+
 describe('a restore with a record that is too large for Kafka', () => {
   const tooLarge = Object.assign(new Error('larger than max.message.bytes'), { type: 'MESSAGE_TOO_LARGE' })
 
