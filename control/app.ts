@@ -71,7 +71,9 @@ const ambiguous = problem({
 const BODY_LIMIT = 1024 * 1024
 
 export function createApp(given: AppParts): FastifyInstance {
-  const parts = { ...given, log: withAuditTopic(given.log, given.auditProducer) }
+  // a repetition of a search must not do without a line that the topic lacks
+  const onLost = () => given.tokenLimits.forgetSearches()
+  const parts = { ...given, log: withAuditTopic(given.log, given.auditProducer, onLost) }
   const handleError = createErrorHandler(parts.log)
   const connections = connectionsWithin(SERVER_LIMITS.connections)
   const limits = parts.limits ?? { ...SERVER_LIMITS, connections }

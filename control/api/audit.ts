@@ -56,8 +56,13 @@ const DEADLINE_MS = 60_000
 /**
  * Also writes audit lines to topic `audit`. Does not wait for Kafka: if the process is killed within milliseconds, the
  * line is only in the log.
+ * @param onLost called when the topic did not take a line.
  */
-export function withAuditTopic(log: Logger, { produce }: Pick<Producer, 'produce'>): Logger {
+export function withAuditTopic(
+  log: Logger,
+  { produce }: Pick<Producer, 'produce'>,
+  onLost: () => void,
+): Logger {
   async function write({ audit: _, ...given }: AuditLine): Promise<void> {
     const line = { at: new Date().toISOString(), ...given }
     const send = (sent: object) =>
@@ -66,9 +71,10 @@ export function withAuditTopic(log: Logger, { produce }: Pick<Producer, 'produce
     // padding must not hide a change
     if (outcome === 'too_large') outcome = await send({ ...line, changes: withoutLong(line.changes) })
     if (outcome === 'too_large') outcome = await send({ ...line, changes: undefined })
+    if (outcome === 'acked') return
     // with the line: LOG_LEVEL may hide the one at info
-    if (outcome !== 'acked')
-      log.warn({ outcome, line }, 'an audit line is only in the log, not in topic audit')
+    log.warn({ outcome, line }, 'an audit line is only in the log, not in topic audit')
+    onLost()
   }
 
   const child = log.child({})

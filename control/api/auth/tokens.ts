@@ -33,8 +33,8 @@ export function authenticator({ admin, view }: Tokens): (token: string) => Who |
 }
 
 /** Makes tokens of any length compare in constant time. */
-function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }
 
 /** Undefined for an unknown token; a response after too many from this network. */
@@ -79,6 +79,8 @@ export type TokenLimits = {
   search(caller: Pick<Caller, 'who' | 'address'>): number | undefined
   /** Whether the caller searched for the same in the last ten minutes. */
   isRepeated(caller: Caller, filter: object): boolean
+  /** Their next repetitions have audit lines again. */
+  forgetSearches(): void
 }
 
 const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
@@ -88,6 +90,7 @@ const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
  */
 const SIGN_INS: RateLimit = { perSecond: 10 / 60, burst: 60 }
 const SEARCHES: RateLimit = { perSecond: 10, burst: 100 }
+/** Each has some hundred bytes, because a hash stands for the filter. */
 const REPEATS = { max: 1_000, ttl: 10 * 60_000, ttlResolution: 0 }
 
 /** Per process. @param clock milliseconds, monotonic. */
@@ -106,11 +109,12 @@ export function createTokenLimits(clock: () => number): TokenLimits {
     refusedSignIn: (who, ip) => refused[who].draw(ip, 1),
     search: ({ who, address }) => searches[who].draw(address, 1),
     isRepeated({ who, by, address, session }, filter) {
-      const search = JSON.stringify([who, by, address, session?.id, filter])
+      const search = digest(JSON.stringify([who, by, address, session?.id, filter])).toString('base64')
       const isRepeated = repeats.has(search)
       if (!isRepeated) repeats.set(search, true)
       return isRepeated
     },
+    forgetSearches: () => repeats.clear(),
   }
 }
 

@@ -240,6 +240,24 @@ describe('each change is one line: who, what, and the difference', () => {
     },
   )
 
+  test('a search that is repeated has a line again if topic audit did not take the last one', async () => {
+    const stored: string[] = []
+    let outcome: 'refused' | 'acked' = 'refused'
+    const auditProducer: Pick<Producer, 'produce'> = {
+      async produce([record]) {
+        if (outcome === 'acked') stored.push(String(record?.value))
+        return outcome
+      },
+    }
+    const { ask, lines } = searching({ auditProducer })
+    const url = '/api/events?userId=jane'
+    await ask({ url })
+    await until(() => lines.some((line) => line.includes('an audit line is only in the log')))
+    outcome = 'acked'
+    for (let times = 0; times < 2; times++) await ask({ url })
+    expect(stored.map((line) => JSON.parse(line))).toMatchObject([{ what: 'search' }])
+  })
+
   test('a look at a suppression, whose id is made from its user', async () => {
     const { ask, lines } = api({ sources: [shop] })
     const id = suppressionId({ sourceId: 'shop', userId: 'jane@example.com' })
