@@ -7,6 +7,7 @@ import {
   type Tokens,
 } from '../../../../control/api/auth/tokens.ts'
 import { registry } from '../../../../process/metrics.ts'
+import { collectGarbage } from '../../../helpers/garbage.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 
 function headerOf(tokens: Tokens): (header: string | undefined) => string | undefined {
@@ -178,6 +179,19 @@ describe('after sixty sign-ins with one token from one network', () => {
     expect(signIn('view', '203.0.113.7')).toBeUndefined()
     expect(signIn('view', '203.0.113.7')).toBe(6)
   })
+})
+
+test('remembered searches take little memory, however long their filters are', () => {
+  const { isRepeated } = createTokenLimits(() => 1)
+  const caller = { who: 'view', by: 'bearer', address: '203.0.113.7' } as const
+  // six characters of JSON, of two bytes each
+  const filterOf = (userId: number) => ({ userId: `\u0100${'\u0001'.repeat(4_000)}${userId}` })
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  for (let userId = 0; userId < 1_000; userId++) expect(isRepeated(caller, filterOf(userId))).toBe(false)
+  collectGarbage()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(8_000_000)
+  expect(isRepeated(caller, filterOf(999))).toBe(true)
 })
 
 function judging() {
