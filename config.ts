@@ -283,7 +283,7 @@ function withoutCredentials(text: string): string {
 
 /**
  * An empty variable counts as not set.
- * @throws ConfigError with every fault, or with those between settings if each is valid by itself
+ * @throws ConfigError with every invalid setting; if there is none, with every conflict between settings
  */
 export function readConfig(env: Record<string, string | undefined>, role: Role): Config {
   const given = Object.fromEntries(

@@ -59,7 +59,10 @@ export async function run(
     ending = true
     log.info({ reason }, 'ending')
     const limit = setTimeout(() => {
-      log.error({ seconds: shutdownMs / 1_000 }, 'ending before everything is closed: it takes too long')
+      log.error(
+        { seconds: shutdownMs / 1_000 },
+        'closing takes too long: exiting before everything is closed',
+      )
       log.flush()
       process.exit(code || 1)
     }, shutdownMs)

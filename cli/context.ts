@@ -65,7 +65,7 @@ export class CliError extends CodedError<CliErrorCode> {
 }
 
 /**
- * Not with replacement characters: an id with one is another user, and would be uploaded or deleted.
+ * Inserts no replacement characters: they would turn an id into that of another user.
  * @throws CliError cannot_read
  */
 export function utf8Of(bytes: Uint8Array, name: string): string {

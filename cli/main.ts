@@ -18,7 +18,7 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   out,
   err,
-  readInput: async () => utf8Of(await buffer(process.stdin), 'The standard input'),
+  readInput: async () => utf8Of(await buffer(process.stdin), 'Standard input'),
   now: Date.now,
   newId: randomUUID,
 })

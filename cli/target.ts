@@ -76,7 +76,7 @@ async function tokenIn(file: string): Promise<string> {
 const tokenOf = ({ CONTROL_TOKEN }: Env): string | undefined =>
   CONTROL_TOKEN ? checked(CONTROL_TOKEN, 'CONTROL_TOKEN is not a token') : undefined
 
-/** As a header can carry it. */
+/** A header carries the token. */
 function checked(text: string, fault: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]+$/.test(token)) return token

@@ -18,7 +18,7 @@ export type AttemptLog = {
 }
 
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
-/** Writing goes on once the queue is this short, not at the first write: a queue near its limit drops again at once. */
+/** Losses are over once the queue is this short, not at the first write: a queue near its limit soon drops again. */
 const RESUMED_BYTES = MAX_QUEUED_BYTES / 2
 /** Leaves room for cancellations, which must not be dropped. */
 export const MAX_ATTEMPTS_BYTES = 2 * MAX_QUEUED_BYTES

@@ -25,7 +25,7 @@ const settled = new Counter({
   registers,
 })
 
-// a rate needs a first value
+// rate() misses the first increase of a series that does not start at 0
 for (const next of ['done', 'missed', 'retry', 'defer', 'dead', 'cancelled']) settled.inc({ next }, 0)
 
 /** Looking up a series by its labels costs as much as all the other counting. */

@@ -58,9 +58,9 @@ async function makeDestination(api: Got, { url, secret }: { url: string; secret:
     json: { id: 'demo', name: 'Demo', sourceIds: ['demo'], sharedSecret: secret, webhooks },
     throwHttpErrors: false,
   })
-  // with EGRESS_ALLOW, EGRESS_DENY or EGRESS_PORTS of your own
+  // EGRESS_ALLOW, EGRESS_DENY or EGRESS_PORTS may exclude the receiver
   if (statusCode !== 201)
-    throw new LocalError('setting_invalid', `The demo cannot make its destination (${url}): ${body}`)
+    throw new LocalError('setting_invalid', `The demo could not create its destination (${url}): ${body}`)
 }
 
 async function sendCalls(writeKey: string, endpoint: string): Promise<void> {
@@ -94,7 +94,7 @@ export async function startReceiver(secret: string, onArrival: (arrival: Arrival
         response.end()
         onArrival(arrival)
       },
-      // not from Sluice, such as a browser, or cut off
+      // the request was cut off, or is not from Sluice but from a browser, for example
       () => response.writeHead(400).end(),
     )
   })

@@ -58,7 +58,7 @@ function refuseSecurityOfLocalKafka({
   if (!kafkaBrokers)
     throw new LocalError(
       'setting_invalid',
-      'KAFKA_BROKERS is not set. The Kafka that npm start runs has neither TLS nor SASL: set it, or unset KAFKA_SSL and KAFKA_SASL_MECHANISM.',
+      'KAFKA_BROKERS is not set. The Kafka that npm start runs has neither TLS nor SASL: set KAFKA_BROKERS, or unset KAFKA_SSL and KAFKA_SASL_MECHANISM.',
     )
   if (!registryUrl)
     throw new LocalError(

@@ -97,7 +97,7 @@ function timeOf(value: Json | undefined): number | undefined {
   return time >= EARLIEST && time <= LATEST && isDay(value.slice(0, 'yyyy-mm-dd'.length)) ? time : undefined
 }
 
-/** In UTC, the offset can lead to other years, whose dates are longer. */
+/** With an offset, a time in UTC can be outside these years. Such dates are longer. */
 const EARLIEST = Date.parse('0000-01-01')
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 

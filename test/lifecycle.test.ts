@@ -31,10 +31,10 @@ const PORT_TAKEN = `
   })
 `
 
-/** As if Kafka did not answer while it ends. */
+/** It cannot close, as when Kafka does not answer. */
 const NEVER_CLOSED = `
   const { run } = await import('${new URL('../lifecycle.ts', import.meta.url)}')
-  setInterval(() => {}, 1_000) // as above
+  setInterval(() => {}, 1_000) // an open connection to Kafka would keep the process alive, too
   await run('router', async ({ closing }) => {
     closing.defer(() => new Promise(() => {}))
     process.kill(process.pid, 'SIGTERM')
@@ -73,6 +73,6 @@ test('a process whose port is in use names the setting', async () => {
 
 test('a process that cannot close everything in time says so before it exits with 1', async () => {
   const { code, said } = await runScript(NEVER_CLOSED)
-  expect(said).toContain('ending before everything is closed: it takes too long')
+  expect(said).toContain('closing takes too long: exiting before everything is closed')
   expect(code).toBe(1)
 })

@@ -34,8 +34,8 @@ const shown = (field: string, value: unknown) =>
     : value
 
 /**
- * By path, as JSON: names in a shape may contain slashes, or look like indexes. A list of plain values is one field. An
- * empty object has none, except in rules: a shape sends it.
+ * The keys are paths in JSON, because names in a shape may contain slashes or look like indexes. A list of plain values
+ * is one leaf. An empty object is none, except in rules, because a shape sends it.
  */
 function leaves(record: object): Map<string, unknown> {
   const fields = Object.entries(record).filter(([name, value]) => !STAMPS.has(name) && value !== undefined)

@@ -124,7 +124,7 @@ function fillIn(document: Document, env: Env, report: Report): string[] {
         if (node.value === '__proto__') report(node.range?.[0] ?? 0, NOT_A_NAME)
         return
       }
-      // the API gets and stores 0
+      // JSON has no way to send -0: the API stores 0
       if (Object.is(node.value, -0)) node.value = 0
       if (typeof node.value !== 'string') return
       const { text, filledIn, faults } = substitute(node.value, env)

@@ -101,8 +101,8 @@ const tooDeep = problem({
   message: `The body is nested too deep: at most ${MAX_LEVELS} levels`,
 })
 
-/** Other bytes would become U+FFFD, and the user to delete or suppress another one. */
-const notUtf8 = problem({ code: 'invalid_json', message: 'The body must be UTF-8, as all JSON' })
+/** Other bytes would become U+FFFD, and a deletion or suppression would affect another user. */
+const notUtf8 = problem({ code: 'invalid_json', message: 'The body must be UTF-8' })
 
 const nameTooLong = problem({
   code: 'name_too_long',

@@ -216,8 +216,8 @@ async function bytesOf(
 
 const noAnswer = (message: string) => problem({ code: 'unavailable', message }, { 'retry-after': '5' })
 
-const noBackup = noAnswer('Kafka does not answer, so there is no backup: try again')
-const notBegun = noAnswer('Kafka does not answer. Nothing has changed: restore again')
+const noBackup = noAnswer('Kafka does not answer, so no backup can be made: try again')
+const notBegun = noAnswer('Kafka does not answer, so nothing was restored: try again')
 
 const tooLarge = problem({ code: 'body_too_large', message: 'The backup is too large: at most 256 MB' })
 

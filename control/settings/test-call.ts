@@ -8,11 +8,11 @@ import { SAMPLE_CALLS } from './sample-calls.ts'
 /** Limit of ingest (docs/reference/ingest.md). */
 const CALL_BYTES = 32_768
 
-/** As `readId` in ingest. */
+/** The same rule as `readId` in ingest. */
 const isExact = (id: number) => Math.abs(id) <= Number.MAX_SAFE_INTEGER && !String(id).includes('e')
 const exact = z
   .number()
-  .refine(isExact, `at most ${Number.MAX_SAFE_INTEGER}, without an exponent: give a string`)
+  .refine(isExact, `numbers have at most ${Number.MAX_SAFE_INTEGER} and no exponent: give a string`)
 const id = z.union([z.string(), exact], { error: 'give a string or a number' }).nullish()
 const text = z.string().nullish()
 const object = z.record(z.string(), z.unknown()).nullish()
@@ -86,7 +86,7 @@ const named = (event: Unnamed, { uuid, sourceId }: Facts): Event => ({
 })
 
 /**
- * As ingest reads it: ids are strings, texts are well-formed, and a page's `traits` (from the Go library) are its
+ * Reads it as ingest does: ids are strings, texts are well-formed, and a page's `traits` (from the Go library) are its
  * properties.
  */
 function eventOf(call: TestCall, now: number): Unnamed {

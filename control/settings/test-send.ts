@@ -88,7 +88,7 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
     if (!parsed.success) return invalid(faultsOf(parsed.error, bodyShape))
     const { call, type = call?.type ?? 'track' } = parsed.data
     const now = Date.now()
-    // rules may need one
+    // rules may use `sourceId`
     const [sourceId = ''] = destination.sourceIds
     const of = { uuid: randomUUID(), now, sourceId }
     const { posting, rules } = ruledPosting(call ? testEvent(call, of) : sampleEvent(type, of), destination)

@@ -24,7 +24,7 @@ public class ReadEvents {
   });
 
   public static void main(String[] args) throws Exception {
-    // by default, some locales such as C would print letters beyond ASCII as question marks
+    // in some locales, such as C, Java would print letters beyond ASCII as question marks
     System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.out), true, UTF_8));
     Map<String, Object> settings = Map.of("bootstrap.servers", args[0], "group.id", args[2],
         "auto.offset.reset", "earliest", "enable.auto.commit", "false");

@@ -188,7 +188,7 @@ export function asConfigError(error: unknown): unknown {
   return settings === undefined ? error : new ConfigError([`${settings}: ${message}`])
 }
 
-/** For topics that cannot be created, kafkajs says only "Topic creation errors". */
+/** Adds the topics and the reasons: kafkajs says only "Topic creation errors". */
 export function asTopicError(error: unknown): unknown {
   if (!(error instanceof Error && 'errors' in error && Array.isArray(error.errors))) return error
   const errors: readonly { message?: unknown; topic?: unknown }[] = error.errors

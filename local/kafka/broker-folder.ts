@@ -32,7 +32,7 @@ export async function prepareFolder(options: FolderOptions): Promise<void> {
   if (paths.data.includes(','))
     throw new LocalError(
       'setting_invalid',
-      `SLUICE_DATA: Kafka cannot use ${paths.data}, because of the comma: it separates folders.`,
+      `SLUICE_DATA: Kafka cannot use ${paths.data}, because a comma separates folders.`,
     )
   await mkdir(paths.logs, { recursive: true })
   if ((await stateOf(paths.data)) === 'unformatted') await format(options)

@@ -79,7 +79,7 @@ services=$(compose config --format json | node -e '
 compose down --volumes >/dev/null 2>&1
 start_all() {
   compose up --detach --wait --quiet-pull kafka-1 kafka-2 kafka-3 || return
-  # an earlier registry has created this topic with the broker's retention
+  # as registry 3.0 creates this topic: with the broker's retention
   compose exec -T kafka-1 /opt/kafka/bin/kafka-topics.sh --bootstrap-server kafka-1:9092 \
     --create --topic kafkasql-snapshots --partitions 1 --replication-factor 3 || return
   compose up --detach --no-build --quiet-pull

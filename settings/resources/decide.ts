@@ -117,7 +117,7 @@ export function check<G extends object, T extends Stamp>(
   const { shape, old, facts, unreachable, now } = request
   const { body, faults: masks } = restoreMasked(request.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
-  // a required field whose mask stands for nothing is not reported as missing, too
+  // a mask without a stored value is reported once: not also as a missing field
   const masked = new Set(masks.map(({ pointer }) => pointer))
   const others = parsed.success ? [] : faultsOf(parsed.error, shape)
   const found = [...masks, ...others.filter(({ pointer }) => !masked.has(pointer))]

@@ -81,7 +81,7 @@ export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...maskedShapeFaults(body.rules, old?.rules),
 ]
 
-/** What a view token saw would replace the texts of the shape. A literal that is stored may stay. */
+/** Masks that the view token saw would replace the texts of the shape. A `***` that is already stored may stay. */
 function maskedShapeFaults(rules: unknown, old: Rules | undefined): Fault[] {
   if (!isObject(rules) || isDeepStrictEqual(rules.shape, old?.shape)) return []
   return masksIn(rules.shape, ['rules', 'shape']).map((path) => {

@@ -52,7 +52,7 @@ const webhook = fc.record({
 })
 
 const shapeName = fc.constantFrom('a', 'b', 'a/b', '0', '', '~1')
-/** Valid rules; much of it looks alike. */
+/** Valid rules with many similar names and values. */
 const shape = fc
   .letrec<{ value: unknown; object: object }>((tie) => ({
     object: fc.dictionary(shapeName, tie('value'), { maxKeys: 2, noNullPrototype: true }),

@@ -138,7 +138,7 @@ describe('health', () => {
     ])
   })
 
-  test('counts refused attempts as failed, like those without a good answer', async () => {
+  test('counts refused attempts as failed', async () => {
     const refused = { outcome: 'refused', status: null, code: 'tls_expired' } as const
     const attempts = [refused, refused, { outcome: 'retry', status: 500, code: 'http_5xx' } as const]
     const said = await of(

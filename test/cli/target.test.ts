@@ -67,7 +67,7 @@ describe('the target system', () => {
     },
   )
 
-  test('gets the token in CONTROL_TOKEN without the line break of a file', async () => {
+  test('removes a line break at the end of CONTROL_TOKEN', async () => {
     const named = { SLUICE_URL: 'https://sluice.example', CONTROL_TOKEN: 'given\n' }
     const context = aContext({ env: named })
     expect(await run(['env'], context)).toBe(0)

@@ -39,7 +39,7 @@ test('calls are counted by source and type, rejected ones also by code', async (
   ])
 })
 
-test('what is refused unread is counted by its source if the key is outside the body', async () => {
+test('a request that is refused unread counts for its source if the key is outside the body', async () => {
   const ingest = fakeIngest()
   const large = 'x'.repeat(33_000)
   await post(ingest, '/v1/track', 'no gzip', { 'content-encoding': 'gzip' })

@@ -199,7 +199,7 @@ test.each([
   expect(settingsToLookAt(message)).toBe(settings)
 })
 
-test('topics that cannot be created are named with the reason, which kafkajs leaves out', () => {
+test('the error for topics that cannot be created names them and the reason', () => {
   const topicError = (topic: string, message: string) => Object.assign(new Error(message), { topic })
   const errors = [
     topicError('config', 'Replication-factor is invalid'),

@@ -38,7 +38,7 @@ test('the environment overrides generated values', () => {
   })
 })
 
-test('ports are checked where the processes listen: for localhost, they take 127.0.0.1', () => {
+test('for localhost, the ports of 127.0.0.1 are checked, where the processes listen', () => {
   expect(readSettings({ HOST: 'localhost' }, []).host).toBe('127.0.0.1')
   expect(readSettings({ HOST: '::1' }, []).host).toBe('::1')
 })

@@ -62,7 +62,7 @@ test('a destination may name only sources that exist', () => {
   expect(faults(create(destinations, { ...at, body }, facts))).toEqual(expected)
 })
 
-test('a mask that stands for nothing is reported once, also for a required field', () => {
+test('a mask without a stored value is reported once, even for a required field', () => {
   const body = { ...given, webhooks: [{ url: 'https://crm.example/***' }] }
   expect(faults(create(destinations, { ...at, body }, facts))).toEqual(['/webhooks/0/url nothing_to_keep'])
 })

@@ -10,7 +10,7 @@ import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
  * Described in docs/reference/activity.md. `unknown`: no attempt is known, but the event is older than the known
- * attempts, or than the destination's settings: with earlier ones, the router may have decided otherwise.
+ * attempts, or than the destination's settings: the router may have decided otherwise under earlier ones.
  */
 export const DELIVERY_STATES = [
   'waiting',
@@ -64,7 +64,7 @@ export function deliveryStatus(event: Event, known: Known, ladder: Ladder): Deli
   const { reason, condition = null } = kept
   const { receivedAt } = event
   const current = stateOf(receivedAt, { ...known, isRouted: reason === null }, ladder)
-  // earlier settings may not have routed it, or may have, and then its attempts may be too old to be known
+  // earlier settings may have decided otherwise; if they routed it, its attempts may be older than the known ones
   const isUncertain =
     (receivedAt < changedAt || reason === 'removed') &&
     (current.state === 'waiting' ||

@@ -63,8 +63,8 @@ export function matchesRejected({ sourceId, event, ...query }: IdQuery): (reject
 }
 
 /**
- * Only pages and screens have it under `name`. In other calls, and in calls that are not valid JSON, a `name` may be a
- * user's.
+ * Only pages and screens have the name of the event under `name`. In other calls, and in calls that are not valid JSON,
+ * `name` may be a user's.
  */
 function eventNameOf({ type, event, name }: Partial<Record<'type' | 'event' | 'name', unknown>>) {
   return textOf(event ?? (type === 'page' || type === 'screen' ? name : null))

@@ -49,7 +49,7 @@ export function createFigures(now: () => number): Figures {
     },
     deadLetter({ destinationId, time: at, reason }) {
       const time = now()
-      // the topic keeps them for longer
+      // too old for the figures: the topic keeps dead letters for longer
       if (at <= time - LONGEST_MS) return
       const delivery = reason === 'rejected' ? 'rejected' : 'dead'
       const counted: Counted = { ...NOTHING, at: Math.min(at, time), delivery }

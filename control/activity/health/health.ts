@@ -33,8 +33,8 @@ export type DestinationHealth = {
 export type Health = {
   attempt(attempt: Attempt): void
   /**
-   * Call it once the settings are loaded, because they define the webhooks. Of webhooks that `attempts` leaves out, it
-   * knows the last few of the attempts before.
+   * Call it once the settings are loaded, because they define the webhooks. For a webhook without any of `attempts`, it
+   * uses the last few that `attempt` got before.
    * @param attempts recent ones, oldest first.
    */
   begin(attempts: Iterable<Attempt>): void
@@ -59,7 +59,7 @@ type LastByIndex = Map<number, Last>
 
 /** Each webhook that fails takes 2 KB (docs/understand/bounds.md). */
 const MAX_COUNT = 10_000
-/** Attempts per webhook before `begin`, without their answers. As many failures open a breaker. */
+/** Attempts kept per webhook before `begin`, without their responses. This many failures open a breaker. */
 const MAX_EARLY = 5
 
 type HealthParts = {
@@ -131,7 +131,7 @@ export function createHealth({ destinations, figures, now }: HealthParts): Healt
   }
 }
 
-/** The attempts in memory may all be of a few busy webhooks. */
+/** Keeps the last attempts of each webhook until `begin`, because those in memory may all be of a few busy webhooks. */
 function createEarly() {
   const byPlace = new LRUCache<string, Attempt[]>({ max: MAX_COUNT })
   const placeOf = ({ destinationId, urlIndex }: Attempt) => `${destinationId}/${urlIndex}`

@@ -56,7 +56,7 @@ type Query = { cursor?: unknown; limit?: unknown; since?: unknown; until?: unkno
  * Counts and audits a search that can find a user. Even one that takes no time, because its range is empty, is an audit
  * line.
  * @param begin returns undefined if too many are in progress. The search is then not audited.
- * @param query of a list. Its further pages, other ranges of time and refreshes add no line for ten minutes.
+ * @param query of a list. For ten minutes, more pages, other ranges of time and refreshes of it add no line.
  * @returns what began; undefined if too many are in progress, or if this network searches too often.
  */
 export function searchForUser<T>(
@@ -72,7 +72,7 @@ export function searchForUser<T>(
   return searching
 }
 
-/** An event's name can be a user's, in calls and shapes that put it there. */
+/** Calls and shapes may put a user's name where the name of the event belongs. */
 export const canFindUser = (query: {
   user?: unknown
   userId?: unknown

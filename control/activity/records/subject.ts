@@ -31,8 +31,8 @@ const RENDERED = {
 }
 
 /**
- * In a body of a shape, a `name` may be a user's, or a text that the view token must not see. So every member has to be
- * where `render` writes it, as a shape may begin in the same way.
+ * In a body of a shape, a `name` may be a user's, or a text that the view token must not see. A shape may begin
+ * like a body that `render` wrote, so all members are compared.
  */
 function nameRendered(type: 'track' | 'screen' | 'page', body: string): string | undefined {
   if (type === 'track' || !body.startsWith(`{"version":1,"type":"${type}"`)) return undefined

@@ -133,7 +133,7 @@ async function caughtUp({ settings, tasks, log }: ReplayRouteParts): Promise<boo
     await withTimeout(Promise.all(all), CLIENT_WAIT_MS)
     return true
   } catch (err) {
-    log.warn({ err }, 'a replay cannot be decided on: the settings cannot be followed')
+    log.warn({ err }, 'a replay could not be decided: the newest settings and tasks could not be read')
     return false
   }
 }

@@ -31,7 +31,7 @@ describe('invalid requests', () => {
     ['a path that cannot be decoded', { url: '/api/sources/%ff' }, 400, 'invalid_path'],
     ['an id longer than any', { url: `/api/sources/${'x'.repeat(300)}` }, 404, 'not_found'],
   ]
-  test('the refusal of such JSON names the members', async () => {
+  test('the refusal of JSON that would poison a prototype names the members', async () => {
     const { json } = await api().ask({ ...post, body: '{"name":"x","__proto__":{}}' })
     expect(json).toMatchObject({ message: expect.stringContaining('without members named __proto__') })
   })

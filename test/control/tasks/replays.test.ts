@@ -62,7 +62,7 @@ describe('what another process has just written', () => {
     expect((await ask(post(wanted))).status).toBe(202)
   })
 
-  test('is read before a replay is unknown to a cancellation', async () => {
+  test('is read before a cancellation gets 404', async () => {
     const { tasks, known, taskWriter } = tasksInMemory()
     const table = { ...tasks.table, caughtUp: async () => known.apply('replay/r1', aReplay()) }
     const { ask } = api({ destinations: [crm] }, { tasks: { ...tasks, table }, taskWriter })
@@ -71,7 +71,7 @@ describe('what another process has just written', () => {
     expect(await cancel('r2')).toMatchObject({ status: 404, json: { code: 'not_found' } })
   })
 
-  test('may be unknown while Kafka is away: a replay is neither accepted nor refused', async () => {
+  test('cannot be read while Kafka does not answer: a replay gets 503', async () => {
     const { settings, writer } = inMemory()
     const table = { caughtUp: () => Promise.reject(new Error('no broker')) }
     const { ask } = api({}, { settings: { ...settings, table }, writer })

@@ -58,7 +58,7 @@ describe('routing', () => {
   })
 })
 
-test('an event that its own integrations keep from webhooks was never routed', () => {
+test('an event whose own integrations exclude webhooks was never routed', () => {
   const event = anEvent({ receivedAt: 1_000, integrations: '{"All":false}' })
   expect(statusOf({ changedAt: 1_001, knownSince: 1_001 }, event)).toMatchObject({ state: null })
 })

@@ -180,7 +180,7 @@ describe('figures', () => {
     expect(hour(figures.of('d0')).deliveries.delivered).toBe(0)
   })
 
-  test('do not drop an active destination for dead letters of the past, which the topic keeps for two weeks', () => {
+  test('do not drop an active destination for old dead letters, which the topic keeps for two weeks', () => {
     const figures = createFigures(() => now)
     const letter = (destinationId: string, time: number) =>
       figures.deadLetter({ destinationId, time, reason: 'refused' })
