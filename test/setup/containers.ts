@@ -3,7 +3,7 @@ import { GenericContainer, getContainerRuntimeClient, Network, Wait } from 'test
 import { freePort } from '../../local/ports.ts'
 
 // The broker and registry of docker-compose.yml in containers, for machines with an engine but no Java. `ops/image/try.sh` tests
-// this, and names its own copy of that file.
+// this with its own copy of that file.
 const COMPOSE = process.env.TRY_COMPOSE_FILE ?? new URL('../../docker-compose.yml', import.meta.url)
 const INSIDE = 'kafka:19092'
 

@@ -290,7 +290,7 @@ test('two destinations with the same URL are two webhooks: the breaker of one sa
 })
 
 describe('after a start, a webhook whose attempts are no longer in memory', () => {
-  /** Read at the start. @param busy still in memory */
+  /** @param before attempts that are read at the start @param busy those still in memory */
   function started(before: readonly Attempt[], busy: readonly Attempt[] = []) {
     const health = healthOf(crm, erp)
     for (const attempt of [...before, ...busy]) health.attempt(attempt)
