@@ -65,7 +65,7 @@ export class CliError extends CodedError<CliErrorCode> {
 }
 
 /**
- * Inserts no replacement characters: they would turn an id into that of another user.
+ * Removes a byte order mark. Inserts no replacement characters: they would turn an id into that of another user.
  * @throws CliError cannot_read
  */
 export function utf8Of(bytes: Uint8Array, name: string): string {

@@ -1,8 +1,11 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
 import type { Poster } from '../../delivery/post/post.ts'
 import type { Destination } from '../../settings/settings.ts'
 import { aDestination } from '../helpers/events.ts'
+import { temporaryFolder } from '../local/folders.ts'
 import { control, operatorOf } from './in-memory.ts'
 
 const openPoster = (): Poster => ({
@@ -40,6 +43,7 @@ test('a test is not sent if the rules fail', async () => {
 
 test('a call may begin with a byte order mark, which some editors write', async () => {
   const context = await operatorOf(control({ destinations: [aDestination()] }, { openPoster }))
-  const readInput = async () => '\uFEFF{"type": "track", "userId": "u1", "event": "Paid"}'
-  expect(await run(['test', 'crm', '--call', '-'], { ...context, readInput })).toBe(0)
+  const file = join(await temporaryFolder(), 'call.json')
+  await writeFile(file, '\uFEFF{"type": "track", "userId": "u1", "event": "Paid"}')
+  expect(await run(['test', 'crm', '--call', file], context)).toBe(0)
 })

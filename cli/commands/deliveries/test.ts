@@ -86,7 +86,7 @@ function aboutRules({ outcome, condition, message }: NonNullable<z.infer<typeof 
 async function callOf(path: string, invocation: Invocation<Options>): Promise<unknown> {
   const [file] = await readFiles([path], invocation)
   try {
-    return parseJson((file?.text ?? '').replace(/^\uFEFF/, ''))
+    return parseJson(file?.text ?? '')
   } catch (cause) {
     throw new CliError('usage', `${file?.name} is not JSON: ${(cause as Error).message}`, { cause })
   }

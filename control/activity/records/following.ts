@@ -34,7 +34,7 @@ export const loading = problem(
   { 'retry-after': '1' },
 )
 
-/** For reads: nothing was changed. */
+/** Nothing was changed. */
 export const unreachable = problem(
   { code: 'unavailable', message: 'Kafka does not answer: try again in a moment' },
   { 'retry-after': '5' },

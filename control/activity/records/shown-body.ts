@@ -27,15 +27,16 @@ export function shownBody(
   }
 }
 
-/** Masks the name of the event, which is read from the body, if it may be a text of the shape. */
+/** The name of the event is read from the body, so it may be a text of the shape, or of an earlier one. */
 export function shownEvent(
   event: string | null,
   destination: Pick<Destination, 'rules'> | undefined,
   who: Who,
 ): string | null {
   const shape = destination?.rules?.shape
-  if (who === 'admin' || event === null || !isObject(shape) || !Object.hasOwn(shape, 'event')) return event
-  return typeof shape.event === 'string' && ONLY_VALUE.test(shape.event) ? event : MASK
+  if (who === 'admin' || event === null || shape === undefined) return event
+  const isValue = isObject(shape) && typeof shape.event === 'string' && ONLY_VALUE.test(shape.event)
+  return isValue ? event : MASK
 }
 
 function masked(value: unknown, shape: unknown): unknown {

@@ -11,7 +11,7 @@ import type { Refusal } from '../../../settings/resources/decide.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { idShape } from '../../../settings/settings.ts'
 import type { DeadRouteParts } from '../../activity/dead/routes.ts'
-import { isLoadedSoon, loading } from '../../activity/records/following.ts'
+import { isLoadedSoon, loading, unreachable } from '../../activity/records/following.ts'
 import { audit } from '../../api/audit.ts'
 import { CLIENT_WAIT_MS } from '../../api/concurrency.ts'
 import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
@@ -100,7 +100,7 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   if ('refusal' in decided) {
     // another process may just have created or enabled the destination
     const isCaughtUp = await caughtUp(parts)
-    if (!isCaughtUp) return unavailable
+    if (!isCaughtUp) return unreachable
     decided = deciding()
   }
   if ('refusal' in decided) return refusalResponse(decided.refusal)
@@ -112,7 +112,7 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
       : await withTimeout(parts.rangesOf({ ...request, topic: topicOf(replay) }), CLIENT_WAIT_MS)
   } catch (err) {
     log.warn({ err }, 'the records of a replay cannot be found')
-    return unavailable
+    return unreachable
   }
   const decide = () => {
     const again = deciding()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownBody } from '../../../control/activity/records/shown-body.ts'
+import { shownBody, shownEvent } from '../../../control/activity/records/shown-body.ts'
 import { aDestination } from '../../helpers/events.ts'
 
 const shape = {
@@ -61,4 +61,23 @@ test('the admin token sees every body, and bodies without a shape stay as they a
   expect(shownBody(delivery(sent), undefined, 'view')).toBe(body)
   expect(seen(sent, { type: 'delete' })).toEqual(sent)
   expect(seen(sent, { deadReason: 'rules_failed' })).toEqual(sent)
+})
+
+test.each([
+  [{ event: '{{event}}' }, 'the-api-key'],
+  [{ event: '{{event | default: "the-api-key"}}' }, '***'],
+  [{ event: 'the-api-key' }, '***'],
+  // the name is from an earlier shape, or from one that writes what Sluice does
+  [{ user: '{{userId}}' }, '***'],
+  [
+    { version: 1, type: 'screen', name: 'the-api-key', timestamp: '{{timestamp}}', context: '{{context}}' },
+    '***',
+  ],
+  [['{{event}}'], '***'],
+  [undefined, 'the-api-key'],
+])('with the shape %j, the view token sees the name of an event as %s', (shape, shown) => {
+  const destination = aDestination({ rules: shape && { shape } })
+  expect(shownEvent('the-api-key', destination, 'view')).toBe(shown)
+  expect(shownEvent('the-api-key', destination, 'admin')).toBe('the-api-key')
+  expect(shownEvent(null, destination, 'view')).toBe(null)
 })

@@ -75,7 +75,10 @@ describe('what another process has just written', () => {
     const { settings, writer } = inMemory()
     const table = { caughtUp: () => Promise.reject(new Error('no broker')) }
     const { ask } = api({}, { settings: { ...settings, table }, writer })
-    expect(await ask(post(wanted))).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+    const { status, json } = await ask(post(wanted))
+    expect([status, json.code]).toEqual([503, 'unavailable'])
+    // nothing can have been written
+    expect(json.message).not.toContain('your change')
   })
 })
 
