@@ -323,13 +323,28 @@ describe('each change is one line: who, what, and the difference', () => {
   test.each(['/api/events?userId=jane', '/api/events?anonymousId=a1', '/api/deliveries?user=jane'])(
     'but no search that was refused because others are in progress: %s',
     async (url) => {
-      const search = () => undefined
+      let isBusy = true
+      const nothing = { items: [], next: null, searchedSince: null }
+      const search = () => (isBusy ? undefined : Promise.resolve(nothing))
       const deliveries = { search, read: async () => undefined, unsettled: async () => [] as never }
-      const { ask, lines } = api({}, { events: { search }, deliveries })
+      const { ask, lines } = api(
+        {},
+        { events: { search }, deliveries, tokenLimits: createTokenLimits(() => 1) },
+      )
       expect(await ask({ url })).toMatchObject({ status: 429, json: { code: 'too_many_searches' } })
       expect(audited(lines)).toEqual([])
+      isBusy = false
+      await ask({ url })
+      expect(audited(lines)).toHaveLength(1)
     },
   )
+
+  test('the same search in another session is not a repetition', () => {
+    const { isRepeated } = createTokenLimits(() => 1)
+    const search = (id: string) =>
+      isRepeated({ who: 'admin', by: 'cookie', address: '::1', session: { id, until: 9 } }, { user: 'jane' })
+    expect(['a', 'b', 'a'].map(search)).toEqual([false, false, true])
+  })
 
   test.each([
     ['admin', ADMIN, 4],

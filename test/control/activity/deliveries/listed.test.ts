@@ -68,6 +68,8 @@ describe('the subject of a delivery', () => {
     ['page', '{"version":1,"type":"page","name":"Jane Doe","properties":{},"timestamp":"t","context":{}}'],
     ['screen', '{"version":1,"type":"screen","userId":"u1","name":"Jane Doe","email":"jane@crm.example"}'],
     ['screen', '{"version":1,"type":"screen","name":"Jane Doe"}'],
+    ['screen', '{"version":2,"type":"screen","name":"Jane Doe","timestamp":"t","context":{}}'],
+    ['screen', '{"version":1,"type":"page","name":"Jane Doe","timestamp":"t","context":{}}'],
     ['screen', '{"version":1,"type":"screen","user":"u1","name":"Jane Doe","timestamp":"t","context":{}}'],
     ['screen', '{"version":1,"type":"screen","name":"Jane Doe","timestamp":"t","context":{},"age":7}'],
   ])('has no name under `name` in a body of a shape: %s %s', (type, body) => {

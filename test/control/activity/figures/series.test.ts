@@ -189,4 +189,12 @@ describe('figures', () => {
     for (let each = 0; each < 1_000; each++) letter(`e${each}`, now - HOUR)
     expect(hour(figures.of('active')).deliveries.delivered).toBe(1)
   })
+
+  test('have room for what is read from the past although there are a thousand older dead letters', () => {
+    const figures = createFigures(() => now)
+    for (let each = 0; each < 1_000; each++)
+      figures.deadLetter({ destinationId: `d${each}`, time: now - 2 * DAY, reason: 'refused' })
+    figures.attempt(posted({ destinationId: 'past' }), true)
+    expect(hour(figures.of('past')).deliveries.delivered).toBe(1)
+  })
 })
