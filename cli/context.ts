@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { styleText } from 'node:util'
 import { CodedError } from '../process/coded-error.ts'
 import { printableJson } from '../process/printable.ts'
@@ -69,9 +70,7 @@ export class CliError extends CodedError<CliErrorCode> {
  * @throws CliError cannot_read
  */
 export function utf8Of(bytes: Uint8Array, name: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (cause) {
-    throw new CliError('cannot_read', `${name} is not UTF-8: convert it first`, { cause })
-  }
+  // not `fatal`, which also throws for more than 512 MB
+  if (!isUtf8(bytes)) throw new CliError('cannot_read', `${name} is not UTF-8: convert it first`)
+  return new TextDecoder().decode(bytes)
 }
