@@ -140,10 +140,17 @@ function createEarly() {
       const last = byPlace.get(placeOf(attempt)) ?? []
       byPlace.set(placeOf(attempt), [...last, { ...attempt, response: null }].slice(-MAX_EARLY))
     },
-    /** @returns those of webhooks that have none in `attempts`. */
+    /** @returns those from before the first of their webhook in `attempts`. */
     takeOthers(attempts: readonly Attempt[]): Attempt[] {
-      for (const attempt of attempts) byPlace.delete(placeOf(attempt))
-      const others = [...byPlace.values()].flat()
+      const first = new Map<string, number>()
+      for (const attempt of attempts) {
+        const place = placeOf(attempt)
+        first.set(place, Math.min(attempt.startedAt, first.get(place) ?? Number.POSITIVE_INFINITY))
+      }
+      const others = [...byPlace].flatMap(([place, last]) => {
+        const end = first.get(place) ?? Number.POSITIVE_INFINITY
+        return last.filter(({ startedAt }) => startedAt < end)
+      })
       byPlace.clear()
       return others.sort((a, b) => a.startedAt - b.startedAt)
     },

@@ -97,8 +97,8 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   const deciding = () =>
     decideReplay({ body, destinations, replays: tasks.replays, dead: dead.recent.all(), now })
   let decided = deciding()
-  if ('refusal' in decided) {
-    // another process may just have created or enabled the destination
+  if ('refusal' in decided && isForDestination(decided.refusal)) {
+    // another process may just have created or enabled it
     const isCaughtUp = await caughtUp(parts)
     if (!isCaughtUp) return unreachable
     decided = deciding()
@@ -127,13 +127,16 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   return { status: 202, headers: { location: `/api/replays/${id}` }, body: replayResponse(outcome) }
 }
 
-async function caughtUp({ settings, tasks, log }: ReplayRouteParts): Promise<boolean> {
+const isForDestination = (refusal: Refusal): boolean =>
+  'faults' in refusal &&
+  refusal.faults.some(({ code }) => code === 'unknown_destination' || code === 'destination_disabled')
+
+async function caughtUp({ settings, log }: ReplayRouteParts): Promise<boolean> {
   try {
-    const all = [settings.table, tasks.table].map((table) => table.caughtUp())
-    await withTimeout(Promise.all(all), CLIENT_WAIT_MS)
+    await withTimeout(settings.table.caughtUp(), CLIENT_WAIT_MS)
     return true
   } catch (err) {
-    log.warn({ err }, 'a replay could not be decided: the newest settings and tasks could not be read')
+    log.warn({ err }, 'a replay could not be decided: the newest settings could not be read')
     return false
   }
 }

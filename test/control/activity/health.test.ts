@@ -310,6 +310,10 @@ describe('after a start, a webhook whose attempts are no longer in memory', () =
     expect(started(before, busy)).toMatchObject(expected)
   })
 
+  test('is judged by the attempts before those in memory, too', () => {
+    expect(started(failures.slice(0, 4), failures.slice(4))).toMatchObject({ breaker: 'open', state: 'failing' })
+  })
+
   test('counts attempts that are in memory once', () => {
     const four = failures.slice(1)
     expect(started([], four)).toMatchObject({ breaker: 'closed', state: 'failing' })

@@ -79,6 +79,7 @@ describe('what another process has just written', () => {
     expect([status, json.code]).toEqual([503, 'unavailable'])
     // nothing can have been written
     expect(json.message).not.toContain('your change')
+    expect((await ask(post({ ...wanted, what: 'nothing' }))).status).toBe(400)
   })
 })
 
