@@ -311,7 +311,10 @@ describe('after a start, a webhook whose attempts are no longer in memory', () =
   })
 
   test('is judged by the attempts before those in memory, too', () => {
-    expect(started(failures.slice(0, 4), failures.slice(4))).toMatchObject({ breaker: 'open', state: 'failing' })
+    expect(started(failures.slice(0, 4), failures.slice(4))).toMatchObject({
+      breaker: 'open',
+      state: 'failing',
+    })
   })
 
   test('counts attempts that are in memory once', () => {

@@ -313,6 +313,8 @@ test('other requests get their turns while the rules of many destinations run', 
 
   // each condition reads the whole list
   const any = Array.from({ length: 100 }, (_, nth) => ({ path: 'properties.list[*]', eq: nth + 1 }))
-  const cheap = await turnsWith({ path: 'type', eq: 'page' })
-  expect(await turnsWith({ any })).toBeGreaterThan(cheap + 4)
+  // the least of three: a request may also wait, for example for code that is loaded
+  const cheap: number[] = []
+  for (let times = 0; times < 3; times++) cheap.push(await turnsWith({ path: 'type', eq: 'page' }))
+  expect(await turnsWith({ any })).toBeGreaterThan(Math.min(...cheap) + 4)
 })
