@@ -13,6 +13,7 @@ import { removeStaleMembers } from './consumer/stale-members.ts'
 import { watchFetches } from './log-watch/fetches.ts'
 import { measureByMonotonicClock } from './monotonic-clock.ts'
 import { stopIdlePolling } from './network/idle-requests.ts'
+import { beginSocketsAnew } from './network/new-socket.ts'
 import { forgetClosedSockets } from './network/repeated-disconnect.ts'
 import { closeUnanswered } from './network/unanswered.ts'
 import { replaceProduceEncoder } from './produce-encoder.ts'
@@ -42,4 +43,5 @@ removeStaleMembers()
 adjustFetchWaits()
 watchFetches()
 stopIdlePolling()
+beginSocketsAnew()
 forgetClosedSockets()

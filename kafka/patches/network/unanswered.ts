@@ -8,6 +8,7 @@
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { internal, prototypeOf } from '../internals.ts'
+import { forgetResponse } from './new-socket.ts'
 
 export type Dialled = {
   host: string
@@ -19,9 +20,6 @@ export type Dialled = {
 type Connection = Dialled & {
   socket: Socket | undefined
   requestQueue: { inflight: Map<number, { timeoutRequest(): void }> }
-  chunks: Buffer[]
-  bytesBuffered: number
-  bytesNeeded: number
   rejectRequests(error: Error): void
   isConnected(): boolean
   connect(): Promise<boolean>
@@ -31,8 +29,6 @@ type Send = (this: Connection, request: { request: { apiKey: number } }) => Prom
 
 /** After this much silence, a broker is probed. */
 const DOUBT_MS = 1_000
-/** Each response begins with its length. */
-const LENGTH_BYTES = 4
 /** SaslHandshake, ApiVersions and SaslAuthenticate (Kafka protocol guide, "Api Keys"). */
 const HANDSHAKE = new Set([17, 18, 36])
 
@@ -125,7 +121,7 @@ function goneError({ host, port }: Connection, apiKey: number, message: string):
 async function close(connection: Connection, error: Error): Promise<void> {
   connection.rejectRequests(error)
   connection.socket?.destroy()
-  Object.assign(connection, { chunks: [], bytesBuffered: 0, bytesNeeded: LENGTH_BYTES })
+  forgetResponse(connection)
   await connection.disconnect()
 }
 
