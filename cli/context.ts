@@ -66,7 +66,7 @@ export class CliError extends CodedError<CliErrorCode> {
 }
 
 /**
- * Removes a byte order mark. Inserts no replacement characters: they would turn an id into that of another user.
+ * Removes a byte order mark, and throws for other encodings: replacement characters would make an id another user's.
  * @throws CliError cannot_read
  */
 export function utf8Of(bytes: Uint8Array, name: string): string {

@@ -71,7 +71,7 @@ const ambiguous = problem({
 const BODY_LIMIT = 1024 * 1024
 
 export function createApp(given: AppParts): FastifyInstance {
-  // a repetition of a search must not do without a line that the topic lacks
+  // the topic lacks a line, so the same search gets one again
   const onLost = () => given.tokenLimits.forgetSearches()
   const parts = { ...given, log: withAuditTopic(given.log, given.auditProducer, onLost) }
   const handleError = createErrorHandler(parts.log)

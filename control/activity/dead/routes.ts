@@ -12,7 +12,7 @@ import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
-import { answered, canFindUser, type SearchParts, searchRefusal } from '../records/following.ts'
+import { answered, type SearchParts, searchRefusal } from '../records/following.ts'
 import { shownBody, shownEvent } from '../records/shown-body.ts'
 import {
   type DeadLetter,
@@ -100,10 +100,8 @@ export function deadRoutes(api: FastifyInstance, parts: Parts): void {
       responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
       errorCodes: ['too_many_searches'],
       handle({ query, caller, who }) {
-        if (canFindUser(query)) {
-          const refused = searchRefusal(caller, { tokenLimits, log }, query)
-          if (refused) return refused
-        }
+        const refused = searchRefusal(caller, { tokenLimits, log }, query)
+        if (refused) return refused
         return answered(
           [dead],
           () => respond(query, { ...parts, who, replayOf: indexOf(tasks.replays.values()), slices }),

@@ -17,7 +17,6 @@ import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
 import {
   answered,
-  canFindUser,
   searchForUser,
   tooManySearches,
   unreachable,
@@ -149,7 +148,7 @@ async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse
   }
 
   const begin = () => parts.deliveries.search(query, filter && select)
-  const searching = canFindUser(query) ? searchForUser(parts.caller, parts, begin, query) : begin()
+  const searching = searchForUser(parts.caller, parts, begin, query)
   if (!searching) return tooManySearches
   const { items, next, searchedSince } = await searching
   if (!filter) await lookUp(items)

@@ -12,13 +12,7 @@ import { type ApiResponse, isoTime, problem, timeShape } from '../../api/respons
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
-import {
-  answered,
-  canFindUser,
-  searchForUser,
-  tooManySearches,
-  type ViewerLimit,
-} from '../records/following.ts'
+import { answered, searchForUser, tooManySearches, type ViewerLimit } from '../records/following.ts'
 import { type DeliveryStatus, deliveryStatus, isMissing, type Kept, OPEN } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
 import { type History, historyOf, namedBy } from './history.ts'
@@ -97,7 +91,7 @@ async function respond(query: EventsQuery, parts: Responding): Promise<ApiRespon
     sourceId: query.sourceId ?? named?.sourceId,
   }
   const begin = () => events.search(asked, destinationsOf)
-  const searching = canFindUser(query) ? searchForUser(parts.caller, parts, begin, query) : begin()
+  const searching = searchForUser(parts.caller, parts, begin, query)
   if (!searching) return tooManySearches
   const { items, next, searchedSince } = await searching
   const statuses = await statusesOf(

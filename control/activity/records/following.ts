@@ -50,13 +50,19 @@ export type SearchParts = {
   log: Pick<Logger, 'info'>
 }
 
-type Query = { cursor?: unknown; limit?: unknown; since?: unknown; until?: unknown }
+type Paging = 'cursor' | 'limit' | 'since' | 'until'
+type Query = Partial<Record<'user' | 'userId' | 'anonymousId' | 'event' | Paging, unknown>>
+
+/** Calls and shapes may put a user's name where the name of the event belongs. */
+const canFindUser = ({ user, userId, anonymousId, event }: Query): boolean =>
+  [user, userId, anonymousId, event].some((text) => text !== undefined)
 
 /**
  * Counts and audits a search that can find a user. Even one that takes no time, because its range is empty, is an audit
  * line.
  * @param begin returns undefined if too many are in progress. The search is then not audited.
- * @param query of a list. For ten minutes, more pages, other ranges of time and refreshes of it add no line.
+ * @param query of a list, which may be unable to find a user. For ten minutes, more pages, other ranges of time and
+ * refreshes of it add no line.
  * @returns what began; undefined if too many are in progress, or if this network searches too often.
  */
 export function searchForUser<T>(
@@ -65,20 +71,13 @@ export function searchForUser<T>(
   begin: () => T | undefined,
   query?: Query,
 ): T | undefined {
+  if (query && !canFindUser(query)) return begin()
   if (tokenLimits.search(caller) !== undefined) return undefined
   const searching = begin()
   const { cursor, limit, since, until, ...filter } = query ?? {}
   if (searching && !(query && tokenLimits.isRepeated(caller, filter))) auditSearch(log, caller)
   return searching
 }
-
-/** Calls and shapes may put a user's name where the name of the event belongs. */
-export const canFindUser = (query: {
-  user?: unknown
-  userId?: unknown
-  anonymousId?: unknown
-  event?: unknown
-}) => [query.user, query.userId, query.anonymousId, query.event].some((text) => text !== undefined)
 
 /** The same for a search without a limit on how many run at once. @returns the answer if this network searches too often. */
 export const searchRefusal = (caller: Caller, parts: SearchParts, query?: Query): ApiResponse | undefined =>

@@ -190,7 +190,7 @@ describe('figures', () => {
     expect(hour(figures.of('active')).deliveries.delivered).toBe(1)
   })
 
-  test('have room for what is read from the past although there are a thousand older dead letters', () => {
+  test('keep attempts that are read at the start, even after dead letters of a thousand other destinations', () => {
     const figures = createFigures(() => now)
     for (let each = 0; each < 1_000; each++)
       figures.deadLetter({ destinationId: `d${each}`, time: now - 2 * DAY, reason: 'refused' })
