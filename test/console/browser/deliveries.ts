@@ -116,8 +116,8 @@ export function listDeliveries(on: () => Stage): void {
   test('show request, response and attempts of one, and send it again', async () => {
     const { page } = await on().come()
     await page.goto('/destinations/shipping/deliveries?user=bob')
-    const row = page.getByRole('button', { name: 'Delivery of Ordered, message order-2' })
-    await row.focus()
+    const name = 'Delivery of Ordered, message order-2'
+    await page.getByRole('button', { name }).focus()
     await page.keyboard.press('Enter')
     const drawer = page.getByRole('dialog', { name: 'Delivery' })
     await drawer.getByText(/^POST .*\/shipping$/).waitFor()
@@ -135,11 +135,12 @@ export function listDeliveries(on: () => Stage): void {
     await dialog.getByRole('button', { name: 'Resend' }).click()
     await until(() => again().length === before + 1)
     await dialog.waitFor({ state: 'detached' })
+    // the new delivery is listed behind the drawer; the focus still returns to the old one's row
+    await until(async () => (await page.locator(`[aria-label="${name}"]`).count()) === 2)
     await page.keyboard.press('Escape')
     await drawer.waitFor({ state: 'detached' })
-    await until(() =>
-      row.evaluate('document.activeElement?.getAttribute("aria-label")').then((label) => label !== null),
-    )
+    const focused = () => page.evaluate('document.activeElement?.getAttribute("aria-label")')
+    await until(async () => (await focused()) === name)
     await page.getByText('Replay', { exact: true }).first().waitFor()
   })
 
