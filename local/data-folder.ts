@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises'
-import { isAbsolute, join, resolve } from 'node:path'
+import { chmod, mkdir, open, readFile, rename, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { messageOf } from '../process/thrown.ts'
@@ -18,12 +18,22 @@ export function dataFolder(env: { readonly SLUICE_DATA?: string | undefined }): 
 /** Only the owner can read it. @throws LocalError setting_invalid */
 export async function makeDataFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolders(folder)
     await chmod(folder, 0o700)
   } catch (cause) {
-    const message = `SLUICE_DATA: ${folder} cannot be created: ${messageOf(cause)}`
+    const message = `SLUICE_DATA: ${folder} cannot be used: ${messageOf(cause)}`
     throw new LocalError('setting_invalid', message, { cause })
   }
+}
+
+/** Not with mkdir's `recursive`: below /proc, Node never ends. */
+async function makeFolders(folder: string): Promise<void> {
+  const parent = dirname(folder)
+  if (parent !== folder) await makeFolders(parent)
+  await mkdir(folder, { mode: 0o700 }).catch(async (error) => {
+    const found = await stat(folder).catch(() => undefined)
+    if (!found?.isDirectory()) throw error
+  })
 }
 
 /** The file appears whole or not at all, even after a crash. Only its owner can read it. */

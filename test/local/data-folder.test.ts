@@ -27,6 +27,14 @@ test('a data folder that is a file is an invalid setting', async () => {
     })
 })
 
+test('a data folder that cannot be created is an invalid setting', async () => {
+  for (const folder of ['/proc/none', '/proc/none/below'])
+    await expect(makeDataFolder(folder)).rejects.toMatchObject({
+      code: 'setting_invalid',
+      message: expect.stringContaining(`SLUICE_DATA: ${folder} `),
+    })
+})
+
 test('a damaged file is refused, never replaced', async () => {
   const folder = await temporaryFolder()
   await findKeys(folder, { isNew: true })
