@@ -22,8 +22,6 @@ type BuildOptions = {
 
 /** `broken`: links that lead nowhere. */
 export async function buildSite({ base = '/docs/', folder = join(ROOM, 'dist') }: BuildOptions) {
-  if (!/^\/([\w.-]+\/)*$/.test(base))
-    throw new Error(`--base must begin and end with a slash, such as /docs/: ${base}`)
   await stage(base)
   await build(ROOM, { outDir: folder })
   const files = filesIn(folder)

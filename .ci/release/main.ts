@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { stdout } from 'node:process'
 import { parseArgs } from 'node:util'
+import { readOrExit } from '../../harness/command-line.ts'
 import { FILES, notesOf, type Plan, planRelease } from './plan.ts'
 
 const USAGE = `npm run release -- VERSION            checks whether VERSION can be released, and prints what would change
@@ -14,17 +15,20 @@ const say = (text: string) => stdout.write(`${text}\n`)
 const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim()
 const linesOf = (text: string) => text.split('\n').filter((line) => line !== '')
 
-function main(): number {
+/** @throws for an unknown option, or unless one version is given */
+function readArguments() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { apply: { type: 'boolean' }, notes: { type: 'boolean' }, help: { type: 'boolean' } },
+    options: { apply: { type: 'boolean' }, notes: { type: 'boolean' } },
   })
   const [version, ...more] = positionals
-  if (values.help || version === undefined || more.length > 0) {
-    stdout.write(USAGE)
-    return values.help ? 0 : 2
-  }
-  if (values.notes) return printNotes(version)
+  if (version === undefined || more.length > 0) throw new Error('Give one VERSION')
+  return { version, ...values }
+}
+
+function main(): number {
+  const { version, notes, apply } = readOrExit(USAGE, readArguments)
+  if (notes) return printNotes(version)
   const plan = planRelease({
     version,
     now: new Date(),
@@ -39,7 +43,7 @@ function main(): number {
     say('`npm run check` failed.')
     return 1
   }
-  if (values.apply) apply(plan, version)
+  if (apply) makeRelease(plan, version)
   else say('Nothing has changed. To make the release, run this again with --apply.')
   return 0
 }
@@ -56,7 +60,7 @@ function describe({ faults, writes, tags }: Plan): void {
   for (const tag of tags) say(`tags ${tag}`)
 }
 
-function apply({ writes, tags }: Plan, version: string): void {
+function makeRelease({ writes, tags }: Plan, version: string): void {
   for (const [path, text] of writes) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)

@@ -162,6 +162,19 @@ describe('the command', () => {
     git('commit', '--quiet', '--message', 'Before')
   })
 
+  test('says how it is used if it does not know an option or gets no version', () => {
+    const usage = release('--help')
+    expect(usage).toMatch(/^npm run release -- VERSION /)
+    for (const [args, reason] of [
+      [['--nonesuch'], "Unknown option '--nonesuch'"],
+      [[], 'Give one VERSION'],
+      [['1.0.0', '1.0.1'], 'Give one VERSION'],
+    ] as const)
+      expect(() => release(...args)).toThrow(
+        expect.objectContaining({ status: 2, stdout: '', stderr: `${reason}\n\n${usage}` }),
+      )
+  })
+
   test('changes nothing without --apply, and says what it would change', () => {
     const output = release('1.0.0')
     expect(output).toContain('writes CHANGELOG.md\n')

@@ -17,6 +17,17 @@ const pageAt = (name: string) => readFile(join(folder, name), 'utf8')
 beforeAll(() => promisify(execFile)(process.execPath, ['site/main.ts', '--folder', folder]))
 afterAll(() => rm(folder, { recursive: true }))
 
+test('the command says how it is used if its options are wrong', async () => {
+  for (const [args, reason] of [
+    [['--nonesuch'], "Unknown option '--nonesuch'"],
+    [['--base', 'docs'], '--base must begin and end with a slash, such as /docs/: docs'],
+  ] as const)
+    await expect(promisify(execFile)(process.execPath, ['site/main.ts', ...args])).rejects.toMatchObject({
+      code: 2,
+      stderr: `${reason}\nusage: npm run site [-- --base /PATH/ --folder FOLDER]\n`,
+    })
+})
+
 test('a build without broken links has all pages', () => {
   expect(filesIn(folder).filter((name) => name.endsWith('.html')).length).toBeGreaterThan(100)
 })
