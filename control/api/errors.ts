@@ -3,13 +3,14 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createChunks } from '../../http/chunks.ts'
+import { hasBody } from '../../http/requests.ts'
 import { isDeeper } from '../../process/json-depth.ts'
 import { isObject } from '../../process/json-objects.ts'
 import { pointer } from '../../process/json-pointer.ts'
 import type { Logger } from '../../process/log.ts'
 import { hasLongName, NAME_CHARS, withPlainNames } from '../../process/parse-json.ts'
 import { type Code, meaningOf } from '../../settings/error-codes.ts'
-import { send } from './operation.ts'
+import { isStreamed, send } from './operation.ts'
 import { type ApiResponse, invalid, problem } from './response.ts'
 
 export const notFound = problem({
@@ -113,8 +114,11 @@ const nameTooLong = problem({
 export function acceptOnlyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', (request, payload, done) =>
-    readBody(payload, request.routeOptions.bodyLimit, (failure, body) => {
+  app.addContentTypeParser('application/json', (request, payload, done) => {
+    const { bodyLimit, config } = request.routeOptions
+    // routes for other types refuse what is not a stream
+    if (isStreamed(config.operation) && hasBody(payload)) return done(null, false)
+    readBody(payload, bodyLimit, (failure, body) => {
       // many clients send the type with every request, even without a body
       if (failure || body.length === 0) return done(failure, undefined)
       if (!isUtf8(body)) return done(new RejectedBody(notUtf8))
@@ -131,8 +135,8 @@ export function acceptOnlyJson(app: FastifyInstance): void {
         const message = `has too many members: at most ${MAX_MEMBERS.toLocaleString('en-US')}`
         done(new RejectedBody(invalid([{ pointer: pointer(crowdedPath), code: 'too_many', message }])))
       })
-    }),
-  )
+    })
+  })
 }
 
 /**

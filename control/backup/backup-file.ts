@@ -28,7 +28,7 @@ const headShape = z.looseObject({
 })
 
 /** Names the signing key without JSON that is not verified: 250 MB of brackets took 4 GB, and control stopped. */
-const BEGINNING = /^\{"sluice":"backup","format":(\d{1,9}),"keyId":"([\w-]{12})",/
+const BEGINNING = /^\uFEFF?\{"sluice":"backup","format":(\d{1,9}),"keyId":"([\w-]{12})",/
 
 /** `madeAt`: ISO 8601 UTC. `missing`: keys of settings that could not be read. */
 export type BackupHead = Pick<z.infer<typeof headShape>, 'madeAt' | 'counts' | 'missing'>
@@ -88,10 +88,12 @@ export function verifyBackup(bytes: Buffer, keys: Keys): VerifiedBackup | Backup
   const [, format, keyId] = BEGINNING.exec(startOf(bytes, 0)) ?? []
   if (format === undefined) return NOT_ONE
   if (Number(format) !== FORMAT) return invalid(`A later version made this backup (format ${format})`)
+  if (bytes[0] !== CURLY) return rewritten('begins with a byte order mark')
+  if (bytes[firstEnd - 1] === CR) return rewritten('ends with CR LF instead of LF')
   const lastStart = bytes.lastIndexOf('\n', bytes.length - 2) + 1
   const [, given] = /^end ([\w-]{43})\n?$/.exec(startOf(bytes, lastStart)) ?? []
   if (given === undefined || lastStart <= firstEnd)
-    return invalid('The backup is incomplete: its last line is missing')
+    return invalid('The backup is incomplete or was altered: its last line is not its signature')
   const key = keys.find((each) => keyIdOf(each) === keyId)
   if (!key) return OTHER_KEY
   const mac = createHmac('sha256', key).update(bytes.subarray(0, lastStart)).digest('base64url')
@@ -115,6 +117,13 @@ const ALTERED: BackupFault = {
   code: 'backup_altered',
   message: 'The backup was altered after it was made. Use another copy',
 }
+
+const [CURLY, CR] = Buffer.from('{\r')
+
+const rewritten = (how: string): BackupFault => ({
+  code: 'backup_altered',
+  message: `Line 1 of the backup ${how}: a program has rewritten the file. Undo that, or use another copy`,
+})
 
 function parsedHead(line: string): z.infer<typeof headShape> | undefined {
   try {

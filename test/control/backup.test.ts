@@ -534,10 +534,38 @@ describe('a backup is refused, and nothing is written,', () => {
     expect(keys.backups).toHaveLength(1)
   })
 
-  test('if it is sent as JSON', async () => {
+  test('if it is sent as JSON, whatever it is', async () => {
     const { ask } = api()
-    const { status } = await ask({ method: 'POST', url: '/api/restore', body: {} })
-    expect(status).toBe(415)
+    const headers = { 'content-type': 'application/json' }
+    const text = await backupOf(api(records()))
+    for (const body of ['{}', text, 'x'.repeat(2 * 1024 * 1024)])
+      expect(await ask({ method: 'POST', url: '/api/restore', body, headers })).toMatchObject({
+        status: 415,
+        json: { message: 'Send the backup with Content-Type: text/plain' },
+      })
+  })
+
+  test.each<[string, (text: string) => string, string]>([
+    [
+      'a program added a byte order mark',
+      (text) => `\uFEFF${text}`,
+      'Line 1 of the backup begins with a byte order mark',
+    ],
+    [
+      'a program changed its line ends',
+      (text) => text.replaceAll('\n', '\r\n'),
+      'Line 1 of the backup ends with CR LF',
+    ],
+    [
+      'a line follows its end',
+      (text) => `${text}\n`,
+      'The backup is incomplete or was altered: its last line is not its signature',
+    ],
+  ])('and the reason given, if %s', async (_, alter, reason) => {
+    const system = api()
+    const { json } = await restore(system, alter(await backupOf(api(records()))))
+    expect(json.message).toMatch(reason)
+    expect(system.topic.size).toBe(0)
   })
 })
 

@@ -125,27 +125,28 @@ test.each([
 
 describe('an upload of an authenticated client', () => {
   /** Sends less than it announces. */
-  const putting = (path: string) =>
-    head(`PUT ${path} HTTP/1.1`, {
+  const sending = (path: string, type: string) =>
+    head(`POST ${path} HTTP/1.1`, {
       Authorization: `Bearer ${ADMIN}`,
-      'Content-Type': 'application/json',
+      'Content-Type': type,
       'Content-Length': '10',
     })
+  const uploading = sending('/api/restore', 'text/plain')
 
   test('may take longer', async () => {
     const open = await listening({ requestMs: 100, uploadMs: 600_000 })
     let isOver = false
-    const upload = open(putting('/api/traits/score/values')).on('data', () => {
+    const upload = open(uploading).on('data', () => {
       isOver = true
     })
-    expect(await text(open(putting('/api/sources/shop')))).toMatch(/^HTTP\/1.1 408 /)
+    expect(await text(open(sending('/api/sources', 'application/json')))).toMatch(/^HTTP\/1.1 408 /)
     expect([isOver, upload.readyState]).toEqual([false, 'open'])
   })
 
   test('may not take forever', async () => {
     const open = await listening({ headersMs: 650, requestMs: 100, uploadMs: 700 })
     const began = performance.now()
-    expect(await text(open(putting('/api/traits/score/values')))).toMatch(/^HTTP\/1.1 408 /)
+    expect(await text(open(uploading))).toMatch(/^HTTP\/1.1 408 /)
     expect(performance.now() - began).toBeGreaterThan(600)
   })
 })

@@ -93,6 +93,12 @@ describe('an upload', () => {
     ],
     ['as a JSON document', { ...members, body: ['u1'] }, 415, 'unsupported_media_type'],
     [
+      'as lines that claim to be JSON',
+      { ...members, body: 'u1\nu2', headers: { 'content-type': 'application/json' } },
+      415,
+      'unsupported_media_type',
+    ],
+    [
       'in another encoding',
       { ...members, headers: { ...plain, 'content-encoding': 'br' } },
       415,
