@@ -96,9 +96,10 @@ export function plan(
   const draft: Draft = { steps: [], faults: [] }
   const future = copyOf(state)
   const declared = declaration.records.filter((record) => !isDone(record))
-  for (const collection of COLLECTIONS)
-    for (const record of declared)
-      if (record.collection === collection) addStep(record, { future, draft, options })
+  for (const collection of COLLECTIONS) {
+    const records = declared.filter((record) => record.collection === collection)
+    addSteps(records, { future, draft, options })
+  }
   const others = othersIn(declaration, state)
   if (options.prune) for (const other of others.toReversed()) addRemoval(other, { future, draft })
   const { faults, steps } = draft
@@ -107,21 +108,33 @@ export function plan(
 
 type StepContext = { future: State; draft: Draft; options: PlanOptions }
 
-function addStep(record: Declared, { future, draft, options }: StepContext): void {
-  const { collection, id, body } = record
-  const rule = rules[collection]
-  const written = rule.write(future, { id, body, now: options.now })
-  const faults = faultsOf(written, options.dryRuns?.get(nameOf(record))?.faults)
+/** Tries refused records again after the others: one of those may give up the write key that a record takes. */
+function addSteps(records: readonly Declared[], context: StepContext): void {
+  const refused = records.flatMap((record) => addStep(record, context) ?? [])
+  const again = refused.map(({ record }) => record)
+  if (again.length < records.length) addSteps(again, context)
+  else for (const each of refused) addFaults(each, context)
+}
+
+function addFaults({ record, faults }: Refused, { future, draft }: StepContext): void {
   draft.faults.push(...faults.map(record.placed))
-  if ('faults' in written) {
-    rule.assume(future, id)
-    return
-  }
+  rules[record.collection].assume(future, record.id)
+}
+
+type Refused = { record: Declared; faults: readonly Fault[] }
+
+function addStep(record: Declared, { future, draft, options }: StepContext): Refused | undefined {
+  const { collection, id, body } = record
+  const written = rules[collection].write(future, { id, body, now: options.now })
+  const faults = faultsOf(written, options.dryRuns?.get(nameOf(record))?.faults)
+  if ('faults' in written) return { record, faults }
+  draft.faults.push(...faults.map(record.placed))
   const { before, after } = written
   const changes = difference(before, after)
   if (!before) draft.steps.push({ collection, id, action: 'create', body, changes })
   else if (changes.length > 0 || options.unreadable?.has(nameOf(record)))
     draft.steps.push({ collection, id, action: 'replace', body, version: before.version, changes })
+  return undefined
 }
 
 /** The API knows more, except which sources this run creates. */

@@ -56,6 +56,41 @@ describe('a plan', () => {
     ])
   })
 
+  test('moves write keys from source to source, whatever their order in the file', async () => {
+    const memory = control({ sources: [shop, { ...shop, id: 'web', writeKey: 'web-write-key' }] })
+    const declared = declaration(`sources:
+  - { id: app, name: App, writeKey: shop-write-key }
+  - { id: shop, name: Shop, writeKey: web-write-key }
+  - { id: web, name: Shop, writeKey: new-write-key }
+destinations: [{ id: crm, name: CRM, sourceIds: [app], webhooks: [{ url: "https://crm.example/" }] }]
+`)
+    const found = await fits(memory, declared)
+    expect(steps(found)).toEqual([
+      'replace sources/web',
+      'replace sources/shop',
+      'create sources/app',
+      'create destinations/crm',
+    ])
+    await apply(found, made(memory.ask, declared))
+    expect((await fits(memory, declared)).steps).toEqual([])
+  })
+
+  test.each([
+    ['swaps two write keys', '{ id: shop, name: Shop, writeKey: web-write-key }'],
+    ['gives the key of a source to another and removes it', ''],
+  ])('that %s is refused, and says what to do first', async (_, source) => {
+    const memory = control({ sources: [shop, { ...shop, id: 'web', writeKey: 'web-write-key' }] })
+    const declared = declaration(`sources:
+  - ${source || '{ id: app, name: App }'}
+  - { id: web, name: Shop, writeKey: shop-write-key }
+`)
+    const found = await planned(memory, declared, { prune: true })
+    expect('faults' in found && found.faults.at(-1)).toMatchObject({
+      code: 'write_key_taken',
+      message: expect.stringContaining('or give source shop another write key first'),
+    })
+  })
+
   test('with prune, removes records last and in reverse order', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const declared = declaration('sources: [{ id: web, name: Web }]\ndestinations: []')
