@@ -193,13 +193,13 @@ export type Moment = { at: number; groups: readonly Sum[] }
 export type Sum = { group: string; lag: number; lagSeconds: number | null }
 
 export type Hour = {
-  /** Stores at most one observation every ten seconds. */
+  /** Stores the first observation in each ten seconds of the clock. */
   add(snapshot: { at: number; items: readonly LagItem[] }): void
   all(): readonly Moment[]
 }
 
 const KEPT_MS = 60 * 60_000
-const APART_MS = 10_000
+const slotOf = (at: number) => Math.floor(at / 10_000)
 
 export function createHour(): Hour {
   let moments: readonly Moment[] = []
@@ -207,7 +207,9 @@ export function createHour(): Hour {
     add({ at, items }) {
       // the clock was set back
       const before = moments.filter((moment) => moment.at < at)
-      if (before.length > 0 && at - (before.at(-1)?.at ?? at) < APART_MS) return
+      const last = before.at(-1)
+      // not the time since then: five observations may take some ms less than ten seconds
+      if (last && slotOf(last.at) === slotOf(at)) return
       moments = [...before.filter((moment) => moment.at > at - KEPT_MS), { at, groups: sumsOf(items) }]
     },
     all: () => moments,

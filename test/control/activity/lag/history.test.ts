@@ -281,6 +281,12 @@ test('one observation in ten seconds is stored for an hour, with sums by group',
   })
 })
 
+test('observations that are not exactly two seconds apart are stored as often as others', () => {
+  const hour = createHour()
+  for (let index = 0; index < 1_800; index++) hour.add({ at: begun + index * 2_000 + (index % 7), items: [] })
+  expect(hour.all()).toHaveLength(360)
+})
+
 test('history starts over when the clock is set back', () => {
   const hour = createHour()
   for (const at of [10, 30, 20]) hour.add({ at: at * 1_000, items: [] })
