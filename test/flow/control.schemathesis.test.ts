@@ -30,7 +30,7 @@ async function make({ ask }: Control): Promise<void> {
 
 test.skipIf(!hasSchemathesis)(
   'every answer matches the API description: no internal error, and no invalid request is accepted',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     const control = startControl({
       kafkaBrokers: inject('kafkaBrokers'),
