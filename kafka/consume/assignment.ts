@@ -10,7 +10,7 @@ import {
   type StartOptions,
   StartPositions,
 } from './start-positions.ts'
-import { Tracker } from './tracker.ts'
+import { packAhead, settledAhead, Tracker, unpackAhead } from './tracker.ts'
 
 /** `owned`: false once the member gives it up. */
 export type Held = Pausable & {
@@ -111,13 +111,37 @@ export class Assignment {
       const cut = start?.lostFrom !== undefined
       if (before.get(key) !== held) {
         if (cut) this.seekBack(held)
-      } else if (start && (cut || start.offset > held.tracker.position().offset)) {
-        this.lose(held)
-        this.partitions.delete(key)
+      } else if (start) {
+        const isAhead = cut || start.offset > held.tracker.position().offset
+        const moved = isAhead ? start : this.withSettledByOthers(held, start)
+        if (moved) {
+          positions.set(key, moved)
+          this.lose(held)
+          this.partitions.delete(key)
+        }
       }
       held.checked = true
       held.dirty = true
     }
+  }
+
+  /**
+   * Another member may have settled records after one that is still open. If the log may have been cut since, their
+   * offsets may belong to other records.
+   * @returns what is settled by either; undefined if others settled nothing.
+   */
+  private withSettledByOthers(
+    { topic, partition, tracker }: Held,
+    { offset, ahead, log }: Position,
+  ): Position | undefined {
+    const known = this.options.logs.known(topic, partition)
+    if (log?.id !== known?.id || log?.epoch !== known?.epoch) return undefined
+    const own = tracker.position()
+    const isOwn = settledAhead(own.offset, own.ahead)
+    const others = unpackAhead(offset, ahead).filter((each) => each >= own.offset && !isOwn(each))
+    if (others.length === 0) return undefined
+    const settled = [...unpackAhead(own.offset, own.ahead), ...others]
+    return { offset: own.offset, ahead: packAhead(own.offset, settled), time: tracker.next().time }
   }
 
   /** Undoes the seek of `starts.read` to the cut that it found. */

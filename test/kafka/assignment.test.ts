@@ -3,7 +3,9 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Assignment, type Held, type PartitionWatch } from '../../kafka/consume/assignment.ts'
 import { packMetadata } from '../../kafka/consume/commits.ts'
 import { MAX_SPAN, packAhead } from '../../kafka/consume/tracker.ts'
-import type { LogFault } from '../../kafka/log-faults.ts'
+import type { KnownLog, LogFault } from '../../kafka/log-faults.ts'
+
+const LOG: KnownLog = { id: 'a'.repeat(22), epoch: 3 }
 
 function bookkeeping({ highWater = 400 } = {}) {
   const paused = new Set<number>()
@@ -57,7 +59,7 @@ function bookkeeping({ highWater = 400 } = {}) {
       return state.faults
     },
     forget: () => undefined,
-    known: () => undefined,
+    known: () => LOG,
     seek: ({ offset }: { offset: number }) => void told.push(`seek ${offset}`),
   }
   const onFault = ({ cause }: { cause: string }) => void told.push(cause)
@@ -173,6 +175,30 @@ test('a partition that another member has advanced starts from there and is neve
   assignment.settle(held, 1_000)
   await assignment.commit()
   expect(commits.map(({ offset }) => offset)).toEqual(['1001'])
+})
+
+describe('a partition that comes back, in which another member has settled records after one that is still open,', () => {
+  /** Of offsets 0 to 9, this member has settled 3, and the other one 5. @returns what is handled again. */
+  async function again(log: KnownLog | undefined): Promise<number[]> {
+    const { assignment, state, told } = bookkeeping()
+    const before = await heldOf(assignment, 0)
+    take(before, 0, 4)
+    assignment.settle(before, 3)
+    state.metadata = packMetadata({ ahead: packAhead(0, [5]), log })
+    assignment.assign({ work: [0] })
+    const held = await heldOf(assignment, 0)
+    if (held !== before) expect(told.splice(0)).toEqual(['gained 0', 'lost 0', 'gained 0'])
+    return [3, 4, 5, 6].filter((offset) => held.tracker.take(offset, 0))
+  }
+
+  test('goes on without them, and without those that it has settled itself', async () => {
+    expect(await again(LOG)).toEqual([4, 6])
+  })
+
+  test('reads them again if they may have been in a log that was cut since', async () => {
+    expect(await again({ ...LOG, epoch: 2 })).toEqual([4, 5, 6])
+    expect(await again(undefined)).toEqual([4, 5, 6])
+  })
 })
 
 test('a log is compared up to the last record settled ahead: a cut before it would let new records pass as settled', async () => {
