@@ -67,13 +67,14 @@ const TROUBLES: Partial<Record<LagItem['status'], Trouble>> = {
 }
 const WORST_FIRST = ['stop', 'stall', 'rewind'] as const
 
-/** Only the worst of its partitions. */
+/** Only the worst trouble. Stopped partitions count with stalled ones: neither moves. */
 function ofGroup(group: string, partitions: readonly LagItem[], since: number): Problem[] {
   const status = WORST_FIRST.find((one) => partitions.some((partition) => partition.status === one))
   const trouble = status && TROUBLES[status]
   if (!trouble) return []
   const { what, ...rest } = trouble
-  const troubled = partitions.filter((partition) => partition.status in TROUBLES)
+  const counted = status === 'rewind' ? ['rewind'] : ['stop', 'stall']
+  const troubled = partitions.filter((partition) => counted.includes(partition.status))
   const all = status === 'rewind' ? 'all its partitions' : 'any of its partitions'
   const share =
     troubled.length < partitions.length ? `${troubled.length} of its ${partitions.length} partitions` : all

@@ -77,6 +77,16 @@ describe('a consumer group', () => {
     )
   })
 
+  test('does not count partitions as stopped or stalled that were only set back', () => {
+    const rewound = { partition: 2, status: 'rewind' } as const
+    expect(withItems({ status: 'stop', lag: 1 }, { partition: 1, status: 'ok' }, rewound)).toMatchObject([
+      { message: expect.stringContaining('no responding process for 1 of its 3 partitions: 1 record waits') },
+    ])
+    expect(withItems({ status: 'stall', lag: 1 }, rewound)).toMatchObject([
+      { message: expect.stringContaining('no progress in 1 of its 2 partitions: 1 record waits') },
+    ])
+  })
+
   test('that was set back is a warning: events come again', () => {
     expect(withItems({ status: 'rewind' })).toMatchObject([
       {
