@@ -41,23 +41,33 @@ type Held = Loss & { seenByAll: string[] }
 
 /** @returns newest first. */
 export function withLoss(known: readonly Held[], loss: Loss): Held[] {
-  const isSame = (held: Held) =>
-    held.topic === loss.topic && held.partition === loss.partition && Math.abs(held.at - loss.at) < SAME_MS
-  const same = known.find(
-    (held) => isSame(held) && held.cause === loss.cause && goneFrom(held) === goneFrom(loss),
-  )
-  if (!same)
-    return [{ ...loss, seenByAll: [loss.seenBy] }, ...known]
-      .toSorted((a, b) => b.at - a.at)
-      .slice(0, MAX_COUNT)
-  const merged: Held = {
-    ...same,
-    lost: Math.max(same.lost, loss.lost),
-    unread: Math.max(same.unread, loss.unread),
-    readTo: same.readTo ?? loss.readTo,
-    seenByAll: [...new Set([...same.seenByAll, loss.seenBy])],
+  const same = known.filter((held) => isSame(held, loss))
+  const fault = same.reduce<Held>(merged, { ...loss, seenByAll: [loss.seenBy] })
+  return [fault, ...known.filter((held) => !same.includes(held))]
+    .toSorted((a, b) => b.at - a.at)
+    .slice(0, MAX_COUNT)
+}
+
+/** Groups that are behind lose records from where each of them was. */
+function isSame(held: Loss, loss: Loss): boolean {
+  if (held.topic !== loss.topic || held.partition !== loss.partition || held.cause !== loss.cause)
+    return false
+  if (Math.abs(held.at - loss.at) >= SAME_MS) return false
+  return loss.cause === 'removed' ? held.offset < loss.to && loss.offset < held.to : held.to === loss.to
+}
+
+/** Says when the first one was reported. */
+function merged(later: Held, first: Held): Held {
+  const fault: Held = {
+    ...first,
+    lost: Math.max(first.lost, later.lost),
+    unread: Math.max(first.unread, later.unread),
+    readTo: first.readTo ?? later.readTo,
+    seenByAll: [...new Set([...first.seenByAll, ...later.seenByAll])],
   }
-  return known.map((held) => (held === same ? merged : held))
+  if (first.cause !== 'removed') return fault
+  const [offset, to] = [Math.min(first.offset, later.offset), Math.max(first.to, later.to)]
+  return { ...fault, offset, to, lost: to - offset, unread: to - offset }
 }
 
 const goneFrom = ({ cause, offset, to }: Loss) => (cause === 'removed' ? offset : to)

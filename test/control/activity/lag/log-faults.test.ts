@@ -29,6 +29,22 @@ test.each([
   expect(all(loss(), loss(fields))).toHaveLength(2)
 })
 
+test('records that were removed before several groups had read them count once, wherever each group was', () => {
+  const removed = (seenBy: string, offset: number, to: number) =>
+    loss({ cause: 'removed', seenBy, offset, to, lost: to - offset, unread: to - offset })
+  const faults = all(
+    removed('router', 100, 120),
+    removed('replay.a', 50, 120),
+    removed('replay.b', 110, 125),
+    removed('router', 130, 140),
+  )
+  expect(faults.toSorted((a, b) => a.offset - b.offset)).toMatchObject([
+    { offset: 50, lost: 75, unread: 75, seenByAll: ['router', 'replay.a', 'replay.b'] },
+    { offset: 130, lost: 10, unread: 10, seenByAll: ['router'] },
+  ])
+  expect(withLoss(faults, removed('replay.c', 60, 135))).toMatchObject([{ offset: 50, lost: 90, unread: 90 }])
+})
+
 test('the newest comes first, and their number is limited', () => {
   const faults = all(
     ...Array.from({ length: 150 }, (_, index) => loss({ partition: index, at: 1_000_000 + index })),
