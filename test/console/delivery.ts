@@ -20,6 +20,7 @@ export const delivery = (
   lastStatus: 200,
   lastCode: null,
   lastAttemptAt: '2026-01-02T03:04:05.100Z',
+  deadLetter: null,
   nextAttemptAt: null,
   ...fields,
 })

@@ -18,6 +18,7 @@ import { replayShape } from '../../control/tasks/replays/decide.ts'
 import { delivery } from './delivery.ts'
 
 const letter = (deliveryId: string, destinationId = 'crm'): DeadLetter => ({
+  id: `x0-${deliveryId.slice(1)}`,
   deliveryId,
   messageId: 'm1',
   destinationId,
@@ -50,8 +51,8 @@ const totals = {
 test('a selection becomes one valid request per destination', () => {
   const requests = requestsForLetters([letter('d1'), letter('d2', 'billing'), letter('d3')])
   expect(requests).toEqual([
-    { destinationId: 'crm', what: 'dead', deliveryIds: ['d1', 'd3'] },
-    { destinationId: 'billing', what: 'dead', deliveryIds: ['d2'] },
+    { destinationId: 'crm', what: 'dead', entries: ['x0-1', 'x0-3'] },
+    { destinationId: 'billing', what: 'dead', entries: ['x0-2'] },
   ])
   for (const each of requests) expect(replayShape.safeParse({ ...each, id: newId() }).success).toBe(true)
 })
@@ -62,15 +63,9 @@ test('a delivery that died twice is sent once, also for each of two users with t
   expect(newestOfEach(letters)).toEqual(letters.slice(0, 3))
 })
 
-test('an id that two users share is asked for once, so that no second request sends it again', () => {
-  const ids = [...Array.from({ length: 1_000 }, (_, index) => `d${index}`), 'd0']
-  const requests = requestsForLetters(ids.map((id) => letter(id)))
-  expect(requests.map(({ deliveryIds }) => deliveryIds?.length)).toEqual([1_000])
-})
-
-test('more than a thousand deliveries are split into several requests', () => {
+test('more than a thousand dead letters are split into several requests', () => {
   const requests = requestsForLetters(Array.from({ length: 1_001 }, (_, index) => letter(`d${index}`)))
-  expect(requests.map(({ deliveryIds }) => deliveryIds?.length)).toEqual([1_000, 1])
+  expect(requests.map(({ entries }) => entries?.length)).toEqual([1_000, 1])
 })
 
 test('“replay all matching” uses the filter, not the loaded page, and skips what was replayed', () => {
@@ -145,17 +140,18 @@ describe('deliveries to send again', () => {
     expect(resendable(entries)).toEqual(entries)
   })
 
-  test('become valid requests: dead letters by id, others by entry, replays apart', () => {
+  test('become valid requests: known dead letters by their ids, others by entry, replays apart', () => {
     const requests = requestsForDeliveries([
-      delivery('d1-0', 'rejected', { deliveryId: 'a' }),
+      delivery('d1-0', 'rejected', { deliveryId: 'a', deadLetter: 'x0-1' }),
       delivery('d1-1', 'delivered', { deliveryId: 'b' }),
       delivery('r1-2', 'unknown', { deliveryId: 'c', replay: true }),
-      delivery('d1-3', 'dead', { deliveryId: 'd' }),
+      delivery('d1-3', 'dead', { deliveryId: 'd', deadLetter: 'x2-7' }),
+      delivery('d1-5', 'dead', { deliveryId: 'f' }),
       delivery('d1-4', 'cancelled', { deliveryId: 'e' }),
     ])
     expect(requests).toEqual([
-      { destinationId: 'crm', what: 'dead', deliveryIds: ['a', 'd'] },
-      { destinationId: 'crm', what: 'deliveries', entries: ['d1-1', 'd1-4'] },
+      { destinationId: 'crm', what: 'dead', entries: ['x0-1', 'x2-7'] },
+      { destinationId: 'crm', what: 'deliveries', entries: ['d1-1', 'd1-5', 'd1-4'] },
       { destinationId: 'crm', what: 'deliveries', entries: ['r1-2'] },
     ])
     for (const each of requests) expect(replayShape.safeParse(each).success).toBe(true)

@@ -28,8 +28,14 @@ export type DeadLetter = Place &
     statuses: readonly number[]
   }
 
+export const letterId = ({ partition, offset }: Pick<DeadLetter, 'partition' | 'offset'>) =>
+  `x${partition}-${offset}`
+
 /** Texts may have 32 KB, and there are 100,000 letters. */
 const MAX_TEXT = 256
+
+/** As in a dead letter. */
+export const shownUser = (user: string | null) => user && beginningOf(user, MAX_TEXT)
 
 type Found = { partition: number; offset: number; timestamp: number; key: string; code: string | null }
 
@@ -47,7 +53,7 @@ export function letterOf(delivery: Delivery, { partition, offset, timestamp, key
     reason: deadReason ?? 'unknown',
     code,
     event: event && beginningOf(event, MAX_TEXT),
-    user: user && beginningOf(user, MAX_TEXT),
+    user: shownUser(user),
     writtenAt: timestamp,
     statuses: [...new Set(history.flatMap(({ status }) => status ?? []))],
   }

@@ -20,6 +20,7 @@ import {
   deadFields,
   deadQueryShape,
   deadResponse,
+  letterId,
   matchesQuery,
 } from './dead-letter.ts'
 import { type DeadLetters, isStillInTopic } from './follow.ts'
@@ -39,6 +40,7 @@ const pastShape = z.strictObject({
 
 const deadLetterShape = z
   .strictObject({
+    id: z.string().describe('Names this dead letter in replays.'),
     deliveryId: z.string(),
     messageId: z.string(),
     destinationId: z.string(),
@@ -209,7 +211,7 @@ function deadLetterResponse(
   const attempts = delivery?.history.map(pastAttemptResponse) ?? []
   const body = delivery ? shownBody(delivery, destination, who) : null
   const replayed = replay ? { id: replay.id, at: replay.createdAt } : null
-  const of = { deliveryId, messageId, destinationId, event, user }
+  const of = { id: letterId(letter), deliveryId, messageId, destinationId, event, user }
   return { ...of, ...deadResponse(letter), replayed, attempts, body, ...known }
 }
 

@@ -11,7 +11,7 @@ import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, attemptResponse, attemptShape } from '../attempts.ts'
-import { deadResponse, deadShape } from '../dead/dead-letter.ts'
+import { deadResponse, deadShape, letterId } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { DELIVERY_STATES, OPEN } from '../events/delivery-status.ts'
 import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
@@ -56,6 +56,10 @@ const listedFields = {
   lastStatus: z.number().nullable().describe('HTTP status of the last attempt, if there was a response.'),
   lastCode: z.string().nullable().describe('Why the last attempt failed.'),
   lastAttemptAt: timeShape,
+  deadLetter: z
+    .string()
+    .nullable()
+    .describe('Id of its dead letter, for `entries` of a replay. Null: none is known.'),
   nextAttemptAt: timeShape.describe(
     'By the retry ladder. Null: no attempt follows, or the delivery is deferred and only the deliverer knows until when.',
   ),
@@ -207,7 +211,7 @@ async function show(id: string, who: Who, parts: DeliveryRouteParts): Promise<Ap
 
 function listedResponse(
   listed: Listed,
-  { state, attempts, nextAttemptAt }: Status,
+  { state, attempts, nextAttemptAt, dead }: Status,
 ): z.infer<typeof listedShape> {
   const last = attempts.at(-1)
   return {
@@ -218,6 +222,7 @@ function listedResponse(
     lastStatus: last?.status ?? null,
     lastCode: last?.code ?? null,
     lastAttemptAt: last ? isoTime(last.startedAt) : null,
+    deadLetter: dead ? letterId(dead) : null,
     nextAttemptAt: isoTime(nextAttemptAt),
   }
 }

@@ -66,7 +66,7 @@ export async function statusesOf(
   function all(traced?: Map<string, Attempt[]>): Map<Listed, Status> {
     return new Map(
       listed.map((each) => {
-        const { attempts, dead } = history.of(each.deliveryId)
+        const { attempts, dead } = history.of(each.deliveryId, each.user)
         const found = traced?.get(each.deliveryId)
         const known = { attempts: found ? mergeAttempts(found, attempts) : attempts, dead, knownSince }
         return [each, statusOf(each, known, ladder)]

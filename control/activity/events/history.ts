@@ -3,7 +3,7 @@ import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
-import type { DeadLetter } from '../dead/dead-letter.ts'
+import { type DeadLetter, shownUser } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { mergeAttempts } from './trace.ts'
 
@@ -14,8 +14,11 @@ type Held = {
 
 /** The history of deliveries, from the attempts and dead letters in memory. */
 export type History = {
-  /** The latest attempts, oldest first, and when it was last given up. */
-  of(deliveryId: string): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
+  /**
+   * The latest attempts, oldest first, and when it was last given up.
+   * @param user if known: users whose calls share a messageId share a deliveryId.
+   */
+  of(deliveryId: string, user?: string | null): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
   destinationsOf(event: Event): readonly string[]
   /** Since when all attempts are known, in ms since 1970. */
   knownSince: number
@@ -35,7 +38,7 @@ export function historyOf(
       mergeAttempts([], of),
     ]),
   )
-  const lettersBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
+  const lettersBy = Map.groupBy(letters, ({ deliveryId }) => deliveryId)
   // once, because many events may share a messageId with thousands of attempts
   const destinationsBy = new Map(
     [...Map.groupBy([...attempted, ...letters], ({ messageId }) => messageId)].map(([messageId, of]) => [
@@ -46,9 +49,9 @@ export function historyOf(
   const heldSince = attempts.recent.oldest() ?? Number.NEGATIVE_INFINITY
   return {
     knownSince: Math.max(heldSince, now - ATTEMPTS_RETENTION),
-    of: (id) => ({
+    of: (id, user) => ({
       attempts: attemptsBy.get(id) ?? [],
-      dead: lettersBy.get(id),
+      dead: lettersBy.get(id)?.findLast((letter) => user === undefined || letter.user === shownUser(user)),
     }),
     destinationsOf: (event) => {
       const ids = destinationsBy.get(event.messageId) ?? []

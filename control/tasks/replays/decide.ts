@@ -7,7 +7,6 @@ import type { Refusal } from '../../../settings/resources/decide.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { type DeadLetter, deadReasonShape } from '../../activity/dead/dead-letter.ts'
-import { entryIdShape } from '../../activity/deliveries/listed.ts'
 import { idField, nameField, statusShape, userField } from '../../activity/records/query-fields.ts'
 import { idTaken } from '../id-taken.ts'
 import {
@@ -20,6 +19,13 @@ import {
 } from './select.ts'
 
 const KEPT_MS = { dead: DEAD_RETENTION, events: EVENTS_RETENTION, deliveries: DELIVERIES_RETENTION }
+
+const entryShape = z
+  .string()
+  .regex(
+    /^[drx]\d{1,9}-\d{1,15}$/,
+    'use the id of a delivery in GET /api/deliveries, or of a dead letter in GET /api/dead',
+  )
 
 export const replayShape = z
   .strictObject({
@@ -48,12 +54,12 @@ export const replayShape = z
         'Skip dead letters that an earlier replay has sent: `GET /api/dead?replayed=false` counts the others.',
       ),
     entries: z
-      .array(entryIdShape)
+      .array(entryShape)
       .min(1)
       .max(1_000)
       .optional()
       .describe(
-        'With `deliveries`: ids from `GET /api/deliveries`. Entries that a replay made (`r...`) and others (`d...`) need separate requests.',
+        'With `dead`: ids from `GET /api/dead`. With `deliveries`: ids from `GET /api/deliveries`; entries that a replay made (`r...`) and others (`d...`) need separate requests. Cannot be combined with from, to and conditions such as reason.',
       ),
     deliveryIds: z
       .array(idField)

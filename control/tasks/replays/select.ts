@@ -2,7 +2,6 @@ import type { Range } from '../../../kafka/tables/ranges.ts'
 import type { Replay } from '../../../schemas/task.ts'
 import type { Fault } from '../../../settings/faults.ts'
 import type { DeadLetter } from '../../activity/dead/dead-letter.ts'
-import { entryOf } from '../../activity/deliveries/listed.ts'
 
 /** Of dead letters. */
 export type Conditions = Pick<Replay, (typeof CONDITIONS)[number]>
@@ -71,29 +70,42 @@ const notWith = (list: string, given: Pick<Asked, 'from' | 'to' | keyof Conditio
 type Entries = { places: Place[] | undefined; resent: boolean; faults: Fault[] }
 
 /** `resent`: see schemas/task.ts. Reading shows whether the records are there. */
-export function selectEntries({ what, entries, from, to }: Omit<Asked, 'destinationId'>): Entries {
+export function selectEntries({ entries, ...asked }: Omit<Asked, 'destinationId'>): Entries {
+  const { what } = asked
   if (!entries) {
     const faults = what === 'deliveries' ? [invalid('/entries', 'name the deliveries to send again')] : []
     return { places: undefined, resent: false, faults }
   }
-  const places = entries.flatMap((id) => entryOf(id) ?? [])
-  const resent = places[0]?.routed === false
-  const faults =
-    what === 'deliveries'
-      ? notWith('entries', { from, to })
-      : [invalid('/entries', 'only deliveries can be selected with it')]
-  for (const [index, { routed }] of places.entries())
-    if (routed === resent)
-      faults.push(
-        invalid(
-          `/entries/${index}`,
-          'entries that a replay made (r...) and others (d...) need a request of their own',
-        ),
-      )
-  const unique = new Map(
-    places.map(({ partition, offset }) => [`${partition}/${offset}`, { partition, offset }]),
-  )
-  return { places: [...unique.values()], resent, faults }
+  const resent = what === 'deliveries' && entries[0]?.startsWith('r') === true
+  const places = new Map(entries.map((id) => [id, placeOf(id)]))
+  return { places: [...places.values()], resent, faults: entryFaults(entries, { ...asked, resent }) }
+}
+
+function placeOf(id: string): Place {
+  const [partition = 0, offset = 0] = id.slice(1).split('-').map(Number)
+  return { partition, offset }
+}
+
+function entryFaults(
+  entries: readonly string[],
+  { what, deliveryIds, resent, from, to, ...conditions }: Omit<Asked, 'destinationId'> & { resent: boolean },
+): Fault[] {
+  if (what === 'events')
+    return [invalid('/entries', 'only deliveries and dead letters can be selected with it')]
+  const isDead = what === 'dead'
+  const begins = isDead ? 'x' : resent ? 'r' : 'd'
+  const wrong = (id: string) => {
+    if (isDead) return 'is a delivery: take the id from GET /api/dead (x...)'
+    if (id.startsWith('x')) return 'is a dead letter: send "what": "dead"'
+    return 'entries that a replay made (r...) and others (d...) need a request of their own'
+  }
+  return [
+    ...(deliveryIds ? [invalid('/entries', 'cannot be combined with deliveryIds: leave it out')] : []),
+    ...notWith('entries', { from, to, ...(isDead && conditions) }),
+    ...entries.flatMap((id, index) =>
+      id.startsWith(begins) ? [] : [invalid(`/entries/${index}`, wrong(id))],
+    ),
+  ]
 }
 
 export function spanOf(places: readonly Place[]): Range[] {

@@ -38,6 +38,7 @@ test('a dead letter has its reason, every attempt and its body, byte for byte', 
       oldest: '2026-01-02T03:04:05.678Z',
       items: [
         {
+          id: 'x0-0',
           deliveryId: '0123456789abcdef0123456789abcdef',
           messageId: 'm1',
           destinationId: 'crm',

@@ -112,7 +112,15 @@ describe('a replay of deliveries', () => {
     ['of both kinds', { what: 'deliveries', entries: ['d1-1', 'r1-1'] }, ['/entries/1']],
     ['with a time', { what: 'deliveries', entries: ['d1-1'], from: '2026-01-01T00:00:00Z' }, ['/from']],
     ['with a condition', { what: 'deliveries', entries: ['d1-1'], user: 'u1' }, ['/user']],
-    ['of dead letters with entries', { entries: ['d1-1'] }, ['/entries']],
+    ['of dead letters with entries of deliveries', { entries: ['x1-1', 'd1-1'] }, ['/entries/1']],
+    ['with entries of dead letters', { what: 'deliveries', entries: ['d1-1', 'x1-1'] }, ['/entries/1']],
+    ['of events with entries', { what: 'events', entries: ['d1-1'] }, ['/entries']],
+    ['of dead letters by entry and condition', { entries: ['x1-1'], event: 'E' }, ['/event']],
+    [
+      'of dead letters by entry and delivery id',
+      { entries: ['x1-1'], deliveryIds: ['d1'] },
+      ['/deliveryIds/0', '/entries'],
+    ],
     ['with no such id', { what: 'deliveries', entries: ['1'] }, ['/entries/0']],
     ['of events with a condition', { what: 'events', skipReplayed: true }, ['/skipReplayed']],
     [
@@ -159,6 +167,16 @@ describe('a replay of some dead letters', () => {
     const { json, tasks } = await ask({ deliveryIds: ['d1'] }, held)
     expect(json).toMatchObject({ selected: 2, total: 2 })
     expect(tasks).toMatchObject([{ places: [{ offset: 2 }, { offset: 1 }] }])
+  })
+
+  test('sends only the chosen one of two users whose calls share a message id', async () => {
+    const letters = [0, 1].map((deadAt) => aDeadOne({ deliveryId: 'd1', destinationId: 'crm', deadAt }))
+    const held = deadHeld(letters, { users: ['u1', 'u2'] })
+    const listed = await api({ destinations: [crm] }, held).ask({ url: '/api/dead?user=u1' })
+    const ids = listed.json.items.map(({ id }: { id: string }) => id)
+    const { status, json, tasks } = await ask({ entries: ids }, held)
+    expect([status, json]).toMatchObject([202, { what: 'dead', selected: 1, total: 1 }])
+    expect(tasks).toMatchObject([{ places: [{ partition: 0, offset: 0 }] }])
   })
 
   test.each<[string, object, string[]]>([

@@ -27,7 +27,7 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
   const mayWrite = useMayWrite()
   const destinations = useDestinations().data
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set())
-  const selected = letters.filter(({ deliveryId }) => selectedIds.has(deliveryId))
+  const selected = letters.filter(({ id }) => selectedIds.has(id))
   function select(id: string, isSelected: boolean) {
     const next = new Set(selectedIds)
     if (isSelected) next.add(id)
@@ -58,10 +58,10 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
         <Table.Tbody>
           {letters.map((letter) => (
             <LetterRow
-              key={`${letter.deliveryId} ${letter.deadAt}`}
+              key={letter.id}
               letter={letter}
-              isSelected={selectedIds.has(letter.deliveryId)}
-              onSelect={(isSelected) => select(letter.deliveryId, isSelected)}
+              isSelected={selectedIds.has(letter.id)}
+              onSelect={(isSelected) => select(letter.id, isSelected)}
             />
           ))}
         </Table.Tbody>
@@ -101,7 +101,7 @@ function SelectAll({ letters, count, onSelect }: SelectAllProps) {
       aria-label="Select all shown"
       checked={areAllSelected}
       indeterminate={count > 0 && !areAllSelected}
-      onChange={() => onSelect(new Set(areAllSelected ? [] : letters.map(({ deliveryId }) => deliveryId)))}
+      onChange={() => onSelect(new Set(areAllSelected ? [] : letters.map(({ id }) => id)))}
     />
   )
 }

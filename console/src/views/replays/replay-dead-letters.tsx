@@ -112,7 +112,7 @@ function ReplayDialog({ kind, requests, skipped, what, note, error = null, ...on
   const failed = results.filter(({ error }) => error !== undefined)
   const remaining = failed.length > 0 ? failed.map(({ request }) => request) : requests
   const [first] = requests
-  const isSingle = requests.length === 1 && (first?.deliveryIds ?? first?.entries)?.length === 1
+  const isSingle = requests.length === 1 && first?.entries?.length === 1
 
   function confirm() {
     start.mutate(

@@ -25,14 +25,14 @@ const keyOf = ({ destinationId, deliveryId, user }: Sent) => JSON.stringify([des
 
 /** One request per destination, or several if there are many dead letters. */
 export function requestsForLetters(
-  letters: readonly Pick<DeadLetter, 'destinationId' | 'deliveryId'>[],
+  letters: readonly Pick<DeadLetter, 'destinationId' | 'id'>[],
 ): NewReplay[] {
   const byDestination = Map.groupBy(letters, ({ destinationId }) => destinationId)
   return [...byDestination].flatMap(([destinationId, group]) =>
-    chunks([...new Set(group.map(({ deliveryId }) => deliveryId))], MAX_DELIVERIES).map((deliveryIds) => ({
+    chunks(group, MAX_DELIVERIES).map((some) => ({
       destinationId,
       what: 'dead' as const,
-      deliveryIds,
+      entries: some.map(({ id }) => id),
     })),
   )
 }
@@ -90,10 +90,13 @@ export const resendable = (entries: readonly Delivery[]): Delivery[] =>
 /** Dead deliveries are replayed as dead letters, so that they count as replayed. */
 export function requestsForDeliveries(entries: readonly Delivery[]): NewReplay[] {
   const isDead = ({ state }: Delivery) => state === 'dead' || state === 'rejected'
-  const others = entries.filter((each) => !isDead(each))
+  const letters = entries.flatMap((each) =>
+    isDead(each) && each.deadLetter !== null ? { ...each, id: each.deadLetter } : [],
+  )
+  const others = entries.filter((each) => !isDead(each) || each.deadLetter === null)
   const resent = Map.groupBy(others, ({ destinationId, replay }) => `${destinationId} ${replay}`)
   return [
-    ...requestsForLetters(entries.filter(isDead)),
+    ...requestsForLetters(letters),
     ...[...resent.values()].flatMap((group) =>
       chunks(group, MAX_DELIVERIES).map((some) => ({
         destinationId: some[0]?.destinationId ?? '',

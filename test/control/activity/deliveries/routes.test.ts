@@ -91,6 +91,7 @@ test('a delivery is listed with its subject, its state and its attempts', async 
           lastStatus: 503,
           lastCode: 'http_5xx',
           lastAttemptAt: iso(second(1)),
+          deadLetter: null,
           nextAttemptAt: iso(second(6) + 12),
         },
       ],
@@ -137,6 +138,13 @@ test('a dead letter whose attempts are no longer in memory is listed with them',
   }
   for (const url of ['/api/deliveries', '/api/deliveries?state=rejected'])
     expect((await ask({ url })).json.items).toMatchObject([expected])
+})
+
+test('a delivery has the dead letter of its own user, even if another user shares its id', async () => {
+  const died = (seconds: number) => made({ deadReason: 'window_expired', deadAt: second(seconds) })
+  const held = deadHeld([died(2), died(3)], { users: ['u1', 'u2'] })
+  const { json } = await listing({}, held).ask({ url: '/api/deliveries' })
+  expect(json.items).toMatchObject([{ user: 'u1', state: 'dead', deadLetter: 'x0-0' }])
 })
 
 describe('the state of a delivery is', () => {
