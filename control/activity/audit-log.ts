@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Offsets } from '../../kafka/admin/offsets.ts'
+import { MAX_SKEW_MS } from '../../kafka/tables/ranges.ts'
 import type { Reader } from '../../kafka/tables/reader.ts'
 import { isDeeper } from '../../process/json-depth.ts'
 import type { Logger } from '../../process/log.ts'
@@ -11,6 +12,7 @@ import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../api/response.ts'
 import { createSearching } from './events/search.ts'
+import type { Part } from './events/search-backwards.ts'
 import {
   answered,
   createViewerLimit,
@@ -18,7 +20,7 @@ import {
   searchForUser,
   tooManySearches,
 } from './records/following.ts'
-import { rangeFields } from './records/query-fields.ts'
+import { isWithin, rangeFields } from './records/query-fields.ts'
 
 /** From `withAuditTopic`; later versions may add fields. */
 const recordShape = z.looseObject({
@@ -91,11 +93,13 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
     caller: Caller,
   ): Promise<ApiResponse> {
     const { read } = await parts.readerOf(AUDIT)
-    const find = (value: Buffer | null) => matching(value, wanted)
+    // the search takes times after one from a fast clock for later ones
+    const find: Part<AuditRecord>['find'] = (value, _, { timestamp }) =>
+      isWithin({ time: timestamp }, { since, until }) ? matching(value, wanted) : undefined
     const begin = () =>
       searching<AuditRecord>({
         parts: [{ topic: AUDIT, isSearched: () => true, read, find }],
-        ...{ limit, cursor, since, until },
+        ...{ limit, cursor, since, until: until && until + MAX_SKEW_MS },
         isNarrow: Object.values(wanted).some((each) => each !== undefined),
       })
     const found = namesUser(wanted) ? searchForUser(caller, parts, begin) : begin()

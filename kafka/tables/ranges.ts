@@ -19,7 +19,7 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
 }
 
 /** A writer's clock may be that far ahead. Records may also have waited for Kafka. */
-const MAX_SKEW_MS = MAX_CLOCK_ERROR_MS + 600_000
+export const MAX_SKEW_MS = MAX_CLOCK_ERROR_MS + 600_000
 
 /**
  * Ranges with all records of a time, and with others: records are not in order of time. Kafka finds only the first that

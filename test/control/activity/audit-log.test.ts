@@ -8,9 +8,9 @@ const by = { who: 'admin', by: 'bearer', address: '203.0.113.9' }
 const change = (id: string, more: object = {}) =>
   JSON.stringify({ at: 'when', ...by, what: 'source', outcome: 'created', id, version: 1, ...more })
 
-/** A record a minute. */
-function audited(values: readonly (string | null)[]) {
-  const time = (offset: number) => START + offset * 60_000
+/** A record a minute. `aheadMs`: by record, how far its writer's clock was ahead. */
+function audited(values: readonly (string | null)[], aheadMs: readonly number[] = []) {
+  const time = (offset: number) => START + offset * 60_000 + (aheadMs[offset] ?? 0)
   const readerOf: AuditRouteParts['readerOf'] = async (topic) => ({
     async read({ from, to }, onValue) {
       expect(topic).toBe(AUDIT)
@@ -89,6 +89,20 @@ test('entries are filtered by kind, id, role and time', async () => {
   const since = new Date(START + 60_000).toISOString()
   const until = new Date(START + 180_000).toISOString()
   expect((await read(`since=${since}&until=${until}`)).ids).toEqual(['c', 'b'])
+})
+
+test('a record from a clock that was ahead hides no later ones, and counts with its own time', async () => {
+  const hour = 3_600_000
+  const read = audited(
+    ['a', 'b', 'c', 'd', 'e'].map((id) => change(id)),
+    [0, hour],
+  )
+  const time = (minutes: number) => new Date(START + minutes * 60_000).toISOString()
+  expect((await read(`until=${time(4)}`)).ids).toEqual(['d', 'c', 'a'])
+  expect((await read(`since=${time(4)}`)).ids).toEqual(['e', 'b'])
+  const first = await read(`since=${time(2)}&until=${time(4)}&limit=1`)
+  const second = await read(`since=${time(2)}&until=${time(4)}&limit=1&cursor=${first.next}`)
+  expect([first.ids, second.ids, second.next]).toEqual([['d'], ['c'], null])
 })
 
 test('records that are no entries are skipped', async () => {
