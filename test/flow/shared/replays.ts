@@ -77,6 +77,7 @@ async function commit(group: string, { offset, ahead }: { offset: number; ahead:
 }
 
 const idOf = ({ headers }: Arrival) => String(headers['x-message-id'])
+const idFor = (messageId: string) => deliveryId('replayed', { sourceId: 'replayed', messageId })
 const replayed = (prefix: string) =>
   receiver.arrivals.filter(
     (arrival) => arrival.headers['x-replay'] === 'true' && idOf(arrival).startsWith(prefix),
@@ -201,7 +202,6 @@ test('a cancelled replay ends, and cannot be cancelled twice', async () => {
 test('only the chosen dead letters are sent again', async () => {
   const ids = named('chosen', 30)
   await dead(ids)
-  const idFor = (messageId: string) => deliveryId('replayed', { sourceId: 'replayed', messageId })
   const wanted = ['chosen-3', 'chosen-17', 'chosen-29']
   // in different partitions, which are read in no order
   for (const each of wanted)
@@ -213,6 +213,20 @@ test('only the chosen dead letters are sent again', async () => {
   expect(await ended(id)).toMatchObject({ state: 'done', selected: 3, replayed: 3 })
   await until(() => replayed('chosen').length >= 3)
   expect(replayed('chosen').map(idOf).toSorted()).toEqual(wanted.toSorted())
+})
+
+test('sends the dead letter with an id, which then counts as replayed', async () => {
+  await dead(named('letter', 2))
+  const found = () => sluice.api('get', `dead?deliveryId=${idFor('letter-1')}`)
+  const [letter] = await until(async () => {
+    const items = (await found()).body.items as { id: string }[]
+    return items.length === 1 && items
+  })
+  const id = await replay({ destinationId: 'replayed', entries: [letter?.id] })
+  expect(await ended(id)).toMatchObject({ state: 'done', selected: 1, total: 1, replayed: 1 })
+  expect((await found()).body.items).toMatchObject([{ replayed: { id } }])
+  await until(() => replayed('letter').length > 0)
+  expect(replayed('letter').map(idOf)).toEqual(['letter-1'])
 })
 
 test('unreadable records are parked and counted, even at the end of a partition, and block nothing', async () => {
