@@ -11,13 +11,14 @@ import { queryClient } from './api/client/query-client.ts'
 import { App } from './app.tsx'
 import { reloadOnce } from './reload.ts'
 import { theme, variables } from './theme/theme.ts'
-import { confirmLeave } from './ui/form/unsaved.ts'
+import { confirmLeave, holdUnsaved } from './ui/form/unsaved.ts'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 // for styles injected by the modal's scroll lock
 setNonce(nonce)
 
 window.addEventListener('vite:preloadError', () => void reloadOnce(() => window.location.reload()))
+window.addEventListener('popstate', holdUnsaved, true)
 
 const root = document.getElementById('console')
 if (!root) throw new Error('index.html has no element with the id "console"')

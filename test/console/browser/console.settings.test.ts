@@ -1,3 +1,4 @@
+import { leaveForms } from './leave.ts'
 import { managePeople } from './people.ts'
 import { writeRules } from './rules.ts'
 import { manageSettings } from './settings.ts'
@@ -7,5 +8,6 @@ import { onStage } from './stage.ts'
 onStage({
   'the rules of a destination': writeRules,
   'users, uploads and write keys': managePeople,
+  'leaving forms': leaveForms,
   'managing settings': manageSettings,
 })

@@ -2,6 +2,8 @@ import { useEffect } from 'react'
 import type { RouterProps } from 'wouter'
 
 let unsaved = 0
+/** The view's address while something is unsaved. */
+let address = ''
 
 /** Leaving the page or the view asks for confirmation. */
 export function useUnsaved(isUnsaved: boolean): void {
@@ -9,6 +11,7 @@ export function useUnsaved(isUnsaved: boolean): void {
     if (!isUnsaved) return
     const ask = (event: BeforeUnloadEvent) => event.preventDefault()
     unsaved += 1
+    address = window.location.href
     window.addEventListener('beforeunload', ask)
     return () => {
       unsaved -= 1
@@ -18,5 +21,17 @@ export function useUnsaved(isUnsaved: boolean): void {
 }
 
 export const confirmLeave: NonNullable<RouterProps['aroundNav']> = (go, to, options) => {
-  if (unsaved === 0 || window.confirm('You have unsaved changes. Leave without saving?')) go(to, options)
+  if (unsaved === 0 || isConfirmed()) go(to, options)
 }
+
+/**
+ * Back and forward, which the router only follows. Has to be the first listener of `popstate`. Staying adds the view
+ * to the history again.
+ */
+export function holdUnsaved(event: PopStateEvent): void {
+  if (unsaved === 0 || window.location.pathname === new URL(address).pathname || isConfirmed()) return
+  event.stopImmediatePropagation()
+  window.history.pushState(null, '', address)
+}
+
+const isConfirmed = (): boolean => window.confirm('You have unsaved changes. Leave without saving?')

@@ -118,7 +118,11 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
           isStandard={base.standardWebhooks ?? false}
           label={hasSecret ? 'New secret' : 'Secret'}
           value={secret}
-          onChange={setSecret}
+          onChange={(typed) => {
+            // “Generate” fires no change event
+            form.onChange()
+            setSecret(typed)
+          }}
           error={fieldError(saving.error, '/sharedSecret')}
         />
       )}

@@ -57,13 +57,19 @@ function toReplacement(base: Destination, { eventTypes, retryOn, webhooks, ...dr
 type Fields = FieldsProps<Draft>
 
 export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
-  const [draft, change] = useDraft(() => toDraft(base))
+  const [draft, setDraft] = useDraft(() => toDraft(base))
   const [faults, setFaults] = useState<readonly Fault[]>([])
   const replace = useReplaceDestination()
   const saving = withoutCorrected(replace, toReplacement(base, draft))
   const remaining = remainingFaults(faults, draftFaults(draft.webhooks))
   const localError = remaining.length > 0 ? validationError(remaining) : undefined
   const fields = { draft, change, error: localError ?? saving.error }
+
+  /** Also by a button, such as “Remove URL 2”, which fires no change event. */
+  function change(changed: Partial<Draft>) {
+    form.onChange()
+    setDraft(changed)
+  }
 
   function submit() {
     const faults = draftFaults(draft.webhooks)

@@ -1,0 +1,61 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import { until } from '../../helpers/until.ts'
+import type { Stage } from './stage.ts'
+
+export function leaveForms(on: () => Stage): void {
+  beforeAll(() => on().sluice.destination('form', [`${on().good.url}/form`], { name: 'Form' }))
+
+  const nameOf = (page: Page) => page.getByRole('textbox', { name: 'Name', exact: true })
+
+  /** Answers the question whether to leave. @returns how often it was asked */
+  async function answer(page: Page, isLeaving: boolean): Promise<() => Promise<number>> {
+    await page.evaluate(`window.asked = 0, window.confirm = () => (window.asked += 1, ${isLeaving})`)
+    return () => page.evaluate<number>('window.asked')
+  }
+
+  async function openSettings(page: Page): Promise<void> {
+    await page.goto('/sources')
+    await page.getByRole('link', { name: 'Destinations' }).click()
+    await page.getByRole('link', { name: 'Form', exact: true }).click()
+    await page.getByRole('tab', { name: 'Settings' }).click()
+  }
+
+  test('back and forward ask before unsaved input is lost', async () => {
+    const { page } = await on().come({ isNew: true })
+    await openSettings(page)
+    const path = '/destinations/form/settings'
+    await nameOf(page).fill('Typed')
+    const refused = await answer(page, false)
+    for (let times = 1; times <= 2; times++) {
+      await page.goBack()
+      await until(async () => (await refused()) === times)
+      expect(new URL(page.url()).pathname).toBe(path)
+      expect(await nameOf(page).inputValue()).toBe('Typed')
+    }
+    const accepted = await answer(page, true)
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'Destinations' }).waitFor()
+    expect(await accepted()).toBe(1)
+    // nothing is unsaved anymore
+    await page.goForward()
+    await nameOf(page).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'Destinations' }).waitFor()
+    expect(await accepted()).toBe(1)
+  })
+
+  test.each([
+    ['a generated secret', 'secret', 'Generate'],
+    ['an added URL', 'settings', 'Add another URL'],
+    ['an added header', 'settings', 'Add header'],
+  ])('leaving asks before %s is lost', async (_, tab, button) => {
+    const { page } = await on().come({ isNew: true })
+    await page.goto(`/destinations/form/${tab}`)
+    await page.getByRole('button', { name: button }).click()
+    const asked = await answer(page, false)
+    await page.getByRole('link', { name: 'Sources' }).click()
+    expect(await asked()).toBe(1)
+    expect(new URL(page.url()).pathname).toBe(`/destinations/form/${tab}`)
+  })
+}
