@@ -1,4 +1,5 @@
 import { Alert, Button, Center, Loader, Stack, Text } from '@mantine/core'
+import { useWindowEvent } from '@mantine/hooks'
 import { Component, lazy, type ReactNode, Suspense } from 'react'
 import { useLocation } from 'wouter'
 import { useSession } from './api/session.ts'
@@ -12,6 +13,11 @@ const Shell = lazy(async () => ({ default: (await import('./shell/shell.tsx')).S
 export function App() {
   const session = useSession()
   const [path] = useLocation()
+  const isOver = session.data?.isOver ?? false
+  // Escape would close the dialog behind the sign-in, with what was typed there. The first listener, as the app comes first
+  useWindowEvent('keydown', (event) => isOver && event.key === 'Escape' && event.stopImmediatePropagation(), {
+    capture: true,
+  })
   if (session.data)
     return (
       <Boundary path={path}>

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
-import type { Stage } from './stage.ts'
+import { ADMIN, type Stage } from './stage.ts'
+import { settle } from './visit.ts'
 
 export function leaveForms(on: () => Stage): void {
   beforeAll(() => on().sluice.destination('form', [`${on().good.url}/form`], { name: 'Form' }))
@@ -57,5 +58,25 @@ export function leaveForms(on: () => Stage): void {
     await page.getByRole('link', { name: 'Sources' }).click()
     expect(await asked()).toBe(1)
     expect(new URL(page.url()).pathname).toBe(`/destinations/form/${tab}`)
+  })
+
+  test('Escape at the end of a session keeps the dialog behind the sign-in', async () => {
+    const { page, context } = await on().come({ isNew: true })
+    await page.goto('/sources')
+    await page.getByRole('button', { name: 'New source' }).click()
+    const name = page.getByRole('dialog', { name: 'New source' }).getByRole('textbox', { name: 'Name' })
+    await name.fill('Typed before')
+    await context.clearCookies()
+    await page.getByRole('button', { name: 'Create source' }).click()
+    const signIn = page.getByRole('dialog', { name: 'Your session has ended' })
+    const token = signIn.getByRole('textbox', { name: 'Control token' })
+    await token.press('Escape')
+    await settle(page)
+    await token.fill(ADMIN)
+    await signIn.getByRole('button', { name: 'Sign in' }).click()
+    await signIn.waitFor({ state: 'detached' })
+    expect(await name.inputValue()).toBe('Typed before')
+    await page.keyboard.press('Escape')
+    await name.waitFor({ state: 'detached' })
   })
 }
