@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { validationError } from '../../console/src/api/client/errors.ts'
 import {
   draftFaults,
+  headerErrors,
   newHeader,
   newWebhook,
   toDrafts,
@@ -43,6 +45,15 @@ test('two headers of the same name are a fault', () => {
       message: 'This header already exists. Remove one of them.',
     },
   ])
+})
+
+test('a fault of a header appears at its name or its value', () => {
+  const pointer = '/webhooks/0/headers/X-Team'
+  const errorsOf = (code: 'reserved_header' | 'invalid_header_value') =>
+    headerErrors(validationError([{ pointer, code, message: 'wrong' }]), pointer)
+  expect(errorsOf('reserved_header')).toEqual({ name: 'wrong' })
+  expect(errorsOf('invalid_header_value')).toEqual({ value: 'wrong' })
+  expect(headerErrors(undefined, pointer)).toEqual({})
 })
 
 test('a header without a name is a fault', () => {

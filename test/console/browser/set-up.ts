@@ -190,6 +190,16 @@ export function setUp(on: () => Stage): void {
     await page.getByText('this header is set by Sluice').waitFor()
     await expectAccessible(page)
     await shoot(page, 'set-up-faults')
+    const [name, value] = ['Name', 'Value'].map((what) =>
+      page.getByRole('textbox', { name: `${what} of header 1 of URL 1` }),
+    )
+    await name?.fill('X-Team')
+    await value?.fill('café')
+    await page.getByRole('button', { name: 'Next: secret' }).click()
+    await page.getByRole('button', { name: 'Save without a secret' }).click()
+    await page.getByText('printable ASCII only').waitFor()
+    expect(await name?.getAttribute('aria-invalid')).not.toBe('true')
+    expect(await value?.getAttribute('aria-invalid')).toBe('true')
   })
 
   test('a new source shows its calls live, with errors and results', async () => {

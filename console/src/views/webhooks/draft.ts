@@ -1,4 +1,4 @@
-import type { Fault } from '../../api/client/errors.ts'
+import { type Fault, faultsWithin } from '../../api/client/errors.ts'
 import type { Destination } from '../../api/destinations.ts'
 
 /**
@@ -98,6 +98,15 @@ export const lostValueError = (header: HeaderDraft, url: string): string | undef
 /** RFC 6901 */
 export const headerPointer = (webhook: number, { name }: Pick<HeaderDraft, 'name'>): string =>
   `/webhooks/${webhook}/headers/${name.trim().replaceAll('~', '~0').replaceAll('/', '~1')}`
+
+const NAME_CODES = ['invalid_header_name', 'reserved_header', 'duplicate_header', 'required']
+
+/** The API reports faults of a name and of its value at the same pointer. */
+export function headerErrors(error: unknown, pointer: string): { name?: string; value?: string } {
+  const { code = '', message } = faultsWithin(error, pointer).find((fault) => fault.pointer === pointer) ?? {}
+  if (message === undefined) return {}
+  return NAME_CODES.includes(code) ? { name: message } : { value: message }
+}
 
 export const isWebhookPointer = (pointer: string): boolean => pointer.startsWith('/webhooks')
 

@@ -3,6 +3,7 @@ import { fieldError } from '../../api/client/errors.ts'
 import { AddButton, RemoveButton, useLimitedList } from '../../ui/form/limited-list.tsx'
 import {
   type HeaderDraft,
+  headerErrors,
   headerPointer,
   isKept,
   lostValueError,
@@ -84,6 +85,7 @@ type HeaderProps = {
 
 function HeaderFields({ header, url, position: { webhook, at }, onChange, error }: HeaderProps) {
   const which = `header ${at + 1} of URL ${webhook + 1}`
+  const errors = headerErrors(error, headerPointer(webhook, header))
   return (
     <Group align="flex-start" gap="xs" wrap="nowrap">
       <TextInput
@@ -93,7 +95,7 @@ function HeaderFields({ header, url, position: { webhook, at }, onChange, error 
         placeholder="X-Team"
         value={header.name}
         onChange={(event) => onChange({ ...header, name: event.currentTarget.value })}
-        error={fieldError(error, headerPointer(webhook, header))}
+        error={errors.name}
         autoComplete="off"
       />
       <TextInput
@@ -104,7 +106,7 @@ function HeaderFields({ header, url, position: { webhook, at }, onChange, error 
         title={isKept(header, url) ? 'Leave empty to keep the stored value' : undefined}
         value={header.value}
         onChange={(event) => onChange({ ...header, value: event.currentTarget.value })}
-        error={lostValueError(header, url)}
+        error={lostValueError(header, url) ?? errors.value}
         autoComplete="off"
       />
       <RemoveButton label={`Remove ${which}`} onClick={() => onChange(undefined)} />
