@@ -9,7 +9,7 @@ import {
   toDraft,
   toRules,
 } from '../../console/src/views/rules/draft.ts'
-import { type ConditionDraft, newCondition } from '../../console/src/views/rules/filter.ts'
+import { type ConditionDraft, newCondition, withOperator } from '../../console/src/views/rules/filter.ts'
 import { toLines, toOperand, toOperands, toText, typeHint } from '../../console/src/views/rules/operand.ts'
 
 const draftOf = (rules: unknown) => {
@@ -48,6 +48,16 @@ test('a typed value is a number, true, false or null if it looks like one, and o
   ])
   expect(typeHint('10')).toBe('Compares as a number. For a string, write "10" with quotes.')
   expect(typeHint('DE')).toBeUndefined()
+  expect(typeHint('DE\n\n 10 \n11')).toBe('Compares 10 as a number. For a string, write "10" with quotes.')
+  expect(typeHint('DE\n"10"')).toBeUndefined()
+})
+
+test('of a list, an operator for one value keeps the first', () => {
+  const list = condition({ path: 'userId', operator: 'in', value: '\n u1\nu2' })
+  expect(withOperator(list, 'nin').value).toBe(list.value)
+  expect(withOperator(list, 'exists').value).toBe(list.value)
+  expect(withOperator(list, 'eq')).toEqual({ ...list, operator: 'eq', value: ' u1' })
+  expect(withOperator({ ...list, value: 'u 1' }, 'contains').value).toBe('u 1')
 })
 
 test.each([

@@ -2,7 +2,7 @@ import { Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core'
 import { faultsWithin, fieldError } from '../../api/client/errors.ts'
 import { RemoveButton } from '../../ui/form/limited-list.tsx'
 import { isOperator, OPERATORS } from '../../wording/conditions.ts'
-import { type ConditionDraft, type FormOperator, hasValue, isListOperator } from './filter.ts'
+import { type ConditionDraft, type FormOperator, hasValue, isListOperator, withOperator } from './filter.ts'
 import { typeHint } from './operand.ts'
 
 type ConditionProps = {
@@ -30,7 +30,7 @@ export function ConditionFields({ condition, which, pointer, onChange, error }: 
           w={160}
           aria-label={`Operator of ${which}`}
           value={condition.operator}
-          onChange={(event) => onChange({ ...condition, operator: toOperator(event.currentTarget.value) })}
+          onChange={(event) => onChange(withOperator(condition, toOperator(event.currentTarget.value)))}
           data={CHOICES}
         />
         {hasValue(condition.operator) && (
@@ -68,7 +68,8 @@ function ValueField({ condition, which, onChange, error }: ValueProps) {
       onChange({ ...condition, value: event.currentTarget.value }),
     ...{ autoComplete: 'off', spellCheck: false, inputWrapperOrder: ORDER },
   }
-  if (isListOperator(operator)) return <Textarea {...field} rows={3} placeholder="One value per line" />
+  if (isListOperator(operator))
+    return <Textarea {...field} rows={3} placeholder="One value per line" description={typeHint(value)} />
   if (operator === 'matches')
     return (
       <TextInput

@@ -24,6 +24,13 @@ export const NO_FILTER: FilterDraft = { eventNames: [], types: [], match: 'all',
 let lastKey = 0
 export const newCondition = (): ConditionDraft => ({ key: ++lastKey, path: '', operator: 'eq', value: '' })
 
+/** A field of one line would hide the line breaks of a list, so the first value stays. */
+export function withOperator(condition: ConditionDraft, operator: FormOperator): ConditionDraft {
+  const [first = ''] = condition.value.split(/[\n\r]+/).filter((line) => line.trim() !== '')
+  const isOne = hasValue(operator) && !isListOperator(operator) && !isOneLine(condition.value)
+  return { ...condition, operator, value: isOne ? first : condition.value }
+}
+
 export const isListOperator = (operator: FormOperator): boolean => operator === 'in' || operator === 'nin'
 export const hasValue = (operator: FormOperator): boolean => operator !== 'exists' && operator !== 'missing'
 /** For strings only: digits need no quotes. */

@@ -31,10 +31,13 @@ export const toOperands = (lines: string): Operand[] =>
 
 export const toLines = (operands: readonly Operand[]): string => operands.map(toText).join('\n')
 
-/** For a value that is not a string, because types are strict. */
+/** For the first value that is not a string, because types are strict. @param text one value per line */
 export function typeHint(text: string): string | undefined {
-  const operand = toOperand(text)
-  if (typeof operand === 'string') return undefined
+  const lines = text.split('\n').map((line) => line.trim())
+  const line = lines.find((line) => line !== '' && typeof toOperand(line) !== 'string')
+  if (line === undefined) return undefined
+  const operand = toOperand(line)
   const type = operand === null ? 'null' : `a ${typeof operand}`
-  return `Compares as ${type}. For a string, write "${text.trim()}" with quotes.`
+  const what = lines.length === 1 ? '' : ` ${line}`
+  return `Compares${what} as ${type}. For a string, write "${line}" with quotes.`
 }
