@@ -13,7 +13,7 @@ import {
   resendable,
   startable,
 } from '../../console/src/views/replays/requests.ts'
-import { toLocalInput } from '../../console/src/wording/format.ts'
+import { fromLocalInput, toLocalInput } from '../../console/src/wording/format.ts'
 import { replayShape } from '../../control/tasks/replays/decide.ts'
 import { delivery } from './delivery.ts'
 
@@ -190,6 +190,8 @@ test('a period is the last hours or the typed times, and an empty end means now'
     to: '2026-01-02T12:00:00.000Z',
   })
   const from = toLocalInput('2026-01-02T09:00:00.000Z')
+  expect(fromLocalInput(from)).toBe('2026-01-02T09:00:00.000Z')
+  expect(fromLocalInput('20261-01-02T09:00')).toBeUndefined()
   expect(periodOf('custom', { from, to: '' }, now)).toEqual({
     from: '2026-01-02T09:00:00.000Z',
     to: '2026-01-02T12:00:00.000Z',

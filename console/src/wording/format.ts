@@ -50,6 +50,15 @@ export function toLocalInput(iso: string): string {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
+/** The last one with a year of four digits: browsers accept more, and dates do not. */
+export const MAX_LOCAL_INPUT = '9999-12-31T23:59'
+
+/** @param typed from a `datetime-local` field. @returns ISO 8601; undefined without a time */
+export function fromLocalInput(typed: string): string | undefined {
+  const time = Date.parse(typed)
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString()
+}
+
 const WHOLE = new Intl.NumberFormat(undefined)
 const RATE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 })
 

@@ -74,6 +74,33 @@ export function smallThings(on: () => Stage): void {
     await sluice.api('delete', 'destinations/expired')
   })
 
+  test('“Clear” also clears a status that the filter refuses', async () => {
+    const { page } = await on().come()
+    const status = page.getByRole('textbox', { name: 'HTTP status' })
+    for (const [path, filter] of [
+      ['/dead?replayed=false', 'Replayed'],
+      ['/destinations/small/deliveries?state=dead', 'State'],
+    ] as const) {
+      await page.goto(path)
+      await status.fill('never')
+      await status.press('Enter')
+      await page.getByText('A status such as 404 or 5xx').waitFor()
+      await page.getByRole('button', { name: 'Clear' }).click()
+      await until(async () => (await page.getByRole('combobox', { name: filter }).inputValue()) === '')
+      expect(await status.inputValue()).toBe('')
+      expect(await page.getByText('A status such as 404 or 5xx').count()).toBe(0)
+    }
+  })
+
+  test('a year of five digits does not break a filter', async () => {
+    const { page } = await on().come()
+    await page.goto('/dead?since=2026-01-01T00:00:00.000Z')
+    const from = page.getByLabel('From', { exact: true })
+    await from.fill('20261-01-01T00:00')
+    await from.press('Enter')
+    await until(async () => new URL(page.url()).search === '')
+  })
+
   test('the address of an unknown destination or source has a page that links to the list', async () => {
     const { page } = await on().come()
     for (const what of ['destination', 'source']) {

@@ -1,6 +1,6 @@
 import { NativeSelect, type NativeSelectProps, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { toLocalInput } from '../../wording/format.ts'
+import { fromLocalInput, MAX_LOCAL_INPUT, toLocalInput } from '../../wording/format.ts'
 
 type FilterProps = { value: string | undefined; onChange: (value: string | undefined) => void }
 
@@ -48,6 +48,7 @@ type TextProps = {
   placeholder?: string
   error?: string | undefined
   type?: string
+  max?: string
   w?: number
 }
 
@@ -56,9 +57,10 @@ export const TimeFilter = ({ label, value, onChange }: FilterProps & { label: st
   <TextFilter
     label={label}
     type="datetime-local"
+    max={MAX_LOCAL_INPUT}
     w={220}
     value={value && toLocalInput(value)}
-    onChange={(typed) => onChange(typed && new Date(typed).toISOString())}
+    onChange={(typed) => onChange(typed && fromLocalInput(typed))}
   />
 )
 

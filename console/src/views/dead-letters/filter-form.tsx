@@ -13,6 +13,8 @@ type Changed = { [name in keyof DeadFilter]: DeadFilter[name] | undefined }
 
 export function FilterForm({ filter, onFilter }: FilterProps) {
   const [isCustom, setCustom] = useState(filter.since !== undefined || filter.until !== undefined)
+  /** A new key for the status: a refused one is not in the filter. */
+  const [clears, setClears] = useState(0)
   const destinations = useDestinations().data ?? []
   const { destinationId } = filter
   const isKnown = destinationId === undefined || destinations.some(({ id }) => id === destinationId)
@@ -41,7 +43,7 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
       <PeriodFilter filter={filter} onChange={change} isCustom={isCustom} onCustom={setCustom} />
       <TextFilter label="Event" value={filter.event} onChange={(event) => change({ event })} />
       <TextFilter label="User" value={filter.user} onChange={(user) => change({ user })} />
-      <StatusFilter value={filter.status} onChange={(status) => change({ status })} />
+      <StatusFilter key={clears} value={filter.status} onChange={(status) => change({ status })} />
       <TextFilter
         label="Message ID"
         value={filter.messageId}
@@ -58,6 +60,7 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
           variant="subtle"
           onClick={() => {
             setCustom(false)
+            setClears(clears + 1)
             onFilter({})
           }}
         >

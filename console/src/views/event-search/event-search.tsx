@@ -12,7 +12,7 @@ import { useSources } from '../../api/sources.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Page } from '../../ui/layout/page.tsx'
-import { toLocalInput } from '../../wording/format.ts'
+import { fromLocalInput, MAX_LOCAL_INPUT, toLocalInput } from '../../wording/format.ts'
 import { SearchResults } from './results.tsx'
 
 export default function EventSearch() {
@@ -55,7 +55,7 @@ function SearchForm({ search, onSearch }: SearchProps) {
   function submit(event: FormEvent) {
     event.preventDefault()
     if (value.trim() === '') return
-    const at = around === '' ? undefined : new Date(around).toISOString()
+    const at = fromLocalInput(around)
     onSearch({ by, value: value.trim(), ...(sourceId && { sourceId }), ...(at && { around: at }) })
   }
   return (
@@ -91,6 +91,7 @@ function SearchForm({ search, onSearch }: SearchProps) {
           />
           <TextInput
             type="datetime-local"
+            max={MAX_LOCAL_INPUT}
             label="Received around (optional)"
             value={around}
             onChange={(event) => setAround(event.currentTarget.value)}

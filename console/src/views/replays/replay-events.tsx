@@ -9,7 +9,7 @@ import { newId } from '../../random.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
-import { LAST_PERIODS } from '../../wording/format.ts'
+import { LAST_PERIODS, MAX_LOCAL_INPUT } from '../../wording/format.ts'
 import { RateField } from './rate-field.tsx'
 import { ReplayList } from './replay-list.tsx'
 import { parseRate, periodOf } from './requests.ts'
@@ -129,6 +129,7 @@ function PeriodFields({ choice, onChoose, typed, onType }: PeriodProps) {
           <TextInput
             key={end}
             type="datetime-local"
+            max={MAX_LOCAL_INPUT}
             label={end === 'from' ? 'From' : 'To'}
             value={typed[end]}
             onChange={(event) => onType({ ...typed, [end]: event.currentTarget.value })}

@@ -1,4 +1,5 @@
 import { Button, Group } from '@mantine/core'
+import { useState } from 'react'
 import type { DeliveryFilter } from '../../../api/deliveries.ts'
 import { SelectFilter, StatusFilter, TextFilter } from '../../../ui/form/filters.tsx'
 import { DELIVERY_STATES } from '../../../wording/states.ts'
@@ -7,6 +8,8 @@ import { PERIODS, STATES } from './filter.ts'
 type FilterProps = { filter: DeliveryFilter; onFilter: (filter: DeliveryFilter) => void }
 
 export function FilterForm({ filter, onFilter }: FilterProps) {
+  /** A new key for the status: a refused one is not in the filter. */
+  const [clears, setClears] = useState(0)
   /** Undefined removes a filter. */
   function change(changed: { [name in keyof DeliveryFilter]: DeliveryFilter[name] | undefined }) {
     const given = Object.entries({ ...filter, ...changed }).filter(([, value]) => value !== undefined)
@@ -20,7 +23,7 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
         onChange={(value) => change({ state: STATES.find((one) => one === value) })}
         choices={STATES.map((one) => ({ value: one, label: DELIVERY_STATES[one].label }))}
       />
-      <StatusFilter value={filter.status} onChange={(status) => change({ status })} />
+      <StatusFilter key={clears} value={filter.status} onChange={(status) => change({ status })} />
       <TextFilter label="Event" value={filter.event} onChange={(event) => change({ event })} />
       <TextFilter label="User" value={filter.user} onChange={(user) => change({ user })} />
       <TextFilter
@@ -36,7 +39,14 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
         choices={PERIODS}
       />
       {Object.keys(filter).length > 0 && (
-        <Button variant="subtle" mt={24} onClick={() => onFilter({})}>
+        <Button
+          variant="subtle"
+          mt={24}
+          onClick={() => {
+            setClears(clears + 1)
+            onFilter({})
+          }}
+        >
           Clear
         </Button>
       )}
