@@ -71,6 +71,10 @@ export function smallThings(on: () => Stage): void {
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Clear' }).click()
     await page.getByLabel('From', { exact: true }).waitFor({ state: 'detached' })
+    // as on a phone, or enlarged four times
+    await page.setViewportSize({ width: 320, height: 800 })
+    await row.waitFor()
+    await until(() => page.evaluate<boolean>(FITS))
     await sluice.api('delete', 'destinations/expired')
   })
 
@@ -99,6 +103,25 @@ export function smallThings(on: () => Stage): void {
     await from.fill('20261-01-01T00:00')
     await from.press('Enter')
     await until(async () => new URL(page.url()).search === '')
+  })
+
+  test('a long id fits a screen of 320 px', async () => {
+    const { sluice, good } = on()
+    const id = 'x'.repeat(64)
+    await sluice.destination(id, [`${good.url}/long`], { sourceIds: ['corner'] })
+    await until(async () => {
+      await sluice.send(
+        [{ type: 'track', userId: 'sue', event: 'Long', messageId: 'long-1' }],
+        'corner-write-key',
+      )
+      return good.arrivals.some(({ path }) => path === '/long')
+    })
+    await sluice.api('delete', `destinations/${id}`)
+    const { page } = await on().come()
+    await page.setViewportSize({ width: 320, height: 800 })
+    await page.goto('/deliveries?messageId=long-1')
+    await page.getByText(id).first().waitFor()
+    await until(() => page.evaluate<boolean>(FITS))
   })
 
   test('the address of an unknown destination or source has a page that links to the list', async () => {
@@ -339,6 +362,8 @@ const background = (element: object): string =>
   Reflect.get(globalThis, 'getComputedStyle')(element).backgroundColor
 const backgroundOfParent = (element: object): string =>
   Reflect.get(globalThis, 'getComputedStyle')(Reflect.get(element, 'parentElement')).backgroundColor
+
+const FITS = 'document.documentElement.scrollWidth <= innerWidth'
 
 /** Ports of URLs that are on two lines. */
 const BROKEN_PORTS = `(() => {

@@ -49,7 +49,7 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
           prepareAll={() => prepareAll(filter, { letters, destinations })}
         />
       )}
-      <Table verticalSpacing={6} aria-label="Dead letters">
+      <Table verticalSpacing={6} aria-label="Dead letters" className="dense">
         <Head
           selectAll={
             mayWrite && <SelectAll letters={letters} count={selected.length} onSelect={setSelectedIds} />

@@ -29,7 +29,9 @@ export function DeliveryCard({ delivery, event }: { delivery: EventDelivery; eve
             {visible(destination.name)}
           </Anchor>
         ) : (
-          <Text fw={600}>{destinationId}</Text>
+          <Text fw={600} className="in-flow">
+            {destinationId}
+          </Text>
         )}
         <StateBadge {...labelOf(delivery)} />
         {nextAttemptAt !== null && <NextAttempt at={nextAttemptAt} />}
