@@ -7,7 +7,9 @@ import {
   uncorrected,
   validationError,
 } from '../../console/src/api/client/errors.ts'
+import { secretError } from '../../console/src/views/destinations/secret-faults.ts'
 import { draftFaults, newHeader, newWebhook } from '../../console/src/views/webhooks/draft.ts'
+import { rotationFaults, SHARED_SECRET } from '../../settings/resources/secret-rotation.ts'
 
 const fault = (pointer: string) => ({ pointer, code: 'invalid_value', message: 'wrong' }) as const
 const sent = { name: '', webhooks: [{ url: 'a', headers: { 'X/A~': '1' } }] }
@@ -24,6 +26,25 @@ test('a fault stays as long as the value at its pointer is what was sent', () =>
   const renamed = { ...sent, webhooks: [{ url: 'a', headers: { 'X-A': '1' } }] }
   expect(pointers(uncorrected(error, sent, renamed))).toEqual(['/name', '/webhooks/0/url'])
   expect(uncorrected(error, sent, { name: 'CRM', webhooks: [{ url: 'b', headers: {} }] })).toBeUndefined()
+})
+
+test('of a refused secret, only the faults of the secret go when it changes', () => {
+  const error = validationError(['/sharedSecret', '/webhooks/0/headers'].map(fault))
+  expect(pointers(secretError(error, { sent: 'a', typed: 'a' }))).toEqual([
+    '/sharedSecret',
+    '/webhooks/0/headers',
+  ])
+  expect(pointers(secretError(error, { sent: 'a', typed: 'b' }))).toEqual(['/webhooks/0/headers'])
+})
+
+test('replacing a secret by itself is a fault of the secret', () => {
+  const body = { sharedSecret: 'a', previousSecretExpiresAt: '2026-01-02T00:00:00.000Z' }
+  const by = { old: { sharedSecret: 'a' }, now: '2026-01-01T00:00:00.000Z' }
+  const error = validationError(rotationFaults(body, by, SHARED_SECRET))
+  expect(secretError(error, { sent: 'a', typed: 'a' })).toMatchObject({
+    faults: [{ pointer: '/sharedSecret', message: 'This is already the current secret. Enter another one.' }],
+  })
+  expect(secretError(error, { sent: 'a', typed: 'b' })).toBeUndefined()
 })
 
 test('an error without faults stays until the next request', () => {

@@ -1,7 +1,7 @@
 import { Alert, Button, Checkbox, Code, Group, List, NativeSelect, Stack, Table, Text } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { serverNow } from '../../api/client/clock.ts'
-import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
+import { fieldError } from '../../api/client/errors.ts'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
 import { type Edited, Editing } from '../../ui/form/editing.tsx'
 import { Form } from '../../ui/form/form.tsx'
@@ -11,6 +11,7 @@ import { Timestamp, useNow } from '../../ui/values/time.tsx'
 import { AT_ONCE, OVERLAPS, overlapEnd } from '../../wording/format.ts'
 import { Verification } from '../test-send/verification.tsx'
 import { SecretField } from '../webhooks/secret-field.tsx'
+import { secretError } from './secret-faults.ts'
 import { type Signature, signaturesAfter, signaturesOf } from './signatures.ts'
 
 /** Secrets are write-only: only the page that set one shows it. */
@@ -71,7 +72,8 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
   const [isRemoved, setRemoved] = useState(false)
   const [endsPrevious, setEndsPrevious] = useState(false)
   const replace = useReplaceDestination()
-  const saving = withoutCorrected(replace, { sharedSecret: secret })
+  const sent = replace.variables?.sharedSecret
+  const saving = { ...replace, error: secretError(replace.error, { sent, typed: secret }) }
   const now = useNow()
   const hasSecret = base.sharedSecret !== undefined
   const isRotating = Date.parse(base.previousSecretExpiresAt ?? '') > now
