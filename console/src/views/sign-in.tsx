@@ -1,4 +1,16 @@
-import { Box, Button, Center, Group, Modal, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
+import {
+  Box,
+  Button,
+  Center,
+  Group,
+  getDefaultZIndex,
+  Modal,
+  Paper,
+  PasswordInput,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useSignIn } from '../api/session.ts'
@@ -41,6 +53,8 @@ export function SignInAgain({ opened }: { opened: boolean }) {
       title="Your session has ended"
       withCloseButton={false}
       centered
+      // above the dialogs of views, which may be newer
+      zIndex={getDefaultZIndex('overlay')}
       overlayProps={{ backgroundOpacity: 1, color: 'var(--mantine-color-body)' }}
     >
       <Stack>

@@ -60,9 +60,11 @@ export function leaveForms(on: () => Stage): void {
     expect(new URL(page.url()).pathname).toBe(`/destinations/form/${tab}`)
   })
 
-  test('Escape at the end of a session keeps the dialog behind the sign-in', async () => {
+  test('at the end of a session, the sign-in covers a dialog, and Escape keeps it', async () => {
     const { page, context } = await on().come({ isNew: true })
-    await page.goto('/sources')
+    await page.goto('/')
+    // a view that is newer than the sign-in
+    await page.getByRole('link', { name: 'Sources', exact: true }).click()
     await page.getByRole('button', { name: 'New source' }).click()
     const name = page.getByRole('dialog', { name: 'New source' }).getByRole('textbox', { name: 'Name' })
     await name.fill('Typed before')
