@@ -105,6 +105,23 @@ export function smallThings(on: () => Stage): void {
     await until(async () => new URL(page.url()).search === '')
   })
 
+  test('a form that is sent twice at once makes one source', async () => {
+    const { page } = await on().come()
+    await page.goto('/sources')
+    await page.getByRole('button', { name: 'New source' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Twice')
+    const create = page.getByRole('button', { name: 'Create source' })
+    // as a busy page gets them
+    await create.evaluate((button) => {
+      for (let times = 0; times < 2; times++) setTimeout(() => Reflect.get(button, 'click').call(button))
+    })
+    await page.getByRole('heading', { level: 1, name: 'Twice' }).waitFor()
+    const { items } = (await on().sluice.api('get', 'sources')).body
+    const made = (items as { id: string; name: string }[]).filter(({ name }) => name === 'Twice')
+    expect(made).toHaveLength(1)
+    await on().sluice.api('delete', `sources/${made[0]?.id}`)
+  })
+
   test('a long id fits a screen of 320 px', async () => {
     const { sluice, good } = on()
     const id = 'x'.repeat(64)

@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { MutationCache, notifyManager, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, isConflict } from './errors.ts'
 
 /** `isOver`: the session has ended, and the page keeps its contents until the next sign-in. */
@@ -35,6 +35,9 @@ const isRetryable = (error: unknown) =>
 
 /** Control may run on this machine, so the browser's online status does not matter. */
 const networkMode = 'always'
+
+// before the next event: the second click of two would make a change twice
+notifyManager.setScheduler(queueMicrotask)
 
 export const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: handleSessionEnd }),
