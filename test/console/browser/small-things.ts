@@ -166,6 +166,23 @@ export function smallThings(on: () => Stage): void {
     await page.goto('/sources')
     await page.getByRole('link', { name: 'Kiosk \\u202egnp', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'Kiosk \\u202egnp' }).waitFor()
+    await sluice.destination('reversed', [`${on().good.url}/reversed`], {
+      name: 'Desk \u202egnp',
+      sourceIds: ['reversed'],
+      enabled: false,
+    })
+    const tabs = ['health', 'deliveries', 'settings', 'rules', 'test', 'secret', 'replay']
+    const shown = [...tabs.map((tab) => `/destinations/reversed/${tab}`), '/catalog/webhooks/reversed']
+    for (const path of [...shown, '/deliveries', '/dead?replayed=false', '/']) {
+      await move(page, path)
+      await page.getByText('gnp').first().waitFor({ state: 'attached' })
+      expect(await page.evaluate('document.documentElement.textContent'), path).not.toContain('\u202e')
+    }
+    await page.goto('/audiences')
+    await page.getByRole('button', { name: 'New audience' }).click()
+    await page.getByRole('dialog').getByText('gnp').waitFor({ state: 'attached' })
+    expect(await page.evaluate('document.documentElement.textContent')).not.toContain('\u202e')
+    await sluice.api('delete', 'destinations/reversed')
     await sluice.api('delete', 'sources/reversed')
   })
 

@@ -5,6 +5,7 @@ import { type Kind, useCreateComputation } from '../../api/computations.ts'
 import { useSources } from '../../api/sources.ts'
 import { CreateDialog } from '../../ui/form/create-dialog.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
+import { visible } from '../../wording/visible.ts'
 import { LABELS } from './labels.ts'
 
 type NewProps = { kind: Kind; opened: boolean; onClose: () => void }
@@ -52,7 +53,7 @@ export function NewComputation({ kind, opened, onClose }: NewProps) {
               description="The identify calls are sent on behalf of this source, to its destinations."
               value={sourceId}
               onChange={(event) => setChosen(event.currentTarget.value)}
-              data={sources.map((source) => ({ value: source.id, label: source.name }))}
+              data={sources.map((source) => ({ value: source.id, label: visible(source.name) }))}
               error={fieldError(error, '/sourceId')}
             />
           )

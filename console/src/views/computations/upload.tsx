@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { useRef, useState } from 'react'
 import type { Computation, Kind } from '../../api/computations.ts'
 import { formatInteger } from '../../wording/format.ts'
+import { visible } from '../../wording/visible.ts'
 import { LABELS } from './labels.ts'
 import { UploadResults } from './upload-results.tsx'
 import { consentTo } from './upload-rules.ts'
@@ -21,7 +22,7 @@ export function Upload({ kind, computation }: UploadProps) {
       <Modal
         opened={opened}
         onClose={close}
-        title={title}
+        title={visible(title)}
         size="lg"
         closeButtonProps={{ 'aria-label': 'Close' }}
         centered

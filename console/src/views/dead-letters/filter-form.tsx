@@ -5,6 +5,7 @@ import { useDestinations } from '../../api/destinations.ts'
 import { SelectFilter, StatusFilter, TextFilter, TimeFilter } from '../../ui/form/filters.tsx'
 import { LAST_PERIODS } from '../../wording/format.ts'
 import { deadReasonLabel } from '../../wording/states.ts'
+import { visible } from '../../wording/visible.ts'
 import { isFiltered, REASONS } from './filter.ts'
 
 type FilterProps = { filter: DeadFilter; onFilter: (filter: DeadFilter) => void }
@@ -29,8 +30,8 @@ export function FilterForm({ filter, onFilter }: FilterProps) {
         value={destinationId}
         onChange={(next) => change({ destinationId: next })}
         choices={[
-          ...destinations.map(({ id, name }) => ({ value: id, label: name })),
-          ...(isKnown ? [] : [{ value: destinationId, label: destinationId }]),
+          ...destinations.map(({ id, name }) => ({ value: id, label: visible(name) })),
+          ...(isKnown ? [] : [{ value: destinationId, label: visible(destinationId) }]),
         ]}
         maw={280}
       />

@@ -13,6 +13,7 @@ import { Empty } from '../../ui/layout/empty.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { fromLocalInput, MAX_LOCAL_INPUT, toLocalInput } from '../../wording/format.ts'
+import { visible } from '../../wording/visible.ts'
 import { SearchResults } from './results.tsx'
 
 export default function EventSearch() {
@@ -86,7 +87,7 @@ function SearchForm({ search, onSearch }: SearchProps) {
             onChange={(event) => setSourceId(event.currentTarget.value)}
             data={[
               { value: '', label: 'All sources' },
-              ...sources.map(({ id, name }) => ({ value: id, label: name })),
+              ...sources.map(({ id, name }) => ({ value: id, label: visible(name) })),
             ]}
           />
           <TextInput

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
 import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
+import { visible } from '../../wording/visible.ts'
 import { setUpLinkLabel, setUpPath } from '../destinations/set-up-progress.ts'
 
 type StepsProps = {
@@ -32,7 +33,7 @@ export function FirstSteps({ hasSource, unfinished }: StepsProps) {
         <Timeline.Item title="A destination" bullet={<Mark of="destinations" />}>
           <Text size="sm" c="dimmed">
             Up to five URLs with headers and a signing secret. Send a test before you turn it on.{' '}
-            {unfinished && `${unfinished.name} is saved but still off.`}
+            {unfinished && visible(`${unfinished.name} is saved but still off.`)}
           </Text>
         </Timeline.Item>
         <Timeline.Item title="The first event" bullet={<Mark of="overview" />}>

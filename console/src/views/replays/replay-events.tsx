@@ -10,6 +10,7 @@ import { Confirm } from '../../ui/form/confirm.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { LAST_PERIODS, MAX_LOCAL_INPUT } from '../../wording/format.ts'
+import { visible } from '../../wording/visible.ts'
 import { RateField } from './rate-field.tsx'
 import { ReplayList } from './replay-list.tsx'
 import { parseRate, periodOf } from './requests.ts'
@@ -19,7 +20,7 @@ export function ReplayEvents({ destination }: { destination: Destination }) {
     <Stack>
       <Panel
         title="Replay events"
-        lead={`Sends past events from the connected sources to ${destination.name}, using its current settings and rules. Use it to fill a new destination, or after the destination was off. Events that were already delivered are sent again with the same X-Delivery-Id.`}
+        lead={`Sends past events from the connected sources to ${visible(destination.name)}, using its current settings and rules. Use it to fill a new destination, or after the destination was off. Events that were already delivered are sent again with the same X-Delivery-Id.`}
       >
         <ReplayForm destination={destination} />
       </Panel>
@@ -58,8 +59,8 @@ function ReplayForm({ destination: { id, name } }: { destination: Destination })
       >
         <Text size="sm">
           Sends all events from the connected sources between <Timestamp at={pending.from || null} /> and{' '}
-          <Timestamp at={pending.to || null} /> to {name}, at up to {perSecond} per second. This includes
-          events that were already delivered.
+          <Timestamp at={pending.to || null} /> to {visible(name)}, at up to {perSecond} per second. This
+          includes events that were already delivered.
         </Text>
       </Confirm>
     </Stack>
@@ -102,7 +103,7 @@ const DeadLettersHint = ({ id, name }: Pick<Destination, 'id' | 'name'>) => (
   <Text size="sm">
     To send only deliveries that were rejected or given up, replay the{' '}
     <Anchor component={Link} to={`/dead?destinationId=${encodeURIComponent(id)}`} size="sm">
-      dead letters of {name}
+      dead letters of {visible(name)}
     </Anchor>
     .
   </Text>

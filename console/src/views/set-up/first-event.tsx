@@ -7,6 +7,7 @@ import type { Source } from '../../api/sources.ts'
 import { Outcome } from '../../ui/attempts/attempt-table.tsx'
 import { StreamAlert, StreamBadge } from '../../ui/stream-status.tsx'
 import { formatDuration } from '../../wording/format.ts'
+import { visible } from '../../wording/visible.ts'
 import { useLiveCalls } from '../live/use-live-calls.ts'
 import { Connect } from '../sources/connect.tsx'
 import { firstCallOf } from './first-call.ts'
@@ -25,7 +26,7 @@ export function FirstEvent({ source, destination }: { source: Source; destinatio
         ) : (
           <Group gap="sm">
             <Loader size="sm" aria-hidden="true" />
-            <Text size="sm">Waiting for the first event from {source.name}. Send one:</Text>
+            <Text size="sm">Waiting for the first event from {visible(source.name)}. Send one:</Text>
             <StreamBadge freshness={freshness} />
           </Group>
         )}
@@ -62,8 +63,10 @@ function Delivered({
     <Alert color="green" title="The first event has arrived">
       <Text size="sm">
         {call.type}
-        {call.event === undefined ? '' : ` “${call.event}”`} from {call.userId ?? call.anonymousId} was
-        delivered to {destination.name}
+        {visible(
+          `${call.event === undefined ? '' : ` “${call.event}”`} from ${call.userId ?? call.anonymousId}`,
+        )}{' '}
+        was delivered to {visible(destination.name)}
         {attempt.status !== null && ` with status ${attempt.status}`} in {formatDuration(attempt.durationMs)}.
       </Text>
       <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(call.messageId)}`} size="sm">

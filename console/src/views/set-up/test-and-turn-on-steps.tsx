@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
 import { useSources } from '../../api/sources.ts'
 import { Loaded } from '../../ui/layout/loaded.tsx'
+import { visible } from '../../wording/visible.ts'
 import { OnOff } from '../destinations/on-off.tsx'
 import { TestSend } from '../test-send/test-send.tsx'
 import { FirstEvent } from './first-event.tsx'
@@ -19,7 +20,7 @@ export function TurnOnStep({ destination, onBack, onSwitched }: StepProps) {
     <Stack>
       <OnOff
         destination={destination}
-        label={destination.enabled ? `${destination.name} is on` : `Turn ${destination.name} on`}
+        label={visible(destination.enabled ? `${destination.name} is on` : `Turn ${destination.name} on`)}
         description={
           destination.enabled
             ? 'Events from its sources are sent to its URLs.'
@@ -37,7 +38,7 @@ export function TurnOnStep({ destination, onBack, onSwitched }: StepProps) {
           to={destination.enabled ? `/destinations/${destination.id}` : '/destinations'}
           variant={destination.enabled ? 'filled' : 'default'}
         >
-          {destination.enabled ? `Finish: view ${destination.name}` : 'Turn it on later'}
+          {destination.enabled ? visible(`Finish: view ${destination.name}`) : 'Turn it on later'}
         </Button>
       </Group>
     </Stack>
@@ -61,7 +62,7 @@ function FirstEventFrom({ destination }: { destination: Destination }) {
                 label="Source of the first event"
                 value={source.id}
                 onChange={(event) => setSourceId(event.currentTarget.value)}
-                data={sources.map(({ id, name }) => ({ value: id, label: name }))}
+                data={sources.map(({ id, name }) => ({ value: id, label: visible(name) }))}
                 maw={320}
               />
             )}
@@ -79,7 +80,7 @@ export function TestStep({ destination, onBack, onNext }: TestProps) {
   return (
     <Stack>
       {!destination.enabled && (
-        <Alert color="blue" title={`${destination.name} is saved but still off`}>
+        <Alert color="blue" title={visible(`${destination.name} is saved but still off`)}>
           Check that your receiver accepts a sample before events arrive.
         </Alert>
       )}

@@ -9,6 +9,7 @@ import { Panel } from '../../ui/layout/page.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 import { Timestamp, useNow } from '../../ui/values/time.tsx'
 import { AT_ONCE, OVERLAPS, overlapEnd } from '../../wording/format.ts'
+import { visible } from '../../wording/visible.ts'
 
 export function WriteKey({ source }: { source: Source }) {
   const [isReplacing, setReplacing] = useState(false)
@@ -49,7 +50,7 @@ function Overlap({ source }: { source: Source }) {
           they are rejected.
         </Text>
         <Button variant="default" size="xs" loading={end.isPending} onClick={endNow}>
-          End the previous write key of {name} now
+          End the previous write key of {visible(name)} now
         </Button>
         <ErrorAlert error={end.error} />
       </Stack>

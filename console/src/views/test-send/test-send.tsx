@@ -5,6 +5,7 @@ import { type Destination, type TestSend as TestBody, useTestSend } from '../../
 import { useRecentCalls } from '../../api/events.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { JsonArea } from '../../ui/form/json-area.tsx'
+import { visible } from '../../wording/visible.ts'
 import { type Payload, recentPayloads, SAMPLES, toBody } from './payloads.ts'
 import { Results, RulesNote } from './results.tsx'
 import { Verification } from './verification.tsx'
@@ -81,7 +82,8 @@ function PayloadFields({ payload, text, choose, edit, payloads, error }: Payload
 function usePayload(destination: Destination) {
   const recent = recentPayloads(useRecentCalls(destination).data ?? [])
   const [{ payload, text }, set] = useState(() => ({ payload: SAMPLES[0], text: SAMPLES[0].text ?? '' }))
-  const options = (all: readonly Payload[]) => all.map(({ id, label }) => ({ value: id, label }))
+  const options = (all: readonly Payload[]) =>
+    all.map(({ id, label }) => ({ value: id, label: visible(label) }))
   return {
     payload,
     text,

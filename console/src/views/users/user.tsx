@@ -10,6 +10,7 @@ import { Panel } from '../../ui/layout/page.tsx'
 import { SourceName } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
+import { visible } from '../../wording/visible.ts'
 import { DeleteUsers } from './delete-users.tsx'
 
 const EVERY_SOURCE = '*'
@@ -102,7 +103,7 @@ function SuppressUser({ opened, onClose, user: { userId } }: SuppressProps) {
         onChange={(event) => setSourceId(event.currentTarget.value)}
         data={[
           { value: EVERY_SOURCE, label: 'All sources, including new ones' },
-          ...sources.map(({ id, name }) => ({ value: id, label: name })),
+          ...sources.map(({ id, name }) => ({ value: id, label: visible(name) })),
         ]}
       />
     </Confirm>

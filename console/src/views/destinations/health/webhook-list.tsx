@@ -30,7 +30,7 @@ export function WebhookList({ destination: { id, name, webhooks, updatedAt }, en
             size="sm"
             underline="always"
           >
-            dead letters of {name}
+            dead letters of {visible(name)}
           </Anchor>
           . Replay them once the webhook accepts requests.
         </Text>
