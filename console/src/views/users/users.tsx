@@ -16,7 +16,7 @@ import { UserPanel } from './user.tsx'
 export default function Users() {
   const [params, setParams] = useSearchParams()
   const [opened, { open, close }] = useDisclosure()
-  const userId = params.get('userId') ?? undefined
+  const userId = params.get('userId') || undefined
 
   function find(wanted: string): void {
     restartSearch(searchOf(wanted))
