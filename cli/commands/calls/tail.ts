@@ -1,4 +1,5 @@
 import { once as onceEvent } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +15,10 @@ import { action, type Cli, type Invocation } from '../command.ts'
 type Options = { source?: string; json?: true }
 
 const RECONNECT_MS = 2_000
+/** Without even a comment, of which control sends one every 15 s: a stream that stays open can be broken. */
+const SILENCE_MS = 40_000
+/** Control may be starting, or a proxy in front of it does not find it. */
+const STARTING = [502, 503, 504]
 
 export function addTail({ program, ...cli }: Cli): void {
   program
@@ -108,31 +113,43 @@ export function latestPastAttempts(): (event: ServerEvent) => ServerEvent[] {
 const asJson = ({ event, data }: ServerEvent) => `{"event":${JSON.stringify(event)},"data":${data}}`
 
 /**
- * Returns when the stream ends, is aborted, or breaks after it has begun.
- * @throws CliError refused, unreachable
+ * Returns when the stream ends, is aborted, or breaks or falls silent after it has begun.
+ * @throws CliError refused, unreachable, unknown_answer
  */
-async function* listen(
+export async function* listen(
   { control, token }: Pick<Target, 'control' | 'token'>,
-  { path, signal }: { path: string; signal: AbortSignal },
+  { path, signal, silenceMs = SILENCE_MS }: { path: string; signal: AbortSignal; silenceMs?: number },
 ): AsyncGenerator<ServerEvent> {
   const stream = got.stream(`${control}/api/${path}`, {
     headers: { authorization: `Bearer ${token}` },
     throwHttpErrors: false,
     followRedirect: false,
     retry: { limit: 0 },
+    timeout: { socket: silenceMs },
     signal,
   })
   // it may break before anything reads it
   stream.on('error', () => undefined)
   const response = await onceEvent(stream, 'response').then(
-    ([first]: { statusCode: number }[]) => first,
+    ([first]: { statusCode: number; headers: IncomingHttpHeaders }[]) => first,
     (cause: unknown) => {
       if (signal.aborted) return undefined
       throw unreachable(control, cause)
     },
   )
   if (!response) return
-  if (response.statusCode !== 200) throw refused({ status: response.statusCode, body: await bodyOf(stream) })
+  const { statusCode: status, headers } = response
+  if (status !== 200) {
+    const error = refused({ status, body: await bodyOf(stream) })
+    throw STARTING.includes(status) ? new CliError('unreachable', error.message) : error
+  }
+  if (!headers['content-type']?.startsWith('text/event-stream')) {
+    stream.destroy()
+    throw new CliError(
+      'unknown_answer',
+      `${control} answered 200 without a stream of events: is this the address of control?`,
+    )
+  }
   const parse = sseParser()
   const decoder = new TextDecoder()
   try {

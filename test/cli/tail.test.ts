@@ -1,0 +1,71 @@
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../cli/commands/calls/tail.ts'
+import type { CliError } from '../../cli/context.ts'
+import { run } from '../../cli/run.ts'
+import { until } from '../helpers/until.ts'
+import { aContext } from './in-memory.ts'
+
+/** Until the end of the test. @returns its address */
+async function serving(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const CALL = { messageId: 'm1', sourceId: 'shop', type: 'track', event: 'Paid' }
+
+function stream(response: ServerResponse): ServerResponse {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).flushHeaders()
+  return response
+}
+
+test('goes on while control starts, or a proxy in front of it answers 5xx', async () => {
+  const reader = new AbortController()
+  let asked = 0
+  const SLUICE_URL = await serving((_, response) => {
+    asked += 1
+    if (asked === 1) stream(response).end('event: ready\ndata: {}\n\n')
+    else if (asked === 2) response.writeHead(503).end('<html>')
+    else stream(response).write(`event: call\nid: 1\ndata: ${JSON.stringify(CALL)}\n\n`)
+  })
+  const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })
+  const out = { ...context.out, closed: reader.signal }
+  const ended = run(['tail', 'shop', '--json'], { ...context, out })
+  await until(() => context.out.said.length === 2, { timeout: 20_000 })
+  reader.abort()
+  expect(await ended).toBe(0)
+  expect(context.out.said[1]).toBe(`{"event":"call","data":${JSON.stringify(CALL)}}`)
+}, 30_000)
+
+test('ends with an error if the answer is not a stream of events', async () => {
+  const SLUICE_URL = await serving((_, response) => void response.end('<html>Sign in</html>'))
+  const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })
+  expect(await run(['tail', 'shop'], context)).toBe(1)
+  expect(context.err.text()).toBe(
+    `${SLUICE_URL} answered 200 without a stream of events: is this the address of control?`,
+  )
+})
+
+test('a silent stream ends, so that it is opened again', async () => {
+  const control = await serving((_, response) => void stream(response).write('event: ready\ndata: {}\n\n'))
+  const { signal } = new AbortController()
+  const events = listen({ control, token: 'x' }, { path: 'live', signal, silenceMs: 20 })
+  expect((await Array.fromAsync(events)).map(({ event }) => event)).toEqual(['ready'])
+})
+
+test('a control that accepts the connection and never answers is unreachable', async () => {
+  const control = await serving(() => undefined)
+  const { signal } = new AbortController()
+  const events = listen({ control, token: 'x' }, { path: 'live', signal, silenceMs: 20 })
+  const error: CliError = await Array.fromAsync(events).then(
+    () => expect.unreachable(),
+    (cause) => cause,
+  )
+  expect([error.code, error.message]).toEqual(['unreachable', expect.stringContaining('does not answer')])
+})
