@@ -11,7 +11,11 @@ const analytics = new Analytics({
 })
 
 const server = createServer((request, response) => {
-  analytics.page({ anonymousId: 'visitor-1', name: request.url })
+  try {
+    analytics.page({ anonymousId: 'visitor-1', name: request.url })
+  } catch (error) {
+    console.error(error.message) // uncaught, it would end the process, and all queued calls would be lost
+  }
   response.end('hello\n')
 })
 server.listen(Number(process.env.PORT ?? 3000), 'localhost', () => {

@@ -101,11 +101,13 @@ test('the first example sends its calls, says so, and ends', patience, async () 
   ])
 })
 
-test('the example server sends its queued calls on SIGTERM', patience, async () => {
-  const service = await startService()
+/** The example server and what it prints, once it listens. */
+async function startServer(env: Record<string, string>, flags: readonly string[] = []) {
   await copyFile(join(app, 'node_modules/sluice-analytics/examples/server.mjs'), join(app, 'server.mjs'))
-  const env = { ...process.env, WRITE_KEY: 'its-write-key', ENDPOINT: service.endpoint, PORT: '0' }
-  const server = spawn(process.execPath, ['server.mjs'], { cwd: app, env })
+  const server = spawn(process.execPath, [...flags, 'server.mjs'], {
+    cwd: app,
+    env: { ...process.env, WRITE_KEY: 'its-write-key', PORT: '0', ...env },
+  })
   const said = { out: '', error: '' }
   server.stdout.on('data', (data) => {
     said.out += data
@@ -114,12 +116,38 @@ test('the example server sends its queued calls on SIGTERM', patience, async () 
     said.error += data
   })
   await expect.poll(() => said.out).toMatch(/^listening on \d+\n$/)
-  await (await fetch(`http://localhost:${said.out.match(/\d+/)}/pricing`)).text()
-  server.kill('SIGTERM')
-  const [code] = await once(server, 'exit')
-  expect([code, said.error]).toEqual([0, ''])
+  const get = async (path: string) => (await fetch(`http://localhost:${said.out.match(/\d+/)}${path}`)).text()
+  const end = async () => {
+    server.kill('SIGTERM')
+    const [code] = await once(server, 'exit')
+    return [code, said.error]
+  }
+  return { get, end }
+}
+
+test('the example server sends its queued calls on SIGTERM', patience, async () => {
+  const service = await startService()
+  const server = await startServer({ ENDPOINT: service.endpoint })
+  await server.get('/pricing')
+  expect(await server.end()).toEqual([0, ''])
   expect(service.calls()).toMatchObject([{ type: 'page', anonymousId: 'visitor-1', name: '/pricing' }])
 })
+
+test(
+  'the example server answers although a call is refused, and still sends the others',
+  patience,
+  async () => {
+    const service = await startService()
+    const server = await startServer({ ENDPOINT: service.endpoint }, ['--max-http-header-size=65536'])
+    await server.get('/pricing')
+    expect(await server.get(`/${'a'.repeat(40_000)}`)).toBe('hello\n')
+    expect(await server.end()).toEqual([
+      0,
+      expect.stringMatching(/^A call may have at most 32768 bytes.*\n$/),
+    ])
+    expect(service.calls()).toMatchObject([{ type: 'page', name: '/pricing' }])
+  },
+)
 
 describe('below Node 22, it refuses to be imported, with a code and both versions', () => {
   const message = (version: string) =>
