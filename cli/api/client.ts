@@ -92,6 +92,8 @@ export function refused(answer: ApiResponse): CliError {
   const [fault] = errors
   if (fault && errors.length === 1 && fault.message === message)
     return new CliError('refused', `Refused: ${message} (${status} ${fault.code})`)
+  // without control's JSON, for example from a proxy
+  if (code === String(status)) return new CliError('refused', `Refused: ${message}`)
   const faults = errors.map((fault) => `\n  ${fault.pointer || '(body)'}: ${fault.message} (${fault.code})`)
   return new CliError('refused', `Refused: ${message} (${status} ${code})${faults.join('')}`)
 }
