@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has members join until they are in
-import { aFetchingMember, offsets, withCoordinator } from '../helpers/kafkajs.ts'
+import { aFetchingMember, offsets, runnerOf, withCoordinator } from '../helpers/kafkajs.ts'
 import { until } from '../helpers/until.ts'
 
 const record = { offset: '0', isControlRecord: false }
@@ -27,6 +27,23 @@ test('batches of one generation are not passed on in the next', async () => {
   group.offsetManager = offsets()
   asked[1]?.()
   expect(await late).toEqual([])
+})
+
+test('batches that wait for their turn while the member joins again are not handled after it', async () => {
+  const { group, asked } = member()
+  const eachBatch = vi.fn(async () => {})
+  const manual = { autoCommit: false, eachBatchAutoResolve: false }
+  const runner = Object.assign(runnerOf(group), { ...manual, eachBatch, heartbeat: async () => {} })
+  const fetched = group.fetch('1')
+  await until(() => asked.length === 1)
+  asked[0]?.()
+  const [batch] = await fetched
+  await runner.handleBatch(batch)
+  expect(eachBatch).toHaveBeenCalledOnce()
+
+  group.offsetManager = offsets()
+  await runner.handleBatch(batch)
+  expect(eachBatch).toHaveBeenCalledOnce()
 })
 
 test('a seek that is still to be done when a member joins is not done: the join starts at the commit', async () => {

@@ -101,7 +101,7 @@ function world() {
   const assigner = watch.assigning((config) => config as never)
   assigner({ cluster } as never)
   const outOfRange = () => reader.recoverFromOffsetOutOfRange(at)
-  return { state, broker, watch, faults, seeks, fetch: () => reader.fetch('1'), outOfRange }
+  return { state, broker, reader, watch, faults, seeks, fetch: () => reader.fetch('1'), outOfRange }
 }
 
 const passes = performance.now.bind(performance)
@@ -256,7 +256,7 @@ test('a fetch request of kafkajs names the leader epoch of the last read', async
 })
 
 test("kafkajs's runner does not handle a batch whose partition was moved while it waited", async () => {
-  const { state, watch, fetch } = world()
+  const { state, reader, watch, fetch } = world()
   state.fetched = async () => oneRecord
   const [batch] = await fetch()
   let handled = 0
@@ -265,7 +265,7 @@ test("kafkajs's runner does not handle a batch whose partition was moved while i
       handled += 1
       return false
     },
-    consumerGroup: {},
+    consumerGroup: reader,
     logger: { debug: () => undefined },
   }
   await Runner.prototype.handleBatch.call(runner, batch)

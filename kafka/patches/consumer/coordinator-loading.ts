@@ -1,8 +1,9 @@
 /**
- * Upstream: tulios/kafkajs#1779 (open); `joinAndSync`, `fetch` and `seek` in src/consumer/consumerGroup.js.
+ * Upstream: tulios/kafkajs#1779 (open); `joinAndSync`, `fetch` and `seek` in src/consumer/consumerGroup.js, `handleBatch`
+ * in src/consumer/runner.js.
  * Without it: after a join that failed for a temporary reason, kafkajs fetches as if it had joined. Its commits are
  * refused and its partitions stall, because nothing makes it join again. If it finds no coordinator for long, the
- * consumer ends for good. A seek from before a join skips records that were released in between
+ * consumer ends for good. A seek or a batch from before a join skips records that were released in between
  * (docs/decisions/002-client-guards.md).
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
@@ -14,9 +15,10 @@ type ConsumerGroup = {
   /** Seeks that the next fetch does. */
   seekOffset: Map<string, string>
   joinAndSync(): Promise<void>
-  fetch(nodeId: string): Promise<unknown[]>
+  fetch(nodeId: string): Promise<object[]>
   seek(at: object): void
 }
+type Runner = { consumerGroup: ConsumerGroup; handleBatch(batch: object): Promise<void> }
 
 const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Error }>('protocol/error')
 const { KafkaJSGroupCoordinatorNotFound } =
@@ -28,13 +30,18 @@ const REBALANCE_IN_PROGRESS = 27
 
 /** Groups that are not joined now, with what they had in the last generation. */
 const outside = new WeakMap<ConsumerGroup, ConsumerGroup['offsetManager']>()
+/** By batch, what its member had in the generation that fetched it. */
+const fetchedIn = new WeakMap<object, ConsumerGroup['offsetManager']>()
 /** Concurrent fetches share a join: each makes the member join when a topic gets more partitions. */
 const joins = new WeakMap<object, Promise<void>>()
 
 /** Also resolves if a join fails, and at once if there is none. */
 export const untilJoined = async (member: object): Promise<void> => joins.get(member)?.catch(() => undefined)
 
-/** Outside the group, fetches fail as in a rebalance: kafkajs then joins again. */
+/**
+ * Outside the group, fetches fail as in a rebalance: kafkajs then joins again. Batches of the previous generation are
+ * dropped: they would skip records that were released in between.
+ */
 export function retryJoins(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { joinAndSync, fetch, seek } = member
@@ -47,12 +54,25 @@ export function retryJoins(): void {
     if (outside.has(this)) throw createErrorFromCode(REBALANCE_IN_PROGRESS)
     const { offsetManager } = this
     const batches = await fetch.call(this, nodeId)
-    // drop batches of the previous generation: they would skip records that were released in between
-    return this.offsetManager === offsetManager && !outside.has(this) ? batches : []
+    if (this.offsetManager !== offsetManager || outside.has(this)) return []
+    for (const batch of batches) fetchedIn.set(batch, offsetManager)
+    return batches
   }
   member.seek = function (at) {
     // a join starts at the commits; whoever knows better seeks once it has joined
     if (outside.get(this) !== this.offsetManager) seek.call(this, at)
+  }
+  dropOlderBatches()
+}
+
+/** Those of another broker may be queued while a fetch makes the member join. */
+function dropOlderBatches(): void {
+  const runner = prototypeOf<Runner>('consumer/runner')
+  const { handleBatch } = runner
+  runner.handleBatch = async function (batch) {
+    const generation = fetchedIn.get(batch)
+    if (generation === undefined || generation === this.consumerGroup.offsetManager)
+      await handleBatch.call(this, batch)
   }
 }
 
