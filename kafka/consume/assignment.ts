@@ -83,7 +83,8 @@ export class Assignment {
     this.partitions = kept
     this.startGeneration(assigned)
     // kafkajs keeps pauses across a rebalance
-    consumer.resume(consumer.paused())
+    if (!this.closed) consumer.resume(consumer.paused())
+    else consumer.pause(Object.entries(assignment).map(([topic, partitions]) => ({ topic, partitions })))
   }
 
   private startGeneration(assigned: readonly Partition[]): void {

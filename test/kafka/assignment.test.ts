@@ -122,6 +122,14 @@ test('a batch of a partition that another member has by now pauses nothing', asy
   expect(told).toEqual(['gained 0', 'lost 0', 'gained 1'])
 })
 
+test('a member that joins while it is closed fetches nothing: it would drop the records and ask for them again', async () => {
+  const { assignment, paused } = bookkeeping()
+  await heldOf(assignment, 0)
+  assignment.pauseAll()
+  assignment.assign({ work: [0, 1] })
+  expect([...paused]).toEqual([0, 1])
+})
+
 describe('a partition with more settled ahead than a commit can state', () => {
   const FAR = MAX_SPAN / 2 + 100
   afterEach(() => void vi.useRealTimers())
