@@ -13,6 +13,7 @@ const NOT_LEADER = 6
 const LOADING = 14
 const NOT_COORDINATOR = 16
 const REBALANCING = 27
+const STORAGE_ERROR = 56
 const gone = () => new KafkaJSConnectionError('Connection error', { code: 'ECONNREFUSED' })
 
 function member(coordinator: object, next: object = {}) {
@@ -98,6 +99,7 @@ describe('a commit that kafkajs repeats', () => {
 
 test.each([
   ['whose leader has moved', createErrorFromCode(NOT_LEADER)],
+  ['whose disk has failed', createErrorFromCode(STORAGE_ERROR)],
   ['whose broker is gone', gone()],
 ])('after a fetch of a partition %s the leaders are refreshed, and nobody joins again', async (_, error) => {
   const { group, cluster, joinAndSync } = member({})

@@ -132,6 +132,8 @@ const LED_ELSEWHERE = new Set([
   'FENCED_LEADER_EPOCH',
   'UNKNOWN_LEADER_EPOCH',
   'REPLICA_NOT_AVAILABLE',
+  // its disk has failed, but not all disks of its broker
+  'KAFKA_STORAGE_ERROR',
 ])
 /** Another broker coordinates the group, or none does yet. */
 const COORDINATED_ELSEWHERE = new Set([
