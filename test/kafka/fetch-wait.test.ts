@@ -184,6 +184,23 @@ describe('a consumer that stops', () => {
     expect(left).toHaveBeenCalledWith({ groupId: 'restarted', memberId: 'me' })
     expect(runner.running).toBe(false)
   })
+
+  test('joins no group if it is still connecting: nobody would stop it then, and its partitions would wait for ever', async () => {
+    const { group, fetch } = member('connecting')
+    fetch.mockReturnValue(new Promise(() => {}))
+    const joinGroup = vi.spyOn(withCoordinator(group), 'joinGroup')
+    const connected = Promise.withResolvers<void>()
+    Object.assign(group.cluster, { connect: () => connected.promise })
+    const onCrash = vi.fn()
+    const runner = Object.assign(runnerOf(group), { running: false, onCrash })
+    const started = runner.start()
+    await runner.stop()
+    connected.resolve()
+    await started
+    expect(joinGroup).not.toHaveBeenCalled()
+    // then kafkajs disconnects it again
+    expect(onCrash).toHaveBeenCalledWith(expect.objectContaining({ message: 'the consumer stops' }))
+  })
 })
 
 const unknownTopic = () => Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' })

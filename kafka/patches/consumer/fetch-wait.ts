@@ -2,8 +2,8 @@
  * Upstream: no issue; in src/consumer/consumerGroup.js, `maxWaitTime` and `minBytes` never change, each fetch follows
  * the last at once, and a member with all partitions paused looks for work every `maxWaitTime`.
  * Without it: paused partitions resume late, idle consumers look or fetch dozens of times a second, a stop waits for
- * the broker's answer, a member stopped during its first join stays in its group, and at a low rate each record costs a
- * fetch.
+ * the broker's answer, a member stopped before or during its first join stays in its group, and at a low rate each
+ * record costs a fetch.
  * Until: a consumer can choose when each fetch starts and how long it waits; test/kafka/fetch-wait.test.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,6 +21,7 @@ type Broker = { connectionPool: { pool: { rejectRequests(error: Error): void }[]
 type ConsumerGroup = Pick<FetchWait, 'maxWaitTime' | 'minBytes'> & {
   groupId: string
   cluster: { brokerPool: { brokers: Record<string, Broker> } }
+  connect(): Promise<void>
   paused(): unknown[]
   getActiveTopicPartitions(): unknown
   resume(partitions: unknown): void
@@ -91,7 +92,12 @@ function endFetches({ cluster }: ConsumerGroup): void {
 
 function endWaits(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
-  const { getActiveTopicPartitions, resume, recoverFromFetch } = member
+  const { connect, getActiveTopicPartitions, resume, recoverFromFetch } = member
+  member.connect = async function () {
+    await connect.call(this)
+    // it joins next, as after a crash
+    if (stopped.has(this)) throw new Error('the consumer stops')
+  }
   member.getActiveTopicPartitions = function () {
     looking = this
     queueMicrotask(() => {
@@ -113,12 +119,12 @@ function endWaits(): void {
   const { stop } = runner
   runner.stop = async function () {
     const { consumerGroup } = this
+    stopped.add(consumerGroup)
     // during its first join it does not run yet: kafkajs would not stop it
     if (!this.running) await untilJoined(consumerGroup)
     const { running } = this
     const stopping = stop.call(this)
     if (running) {
-      stopped.add(consumerGroup)
       wake(consumerGroup)
       endFetches(consumerGroup)
     }
