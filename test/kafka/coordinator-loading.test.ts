@@ -60,3 +60,25 @@ test('a seek that is still to be done when a member joins is not done: the join 
   await group.fetch('1')
   expect(asked).toMatchObject([{ topics: [{ topic: 'work', partitions: [{ fetchOffset: '50' }] }] }])
 })
+
+test('a commit is refused while its member has a new generation but does not know its partitions yet', async () => {
+  const { group } = member()
+  const coordinator = Object.assign(withCoordinator(group), { offsetCommit: vi.fn(async () => {}) })
+  const commit = () => group.commitOffsets({ topics: [{ topic: 'work', partitions: [] }] })
+  const commits: Promise<unknown>[] = []
+  let { offsetManager } = group
+  Object.assign(offsetManager, { commitOffsets: coordinator.offsetCommit })
+  Object.defineProperty(group, 'offsetManager', {
+    get: () => offsetManager,
+    set(next) {
+      commits.push(commit().then(() => 'the old generation'))
+      offsetManager = next
+      // with partitions that belonged to it until now
+      commits.push(commit().catch(({ type }: { type: string }) => type))
+    },
+  })
+  await group.joinAndSync()
+  expect(await Promise.all(commits)).toEqual(['the old generation', 'ILLEGAL_GENERATION'])
+  await group.commitOffsets({ topics: [{ topic: 'work', partitions: [{ partition: 0, offset: '7' }] }] })
+  expect(coordinator.offsetCommit).toHaveBeenCalledTimes(2)
+})

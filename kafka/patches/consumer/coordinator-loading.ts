@@ -1,10 +1,11 @@
 /**
- * Upstream: tulios/kafkajs#1779 (open); `joinAndSync`, `fetch` and `seek` in src/consumer/consumerGroup.js, `handleBatch`
- * in src/consumer/runner.js.
+ * Upstream: tulios/kafkajs#1779 (open); `joinAndSync`, `fetch`, `seek` and `commitOffsets` in
+ * src/consumer/consumerGroup.js, `handleBatch` in src/consumer/runner.js.
  * Without it: after a join that failed for a temporary reason, kafkajs fetches as if it had joined. Its commits are
  * refused and its partitions stall, because nothing makes it join again. If it finds no coordinator for long, the
- * consumer ends for good. A seek or a batch from before a join skips records that were released in between
- * (docs/decisions/002-client-guards.md).
+ * consumer ends for good. A seek or a batch from before a join skips records that were released in between. A commit
+ * just before the join is reported is one of the new generation: it may set back partitions that another member has by
+ * now (docs/decisions/002-client-guards.md).
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
 import { internal, prototypeOf } from '../internals.ts'
@@ -17,6 +18,7 @@ type ConsumerGroup = {
   joinAndSync(): Promise<void>
   fetch(nodeId: string): Promise<object[]>
   seek(at: object): void
+  commitOffsets(offsets?: object): Promise<void>
 }
 type Runner = { consumerGroup: ConsumerGroup; handleBatch(batch: object): Promise<void> }
 
@@ -27,6 +29,8 @@ const { KafkaJSGroupCoordinatorNotFound } =
 /** After the first, kafkajs retries; after the second, it rejoins with the same member id. */
 const COORDINATOR_NOT_AVAILABLE = 15
 const REBALANCE_IN_PROGRESS = 27
+/** kafkajs does not repeat a commit that was refused with this. */
+const ILLEGAL_GENERATION = 22
 
 /** Groups that are not joined now, with what they had in the last generation. */
 const outside = new WeakMap<ConsumerGroup, ConsumerGroup['offsetManager']>()
@@ -44,7 +48,7 @@ export const untilJoined = async (member: object): Promise<void> => joins.get(me
  */
 export function retryJoins(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
-  const { joinAndSync, fetch, seek } = member
+  const { joinAndSync, fetch, seek, commitOffsets } = member
   member.joinAndSync = function () {
     const join = joins.get(this) ?? joinOnce(this, joinAndSync).finally(() => joins.delete(this))
     joins.set(this, join)
@@ -61,6 +65,12 @@ export function retryJoins(): void {
   member.seek = function (at) {
     // a join starts at the commits; whoever knows better seeks once it has joined
     if (outside.get(this) !== this.offsetManager) seek.call(this, at)
+  }
+  member.commitOffsets = async function (offsets) {
+    // whoever commits does not know the new partitions yet
+    if (outside.has(this) && outside.get(this) !== this.offsetManager)
+      throw createErrorFromCode(ILLEGAL_GENERATION)
+    await commitOffsets.call(this, offsets)
   }
   dropOlderBatches()
 }
