@@ -9,6 +9,7 @@ const Runner = require('kafkajs/src/consumer/runner')
 const { KafkaJSConnectionError, KafkaJSProtocolError } = require('kafkajs/src/errors')
 const { createErrorFromCode } = require('kafkajs/src/protocol/error')
 
+const UNEXPECTED = -1
 const NOT_LEADER = 6
 const LOADING = 14
 const NOT_COORDINATOR = 16
@@ -100,6 +101,7 @@ describe('a commit that kafkajs repeats', () => {
 test.each([
   ['whose leader has moved', createErrorFromCode(NOT_LEADER)],
   ['whose disk has failed', createErrorFromCode(STORAGE_ERROR)],
+  ['whose broker has an unexpected error', createErrorFromCode(UNEXPECTED)],
   ['whose broker is gone', gone()],
 ])('after a fetch of a partition %s the leaders are refreshed, and nobody joins again', async (_, error) => {
   const { group, cluster, joinAndSync } = member({})

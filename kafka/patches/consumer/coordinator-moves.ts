@@ -3,7 +3,8 @@
  * src/consumer/consumerGroup.js, `fetch` in src/consumer/runner.js.
  * Without it: a member asks a dead coordinator twenty times. A leader that moves makes the whole group join again. A
  * dead broker ends all fetches. A table seems fresh while its leader is down (docs/decisions/015-cluster.md). A commit
- * that is repeated after a join sets partitions back in which another member has read on.
+ * that is repeated after a join sets partitions back in which another member has read on. An unexpected error of a
+ * broker ends the consumer for good, and with it the process.
  * Until: test/kafka/coordinator-moves.test.ts passes without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -58,7 +59,8 @@ export function followMoves(): void {
       }
     },
     async recoverFromFetch(error) {
-      if (!isAway(error) && !isLedElsewhere(error)) return recoverFromFetch.call(this, error)
+      if (!isAway(error) && !isLedElsewhere(error) && !isUnexpected(error))
+        return recoverFromFetch.call(this, error)
       await this.cluster.refreshMetadata().catch(() => undefined)
       await sleep(PAUSE_MS)
     },
@@ -142,6 +144,9 @@ const COORDINATED_ELSEWHERE = new Set([
   'GROUP_LOAD_IN_PROGRESS',
 ])
 
+/** UNKNOWN_SERVER_ERROR in the protocol guide, such as for a file that the broker has just closed. */
+const UNEXPECTED = new Set(['UNKNOWN'])
+
 const isType = (types: ReadonlySet<string>, error: unknown) =>
   error instanceof Error && 'type' in error && types.has(String(error.type))
 
@@ -150,3 +155,5 @@ export const isAway = (error: unknown): boolean => error instanceof Error && AWA
 export const isCoordinatedElsewhere = (error: unknown): boolean => isType(COORDINATED_ELSEWHERE, error)
 
 export const isLedElsewhere = (error: unknown): boolean => isType(LED_ELSEWHERE, error)
+
+const isUnexpected = (error: unknown): boolean => isType(UNEXPECTED, error)
