@@ -1,7 +1,11 @@
-import { expect, test, vi } from 'vitest'
+import { createRequire } from 'node:module'
+import { describe, expect, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has members join until they are in
 import { aFetchingMember, offsets, runnerOf, withCoordinator } from '../helpers/kafkajs.ts'
 import { until } from '../helpers/until.ts'
+
+const { createErrorFromCode } = createRequire(import.meta.url)('kafkajs/src/protocol/error')
+const LOADING = 14
 
 const record = { offset: '0', isControlRecord: false }
 const response = {
@@ -81,4 +85,36 @@ test('a commit is refused while its member has a new generation but does not kno
   expect(await Promise.all(commits)).toEqual(['the old generation', 'ILLEGAL_GENERATION'])
   await group.commitOffsets({ topics: [{ topic: 'work', partitions: [{ partition: 0, offset: '7' }] }] })
   expect(coordinator.offsetCommit).toHaveBeenCalledTimes(2)
+})
+
+describe('a commit that kafkajs repeats', () => {
+  const retriable = createErrorFromCode(LOADING)
+
+  test('is sent again while the member stays in its generation', async () => {
+    const { group } = member()
+    const offsets = { topics: [] }
+    const commitOffsets = vi.fn(async () => {}).mockRejectedValueOnce(retriable)
+    group.offsetManager = { commitOffsets }
+    await expect(group.commitOffsets(offsets)).rejects.toBe(retriable)
+    await group.commitOffsets(offsets)
+    expect(commitOffsets).toHaveBeenCalledTimes(2)
+  })
+
+  test('is given up once the member has joined again: another one may have read on in these partitions', async () => {
+    const { group } = member()
+    const offsets = { topics: [] }
+    group.offsetManager = { commitOffsets: () => Promise.reject(retriable) }
+    await expect(group.commitOffsets(offsets)).rejects.toBe(retriable)
+    const commitOffsets = vi.fn(async () => {})
+    group.offsetManager = { commitOffsets }
+    await expect(group.commitOffsets(offsets)).rejects.toMatchObject({
+      type: 'ILLEGAL_GENERATION',
+      retriable: false,
+    })
+    expect(commitOffsets).not.toHaveBeenCalled()
+    await group.commitOffsets({ topics: [] })
+    // what kafkajs itself has read, with its option `autoCommit`
+    await group.commitOffsets()
+    expect(commitOffsets).toHaveBeenCalledTimes(2)
+  })
 })

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has the client follow moves
 import { aMember } from '../helpers/kafkajs.ts'
 import { until } from '../helpers/until.ts'
@@ -64,38 +64,6 @@ test('a refused commit makes the member look up its coordinator', async () => {
   group.offsetManager.commitOffsets = () => Promise.reject(gone())
   await expect(group.commitOffsets({})).rejects.toThrow('Connection error')
   await until(() => group.coordinator === next)
-})
-
-describe('a commit that kafkajs repeats', () => {
-  const retriable = createErrorFromCode(LOADING)
-
-  test('is sent again while the member stays in its generation', async () => {
-    const { group } = member({})
-    const offsets = { topics: [] }
-    const commitOffsets = vi.fn(async () => {}).mockRejectedValueOnce(retriable)
-    group.offsetManager = { commitOffsets }
-    await expect(group.commitOffsets(offsets)).rejects.toBe(retriable)
-    await group.commitOffsets(offsets)
-    expect(commitOffsets).toHaveBeenCalledTimes(2)
-  })
-
-  test('is given up once the member has joined again: another one may have read on in these partitions', async () => {
-    const { group } = member({})
-    const offsets = { topics: [] }
-    group.offsetManager = { commitOffsets: () => Promise.reject(retriable) }
-    await expect(group.commitOffsets(offsets)).rejects.toBe(retriable)
-    const commitOffsets = vi.fn(async () => {})
-    group.offsetManager = { commitOffsets }
-    await expect(group.commitOffsets(offsets)).rejects.toMatchObject({
-      type: 'ILLEGAL_GENERATION',
-      retriable: false,
-    })
-    expect(commitOffsets).not.toHaveBeenCalled()
-    await group.commitOffsets({ topics: [] })
-    // what kafkajs itself has read, with its option `autoCommit`
-    await group.commitOffsets()
-    expect(commitOffsets).toHaveBeenCalledTimes(2)
-  })
 })
 
 test.each([

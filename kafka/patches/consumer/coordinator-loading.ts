@@ -4,8 +4,8 @@
  * Without it: after a join that failed for a temporary reason, kafkajs fetches as if it had joined. Its commits are
  * refused and its partitions stall, because nothing makes it join again. If it finds no coordinator for long, the
  * consumer ends for good. A seek or a batch from before a join skips records that were released in between. A commit
- * just before the join is reported is one of the new generation: it may set back partitions that another member has by
- * now (docs/decisions/002-client-guards.md).
+ * that is repeated after a join, or made before the join is reported, counts as one of the new generation: it may set
+ * back partitions that another member has by now (docs/decisions/002-client-guards.md).
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
 import { internal, prototypeOf } from '../internals.ts'
@@ -34,8 +34,8 @@ const ILLEGAL_GENERATION = 22
 
 /** Groups that are not joined now, with what they had in the last generation. */
 const outside = new WeakMap<ConsumerGroup, ConsumerGroup['offsetManager']>()
-/** By batch, what its member had in the generation that fetched it. */
-const fetchedIn = new WeakMap<object, ConsumerGroup['offsetManager']>()
+/** By batch, and by commit, what the member had in the generation that fetched or first sent it. */
+const madeIn = new WeakMap<object, ConsumerGroup['offsetManager']>()
 /** Concurrent fetches share a join: each makes the member join when a topic gets more partitions. */
 const joins = new WeakMap<object, Promise<void>>()
 
@@ -59,7 +59,7 @@ export function retryJoins(): void {
     const { offsetManager } = this
     const batches = await fetch.call(this, nodeId)
     if (this.offsetManager !== offsetManager || outside.has(this)) return []
-    for (const batch of batches) fetchedIn.set(batch, offsetManager)
+    for (const batch of batches) madeIn.set(batch, offsetManager)
     return batches
   }
   member.seek = function (at) {
@@ -67,22 +67,25 @@ export function retryJoins(): void {
     if (outside.get(this) !== this.offsetManager) seek.call(this, at)
   }
   member.commitOffsets = async function (offsets) {
-    // whoever commits does not know the new partitions yet
-    if (outside.has(this) && outside.get(this) !== this.offsetManager)
-      throw createErrorFromCode(ILLEGAL_GENERATION)
+    const { offsetManager } = this
+    // whoever commits before the join is reported does not know the new partitions
+    const isUnreported = outside.has(this) && outside.get(this) !== offsetManager
+    if (isUnreported || (offsets && isOlder(offsets, this))) throw createErrorFromCode(ILLEGAL_GENERATION)
+    if (offsets) madeIn.set(offsets, offsetManager)
     await commitOffsets.call(this, offsets)
   }
   dropOlderBatches()
 }
+
+const isOlder = (batchOrCommit: object, { offsetManager }: ConsumerGroup): boolean =>
+  madeIn.has(batchOrCommit) && madeIn.get(batchOrCommit) !== offsetManager
 
 /** Those of another broker may be queued while a fetch makes the member join. */
 function dropOlderBatches(): void {
   const runner = prototypeOf<Runner>('consumer/runner')
   const { handleBatch } = runner
   runner.handleBatch = async function (batch) {
-    const generation = fetchedIn.get(batch)
-    if (generation === undefined || generation === this.consumerGroup.offsetManager)
-      await handleBatch.call(this, batch)
+    if (!isOlder(batch, this.consumerGroup)) await handleBatch.call(this, batch)
   }
 }
 

@@ -2,9 +2,8 @@
  * Upstream: tulios/kafkajs#1779 (open); `heartbeat`, `commitOffsets` and `recoverFromFetch` in
  * src/consumer/consumerGroup.js, `fetch` in src/consumer/runner.js.
  * Without it: a member asks a dead coordinator twenty times. A leader that moves makes the whole group join again. A
- * dead broker ends all fetches. A table seems fresh while its leader is down (docs/decisions/015-cluster.md). A commit
- * that is repeated after a join sets partitions back in which another member has read on. An unexpected error of a
- * broker ends the consumer for good, and with it the process.
+ * dead broker ends all fetches. A table seems fresh while its leader is down (docs/decisions/015-cluster.md). An
+ * unexpected error of a broker ends the consumer for good, and with it the process.
  * Until: test/kafka/coordinator-moves.test.ts passes without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,12 +29,6 @@ const PAUSE_MS = 100
 
 const following = new WeakSet<ConsumerGroup>()
 
-const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Error }>('protocol/error')
-/** kafkajs repeats a commit after other failures, but not after this one. */
-const ILLEGAL_GENERATION = 22
-/** By commit, the offset manager with which it was first sent: each join makes a new one. */
-const commitsIn = new WeakMap<object, object>()
-
 export function followMoves(): void {
   const member = prototypeOf<Methods>('consumer/consumerGroup')
   const { heartbeat, commitOffsets, recoverFromFetch } = member
@@ -50,7 +43,6 @@ export function followMoves(): void {
       }
     },
     async commitOffsets(offsets) {
-      if (offsets) checkGeneration(this, offsets)
       try {
         await commitOffsets.call(this, offsets)
       } catch (error) {
@@ -67,12 +59,6 @@ export function followMoves(): void {
   }
   Object.assign(member, patched)
   countFetchedPartitions()
-}
-
-function checkGeneration({ offsetManager }: ConsumerGroup, offsets: object): void {
-  const first = commitsIn.get(offsets) ?? offsetManager
-  if (first !== offsetManager) throw createErrorFromCode(ILLEGAL_GENERATION)
-  if (first) commitsIn.set(offsets, first)
 }
 
 /** Fetches continue meanwhile: they need no coordinator. */
