@@ -26,7 +26,7 @@ export async function makeDataFolder(folder: string): Promise<void> {
   }
 }
 
-/** Not with mkdir's `recursive`: below /proc, Node never ends. */
+/** Without mkdir's `recursive`, which never returns below /proc. */
 async function makeFolders(folder: string): Promise<void> {
   const parent = dirname(folder)
   if (parent !== folder) await makeFolders(parent)

@@ -108,7 +108,7 @@ export function plan(
 
 type StepContext = { future: State; draft: Draft; options: PlanOptions }
 
-/** Tries refused records again after the others: one of those may give up the write key that a record takes. */
+/** Retries refused records after the others, because one of those may give up a write key that they take. */
 function addSteps(records: readonly Declared[], context: StepContext): void {
   const refused = records.flatMap((record) => addStep(record, context) ?? [])
   const again = refused.map(({ record }) => record)

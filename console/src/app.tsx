@@ -14,7 +14,8 @@ export function App() {
   const session = useSession()
   const [path] = useLocation()
   const isOver = session.data?.isOver ?? false
-  // Escape would close the dialog behind the sign-in, with what was typed there. The first listener, as the app comes first
+  // Escape would close the dialog behind the sign-in and lose what was typed there. This listener is the first: the app
+  // mounts before its dialogs
   useWindowEvent('keydown', (event) => isOver && event.key === 'Escape' && event.stopImmediatePropagation(), {
     capture: true,
   })

@@ -93,7 +93,7 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
     caller: Caller,
   ): Promise<ApiResponse> {
     const { read } = await parts.readerOf(AUDIT)
-    // the search takes times after one from a fast clock for later ones
+    // by each record's own time: the search counts records after one from a fast clock as just as late
     const find: Part<AuditRecord>['find'] = (value, _, { timestamp }) =>
       isWithin({ time: timestamp }, { since, until }) ? matching(value, wanted) : undefined
     const begin = () =>

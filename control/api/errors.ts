@@ -116,7 +116,7 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', (request, payload, done) => {
     const { bodyLimit, config } = request.routeOptions
-    // routes for other types refuse what is not a stream
+    // routes that take another type answer 415 unless they get a stream
     if (isStreamed(config.operation) && hasBody(payload)) return done(null, false)
     readBody(payload, bodyLimit, (failure, body) => {
       // many clients send the type with every request, even without a body

@@ -127,9 +127,9 @@ export class Assignment {
   }
 
   /**
-   * Another member may have settled records after one that is still open. If the log may have been cut since, their
-   * offsets may belong to other records.
-   * @returns what is settled by either; undefined if others settled nothing.
+   * Another member may have settled records after one that is still open here. If the log may have been cut since,
+   * these offsets may belong to other records.
+   * @returns what is settled here or there; undefined if the other member settled nothing more.
    */
   private withSettledByOthers(
     { topic, partition, tracker }: Held,

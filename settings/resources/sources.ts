@@ -83,7 +83,7 @@ function takenFaults(
   const owner = typeof key === 'string' ? facts.sourceByWriteKey(key) : undefined
   if (!owner || owner.id === old?.id) return []
   const isCurrent = owner.writeKey === key
-  const message = `source ${owner.id} has this ${isCurrent ? '' : 'previous '}write key: choose another, leave it out to get a new one, or give source ${owner.id} another write key first`
+  const message = `source ${owner.id} has this ${isCurrent ? '' : 'previous '}write key: choose another, leave it out, or give source ${owner.id} another write key first`
   return [{ pointer: `/${name}`, code: 'write_key_taken', message }]
 }
 

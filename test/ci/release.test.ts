@@ -162,7 +162,7 @@ describe('the command', () => {
     git('commit', '--quiet', '--message', 'Before')
   })
 
-  test('says how it is used if it does not know an option or gets no version', () => {
+  test('prints its usage for an unknown option, or without exactly one version', () => {
     const usage = release('--help')
     expect(usage).toMatch(/^npm run release -- VERSION /)
     for (const [args, reason] of [

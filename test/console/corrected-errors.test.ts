@@ -28,7 +28,7 @@ test('a fault stays as long as the value at its pointer is what was sent', () =>
   expect(uncorrected(error, sent, { name: 'CRM', webhooks: [{ url: 'b', headers: {} }] })).toBeUndefined()
 })
 
-test('of a refused secret, only the faults of the secret go when it changes', () => {
+test('when a refused secret changes, only the faults of the secret disappear', () => {
   const error = validationError(['/sharedSecret', '/webhooks/0/headers'].map(fault))
   expect(pointers(secretError(error, { sent: 'a', typed: 'a' }))).toEqual([
     '/sharedSecret',

@@ -52,7 +52,7 @@ test('a typed value is a number, true, false or null if it looks like one, and o
   expect(typeHint('DE\n"10"')).toBeUndefined()
 })
 
-test('of a list, an operator for one value keeps the first', () => {
+test('an operator for one value keeps only the first value of a list', () => {
   const list = condition({ path: 'userId', operator: 'in', value: '\n u1\nu2' })
   expect(withOperator(list, 'nin').value).toBe(list.value)
   expect(withOperator(list, 'exists').value).toBe(list.value)

@@ -534,7 +534,7 @@ describe('a backup is refused, and nothing is written,', () => {
     expect(keys.backups).toHaveLength(1)
   })
 
-  test('if it is sent as JSON, whatever it is', async () => {
+  test('if it is sent as JSON, whatever its content', async () => {
     const { ask } = api()
     const headers = { 'content-type': 'application/json' }
     const text = await backupOf(api(records()))

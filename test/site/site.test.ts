@@ -17,7 +17,7 @@ const pageAt = (name: string) => readFile(join(folder, name), 'utf8')
 beforeAll(() => promisify(execFile)(process.execPath, ['site/main.ts', '--folder', folder]))
 afterAll(() => rm(folder, { recursive: true }))
 
-test('the command says how it is used if its options are wrong', async () => {
+test('the command prints its usage if an option is wrong', async () => {
   for (const [args, reason] of [
     [['--nonesuch'], "Unknown option '--nonesuch'"],
     [['--base', 'docs'], '--base must begin and end with a slash, such as /docs/: docs'],

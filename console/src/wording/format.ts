@@ -50,7 +50,7 @@ export function toLocalInput(iso: string): string {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** The last one with a year of four digits: browsers accept more, and dates do not. */
+/** The last time with a four-digit year: browsers accept longer years, `Date.parse` does not. */
 export const MAX_LOCAL_INPUT = '9999-12-31T23:59'
 
 /** @param typed from a `datetime-local` field. @returns ISO 8601; undefined without a time */

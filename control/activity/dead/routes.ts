@@ -40,7 +40,7 @@ const pastShape = z.strictObject({
 
 const deadLetterShape = z
   .strictObject({
-    id: z.string().describe('Names this dead letter in replays.'),
+    id: z.string().describe('For `entries` of a replay.'),
     deliveryId: z.string(),
     messageId: z.string(),
     destinationId: z.string(),

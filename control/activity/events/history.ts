@@ -16,7 +16,7 @@ type Held = {
 export type History = {
   /**
    * The latest attempts, oldest first, and when it was last given up.
-   * @param user if known: users whose calls share a messageId share a deliveryId.
+   * @param user if known: calls of several users with one messageId share a deliveryId.
    */
   of(deliveryId: string, user?: string | null): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
   destinationsOf(event: Event): readonly string[]

@@ -193,7 +193,7 @@ export type Moment = { at: number; groups: readonly Sum[] }
 export type Sum = { group: string; lag: number; lagSeconds: number | null }
 
 export type Hour = {
-  /** Stores the first observation in each ten seconds of the clock. */
+  /** Stores the first observation in every ten seconds, by the clock. */
   add(snapshot: { at: number; items: readonly LagItem[] }): void
   all(): readonly Moment[]
 }
@@ -208,7 +208,7 @@ export function createHour(): Hour {
       // the clock was set back
       const before = moments.filter((moment) => moment.at < at)
       const last = before.at(-1)
-      // not the time since then: five observations may take some ms less than ten seconds
+      // not the time between them: five observations may take slightly less than ten seconds
       if (last && slotOf(last.at) === slotOf(at)) return
       moments = [...before.filter((moment) => moment.at > at - KEPT_MS), { at, groups: sumsOf(items) }]
     },

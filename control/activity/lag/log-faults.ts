@@ -48,7 +48,7 @@ export function withLoss(known: readonly Held[], loss: Loss): Held[] {
     .slice(0, MAX_COUNT)
 }
 
-/** Groups that are behind lose records from where each of them was. */
+/** Of removed records, each group reports those after its own position, so the ranges overlap. */
 function isSame(held: Loss, loss: Loss): boolean {
   if (held.topic !== loss.topic || held.partition !== loss.partition || held.cause !== loss.cause)
     return false
@@ -56,7 +56,7 @@ function isSame(held: Loss, loss: Loss): boolean {
   return loss.cause === 'removed' ? held.offset < loss.to && loss.offset < held.to : held.to === loss.to
 }
 
-/** Says when the first one was reported. */
+/** Keeps the time of the first report. */
 function merged(later: Held, first: Held): Held {
   const fault: Held = {
     ...first,

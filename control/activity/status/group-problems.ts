@@ -67,7 +67,7 @@ const TROUBLES: Partial<Record<LagItem['status'], Trouble>> = {
 }
 const WORST_FIRST = ['stop', 'stall', 'rewind'] as const
 
-/** Only the worst trouble. Stopped partitions count with stalled ones: neither moves. */
+/** Only the worst trouble. Stopped and stalled partitions count together: neither makes progress. */
 function ofGroup(group: string, partitions: readonly LagItem[], since: number): Problem[] {
   const status = WORST_FIRST.find((one) => partitions.some((partition) => partition.status === one))
   const trouble = status && TROUBLES[status]

@@ -59,7 +59,7 @@ export const replayShape = z
       .max(1_000)
       .optional()
       .describe(
-        'With `dead`: ids from `GET /api/dead`. With `deliveries`: ids from `GET /api/deliveries`; entries that a replay made (`r...`) and others (`d...`) need separate requests. Cannot be combined with from, to and conditions such as reason.',
+        'With `dead`: ids from `GET /api/dead`. With `deliveries`: ids from `GET /api/deliveries`; entries that a replay made (`r...`) and others (`d...`) need separate requests. Cannot be combined with `deliveryIds`, `from`, `to` or conditions such as `reason`.',
       ),
     deliveryIds: z
       .array(idField)
@@ -67,7 +67,7 @@ export const replayShape = z
       .max(1_000)
       .optional()
       .describe(
-        'Only these dead letters. If a delivery died several times, its last one; if users share its id, the last one of each. Cannot be combined with from, to and conditions such as reason.',
+        'Only these dead letters. If a delivery died several times, its last one; if users share its id, the last one of each. Cannot be combined with `entries`, `from`, `to` or conditions such as `reason`.',
       ),
     from: z.iso
       .datetime({ offset: true })

@@ -60,10 +60,10 @@ export function leaveForms(on: () => Stage): void {
     expect(new URL(page.url()).pathname).toBe(`/destinations/form/${tab}`)
   })
 
-  test('at the end of a session, the sign-in covers a dialog, and Escape keeps it', async () => {
+  test('at the end of a session, the sign-in covers a dialog, and Escape does not close the dialog', async () => {
     const { page, context } = await on().come({ isNew: true })
     await page.goto('/')
-    // a view that is newer than the sign-in
+    // this view's dialog mounts after the sign-in
     await page.getByRole('link', { name: 'Sources', exact: true }).click()
     await page.getByRole('button', { name: 'New source' }).click()
     const name = page.getByRole('dialog', { name: 'New source' }).getByRole('textbox', { name: 'Name' })

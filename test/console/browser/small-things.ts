@@ -71,7 +71,7 @@ export function smallThings(on: () => Stage): void {
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Clear' }).click()
     await page.getByLabel('From', { exact: true }).waitFor({ state: 'detached' })
-    // as on a phone, or enlarged four times
+    // as on a phone, or at a zoom of 400 %
     await page.setViewportSize({ width: 320, height: 800 })
     await row.waitFor()
     await until(() => page.evaluate<boolean>(FITS))
@@ -105,13 +105,13 @@ export function smallThings(on: () => Stage): void {
     await until(async () => new URL(page.url()).search === '')
   })
 
-  test('a form that is sent twice at once makes one source', async () => {
+  test('two clicks on “Create source” at once make one source', async () => {
     const { page } = await on().come()
     await page.goto('/sources')
     await page.getByRole('button', { name: 'New source' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('Twice')
     const create = page.getByRole('button', { name: 'Create source' })
-    // as a busy page gets them
+    // as a busy page gets two clicks
     await create.evaluate((button) => {
       for (let times = 0; times < 2; times++) setTimeout(() => Reflect.get(button, 'click').call(button))
     })

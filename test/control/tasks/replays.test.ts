@@ -169,7 +169,7 @@ describe('a replay of some dead letters', () => {
     expect(tasks).toMatchObject([{ places: [{ offset: 2 }, { offset: 1 }] }])
   })
 
-  test('sends only the chosen one of two users whose calls share a message id', async () => {
+  test('sends only the chosen dead letter, even if another user shares its delivery id', async () => {
     const letters = [0, 1].map((deadAt) => aDeadOne({ deliveryId: 'd1', destinationId: 'crm', deadAt }))
     const held = deadHeld(letters, { users: ['u1', 'u2'] })
     const listed = await api({ destinations: [crm] }, held).ask({ url: '/api/dead?user=u1' })

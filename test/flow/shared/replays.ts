@@ -215,7 +215,7 @@ test('only the chosen dead letters are sent again', async () => {
   expect(replayed('chosen').map(idOf).toSorted()).toEqual(wanted.toSorted())
 })
 
-test('sends the dead letter with an id, which then counts as replayed', async () => {
+test('a dead letter chosen by its id is sent and counts as replayed', async () => {
   await dead(named('letter', 2))
   const found = () => sluice.api('get', `dead?deliveryId=${idFor('letter-1')}`)
   const [letter] = await until(async () => {

@@ -36,7 +36,7 @@ const isRetryable = (error: unknown) =>
 /** Control may run on this machine, so the browser's online status does not matter. */
 const networkMode = 'always'
 
-// before the next event: the second click of two would make a change twice
+// renders before the next event: otherwise a double click could make a change twice
 notifyManager.setScheduler(queueMicrotask)
 
 export const queryClient: QueryClient = new QueryClient({

@@ -25,8 +25,8 @@ export const confirmLeave: NonNullable<RouterProps['aroundNav']> = (go, to, opti
 }
 
 /**
- * Back and forward, which the router only follows. Has to be the first listener of `popstate`. Staying adds the view
- * to the history again.
+ * Asks after back and forward, which the router cannot stop. Must be the first listener of `popstate`. To stay, it adds
+ * the view to the history again.
  */
 export function holdUnsaved(event: PopStateEvent): void {
   if (unsaved === 0 || window.location.pathname === new URL(address).pathname || isConfirmed()) return

@@ -14,7 +14,7 @@ type Changed = { [name in keyof DeadFilter]: DeadFilter[name] | undefined }
 
 export function FilterForm({ filter, onFilter }: FilterProps) {
   const [isCustom, setCustom] = useState(filter.since !== undefined || filter.until !== undefined)
-  /** A new key for the status: a refused one is not in the filter. */
+  /** A new key empties the status field: a refused status is not in the filter. */
   const [clears, setClears] = useState(0)
   const destinations = useDestinations().data ?? []
   const { destinationId } = filter

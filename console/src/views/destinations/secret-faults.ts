@@ -6,8 +6,8 @@ const SAME: { code: 'required'; message: string } = {
 }
 
 /**
- * The faults of a saved secret that remain. The current secret, sent as a new one, leaves the API without a previous
- * one.
+ * The faults that remain of a refused secret. If the current secret is sent as the new one, the API has no previous
+ * secret, and reports that as a fault.
  * @param sent undefined before the first request.
  */
 export function secretError(

@@ -65,7 +65,7 @@ export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
   const localError = remaining.length > 0 ? validationError(remaining) : undefined
   const fields = { draft, change, error: localError ?? saving.error }
 
-  /** Also by a button, such as “Remove URL 2”, which fires no change event. */
+  /** Buttons such as “Remove URL 2” fire no change event. */
   function change(changed: Partial<Draft>) {
     form.onChange()
     setDraft(changed)

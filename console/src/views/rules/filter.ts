@@ -24,7 +24,7 @@ export const NO_FILTER: FilterDraft = { eventNames: [], types: [], match: 'all',
 let lastKey = 0
 export const newCondition = (): ConditionDraft => ({ key: ++lastKey, path: '', operator: 'eq', value: '' })
 
-/** A field of one line would hide the line breaks of a list, so the first value stays. */
+/** A single-line field would hide the other values of a list, so only the first stays. */
 export function withOperator(condition: ConditionDraft, operator: FormOperator): ConditionDraft {
   const [first = ''] = condition.value.split(/[\n\r]+/).filter((line) => line.trim() !== '')
   const isOne = hasValue(operator) && !isListOperator(operator) && !isOneLine(condition.value)

@@ -281,7 +281,7 @@ test('one observation in ten seconds is stored for an hour, with sums by group',
   })
 })
 
-test('observations that are not exactly two seconds apart are stored as often as others', () => {
+test('observations are stored as often if they are not exactly two seconds apart', () => {
   const hour = createHour()
   for (let index = 0; index < 1_800; index++) hour.add({ at: begun + index * 2_000 + (index % 7), items: [] })
   expect(hour.all()).toHaveLength(360)

@@ -8,7 +8,7 @@ import { PERIODS, STATES } from './filter.ts'
 type FilterProps = { filter: DeliveryFilter; onFilter: (filter: DeliveryFilter) => void }
 
 export function FilterForm({ filter, onFilter }: FilterProps) {
-  /** A new key for the status: a refused one is not in the filter. */
+  /** A new key empties the status field: a refused status is not in the filter. */
   const [clears, setClears] = useState(0)
   /** Undefined removes a filter. */
   function change(changed: { [name in keyof DeliveryFilter]: DeliveryFilter[name] | undefined }) {
