@@ -142,7 +142,8 @@ export class Assignment {
     const others = unpackAhead(offset, ahead).filter((each) => each >= own.offset && !isOwn(each))
     if (others.length === 0) return undefined
     const settled = [...unpackAhead(own.offset, own.ahead), ...others]
-    return { offset: own.offset, ahead: packAhead(own.offset, settled), time: tracker.next().time }
+    const { time } = tracker.next()
+    return { offset: own.offset, ahead: packAhead(own.offset, settled), time, isNew: true }
   }
 
   /** Undoes the seek of `starts.read` to the cut that it found. */
@@ -164,7 +165,7 @@ export class Assignment {
 
   private begin(topic: string, partition: number, start: Position = { offset: 0, ahead: '' }): Held {
     // a commit from before a loss would be reported at each join
-    const dirty = start.lostFrom !== undefined
+    const dirty = start.lostFrom !== undefined || start.isNew === true
     const fresh = { owned: !this.disowned, dirty, checked: true, waiting: 'no' } as const
     const held: Held = { topic, partition, tracker: new Tracker(start), end: start.offset, ...fresh }
     this.partitions.set(partitionKey(topic, partition), held)

@@ -6,8 +6,11 @@ import type { LogWatch } from '../patches/log-watch/watch.ts'
 import { type CommitMetadata, unpackMetadata } from './commits.ts'
 import { cutAt, unpackAhead } from './tracker.ts'
 
-/** `lostFrom`: where the log was cut or recreated since the commit. State from here on belongs to lost records. */
-export type Position = CommitMetadata & { offset: number; lostFrom?: number | undefined }
+/**
+ * `lostFrom`: where the log was cut or recreated since the commit. State from here on belongs to lost records.
+ * `isNew`: more is settled than the commit says.
+ */
+export type Position = CommitMetadata & { offset: number; lostFrom?: number | undefined; isNew?: boolean }
 
 /** `topic`: as named on the broker. */
 export type Partition = { topic: string; partition: number }

@@ -9,7 +9,7 @@ const LOG: KnownLog = { id: 'a'.repeat(22), epoch: 3 }
 
 function bookkeeping({ highWater = 400 } = {}) {
   const paused = new Set<number>()
-  const commits: { partition: number; offset: string }[] = []
+  const commits: { partition: number; offset: string; metadata?: string }[] = []
   const state = {
     ...{ committed: '0', metadata: '', restarting: false, faults: new Map<string, LogFault>() },
     whileCompared: () => {},
@@ -201,6 +201,20 @@ describe('a partition that comes back, in which another member has settled recor
 
   test('goes on without them, and without those that it has settled itself', async () => {
     expect(await again(LOG)).toEqual([4, 6])
+  })
+
+  test('commits what either has settled at once: its next record may come late', async () => {
+    const { assignment, commits, state } = bookkeeping()
+    const before = await heldOf(assignment, 0)
+    take(before, 0, 4)
+    assignment.settle(before, 3)
+    state.metadata = packMetadata({ ahead: packAhead(0, [5]), log: LOG })
+    assignment.assign({ work: [0] })
+    await heldOf(assignment, 0)
+    await assignment.commit()
+    expect(commits).toMatchObject([
+      { offset: '0', metadata: packMetadata({ ahead: packAhead(0, [3, 5]), log: LOG, time: 0 }) },
+    ])
   })
 
   test('reads them again if they may have been in a log that was cut since', async () => {
