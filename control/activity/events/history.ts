@@ -24,7 +24,9 @@ export type History = {
   knownSince: number
 }
 
-/** One pass over the dead letters for all events. */
+const keyOf = (deliveryId: string, user: string | null) => JSON.stringify([deliveryId, user])
+
+/** One pass over the dead letters for all events: thousands may share a deliveryId. */
 export function historyOf(
   events: readonly Pick<Event, 'messageId'>[],
   { attempts, dead, now }: Held & { now: number },
@@ -38,7 +40,8 @@ export function historyOf(
       mergeAttempts([], of),
     ]),
   )
-  const lettersBy = Map.groupBy(letters, ({ deliveryId }) => deliveryId)
+  const lettersBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
+  const lettersByUser = new Map(letters.map((letter) => [keyOf(letter.deliveryId, letter.user), letter]))
   // once, because many events may share a messageId with thousands of attempts
   const destinationsBy = new Map(
     [...Map.groupBy([...attempted, ...letters], ({ messageId }) => messageId)].map(([messageId, of]) => [
@@ -51,7 +54,7 @@ export function historyOf(
     knownSince: Math.max(heldSince, now - ATTEMPTS_RETENTION),
     of: (id, user) => ({
       attempts: attemptsBy.get(id) ?? [],
-      dead: lettersBy.get(id)?.findLast((letter) => user === undefined || letter.user === shownUser(user)),
+      dead: user === undefined ? lettersBy.get(id) : lettersByUser.get(keyOf(id, shownUser(user))),
     }),
     destinationsOf: (event) => {
       const ids = destinationsBy.get(event.messageId) ?? []
