@@ -82,6 +82,15 @@ test('delete-user reads one user per line, without the spaces around it', async 
   expect(memory.tasks).toMatchObject([{ userIds: ['u1', 'u 2'] }])
 })
 
+test.each([
+  ['d3-1042', 'deliveries'],
+  ['x3-1042', 'dead'],
+])('a replay of the entry %s is one of %s', async (entry, what) => {
+  const { sluice, tasks } = operator()
+  expect(await sluice('replay', 'start', 'crm', '--entry', entry)).toMatchObject({ code: 0 })
+  expect(tasks).toMatchObject([{ what, places: [{ partition: 3, offset: 1_042 }] }])
+})
+
 test('replays are listed newest first, also for one destination', async () => {
   const { sluice, tasks } = operator()
   expect((await sluice('replay', 'list')).out).toBe('No such replay.')

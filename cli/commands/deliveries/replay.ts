@@ -97,7 +97,7 @@ function addStart(replay: Command, cli: Omit<Cli, 'program'>): void {
     )
     .option(
       '--entry <id>',
-      'send this delivery again: an id that sluice deliveries prints (repeatable)',
+      'send this delivery or dead letter again: an id that sluice deliveries or sluice dead --json prints (repeatable)',
       collect,
     )
     .option('--skip-replayed', 'skip dead letters that an earlier replay has sent')
@@ -113,7 +113,7 @@ async function start(invocation: Invocation<StartOptions>): Promise<ExitCode> {
   const { args, options, control, now, newId } = invocation
   const json = {
     destinationId: args[0],
-    what: options.what ?? (options.entry && 'deliveries'),
+    what: options.what ?? whatOf(options.entry),
     entries: options.entry,
     from: timeOf(options.from, now()),
     to: timeOf(options.to, now()),
@@ -128,6 +128,10 @@ async function start(invocation: Invocation<StartOptions>): Promise<ExitCode> {
   const started = await requestOnce(await control(), what, shape)
   return print(invocation, started, progress(started))
 }
+
+/** Undefined for dead letters, the default. */
+const whatOf = (entries: readonly string[] = ['x']) =>
+  entries[0]?.startsWith('x') ? undefined : 'deliveries'
 
 async function list(invocation: Invocation<ListOptions>): Promise<ExitCode> {
   const { control, options } = invocation

@@ -20,10 +20,11 @@ import {
 
 const KEPT_MS = { dead: DEAD_RETENTION, events: EVENTS_RETENTION, deliveries: DELIVERIES_RETENTION }
 
+/** The number of records between a thousand offsets stays a safe integer. */
 const entryShape = z
   .string()
   .regex(
-    /^[drx]\d{1,9}-\d{1,15}$/,
+    /^[drx]\d{1,9}-\d{1,13}$/,
     'use the id of a delivery in GET /api/deliveries, or of a dead letter in GET /api/dead',
   )
 

@@ -122,6 +122,11 @@ describe('a replay of deliveries', () => {
       ['/deliveryIds/0', '/entries'],
     ],
     ['with no such id', { what: 'deliveries', entries: ['1'] }, ['/entries/0']],
+    [
+      'with offsets so large that a sum of them is no number of records',
+      { entries: ['x1-99999999999999'] },
+      ['/entries/0'],
+    ],
     ['of events with a condition', { what: 'events', skipReplayed: true }, ['/skipReplayed']],
     [
       'of dead letters by id and condition',
