@@ -219,8 +219,22 @@ describe('a partition that comes back, in which another member has settled recor
 
   test('reads them again if they may have been in a log that was cut since', async () => {
     expect(await again({ ...LOG, epoch: 2 })).toEqual([4, 5, 6])
+    expect(await again({ ...LOG, id: 'b'.repeat(22) })).toEqual([4, 5, 6])
     expect(await again(undefined)).toEqual([4, 5, 6])
   })
+})
+
+test('a partition whose commit says only what its member has settled keeps its records in flight', async () => {
+  const { assignment, state, told } = bookkeeping()
+  const held = await heldOf(assignment, 0)
+  take(held, 0, 5)
+  for (const offset of [1, 3]) assignment.settle(held, offset)
+  state.metadata = packMetadata({ ahead: packAhead(0, [1, 3]), log: LOG })
+  // not committed yet
+  assignment.settle(held, 0)
+  assignment.assign({ work: [0] })
+  expect(await heldOf(assignment, 0)).toBe(held)
+  expect(told).toEqual(['gained 0'])
 })
 
 test('a log is compared up to the last record settled ahead: a cut before it would let new records pass as settled', async () => {
