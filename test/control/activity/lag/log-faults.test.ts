@@ -12,11 +12,11 @@ const all = (...losses: Loss[]) => losses.reduce<ReturnType<typeof withLoss>>(wi
 test('reports of several readers merge into one fault with the largest figures', () => {
   const faults = all(
     loss(),
-    loss({ seenBy: 'producer', offset: 450, lost: 150 }),
+    loss({ seenBy: 'producer', offset: 450, lost: 150, readTo: 900_000 }),
     loss({ seenBy: 'tail', lost: 220, unread: 20, at: 1_000_500 }),
   )
-  expect(faults).toHaveLength(1)
-  expect(faults[0]).toMatchObject({ lost: 220, unread: 20, seenByAll: ['router', 'producer', 'tail'] })
+  const merged = { lost: 220, unread: 20, readTo: 900_000, seenByAll: ['router', 'producer', 'tail'] }
+  expect(faults).toMatchObject([{ at: 1_000_000, offset: 500, ...merged }])
 })
 
 test.each([
@@ -36,13 +36,15 @@ test('records that were removed before several groups had read them count once, 
     removed('router', 100, 120),
     removed('replay.a', 50, 120),
     removed('replay.b', 110, 125),
-    removed('router', 130, 140),
+    removed('router', 125, 140),
+    removed('replay.d', 40, 50),
   )
   expect(faults.toSorted((a, b) => a.offset - b.offset)).toMatchObject([
+    { offset: 40, lost: 10, unread: 10, seenByAll: ['replay.d'] },
     { offset: 50, lost: 75, unread: 75, seenByAll: ['router', 'replay.a', 'replay.b'] },
-    { offset: 130, lost: 10, unread: 10, seenByAll: ['router'] },
+    { offset: 125, lost: 15, unread: 15, seenByAll: ['router'] },
   ])
-  expect(withLoss(faults, removed('replay.c', 60, 135))).toMatchObject([{ offset: 50, lost: 90, unread: 90 }])
+  expect(withLoss(faults, removed('replay.c', 45, 135))).toMatchObject([{ offset: 40, lost: 100, unread: 100 }])
 })
 
 test('the newest comes first, and their number is limited', () => {
