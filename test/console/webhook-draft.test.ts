@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { validationError } from '../../console/src/api/client/errors.ts'
+import { type Fault, validationError } from '../../console/src/api/client/errors.ts'
 import {
   draftFaults,
   headerErrors,
@@ -49,10 +49,12 @@ test('two headers of the same name are a fault', () => {
 
 test('a fault of a header appears at its name or its value', () => {
   const pointer = '/webhooks/0/headers/X-Team'
-  const errorsOf = (code: 'reserved_header' | 'invalid_header_value') =>
+  const errorsOf = (code: Fault['code']) =>
     headerErrors(validationError([{ pointer, code, message: 'wrong' }]), pointer)
-  expect(errorsOf('reserved_header')).toEqual({ name: 'wrong' })
-  expect(errorsOf('invalid_header_value')).toEqual({ value: 'wrong' })
+  for (const code of ['invalid_header_name', 'reserved_header', 'duplicate_header', 'required'] as const)
+    expect(errorsOf(code)).toEqual({ name: 'wrong' })
+  for (const code of ['invalid_header_value', 'nothing_to_keep'] as const)
+    expect(errorsOf(code)).toEqual({ value: 'wrong' })
   expect(headerErrors(undefined, pointer)).toEqual({})
 })
 

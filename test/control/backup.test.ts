@@ -543,6 +543,11 @@ describe('a backup is refused, and nothing is written,', () => {
         status: 415,
         json: { message: 'Send the backup with Content-Type: text/plain' },
       })
+    // many clients send the type even without a body
+    expect(await ask({ method: 'POST', url: '/api/restore', headers })).toMatchObject({
+      status: 400,
+      json: { code: 'backup_invalid' },
+    })
   })
 
   test.each<[string, (text: string) => string, string]>([

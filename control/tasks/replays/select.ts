@@ -76,7 +76,7 @@ export function selectEntries({ entries, ...asked }: Omit<Asked, 'destinationId'
     const faults = what === 'deliveries' ? [invalid('/entries', 'name the deliveries to send again')] : []
     return { places: undefined, resent: false, faults }
   }
-  const resent = what === 'deliveries' && entries[0]?.startsWith('r') === true
+  const resent = entries[0]?.startsWith('r') === true
   const places = new Map(entries.map((id) => [id, placeOf(id)]))
   return { places: [...places.values()], resent, faults: entryFaults(entries, { ...asked, resent }) }
 }

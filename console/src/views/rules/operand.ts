@@ -34,7 +34,7 @@ export const toLines = (operands: readonly Operand[]): string => operands.map(to
 /** For the first value that is not a string, because types are strict. @param text one value per line */
 export function typeHint(text: string): string | undefined {
   const lines = text.split('\n').map((line) => line.trim())
-  const line = lines.find((line) => line !== '' && typeof toOperand(line) !== 'string')
+  const line = lines.find((line) => typeof toOperand(line) !== 'string')
   if (line === undefined) return undefined
   const operand = toOperand(line)
   const type = operand === null ? 'null' : `a ${typeof operand}`

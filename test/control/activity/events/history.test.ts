@@ -4,7 +4,7 @@ import { attemptsHeld } from '../../attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../../dead-in-memory.ts'
 
 test('many users may share a delivery id: each dead letter is looked at once, not for each delivery', () => {
-  const users = Array.from({ length: 500 }, (_, index) => `u${index}`)
+  const users = Array.from({ length: 500 }, (_, index) => `u${index}`.padEnd(300, 'x'))
   const { dead } = deadHeld(
     users.map((_, index) => aDeadOne({ deliveryId: 'shared', deadAt: index })),
     { users },
