@@ -25,12 +25,11 @@ export const confirmLeave: NonNullable<RouterProps['aroundNav']> = (go, to, opti
 }
 
 /**
- * Asks after back and forward, which the router cannot stop. Must be the first listener of `popstate`. To stay, it adds
- * the view to the history again.
+ * Asks after back and forward, which the router cannot stop. To stay, it adds the view to the history again. Must be
+ * the first listener of `popstate`, so that the router then finds the address unchanged.
  */
-export function holdUnsaved(event: PopStateEvent): void {
+export function holdUnsaved(): void {
   if (unsaved === 0 || window.location.pathname === new URL(address).pathname || isConfirmed()) return
-  event.stopImmediatePropagation()
   window.history.pushState(null, '', address)
 }
 

@@ -44,7 +44,9 @@ test('records that were removed before several groups had read them count once, 
     { offset: 50, lost: 75, unread: 75, seenByAll: ['router', 'replay.a', 'replay.b'] },
     { offset: 125, lost: 15, unread: 15, seenByAll: ['router'] },
   ])
-  expect(withLoss(faults, removed('replay.c', 45, 135))).toMatchObject([{ offset: 40, lost: 100, unread: 100 }])
+  expect(withLoss(faults, removed('replay.c', 45, 135))).toMatchObject([
+    { offset: 40, lost: 100, unread: 100 },
+  ])
 })
 
 test('the newest comes first, and their number is limited', () => {
