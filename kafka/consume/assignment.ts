@@ -82,9 +82,10 @@ export class Assignment {
     }
     this.partitions = kept
     this.startGeneration(assigned)
+    if (this.closed)
+      consumer.pause(Object.entries(assignment).map(([topic, partitions]) => ({ topic, partitions })))
     // kafkajs keeps pauses across a rebalance
-    if (!this.closed) consumer.resume(consumer.paused())
-    else consumer.pause(Object.entries(assignment).map(([topic, partitions]) => ({ topic, partitions })))
+    else consumer.resume(consumer.paused())
   }
 
   private startGeneration(assigned: readonly Partition[]): void {
