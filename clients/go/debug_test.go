@@ -32,7 +32,7 @@ func TestDEBUGShowsWhatHappensButNoSecretAndNoValue(t *testing.T) {
 	c, _ := newClient(t, s.URL+"?writeKey=secret")
 	var out bytes.Buffer
 	c.Logger = log.New(&out, "", 0)
-	must(t, c.Track(&Track{UserId: "u-secret", Event: "Opened", MessageId: "m1", Properties: map[string]any{"card": "4111"}}))
+	must(t, c.Track(&Track{UserId: "u-secret", Event: "Opened", MessageId: "m1", Properties: map[string]any{"card": "4111 1111 1111 1111"}}))
 	must(t, c.Flush(context.Background()))
 	must(t, c.Close())
 	text := out.String()
@@ -51,7 +51,7 @@ func TestDEBUGShowsWhatHappensButNoSecretAndNoValue(t *testing.T) {
 			t.Errorf("%s is not in\n%s", line, text)
 		}
 	}
-	for _, secret := range []string{"shop-write-key", "u-secret", "4111", "card", "Opened", "secret"} {
+	for _, secret := range []string{"shop-write-key", "u-secret", "4111 1111 1111 1111", "card", "Opened", "secret"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%s is in\n%s", secret, text)
 		}

@@ -199,7 +199,7 @@ func TestWithoutACallbackOneLinePerBatchIsLogged(t *testing.T) {
 	c.Logger, c.OnFailure = log, nil
 	for batch := 0; batch < 2; batch++ {
 		for i := 0; i < 5; i++ {
-			must(t, c.Track(&Track{UserId: "u-secret", Event: "Opened", Properties: map[string]any{"card": "4111"}}))
+			must(t, c.Track(&Track{UserId: "u-secret", Event: "Opened", Properties: map[string]any{"card": "4111 1111 1111 1111"}}))
 		}
 		must(t, c.Flush(context.Background()))
 	}
@@ -209,7 +209,7 @@ func TestWithoutACallbackOneLinePerBatchIsLogged(t *testing.T) {
 		strings.Count(text, "analytics:") != 2 || !strings.Contains(text, `2 of 5 calls rejected, the first with "event_not_defined"`) {
 		t.Fatalf("got %s", text)
 	}
-	for _, secret := range []string{"u-secret", "4111", "shop-write-key", "Opened"} {
+	for _, secret := range []string{"u-secret", "4111 1111 1111 1111", "shop-write-key", "Opened"} {
 		if strings.Contains(text, secret) {
 			t.Fatalf("%s is in %s", secret, text)
 		}
