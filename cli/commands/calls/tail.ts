@@ -15,9 +15,9 @@ import { action, type Cli, type Invocation } from '../command.ts'
 type Options = { source?: string; json?: true }
 
 const RECONNECT_MS = 2_000
-/** Without even a comment, of which control sends one every 15 s: a stream that stays open can be broken. */
+/** Control sends a comment every 15 s. A stream that is silent for longer may be broken, although it is open. */
 const SILENCE_MS = 40_000
-/** Control may be starting, or a proxy in front of it does not find it. */
+/** Control may be starting, or a proxy cannot reach it yet. */
 const STARTING = [502, 503, 504]
 
 export function addTail({ program, ...cli }: Cli): void {
