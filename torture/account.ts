@@ -2,8 +2,8 @@ import type { OffsetRange } from '../harness/kafka/disk.ts'
 import type { Role } from '../settings/config-key.ts'
 import type { CutTopic } from './plan.ts'
 
-/** A POST answered with 2xx. */
-export type Answered = { destinationId: string; messageId: string; deliveryId: string }
+/** A POST answered with 2xx. `webhook`: its URL or path. */
+export type Answered = { webhook: string; destinationId: string; messageId: string; deliveryId: string }
 
 export type Facts = {
   /** Ids of calls answered with 200. */
@@ -64,7 +64,7 @@ export type Account = {
   rewritten: number
   /** Settled only by the answer to another delivery's POST. */
   mistaken: number
-  /** POSTs answered with 2xx beyond the first of their delivery. */
+  /** POSTs answered with 2xx beyond the first of their delivery to their webhook. */
   again: number
   /** Each list must be empty. */
   missing: {
@@ -139,7 +139,7 @@ export function account(facts: Facts): Account {
     dead: [...dead].filter((key) => !idOf.has(key)).length,
     cancelled: [...cancelled].filter((key) => !idOf.has(key) && !dead.has(key)).length,
     mistaken: [...mistaken].filter((key) => !isKnown(key)).length,
-    again: answered.length - idOf.size,
+    again: answered.length - new Set(answered.map((each) => `${each.webhook} ${pair(each)}`)).size,
     cut,
     reported,
     unwitnessed,

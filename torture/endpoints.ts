@@ -47,12 +47,14 @@ export async function startHost(
 ): Promise<Host> {
   const tallies = destinationIds.map((): Answered[] => [])
   const indexOf = ({ path }: Arrival) => Number(path.slice(1))
+  const urlOf = (endpoint: number) => `${receiver.url}/${endpoint}`
   const receiver = await startReceiver({
     onArrival: () => {}, // it would keep them all
     onAnswer(arrival) {
       const { status = 0, headers, body } = arrival
       const endpoint = indexOf(arrival)
       const answered: Answered = {
+        webhook: urlOf(endpoint),
         destinationId: destinationIds[endpoint] ?? '',
         messageId: String(headers['x-message-id']),
         deliveryId: String(headers['x-delivery-id']),
@@ -65,7 +67,7 @@ export async function startHost(
   return {
     endpoints: tallies.map((answered, index) => ({
       answered,
-      url: `${receiver.url}/${index}`,
+      url: urlOf(index),
       behave: (behaviour) => behave(receiver, { index, behaviour, isAlone }),
     })),
     close: receiver.close,

@@ -64,7 +64,7 @@ export const sumRows = (sums: Account): string[][] => [
   ['... delivered', count(sums.delivered)],
   ['... given up (`deliveries.dead`)', count(sums.dead)],
   ['... cancelled (destination off or removed)', count(sums.cancelled)],
-  ['POSTs repeated with the same `X-Delivery-Id`', count(sums.again)],
+  ['POSTs repeated to the same webhook, with the same `X-Delivery-Id`', count(sums.again)],
 ]
 
 export const missingRows = ({ missing }: Account): string[][] =>

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { account, afterEndOf, afterOutage, type Facts, holds } from '../../torture/account.ts'
 
 const answered = (messageId: string, deliveryId = `id-${messageId}`) => ({
+  webhook: 'http://127.0.0.1:9001/0',
   destinationId: 'crm',
   messageId,
   deliveryId,
@@ -91,6 +92,12 @@ test('what comes again as the same is counted, and holds', () => {
   const result = account(facts({ answered: [answered('m1'), answered('m1'), answered('m1')] }))
   expect(result.again).toBe(2)
   expect(holds(result)).toBe(true)
+})
+
+test('a delivery that each of its webhooks accepts does not come again', () => {
+  const second = { ...answered('m1'), webhook: 'http://127.0.0.1:9002/0' }
+  expect(account(facts({ answered: [answered('m1'), second] })).again).toBe(0)
+  expect(account(facts({ answered: [answered('m1'), second, second] })).again).toBe(1)
 })
 
 test('an accepted event whose client got no answer may be in the topic', () => {

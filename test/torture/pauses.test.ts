@@ -7,7 +7,11 @@ const call = (messageId: string, madeAt: number, acceptedAt: number | undefined)
   madeAt,
   acceptedAt,
 })
-const arrival = (messageId: string, at: number) => ({ destinationId: 'one', deliveryId: 'd', messageId, at })
+const arrival = (messageId: string, at: number) => ({
+  ...{ webhook: '/one', destinationId: 'one', deliveryId: 'd' },
+  messageId,
+  at,
+})
 
 test('a phase has the calls that were made in it, wherever they ended', () => {
   const calls = [call('before', 90, 95), call('a', 100, 150), call('b', 199, 250)]

@@ -112,6 +112,7 @@ async function startSystem(closing: AsyncDisposableStack): Promise<System> {
 }
 
 const arrivalOf = (path: string, headers: IncomingHttpHeaders): Arrival => ({
+  webhook: path,
   destinationId: path.slice(1),
   messageId: String(headers['x-message-id']),
   deliveryId: String(headers['x-delivery-id']),

@@ -11,7 +11,7 @@ import {
 } from '../../../torture/upgrade/findings.ts'
 
 const post = (messageId: string, at: number, more: Partial<TimedPost> = {}): TimedPost => ({
-  ...{ destinationId: 'busy', messageId, deliveryId: `id-${messageId}`, at },
+  ...{ webhook: '/busy', destinationId: 'busy', messageId, deliveryId: `id-${messageId}`, at },
   ...{ endpoint: 0, status: 200, attempt: 1, body: '{}' },
   ...more,
 })
