@@ -130,7 +130,7 @@ export class Assignment {
   /**
    * Another member may have settled records after one that is still open here. If the log may have been cut since,
    * these offsets may belong to other records.
-   * @returns what is settled here or there; undefined if the other member settled nothing more.
+   * @returns what this member or the other one has settled; undefined if the other one has settled nothing more.
    */
   private withSettledByOthers(
     { topic, partition, tracker }: Held,

@@ -129,9 +129,9 @@ async function start(invocation: Invocation<StartOptions>): Promise<ExitCode> {
   return print(invocation, started, progress(started))
 }
 
-/** Undefined for dead letters, the default. */
-const whatOf = (entries: readonly string[] = ['x']) =>
-  entries[0]?.startsWith('x') ? undefined : 'deliveries'
+/** Undefined means dead letters, whose ids begin with `x`. */
+const whatOf = (entries: readonly string[] = []) =>
+  entries.length > 0 && !entries[0]?.startsWith('x') ? 'deliveries' : undefined
 
 async function list(invocation: Invocation<ListOptions>): Promise<ExitCode> {
   const { control, options } = invocation

@@ -80,7 +80,7 @@ export function retryJoins(): void {
 const isOlder = (batchOrCommit: object, { offsetManager }: ConsumerGroup): boolean =>
   madeIn.has(batchOrCommit) && madeIn.get(batchOrCommit) !== offsetManager
 
-/** Those of another broker may be queued while a fetch makes the member join. */
+/** A fetch from one broker may make the member join while batches of another broker are still queued. */
 function dropOlderBatches(): void {
   const runner = prototypeOf<Runner>('consumer/runner')
   const { handleBatch } = runner
