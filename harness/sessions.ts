@@ -1,19 +1,17 @@
 import { connect } from 'node:net'
 import type { Connection } from '../kafka/client.ts'
-import { withAdmin } from './kafka/topics.ts'
+import { groupsOf, withAdmin } from './kafka/topics.ts'
 
 /** Member id to group, both as named on the broker. */
 export type Members = ReadonlyMap<string, string>
 
 /** The members of all groups whose names begin with `name`. */
 export async function membersOf(connection: Connection, name: string): Promise<Members> {
-  const described = await withAdmin(connection, async (admin) => {
-    const { groups } = await admin.listGroups()
-    const ids = groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(connection.named(name)))
-    return ids.length > 0 ? (await admin.describeGroups(ids)).groups : []
-  })
+  const ids = await groupsOf(connection, name)
+  if (ids.length === 0) return new Map()
+  const described = await withAdmin(connection, (admin) => admin.describeGroups(ids))
   return new Map(
-    described.flatMap(({ groupId, members }) => members.map(({ memberId }) => [memberId, groupId])),
+    described.groups.flatMap(({ groupId, members }) => members.map(({ memberId }) => [memberId, groupId])),
   )
 }
 

@@ -105,3 +105,17 @@ export async function withAdmin<T>(
     await admin.disconnect()
   }
 }
+
+/**
+ * Consumer groups whose names begin with `name`, as named on the broker. A broker that has just started, or made the
+ * topic of the groups, refuses to list them while it loads them.
+ */
+export async function groupsOf(
+  connection: Pick<Connection, 'kafka' | 'named'>,
+  name: string,
+): Promise<string[]> {
+  const { groups } = await withAdmin(connection, (admin) =>
+    pRetry(admin.listGroups, { retries: 8, minTimeout: 50 }),
+  )
+  return groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(connection.named(name)))
+}

@@ -4,6 +4,7 @@ import { readConfig } from '../../config.ts'
 import { followLag } from '../../control/activity/lag/follow.ts'
 import { groupTopics } from '../../control/activity/lag/observe.ts'
 import type { LagItem } from '../../control/activity/lag/status.ts'
+import { groupsOf } from '../../harness/kafka/topics.ts'
 import { type Offsets, openOffsets } from '../../kafka/admin/offsets.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
@@ -170,11 +171,7 @@ test('lists every consumer group with every partition that it reads, and no othe
   )
   expect(told.toSorted()).toEqual(expected.toSorted())
   // these, and those that never commit
-  const admin = sluice.connection.kafka.admin()
-  await admin.connect()
-  const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId)
-  await admin.disconnect()
-  const own = groups.filter((id) => id.startsWith(sluice.connection.named(''))).map(sluice.connection.plain)
+  const own = (await groupsOf(sluice.connection, '')).map(sluice.connection.plain)
   expect(own.filter((group) => !/^(table|reader|tail)\./.test(group)).toSorted()).toEqual(
     Object.keys(READ).toSorted(),
   )

@@ -1,4 +1,5 @@
 import { expect, inject, test, vi } from 'vitest'
+import { groupsOf } from '../../harness/kafka/topics.ts'
 import { LOG_FAULTS } from '../../kafka/admin/lost-records.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
@@ -117,11 +118,7 @@ test('one that cannot be opened leaves no consumer group behind', async () => {
   const kafka = await connection([{}])
   vi.spyOn(Follower.prototype, 'firstBounds').mockRejectedValueOnce(new Error('no leader'))
   await expect(openReader({ connection: kafka, topic: 'work', onFatal })).rejects.toThrow('no leader')
-  const admin = kafka.kafka.admin()
-  await admin.connect()
-  const { groups } = await admin.listGroups()
-  await admin.disconnect()
-  expect(groups.filter(({ groupId }) => groupId.startsWith(kafka.named('reader.')))).toEqual([])
+  expect(await groupsOf(kafka, 'reader.')).toEqual([])
 })
 
 test('one whose user may not join its group cannot be opened', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Transaction } from 'kafkajs'
 import { expect, test } from 'vitest'
+import { groupsOf } from '../../harness/kafka/topics.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { createFencedWriter, type FencedWriter } from '../../kafka/produce/transactions.ts'
@@ -271,12 +272,7 @@ test('a table never returns to an older value, although its consumer restarts af
 
 /** The table's group rebalances twice. */
 async function joinAndLeave(kafka: Connection): Promise<void> {
-  const admin = kafka.kafka.admin()
-  await admin.connect()
-  const { groups } = await admin.listGroups()
-  await admin.disconnect()
-  const groupId =
-    groups.find((group) => group.groupId.startsWith(kafka.named('table.settings')))?.groupId ?? ''
+  const [groupId = ''] = await groupsOf(kafka, 'table.settings')
   const intruder = kafka.kafka.consumer({ groupId })
   const joined = new Promise((resolve) => intruder.on(intruder.events.GROUP_JOIN, resolve))
   await intruder.connect()

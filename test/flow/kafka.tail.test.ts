@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { groupsOf } from '../../harness/kafka/topics.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { createFencedWriter } from '../../kafka/produce/transactions.ts'
@@ -144,17 +145,9 @@ test('if the beginning of a partition is deleted, the rest is read', async () =>
   expect(tail.begun).toEqual([{ topic: 'small', partition: 0, low: 3, from: 3 }])
 })
 
-async function groups(kafka: Connection): Promise<string[]> {
-  const admin = kafka.kafka.admin()
-  await admin.connect()
-  const found = await admin.listGroups()
-  await admin.disconnect()
-  return found.groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(kafka.named('tail.')))
-}
-
 /** The tail's group rebalances twice. In between, it has half of the partitions. */
 async function joinAndLeave(kafka: Connection, between: () => Promise<void>): Promise<void> {
-  const [groupId = ''] = await groups(kafka)
+  const [groupId = ''] = await groupsOf(kafka, 'tail.')
   const intruder = kafka.kafka.consumer({ groupId })
   const joined = new Promise((resolve) => intruder.on(intruder.events.GROUP_JOIN, resolve))
   await intruder.connect()
@@ -204,7 +197,7 @@ test('its group commits nothing, and is deleted with it', async () => {
   await write('work', 0, ['a'])
   const { tail } = await follow(kafka)
   await tail.caughtUp
-  const [groupId = '', ...others] = await groups(kafka)
+  const [groupId = '', ...others] = await groupsOf(kafka, 'tail.')
   expect(others).toEqual([])
   const admin = kafka.kafka.admin()
   await admin.connect()
@@ -213,12 +206,12 @@ test('its group commits nothing, and is deleted with it', async () => {
   await admin.disconnect()
   await tail.close()
   // closing waits for it for at most two seconds
-  await until(async () => (await groups(kafka)).length === 0)
+  await until(async () => (await groupsOf(kafka, 'tail.')).length === 0)
 })
 
 test('a tail that fails to open leaves nothing behind', async () => {
   const kafka = await connection([{}])
   const last = () => expect.fail('too many partitions')
   await expect(follow(kafka, { last })).rejects.toThrow('too many')
-  await until(async () => (await groups(kafka)).length === 0)
+  await until(async () => (await groupsOf(kafka, 'tail.')).length === 0)
 })

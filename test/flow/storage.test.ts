@@ -41,8 +41,8 @@ async function aSystem(settings: Record<string, string>) {
     })
   const posts = (path: string) => receiver.arrivals.filter((arrival) => arrival.path === path)
   const ids = () => new Set(posts('/').map(({ headers }) => String(headers['x-message-id'])))
-  const allArrived = () =>
-    until(() => accepted.every((id) => ids().has(id)), { message: 'each accepted call has arrived' })
+  const haveAllArrived = () => new Set(accepted).isSubsetOf(ids())
+  const allArrived = () => until(haveAllArrived, { message: 'each accepted call has arrived' })
   return { sluice, receiver, posts, call, answers, allArrived, accepted }
 }
 

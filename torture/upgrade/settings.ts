@@ -93,9 +93,8 @@ async function add(system: System, api: Control, id: 'added-0' | 'added-1'): Pro
     const { status } = await post(`${urls[index % urls.length]}/v1/track`, { body: JSON.stringify(call) })
     if (status !== 200) throw new Error(`ingest ${index % urls.length} answers ${status} to the new source`)
   }
-  const arrived = () => new Set(system.posts.map(({ messageId }) => messageId))
-  const message = () =>
-    `arrived are ${ids.filter((probe) => arrived().has(probe)).length} of ${PROBES} probes`
-  await until(() => ids.every((probe) => arrived().has(probe)), { message })
+  const missing = () => new Set(ids).difference(new Set(system.posts.map(({ messageId }) => messageId)))
+  const message = () => `arrived are ${PROBES - missing().size} of ${PROBES} probes`
+  await until(() => missing().size === 0, { message })
   return PROBES
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { groupsOf } from '../../../harness/kafka/topics.ts'
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts'
 import { listen, type Stream } from '../../helpers/sse.ts'
 import { until } from '../../helpers/until.ts'
@@ -38,14 +39,7 @@ const track = (messageId: string, more: object = {}) => ({
 
 const messageIds = (stream: Stream, event = 'call') => stream.of(event).map(({ messageId }) => messageId)
 
-async function groups(): Promise<string[]> {
-  const admin = sluice.connection.kafka.admin()
-  await admin.connect()
-  const found = await admin.listGroups()
-  await admin.disconnect()
-  const prefix = sluice.connection.named(GROUP)
-  return found.groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(prefix))
-}
+const groups = () => groupsOf(sluice.connection, GROUP)
 
 const metric = async (name: string) =>
   new RegExp(`^${name} (.*)$`, 'm').exec(await (await fetch(`${sluice.control}/metrics`)).text())?.[1]

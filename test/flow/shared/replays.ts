@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../../config.ts'
 import { taskRecord } from '../../../control/tasks/task-table.ts'
 import { deliveryId } from '../../../delivery/routing/routing.ts'
+import { groupsOf } from '../../../harness/kafka/topics.ts'
 import { packMetadata } from '../../../kafka/consume/commits.ts'
 import { packAhead } from '../../../kafka/consume/tracker.ts'
 import { createProducer, type Producer } from '../../../kafka/produce/produce.ts'
@@ -181,16 +182,7 @@ test('a cancelled replay ends, and cannot be cancelled twice', async () => {
     status: 409,
     body: { code: 'replay_ended' },
   })
-  const groups = async () => {
-    const admin = sluice.connection.kafka.admin()
-    await admin.connect()
-    const { groups: all } = await admin.listGroups()
-    await admin.disconnect()
-    return all
-      .map(({ groupId }) => groupId)
-      .filter((each) => each.startsWith(sluice.connection.named('replay.')))
-  }
-  await until(async () => (await groups()).length === 0)
+  await until(async () => (await groupsOf(sluice.connection, 'replay.')).length === 0)
   expect(replayed('slow').length).toBeLessThan(50)
   // another replay skips what this one has sent
   const rest = await replay({ destinationId: 'replayed', from: since, skipReplayed: true })
