@@ -10,6 +10,7 @@ import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DELIVERIES, DUE, isRung } from '../schemas/topics.ts'
 import { ofDelivery, type Tracer } from '../trace/trace.ts'
+import { withoutCopies } from './copies.ts'
 import type { Lane } from './lane/lane.ts'
 import { bytes, rungs } from './rungs.ts'
 
@@ -19,6 +20,7 @@ export type Consuming = {
   storage: Pick<Storage, 'shortage'>
   codec: Pick<Codec<Delivery>, 'decode'>
   handle: (lane: Lane) => Handler<Delivery>
+  onCopy: () => void
   lanes: { first: Lane; retry: Lane }
   onFatal: (error: Error) => void
   tracer: Tracer | undefined
@@ -33,8 +35,8 @@ const RUNGS_POLL_MS = 10_000
 
 /** First attempts, retries and rungs have a consumer group each, so none waits for another. */
 export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
-  const { connection, producer, codec, handle, lanes, onFatal, tracer } = consuming
-  const lane = (name: keyof typeof lanes, group: string, topic: string) =>
+  const { connection, producer, codec, handle, onCopy, lanes, onFatal, tracer } = consuming
+  const lane = (name: keyof typeof lanes, group: string, topic: string, handler: Handler<Delivery>) =>
     consume({
       connection,
       producer,
@@ -42,7 +44,7 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       group,
       codec,
       topics: [topic],
-      handle: handle(lanes[name]),
+      handle: handler,
       onGivingUp: () => lanes[name].tidy(),
       tracer,
       describe: ofDelivery,
@@ -50,8 +52,8 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       maxWaitMs: LANE_WAIT_MS,
     })
   return Promise.all([
-    lane('first', 'deliverer', DELIVERIES),
-    lane('retry', 'deliverer.due', DUE),
+    lane('first', 'deliverer', DELIVERIES, handle(lanes.first)),
+    lane('retry', 'deliverer.due', DUE, withoutCopies(handle(lanes.retry), onCopy)),
     consumeRungs(consuming),
   ])
 }

@@ -13,7 +13,7 @@ import { createAttemptLog, MAX_ATTEMPTS_BYTES } from './attempt-log.ts'
 import { startConsumers, watchLoad } from './consumers.ts'
 import { createDeliveryFailureLog } from './failure-log.ts'
 import { createLane, type Lane } from './lane/lane.ts'
-import { countAttempt, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
+import { countAttempt, countCopy, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
 import { createDeliverer } from './run.ts'
 
 const TICK_MS = 50
@@ -111,7 +111,7 @@ type Starting = Pick<CommonParts, 'producer' | 'deliveries'> &
 async function startAll({ connection, tracer, onFatal, closing }: Context, parts: Starting): Promise<void> {
   const { producer, deliveries: codec, handle, lanes, storage } = parts
   const consumers = await startConsumers({
-    ...{ connection, producer, storage, codec, handle, lanes, tracer, onFatal },
+    ...{ connection, producer, storage, codec, handle, onCopy: countCopy, lanes, tracer, onFatal },
   })
   closing.defer(async () => void (await Promise.allSettled(consumers.map((consumer) => consumer.close()))))
   watchConsumers(consumers)

@@ -20,13 +20,13 @@ const seconds = new Histogram({
 })
 const settled = new Counter({
   name: 'sluice_deliverer_rounds_total',
-  help: 'Deliveries handled, by what came next: done, missed (done, but a webhook never got an attempt), retry, defer, dead or cancelled.',
+  help: 'Deliveries handled, by what came next: done, missed (done, but a webhook never got an attempt), retry, defer, dead, cancelled, or copy (nothing: a fault had left two records of one retry).',
   labelNames: ['next'],
   registers,
 })
 
 // rate() misses the first increase of a series that does not start at 0
-for (const next of ['done', 'missed', 'retry', 'defer', 'dead', 'cancelled']) settled.inc({ next }, 0)
+for (const next of ['done', 'missed', 'retry', 'defer', 'dead', 'cancelled', 'copy']) settled.inc({ next }, 0)
 
 /** Looking up a series by its labels costs as much as all the other counting. */
 const delivered = posts.labels({ outcome: 'delivered', code: '' })
@@ -62,6 +62,8 @@ export function countSettled(result: Settlement): void {
   else settled.inc({ next: result.kind })
   if (result.kind === 'dead') dead.inc({ reason: result.reason })
 }
+
+export const countCopy = () => settled.inc({ next: 'copy' })
 
 export function watchLanes(lanes: Record<string, Lane>, slots: number): void {
   new Gauge({

@@ -39,6 +39,7 @@ test('a process that ends while it begins to read a new rung leaves no consumer 
     storage: { shortage: () => undefined },
     codec: { decode: () => ({ ok: false, reason: 'undecodable', message: '' }) },
     handle: () => () => undefined,
+    onCopy: () => undefined,
     lanes: { first: lane, retry: lane },
     onFatal: () => undefined,
     tracer: undefined,

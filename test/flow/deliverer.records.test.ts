@@ -1,3 +1,4 @@
+import got from 'got'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { PARKED } from '../../kafka/produce/park.ts'
@@ -114,6 +115,22 @@ describe.each([DELIVERIES, DUE])('in topic %s', (topic) => {
     const reasons = kept.map(({ headers }) => headers['parked-reason']?.split(':')[0])
     expect(reasons.toSorted()).toEqual(['undecodable', 'undecodable', 'undecodable', 'unknown_schema'])
   })
+})
+
+test('a retry that is in Kafka several times is posted once', async () => {
+  const copies = () =>
+    got(`http://127.0.0.1:${sluice.env.DELIVERER_PORT}/metrics`)
+      .text()
+      .then((text) => Number(/^sluice_deliverer_rounds_total\{next="copy"\} (.*)$/m.exec(text)?.[1]))
+  const value = codec.encode(aDelivery({ deliveryId: 'copied', messageId: 'copied', attempt: 1 }))
+  const [key, headers] = ['crm/copied', { dueAt: String(Date.now()) }]
+  const due = { topic: DUE, key, value }
+  const before = await copies()
+  expect(await producer.produce([due, due, { topic: rungTopic(RUNG), key, value, headers }])).toBe('acked')
+  await until(() => has('/', 'copied'))
+  await until(async () => (await copies()) === before + 2)
+  await until(async () => (await lag(sluice.connection, { group: 'deliverer.due', topic: DUE })) === 0)
+  expect(receiver.arrivals.filter(({ headers: { 'x-message-id': id } }) => id === 'copied')).toHaveLength(1)
 })
 
 describe('on a rung', () => {

@@ -1,0 +1,256 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { withoutCopies } from '../../deliverer/copies.ts'
+import type { Handler, Hold, Rest, Taken } from '../../kafka/consume/record.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import { aDelivery } from '../helpers/events.ts'
+
+/** The test is the handler: it decides how each record that was not dropped ends. */
+function aWorld() {
+  const ended: string[] = []
+  const handled = new Map<string, Taken<Delivery>>()
+  let copies = 0
+  let answer: () => Hold | Rest | undefined = () => undefined
+  const handle: Handler<Delivery> = (record) => {
+    const pressure = answer()
+    handled.set(record.key, record)
+    return pressure
+  }
+  const receive = withoutCopies(handle, () => {
+    copies += 1
+  })
+
+  return {
+    ended,
+    /** By the names of the records. */
+    handled,
+    copies: () => copies,
+    answers: (by: typeof answer) => {
+      answer = by
+    },
+    take(name: string, fields: Partial<Delivery> = {}, { partition = 0, isOwned = true } = {}) {
+      const record: Taken<Delivery> = {
+        ...{ topic: 'deliveries.due', partition, offset: 0, timestamp: 0, key: name, owned: () => isOwned },
+        value: aDelivery({ attempt: 1, ...fields }),
+        settle: () => void ended.push(`${name} settled`),
+        release: () => void ended.push(`${name} released`),
+        park: () => void ended.push(`${name} parked`),
+      }
+      return receive(record, {} as never)
+    },
+    settle: (name: string) => handled.get(name)?.settle(),
+  }
+}
+
+describe('a copy', () => {
+  test('of a settled record is settled without being handled', () => {
+    const world = aWorld()
+    world.take('first')
+    world.settle('first')
+    world.take('copy')
+    expect([...world.handled.keys()]).toEqual(['first'])
+    expect(world.ended).toEqual(['first settled', 'copy settled'])
+    expect(world.copies()).toBe(1)
+  })
+
+  test.each([
+    { end: 'settle', of: (record: Taken<Delivery>) => record.settle(), copies: 'settled', count: 2 },
+    {
+      end: 'park',
+      of: (record: Taken<Delivery>) => record.park({} as never, 'x'),
+      copies: 'settled',
+      count: 2,
+    },
+    { end: 'release', of: (record: Taken<Delivery>) => record.release(), copies: 'released', count: 0 },
+  ])('of an open record waits, and is $copies after a $end', ({ of, copies, count }) => {
+    const world = aWorld()
+    world.take('first')
+    world.take('second')
+    world.take('third')
+    expect([...world.handled.keys()]).toEqual(['first'])
+    expect(world.ended).toEqual([])
+    const first = world.handled.get('first')
+    if (first) of(first)
+    expect(world.ended).toHaveLength(3)
+    expect(world.ended.slice(0, 2)).toEqual([`second ${copies}`, `third ${copies}`])
+    expect(world.copies()).toBe(count)
+  })
+
+  test('is any record that is not further than the last one settled', () => {
+    const world = aWorld()
+    world.take('further', { attempt: 2, deferrals: 3 })
+    world.settle('further')
+    const behind = {
+      'fewer deferrals': { attempt: 2, deferrals: 2 },
+      'fewer attempts': { attempt: 1, deferrals: 9 },
+    }
+    for (const [name, fields] of Object.entries(behind)) world.take(name, fields)
+    expect([...world.handled.keys()]).toEqual(['further'])
+    world.take('one deferral more', { attempt: 2, deferrals: 4 })
+    world.take('one attempt more', { attempt: 3, deferrals: 0 })
+    expect([...world.handled.keys()]).toEqual(['further', 'one deferral more', 'one attempt more'])
+  })
+
+  test('that is settled late does not make a record that was settled meanwhile come again', () => {
+    const world = aWorld()
+    world.take('behind')
+    world.take('further', { attempt: 2 })
+    world.settle('further')
+    world.settle('behind')
+    world.take('again', { attempt: 2 })
+    expect([...world.handled.keys()]).toEqual(['behind', 'further'])
+  })
+})
+
+describe('handled as usual is', () => {
+  test.each([
+    ['a replay', { routedAt: 1_699_900_000_001 }],
+    ['another call with the same messageId', { body: '{"version":1,"type":"page"}' }],
+    ['another delivery', { deliveryId: 'f'.repeat(32) }],
+  ])('%s', (_, fields) => {
+    const world = aWorld()
+    world.take('first')
+    world.take('while it is open', fields)
+    world.settle('first')
+    world.take('afterwards', { ...fields, attempt: 2 })
+    expect([...world.handled.keys()]).toEqual(['first', 'while it is open', 'afterwards'])
+  })
+
+  test('a record that comes again after it was held, released or failed to be handled', () => {
+    const world = aWorld()
+    world.answers(() => ({ holdUntil: 1 }))
+    expect(world.take('held')).toEqual({ holdUntil: 1 })
+    world.answers(() => {
+      throw new Error('a bug')
+    })
+    expect(() => world.take('failed')).toThrow('a bug')
+    world.answers(() => ({ restUntil: 1 }))
+    expect(world.take('rests')).toEqual({ restUntil: 1 })
+    world.take('copy')
+    world.handled.get('rests')?.release()
+    expect(world.ended).toEqual(['copy released', 'rests released'])
+    world.take('again')
+    expect([...world.handled.keys()]).toEqual(['held', 'rests', 'again'])
+  })
+
+  test('a parked record that is written to its topic again', () => {
+    const world = aWorld()
+    world.take('parked')
+    world.handled.get('parked')?.park({} as never, 'x')
+    world.take('again')
+    expect([...world.handled.keys()]).toEqual(['parked', 'again'])
+  })
+
+  test.each([
+    ['whose other record is of a partition that was given up', { isOwned: false }],
+    ['whose other record is in another partition', { partition: 1 }],
+  ])('a record %s', (_, place) => {
+    const world = aWorld()
+    world.take('first', {}, place)
+    world.take('second')
+    expect([...world.handled.keys()]).toEqual(['first', 'second'])
+    // it ends without a result. The second one is still open
+    world.handled.get('first')?.release()
+    world.take('third')
+    expect([...world.handled.keys()]).toEqual(['first', 'second'])
+    world.settle('second')
+    expect(world.ended).toEqual(['first released', 'third settled', 'second settled'])
+  })
+})
+
+test('at least the last 50,000 deliveries are remembered, and at most 100,000', () => {
+  const world = aWorld()
+  const deliveryOf = (index: number) => ({ deliveryId: String(index) })
+  const taken = (index: number) => {
+    const { size } = world.handled
+    world.take(`copy ${index}`, deliveryOf(index))
+    return world.handled.size > size
+  }
+  const COUNT = 149_000
+  for (let index = 0; index < COUNT; index++) {
+    world.take(String(index), deliveryOf(index))
+    world.settle(String(index))
+  }
+  for (const index of [COUNT - 1, COUNT - 25_000, COUNT - 50_000])
+    expect(taken(index), `${index}`).toBe(false)
+  expect(taken(COUNT - 100_001)).toBe(true)
+})
+
+type Step =
+  | { kind: 'take'; delivery: number; attempt: number }
+  | { kind: 'end'; index: number; how: 'settle' | 'park' | 'release' }
+  | { kind: 'revoke' }
+
+test('no delivery is lost: whenever a record was settled as a copy, another one was settled or parked that is as far', () => {
+  const step = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ kind: fc.constant('take' as const), delivery: fc.nat(2), attempt: fc.nat(3) }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        kind: fc.constant('end' as const),
+        index: fc.nat(),
+        how: fc.constantFrom('settle' as const, 'park' as const, 'release' as const),
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant({ kind: 'revoke' as const }) },
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps: Step[]) => {
+      let generation = { owned: true }
+      const open: Taken<Delivery>[] = []
+      /** Furthest attempt that was settled or parked after having been handled. */
+      const reached = new Map<string, number>()
+      const unsettled = new Set<string>()
+      let names = 0
+      const receive = withoutCopies(
+        (record) => {
+          open.push(record)
+          return undefined
+        },
+        () => undefined,
+      )
+      function take(delivery: number, attempt: number): void {
+        const name = `${++names}`
+        const current = generation
+        const deliveryId = String(delivery)
+        unsettled.add(name)
+        const end = () => {
+          unsettled.delete(name)
+          expect(reached.get(deliveryId) ?? -1).toBeGreaterThanOrEqual(attempt)
+        }
+        const record: Taken<Delivery> = {
+          ...{ topic: 'deliveries.due', partition: 0, offset: names, timestamp: 0, key: name },
+          value: aDelivery({ deliveryId, attempt }),
+          owned: () => current.owned,
+          settle: end,
+          park: end,
+          release: () => void unsettled.delete(name),
+        }
+        receive(record, {} as never)
+      }
+      function end(record: Taken<Delivery>, how: 'settle' | 'park' | 'release'): void {
+        const { deliveryId, attempt } = record.value
+        if (how !== 'release') reached.set(deliveryId, Math.max(attempt, reached.get(deliveryId) ?? -1))
+        if (how === 'park') record.park({} as never, 'x')
+        else record[how]()
+      }
+      for (const each of steps) {
+        if (each.kind === 'take') take(each.delivery, each.attempt)
+        else if (each.kind === 'revoke') {
+          generation.owned = false
+          generation = { owned: true }
+        } else {
+          const [record] = open.splice(each.index % (open.length || 1), 1)
+          if (record) end(record, each.how)
+        }
+      }
+      for (const record of open) end(record, 'settle')
+      // none waits for ever
+      expect([...unsettled]).toEqual([])
+    }),
+    { numRuns: 2_000 },
+  )
+})
