@@ -21,7 +21,7 @@ export function withoutCopies(handle: Handler<Delivery>, onCopy: () => void): Ha
   }
 
   return (record, message) => {
-    const id = idOf(record.value)
+    const id = idOf(record)
     const stage = stageOf(record.value)
     if (stage <= reached.of(id)) {
       drop(record)
@@ -68,9 +68,12 @@ export function withoutCopies(handle: Handler<Delivery>, onCopy: () => void): Ha
   }
 }
 
-/** `routedAt` differs for each replay. The body differs if a source uses a `messageId` for several calls. */
-const idOf = ({ deliveryId, routedAt, body }: Delivery) =>
-  hash('sha256', `${deliveryId} ${routedAt} ${body}`, 'base64')
+/**
+ * `routedAt` differs for each replay. The key differs if users' calls share a `messageId`, and the body if calls of one
+ * user do.
+ */
+const idOf = ({ key, value: { deliveryId, routedAt, body } }: Taken<Delivery>) =>
+  hash('sha256', `${deliveryId} ${routedAt} ${key.length} ${key} ${body}`, 'base64')
 
 /** Each next record of a delivery has a higher one. */
 const stageOf = ({ attempt, deferrals }: Delivery) => attempt * MAX_DEFERRALS + deferrals

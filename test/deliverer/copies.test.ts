@@ -8,12 +8,13 @@ import { aDelivery } from '../helpers/events.ts'
 /** The test is the handler: it decides how each record that was not dropped ends. */
 function aWorld() {
   const ended: string[] = []
+  const names: string[] = []
   const handled = new Map<string, Taken<Delivery>>()
   let copies = 0
   let answer: () => Hold | Rest | undefined = () => undefined
   const handle: Handler<Delivery> = (record) => {
     const pressure = answer()
-    handled.set(record.key, record)
+    handled.set(names[record.offset] ?? '', record)
     return pressure
   }
   const receive = withoutCopies(handle, () => {
@@ -28,9 +29,15 @@ function aWorld() {
     answers: (by: typeof answer) => {
       answer = by
     },
-    take(name: string, fields: Partial<Delivery> = {}, { partition = 0, isOwned = true } = {}) {
+    take(
+      name: string,
+      fields: Partial<Delivery> = {},
+      at: { partition?: number; key?: string; isOwned?: boolean } = {},
+    ) {
+      const { partition = 0, key = 'crm/u1', isOwned = true } = at
+      const offset = names.push(name) - 1
       const record: Taken<Delivery> = {
-        ...{ topic: 'deliveries.due', partition, offset: 0, timestamp: 0, key: name, owned: () => isOwned },
+        ...{ topic: 'deliveries.due', partition, offset, timestamp: 0, key, owned: () => isOwned },
         value: aDelivery({ attempt: 1, ...fields }),
         settle: () => void ended.push(`${name} settled`),
         release: () => void ended.push(`${name} released`),
@@ -104,15 +111,16 @@ describe('a copy', () => {
 
 describe('handled as usual is', () => {
   test.each([
-    ['a replay', { routedAt: 1_699_900_000_001 }],
-    ['another call with the same messageId', { body: '{"version":1,"type":"page"}' }],
-    ['another delivery', { deliveryId: 'f'.repeat(32) }],
-  ])('%s', (_, fields) => {
+    ['a replay', { routedAt: 1_699_900_000_001 }, {}],
+    ['another call with the same messageId', { body: '{"version":1,"type":"page"}' }, {}],
+    ["another user's call with the same messageId and body", {}, { key: 'crm/u2' }],
+    ['another delivery', { deliveryId: 'f'.repeat(32) }, {}],
+  ])('%s', (_, fields, at) => {
     const world = aWorld()
     world.take('first')
-    world.take('while it is open', fields)
+    world.take('while it is open', fields, at)
     world.settle('first')
-    world.take('afterwards', { ...fields, attempt: 2 })
+    world.take('afterwards', { ...fields, attempt: 2 }, at)
     expect([...world.handled.keys()]).toEqual(['first', 'while it is open', 'afterwards'])
   })
 
@@ -222,7 +230,7 @@ test('no delivery is lost: whenever a record was settled as a copy, another one 
           expect(reached.get(deliveryId) ?? -1).toBeGreaterThanOrEqual(attempt)
         }
         const record: Taken<Delivery> = {
-          ...{ topic: 'deliveries.due', partition: 0, offset: names, timestamp: 0, key: name },
+          ...{ topic: 'deliveries.due', partition: 0, offset: names, timestamp: 0, key: 'crm/u1' },
           value: aDelivery({ deliveryId, attempt }),
           owned: () => current.owned,
           settle: end,
