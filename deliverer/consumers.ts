@@ -2,7 +2,8 @@ import { performance } from 'node:perf_hooks'
 import type { Storage } from '../kafka/admin/storage.ts'
 import { listTopics } from '../kafka/admin/topics.ts'
 import { CLOSE_MS, type Connection } from '../kafka/client.ts'
-import { type Consumer, consume } from '../kafka/consume/consume.ts'
+import type { PartitionWatch } from '../kafka/consume/assignment.ts'
+import { type ConsumeOptions, type Consumer, consume } from '../kafka/consume/consume.ts'
 import type { Handler } from '../kafka/consume/record.ts'
 import type { Producer } from '../kafka/produce/produce.ts'
 import { within } from '../process/timeout.ts'
@@ -36,7 +37,13 @@ const RUNGS_POLL_MS = 10_000
 /** First attempts, retries and rungs have a consumer group each, so none waits for another. */
 export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
   const { connection, producer, codec, handle, onCopy, lanes, onFatal, tracer } = consuming
-  const lane = (name: keyof typeof lanes, group: string, topic: string, handler: Handler<Delivery>) =>
+  const retries = withoutCopies(handle(lanes.retry), onCopy)
+  const lane = (
+    name: keyof typeof lanes,
+    group: string,
+    topic: string,
+    how: Pick<ConsumeOptions<Delivery>, 'handle' | 'watch'>,
+  ) =>
     consume({
       connection,
       producer,
@@ -44,7 +51,7 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       group,
       codec,
       topics: [topic],
-      handle: handler,
+      ...how,
       onGivingUp: () => lanes[name].tidy(),
       tracer,
       describe: ofDelivery,
@@ -52,9 +59,9 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       maxWaitMs: LANE_WAIT_MS,
     })
   return Promise.all([
-    lane('first', 'deliverer', DELIVERIES, handle(lanes.first)),
-    lane('retry', 'deliverer.due', DUE, withoutCopies(handle(lanes.retry), onCopy)),
-    consumeRungs(consuming),
+    lane('first', 'deliverer', DELIVERIES, { handle: handle(lanes.first) }),
+    lane('retry', 'deliverer.due', DUE, retries),
+    consumeRungs(consuming, retries.watch),
   ])
 }
 
@@ -62,7 +69,10 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
  * Reads all rungs that exist, even of older ladders or other deliverers. All members subscribe to the same topics,
  * because a member does not read topics that it does not know.
  */
-async function consumeRungs({ connection, producer, storage, onFatal }: Consuming): Promise<Consumer> {
+async function consumeRungs(
+  { connection, producer, storage, onFatal }: Consuming,
+  watch: PartitionWatch,
+): Promise<Consumer> {
   const open = (topics: readonly string[]) =>
     consume({
       connection,
@@ -72,6 +82,7 @@ async function consumeRungs({ connection, producer, storage, onFatal }: Consumin
       codec: bytes,
       topics,
       handle: rungs(producer, storage),
+      watch,
       highWater: RUNG_HIGH_WATER,
       maxWaitMs: 100,
       maxBytesPerPartition: 32 * 1024,

@@ -1,26 +1,34 @@
 import { hash } from 'node:crypto'
-import type { Handler, Taken } from '../kafka/consume/record.ts'
+import type { PartitionWatch } from '../kafka/consume/assignment.ts'
+import type { Ends, Handler, Taken } from '../kafka/consume/record.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 
-/** In deliveries. There are two generations, and each entry takes about 100 bytes. */
+/** In deliveries. There are two generations, and each entry takes about 170 bytes. */
 const GENERATION = 50_000
+/** Copies come seconds apart. An older memory could only drop what someone has restored. */
+const REMEMBERED_MS = 10 * 60_000
+
+type Copy = Ends & Pick<Taken<Delivery>, 'trace'>
 
 /**
  * Drops copies of retries (docs/decisions/033). A copy is another record of the same delivery that is not further than
  * one that this process has settled: that one, or what it has become, is in Kafka or done. If the other one is still
  * open, the copy waits and ends with it.
  */
-export function withoutCopies(handle: Handler<Delivery>, onCopy: () => void): Handler<Delivery> {
-  const open = new Map<string, { record: Taken<Delivery>; copies: Taken<Delivery>[] }>()
+export function withoutCopies(
+  handle: Handler<Delivery>,
+  onCopy: () => void,
+): { handle: Handler<Delivery>; watch: PartitionWatch } {
+  const open = new Map<string, { record: Taken<Delivery>; copies: Copy[] }>()
   const reached = createReached()
 
-  function drop(copy: Taken<Delivery>): void {
+  function drop(copy: Copy): void {
     copy.trace?.note({ 'sluice.outcome': 'copy' })
     onCopy()
     copy.settle()
   }
 
-  return (record, message) => {
+  const receive: Handler<Delivery> = (record, message) => {
     const id = idOf(record)
     const stage = stageOf(record.value)
     if (stage <= reached.of(id)) {
@@ -31,11 +39,12 @@ export function withoutCopies(handle: Handler<Delivery>, onCopy: () => void): Ha
     const other = open.get(place)
     // a record of a partition that was given up may end without a result, and its partition has another owner
     if (other?.record.owned() && other.record.partition === record.partition) {
-      other.copies.push(record)
+      const { settle, release, park, trace } = record
+      other.copies.push({ settle, release, park, trace })
       return undefined
     }
-    const opened = { record, copies: [] as Taken<Delivery>[] }
-    const end = (how: (copy: Taken<Delivery>) => void) => {
+    const opened = { record, copies: [] as Copy[] }
+    const end = (how: (copy: Copy) => void) => {
       if (open.get(place) === opened) open.delete(place)
       opened.copies.forEach(how)
     }
@@ -66,11 +75,22 @@ export function withoutCopies(handle: Handler<Delivery>, onCopy: () => void): Ha
       if (!isTaken) open.delete(place)
     }
   }
+
+  return {
+    handle: receive,
+    watch: {
+      // what settled records have become may be lost: if one is read again, its delivery goes on from there
+      gained(partitions) {
+        if (partitions.some(({ lostFrom }) => lostFrom !== undefined)) reached.clear()
+      },
+      lost: () => undefined,
+    },
+  }
 }
 
 /**
- * `routedAt` differs for each replay. The key differs if users' calls share a `messageId`, and the body if calls of one
- * user do.
+ * `routedAt` differs for each replay. If calls share a `messageId`, the key differs for different users, and usually the
+ * body for one user.
  */
 const idOf = ({ key, value: { deliveryId, routedAt, body } }: Taken<Delivery>) =>
   hash('sha256', `${deliveryId} ${routedAt} ${key.length} ${key} ${body}`, 'base64')
@@ -81,16 +101,25 @@ const MAX_DEFERRALS = 2 ** 31
 
 /** The highest stage of the deliveries that were settled last. */
 function createReached() {
-  let current = new Map<string, number>()
-  let previous = new Map<string, number>()
-  const of = (id: string) => current.get(id) ?? previous.get(id) ?? -1
+  let current = new Map<string, { stage: number; at: number }>()
+  let previous: typeof current = new Map()
+
+  function of(id: string): number {
+    const found = current.get(id) ?? previous.get(id)
+    return found && performance.now() - found.at < REMEMBERED_MS ? found.stage : -1
+  }
+
   return {
     of,
     add(id: string, stage: number): void {
-      current.set(id, Math.max(stage, of(id)))
+      current.set(id, { stage: Math.max(stage, of(id)), at: performance.now() })
       if (current.size < GENERATION) return
       previous = current
       current = new Map()
+    },
+    clear(): void {
+      current = new Map()
+      previous = new Map()
     },
   }
 }

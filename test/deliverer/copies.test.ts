@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { withoutCopies } from '../../deliverer/copies.ts'
 import type { Handler, Hold, Rest, Taken } from '../../kafka/consume/record.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
@@ -17,7 +17,7 @@ function aWorld() {
     handled.set(names[record.offset] ?? '', record)
     return pressure
   }
-  const receive = withoutCopies(handle, () => {
+  const { handle: receive, watch } = withoutCopies(handle, () => {
     copies += 1
   })
 
@@ -45,6 +45,7 @@ function aWorld() {
       }
       return receive(record, {} as never)
     },
+    gained: watch.gained,
     settle: (name: string) => handled.get(name)?.settle(),
   }
 }
@@ -166,22 +167,49 @@ describe('handled as usual is', () => {
   })
 })
 
-test('at least the last 50,000 deliveries are remembered, and at most 100,000', () => {
-  const world = aWorld()
-  const deliveryOf = (index: number) => ({ deliveryId: String(index) })
-  const taken = (index: number) => {
+describe('what was settled is forgotten', () => {
+  const isHandled = (world: ReturnType<typeof aWorld>, deliveryId: string) => {
     const { size } = world.handled
-    world.take(`copy ${index}`, deliveryOf(index))
+    world.take(`copy of ${deliveryId}`, { deliveryId })
     return world.handled.size > size
   }
-  const COUNT = 149_000
-  for (let index = 0; index < COUNT; index++) {
-    world.take(String(index), deliveryOf(index))
-    world.settle(String(index))
+  const settled = (world: ReturnType<typeof aWorld>, deliveryId: string) => {
+    world.take(deliveryId, { deliveryId })
+    world.settle(deliveryId)
   }
-  for (const index of [COUNT - 1, COUNT - 25_000, COUNT - 50_000])
-    expect(taken(index), `${index}`).toBe(false)
-  expect(taken(COUNT - 100_001)).toBe(true)
+
+  test('after 50,000 to 100,000 other deliveries', () => {
+    const world = aWorld()
+    for (let index = 0; index < 100_000; index++) settled(world, String(index))
+    expect([isHandled(world, '49999'), isHandled(world, '50000')]).toEqual([true, false])
+  })
+
+  test('after ten minutes: by then it could only drop what someone has restored', () => {
+    vi.useFakeTimers()
+    try {
+      const world = aWorld()
+      settled(world, 'd')
+      vi.advanceTimersByTime(599_000)
+      expect(isHandled(world, 'd')).toBe(false)
+      vi.advanceTimersByTime(1_000)
+      expect(isHandled(world, 'd')).toBe(true)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test.each([
+    { of: 'was cut or recreated', lostFrom: 0, forgotten: true },
+    { of: 'is whole', lostFrom: undefined, forgotten: false },
+  ])('when a partition comes whose log $of: $forgotten', ({ lostFrom, forgotten }) => {
+    const world = aWorld()
+    settled(world, 'd')
+    world.gained([
+      { topic: 'deliveries.due', partition: 0 },
+      { topic: 'deliveries.due', partition: 1, lostFrom },
+    ])
+    expect(isHandled(world, 'd')).toBe(forgotten)
+  })
 })
 
 type Step =
@@ -213,7 +241,7 @@ test('no delivery is lost: whenever a record was settled as a copy, another one 
       const reached = new Map<string, number>()
       const unsettled = new Set<string>()
       let names = 0
-      const receive = withoutCopies(
+      const { handle: receive } = withoutCopies(
         (record) => {
           open.push(record)
           return undefined
