@@ -1,6 +1,7 @@
 import got from 'got'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
+import { withAdmin } from '../../harness/kafka/topics.ts'
 import { PARKED } from '../../kafka/produce/park.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import type { Codec } from '../../schemas/codec.ts'
@@ -211,3 +212,22 @@ describe('a delivery that waits on a rung', () => {
     expect(arrivals('off')).toHaveLength(1)
   })
 })
+
+// last: it deletes a topic
+test('a retry that is restored after its topic was recreated is posted again', async () => {
+  const value = codec.encode(aDelivery({ deliveryId: 'restored', messageId: 'restored', attempt: 1 }))
+  const arrivals = () =>
+    receiver.arrivals.filter(({ headers: { 'x-message-id': id } }) => id === 'restored').length
+  await put(DUE, 'restored', value)
+  await until(() => arrivals() === 1)
+  await until(async () => (await lag(sluice.connection, { group: 'deliverer.due', topic: DUE })) === 0)
+  const topic = sluice.connection.named(DUE)
+  await withAdmin(sluice.connection, async (admin) => {
+    const [found] = (await admin.fetchTopicMetadata({ topics: [topic] })).topics
+    await admin.deleteTopics({ topics: [topic] })
+    const numPartitions = found?.partitions.length ?? 1
+    await until(() => admin.createTopics({ topics: [{ topic, numPartitions }] }).catch(() => false))
+  })
+  await put(DUE, 'restored', value)
+  await until(() => arrivals() === 2, { timeout: 60_000 })
+}, 120_000)
