@@ -1,5 +1,5 @@
 import type { LookupFunction, Socket } from 'node:net'
-import { createSecureContext } from 'node:tls'
+import { createSecureContext, TLSSocket } from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import { buildConnector, Client, type Dispatcher } from 'undici'
 import { classifyError, classifyResponse, codeOf } from '../outcome.ts'
@@ -147,17 +147,42 @@ class Connection {
 const withPlainName = (options: buildConnector.Options): buildConnector.Options =>
   options.hostname.endsWith('.') ? { ...options, servername: options.hostname.slice(0, -1) } : options
 
-const connectorOf = ({ limitMs, egress, ca }: PosterOptions) =>
-  buildConnector({
-    lookup: egress.lookup,
-    timeout: limitMs,
-    autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(limitMs * PER_ADDRESS)),
-    // explicit, as an environment variable could switch the check off
-    rejectUnauthorized: true,
-    // made once, as it holds all roots
-    secureContext: createSecureContext(ca && { ca }),
-    maxCachedSessions: 1_000,
+/**
+ * Resumes TLS sessions, as a full handshake takes more CPU. It forgets all of them when the first of their certificates
+ * expires, because resuming checks no certificate.
+ */
+function createConnect({ limitMs, egress, ca }: PosterOptions): Connect {
+  // made once, as it holds all roots
+  const secureContext = createSecureContext(ca && { ca })
+  const withoutSessions = () =>
+    buildConnector({
+      lookup: egress.lookup,
+      timeout: limitMs,
+      autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(limitMs * PER_ADDRESS)),
+      // explicit, as an environment variable could switch the check off
+      rejectUnauthorized: true,
+      secureContext,
+      maxCachedSessions: 1_000,
+    })
+  let connect = withoutSessions()
+  let expiresAt = Number.POSITIVE_INFINITY
+
+  return tcpFirst((options, callback) => {
+    if (Date.now() >= expiresAt) {
+      connect = withoutSessions()
+      expiresAt = Number.POSITIVE_INFINITY
+    }
+    connect(options, (...connected) => {
+      const [, socket] = connected
+      if (socket instanceof TLSSocket) expiresAt = Math.min(expiresAt, expiryOf(socket))
+      callback(...connected)
+    })
   })
+}
+
+/** Of its certificate, which is missing if the session was resumed. */
+const expiryOf = (socket: TLSSocket) =>
+  socket.getPeerX509Certificate()?.validToDate.getTime() ?? Number.POSITIVE_INFINITY
 
 type Place = { origin: string; path: string }
 
@@ -185,7 +210,7 @@ export function createPoster(options: PosterOptions): Poster {
   const { limitMs, egress, maxIdle = 64 } = options
   const placeOf = createPlaces(egress)
   const floods = createFloodWatch()
-  const connect = tcpFirst(connectorOf(options))
+  const connect = createConnect(options)
   const connections = createConnections(
     (origin, webhook) => new Connection(origin, connect, (tls) => floods.add(webhook, tls)),
     { maxIdle, now },

@@ -6,7 +6,8 @@ import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { TLSSocket } from 'node:tls'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../local/ports.ts'
 import { aCertificate, type Certificate, hasOpenssl, tlsReceiver } from '../helpers/certificate.ts'
 import { keyUpdateReceiver } from '../helpers/key-updates.ts'
@@ -100,6 +101,32 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
     const delivered = { outcome: 'delivered', status: 200 }
     expect(outcomes).toEqual([delivered, { outcome: 'refused', code: 'tls_self_signed' }, delivered])
     expect(second.requests()).toBe(0)
+  })
+
+  test('is checked again once it has expired, also if the receiver would resume the session', async () => {
+    const { root, ...own } = await aCertificate(right)
+    const resumed: boolean[] = []
+    const server = createHttpsServer(own, (request, response) => {
+      resumed.push(request.socket instanceof TLSSocket && request.socket.isSessionReused())
+      response.setHeader('connection', 'close')
+      response.end()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    // a TCP server's address is an object
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const poster = aPoster({ limitMs: 30_000, allow: ['127.0.0.0/8'], ca: [root] })
+    const postOnce = async () => {
+      const request = { webhook: 'crm', urlIndex: 0, url, headers: {}, body: '{}', retryOn: [] }
+      expect((await poster.post(request)).outcome).toEqual({ outcome: 'delivered', status: 200 })
+      return resumed.at(-1)
+    }
+    await until(postOnce)
+    // only our clock: for OpenSSL the certificate is still valid, so a full handshake succeeds
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 24 * 3_600_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    expect(await postOnce()).toBe(false)
   })
 })
 
