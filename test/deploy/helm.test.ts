@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
-import { cronJob, type Deployment, deployment, hasHelm, helm, renderedChart } from './manifests.ts'
+import { cronJob, type Deployment, deployment, hasHelm, helm, objectsOf, renderedChart } from './manifests.ts'
 import { configOf, ROLES } from './settings.ts'
 
 const CHART = 'ops/helm/sluice'
@@ -42,6 +42,17 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ])
   })
 
+  test('has names that Kubernetes accepts for any release', () => {
+    // Helm's limit
+    const release = 'a'.repeat(53)
+    const backup = set('backup.enabled=true', 'backup.existingClaim=backups')
+    const text = execFileSync('helm', ['template', release, CHART, '--kube-version', '1.37.0', ...backup])
+    // Kubernetes appends 11 characters to the name of a CronJob, for each Job
+    const most = ({ kind }: { kind: string }) => (kind === 'CronJob' ? 52 : 63)
+    const names = objectsOf(String(text)).filter((each) => each.metadata.name.length > most(each))
+    expect(names.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
+  })
+
   test('refuses to render without brokers', () => {
     expect(() => helm('template')).toThrow(/kafka.brokers is required: host:port/)
   })
@@ -59,6 +70,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ['a setting that is no variable', 'settings.logLevel=debug', /logLevel|settings/],
     ['a schedule that is none', 'backup.schedule=daily', /schedule/],
     ['backups without a place', 'backup.enabled=true', /backup.existingClaim is required/],
+    ['the CA of Kafka without one', 'schemaRegistry.useKafkaCa=true', /kafka.tls.caConfigMap is required/],
     ['a port that is none', 'networkPolicy.kafkaPorts[0]=http', /kafkaPorts/],
   ])('refuses %s', (_, value, fault) => {
     expect(() => helm('template', ...set(value))).toThrow(fault)
