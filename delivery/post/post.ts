@@ -30,6 +30,7 @@ export type PosterOptions = {
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
 const TIDY_MS = 5_000
+const UNOFFERED_IDLE_MS = 4_000
 /** For one exchange: 1xx responses, 16 KB of headers, 16 KB of body, and framing. */
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
@@ -89,6 +90,8 @@ class Connection {
           callback(null, socket)
         }),
       pipelining: 1,
+      // unless the receiver offers another time: many close theirs after 5 s without saying so
+      keepAliveTimeout: UNOFFERED_IDLE_MS,
       // a receiver may offer to keep connections open for very long
       keepAliveMaxTimeout: IDLE_MS,
       maxHeaderSize: 16 * 1024,
