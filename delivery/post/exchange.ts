@@ -40,6 +40,8 @@ const beginning = (body: Buffer) => new StringDecoder('utf8').write(body.subarra
 export const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
 
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
+/** Called after sockets were read: the answer may have waited there while this process was paused. */
+const timeOut = (exchange: Exchange) => exchange.timeOut()
 
 /** Cutting off an endless or dripping response costs only its connection. */
 export class Exchange implements Dispatcher.DispatchHandler {
@@ -58,12 +60,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(options: Options) {
     this.#options = options
-    this.#timer = setTimeout(() => this.#end({ failed: 'timeout', reusable: false }), options.limitMs)
+    this.#timer = setTimeout(() => setImmediate(timeOut, this), options.limitMs)
   }
 
   /** For the headers of the final response. */
   isWaiting(): boolean {
     return this.#state === 'waiting'
+  }
+
+  timeOut(): void {
+    if (this.#state === 'waiting') this.#end({ failed: 'timeout', reusable: false })
   }
 
   connected(): void {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Exchange } from '../../delivery/post/exchange.ts'
 
 /** Without `whole`, the connection ends before the body. */
@@ -89,4 +89,27 @@ test('the headers are reported before the outcome, once, and never those of an i
   exchange.onResponseEnd()
   exchange.onResponseError(undefined, new Error('closed'))
   expect(reported).toEqual([{ status: 200, headers: { 'x-a': '1' } }, 'delivered'])
+})
+
+test.each([
+  ['that waits to be read when the time ends counts: this process was paused', true, 'delivered'],
+  ['that has not come when the time ends is a timeout', false, 'retry'],
+])('an answer %s', async (_, waits, expected) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const outcomes: string[] = []
+  const exchange = new Exchange({
+    limitMs: 5_000,
+    classify: ({ status }) => ({ outcome: 'delivered', status }),
+    listener: { onOutcome: ({ outcome }) => void outcomes.push(outcome), onEnd: () => undefined },
+    release: () => undefined,
+  })
+  vi.advanceTimersByTime(5_000)
+  // Node runs timers before it reads from sockets
+  if (waits) {
+    exchange.onResponseStart(undefined, 200, {})
+    exchange.onResponseEnd()
+  }
+  await new Promise(setImmediate)
+  expect(outcomes).toEqual([expected])
 })
