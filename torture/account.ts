@@ -66,6 +66,8 @@ export type Account = {
   mistaken: number
   /** POSTs answered with 2xx beyond the first of their delivery to their webhook. */
   again: number
+  /** The most POSTs answered with 2xx of one delivery to one webhook. */
+  most: number
   /** Each list must be empty. */
   missing: {
     accepted: string[]
@@ -131,6 +133,7 @@ export function account(facts: Facts): Account {
     const [, messageId = ''] = key.split(' ')
     return destinationOf(key) === choosy?.destinationId && !choosy?.wants(messageId)
   }
+  const ofWebhook = [...Map.groupBy(answered, (each) => `${each.webhook} ${pair(each)}`).values()]
   return {
     accepted: accepted.size,
     events: events.size,
@@ -139,7 +142,8 @@ export function account(facts: Facts): Account {
     dead: [...dead].filter((key) => !idOf.has(key)).length,
     cancelled: [...cancelled].filter((key) => !idOf.has(key) && !dead.has(key)).length,
     mistaken: [...mistaken].filter((key) => !isKnown(key)).length,
-    again: answered.length - new Set(answered.map((each) => `${each.webhook} ${pair(each)}`)).size,
+    again: answered.length - ofWebhook.length,
+    most: Math.max(0, ...ofWebhook.map(({ length }) => length)),
     cut,
     reported,
     unwitnessed,

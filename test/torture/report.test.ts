@@ -19,6 +19,7 @@ const sums = {
   dead: 0,
   cancelled: 0,
   again: 0,
+  most: 1,
   mistaken: 0,
   rewritten: 0,
   excused: 0,
