@@ -43,6 +43,22 @@ test('goes on while control starts, or a proxy in front of it answers 5xx', asyn
   expect(context.out.said[1]).toBe(`{"event":"call","data":${JSON.stringify(CALL)}}`)
 }, 30_000)
 
+test('prints every report of skipped calls, also with the same number', async () => {
+  const reader = new AbortController()
+  const SLUICE_URL = await serving((_, response) => {
+    const skipped = 'event: skipped\ndata: {"count":99,"reason":"rate"}\n\n'
+    stream(response).write(`${skipped}${skipped}event: call\nid: 1\ndata: ${JSON.stringify(CALL)}\n\n`)
+  })
+  const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })
+  const out = { ...context.out, closed: reader.signal }
+  const ended = run(['tail', 'shop'], { ...context, out })
+  await until(() => context.out.said.some((line) => line.includes('Paid')))
+  reader.abort()
+  await ended
+  const line = 'skipped  99  more than 100 a second'
+  expect(context.out.said.slice(0, 2)).toEqual([line, line])
+})
+
 test('ends with an error if the answer is not a stream of events', async () => {
   const SLUICE_URL = await serving((_, response) => void response.end('<html>Sign in</html>'))
   const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })

@@ -5,6 +5,7 @@ import {
   type Feed,
   type FeedEvent,
   latestAttempts,
+  newCalls,
   reduceFeed as next,
 } from '../../console/src/views/live/feed.ts'
 
@@ -76,6 +77,12 @@ test('the latest attempt per destination counts; of parallel attempts the delive
   expect(latestAttempts([first, second, other, elsewhere])).toEqual([elsewhere, second])
 })
 
+test('an attempt of a replay is later than all attempts before it, although its number is lower', () => {
+  const before = attempt({ attempt: 9, outcome: 'retry', status: 503 })
+  const replayed = attempt({ attempt: 1, startedAt: '2026-01-02T04:00:00.000Z' })
+  expect(latestAttempts([before, replayed])).toEqual([replayed])
+})
+
 test('an opened call stays when the feed is full', () => {
   const opened = next(after(came('m1', 1)), { type: 'toggle', id: 'm1' })
   const many = Array.from({ length: 250 }, (_, index) => came(`later${index}`, 2))
@@ -93,6 +100,12 @@ test('while paused nothing changes; resuming shows what arrived', () => {
   expect(later.waiting).toHaveLength(2)
   const on = next(later, { type: 'pause' })
   expect(on).toMatchObject({ waiting: undefined, rows: [{ id: 'm2', attempts: [{}] }, { id: 'm1' }] })
+})
+
+test('while paused, calls that a reconnected stream repeats are not new', () => {
+  const paused = next(after(came('m1', 1)), { type: 'pause' })
+  expect(newCalls(paused)).toBe(0)
+  expect(newCalls(received(paused, came('m1', 1), came('m2', 2), came('m1', 1), came('m2', 2)))).toBe(1)
 })
 
 test('a row without changes stays the same object, so that it is not rendered again', () => {

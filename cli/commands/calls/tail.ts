@@ -17,6 +17,8 @@ type Options = { source?: string; json?: true }
 const RECONNECT_MS = 2_000
 /** Control sends a comment every 15 s. A stream that is silent for longer may be broken, although it is open. */
 const SILENCE_MS = 40_000
+/** A reconnect repeats these. Two equal reports of skipped calls are about different calls. */
+const CAN_REPEAT: ReadonlySet<string> = new Set(['call', 'rejected', 'attempt'])
 /** Control may be starting, or a proxy cannot reach it yet. */
 const STARTING = [502, 503, 504]
 
@@ -50,7 +52,6 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   const path = pathOf(args[0] ?? '', options.source)
   const found = await target()
   const signal = out.closed
-  // a reconnect repeats the latest calls
   const isNew = firstSeen<ServerEvent>(({ id, event, data }) => id ?? `${event} ${data}`)
   let hasBegun = false
   while (!signal.aborted) {
@@ -60,7 +61,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
         hasBegun = true
         for (const event of shown(received)) {
           if (event.event === 'ready' && !options.json) err.line('Watching for new calls; Ctrl-C ends.')
-          else if (event.event === 'ready' || isNew(event))
+          else if (!CAN_REPEAT.has(event.event) || isNew(event))
             out.line(options.json ? asJson(event) : eventLine(event))
         }
       }

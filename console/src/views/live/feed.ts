@@ -52,6 +52,13 @@ export function reduceFeed(feed: Feed, action: FeedAction): Feed {
   }
 }
 
+/** How many calls came while the feed was paused. A reconnected stream repeats calls. */
+export function newCalls({ rows, waiting = [] }: Pick<Feed, 'rows' | 'waiting'>): number {
+  const known = new Set(rows.map(({ id }) => id))
+  const calls = waiting.filter(({ name, id }) => (name === 'call' || name === 'rejected') && !known.has(id))
+  return new Set(calls.map(({ id }) => id)).size
+}
+
 function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
   const next = new Set(ids)
   if (!next.delete(id)) next.add(id)
@@ -103,12 +110,12 @@ const merged = (known: readonly Attempt[], more: readonly Attempt[]): Attempt[] 
 const keyOf = ({ deliveryId, attempt, urlIndex, startedAt, outcome }: Attempt) =>
   [deliveryId, attempt, urlIndex, startedAt, outcome].join(' ')
 
-/** Per destination. Of parallel attempts to several webhooks, a delivered one wins. */
+/** Per destination, by time: a replay counts its attempts from 1 again. If one is delivered, it wins. */
 export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
   const last = new Map<string, Attempt>()
   for (const attempt of attempts) {
     const known = last.get(attempt.destinationId)
-    if (!known || (known.outcome !== 'delivered' && known.attempt <= attempt.attempt))
+    if (!known || (known.outcome !== 'delivered' && known.startedAt <= attempt.startedAt))
       last.set(attempt.destinationId, attempt)
   }
   // in the same order in every row

@@ -5,6 +5,7 @@ import { Panel } from '../../ui/layout/page.tsx'
 import { StreamAlert, StreamBadge } from '../../ui/stream-status.tsx'
 import { formatInteger } from '../../wording/format.ts'
 import { LiveRow } from './live-row.tsx'
+import { newCalls } from './feed.ts'
 import { useLiveCalls } from './use-live-calls.ts'
 
 type Filter = 'all' | 'call' | 'rejected'
@@ -14,7 +15,6 @@ export function LiveCalls({ sourceId }: { sourceId: string }) {
   const [filter, setFilter] = useState<Filter>('all')
   const shown = rows.filter(({ kind }) => filter === 'all' || filter === kind)
   const freshness = { state, isUnavailable: false, updatedAt: undefined }
-  const newCalls = waiting?.filter(({ name }) => name === 'call' || name === 'rejected').length ?? 0
   return (
     <Panel
       title="Live calls"
@@ -33,7 +33,7 @@ export function LiveCalls({ sourceId }: { sourceId: string }) {
             ]}
           />
           <Button size="compact-sm" variant="default" onClick={pause} aria-pressed={waiting !== undefined}>
-            {waiting ? `Resume list (${formatInteger(newCalls)} new)` : 'Pause list'}
+            {waiting ? `Resume list (${formatInteger(newCalls({ rows, waiting }))} new)` : 'Pause list'}
           </Button>
           <StreamBadge freshness={freshness} />
         </Group>
