@@ -115,7 +115,7 @@ export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
   const last = new Map<string, Attempt>()
   for (const attempt of attempts) {
     const known = last.get(attempt.destinationId)
-    if (!known || (known.outcome !== 'delivered' && known.startedAt <= attempt.startedAt))
+    if (!known || (known.outcome !== 'delivered' && (known.startedAt ?? '') <= (attempt.startedAt ?? '')))
       last.set(attempt.destinationId, attempt)
   }
   // in the same order in every row
