@@ -1,4 +1,5 @@
 import { CodedError } from '../../../process/coded-error.ts'
+import { isDeeper } from '../../../process/json-depth.ts'
 import { isObject } from '../../../process/json-objects.ts'
 import { parseJson, withPlainNames } from '../../../process/parse-json.ts'
 import { userIdShape } from '../../../settings/settings.ts'
@@ -143,7 +144,13 @@ function parsed<T>(line: string, number: number, parse: (text: string) => T): T 
   }
 }
 
+/** Of a trait value: with it, a call has 64, as many as ingest takes. */
+const VALUE_LEVELS = 62
+
 function exactly(line: string, number: number): unknown {
+  // parsed first, a deep value would exceed the stack
+  if (isDeeper(Buffer.from(line), VALUE_LEVELS + 1))
+    throw invalid(number, `has more than ${VALUE_LEVELS} levels of nesting in its value`)
   const parsedLine = parsed(line, number, parseExactly)
   if ('value' in parsedLine) return parsedLine.value
   const message = `has the number ${parsedLine.inexact.slice(0, 50)}, which a double cannot hold: send it as a string`
