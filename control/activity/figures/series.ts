@@ -61,10 +61,13 @@ class Ring {
   /** Undefined if the time is before the window. */
   open(at: number, now: number): Bucket | undefined {
     const index = Math.floor(at / this.#bucketMs)
+    const current = Math.floor(now / this.#bucketMs)
     const size = this.#buckets.length
-    if (index <= Math.floor(now / this.#bucketMs) - size) return undefined
+    if (index <= current - size) return undefined
     const found = this.#buckets[index % size]
-    if (found && found.index >= index) return found.index === index ? found : undefined
+    // a later bucket than the current one is from when the clock was ahead
+    if (found && found.index >= index && found.index <= current)
+      return found.index === index ? found : undefined
     const made = new Bucket(index)
     this.#buckets[index % size] = made
     return made

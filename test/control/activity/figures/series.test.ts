@@ -84,6 +84,16 @@ describe('a series', () => {
     expect(series.total('24h', { now: now + DAY, since: 0 }).posts.retry).toBe(0)
   })
 
+  test('counts after the clock was ahead for a while and was set back', () => {
+    const series = new Series()
+    const count = (time: number) => series.count({ at: time, post: 'retry', responseTime: timed(10) }, time)
+    for (let passed = 0; passed < DAY; passed += MINUTE) count(now + 30 * DAY + passed)
+    count(now)
+    count(now)
+    for (const window of ['1h', '24h'] as const)
+      expect(series.total(window, { now, since: 0 }).posts.retry).toBe(2)
+  })
+
   test('sums up to exactly what its buckets show, in any order of arrival', () => {
     const times = fc.array(fc.integer({ min: -25 * 60, max: 0 }), { maxLength: 300 })
     fc.assert(
