@@ -115,6 +115,9 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
 const isNdjson = ({ headers }: Pick<ApiRequest, 'headers'>) =>
   /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i.test(headers['content-type'] ?? '')
 
+const isPlain = ({ headers }: Pick<ApiRequest, 'headers'>) =>
+  /^text\/plain\b/i.test(headers['content-type'] ?? 'text/plain')
+
 const isCsv = ({ headers }: Pick<ApiRequest, 'headers'>) =>
   /^text\/csv\b/i.test(headers['content-type'] ?? '')
 
@@ -138,6 +141,8 @@ function createUploader(parts: ComputationRouteParts, shutdown: AbortSignal) {
     const of = { kind, id: params.id }
     const computation = await computationOf(of, parts)
     if ('status' in computation) return computation
+    // as plain text, CSV under another name would become user ids
+    if (![isPlain, isNdjson, isCsv].some((is) => is(request))) return wrongType(LINES)
     const read = textOf(request, LINES)
     if ('refused' in read) return read.refused
     const dryRun = query.dryRun === 'true'

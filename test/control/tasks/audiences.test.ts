@@ -98,6 +98,14 @@ describe('an upload', () => {
       415,
       'unsupported_media_type',
     ],
+    ...['application/csv', 'application/x-www-form-urlencoded'].map(
+      (type): [string, object, number, string] => [
+        `as ${type}`,
+        { ...members, headers: { 'content-type': type } },
+        415,
+        'unsupported_media_type',
+      ],
+    ),
     [
       'in another encoding',
       { ...members, headers: { ...plain, 'content-encoding': 'br' } },
