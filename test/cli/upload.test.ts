@@ -17,11 +17,11 @@ const PREVIEW = {
 }
 
 /** Control, as far as uploads need it. */
-async function aControl() {
+async function aControl(sync: object = { state: 'done' }) {
   const bodies: string[] = []
   const server = createServer(async (request, response) => {
     bodies.push(await text(request))
-    response.end(JSON.stringify(request.url?.includes('dryRun') ? PREVIEW : { state: 'done' }))
+    response.end(JSON.stringify(request.url?.includes('dryRun') ? PREVIEW : sync))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -49,6 +49,18 @@ test.each(['upload audience vip -', 'delete-user -', 'apply -'])(
     expect(bodies).toEqual([])
   },
 )
+
+test('a sync that fails says why', async () => {
+  const { env } = await aControl({
+    state: 'failed',
+    cause: { code: 'upload_lost', message: 'send it again' },
+  })
+  const file = join(await temporaryFolder(), 'members.txt')
+  await writeFile(file, 'c\n')
+  const context = aContext({ env })
+  expect(await run(['upload', 'audience', 'vip', file], context)).toBe(1)
+  expect(context.out.said.at(-1)).toBe('The sync is failed: send it again')
+})
 
 test('a file is sent, and a folder is not readable', async () => {
   const { bodies, env } = await aControl()

@@ -42,6 +42,7 @@ const syncShape = z.looseObject({
   changed: z.number().optional(),
   removed: z.number().optional(),
   unchanged: z.number().optional(),
+  cause: z.looseObject({ message: z.string() }).optional(),
 })
 
 export function addUpload({ program, ...cli }: Cli): void {
@@ -95,9 +96,12 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   if (obstacle) throw new CliError('refused', `${obstacle} Nothing has changed.`)
   const sync = await send(options, syncShape)
   if (options.json) out.line(JSON.stringify(sync))
-  else out.line(sync.state === 'done' ? 'Done.' : `The sync is ${plain(sync.state)}.`)
+  else out.line(sync.state === 'done' ? 'Done.' : unfinished(sync))
   return sync.state === 'done' || sync.state === 'accepted' ? 0 : 1
 }
+
+const unfinished = ({ state, cause }: z.infer<typeof syncShape>) =>
+  `The sync is ${plain(state)}${cause ? `: ${plain(cause.message)}` : '.'}`
 
 function described({ changed, removed, unchanged, suppressed, current, ...found }: Preview): string[] {
   const [adds, removes, stays, before] = [changed, removed, unchanged, current].map(written)
