@@ -49,7 +49,7 @@ export function codec<N extends SchemaName>(
   id: number,
   source: SchemaSource,
 ): VariantCodec<SchemaTypes[N]> {
-  const type = avro.Type.forSchema(JSON.parse(schemaText(name)))
+  const type = avro.Type.forSchema(JSON.parse(schemaText(name)), { typeHook: boundedArrays })
   const fieldsBefore = prefixTypes(name)
   const header = Buffer.alloc(HEADER_BYTES)
   header.writeUInt32BE(id, 1)
@@ -97,6 +97,34 @@ export function codec<N extends SchemaName>(
     },
   }
 }
+
+/** What avsc reads from. */
+type Tap = { buf: Buffer; pos: number; readLong(): number; skipLong(): void }
+
+/**
+ * avsc makes as many items as a block says it has, also after the end of the value: a few bytes could use up the memory.
+ * In our schemas each item takes at least a byte.
+ */
+class BoundedArray extends avro.types.ArrayType {
+  _read(tap: Tap): unknown[] {
+    const items: unknown[] = []
+    const { _read } = this.itemsType as unknown as { _read(tap: Tap): unknown }
+    for (let count = tap.readLong(); count !== 0; count = tap.readLong()) {
+      // a negative count is followed by the size of the block (Avro specification, "Arrays")
+      if (count < 0) tap.skipLong()
+      const size = Math.abs(count)
+      if (size > tap.buf.length - tap.pos) throw new Error('the value ends early')
+      for (let read = 0; read < size; read++) items.push(_read.call(this.itemsType, tap))
+    }
+    return items
+  }
+}
+
+const boundedArrays = (schema: avro.Schema, options: avro.ForSchemaOptions) =>
+  isArraySchema(schema) ? new BoundedArray(schema, options) : undefined
+
+const isArraySchema = (schema: avro.Schema) =>
+  typeof schema === 'object' && 'type' in schema && schema.type === 'array'
 
 type Writer = Decoded<avro.Resolver>
 

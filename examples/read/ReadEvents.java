@@ -56,7 +56,7 @@ public class ReadEvents {
   static void print(ConsumerRecord<String, byte[]> record, String registryUrl) throws Exception {
     try {
       System.out.println(decode(record.value(), registryUrl));
-    } catch (RuntimeException | EOFException undecodable) {
+    } catch (RuntimeException | OutOfMemoryError undecodable) { // bytes that are no Avro may claim a list of any size
       System.err.printf("%s, partition %d, offset %d: cannot be decoded, skipped: %s%n",
           record.topic(), record.partition(), record.offset(), undecodable);
     }
@@ -68,14 +68,18 @@ public class ReadEvents {
     int id = ByteBuffer.wrap(value).getInt(1);
     if (!schemas.containsKey(id)) schemas.put(id, fetch(registryUrl + "/schemas/ids/" + id));
     var body = DecoderFactory.get().binaryDecoder(value, 5, value.length - 5, null);
-    return new GenericDatumReader<GenericRecord>(schemas.get(id)).read(null, body);
+    try {
+      return new GenericDatumReader<GenericRecord>(schemas.get(id)).read(null, body);
+    } catch (IOException noAvro) { // it ends early, or has a number that is too long
+      throw new IllegalArgumentException(noAvro);
+    }
   }
 
   static Schema fetch(String url) throws Exception {
     var answer = HttpClient.newHttpClient().send(HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString());
     var body = new ObjectMapper().readTree(answer.body());
     if (body.path("error_code").asInt() == UNKNOWN_SCHEMA) throw new IllegalArgumentException("unknown schema");
-    if (answer.statusCode() != 200) throw new IOException(url + " answered " + answer.statusCode());
-    return new Schema.Parser().parse(body.required("schema").asText());
+    if (answer.statusCode() != 200 || !body.has("schema")) throw new IOException(url + " answered " + answer.statusCode());
+    return new Schema.Parser().parse(body.get("schema").asText());
   }
 }

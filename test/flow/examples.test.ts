@@ -62,13 +62,25 @@ beforeAll(async () => {
 })
 afterAll(() => sluice?.close())
 
-/** By mistake: garbage, an unknown schema, and null. */
+/** By mistake: garbage, an unknown schema, null, and what begins as an event does but has a number without an end. */
 async function putJunk(): Promise<void> {
   const producer = await createProducer(sluice.connection)
-  const values = ['junk', Buffer.from([0, 0x7f, 0, 0, 1, 2]), null]
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(await eventSchemaId(), 1)
+  const endless = Buffer.concat([head, Buffer.alloc(16, 0xff)])
+  const values = ['junk', Buffer.from([0, 0x7f, 0, 0, 1, 2]), null, endless]
   const records = values.map((value) => ({ topic: EVENTS, key: 'shop/junk', value }))
   expect(await producer.produce(records)).toBe('acked')
   await producer.close()
+}
+
+async function eventSchemaId(): Promise<number> {
+  const { SCHEMA_REGISTRY_URL = '' } = sluice.env
+  const subject = `${sluice.connection.named(EVENTS)}-value`
+  const { id } = await got(`${SCHEMA_REGISTRY_URL}/subjects/${subject}/versions/latest`).json<{
+    id: number
+  }>()
+  return id
 }
 
 const PASSED_OVER = /^\S*events, partition \d+, offset \d+: cannot be decoded, skipped: .+$/gm
@@ -141,7 +153,7 @@ describe('the example', () => {
     })
     for (const topic of topics) await upToDate('python', topic, reader)
     expect(await reader.stop(), reader.errors()).toBe(0)
-    expect(reader.errors().match(PASSED_OVER)).toHaveLength(3)
+    expect(reader.errors().match(PASSED_OVER)).toHaveLength(4)
     const records = reader.records()
     const events = records.filter(isEvent)
     expect(ids(events)).toHaveLength(EVENTS_IN_ALL)
@@ -170,7 +182,7 @@ describe('the example', () => {
     const reader = read('java', [...flags, join(examples, 'ReadEvents.java'), ...argsOf('java', EVENTS)])
     await upToDate('java', EVENTS, reader)
     await reader.stop()
-    expect(reader.errors().match(PASSED_OVER)).toHaveLength(3)
+    expect(reader.errors().match(PASSED_OVER)).toHaveLength(4)
     expect(ids(reader.records())).toHaveLength(EVENTS_IN_ALL)
     expect(reader.records().find(({ messageId }) => messageId === 'm1')).toMatchObject({
       event: 'Grüße ✓',
@@ -186,7 +198,7 @@ describe('the example', () => {
     const writer = read('python3', args)
     await upToDate('files', EVENTS, writer)
     expect(await writer.stop(), writer.errors()).toBe(0)
-    expect(writer.errors().match(PASSED_OVER)).toHaveLength(3)
+    expect(writer.errors().match(PASSED_OVER)).toHaveLength(4)
     const sql = await readFile(join(examples, 'events.sql'), 'utf8')
     const { status, stdout, stderr } = spawnSync('duckdb', ['-csv'], {
       input: sql,
@@ -232,7 +244,7 @@ test.skipIf(!python)('shows parked records, and returns them to their topic unch
     until(async () => (await lag(sluice.connection, { group: 'router', topic: EVENTS })) === 0)
   await routed()
   const shown = parked().map((line) => JSON.parse(line))
-  expect(shown.map(({ bytes }) => bytes)).toEqual(['junk'.length, 6, null])
+  expect(shown.map(({ bytes }) => bytes)).toEqual(['junk'.length, 6, null, 21])
   const [junk] = shown
   expect(junk).toMatchObject({
     key: 'shop/junk',

@@ -96,6 +96,28 @@ describe('a value in wire format', () => {
       expect(await events.decode(bad)).toMatchObject({ ok: false, reason: 'undecodable' })
   })
 
+  describe('with a list', () => {
+    const deliveries = codec('delivery', 7, { client: registry })
+    const value = aDelivery({ refusedUrls: ['#'] })
+    const bytes = deliveries.encode(value)
+    // before the text: the number of items and the text's length, one byte each
+    const [list, text] = [bytes.indexOf('#') - 2, bytes.indexOf('#') - 1]
+    const withCount = (...count: number[]) =>
+      Buffer.concat([bytes.subarray(0, list), Buffer.from(count), bytes.subarray(text)])
+
+    test.each([
+      ['2^31', [0x80, 0x80, 0x80, 0x80, 0x10]],
+      ['-2^31', [0xff, 0xff, 0xff, 0xff, 0x0f, 2]],
+      ['2^52', [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10]],
+    ])('of %s items that it does not have is undecodable, and takes no memory', async (_what, count) => {
+      expect(await deliveries.decode(withCount(...count))).toMatchObject({ ok: false, reason: 'undecodable' })
+    })
+
+    test('whose blocks have a size is read as well', async () => {
+      expect(await deliveries.decode(withCount(1, 4))).toEqual({ ok: true, value })
+    })
+  })
+
   test('fails with different reasons when the registry does not know its schema, and when it cannot be reached', async () => {
     const bytes = events.encode(anEvent())
     bytes.writeUInt32BE(99, 1)
