@@ -49,7 +49,7 @@ func (a *answer) saysSuccess() bool {
 
 func (a *answer) String() string {
 	if a.err != nil {
-		return "none: " + a.err.Error()
+		return "none: " + textOf(a.err)
 	}
 	return fmt.Sprintf("status %d, %s", a.status, counted(len(a.body), "byte", "bytes"))
 }

@@ -31,7 +31,7 @@ func textOf(err error) string {
 	if coded, ok := err.(*Error); ok {
 		return coded.text()
 	}
-	return err.Error()
+	return fmt.Sprint(err) // unlike err.Error(), never panics: an HTTPClient may return a nil pointer as an error
 }
 
 // Unwrap returns the cause.

@@ -491,3 +491,23 @@ func TestAnHTTPClientThatDoesNotReturnEndsNothing(t *testing.T) {
 		})
 	}
 }
+
+type wrong struct{ text string }
+
+func (w *wrong) Error() string { return w.text } // panics for a nil pointer
+
+func TestAnErrorOfTheHTTPClientWithoutATextEndsNothing(t *testing.T) {
+	c, f := newClient(t, "http://localhost:1")
+	c.HTTPClient = &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		var none *wrong
+		return nil, none
+	})}
+	c.MaxRetries, c.Verbose, c.Logger = 1, true, &lines{}
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Flush(context.Background()))
+	failure := receive(t, f.came)
+	if !errors.Is(failure.Err, ErrGaveUp) || failure.Tries != 2 || !strings.HasSuffix(failure.Err.Error(), "in 2 attempts: <nil>") {
+		t.Fatalf("got %+v", failure)
+	}
+	must(t, c.Close())
+}

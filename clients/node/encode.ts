@@ -48,9 +48,19 @@ function print(type: CallType, call: Given, defaults: Defaults): string {
     checkIntegrations(wire)
     return escaped(JSON.stringify(wire))
   } catch (cause) {
-    if (cause instanceof AnalyticsError) throw cause
-    if (isEndOfStack(cause)) throw tooDeep(type, cause)
-    throw fault('not_serialisable', `This ${type} cannot be written as JSON: ${messageOf(cause)}`, { cause })
+    throw faultOf(type, cause)
+  }
+}
+
+/** @param cause anything, also what throws again when it is read */
+function faultOf(type: CallType, cause: unknown): AnalyticsError {
+  const notSerialisable = (why: string) =>
+    fault('not_serialisable', `This ${type} cannot be written as JSON: ${why}`, { cause })
+  try {
+    if (cause instanceof AnalyticsError) return cause
+    return isEndOfStack(cause) ? tooDeep(type, cause) : notSerialisable(messageOf(cause))
+  } catch {
+    return notSerialisable('something was thrown')
   }
 }
 

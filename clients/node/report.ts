@@ -57,7 +57,17 @@ async function call(name: string, run: () => unknown): Promise<void> {
   try {
     await run()
   } catch (error) {
-    await warn(`${name} has failed: ${error instanceof Error ? error.stack : 'no error'}`)
+    await warn(`${name} has failed: ${stackOf(error)}`)
+  }
+}
+
+/** The caller may throw anything, also what throws again when it is read. */
+function stackOf(thrown: unknown): string {
+  try {
+    if (!(thrown instanceof Error)) return 'no error'
+    return typeof thrown.stack === 'string' ? thrown.stack : 'no stack'
+  } catch {
+    return 'no stack'
   }
 }
 

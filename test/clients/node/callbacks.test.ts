@@ -98,6 +98,21 @@ describe('a callback', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('broken callback'))],
+    [
+      'throws an error whose stack is no text',
+      () => {
+        throw Object.assign(new Error('broken'), { stack: Symbol('broken callback') })
+      },
+    ],
+    [
+      'throws an error whose stack throws',
+      () => {
+        const stack = () => {
+          throw new Error('no stack')
+        }
+        throw Object.defineProperty(new Error('broken'), 'stack', { get: stack })
+      },
+    ],
   ])('that %s is a warning of the process, and hides no other', async (_how, broken) => {
     const seen = warnings()
     const { analytics } = clientOf(await startService())
@@ -106,7 +121,10 @@ describe('a callback', () => {
     analytics.track(numbered(1), callback)
     await analytics.flush()
     expect(codes()).toEqual(['m-1 null'])
-    expect(seen).toEqual([[expect.stringContaining('broken callback'), { type: 'AnalyticsWarning' }]])
+    const text = expect.stringMatching(
+      /^The callback of a call has failed: (Error: broken callback|no stack$)/,
+    )
+    expect(seen).toEqual([[text, { type: 'AnalyticsWarning' }]])
   })
 
   test('must be a function, or absent', async () => {

@@ -203,6 +203,14 @@ describe('a call that JSON cannot represent is rejected, with the cause', () => 
     ['its own toJSON that throws', { toJSON: throws }],
     ['a getter that throws', Object.defineProperty({}, 'a', { get: throws, enumerable: true })],
     ['a proxy that throws', new Proxy({}, { get: throws })],
+    [
+      'a toJSON whose error cannot be read',
+      {
+        toJSON: () => {
+          throw Object.defineProperty(new Error('no'), 'message', { get: throws })
+        },
+      },
+    ],
   ])('%s', (_what, properties) => {
     const error = thrownBy(() => track(properties))
     expect(error).toMatchObject({ name: 'AnalyticsError', code: 'not_serialisable' })
