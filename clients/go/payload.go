@@ -39,7 +39,12 @@ func (c *compressor) pack(body []byte) payload {
 	_, _ = c.writer.Write(body) // a bytes.Buffer never fails
 	_ = c.writer.Close()
 	if packed.Len()*inflatedTimes < len(body) {
-		return payload{bytes: slices.Clone(body)}
+		return uncompressed(body)
 	}
 	return payload{bytes: packed.Bytes(), encoding: "gzip"}
+}
+
+// uncompressed copies a body, because a batch reuses its memory.
+func uncompressed(body []byte) payload {
+	return payload{bytes: slices.Clone(body)}
 }

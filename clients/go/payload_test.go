@@ -52,6 +52,40 @@ func TestABodyThatTheServiceWouldNotInflateGoesAsItIs(t *testing.T) {
 	}
 }
 
+// The service allows less for gzip than for the same batch without.
+func TestABatchThatIsTooLargeAsGzipGoesAgainAsItIs(t *testing.T) {
+	s := newService(t, func(_ int, w http.ResponseWriter, r *request) {
+		if r.Header.Get("Content-Encoding") == "gzip" {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			_, _ = io.WriteString(w, `{"code":"batch_too_large","message":"too large"}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"success":true}`)
+	})
+	c, f := newClient(t, s.URL)
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened", Properties: map[string]any{"p": strings.Repeat("x", 2*compressFrom)}}))
+	must(t, c.Close())
+	f.none(t)
+	for _, encoding := range []string{"gzip", ""} {
+		if r := s.next(t); r.Header.Get("Content-Encoding") != encoding || len(r.items) != 1 {
+			t.Fatalf("it went as %q with %d calls", r.Header.Get("Content-Encoding"), len(r.items))
+		}
+	}
+}
+
+func TestABatchThatIsTooLargeWithoutGzipIsRefused(t *testing.T) {
+	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) { w.WriteHeader(http.StatusRequestEntityTooLarge) })
+	c, f := newClient(t, s.URL)
+	for _, padding := range []int{0, 2 * compressFrom} {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", Properties: map[string]any{"p": strings.Repeat("x", padding)}}))
+		must(t, c.Flush(context.Background()))
+	}
+	must(t, c.Close())
+	if len(f.came) != 2 || len(s.requests) != 3 {
+		t.Fatalf("%d failures after %d requests", len(f.came), len(s.requests))
+	}
+}
+
 func TestWithoutCompressionALargeBodyGoesAsItIs(t *testing.T) {
 	s := newService(t, nil)
 	c, _ := newClient(t, s.URL)

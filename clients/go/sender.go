@@ -2,6 +2,7 @@ package analytics
 
 import (
 	"context"
+	"net/http"
 	"time"
 )
 
@@ -145,6 +146,11 @@ func (s *sender) try(b *batch, left time.Duration) answer {
 	s.journal.debugf("flush: %s, %d bytes, %d on the wire", counted(b.calls(), "call", "calls"), len(b.body), len(body.bytes))
 	start := s.externals.now()
 	a := s.poster.post(s.quit, body, left)
+	if a.status == http.StatusRequestEntityTooLarge && body.encoding != "" {
+		// the service takes less for gzip: what it writes may have 160 times the compressed size
+		s.journal.debugf("response: %v; the batch is sent again without gzip", &a)
+		a = s.poster.post(s.quit, uncompressed(b.body), left-elapsed(start, s.externals.now()))
+	}
 	a.endpoint = s.poster.target.shown
 	s.journal.debugf("response: %v in %d ms", &a, s.externals.now().Sub(start).Milliseconds())
 	return a
