@@ -3,17 +3,17 @@ import type { PartitionWatch } from '../kafka/consume/assignment.ts'
 import type { Ends, Handler, Taken } from '../kafka/consume/record.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 
-/** In deliveries. There are two generations, and each entry takes about 170 bytes. */
+/** Deliveries per generation. Two generations are kept, and each entry takes about 170 bytes. */
 const GENERATION = 50_000
-/** Copies come seconds apart. An older memory could only drop what someone has restored. */
+/** Copies arrive seconds apart. A record that comes again later was restored by someone, so it is handled. */
 const REMEMBERED_MS = 10 * 60_000
 
 type Copy = Ends & Pick<Taken<Delivery>, 'trace'>
 
 /**
- * Drops copies of retries (docs/decisions/033). A copy is another record of the same delivery that is not further than
- * one that this process has settled: that one, or what it has become, is in Kafka or done. If the other one is still
- * open, the copy waits and ends with it.
+ * Drops copies of retries (docs/decisions/033). A copy is a record that is not further than another of its delivery
+ * that this process has settled: Kafka has the record that followed that one, or the delivery is over. A copy of an
+ * open record waits and ends with it.
  */
 export function withoutCopies(
   handle: Handler<Delivery>,
@@ -37,7 +37,7 @@ export function withoutCopies(
     }
     const place = `${id} ${stage}`
     const other = open.get(place)
-    // a record of a partition that was given up may end without a result, and its partition has another owner
+    // a record of a partition that was given up may end without a result
     if (other?.record.owned() && other.record.partition === record.partition) {
       const { settle, release, park, trace } = record
       other.copies.push({ settle, release, park, trace })
@@ -55,7 +55,7 @@ export function withoutCopies(
         end(drop)
         record.settle()
       },
-      // not reached: a parked record may be written to its topic again
+      // not remembered, because someone may return a parked record to its topic
       park(contents, reason) {
         end(drop)
         record.park(contents, reason)
@@ -79,7 +79,7 @@ export function withoutCopies(
   return {
     handle: receive,
     watch: {
-      // what settled records have become may be lost: if one is read again, its delivery goes on from there
+      // Kafka may have lost the record that followed a settled one. If that one is read again, its delivery goes on
       gained(partitions) {
         if (partitions.some(({ lostFrom }) => lostFrom !== undefined)) reached.clear()
       },
@@ -89,17 +89,17 @@ export function withoutCopies(
 }
 
 /**
- * `routedAt` differs for each replay. If calls share a `messageId`, the key differs for different users, and usually the
- * body for one user.
+ * Each replay has another `routedAt`. If calls share a `messageId`, those of different users differ in the key, and
+ * those of one user usually in the body.
  */
 const idOf = ({ key, value: { deliveryId, routedAt, body } }: Taken<Delivery>) =>
   hash('sha256', `${deliveryId} ${routedAt} ${key.length} ${key} ${body}`, 'base64')
 
-/** Each next record of a delivery has a higher one. */
+/** Rises with each next record of a delivery. */
 const stageOf = ({ attempt, deferrals }: Delivery) => attempt * MAX_DEFERRALS + deferrals
 const MAX_DEFERRALS = 2 ** 31
 
-/** The highest stage of the deliveries that were settled last. */
+/** The highest settled stage of each recent delivery. */
 function createReached() {
   let current = new Map<string, { stage: number; at: number }>()
   let previous: typeof current = new Map()

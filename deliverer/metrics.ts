@@ -20,7 +20,7 @@ const seconds = new Histogram({
 })
 const settled = new Counter({
   name: 'sluice_deliverer_rounds_total',
-  help: 'Deliveries handled, by what came next: done, missed (done, but a webhook never got an attempt), retry, defer, dead, cancelled, or copy (dropped: a fault had left two records of one retry).',
+  help: 'Deliveries handled, by what came next: done, missed (done, but a webhook never got an attempt), retry, defer, dead, cancelled, or copy (dropped, because Kafka had two records of one retry).',
   labelNames: ['next'],
   registers,
 })

@@ -98,12 +98,12 @@ export function codec<N extends SchemaName>(
   }
 }
 
-/** What avsc reads from. */
+/** What avsc's types read from. */
 type Tap = { buf: Buffer; pos: number; readLong(): number; skipLong(): void }
 
 /**
- * avsc makes as many items as a block says it has, also after the end of the value: a few bytes could use up the memory.
- * In our schemas each item takes at least a byte.
+ * avsc creates as many items as a block claims to have, even past the end of the value, so a few bytes could use up the
+ * memory. In our schemas, each item takes at least one byte.
  */
 class BoundedArray extends avro.types.ArrayType {
   _read(tap: Tap): unknown[] {

@@ -66,7 +66,7 @@ export type Account = {
   mistaken: number
   /** POSTs answered with 2xx beyond the first of their delivery to their webhook. */
   again: number
-  /** The most POSTs answered with 2xx of one delivery to one webhook. */
+  /** How often one webhook answered the same delivery with 2xx, at most. */
   most: number
   /** Each list must be empty. */
   missing: {

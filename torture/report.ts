@@ -65,7 +65,7 @@ export const sumRows = (sums: Account): string[][] => [
   ['... given up (`deliveries.dead`)', count(sums.dead)],
   ['... cancelled (destination off or removed)', count(sums.cancelled)],
   ['POSTs repeated to the same webhook, with the same `X-Delivery-Id`', count(sums.again)],
-  ['... POSTs of one delivery to one webhook, at most', count(sums.most)],
+  ['... most POSTs of one delivery to one webhook', count(sums.most)],
 ]
 
 export const missingRows = ({ missing }: Account): string[][] =>

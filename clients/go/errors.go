@@ -31,7 +31,7 @@ func textOf(err error) string {
 	if coded, ok := err.(*Error); ok {
 		return coded.text()
 	}
-	return fmt.Sprint(err) // unlike err.Error(), never panics: an HTTPClient may return a nil pointer as an error
+	return fmt.Sprint(err) // never panics, unlike err.Error(): an HTTPClient may return a nil pointer as an error
 }
 
 // Unwrap returns the cause.

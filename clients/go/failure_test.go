@@ -187,7 +187,7 @@ func TestACallbackMayMakeCalls(t *testing.T) {
 
 func TestWithoutACallbackOneLinePerBatchIsLogged(t *testing.T) {
 	s := newService(t, func(n int, w http.ResponseWriter, r *request) {
-		if n <= 2 { // as gzip, and without
+		if n <= 2 { // with gzip and without
 			w.WriteHeader(413)
 			_, _ = io.WriteString(w, `{"code":"batch_too_large","message":"A batch may have at most 500 KB."}`)
 			return

@@ -52,8 +52,8 @@ func TestABodyThatTheServiceWouldNotInflateGoesAsItIs(t *testing.T) {
 	}
 }
 
-// The service allows less for gzip than for the same batch without.
-func TestABatchThatIsTooLargeAsGzipGoesAgainAsItIs(t *testing.T) {
+// The limits can be lower for gzip.
+func TestABatchRefusedAsTooLargeWithGzipIsSentAgainUncompressed(t *testing.T) {
 	s := newService(t, func(_ int, w http.ResponseWriter, r *request) {
 		if r.Header.Get("Content-Encoding") == "gzip" {
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
@@ -68,12 +68,12 @@ func TestABatchThatIsTooLargeAsGzipGoesAgainAsItIs(t *testing.T) {
 	f.none(t)
 	for _, encoding := range []string{"gzip", ""} {
 		if r := s.next(t); r.Header.Get("Content-Encoding") != encoding || len(r.items) != 1 {
-			t.Fatalf("it went as %q with %d calls", r.Header.Get("Content-Encoding"), len(r.items))
+			t.Fatalf("got encoding %q and %d calls", r.Header.Get("Content-Encoding"), len(r.items))
 		}
 	}
 }
 
-func TestABatchThatIsTooLargeWithoutGzipIsRefused(t *testing.T) {
+func TestABatchTooLargeWithoutGzipIsNotSentAgain(t *testing.T) {
 	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) { w.WriteHeader(http.StatusRequestEntityTooLarge) })
 	c, f := newClient(t, s.URL)
 	for _, padding := range []int{0, 2 * compressFrom} {

@@ -496,7 +496,7 @@ type wrong struct{ text string }
 
 func (w *wrong) Error() string { return w.text } // panics for a nil pointer
 
-func TestAnErrorOfTheHTTPClientWithoutATextEndsNothing(t *testing.T) {
+func TestANilPointerAsAnErrorOfTheHTTPClientEndsNothing(t *testing.T) {
 	c, f := newClient(t, "http://localhost:1")
 	c.HTTPClient = &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 		var none *wrong

@@ -147,8 +147,8 @@ func (s *sender) try(b *batch, left time.Duration) answer {
 	start := s.externals.now()
 	a := s.poster.post(s.quit, body, left)
 	if a.status == http.StatusRequestEntityTooLarge && body.encoding != "" {
-		// the service takes less for gzip: what it writes may have 160 times the compressed size
-		s.journal.debugf("response: %v; the batch is sent again without gzip", &a)
+		// the limit can be lower for gzip: what the service writes counts, and may have about 160 times the compressed size
+		s.journal.debugf("response: %v; sending the batch again without gzip", &a)
 		a = s.poster.post(s.quit, uncompressed(b.body), left-elapsed(start, s.externals.now()))
 	}
 	a.endpoint = s.poster.target.shown

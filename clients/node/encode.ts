@@ -52,7 +52,7 @@ function print(type: CallType, call: Given, defaults: Defaults): string {
   }
 }
 
-/** @param cause anything, also what throws again when it is read */
+/** @param cause anything, even a value that throws when it is read */
 function faultOf(type: CallType, cause: unknown): AnalyticsError {
   const notSerialisable = (why: string) =>
     fault('not_serialisable', `This ${type} cannot be written as JSON: ${why}`, { cause })

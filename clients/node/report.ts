@@ -61,7 +61,7 @@ async function call(name: string, run: () => unknown): Promise<void> {
   }
 }
 
-/** The caller may throw anything, also what throws again when it is read. */
+/** The caller may throw anything, even a value that throws when it is read. */
 function stackOf(thrown: unknown): string {
   try {
     if (!(thrown instanceof Error)) return 'no error'

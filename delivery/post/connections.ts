@@ -9,7 +9,7 @@ export type Connections<C extends Pooled> = {
   close(): Promise<void>
 }
 
-/** The client closes idle connections after this time at most. `tidy` frees their memory. */
+/** The client closes idle connections after this time at the latest. `tidy` frees their memory. */
 export const IDLE_MS = 10_000
 const QUIET_MS = 2_000
 /** Walking over all idle connections is too slow for each POST. */

@@ -40,7 +40,7 @@ const beginning = (body: Buffer) => new StringDecoder('utf8').write(body.subarra
 export const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
 
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
-/** Called after sockets were read: the answer may have waited there while this process was paused. */
+/** Runs after sockets are read: the answer may have arrived while this process was paused. */
 const timeOut = (exchange: Exchange) => exchange.timeOut()
 
 /** Cutting off an endless or dripping response costs only its connection. */

@@ -30,7 +30,8 @@ export type PosterOptions = {
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
 const TIDY_MS = 5_000
-const UNOFFERED_IDLE_MS = 4_000
+/** If the receiver does not offer a time: many close idle connections after 5 s without saying so. */
+const DEFAULT_IDLE_MS = 4_000
 /** For one exchange: 1xx responses, 16 KB of headers, 16 KB of body, and framing. */
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
@@ -90,8 +91,7 @@ class Connection {
           callback(null, socket)
         }),
       pipelining: 1,
-      // unless the receiver offers another time: many close theirs after 5 s without saying so
-      keepAliveTimeout: UNOFFERED_IDLE_MS,
+      keepAliveTimeout: DEFAULT_IDLE_MS,
       // a receiver may offer to keep connections open for very long
       keepAliveMaxTimeout: IDLE_MS,
       maxHeaderSize: 16 * 1024,
@@ -151,8 +151,8 @@ const withPlainName = (options: buildConnector.Options): buildConnector.Options 
   options.hostname.endsWith('.') ? { ...options, servername: options.hostname.slice(0, -1) } : options
 
 /**
- * Resumes TLS sessions, as a full handshake takes more CPU. It forgets all of them when the first of their certificates
- * expires, because resuming checks no certificate.
+ * Resumes TLS sessions, because a full handshake takes more CPU. Resuming does not check the certificate, so all
+ * sessions are forgotten when the first of their certificates expires.
  */
 function createConnect({ limitMs, egress, ca }: PosterOptions): Connect {
   // made once, as it holds all roots
@@ -183,7 +183,7 @@ function createConnect({ limitMs, egress, ca }: PosterOptions): Connect {
   })
 }
 
-/** Of its certificate, which is missing if the session was resumed. */
+/** When its certificate expires. A resumed session has none. */
 const expiryOf = (socket: TLSSocket) =>
   socket.getPeerX509Certificate()?.validToDate.getTime() ?? Number.POSITIVE_INFINITY
 

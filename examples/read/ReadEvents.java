@@ -56,7 +56,7 @@ public class ReadEvents {
   static void print(ConsumerRecord<String, byte[]> record, String registryUrl) throws Exception {
     try {
       System.out.println(decode(record.value(), registryUrl));
-    } catch (RuntimeException | OutOfMemoryError undecodable) { // bytes that are no Avro may claim a list of any size
+    } catch (RuntimeException | OutOfMemoryError undecodable) { // bytes that are not Avro may claim a list of any size
       System.err.printf("%s, partition %d, offset %d: cannot be decoded, skipped: %s%n",
           record.topic(), record.partition(), record.offset(), undecodable);
     }
@@ -70,8 +70,8 @@ public class ReadEvents {
     var body = DecoderFactory.get().binaryDecoder(value, 5, value.length - 5, null);
     try {
       return new GenericDatumReader<GenericRecord>(schemas.get(id)).read(null, body);
-    } catch (IOException noAvro) { // it ends early, or has a number that is too long
-      throw new IllegalArgumentException(noAvro);
+    } catch (IOException notAvro) { // the value ends early, or a number is too long
+      throw new IllegalArgumentException(notAvro);
     }
   }
 

@@ -107,8 +107,8 @@ export async function withAdmin<T>(
 }
 
 /**
- * Consumer groups whose names begin with `name`, as named on the broker. A broker that has just started, or made the
- * topic of the groups, refuses to list them while it loads them.
+ * Consumer groups whose names begin with `name`, as named on the broker. Retries, because a broker refuses to list
+ * groups while it loads them, after it has started or created their topic.
  */
 export async function groupsOf(
   connection: Pick<Connection, 'kafka' | 'named'>,

@@ -43,7 +43,7 @@ test('goes on while control starts, or a proxy in front of it answers 5xx', asyn
   expect(context.out.said[1]).toBe(`{"event":"call","data":${JSON.stringify(CALL)}}`)
 }, 30_000)
 
-test('prints every report of skipped calls, also with the same number', async () => {
+test('prints every report of skipped calls, even if the number repeats', async () => {
   const reader = new AbortController()
   const SLUICE_URL = await serving((_, response) => {
     const skipped = 'event: skipped\ndata: {"count":99,"reason":"rate"}\n\n'

@@ -59,7 +59,7 @@ test('a sync that fails says why', async () => {
   await writeFile(file, 'c\n')
   const context = aContext({ env })
   expect(await run(['upload', 'audience', 'vip', file], context)).toBe(1)
-  expect(context.out.said.at(-1)).toBe('The sync is failed: send it again')
+  expect(context.out.said.at(-1)).toBe('The sync failed: send it again')
 })
 
 test('a file is sent, and a folder is not readable', async () => {

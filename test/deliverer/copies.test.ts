@@ -5,7 +5,7 @@ import type { Handler, Hold, Rest, Taken } from '../../kafka/consume/record.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { aDelivery } from '../helpers/events.ts'
 
-/** The test is the handler: it decides how each record that was not dropped ends. */
+/** The test is the handler: it decides how each handled record ends. */
 function aWorld() {
   const ended: string[] = []
   const names: string[] = []
@@ -70,7 +70,7 @@ describe('a copy', () => {
       count: 2,
     },
     { end: 'release', of: (record: Taken<Delivery>) => record.release(), copies: 'released', count: 0 },
-  ])('of an open record waits, and is $copies after a $end', ({ of, copies, count }) => {
+  ])('of an open record waits, and is $copies after the $end', ({ of, copies, count }) => {
     const world = aWorld()
     world.take('first')
     world.take('second')
@@ -99,7 +99,7 @@ describe('a copy', () => {
     expect([...world.handled.keys()]).toEqual(['further', 'one deferral more', 'one attempt more'])
   })
 
-  test('that is settled late does not make a record that was settled meanwhile come again', () => {
+  test('that is settled late does not lower the stage that was reached meanwhile', () => {
     const world = aWorld()
     world.take('behind')
     world.take('further', { attempt: 2 })
@@ -110,7 +110,7 @@ describe('a copy', () => {
   })
 })
 
-describe('handled as usual is', () => {
+describe('not a copy is', () => {
   test.each([
     ['a replay', { routedAt: 1_699_900_000_001 }, {}],
     ['another call with the same messageId', { body: '{"version":1,"type":"page"}' }, {}],
@@ -125,7 +125,7 @@ describe('handled as usual is', () => {
     expect([...world.handled.keys()]).toEqual(['first', 'while it is open', 'afterwards'])
   })
 
-  test('a record that comes again after it was held, released or failed to be handled', () => {
+  test('a record that comes again after it was held, was released or could not be handled', () => {
     const world = aWorld()
     world.answers(() => ({ holdUntil: 1 }))
     expect(world.take('held')).toEqual({ holdUntil: 1 })
@@ -151,8 +151,8 @@ describe('handled as usual is', () => {
   })
 
   test.each([
-    ['whose other record is of a partition that was given up', { isOwned: false }],
-    ['whose other record is in another partition', { partition: 1 }],
+    ['if the other one is of a partition that was given up', { isOwned: false }],
+    ['if the other one is in another partition', { partition: 1 }],
   ])('a record %s', (_, place) => {
     const world = aWorld()
     world.take('first', {}, place)
@@ -184,7 +184,7 @@ describe('what was settled is forgotten', () => {
     expect([isHandled(world, '49999'), isHandled(world, '50000')]).toEqual([true, false])
   })
 
-  test('after ten minutes: by then it could only drop what someone has restored', () => {
+  test('after ten minutes: a record that comes again later was restored by someone', () => {
     vi.useFakeTimers()
     try {
       const world = aWorld()
@@ -201,7 +201,7 @@ describe('what was settled is forgotten', () => {
   test.each([
     { of: 'was cut or recreated', lostFrom: 0, forgotten: true },
     { of: 'is whole', lostFrom: undefined, forgotten: false },
-  ])('when a partition comes whose log $of: $forgotten', ({ lostFrom, forgotten }) => {
+  ])('when a partition is gained whose log $of: $forgotten', ({ lostFrom, forgotten }) => {
     const world = aWorld()
     settled(world, 'd')
     world.gained([
@@ -217,7 +217,7 @@ type Step =
   | { kind: 'end'; index: number; how: 'settle' | 'park' | 'release' }
   | { kind: 'revoke' }
 
-test('no delivery is lost: whenever a record was settled as a copy, another one was settled or parked that is as far', () => {
+test('no delivery is lost: a copy is dropped only if a record at least as far was settled or parked', () => {
   const step = fc.oneof(
     {
       weight: 6,
@@ -237,7 +237,7 @@ test('no delivery is lost: whenever a record was settled as a copy, another one 
     fc.property(fc.array(step, { maxLength: 60 }), (steps: Step[]) => {
       let generation = { owned: true }
       const open: Taken<Delivery>[] = []
-      /** Furthest attempt that was settled or parked after having been handled. */
+      /** By delivery: the furthest attempt that was handled, then settled or parked. */
       const reached = new Map<string, number>()
       const unsettled = new Set<string>()
       let names = 0
@@ -284,7 +284,7 @@ test('no delivery is lost: whenever a record was settled as a copy, another one 
         }
       }
       for (const record of open) end(record, 'settle')
-      // none waits for ever
+      // no record waits forever
       expect([...unsettled]).toEqual([])
     }),
     { numRuns: 2_000 },

@@ -92,8 +92,8 @@ test('the headers are reported before the outcome, once, and never those of an i
 })
 
 test.each([
-  ['that waits to be read when the time ends counts: this process was paused', true, 'delivered'],
-  ['that has not come when the time ends is a timeout', false, 'retry'],
+  ['that waits to be read at the time limit counts: the process was paused', true, 'delivered'],
+  ['that has not arrived at the time limit is a timeout', false, 'retry'],
 ])('an answer %s', async (_, waits, expected) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())

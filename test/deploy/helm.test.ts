@@ -42,12 +42,12 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ])
   })
 
-  test('has names that Kubernetes accepts for any release', () => {
+  test('has object names that Kubernetes accepts, whatever the name of the release', () => {
     // Helm's limit
     const release = 'a'.repeat(53)
     const backup = set('backup.enabled=true', 'backup.existingClaim=backups')
     const text = execFileSync('helm', ['template', release, CHART, '--kube-version', '1.37.0', ...backup])
-    // Kubernetes appends 11 characters to the name of a CronJob, for each Job
+    // Kubernetes appends 11 characters to a CronJob's name for each Job
     const most = ({ kind }: { kind: string }) => (kind === 'CronJob' ? 52 : 63)
     const names = objectsOf(String(text)).filter((each) => each.metadata.name.length > most(each))
     expect(names.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
@@ -70,7 +70,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ['a setting that is no variable', 'settings.logLevel=debug', /logLevel|settings/],
     ['a schedule that is none', 'backup.schedule=daily', /schedule/],
     ['backups without a place', 'backup.enabled=true', /backup.existingClaim is required/],
-    ['the CA of Kafka without one', 'schemaRegistry.useKafkaCa=true', /kafka.tls.caConfigMap is required/],
+    ["useKafkaCa without Kafka's CA", 'schemaRegistry.useKafkaCa=true', /kafka.tls.caConfigMap is required/],
     ['a port that is none', 'networkPolicy.kafkaPorts[0]=http', /kafkaPorts/],
   ])('refuses %s', (_, value, fault) => {
     expect(() => helm('template', ...set(value))).toThrow(fault)

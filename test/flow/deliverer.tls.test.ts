@@ -103,7 +103,7 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
     expect(second.requests()).toBe(0)
   })
 
-  test('is checked again once it has expired, also if the receiver would resume the session', async () => {
+  test('is checked again once it has expired, even if the receiver would resume the session', async () => {
     const { root, ...own } = await aCertificate(right)
     const resumed: boolean[] = []
     const server = createHttpsServer(own, (request, response) => {

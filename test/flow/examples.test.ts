@@ -62,7 +62,7 @@ beforeAll(async () => {
 })
 afterAll(() => sluice?.close())
 
-/** By mistake: garbage, an unknown schema, null, and what begins as an event does but has a number without an end. */
+/** No events: garbage, an unknown schema, null, and the id of the events' schema before a number that does not end. */
 async function putJunk(): Promise<void> {
   const producer = await createProducer(sluice.connection)
   const head = Buffer.alloc(5)

@@ -68,7 +68,7 @@ const restart = async (role: 'ingest' | 'router' | 'deliverer' | 'control') => {
 }
 
 const arrivals = () => Map.groupBy(receiver.arrivals, ({ headers }) => headers['x-message-id'] ?? '')
-/** Groups once, not for each id: with thousands of calls, that would keep the receiver in this process from answering. */
+/** Groups arrivals once: if it did so for each of thousands of ids, the receiver in this process could not answer. */
 const haveArrived = (ids: readonly string[]) => new Set(ids).isSubsetOf(arrivals())
 
 describe('partitions that are added under load', () => {

@@ -100,7 +100,7 @@ describe('a value in wire format', () => {
     const deliveries = codec('delivery', 7, { client: registry })
     const value = aDelivery({ refusedUrls: ['#'] })
     const bytes = deliveries.encode(value)
-    // before the text: the number of items and the text's length, one byte each
+    // one byte each, before the text: the number of items, and the text's length
     const [list, text] = [bytes.indexOf('#') - 2, bytes.indexOf('#') - 1]
     const withCount = (...count: number[]) =>
       Buffer.concat([bytes.subarray(0, list), Buffer.from(count), bytes.subarray(text)])
@@ -109,11 +109,11 @@ describe('a value in wire format', () => {
       ['2^31', [0x80, 0x80, 0x80, 0x80, 0x10]],
       ['-2^31', [0xff, 0xff, 0xff, 0xff, 0x0f, 2]],
       ['2^52', [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10]],
-    ])('of %s items that it does not have is undecodable, and takes no memory', async (_what, count) => {
+    ])('that claims %s items is undecodable, and takes no memory', async (_what, count) => {
       expect(await deliveries.decode(withCount(...count))).toMatchObject({ ok: false, reason: 'undecodable' })
     })
 
-    test('whose blocks have a size is read as well', async () => {
+    test('whose blocks have a size is decoded', async () => {
       expect(await deliveries.decode(withCount(1, 4))).toEqual({ ok: true, value })
     })
   })

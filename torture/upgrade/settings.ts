@@ -94,7 +94,7 @@ async function add(system: System, api: Control, id: 'added-0' | 'added-1'): Pro
     if (status !== 200) throw new Error(`ingest ${index % urls.length} answers ${status} to the new source`)
   }
   const missing = () => new Set(ids).difference(new Set(system.posts.map(({ messageId }) => messageId)))
-  const message = () => `arrived are ${PROBES - missing().size} of ${PROBES} probes`
+  const message = () => `${PROBES - missing().size} of ${PROBES} probes have arrived`
   await until(() => missing().size === 0, { message })
   return PROBES
 }

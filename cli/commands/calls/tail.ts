@@ -17,7 +17,7 @@ type Options = { source?: string; json?: true }
 const RECONNECT_MS = 2_000
 /** Control sends a comment every 15 s. A stream that is silent for longer may be broken, although it is open. */
 const SILENCE_MS = 40_000
-/** A reconnect repeats these. Two equal reports of skipped calls are about different calls. */
+/** A reconnected stream repeats these events. Equal reports of skipped calls are about different calls. */
 const CAN_REPEAT: ReadonlySet<string> = new Set(['call', 'rejected', 'attempt'])
 /** Control may be starting, or a proxy cannot reach it yet. */
 const STARTING = [502, 503, 504]

@@ -100,8 +100,10 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   return sync.state === 'done' || sync.state === 'accepted' ? 0 : 1
 }
 
-const unfinished = ({ state, cause }: z.infer<typeof syncShape>) =>
-  `The sync is ${plain(state)}${cause ? `: ${plain(cause.message)}` : '.'}`
+function unfinished({ state, cause }: z.infer<typeof syncShape>): string {
+  const what = state === 'failed' ? 'The sync failed' : `The sync is ${plain(state)}`
+  return `${what}${cause ? `: ${plain(cause.message)}` : '.'}`
+}
 
 function described({ changed, removed, unchanged, suppressed, current, ...found }: Preview): string[] {
   const [adds, removes, stays, before] = [changed, removed, unchanged, current].map(written)

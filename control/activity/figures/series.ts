@@ -65,7 +65,7 @@ class Ring {
     const size = this.#buckets.length
     if (index <= current - size) return undefined
     const found = this.#buckets[index % size]
-    // a later bucket than the current one is from when the clock was ahead
+    // a bucket after the current one dates from when the clock was ahead
     if (found && found.index >= index && found.index <= current)
       return found.index === index ? found : undefined
     const made = new Bucket(index)

@@ -97,17 +97,17 @@ type Joining = { watched: string; watcher: Receiver; channel: Channel; calls: re
 
 function sendRecent({ watched, watcher, channel, calls }: Joining, parts: LiveCallsParts): void {
   const messageIds = new Set<string>()
-  let areFirst = true
+  let isCollecting = true
   function send(message: string, messageId?: string): void {
     watcher.send(message)
     if (messageId === undefined) return
     channel.markShown(messageId)
-    if (areFirst) messageIds.add(messageId)
-    // it had to wait for its schema
+    if (isCollecting) messageIds.add(messageId)
+    // decoded later, because its schema had to be fetched
     else for (const known of renderAttempts(watched, [messageId], parts)) watcher.send(known)
   }
   for (const raw of calls) renderCall({ watched, raw, onRendered: send }, parts)
-  areFirst = false
+  isCollecting = false
   for (const message of renderAttempts(watched, [...messageIds], parts)) watcher.send(message)
   // clients wait for `ready`, and the messages before it may fill the buffer
   watcher.send(sse('ready', { calls: calls.length }), 'always')

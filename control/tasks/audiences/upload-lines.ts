@@ -144,13 +144,13 @@ function parsed<T>(line: string, number: number, parse: (text: string) => T): T 
   }
 }
 
-/** Of a trait value: with it, a call has 64, as many as ingest takes. */
+/** In a trait value. Its call has two more: 64, as many as ingest accepts. */
 const VALUE_LEVELS = 62
 
 function exactly(line: string, number: number): unknown {
-  // parsed first, a deep value would exceed the stack
+  // before parsing, because a deep value would overflow the stack
   if (isDeeper(Buffer.from(line), VALUE_LEVELS + 1))
-    throw invalid(number, `has more than ${VALUE_LEVELS} levels of nesting in its value`)
+    throw invalid(number, `has a value with more than ${VALUE_LEVELS} levels of nesting`)
   const parsedLine = parsed(line, number, parseExactly)
   if ('value' in parsedLine) return parsedLine.value
   const message = `has the number ${parsedLine.inexact.slice(0, 50)}, which a double cannot hold: send it as a string`

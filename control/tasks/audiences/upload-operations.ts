@@ -141,7 +141,7 @@ function createUploader(parts: ComputationRouteParts, shutdown: AbortSignal) {
     const of = { kind, id: params.id }
     const computation = await computationOf(of, parts)
     if ('status' in computation) return computation
-    // as plain text, CSV under another name would become user ids
+    // read as plain text, CSV of another type would become user ids
     if (![isPlain, isNdjson, isCsv].some((is) => is(request))) return wrongType(LINES)
     const read = textOf(request, LINES)
     if ('refused' in read) return read.refused

@@ -189,11 +189,11 @@ describe('an upload', () => {
     expect(fault).toMatchObject({ code, line })
   })
 
-  test('accepts values that make calls as deep as ingest takes, and names the limit', () => {
+  test('accepts values with at most 62 levels of nesting, and names the limit', () => {
     const valued = (levels: number) => `{"userId":"u1","value":${'['.repeat(levels)}${']'.repeat(levels)}}`
     expect(traitValue(valued(62), 1)).toMatchObject({ userId: 'u1' })
     for (const levels of [63, 5_000])
-      expect(() => traitValue(valued(levels), 1)).toThrow('has more than 62 levels of nesting in its value')
+      expect(() => traitValue(valued(levels), 1)).toThrow('has a value with more than 62 levels of nesting')
   })
 
   test('accepts exactly the numbers that a double can hold', () => {

@@ -52,7 +52,7 @@ export function reduceFeed(feed: Feed, action: FeedAction): Feed {
   }
 }
 
-/** How many calls came while the feed was paused. A reconnected stream repeats calls. */
+/** Counts calls received while paused, except those that a reconnected stream repeats. */
 export function newCalls({ rows, waiting = [] }: Pick<Feed, 'rows' | 'waiting'>): number {
   const known = new Set(rows.map(({ id }) => id))
   const calls = waiting.filter(({ name, id }) => (name === 'call' || name === 'rejected') && !known.has(id))
@@ -110,7 +110,7 @@ const merged = (known: readonly Attempt[], more: readonly Attempt[]): Attempt[] 
 const keyOf = ({ deliveryId, attempt, urlIndex, startedAt, outcome }: Attempt) =>
   [deliveryId, attempt, urlIndex, startedAt, outcome].join(' ')
 
-/** Per destination, by time: a replay counts its attempts from 1 again. If one is delivered, it wins. */
+/** Per destination, the latest by time, because a replay counts its attempts from 1 again. A delivered one stays. */
 export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
   const last = new Map<string, Attempt>()
   for (const attempt of attempts) {

@@ -1,4 +1,4 @@
-{{/* The name of the release, or with "sluice" appended. At most 45 characters, as Kubernetes allows a CronJob only 52. */}}
+{{/* The name of the release, or with "sluice" appended. At most 45 characters: a CronJob with suffix may have 52. */}}
 {{- define "sluice.name" -}}
 {{- if contains "sluice" .Release.Name }}{{ .Release.Name | trunc 45 | trimSuffix "-" }}{{ else }}{{ printf "%s-sluice" .Release.Name | trunc 45 | trimSuffix "-" }}{{ end }}
 {{- end }}
@@ -38,7 +38,7 @@ KAFKA_BROKERS: {{ required "kafka.brokers is required: host:port, separated by c
 SCHEMA_REGISTRY_URL: {{ . | quote }}
 {{- end }}
 {{- if .Values.schemaRegistry.useKafkaCa }}
-{{- $_ := required "kafka.tls.caConfigMap is required for schemaRegistry.useKafkaCa" $kafka.tls.caConfigMap }}
+{{- $_ := required "kafka.tls.caConfigMap is required if schemaRegistry.useKafkaCa is true" $kafka.tls.caConfigMap }}
 SCHEMA_REGISTRY_CA: /etc/sluice/kafka/{{ $kafka.tls.caKey }}
 {{- end }}
 {{- if $kafka.tls.enabled }}

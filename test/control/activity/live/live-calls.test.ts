@@ -178,7 +178,7 @@ describe('attempts of a call', () => {
     expect(told).toEqual(['call old', 'attempt old 200', 'ready 1', 'call fast', 'attempt fast 200'])
   })
 
-  test('are sent for recent calls whose schema arrives later', () => {
+  test('are sent for recent calls even if their schema arrives later', () => {
     const waiting: (() => void)[] = []
     const { call, begin, join } = show({
       attemptsOf: (messageId) => [tried(messageId, 200)],
