@@ -77,6 +77,18 @@ test('the latest attempt per destination counts; of parallel attempts the delive
   expect(latestAttempts([first, second, other, elsewhere])).toEqual([elsewhere, second])
 })
 
+test('of two parallel attempts, the delivered one wins, whichever began or came first', () => {
+  const delivered = attempt({ startedAt: '2026-01-02T03:04:00.000Z' })
+  const failed = attempt({
+    urlIndex: 1,
+    outcome: 'retry',
+    status: 503,
+    startedAt: '2026-01-02T03:04:00.001Z',
+  })
+  expect(latestAttempts([failed, delivered])).toEqual([delivered])
+  expect(latestAttempts([delivered, failed])).toEqual([delivered])
+})
+
 test('an attempt of a replay is later than all attempts before it, although its number is lower', () => {
   const before = attempt({ attempt: 9, outcome: 'retry', status: 503 })
   const replayed = attempt({ attempt: 1, startedAt: '2026-01-02T04:00:00.000Z' })

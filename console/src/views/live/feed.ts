@@ -110,14 +110,18 @@ const merged = (known: readonly Attempt[], more: readonly Attempt[]): Attempt[] 
 const keyOf = ({ deliveryId, attempt, urlIndex, startedAt, outcome }: Attempt) =>
   [deliveryId, attempt, urlIndex, startedAt, outcome].join(' ')
 
-/** Per destination, the latest by time, because a replay counts its attempts from 1 again. A delivered one stays. */
+/** Per destination: a delivered one, or else the latest by time, because a replay counts its attempts from 1 again. */
 export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
   const last = new Map<string, Attempt>()
   for (const attempt of attempts) {
     const known = last.get(attempt.destinationId)
-    if (!known || (known.outcome !== 'delivered' && (known.startedAt ?? '') <= (attempt.startedAt ?? '')))
-      last.set(attempt.destinationId, attempt)
+    if (!known || isNewer(attempt, known)) last.set(attempt.destinationId, attempt)
   }
   // in the same order in every row
   return [...last.values()].sort((one, other) => (one.destinationId < other.destinationId ? -1 : 1))
+}
+
+function isNewer(attempt: Attempt, known: Attempt): boolean {
+  if (known.outcome === 'delivered') return false
+  return attempt.outcome === 'delivered' || (known.startedAt ?? '') <= (attempt.startedAt ?? '')
 }
