@@ -49,7 +49,7 @@ export function codec<N extends SchemaName>(
   id: number,
   source: SchemaSource,
 ): VariantCodec<SchemaTypes[N]> {
-  const type = avro.Type.forSchema(JSON.parse(schemaText(name)), { typeHook: boundedArrays })
+  const type = avro.Type.forSchema(JSON.parse(schemaText(name)), { typeHook: bounded })
   const fieldsBefore = prefixTypes(name)
   const header = Buffer.alloc(HEADER_BYTES)
   header.writeUInt32BE(id, 1)
@@ -99,32 +99,56 @@ export function codec<N extends SchemaName>(
 }
 
 /** What avsc's types read from. */
-type Tap = { buf: Buffer; pos: number; readLong(): number; skipLong(): void }
+type Tap = { buf: Buffer; pos: number; readLong(): number; skipLong(): void; skipString(): void }
 
 /**
- * avsc creates as many items as a block claims to have, even past the end of the value, so a few bytes could use up the
- * memory. In our schemas, each item takes at least one byte.
+ * avsc reads as many items as a block claims to have, even past the end of the value. So a few bytes could use up the
+ * memory, or, in a field of a later schema that is skipped, keep the process busy without end. In our schemas, each item
+ * takes at least one byte.
  */
-class BoundedArray extends avro.types.ArrayType {
-  _read(tap: Tap): unknown[] {
-    const items: unknown[] = []
-    const { _read } = this.itemsType as unknown as { _read(tap: Tap): unknown }
-    for (let count = tap.readLong(); count !== 0; count = tap.readLong()) {
-      // a negative count is followed by the size of the block (Avro specification, "Arrays")
-      if (count < 0) tap.skipLong()
-      const size = Math.abs(count)
-      if (size > tap.buf.length - tap.pos) throw new Error('the value ends early')
-      for (let read = 0; read < size; read++) items.push(_read.call(this.itemsType, tap))
-    }
-    return items
+function eachItem(tap: Tap, take: () => void): void {
+  for (let count = tap.readLong(); count !== 0; count = tap.readLong()) {
+    // a negative count is followed by the size of the block (Avro specification, "Arrays")
+    if (count < 0) tap.skipLong()
+    const size = Math.abs(count)
+    if (size > tap.buf.length - tap.pos) throw new Error('the value ends early, in a list')
+    for (let taken = 0; taken < size; taken++) take()
   }
 }
 
-const boundedArrays = (schema: avro.Schema, options: avro.ForSchemaOptions) =>
-  isArraySchema(schema) ? new BoundedArray(schema, options) : undefined
+/** What avsc's types have, but do not declare. */
+type Reading = { _read(tap: Tap): unknown; _skip(tap: Tap): void }
 
-const isArraySchema = (schema: avro.Schema) =>
-  typeof schema === 'object' && 'type' in schema && schema.type === 'array'
+class BoundedArray extends avro.types.ArrayType {
+  _read(tap: Tap): unknown[] {
+    const items: unknown[] = []
+    const { _read } = this.itemsType as unknown as Reading
+    eachItem(tap, () => items.push(_read.call(this.itemsType, tap)))
+    return items
+  }
+
+  _skip(tap: Tap): void {
+    const items = this.itemsType as unknown as Reading
+    eachItem(tap, () => items._skip(tap))
+  }
+}
+
+class BoundedMap extends avro.types.MapType {
+  _skip(tap: Tap): void {
+    const values = this.valuesType as unknown as Reading
+    eachItem(tap, () => {
+      tap.skipString()
+      values._skip(tap)
+    })
+  }
+}
+
+/** Our schemas have no maps, but later ones may. */
+function bounded(schema: avro.Schema, options: avro.ForSchemaOptions): avro.Type | undefined {
+  if (typeof schema !== 'object' || !('type' in schema)) return undefined
+  if (schema.type === 'array') return new BoundedArray(schema, options)
+  return schema.type === 'map' ? new BoundedMap(schema, options) : undefined
+}
 
 type Writer = Decoded<avro.Resolver>
 
@@ -260,7 +284,8 @@ async function fetchResolver(
   try {
     // the client returns avsc types under its own interface
     const writer = (await registry.getSchema(id)) as unknown as avro.Type
-    return { ok: true, value: type.createResolver(avro.Type.forSchema(writer.schema({ exportAttrs: true }))) }
+    const schema = writer.schema({ exportAttrs: true })
+    return { ok: true, value: type.createResolver(avro.Type.forSchema(schema, { typeHook: bounded })) }
   } catch (error) {
     const unreachable =
       typeof error === 'object' && error !== null && 'status' in error && error.status !== 404

@@ -32,10 +32,10 @@ const values: Record<SchemaName, object> = {
 const today = (name: SchemaName): Schema => JSON.parse(schemaText(name))
 const typeOf = (schema: Schema) => avro.Type.forSchema(schema as unknown as avro.Schema)
 
-/** Written with another version of the schema. */
-function readToday(name: SchemaName, writer: Schema, value: object) {
+/** Written with another version of the schema, and then changed. */
+function readToday(name: SchemaName, writer: Schema, value: object, changed = (bytes: Buffer) => bytes) {
   const type = typeOf(writer)
-  const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, OTHER_ID]), type.toBuffer(value)])
+  const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, OTHER_ID]), changed(type.toBuffer(value))])
   return codec(name, 7, { client: { getSchema: () => Promise.resolve(type as never) } }).decode(bytes)
 }
 
@@ -58,6 +58,22 @@ describe.each(schemaNames)('a record of schema %s', (name) => {
     const newer = { ...rest, fields: [more, ...fields] }
     expect(await readToday(name, newer, { ...value, later: 'x' })).toEqual({ ok: true, value })
   })
+
+  test.each([
+    ['list', { type: 'array', items: 'string' }, ['x', 'y'], []],
+    ['list of numbers', { type: 'array', items: 'int' }, [1, 2], []],
+    ['map', { type: 'map', values: 'string' }, { a: 'x', b: 'y' }, {}],
+  ])(
+    'from a future version with a %s is read without it, unless that has fewer items than it says',
+    async (_what, type, later, none) => {
+      const newer = { ...rest, fields: [...fields, { name: 'later', type, default: none }] }
+      expect(await readToday(name, newer, { ...value, later })).toEqual({ ok: true, value })
+      // instead of the 0 that ends the list: 1,000 more items
+      const cut = (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([0xd0, 0x0f])])
+      const fault = { ok: false, message: 'the value ends early, in a list' }
+      expect(await readToday(name, newer, { ...value, later }, cut)).toMatchObject(fault)
+    },
+  )
 
   test('without one optional field is read with its default', async () => {
     const newer = { ...rest, fields: fields.filter((field) => !('default' in field)) }
