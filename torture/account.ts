@@ -143,7 +143,8 @@ export function account(facts: Facts): Account {
     cancelled: [...cancelled].filter((key) => !idOf.has(key) && !dead.has(key)).length,
     mistaken: [...mistaken].filter((key) => !isKnown(key)).length,
     again: answered.length - ofWebhook.length,
-    most: Math.max(0, ...ofWebhook.map(({ length }) => length)),
+    // not `Math.max(...)`: so many arguments would overflow the stack
+    most: ofWebhook.reduce((most, { length }) => Math.max(most, length), 0),
     cut,
     reported,
     unwitnessed,

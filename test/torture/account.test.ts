@@ -94,6 +94,11 @@ test('what comes again as the same is counted, and holds', () => {
   expect(holds(result)).toBe(true)
 })
 
+test('any number of deliveries is counted', () => {
+  const many = Array.from({ length: 200_000 }, (_, index) => answered(`m${index}`))
+  expect(account(facts({ answered: many }))).toMatchObject({ delivered: 200_000, again: 0, most: 1 })
+})
+
 test('a delivery that each of its webhooks accepts does not come again', () => {
   const second = { ...answered('m1'), webhook: 'http://127.0.0.1:9002/0' }
   expect(account(facts({ answered: [answered('m1'), second] }))).toMatchObject({ again: 0, most: 1 })
