@@ -191,6 +191,20 @@ describe('attempts of a call', () => {
     expect(told).toEqual(['ready 1', 'call old', 'attempt old 200'])
   })
 
+  test('are sent once for recent calls of the same id whose schema arrives later', () => {
+    const waiting: (() => void)[] = []
+    const { call, begin, join } = show({
+      attemptsOf: (messageId) => [tried(messageId, 200)],
+      decodeEvent: (value, onValue) => void waiting.push(() => onValue(JSON.parse(String(value)))),
+    })
+    call('old')
+    call('old')
+    begin()
+    const { told } = join()
+    for (const decode of waiting) decode()
+    expect(told).toEqual(['ready 2', 'call old', 'attempt old 200', 'call old'])
+  })
+
   test('are sent once when a call comes twice', () => {
     const { call, begin, join } = show({ attemptsOf: () => [tried('m1', 200)] })
     begin()
