@@ -8,6 +8,8 @@ import { type Delivered, gaveUp, type LastTry } from './failure.ts'
 import { type Limits, type Packed, type Post, pack } from './post.ts'
 import { TRYING_AGAIN, warn } from './report.ts'
 
+const TOO_LARGE = 413
+
 export type Deliver = (batch: readonly Encoded[], signal: AbortSignal) => Promise<Delivered>
 
 export type Tools = {
@@ -33,10 +35,8 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
     let last: LastTry | undefined
     for (let tries = 1; !signal.aborted; tries++) {
       // the machine may have slept during the wait
-      const mostMs = Math.ceil(TRIED_FOR_MS - sinceFirst())
-      if (last && mostMs <= 0) return gaveUp(last, 'time')
-      const body = await pack(bodyOf(batch, new Date().toISOString()), settings)
-      const verdict = judge(await timed({ post, debug }, body, { signal, mostMs }), { now: Date.now(), url })
+      if (last && leftMs(sinceFirst) <= 0) return gaveUp(last, 'time')
+      const verdict = judge(await send(batch, signal, sinceFirst), { now: Date.now(), url })
       if (verdict.verdict === 'taken') {
         hasWarned = false
         sinceRefused = undefined
@@ -56,6 +56,16 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
       await sleep(next.waitMs, undefined, { signal }).catch(() => {})
     }
     return { outcome: 'aborted', last }
+  }
+
+  /** Again without gzip if that is refused as too large: the service takes less for gzip. */
+  async function send(batch: readonly Encoded[], signal: AbortSignal, sinceFirst: () => number) {
+    const body = bodyOf(batch, new Date().toISOString())
+    const packed = await pack(body, settings)
+    const limits = () => ({ signal, mostMs: Math.max(1, leftMs(sinceFirst)) })
+    const posted = await timed({ post, debug }, packed, limits())
+    if (!packed.gzipped || !('status' in posted) || posted.status !== TOO_LARGE) return posted
+    return timed({ post, debug }, await pack(body, { gzip: false }), limits())
   }
 
   function mayPass(withinMs = 0): boolean {
@@ -79,6 +89,8 @@ async function timed({ post, debug }: Pick<Tools, 'post' | 'debug'>, body: Packe
   debug?.('response', { ...result, ms, bytes: body.bytes.length, gzip: body.gzipped })
   return posted
 }
+
+const leftMs = (sinceFirst: () => number) => Math.ceil(TRIED_FOR_MS - sinceFirst())
 
 /** ms since now, by the clock that shows more: one stops while the machine sleeps, the other can be set back. */
 function stopwatch(): () => number {

@@ -102,15 +102,9 @@ function sendRecent({ watched, watcher, channel, calls }: Joining, parts: LiveCa
     watcher.send(message)
     if (messageId === undefined || messageIds.has(messageId)) return
     channel.markShown(messageId)
-<<<<<<< HEAD
-    if (isCollecting) messageIds.add(messageId)
-    // decoded later, because its schema had to be fetched
-    else for (const known of renderAttempts(watched, [messageId], parts)) watcher.send(known)
-=======
     messageIds.add(messageId)
-    // it had to wait for its schema
-    if (!areFirst) for (const known of renderAttempts(watched, [messageId], parts)) watcher.send(known)
->>>>>>> b48902bf (Live streams send the attempts of a messageId once, also if its calls have to wait for their schema)
+    // decoded later, because its schema had to be fetched
+    if (!isCollecting) for (const known of renderAttempts(watched, [messageId], parts)) watcher.send(known)
   }
   for (const raw of calls) renderCall({ watched, raw, onRendered: send }, parts)
   isCollecting = false

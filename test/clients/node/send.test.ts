@@ -75,6 +75,31 @@ describe('a batch', () => {
     expect(service.calls()).toHaveLength(100)
   })
 
+  test('is sent again without gzip if that is refused as too large: the service takes less for gzip', async () => {
+    const service = await startService(({ headers }) => ({
+      status: headers['content-encoding'] === 'gzip' ? 413 : 200,
+    }))
+    const { analytics, failures } = clientOf(service)
+    for (let number = 0; number < 100; number++) analytics.track(track(number))
+    await analytics.flush()
+    expect(failures).toEqual([])
+    const [first, second, ...more] = service.arrivals
+    expect(more).toEqual([])
+    expect(second?.headers).not.toHaveProperty('content-encoding')
+    expect(second?.batch).toEqual(first?.batch)
+  })
+
+  test('is refused if it is too large without gzip', async () => {
+    const service = await startService(() => ({ status: 413 }))
+    const { analytics, failures } = clientOf(service)
+    for (const name of ['short', 'x'.repeat(2_000)]) {
+      analytics.track({ userId: 'u1', event: name })
+      await analytics.flush()
+    }
+    expect(failures).toMatchObject([{ error: { status: 413 } }, { error: { status: 413 } }])
+    expect(service.arrivals).toHaveLength(3)
+  })
+
   test('asks for a response that is not compressed', async () => {
     const service = await startService()
     const { analytics } = clientOf(service)
