@@ -59,6 +59,31 @@ test('prints every report of skipped calls, even if the number repeats', async (
   expect(context.out.said.slice(0, 2)).toEqual([line, line])
 })
 
+test('prints a call, a rejected call and an attempt once, although a stream that is opened again repeats them', async () => {
+  const reader = new AbortController()
+  const rejected = { sourceId: 'shop', code: 'too_deep', message: 'Too deep.', raw: '{}' }
+  const attempt = { messageId: 'm1', destinationId: 'crm', attempt: 1, outcome: 'delivered', status: 200 }
+  const repeated = [
+    `event: call\nid: 1\ndata: ${JSON.stringify(CALL)}\n\n`,
+    `event: rejected\nid: 2\ndata: ${JSON.stringify(rejected)}\n\n`,
+    `event: attempt\ndata: ${JSON.stringify(attempt)}\n\n`,
+  ]
+  const last = { ...CALL, event: 'Last' }
+  const SLUICE_URL = await serving((_, response) => {
+    stream(response).write(
+      [...repeated, ...repeated, `event: call\nid: 3\ndata: ${JSON.stringify(last)}\n\n`].join(''),
+    )
+  })
+  const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })
+  const out = { ...context.out, closed: reader.signal }
+  const ended = run(['tail', 'shop', '--json'], { ...context, out })
+  await until(() => context.out.said.some((line) => line.includes('Last')))
+  reader.abort()
+  await ended
+  const events = context.out.said.map((line) => JSON.parse(line).event)
+  expect(events).toEqual(['call', 'rejected', 'attempt', 'call'])
+})
+
 test('ends with an error if the answer is not a stream of events', async () => {
   const SLUICE_URL = await serving((_, response) => void response.end('<html>Sign in</html>'))
   const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })

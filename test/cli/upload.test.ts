@@ -50,16 +50,16 @@ test.each(['upload audience vip -', 'delete-user -', 'apply -'])(
   },
 )
 
-test('a sync that fails says why', async () => {
+test('a sync that fails says why, with control characters escaped', async () => {
   const { env } = await aControl({
     state: 'failed',
-    cause: { code: 'upload_lost', message: 'send it again' },
+    cause: { code: 'upload_lost', message: 'send it \x1b[31magain' },
   })
   const file = join(await temporaryFolder(), 'members.txt')
   await writeFile(file, 'c\n')
   const context = aContext({ env })
   expect(await run(['upload', 'audience', 'vip', file], context)).toBe(1)
-  expect(context.out.said.at(-1)).toBe('The sync failed: send it again')
+  expect(context.out.said.at(-1)).toBe('The sync failed: send it \\u001b[31magain')
 })
 
 test('a file is sent, and a folder is not readable', async () => {

@@ -98,11 +98,12 @@ test.each([
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const outcomes: string[] = []
+  const released: boolean[] = []
   const exchange = new Exchange({
     limitMs: 5_000,
     classify: ({ status }) => ({ outcome: 'delivered', status }),
     listener: { onOutcome: ({ outcome }) => void outcomes.push(outcome), onEnd: () => undefined },
-    release: () => undefined,
+    release: (reusable) => void released.push(reusable),
   })
   vi.advanceTimersByTime(5_000)
   // Node runs timers before it reads from sockets
@@ -112,4 +113,6 @@ test.each([
   }
   await new Promise(setImmediate)
   expect(outcomes).toEqual([expected])
+  // its connection is used again
+  expect(released).toEqual([waits])
 })

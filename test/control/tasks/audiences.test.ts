@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
 import type { Sync } from '../../../schemas/task.ts'
-import { api, VIEW } from '../api.ts'
+import { ADMIN, api, VIEW } from '../api.ts'
 import { inMemory, now, shop } from '../in-memory.ts'
 
 const other = { ...shop, id: 'app', writeKey: 'app-write-key' }
@@ -164,6 +164,23 @@ describe('an upload', () => {
       status: 503,
       json: { message: expect.stringContaining('Nothing has changed') },
     })
+  })
+
+  test('without a Content-Type is read as plain text', async () => {
+    const bounds = async () => new Map([[0, { low: 0, high: 1 }]])
+    const { app, ask, tasks } = api(records, {
+      readerOf: async () => ({ partitions: 1, bounds }) as never,
+      producer: { produce: async () => 'acked' },
+    })
+    await ask(audience)
+    const headers = { authorization: `Bearer ${ADMIN}`, prefer: 'respond-async, wait=0' }
+    const { statusCode } = await app.inject({
+      method: 'PUT',
+      url: members.url,
+      headers,
+      payload: members.body,
+    })
+    expect([statusCode, tasks]).toMatchObject([202, [{ kind: 'sync', lines: 1 }]])
   })
 
   test('has a salt that the API does not show', async () => {
