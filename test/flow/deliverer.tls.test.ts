@@ -105,6 +105,7 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
 
   test('is checked again once it has expired, even if the receiver would resume the session', async () => {
     const { root, ...own } = await aCertificate(right)
+    const renewed = await aCertificate({ ...right, days: [-1, 30] })
     const resumed: boolean[] = []
     const server = createHttpsServer(own, (request, response) => {
       resumed.push(request.socket instanceof TLSSocket && request.socket.isSessionReused())
@@ -116,7 +117,7 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
     onTestFinished(() => void server.close())
     // a TCP server's address is an object
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    const poster = aPoster({ limitMs: 30_000, allow: ['127.0.0.0/8'], ca: [root] })
+    const poster = aPoster({ limitMs: 30_000, allow: ['127.0.0.0/8'], ca: [root, renewed.root] })
     const postOnce = async () => {
       const request = { webhook: 'crm', urlIndex: 0, url, headers: {}, body: '{}', retryOn: [] }
       expect((await poster.post(request)).outcome).toEqual({ outcome: 'delivered', status: 200 })
@@ -127,6 +128,9 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 24 * 3_600_000 })
     onTestFinished(() => void vi.useRealTimers())
     expect(await postOnce()).toBe(false)
+    server.setSecureContext(renewed)
+    // sessions are resumed again
+    await until(postOnce)
   })
 })
 
