@@ -59,7 +59,7 @@ test('prints every report of skipped calls, even if the number repeats', async (
   expect(context.out.said.slice(0, 2)).toEqual([line, line])
 })
 
-test('prints a call, a rejected call and an attempt once, although a stream that is opened again repeats them', async () => {
+test('prints once what a stream that is opened again repeats', async () => {
   const reader = new AbortController()
   const rejected = { sourceId: 'shop', code: 'too_deep', message: 'Too deep.', raw: '{}' }
   const attempt = { messageId: 'm1', destinationId: 'crm', attempt: 1, outcome: 'delivered', status: 200 }

@@ -75,7 +75,7 @@ describe('a batch', () => {
     expect(service.calls()).toHaveLength(100)
   })
 
-  test('is sent again without gzip if that is refused as too large: the service takes less for gzip', async () => {
+  test('is sent again without gzip if that is refused as too large', async () => {
     const service = await startService(({ headers }) => ({
       status: headers['content-encoding'] === 'gzip' ? 413 : 200,
     }))
