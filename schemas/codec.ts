@@ -103,8 +103,8 @@ type Tap = { buf: Buffer; pos: number; readLong(): number; skipLong(): void; ski
 
 /**
  * avsc reads as many items as a block claims to have, even past the end of the value. So a few bytes could use up the
- * memory, or, in a field of a later schema that is skipped, keep the process busy without end. In our schemas, each item
- * takes at least one byte.
+ * memory, or, in a field of a later schema that is skipped, keep the process busy without end. In our schemas, each
+ * item takes at least one byte.
  */
 function eachItem(tap: Tap, take: () => void): void {
   for (let count = tap.readLong(); count !== 0; count = tap.readLong()) {
