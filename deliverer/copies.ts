@@ -89,8 +89,8 @@ export function withoutCopies(
 }
 
 /**
- * Each replay has another `routedAt`. If calls share a `messageId`, those of different users differ in the key, and
- * those of one user usually in the body.
+ * A replay has the same `deliveryId`, but a new `routedAt`. Calls that share a `messageId` also have the same
+ * `deliveryId`. Their keys differ if their users do, and their bodies usually differ.
  */
 const idOf = ({ key, value: { deliveryId, routedAt, body } }: Taken<Delivery>) =>
   hash('sha256', `${deliveryId} ${routedAt} ${key.length} ${key} ${body}`, 'base64')

@@ -121,10 +121,10 @@ type Reading = { _read(tap: Tap): unknown; _skip(tap: Tap): void }
 
 class BoundedArray extends avro.types.ArrayType {
   _read(tap: Tap): unknown[] {
-    const items: unknown[] = []
-    const { _read } = this.itemsType as unknown as Reading
-    eachItem(tap, () => items.push(_read.call(this.itemsType, tap)))
-    return items
+    const items = this.itemsType as unknown as Reading
+    const read: unknown[] = []
+    eachItem(tap, () => read.push(items._read(tap)))
+    return read
   }
 
   _skip(tap: Tap): void {

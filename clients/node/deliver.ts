@@ -58,7 +58,7 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
     return { outcome: 'aborted', last }
   }
 
-  /** Again without gzip if that is refused as too large: the limits for gzip can be lower. */
+  /** Sends a compressed batch that is refused as too large again uncompressed: the limits for gzip can be lower. */
   async function send(batch: readonly Encoded[], signal: AbortSignal, sinceFirst: () => number) {
     const body = bodyOf(batch, new Date().toISOString())
     const packed = await pack(body, settings)

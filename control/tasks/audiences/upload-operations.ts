@@ -81,7 +81,7 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
       handle: (request) =>
         put(request, {
           kind: 'audience',
-          readLine: isNdjson(request) ? jsonMember : plainMember,
+          readLine: formatOf(request) === 'ndjson' ? jsonMember : plainMember,
           mayBeEmpty: request.query.allowEmpty === 'true',
           query: request.query,
         }),
@@ -112,14 +112,19 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
   return { members, values }
 }
 
-const isNdjson = ({ headers }: Pick<ApiRequest, 'headers'>) =>
-  /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i.test(headers['content-type'] ?? '')
+type Format = 'plain' | 'ndjson' | 'csv'
 
-const isPlain = ({ headers }: Pick<ApiRequest, 'headers'>) =>
-  /^text\/plain\b/i.test(headers['content-type'] ?? 'text/plain')
+const FORMATS: readonly [Format, RegExp][] = [
+  ['plain', /^text\/plain\b/i],
+  ['ndjson', /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i],
+  ['csv', /^text\/csv\b/i],
+]
 
-const isCsv = ({ headers }: Pick<ApiRequest, 'headers'>) =>
-  /^text\/csv\b/i.test(headers['content-type'] ?? '')
+/** Undefined for any other type: if CSV were read as plain text, its lines would become user ids. */
+function formatOf({ headers }: Pick<ApiRequest, 'headers'>): Format | undefined {
+  const type = headers['content-type'] ?? 'text/plain'
+  return FORMATS.find(([, pattern]) => pattern.test(type))?.[0]
+}
 
 const LINES =
   'Send one user id on each line as text/plain, one JSON value on each line as application/x-ndjson, or text/csv'
@@ -141,8 +146,8 @@ function createUploader(parts: ComputationRouteParts, shutdown: AbortSignal) {
     const of = { kind, id: params.id }
     const computation = await computationOf(of, parts)
     if ('status' in computation) return computation
-    // read as plain text, CSV of another type would become user ids
-    if (![isPlain, isNdjson, isCsv].some((is) => is(request))) return wrongType(LINES)
+    const format = formatOf(request)
+    if (!format) return wrongType(LINES)
     const read = textOf(request, LINES)
     if ('refused' in read) return read.refused
     const dryRun = query.dryRun === 'true'
@@ -152,9 +157,8 @@ function createUploader(parts: ComputationRouteParts, shutdown: AbortSignal) {
       caller,
       of,
       computation,
-      changes: isCsv(request)
-        ? csvChanges(read.text, kind, onInvalid)
-        : changesIn(read.text, readLine, onInvalid),
+      changes:
+        format === 'csv' ? csvChanges(read.text, kind, onInvalid) : changesIn(read.text, readLine, onInvalid),
       invalid,
       // a trait's upload lists some users, an audience's all members
       others: kind === 'audience' ? 'removed' : 'stay',

@@ -101,7 +101,7 @@ test('the first example sends its calls, says so, and ends', patience, async () 
   ])
 })
 
-/** Starts the example server, waits until it listens, and collects what it prints. */
+/** Starts the example server, collects its output, and waits until it listens. */
 async function startServer(env: Record<string, string>, flags: readonly string[] = []) {
   await copyFile(join(app, 'node_modules/sluice-analytics/examples/server.mjs'), join(app, 'server.mjs'))
   const server = spawn(process.execPath, [...flags, 'server.mjs'], {

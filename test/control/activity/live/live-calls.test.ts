@@ -178,30 +178,35 @@ describe('attempts of a call', () => {
     expect(told).toEqual(['call old', 'attempt old 200', 'ready 1', 'call fast', 'attempt fast 200'])
   })
 
-  test('are sent for recent calls even if their schema arrives later', () => {
+  /** The schemas of all calls arrive with `decodeAll`. Each call has one attempt. */
+  function showLate() {
     const waiting: (() => void)[] = []
-    const { call, begin, join } = show({
+    const shown = show({
       attemptsOf: (messageId) => [tried(messageId, 200)],
       decodeEvent: (value, onValue) => void waiting.push(() => onValue(JSON.parse(String(value)))),
     })
+    const decodeAll = () => {
+      for (const decode of waiting) decode()
+    }
+    return { ...shown, decodeAll }
+  }
+
+  test('are sent for recent calls even if their schema arrives later', () => {
+    const { call, begin, join, decodeAll } = showLate()
     call('old')
     begin()
     const { told } = join()
-    for (const decode of waiting) decode()
+    decodeAll()
     expect(told).toEqual(['ready 1', 'call old', 'attempt old 200'])
   })
 
   test('are sent once for recent calls of the same id whose schema arrives later', () => {
-    const waiting: (() => void)[] = []
-    const { call, begin, join } = show({
-      attemptsOf: (messageId) => [tried(messageId, 200)],
-      decodeEvent: (value, onValue) => void waiting.push(() => onValue(JSON.parse(String(value)))),
-    })
+    const { call, begin, join, decodeAll } = showLate()
     call('old')
     call('old')
     begin()
     const { told } = join()
-    for (const decode of waiting) decode()
+    decodeAll()
     expect(told).toEqual(['ready 2', 'call old', 'attempt old 200', 'call old'])
   })
 
