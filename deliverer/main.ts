@@ -7,12 +7,13 @@ import { watchConsumers } from '../kafka/metrics.ts'
 import { lossesOf } from '../kafka/produce/dropped.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
 import { type CommonParts, type Context, openCommon, run } from '../lifecycle.ts'
+import { createPausingClock } from '../process/pausing-clock.ts'
 import { openCodec } from '../schemas/registry.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
 import { createAttemptLog, MAX_ATTEMPTS_BYTES } from './attempt-log.ts'
 import { startConsumers, watchLoad } from './consumers.ts'
 import { createDeliveryFailureLog } from './failure-log.ts'
-import { createLane, type Lane } from './lane/lane.ts'
+import { createLane, type Lane, type LaneOptions } from './lane/lane.ts'
 import { countAttempt, countCopy, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
 import { createDeliverer } from './run.ts'
 
@@ -32,7 +33,8 @@ await run('deliverer', async (context) => {
   const attempts = await openAttempts(context, common)
   const poster = openPoster(context, ca)
   const webhooks = createWebhooks()
-  const lanes = openLanes(context, webhooks)
+  const now = createPausingClock()
+  const lanes = openLanes(context, { webhooks, now })
   const failureLog = createDeliveryFailureLog(log)
   webhooks.onChange(failureLog.ofBreaker)
   await common.settings.loaded
@@ -41,6 +43,7 @@ await run('deliverer', async (context) => {
     ...common,
     ...attempts,
     webhooks,
+    now,
     poster,
     ladder: { ladder, windowMs },
     onFatal,
@@ -77,10 +80,10 @@ function openPoster({ config, log, closing }: Context, ca: string[] | undefined)
   return closing.adopt(createPoster({ limitMs, egress, ca, maxIdle }), (open) => open.close())
 }
 
-function openLanes({ config, closing }: Context, webhooks: ReturnType<typeof createWebhooks>) {
+function openLanes({ config, closing }: Context, { webhooks, now }: Pick<LaneOptions, 'webhooks' | 'now'>) {
   const { slots } = config.delivery
   const isBusy = watchLoad()
-  const lane = () => createLane({ slots, webhooks, isBusy, now: () => performance.now() })
+  const lane = () => createLane({ slots, webhooks, isBusy, now })
   const lanes = { first: lane(), retry: lane() }
   watchLanes(lanes, slots)
   watchWebhooks(webhooks)
@@ -88,7 +91,7 @@ function openLanes({ config, closing }: Context, webhooks: ReturnType<typeof cre
   function tick() {
     const all = Object.values(lanes)
     for (const each of all) each.tick()
-    webhooks.forget(performance.now())
+    webhooks.forget(now())
     ticking = setTimeout(tick, all.every(isIdle) ? IDLE_TICK_MS : TICK_MS)
   }
   closing.defer(() => clearTimeout(ticking))

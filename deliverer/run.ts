@@ -19,6 +19,8 @@ export type DelivererParts = SettlerParts & {
     unreadable: Pick<Settings['unreadable'], 'has'>
   }
   webhooks: Pick<Webhooks, 'deferred'>
+  /** The lanes' clock. */
+  now: () => number
   poster: Pick<Poster, 'post'>
   producer: Pick<Producer, 'queuedBytes'>
   ladder: Ladder
@@ -32,7 +34,7 @@ type FoundDestination = Destination | 'unreadable' | undefined
  * promises.
  */
 export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
-  const { settings, producer, poster, webhooks, ladder, onAttempt } = parts
+  const { settings, producer, poster, webhooks, now, ladder, onAttempt } = parts
   const settler = new Settler(parts)
   const destination = (id: string) => settings.destinations.get(id)
 
@@ -80,8 +82,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     function act(record: Taken<Delivery>, decision: Decision): void {
       if (decision.kind === 'park') settler.park(record, decision.reason)
       else if (decision.kind !== 'again') {
-        if (decision.deferred && record.value.deferrals === 0)
-          webhooks.deferred(decision.deferred, performance.now())
+        if (decision.deferred && record.value.deferrals === 0) webhooks.deferred(decision.deferred, now())
         settler.settle(record, decision)
       } else if (record.owned()) lookUps.add(record)
       else record.release()

@@ -53,7 +53,7 @@ export type LaneOptions = {
   slots: number
   webhooks: Webhooks
   isBusy: () => boolean
-  /** Milliseconds, monotonic. */
+  /** A pausing clock (process/pausing-clock.ts), the same for all lanes. */
   now: () => number
 }
 
@@ -61,8 +61,6 @@ export type LaneOptions = {
 const ROOM = { posts: 4_096, bytes: 32 * 1024 * 1024 }
 /** POSTs that wait longer are deferred, as they hold back the commits of their partitions. */
 const MAX_WAIT_MS = 5_000
-/** Of a longer gap between two ticks, only this much counts: the process was stopped. */
-const LONGEST_TICK_MS = 500
 /** How many blocked queues to check at once. If one has no room, others may still have some. */
 const MAX_CHECKED = 64
 
@@ -81,8 +79,6 @@ class SlotLane implements Lane {
   readonly #answers = createRate()
   readonly #withBlocked = new Set<HostShare>()
   #isPumping = false
-  #age = 0
-  #tickedAt: number
 
   constructor({ slots, webhooks, isBusy, now }: LaneOptions) {
     this.#webhooks = webhooks
@@ -92,7 +88,6 @@ class SlotLane implements Lane {
     const withBlocked = this.#withBlocked
     this.#queues = new WebhookQueues({ webhooks, limits: hostLimits(slots, ROOM), withBlocked })
     this.#slots = new Slots(slots)
-    this.#tickedAt = now()
     webhooks.onChange(({ host, webhook, breaker }) => {
       if (breaker.open) this.#empty(webhook ?? host)
     })
@@ -105,7 +100,7 @@ class SlotLane implements Lane {
     if (typeof admitted === 'object') return admitted
     const isProbe = admitted === 'probe'
     if (isProbe) this.#webhooks.probed(queue.webhook, now)
-    this.#backlog.put(queue, { job, since: this.#age, isProbe, isUnproven: !isAnswering(queue, now) })
+    this.#backlog.put(queue, { job, since: now, isProbe, isUnproven: !isAnswering(queue, now) })
     onQueued(queue, this.#most, now)
     this.#scheduler.add(queue, now)
     this.#pump()
@@ -259,16 +254,13 @@ class SlotLane implements Lane {
 
   tick(): void {
     const now = this.#now()
-    this.#age += Math.min(now - this.#tickedAt, LONGEST_TICK_MS)
-    this.#tickedAt = now
     for (const share of this.#withBlocked) this.#admitBlocked(share, now)
     this.#pump()
     this.#deferLate(now)
   }
 
   #deferLate(now: number): void {
-    const isLate = (first: QueuedJob | undefined) =>
-      first !== undefined && this.#age - first.since > MAX_WAIT_MS
+    const isLate = (first: QueuedJob | undefined) => first !== undefined && now - first.since > MAX_WAIT_MS
     for (const queue of this.#backlog.queues())
       while (isLate(queue.jobs.first())) this.#backlog.take(queue)?.defer(refusal(queue, 'queue_full', now))
   }

@@ -74,6 +74,7 @@ function aWorld(first = both) {
       unreadable: { has: () => unreadable },
     },
     webhooks: createWebhooks(),
+    now: () => 0,
     poster: {
       post(request, listener) {
         posts.set(new URL(request.url).origin, listener)

@@ -144,6 +144,18 @@ describe('a lane', () => {
     expect(share(world.sent, 'answered')).toBe(1)
   })
 
+  test('takes no webhook for silent because the process was stopped', () => {
+    const world = simulate()
+    world.become('http://a', { answersAfter: 100 })
+    world.send('http://a')
+    world.pass(50)
+    world.stop(3_000)
+    // these come before the answer to the first one is read
+    for (let each = 0; each < 10; each++) world.send('http://a')
+    world.pass(1_000)
+    expect(share(world.sent, 'answered')).toBe(1)
+  })
+
   test('defers nothing for a failure among answers', () => {
     const world = simulate()
     for (let each = 0; each < 100; each++) {

@@ -1,6 +1,7 @@
 import { createLane, type Lane } from '../../../deliverer/lane/lane.ts'
 import type { DeferCode, Job, Refusal } from '../../../deliverer/lane/state.ts'
 import { createWebhooks } from '../../../delivery/webhooks.ts'
+import { createPausingClock } from '../../../process/pausing-clock.ts'
 
 export type Behaviour = { answersAfter: number } | { failsAfter: number } | 'hangs' | 'refuses'
 
@@ -23,10 +24,11 @@ export function simulate({ slots = 512, isBusy = (): boolean => false, limitMs =
   let clock = 0
   const coming = new Map<number, (() => void)[]>()
   const now = () => clock
+  const lanesNow = createPausingClock(now)
   const webhooks = createWebhooks()
   const lanes: Lane[] = []
   const lane = () => {
-    const made = createLane({ slots, webhooks, isBusy, now })
+    const made = createLane({ slots, webhooks, isBusy, now: lanesNow })
     lanes.push(made)
     return made
   }
