@@ -15,6 +15,14 @@ const deployments = (...values: string[]): Deployment[] =>
   renderedChart(...set(...values)).flatMap((each) =>
     each.kind === 'Deployment' ? deployment.parse(each) : [],
   )
+/** Of each process. */
+const mounts = (...values: string[]): Record<string, string[]> =>
+  Object.fromEntries(
+    deployments(...values).map(({ metadata, spec }) => [
+      metadata.name.replace('sluice-', ''),
+      spec.template.spec.containers[0].volumeMounts.map(({ mountPath }) => mountPath),
+    ]),
+  )
 const of = (kind: string, ...values: string[]) =>
   renderedChart(...set(...values)).filter((each) => each.kind === kind)
 const policy = z.object({ policyTypes: z.array(z.string()), ingress: z.unknown().optional() })
@@ -71,6 +79,12 @@ describe.skipIf(!hasHelm)('the chart', () => {
     ['a schedule that is none', 'backup.schedule=daily', /schedule/],
     ['backups without a place', 'backup.enabled=true', /backup.existingClaim is required/],
     ["useKafkaCa without Kafka's CA", 'schemaRegistry.useKafkaCa=true', /kafka.tls.caConfigMap is required/],
+    [
+      'two CAs of the registry',
+      'kafka.tls.caConfigMap=a,schemaRegistry.useKafkaCa=true,schemaRegistry.caConfigMap=b',
+      /either useKafkaCa or caConfigMap/,
+    ],
+    ['a file that is not mounted', 'settings.EGRESS_CA=/ca.crt', /EGRESS_CA|settings/],
     ['a port that is none', 'networkPolicy.kafkaPorts[0]=http', /kafkaPorts/],
   ])('refuses %s', (_, value, fault) => {
     expect(() => helm('template', ...set(value))).toThrow(fault)
@@ -110,10 +124,54 @@ describe.skipIf(!hasHelm)('the chart', () => {
       KAFKA_SSL_CA: '/etc/sluice/kafka/ca.crt',
       KAFKA_SSL_CERT: '/etc/sluice/client/tls.crt',
     })
-    const mounts = deployments(...values).map(({ spec }) =>
-      spec.template.spec.containers[0].volumeMounts.map(({ mountPath }) => mountPath),
-    )
-    expect(mounts).toEqual(ROLES.map(() => ['/etc/sluice/kafka', '/etc/sluice/client']))
+    expect(mounts(...values)).toEqual({
+      ingest: ['/etc/sluice/kafka', '/etc/sluice/client'],
+      router: ['/etc/sluice/kafka', '/etc/sluice/client'],
+      deliverer: ['/etc/sluice/kafka', '/etc/sluice/client'],
+      control: ['/etc/sluice/kafka', '/etc/sluice/client'],
+    })
+  })
+
+  test('mounts the CAs of the registry and of webhooks where they are read', () => {
+    const values = [
+      'schemaRegistry.caConfigMap=registry-ca',
+      'schemaRegistry.caKey=root.pem',
+      'egress.caConfigMap=webhooks-ca',
+    ]
+    expect(of('ConfigMap', ...values)[0]?.data).toMatchObject({
+      SCHEMA_REGISTRY_CA: '/etc/sluice/registry/root.pem',
+      EGRESS_CA: '/etc/sluice/egress/ca.crt',
+    })
+    expect(mounts(...values)).toEqual({
+      ingest: ['/etc/sluice/registry'],
+      router: ['/etc/sluice/registry'],
+      deliverer: ['/etc/sluice/registry', '/etc/sluice/egress'],
+      control: ['/etc/sluice/registry', '/etc/sluice/egress'],
+    })
+    const volumes = deployments(...values).flatMap(({ spec }) => spec.template.spec.volumes)
+    expect(volumes).toContainEqual({ name: 'registry-ca', configMap: { name: 'registry-ca' } })
+    expect(volumes).toContainEqual({ name: 'egress-ca', configMap: { name: 'webhooks-ca' } })
+  })
+
+  test('mounts further files, such as the CA of a collector, next to its own', () => {
+    const values = [
+      'egress.caConfigMap=webhooks-ca',
+      'extraVolumes[0].name=collector',
+      'extraVolumes[0].secret.secretName=collector-ca',
+      'extraVolumeMounts[0].name=collector',
+      'extraVolumeMounts[0].mountPath=/etc/collector',
+    ]
+    expect(mounts(...values)).toEqual({
+      ingest: ['/etc/collector'],
+      router: ['/etc/collector'],
+      deliverer: ['/etc/sluice/egress', '/etc/collector'],
+      control: ['/etc/sluice/egress', '/etc/collector'],
+    })
+    for (const { spec } of deployments(...values))
+      expect(spec.template.spec.volumes).toContainEqual({
+        name: 'collector',
+        secret: { secretName: 'collector-ca' },
+      })
   })
 
   test('replaces pods if settings change', () => {

@@ -145,18 +145,18 @@ for (const { what, can, render, renderLeast } of deployed)
       expect(terminationGracePeriodSeconds).toBeGreaterThan(before + SHUTDOWN_MS / 1000)
     })
 
-    test('has everything that is mounted, where the settings expect it', () => {
-      for (const { spec, metadata } of deployments) {
-        const { containers, volumes } = spec.template.spec
-        const [{ volumeMounts }] = containers
-        expect(
-          volumeMounts.map(({ name }) => name),
-          metadata.name,
-        ).toEqual(volumes.map(({ name }) => name))
-      }
-      const { ssl } = configOf('router', environmentOf(objects, deploymentOf(objects, 'router'))).kafka
-      const [mounted] = deploymentOf(objects, 'router').spec.template.spec.containers[0].volumeMounts
-      expect(ssl).toMatchObject({ caFile: `${mounted?.mountPath}/ca.crt` })
+    test.each(ROLES)('mounts the files that the settings of %s name, and no others', (role) => {
+      const found = deploymentOf(objects, role)
+      const { containers, volumes } = found.spec.template.spec
+      const [{ volumeMounts }] = containers
+      expect(volumeMounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name))
+      const { kafka, registry, egress } = configOf(role, environmentOf(objects, found))
+      const kafkaCa = typeof kafka.ssl === 'object' ? kafka.ssl.caFile : undefined
+      // the others send no webhooks
+      const webhooksCa = role === 'deliverer' || role === 'control' ? egress.caFile : undefined
+      const read = [kafkaCa, registry.caFile, webhooksCa].filter((file) => file !== undefined)
+      expect(read.length).toBeGreaterThan(0)
+      expect(read).toEqual(volumeMounts.map(({ mountPath }) => `${mountPath}/ca.crt`))
     })
 
     test('selects pods that exist', () => {

@@ -39,7 +39,10 @@ SCHEMA_REGISTRY_URL: {{ . | quote }}
 {{- end }}
 {{- if .Values.schemaRegistry.useKafkaCa }}
 {{- $_ := required "kafka.tls.caConfigMap is required if schemaRegistry.useKafkaCa is true" $kafka.tls.caConfigMap }}
+{{- if .Values.schemaRegistry.caConfigMap }}{{ fail "schemaRegistry: set either useKafkaCa or caConfigMap" }}{{ end }}
 SCHEMA_REGISTRY_CA: /etc/sluice/kafka/{{ $kafka.tls.caKey }}
+{{- else if .Values.schemaRegistry.caConfigMap }}
+SCHEMA_REGISTRY_CA: /etc/sluice/registry/{{ .Values.schemaRegistry.caKey }}
 {{- end }}
 {{- if $kafka.tls.enabled }}
 KAFKA_SSL: "true"
@@ -56,6 +59,9 @@ KAFKA_SASL_MECHANISM: {{ . | quote }}
 {{- end }}
 {{- with .Values.topics.prefix }}
 TOPIC_PREFIX: {{ . | quote }}
+{{- end }}
+{{- if .Values.egress.caConfigMap }}
+EGRESS_CA: /etc/sluice/egress/{{ .Values.egress.caKey }}
 {{- end }}
 PARTITIONS: {{ .Values.topics.partitions | quote }}
 REPLICATION: {{ .Values.topics.replication | quote }}
