@@ -105,6 +105,59 @@ describe.skipIf(!hasHelm)('the chart', () => {
       expect(() => helm('template', ...values, ...none(name))).toThrow(name)
   })
 
+  describe('with network policies', () => {
+    const rules = z.looseObject({ egress: z.array(z.looseObject({ to: z.unknown(), ports: z.unknown() })) })
+    const egressOf = (name: string, ...values: string[]) => {
+      const policies = of('NetworkPolicy', 'networkPolicy.enabled=true', ...values)
+      return rules.parse(policies.find(({ metadata }) => metadata.name === name)?.spec).egress
+    }
+    const ports = (...numbers: number[]) => numbers.map((port) => ({ protocol: 'TCP', port }))
+
+    test('opens the ports of the brokers and the registry, or those that are listed instead', () => {
+      const kafka = (...values: string[]) => egressOf('sluice', ...values)[1]?.ports
+      expect(kafka()).toEqual(ports(80, 9092))
+      const addresses = [
+        'kafka.brokers=a:9096\\, b:9098\\,c:9096',
+        'schemaRegistry.url=https://registry/apis/ccompat/v7',
+      ]
+      expect(kafka(...addresses)).toEqual(ports(443, 9096, 9098))
+      expect(kafka('schemaRegistry.url=http://registry:8080/v7')).toEqual(ports(8080, 9092))
+      expect(kafka(...addresses, 'networkPolicy.kafkaPorts={9092,8081}')).toEqual(ports(9092, 8081))
+      expect(() => kafka('schemaRegistry.url=')).toThrow(/kafkaPorts is required if schemaRegistry.url is empty/)
+      expect(kafka('schemaRegistry.url=', 'networkPolicy.kafkaPorts={9092,8081}')).toEqual(ports(9092, 8081))
+    })
+
+    test('opens what EGRESS_ALLOW allows to deliveries, and further rules to every process', () => {
+      const allowed = 'settings.EGRESS_ALLOW=10.1.0.0/16\\, fd00::/8'
+      const closed = egressOf('sluice-webhooks')
+      const [webhooks] = egressOf('sluice-webhooks', allowed)
+      expect(webhooks).toEqual({
+        ...closed[0],
+        to: [
+          ...z.array(z.unknown()).parse(closed[0]?.to),
+          { ipBlock: { cidr: '10.1.0.0/16' } },
+          { ipBlock: { cidr: 'fd00::/8' } },
+        ],
+      })
+      expect(egressOf('sluice', allowed)).toEqual(egressOf('sluice'))
+      const extra = ['ports[0].port=4318', 'to[0].podSelector.matchLabels.app=collector']
+      expect(egressOf('sluice', ...extra.map((each) => `networkPolicy.extraEgress[0].${each}`))).toEqual([
+        ...egressOf('sluice'),
+        { ports: [{ port: 4318 }], to: [{ podSelector: { matchLabels: { app: 'collector' } } }] },
+      ])
+    })
+  })
+
+  test("keeps clients' addresses behind a load balancer if asked", () => {
+    const policies = (...values: string[]) =>
+      of('Service', ...values).map(
+        ({ spec }) => z.looseObject({ externalTrafficPolicy: z.string().optional() }).parse(spec).externalTrafficPolicy,
+      )
+    expect(policies()).toEqual([undefined, undefined])
+    const local = policies('ingest.service.type=LoadBalancer', 'ingest.service.externalTrafficPolicy=Local')
+    expect(local.toSorted()).toEqual(['Local', undefined])
+  })
+
   test('passes settings from its values to the processes', () => {
     const values = [
       'kafka.tls.enabled=true',

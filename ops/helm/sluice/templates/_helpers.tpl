@@ -30,6 +30,18 @@ deliverer: { ops: 8083 }
 control: { http: 8081, ops: 8086 }
 {{- end }}
 
+{{/* The ports in the addresses of Kafka and the registry. */}}
+{{- define "sluice.kafkaPorts" -}}
+{{- $url := required "networkPolicy.kafkaPorts is required if schemaRegistry.url is empty" .Values.schemaRegistry.url | urlParse }}
+{{- $ports := list (regexFind ":[0-9]+$" $url.host | default (eq $url.scheme "https" | ternary ":443" ":80")) }}
+{{- range splitList "," (nospace .Values.kafka.brokers) | compact }}
+{{- $ports = append $ports (regexFind ":[0-9]+$" .) }}
+{{- end }}
+{{- range uniq $ports }}
+- {{ trimPrefix ":" . }}
+{{- end }}
+{{- end }}
+
 {{/* The settings of all processes, without secrets. */}}
 {{- define "sluice.settings" -}}
 {{- $kafka := .Values.kafka -}}
