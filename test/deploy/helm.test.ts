@@ -3,14 +3,21 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { parse, stringify } from 'yaml'
+import { parse } from 'yaml'
 import { z } from 'zod'
-import { cronJob, type Deployment, deployment, hasHelm, helm, objectsOf, renderedChart } from './manifests.ts'
+import {
+  CHART,
+  cronJob,
+  type Deployment,
+  deployment,
+  hasHelm,
+  helm,
+  renderedAs,
+  renderedChart,
+  set,
+} from './manifests.ts'
 import { configOf, ROLES } from './settings.ts'
 
-const CHART = 'ops/helm/sluice'
-const LEAST = ['kafka.brokers=kafka:9092', 'schemaRegistry.url=http://registry']
-const set = (...values: string[]) => ['--set', [...LEAST, ...values].join(',')]
 const deployments = (...values: string[]): Deployment[] =>
   renderedChart(...set(...values)).flatMap((each) =>
     each.kind === 'Deployment' ? deployment.parse(each) : [],
@@ -26,7 +33,6 @@ const mounts = (...values: string[]): Record<string, string[]> =>
 const of = (kind: string, ...values: string[]) =>
   renderedChart(...set(...values)).filter((each) => each.kind === kind)
 const policy = z.object({ policyTypes: z.array(z.string()), ingress: z.unknown().optional() })
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 
 describe.skipIf(!hasHelm)('the chart', () => {
   test('passes helm lint', () => {
@@ -54,10 +60,9 @@ describe.skipIf(!hasHelm)('the chart', () => {
     // Helm's limit
     const release = 'a'.repeat(53)
     const backup = set('backup.enabled=true', 'backup.existingClaim=backups')
-    const text = execFileSync('helm', ['template', release, CHART, '--kube-version', '1.37.0', ...backup])
     // Kubernetes appends 11 characters to a CronJob's name for each Job
     const most = ({ kind }: { kind: string }) => (kind === 'CronJob' ? 52 : 63)
-    const names = objectsOf(String(text)).filter((each) => each.metadata.name.length > most(each))
+    const names = renderedAs(release, ...backup).filter((each) => each.metadata.name.length > most(each))
     expect(names.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
   })
 
@@ -123,7 +128,9 @@ describe.skipIf(!hasHelm)('the chart', () => {
       expect(kafka(...addresses)).toEqual(ports(443, 9096, 9098))
       expect(kafka('schemaRegistry.url=http://registry:8080/v7')).toEqual(ports(8080, 9092))
       expect(kafka(...addresses, 'networkPolicy.kafkaPorts={9092,8081}')).toEqual(ports(9092, 8081))
-      expect(() => kafka('schemaRegistry.url=')).toThrow(/kafkaPorts is required if schemaRegistry.url is empty/)
+      expect(() => kafka('schemaRegistry.url=')).toThrow(
+        /kafkaPorts is required if schemaRegistry.url is empty/,
+      )
       expect(kafka('schemaRegistry.url=', 'networkPolicy.kafkaPorts={9092,8081}')).toEqual(ports(9092, 8081))
     })
 
@@ -151,7 +158,8 @@ describe.skipIf(!hasHelm)('the chart', () => {
   test("keeps clients' addresses behind a load balancer if asked", () => {
     const policies = (...values: string[]) =>
       of('Service', ...values).map(
-        ({ spec }) => z.looseObject({ externalTrafficPolicy: z.string().optional() }).parse(spec).externalTrafficPolicy,
+        ({ spec }) =>
+          z.looseObject({ externalTrafficPolicy: z.string().optional() }).parse(spec).externalTrafficPolicy,
       )
     expect(policies()).toEqual([undefined, undefined])
     const local = policies('ingest.service.type=LoadBalancer', 'ingest.service.externalTrafficPolicy=Local')
@@ -261,49 +269,6 @@ describe.skipIf(!hasHelm)('the chart', () => {
       ['sluice'],
       ['sluice', 'sluice-control'],
     ])
-  })
-
-  test('has the same board as ops/grafana', () => {
-    const board = of('ConfigMap', 'monitoring.dashboard.enabled=true').find(
-      ({ metadata }) => metadata.name === 'sluice-dashboard',
-    )
-    expect(board?.data).toEqual({ 'sluice.json': readFileSync('ops/grafana/sluice.json', 'utf8') })
-    expect(board?.metadata.labels).toMatchObject({ grafana_dashboard: '1' })
-  })
-
-  describe('with alerts', () => {
-    const rule = z.looseObject({ alert: z.string(), annotations: z.record(z.string(), z.string()) })
-    const groups = z.array(z.looseObject({ name: z.string(), rules: z.array(rule) }))
-    const rules = () => {
-      const [found] = of(
-        'PrometheusRule',
-        'monitoring.prometheusRule.enabled=true',
-        'monitoring.prometheusRule.runbookUrl=https://docs.example.com/runbook',
-      )
-      return groups.parse(z.looseObject({ groups: z.unknown() }).parse(found?.spec).groups)
-    }
-
-    test("has the alerts of ops/prometheus, with the runbook's address", () => {
-      const ours = groups.parse(parse(readFileSync('ops/prometheus/sluice.rules.yml', 'utf8')).groups)
-      const changed = ours.map((group) => ({
-        ...group,
-        rules: group.rules.map(({ annotations: { runbook, ...annotations }, ...rest }) => ({
-          ...rest,
-          annotations: {
-            ...annotations,
-            runbook_url: `https://docs.example.com/runbook#${runbook?.split('#')[1]}`,
-          },
-        })),
-      }))
-      expect(rules()).toEqual(changed)
-    })
-
-    test.skipIf(!hasPromtool)('has rules that Prometheus accepts', () => {
-      const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
-      onTestFinished(() => rmSync(folder, { recursive: true }))
-      writeFileSync(join(folder, 'rules.yml'), stringify({ groups: rules() }))
-      expect(spawnSync('promtool', ['check', 'rules', join(folder, 'rules.yml')]).status).toBe(0)
-    })
   })
 
   describe('with backups', () => {

@@ -234,10 +234,11 @@ for (const { what, can, render, renderLeast } of deployed)
       expect(fixed).toEqual(['sluice-control'])
     })
 
-    test('scales by lag up to the number of partitions, and ignores records on rungs', () => {
+    test('scales by lag in its own namespace up to the number of partitions, and ignores records on rungs', () => {
       const { partitions } = configOf('router', environmentOf(objects, deploymentOf(objects, 'router'))).kafka
       for (const { spec, metadata } of of('ScaledObject')) {
         expect(spec, metadata.name).toMatchObject({ maxReplicaCount: partitions })
+        expect(JSON.stringify(spec)).toMatch(/lag_seconds\{namespace=~?\\"sluice\\",/)
         const query = JSON.stringify(spec).match(/consumergroup=~\\"(.+?)\\"/)?.[1] ?? ''
         const groups = new RegExp(`^(${query.replaceAll('\\\\\\\\', '\\')})$`)
         const expected = metadata.name === 'sluice-router' ? ['router'] : ['deliverer', 'deliverer.due']

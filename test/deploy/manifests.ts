@@ -99,7 +99,7 @@ export function rendered(path: string): Manifest[] {
   return objectsOf(text)
 }
 
-const CHART = fileURLToPath(new URL('../../ops/helm/sluice', import.meta.url))
+export const CHART = fileURLToPath(new URL('../../ops/helm/sluice', import.meta.url))
 
 /** @throws with what it says against the values */
 export function helm(command: 'lint' | 'template', ...args: string[]): string {
@@ -114,6 +114,17 @@ export function helm(command: 'lint' | 'template', ...args: string[]): string {
 
 /** @param args such as `--values FILE` */
 export const renderedChart = (...args: string[]): Manifest[] => objectsOf(helm('template', ...args))
+
+/** As another release in the same namespace. */
+export const renderedAs = (release: string, ...args: string[]): Manifest[] => {
+  const options = ['--namespace', 'sluice', '--kube-version', '1.37.0', ...args]
+  return objectsOf(execFileSync('helm', ['template', release, CHART, ...options], { encoding: 'utf8' }))
+}
+
+const LEAST = ['kafka.brokers=kafka:9092', 'schemaRegistry.url=http://registry']
+
+/** Arguments with the least values that the chart needs, and these. */
+export const set = (...values: string[]): string[] => ['--set', [...LEAST, ...values].join(',')]
 
 export const objectsOf = (text: string): Manifest[] =>
   parseAllDocuments(text).map((document) => object.parse(document.toJS()))

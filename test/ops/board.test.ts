@@ -15,7 +15,13 @@ const panelShape = z.object({
   targets: z.array(targetShape).default([]),
 })
 const text = await readFile('ops/grafana/sluice.json', 'utf8')
-const { panels } = z.object({ panels: z.array(panelShape) }).parse(JSON.parse(text))
+const { panels, templating } = z
+  .object({
+    panels: z.array(panelShape),
+    templating: z.object({ list: z.array(z.object({ name: z.string() })) }),
+  })
+  .parse(JSON.parse(text))
+const variables = templating.list.map(({ name }) => name)
 const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
 
 test('the board shows metrics that there are, and each of our own', async () => {
@@ -23,6 +29,16 @@ test('the board shows metrics that there are, and each of our own', async () => 
   const shown = namedMetrics(queries.join('\n'))
   expect([...shown].filter((name) => !described.has(name))).toEqual([])
   expect([...described].filter((name) => /^(sluice|kafka)_/.test(name) && !shown.has(name))).toEqual([])
+})
+
+test('each query takes only series of the chosen namespace and release', () => {
+  const chosen = '{namespace=~"$namespace",app_kubernetes_io_instance=~"$release"'
+  const names = queries.flatMap((query) => [...query.matchAll(/\b(?:sluice|kafka|process|nodejs)_\w+/g)])
+  expect(names.length).toBeGreaterThanOrEqual(queries.length)
+  expect(names.filter(({ input, index, 0: name }) => !input.startsWith(chosen, index + name.length))).toEqual(
+    [],
+  )
+  expect(variables).toEqual(['datasource', 'namespace', 'release'])
 })
 
 test('panels have ids of their own, and none lies on another', () => {

@@ -22,6 +22,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
+{{/* Selects the release's series in Prometheus. The second label comes from the PodMonitor's podTargetLabels. */}}
+{{- define "sluice.series" -}}
+namespace={{ .Release.Namespace | quote }},app_kubernetes_io_instance={{ .Release.Name | quote }}
+{{- end }}
+
 {{/* The ports of each process: `http` for clients or operators, `ops` for probes and metrics. */}}
 {{- define "sluice.processes" -}}
 ingest: { http: 8080, ops: 8084 }
