@@ -286,6 +286,15 @@ describe.skipIf(!hasHelm)('the chart', () => {
       ])
     })
 
+    test('runs on the nodes that are chosen for it', () => {
+      const nodes = ['backup.nodeSelector.arch=arm', 'backup.tolerations[0].key=only-sluice']
+      const [job] = of('CronJob', ...BACKUP, ...nodes)
+      expect(cronJob.parse(job).spec.jobTemplate.spec.template.spec).toMatchObject({
+        nodeSelector: { arch: 'arm' },
+        tolerations: [{ key: 'only-sluice' }],
+      })
+    })
+
     test('lets its pods reach control', () => {
       const policies = of('NetworkPolicy', ...BACKUP, 'networkPolicy.enabled=true')
       const control = policies.find(({ metadata }) => metadata.name === 'sluice-control')
