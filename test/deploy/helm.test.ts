@@ -30,6 +30,14 @@ const mounts = (...values: string[]): Record<string, string[]> =>
       spec.template.spec.containers[0].volumeMounts.map(({ mountPath }) => mountPath),
     ]),
   )
+/** Of all processes. */
+function settings(...values: string[]): Record<string, string> {
+  const [first, ...others] = deployments(...values).map(({ spec }) =>
+    Object.fromEntries(spec.template.spec.containers[0].env.map(({ name, value }) => [name, value])),
+  )
+  for (const other of others) expect(other).toEqual(first)
+  return first ?? {}
+}
 const of = (kind: string, ...values: string[]) =>
   renderedChart(...set(...values)).filter((each) => each.kind === kind)
 const policy = z.object({ policyTypes: z.array(z.string()), ingress: z.unknown().optional() })
@@ -47,13 +55,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
   test('by default starts two of each process, and nothing that needs an operator', () => {
     expect(deployments().map(({ spec }) => spec.replicas)).toEqual([2, 2, 2, 2])
     const kinds = new Set(renderedChart(...set()).map(({ kind }) => kind))
-    expect([...kinds].toSorted()).toEqual([
-      'ConfigMap',
-      'Deployment',
-      'PodDisruptionBudget',
-      'Service',
-      'ServiceAccount',
-    ])
+    expect([...kinds].toSorted()).toEqual(['Deployment', 'PodDisruptionBudget', 'Service', 'ServiceAccount'])
   })
 
   test('has object names that Kubernetes accepts, whatever the name of the release', () => {
@@ -174,8 +176,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
       'topics.prefix=a.',
       'settings.LOG_LEVEL=warn',
     ]
-    const [settings] = of('ConfigMap', ...values)
-    const env = z.record(z.string(), z.string()).parse(settings?.data)
+    const env = settings(...values)
     for (const role of ROLES)
       expect(configOf(role, { ...env, CONFIG_KEY: '', CONTROL_TOKEN: '' })).toMatchObject({
         kafka: { topicPrefix: 'a.', partitions: 12, replication: 3 },
@@ -199,7 +200,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
       'schemaRegistry.caKey=root.pem',
       'egress.caConfigMap=webhooks-ca',
     ]
-    expect(of('ConfigMap', ...values)[0]?.data).toMatchObject({
+    expect(settings(...values)).toMatchObject({
       SCHEMA_REGISTRY_CA: '/etc/sluice/registry/root.pem',
       EGRESS_CA: '/etc/sluice/egress/ca.crt',
     })
@@ -235,15 +236,20 @@ describe.skipIf(!hasHelm)('the chart', () => {
       })
   })
 
-  test('replaces pods if settings change', () => {
-    const checksums = (...values: string[]) =>
-      deployments(...values).map(
-        ({ spec }) =>
-          z.looseObject({ annotations: z.record(z.string(), z.string()) }).parse(spec.template.metadata)
-            .annotations['checksum/settings'],
-      )
-    expect(checksums('settings.LOG_LEVEL=warn')).not.toEqual(checksums())
-    expect(checksums()).toEqual(checksums())
+  test('passes a setting as it is, although Kubernetes expands $(NAME)', () => {
+    expect(settings('settings.OTEL_RESOURCE_ATTRIBUTES=a=$(HOST)$')).toMatchObject({
+      OTEL_RESOURCE_ATTRIBUTES: 'a=$$(HOST)$',
+    })
+  })
+
+  test('replaces pods if settings change, and leaves those of running pods as they are', () => {
+    const templates = (...values: string[]) => deployments(...values).map(({ spec }) => spec.template)
+    expect(templates('settings.LOG_LEVEL=warn')).not.toEqual(templates())
+    expect(templates()).toEqual(templates())
+    const shared = templates().flatMap(({ spec }) =>
+      spec.containers[0].envFrom.filter((from) => 'configMapRef' in from),
+    )
+    expect(shared).toEqual([])
   })
 
   test('names the image by version or digest', () => {

@@ -36,9 +36,10 @@ const deploymentOf = (objects: readonly Manifest[], role: Role): Deployment =>
     objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === `sluice-${role}`),
   )
 
-/** From ConfigMaps, and from the secrets that operators make. */
+/** From ConfigMaps, the pods themselves, and the secrets that operators make. */
 function environmentOf(objects: readonly Manifest[], { spec }: Deployment): Record<string, string> {
-  const sources = spec.template.spec.containers[0].envFrom.map((from) =>
+  const [{ env, envFrom }] = spec.template.spec.containers
+  const sources = envFrom.map((from) =>
     'configMapRef' in from
       ? { kind: 'ConfigMap', name: from.configMapRef.name }
       : { kind: 'Secret', name: from.secretRef.name },
@@ -50,6 +51,7 @@ function environmentOf(objects: readonly Manifest[], { spec }: Deployment): Reco
       if (!found) throw new Error(`there is no ${kind} ${name}`)
       return found.data ?? found.stringData
     }),
+    ...env.map(({ name, value }) => ({ [name]: value })),
   )
 }
 

@@ -19,6 +19,7 @@ const probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string() 
 const container = z.looseObject({
   args: z.tuple([z.string()]),
   image: z.string(),
+  env: z.array(z.object({ name: z.string(), value: z.string() })).default([]),
   envFrom: z.array(
     z.union([
       z.object({ configMapRef: z.object({ name: z.string() }) }),
