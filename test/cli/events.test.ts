@@ -172,11 +172,21 @@ test('a dead letter of rules has the code that says why they failed', async () =
   expect(out.find((line) => line.startsWith('  crm '))).toContain('dead: rules_failed (too_large)')
 })
 
-test('without an id it is refused', async () => {
+test('all calls of a time are found', async () => {
+  const { code, queries } = await find('events find --source shop --since 2026-01-02T03:00:00Z', [
+    [{ event }],
+  ])
+  expect([code, queries]).toEqual([
+    0,
+    [expect.objectContaining({ sourceId: 'shop', since: Date.parse('2026-01-02T03:00:00Z') })],
+  ])
+})
+
+test('without an id or a time it is refused', async () => {
   const { code, err, queries } = await find('events find --source shop', [[]])
   expect([code, err, queries]).toEqual([
     1,
-    ['Say what to find: --message-id, --user, --anonymous, --event or --delivery.'],
+    ['Say what to find: --message-id, --user, --anonymous, --event, --delivery, --since or --until.'],
     [],
   ])
 })

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
-import { listen } from '../../cli/commands/calls/tail.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Gap, gapFinder, listen } from '../../cli/commands/calls/tail.ts'
 import type { CliError } from '../../cli/context.ts'
 import { run } from '../../cli/run.ts'
 import { until } from '../helpers/until.ts'
@@ -83,6 +83,96 @@ test('prints once what a stream that is opened again repeats', async () => {
   const events = context.out.said.map((line) => JSON.parse(line).event)
   expect(events).toEqual(['call', 'rejected', 'attempt', 'call'])
 })
+
+const secondOf = (second: number) => new Date(Date.UTC(2026, 0, 2, 3, 4, second)).toISOString()
+
+/** Each stream ends after `ready`, or breaks before it (`undefined`). Its calls are numbered, one a second. */
+function gapsIn(streams: readonly (readonly number[])[], broken: readonly number[] = []) {
+  const finder = gapFinder()
+  const seen = new Set<number>()
+  return streams.map((calls, index): Gap | undefined => {
+    finder.opened()
+    for (const call of calls) {
+      const data = JSON.stringify({ receivedAt: secondOf(call) })
+      finder.received({ event: call % 2 ? 'call' : 'rejected', id: String(call), data }, !seen.has(call))
+      seen.add(call)
+    }
+    if (broken.includes(index)) return undefined
+    return finder.received({ event: 'ready', id: undefined, data: `{"calls":${calls.length}}` }, true)
+  })
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
+
+describe('a stream that is opened again', () => {
+  test('has missed nothing if it repeats a call', () => {
+    expect(gapsIn([range(0, 50), range(49, 99), range(49, 99)])).toEqual([undefined, undefined, undefined])
+  })
+
+  test('may have missed calls if it repeats none: those between the last one and ten seconds after the first', () => {
+    expect(gapsIn([range(0, 50), range(51, 101)])[1]).toEqual({ since: secondOf(49), until: secondOf(61) })
+  })
+
+  test('counts calls that came after the beginning of the earlier stream', () => {
+    const finder = gapFinder()
+    const call = { event: 'call', id: '1', data: JSON.stringify({ receivedAt: secondOf(1) }) }
+    const ready = { event: 'ready', id: undefined, data: '{"calls":0}' }
+    finder.opened()
+    finder.received(ready, true)
+    finder.received(call, true)
+    finder.opened()
+    expect(finder.received(ready, true)).toEqual({ since: secondOf(1), until: undefined })
+    finder.opened()
+    finder.received(call, false)
+    expect(finder.received(ready, true)).toBeUndefined()
+  })
+
+  test('has missed nothing if there was no call before and it begins with fewer than fifty', () => {
+    expect(gapsIn([[], range(0, 49)])).toEqual([undefined, undefined])
+    expect(gapsIn([[], range(0, 50)])[1]).toEqual({ since: undefined, until: secondOf(10) })
+  })
+
+  test('reports the gap later if it breaks at its beginning', () => {
+    const streams = [range(0, 50), range(60, 70), range(60, 110)]
+    expect(gapsIn(streams, [1])).toEqual([undefined, undefined, { since: secondOf(49), until: secondOf(70) }])
+    // the first one that is complete has nothing before it
+    expect(gapsIn(streams, [0, 1])[2]).toBeUndefined()
+  })
+})
+
+test.each([
+  [
+    ['shop'],
+    `missed  Calls may be missing above. To find them: sluice events find --source shop --since ${secondOf(2)} --until ${secondOf(15)}`,
+  ],
+  [['events', '--json'], `{"event":"missed","data":{"since":"${secondOf(2)}","until":"${secondOf(15)}"}}`],
+])(
+  '%j prints that calls may be missing, and how to find them',
+  async (args, line) => {
+    const callsOf = (calls: number[]) =>
+      calls.map((call) => {
+        const data = JSON.stringify({ ...CALL, receivedAt: secondOf(call) })
+        return `event: call\nid: ${call}\ndata: ${data}\n\n`
+      })
+    const ready = 'event: ready\ndata: {"calls":3}\n\n'
+    let asked = 0
+    const SLUICE_URL = await serving((_, response) => {
+      asked += 1
+      if (asked === 1) stream(response).end([...callsOf([0, 1, 2]), ready].join(''))
+      else stream(response).write([...callsOf([5, 6, 7]), ready].join(''))
+    })
+    const reader = new AbortController()
+    const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })
+    const out = { ...context.out, closed: reader.signal }
+    const ended = run(['tail', ...args], { ...context, out })
+    const missed = () => context.out.said.filter((each) => each.includes('missed'))
+    await until(() => missed().length > 0, { timeout: 20_000 })
+    reader.abort()
+    expect(await ended).toBe(0)
+    expect(missed()).toEqual([line])
+  },
+  30_000,
+)
 
 test('ends with an error if the answer is not a stream of events', async () => {
   const SLUICE_URL = await serving((_, response) => void response.end('<html>Sign in</html>'))

@@ -105,6 +105,7 @@ destination's settings), not routed. docs/reference/codes.md lists the reasons.
 Examples:
   $ sluice events find --message-id order-1042
   $ sluice events find --user u1 --source shop --since 2h
+  $ sluice events find --source shop --since 10m --limit 100
   $ sluice events find --user u1 --json | jq '.items[].destinations[].state'`,
     )
     .action(action<Options>(cli, find))
@@ -144,8 +145,12 @@ function withMessageId(options: Options, messageId: string | undefined): Options
 /** @throws CliError usage */
 function queryOf(options: Options, now: number) {
   const { messageId, user, anonymous, delivery, event } = options
-  if ([messageId, user, anonymous, delivery, event].every((id) => id === undefined))
-    throw new CliError('usage', 'Say what to find: --message-id, --user, --anonymous, --event or --delivery.')
+  const { since, until } = options
+  if ([messageId, user, anonymous, delivery, event, since, until].every((each) => each === undefined))
+    throw new CliError(
+      'usage',
+      'Say what to find: --message-id, --user, --anonymous, --event, --delivery, --since or --until.',
+    )
   return { ...filterOf(options, now), messageId, userId: user, anonymousId: anonymous, event }
 }
 

@@ -19,6 +19,7 @@ const RECONNECT_MS = 2_000
 const SILENCE_MS = 40_000
 /** A reconnected stream repeats these events. Equal reports of skipped calls are about different calls. */
 const CAN_REPEAT: ReadonlySet<string> = new Set(['call', 'rejected', 'attempt'])
+const IS_CALL: ReadonlySet<string> = new Set(['call', 'rejected'])
 /** Control may be starting, or a proxy cannot reach it yet. */
 const STARTING = [502, 503, 504]
 
@@ -29,12 +30,13 @@ export function addTail({ program, ...cli }: Cli): void {
     .summary('watch the calls of a source, or of all')
     .description(
       `Prints the latest calls with their last attempts, then each new call, rejected call and delivery attempt, until Ctrl-C. Above a \
-hundred per second it skips some, and prints how many. With --json, it prints all attempts of the latest calls.`,
+hundred per second it skips some, and prints how many. If the connection breaks, it reconnects. If it may have missed calls meanwhile, \
+it prints the command that finds them. With --json, it prints all attempts of the latest calls.`,
     )
     .option('--source <id>', 'with "events": only this source')
     .option(
       '--json',
-      'print JSON lines: {"event": "call" | "rejected" | "attempt" | "skipped" | "ready", "data": ...}',
+      'print JSON lines: {"event": "call" | "rejected" | "attempt" | "skipped" | "missed" | "ready", "data": ...}',
     )
     .addHelpText(
       'after',
@@ -49,21 +51,27 @@ Examples:
 
 async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   const { args, options, target, out, err } = invocation
-  const path = pathOf(args[0] ?? '', options.source)
+  const source = sourceOf(args[0], options)
+  const path = source === undefined ? 'live' : `sources/${encodeURIComponent(source)}/live`
   const found = await target()
   const signal = out.closed
   const isNew = firstSeen<ServerEvent>(({ id, event, data }) => id ?? `${event} ${data}`)
+  const gaps = gapFinder()
   let hasBegun = false
+  function show(event: ServerEvent): void {
+    const isShown = !CAN_REPEAT.has(event.event) || isNew(event)
+    const gap = gaps.received(event, isShown)
+    if (gap) out.line(options.json ? JSON.stringify({ event: 'missed', data: gap }) : missedLine(gap, source))
+    if (event.event === 'ready' && !options.json) err.line('Watching for new calls; Ctrl-C ends.')
+    else if (isShown) out.line(options.json ? asJson(event) : eventLine(event))
+  }
   while (!signal.aborted) {
-    const shown = options.json ? (event: ServerEvent) => [event] : latestPastAttempts()
+    const selected = options.json ? (event: ServerEvent) => [event] : latestPastAttempts()
+    gaps.opened()
     try {
       for await (const received of listen(found, { path, signal })) {
         hasBegun = true
-        for (const event of shown(received)) {
-          if (event.event === 'ready' && !options.json) err.line('Watching for new calls; Ctrl-C ends.')
-          else if (!CAN_REPEAT.has(event.event) || isNew(event))
-            out.line(options.json ? asJson(event) : eventLine(event))
-        }
+        for (const event of selected(received)) show(event)
       }
     } catch (error) {
       // control may be restarting
@@ -76,12 +84,11 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   return 0
 }
 
-/** `--source` is for a source with the id `events`. */
-function pathOf(what: string, source: string | undefined): string {
-  if (what === 'events' && source === undefined) return 'live'
+/** @returns undefined for all sources. `--source` is for a source with the id `events`. */
+function sourceOf(what = '', { source }: Pick<Options, 'source'>): string | undefined {
   if (what !== 'events' && source !== undefined)
     throw new CliError('usage', `Name the source once: tail ${source}, or tail events --source ${source}`)
-  return `sources/${encodeURIComponent(source ?? what)}/live`
+  return what === 'events' ? source : what
 }
 
 const attempted = z.object({ deliveryId: z.string(), urlIndex: z.number() })
@@ -109,6 +116,65 @@ export function latestPastAttempts(): (event: ServerEvent) => ServerEvent[] {
     past.set(key, event)
     return []
   }
+}
+
+/** ISO 8601; undefined: unknown. A search from `since` to `until` finds the missed calls. */
+export type Gap = { since: string | undefined; until: string | undefined }
+
+/** A stream begins with the latest calls, at most so many. */
+const LATEST = 50
+/** Ingest waits so long for Kafka, and searches go by the time at which a call was written. */
+const WRITING_MS = 10_000
+const dated = z.object({ receivedAt: z.iso.datetime() })
+const counted = z.object({ calls: z.number() })
+
+/**
+ * Notices that a reopened stream may have missed calls: none of the latest calls, with which it begins, was shown
+ * before. Call `opened` before each stream.
+ */
+export function gapFinder() {
+  let hasBegun = false
+  let newest: string | undefined
+  let isStarting = true
+  let isConnected = false
+  /** New calls at the beginning of a stream, which may break before `ready`: by id, when they were received. */
+  const latest = new Map<string | undefined, string | undefined>()
+
+  function gapAtReady(calls: number): Gap | undefined {
+    const times = [...latest.values()].filter((at) => at !== undefined).sort()
+    const hasGap = hasBegun && !isConnected && (newest !== undefined || calls >= LATEST)
+    const gap = { since: newest, until: writtenBefore(times[0]) }
+    newest = times.at(-1) ?? newest
+    hasBegun = true
+    isStarting = false
+    latest.clear()
+    return hasGap ? gap : undefined
+  }
+
+  return {
+    opened(): void {
+      isStarting = true
+      isConnected = false
+    },
+    received({ event, data, id }: ServerEvent, isNew: boolean): Gap | undefined {
+      if (event === 'ready') return gapAtReady(counted.safeParse(parsed(data)).data?.calls ?? 0)
+      if (!IS_CALL.has(event)) return undefined
+      const at = dated.safeParse(parsed(data)).data?.receivedAt
+      if (!isStarting) newest = at ?? newest
+      else if (isNew) latest.set(id, at)
+      else if (!latest.has(id)) isConnected = true
+      return undefined
+    },
+  }
+}
+
+const writtenBefore = (receivedAt: string | undefined) =>
+  receivedAt && new Date(Date.parse(receivedAt) + WRITING_MS).toISOString()
+
+function missedLine({ since, until }: Gap, source: string | undefined): string {
+  const given = Object.entries({ source, since, until })
+  const options = given.flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${value}`]))
+  return `missed  Calls may be missing above. To find them: sluice events find ${options.join(' ')}`
 }
 
 const asJson = ({ event, data }: ServerEvent) => `{"event":${JSON.stringify(event)},"data":${data}}`
