@@ -174,6 +174,22 @@ test.each([
   30_000,
 )
 
+test.each([
+  [[], []],
+  [['--json'], ['{"event":"ended","data":{"code":"source_deleted","message":"Source shop was deleted"}}']],
+])('ends with the reason when the source is deleted %j', async (more, printed) => {
+  let asked = 0
+  const data = JSON.stringify({ code: 'source_deleted', message: 'Source shop was deleted' })
+  const SLUICE_URL = await serving((_, response) => {
+    asked += 1
+    stream(response).end(`event: ended\ndata: ${data}\n\n`)
+  })
+  const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })
+  expect(await run(['tail', 'shop', ...more], context)).toBe(1)
+  expect(context.err.text()).toBe('The stream has ended: Source shop was deleted (source_deleted)')
+  expect([asked, context.out.said]).toEqual([1, printed])
+})
+
 test('ends with an error if the answer is not a stream of events', async () => {
   const SLUICE_URL = await serving((_, response) => void response.end('<html>Sign in</html>'))
   const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })

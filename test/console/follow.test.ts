@@ -64,6 +64,38 @@ test('503 from a starting control is retried as soon as no answer', async () => 
   await until(() => events.length === 1, { timeout: 5_000 })
 })
 
+test('a stream that ends for good is not opened again, and has the reason', async () => {
+  const ended = 'event: ended\ndata: {"code":"source_deleted","message":"Source shop was deleted"}\n\n'
+  const { events, states, done, asked } = await following([
+    (response) => {
+      stream(`event: ready\ndata: {}\n\n${ended}`)(response)
+      response.end()
+    },
+  ])
+  await done
+  expect([events, asked()]).toEqual([['ready {} undefined'], 1])
+  expect(states.at(-1)).toMatchObject({
+    is: 'ended',
+    error: { code: 'source_deleted', message: 'Source shop was deleted' },
+  })
+})
+
+test('a stream that was open and is not found afterwards has ended', async () => {
+  const missing = (response: ServerResponse) =>
+    void response
+      .writeHead(404)
+      .end(JSON.stringify({ code: 'not_found', message: 'There is no source shop', errors: [] }))
+  const breaks = (response: ServerResponse) => {
+    stream('event: ready\ndata: {}\n\n')(response)
+    setImmediate(() => response.destroy())
+  }
+  const { states, done } = await following([breaks, missing])
+  await done
+  expect(states.at(-1)).toMatchObject({ is: 'ended', error: { message: 'There is no source shop' } })
+  const created = await following([missing])
+  await until(() => created.states.at(-1)?.is === 'lost')
+})
+
 test('a silent stream reconnects, and failures in a row are counted', async () => {
   const silent = await following([stream(': still here\n\n')], 20)
   await until(() => silent.asked() > 2)

@@ -32,3 +32,11 @@ test('data is stale after a long break, an error answer or a Kafka outage, but n
   expect(whyStale(lost(full, 1))?.explanation).toContain('As many as may')
   expect(whyStale({ ...fresh, isUnavailable: true })?.explanation).toContain('Kafka')
 })
+
+test('data of a stream that has ended for good is stale, and the reason is shown', () => {
+  const error = new ApiError({ code: 'source_deleted', message: 'Source shop was deleted', errors: [] }, 410)
+  expect(whyStale({ ...fresh, state: { is: 'ended', error } })).toEqual({
+    title: 'Live updates have ended',
+    explanation: 'Source shop was deleted.',
+  })
+})

@@ -36,7 +36,7 @@ it prints the command that finds them. With --json, it prints all attempts of th
     .option('--source <id>', 'with "events": only this source')
     .option(
       '--json',
-      'print JSON lines: {"event": "call" | "rejected" | "attempt" | "skipped" | "missed" | "ready", "data": ...}',
+      'print JSON lines: {"event": "call" | "rejected" | "attempt" | "skipped" | "missed" | "ready" | "ended", "data": ...}',
     )
     .addHelpText(
       'after',
@@ -63,7 +63,9 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
     const gap = gaps.received(event, isShown)
     if (gap) out.line(options.json ? JSON.stringify({ event: 'missed', data: gap }) : missedLine(gap, source))
     if (event.event === 'ready' && !options.json) err.line('Watching for new calls; Ctrl-C ends.')
-    else if (isShown) out.line(options.json ? asJson(event) : eventLine(event))
+    else if (isShown && (options.json || event.event !== 'ended'))
+      out.line(options.json ? asJson(event) : eventLine(event))
+    if (event.event === 'ended') throw ended(event)
   }
   while (!signal.aborted) {
     const selected = options.json ? (event: ServerEvent) => [event] : latestPastAttempts()
@@ -89,6 +91,13 @@ function sourceOf(what = '', { source }: Pick<Options, 'source'>): string | unde
   if (what !== 'events' && source !== undefined)
     throw new CliError('usage', `Name the source once: tail ${source}, or tail events --source ${source}`)
   return what === 'events' ? source : what
+}
+
+const reason = z.object({ code: z.string(), message: z.string() })
+
+function ended({ data }: ServerEvent): CliError {
+  const known = reason.safeParse(parsed(data)).data
+  return new CliError('refused', known ? `The stream has ended: ${known.message} (${known.code})` : data)
 }
 
 const attempted = z.object({ deliveryId: z.string(), urlIndex: z.number() })

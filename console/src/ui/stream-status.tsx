@@ -23,6 +23,7 @@ const STATES = {
   connecting: { color: 'gray', label: 'Connecting' },
   open: { color: 'green', label: 'Live' },
   lost: { color: 'yellow', label: 'Reconnecting' },
+  ended: { color: 'gray', label: 'Ended' },
 } as const
 
 const OUTDATED = { color: 'red', label: 'Outdated' } as const

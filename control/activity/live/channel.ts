@@ -4,7 +4,7 @@ import { sse, type Watcher } from './watcher.ts'
 
 /** For one source, or for all. */
 export type Channel = {
-  watchers: Set<Pick<Watcher, 'send'>>
+  watchers: Set<Pick<Watcher, 'send' | 'end'>>
   /** `now`: ms of a monotonic clock. Counts calls that watchers do not see. */
   admits(call: { topic: string }, now: number): boolean
   send(message: string): void
@@ -13,6 +13,8 @@ export type Channel = {
   isShown(messageId: string): boolean
   /** @returns how many calls were left out since the last report. */
   reportSkipped(): number
+  /** Tells watchers that their source was deleted, and ends their streams. */
+  end(sourceId: string): void
 }
 
 /** Rejected calls have their own limit: among many accepted ones, they are what people look for. */
@@ -29,6 +31,7 @@ export function createChannels() {
     },
     get: (sourceId: string) => channels.get(sourceId),
     values: () => channels.values(),
+    entries: () => channels.entries(),
   }
 }
 
@@ -66,6 +69,13 @@ function createChannel(): Channel {
       skipped = 0
       if (count > 0) send(sse('skipped', { count, reason: 'rate' }))
       return count
+    },
+    end(sourceId) {
+      const reason = { code: 'source_deleted', message: `Source ${sourceId} was deleted` }
+      for (const watcher of watchers) {
+        watcher.send(sse('ended', reason), 'always')
+        watcher.end()
+      }
     },
   }
 }

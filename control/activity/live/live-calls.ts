@@ -10,7 +10,7 @@ import { type Channel, createChannels } from './channel.ts'
 import { createRecent, type RawCall, rawOf, sourceOf } from './recent-calls.ts'
 import { sse, sseOf, type Watcher } from './watcher.ts'
 
-type Receiver = Pick<Watcher, 'send'>
+type Receiver = Pick<Watcher, 'send' | 'end'>
 
 /** All sources. No source has this id. */
 export const ALL = ''
@@ -25,6 +25,8 @@ export type LiveCalls = {
   leave(watched: string, watcher: Receiver): void
   /** Call it regularly. */
   reportSkipped(): void
+  /** Ends the streams of deleted sources. Call it regularly. */
+  endDeleted(): void
 }
 
 export type LiveCallsParts = {
@@ -89,6 +91,11 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
 
     reportSkipped() {
       for (const channel of channels.values()) onSkipped(channel.reportSkipped())
+    },
+
+    endDeleted() {
+      for (const [watched, channel] of channels.entries())
+        if (watched !== ALL && !sources.has(watched)) channel.end(watched)
     },
   }
 }

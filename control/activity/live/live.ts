@@ -147,7 +147,7 @@ export type FeedParts = Omit<LiveCallsParts, 'now'> & {
 const MAX_READ = 6_000
 /** For each partition: twice what a source shows. */
 const MAX_READ_BYTES = 2 * 1024 * 1024
-const REPORT_MS = 1_000
+const TICK_MS = 1_000
 
 export async function openFeed({ connection, onAttempt, onFatal, ...parts }: FeedParts): Promise<Feed> {
   const show = createLiveCalls({ ...parts, now: () => performance.now() })
@@ -160,13 +160,16 @@ export async function openFeed({ connection, onAttempt, onFatal, ...parts }: Fee
     onFatal,
   })
   const stopListening = onAttempt(show.attempt)
-  const reporting = setInterval(show.reportSkipped, REPORT_MS)
+  const ticking = setInterval(() => {
+    show.reportSkipped()
+    show.endDeleted()
+  }, TICK_MS)
   return {
     join: show.join,
     leave: show.leave,
     caughtUp: tail.caughtUp.then(show.begin),
     async close() {
-      clearInterval(reporting)
+      clearInterval(ticking)
       stopListening()
       await tail.close()
     },

@@ -83,6 +83,7 @@ export type EventName =
   | 'attempt'
   | 'ready'
   | 'skipped'
+  | 'ended'
   | 'health'
   | 'ingest'
   | 'lag'

@@ -90,6 +90,18 @@ test('each watcher sees only calls of its source', async () => {
     await until(() => String(messageIds(stream)) === String(expected), { message: () => stream.text() })
 })
 
+test('the stream of a source ends when the source is deleted, with the reason', async () => {
+  await source('live-gone')
+  const [stream, other] = [await watch('live-gone'), await watch()]
+  await sluice.api('delete', 'sources/live-gone')
+  await until(() => stream.hasEnded(), { message: () => stream.text() })
+  expect(stream.told.at(-1)).toMatchObject({
+    event: 'ended',
+    data: { code: 'source_deleted', message: 'Source live-gone was deleted' },
+  })
+  expect(other.hasEnded()).toBe(false)
+})
+
 test('a write key inside a call is not shown', async () => {
   const stream = await watch()
   const json = { writeKey: 'live-write-key', event: 'Paid', messageId: 'with-key' }

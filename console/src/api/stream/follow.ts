@@ -1,11 +1,12 @@
 import { type ServerEvent, sseParser } from '../../../../cli/api/sse.ts'
-import { type ApiError, toApiError, unreachable } from '../client/errors.ts'
+import { ApiError, toApiError, unreachable } from '../client/errors.ts'
 
-/** `failures`: failed connections in a row. Reconnects automatically. */
+/** `lost`: reconnects automatically; `failures`: failed connections in a row. `ended`: for good. */
 export type StreamState =
   | { is: 'connecting' }
   | { is: 'open' }
   | { is: 'lost'; error: ApiError; failures: number }
+  | { is: 'ended'; error: ApiError }
 
 export type FollowOptions = {
   url: string
@@ -24,21 +25,28 @@ const RECONNECT_MS = 2_000
 const ERROR_MS = 10_000
 /** 0: no answer. */
 const RECONNECT_STATUSES = [0, 503]
+/** Stands for the event `ended`. */
+const GONE = 410
 
 /**
- * Follows server-sent events and reconnects after every break. EventSource would report neither why a stream was
- * refused nor that a silent one is broken.
+ * Follows server-sent events and reconnects after every break, unless what it follows was deleted. EventSource would
+ * report neither why a stream was refused nor that a silent one is broken.
  */
 export async function follow({ onState, ...options }: FollowOptions): Promise<void> {
   const { signal, reconnectMs = RECONNECT_MS } = options
   let failures = 0
+  let wasOpen = false
   onState({ is: 'connecting' })
   while (!signal.aborted) {
     const error = await listen(options, () => {
       failures = 0
+      wasOpen = true
       onState({ is: 'open' })
     })
     if (signal.aborted) return
+    // before it was open, another control process may not know a new source yet
+    if (error.status === GONE || (wasOpen && error.code === 'not_found'))
+      return onState({ is: 'ended', error })
     failures += 1
     onState({ is: 'lost', error, failures })
     await pause(RECONNECT_STATUSES.includes(error.status) ? reconnectMs : ERROR_MS, signal)
@@ -53,6 +61,7 @@ async function listen(
   const end = () => controller.abort()
   signal.addEventListener('abort', end)
   let silence = setTimeout(end, silenceMs)
+  let reason: ApiError | undefined
   try {
     const response = await fetch(url, { signal: controller.signal })
     if (!response.ok || !response.body)
@@ -63,7 +72,10 @@ async function listen(
     for (let chunk = await chunks.read(); !chunk.done; chunk = await chunks.read()) {
       clearTimeout(silence)
       silence = setTimeout(end, silenceMs)
-      parse(chunk.value).forEach(onEvent)
+      for (const event of parse(chunk.value)) {
+        if (event.event === 'ended') reason = new ApiError({ ...JSON.parse(event.data), errors: [] }, GONE)
+        else onEvent(event)
+      }
     }
   } catch {
     // it broke, was silent or was aborted
@@ -72,7 +84,7 @@ async function listen(
     signal.removeEventListener('abort', end)
     end()
   }
-  return unreachable()
+  return reason ?? unreachable()
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

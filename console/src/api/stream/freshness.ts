@@ -46,6 +46,8 @@ export function whyStale({
       title: 'Live updates have stopped',
       explanation: `${state.error.message} Reconnecting automatically.`,
     }
+  if (state.is === 'ended')
+    return { title: 'Live updates have ended', explanation: `${state.error.message}.` }
   if (isUnavailable)
     return {
       title: 'These figures are not current',

@@ -31,7 +31,7 @@ function watcher() {
     const { messageId, code, status, count, calls } = JSON.parse(data)
     told.push([event, messageId ?? code, status, count ?? calls].filter((word) => word != null).join(' '))
   }
-  return { told, messages, send }
+  return { told, messages, send, end: () => void told.push('end') }
 }
 
 /** The values are JSON here. */
@@ -98,6 +98,20 @@ test('a watcher that leaves gets nothing more, but others do', () => {
   leave('shop', one)
   call('m1')
   expect([one.told, two.told]).toEqual([['ready 0'], ['ready 0', 'call m1']])
+})
+
+test('the streams of a deleted source end with the reason, and others go on', () => {
+  const sources = new Map(['shop', 'blog'].map((id) => [id, { writeKey: `${id}-write-key` }]))
+  const { begin, join, call, endDeleted } = show({ sources })
+  begin()
+  const [one, two, other, all] = [join(), join(), join('blog'), join(ALL)]
+  endDeleted()
+  sources.delete('shop')
+  endDeleted()
+  call('m1', { sourceId: 'blog' })
+  expect([one.told, two.told]).toEqual(Array(2).fill(['ready 0', 'ended source_deleted', 'end']))
+  expect(one.messages.at(-1)).toContain('"message":"Source shop was deleted"')
+  expect([other.told, all.told]).toEqual(Array(2).fill(['ready 0', 'call m1']))
 })
 
 test('records of unknown sources, or without key or value, are skipped', () => {
