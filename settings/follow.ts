@@ -33,6 +33,8 @@ export type Settings = {
   /** By key `kind/id`. A readable record or a removal ends it. */
   unreadable: ReadonlyMap<string, Unreadable>
   countUnreadable(kind: Kind): number
+  /** The version at which a setting was removed, as long as `config` or this process remembers it. @param key `kind/id` */
+  lastVersion(key: string): number | undefined
   /** Also by its previous write key, even an expired one. */
   sourceByWriteKey(writeKey: string): Source | undefined
   /** Ignores an expired write key. @param now ms since 1970. */
@@ -62,7 +64,11 @@ export type FollowOptions = {
 export async function followSettings(options: FollowOptions): Promise<Settings> {
   const { connection, keys, kinds = ['source', 'destination'], onFatal } = options
   const { log } = connection
-  const { index, unreadable, countUnreadable, apply, supposing } = createState({ keys, kinds, log })
+  const { index, unreadable, countUnreadable, apply, removed, lastVersion, supposing } = createState({
+    keys,
+    kinds,
+    log,
+  })
   let isLoaded = false
   /** A gap at startup: decide nothing until the process ends. */
   let hasGap = false
@@ -84,6 +90,7 @@ export async function followSettings(options: FollowOptions): Promise<Settings> 
     onChange: (key, value) => {
       if (isLoaded) apply(key, value)
     },
+    onRemoved: removed,
   })
   const loaded = table.loaded.then(async () => {
     if (hasGap) await new Promise<never>(() => undefined)
@@ -100,6 +107,7 @@ export async function followSettings(options: FollowOptions): Promise<Settings> 
     ...facts,
     unreadable,
     countUnreadable,
+    lastVersion,
     destination: destinationReader({ index, unreadable, caughtUp: shared(() => caughtUpSurely(table)) }),
     table: { ...table, supposing: (work) => supposing(() => table.supposing(work)) },
     loaded,

@@ -22,6 +22,9 @@ export function createState({ keys, kinds, log }: StateOptions) {
   const counts = new Map<Kind, number>()
   /** Used instead of unreadable records; undefined: nothing. */
   const lastGood = new Map<string, Setting | undefined>()
+  /** Of removed settings, the latest last. */
+  const lastVersions = new Map<string, number>()
+  const supposedVersions = new Map<string, number>()
   let isSupposing = false
 
   /** @returns why it cannot be read. */
@@ -54,6 +57,21 @@ export function createState({ keys, kinds, log }: StateOptions) {
     log.error({ setting: key, reason }, `a setting cannot be read: ${goingOn}`)
   }
 
+  /** Call it before the removal is applied. @param last the removed record. */
+  function removed(key: string, last: Buffer): void {
+    // a suppression never changes, and there may be very many
+    if (partsOf(key).kind === 'suppression') return
+    const version = (index.get(key) ?? goodOf(readSetting(key, last, { keys, kinds })))?.value.version
+    if (version === undefined) return
+    const versions = isSupposing ? supposedVersions : lastVersions
+    versions.delete(key)
+    versions.set(key, version)
+    const [oldest = ''] = versions.keys()
+    if (versions.size > MAX_LAST_VERSIONS) versions.delete(oldest)
+  }
+
+  const lastVersion = (key: string): number | undefined => supposedVersions.get(key) ?? lastVersions.get(key)
+
   function count(key: string, change: 1 | -1): void {
     const { kind } = partsOf(key)
     counts.set(kind, countUnreadable(kind) + change)
@@ -68,11 +86,16 @@ export function createState({ keys, kinds, log }: StateOptions) {
       return work()
     } finally {
       isSupposing = false
+      supposedVersions.clear()
     }
   }
 
-  return { index, unreadable, countUnreadable, apply, supposing }
+  return { index, unreadable, countUnreadable, apply, removed, lastVersion, supposing }
 }
+
+const MAX_LAST_VERSIONS = 10_000
+
+const goodOf = (read: Setting | Unread | undefined) => (read && 'unread' in read ? undefined : read)
 
 /** Control accepts ids of 64 characters. With 100 forged keys of 1 MB, its status took 15 s, and then failed. */
 const MAX_KEY = 200

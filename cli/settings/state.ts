@@ -72,7 +72,7 @@ function factsOf(state: State): Facts {
     [...state.sources.values()].find(
       ({ writeKey, previousWriteKey }) => writeKey === key || previousWriteKey === key,
     )
-  return { ...state, unreadable: new Map(), sourceByWriteKey }
+  return { ...state, unreadable: new Map(), lastVersion: () => undefined, sourceByWriteKey }
 }
 
 export type Written = { before: Stamp | undefined; after: Stamp } | { faults: readonly Fault[] }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Deletion } from '../../schemas/task.ts'
 import type { Fault } from '../../settings/faults.ts'
 import type { Setting } from '../../settings/lookup.ts'
+import { firstVersion } from '../../settings/resources/decide.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
 import type { Computation, Kind, Source } from '../../settings/settings.ts'
 import { suppressionsOf } from '../tasks/deletions/perform.ts'
@@ -73,7 +74,7 @@ export function stepFor(setting: Setting, { facts, now }: Against): Step | undef
   const isUnreadable = facts.unreadable.has(keyOf(setting))
   if (old && !isUnreadable && isDeepStrictEqual(contentOf(old), contentOf(setting))) return undefined
   const action = old || isUnreadable ? 'replace' : 'create'
-  return { action, setting: old ? replacing(setting, old, now) : created(setting) }
+  return { action, setting: old ? replacing(setting, old, now) : created(setting, facts) }
 }
 
 function currentOf({ kind, value }: Setting, facts: SettingFacts): Setting | undefined {
@@ -100,8 +101,12 @@ function contentOf({ value }: Setting): object {
 }
 
 /** Receivers of a new cluster know none of its users. */
-const created = (setting: Setting): Setting =>
-  isComputation(setting) ? { ...setting, value: { ...setting.value, lastSyncAt: null } } : setting
+function created(setting: Setting, facts: SettingFacts): Setting {
+  const version = Math.max(setting.value.version, firstVersion(keyOf(setting), facts))
+  const added = { version, ...(isComputation(setting) && { lastSyncAt: null }) }
+  // the compiler cannot see that kind and value belong together
+  return { kind: setting.kind, value: { ...setting.value, ...added } } as Setting
+}
 
 /** Raises the version: a client that has read the old record must not overwrite the restored one. */
 function replacing(setting: Setting, { value: old }: Setting, now: string): Setting {

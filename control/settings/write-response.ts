@@ -26,11 +26,10 @@ export function writeResponse<T extends Stamp>(
 ): ApiResponse {
   if (outcome === 'unavailable') return unavailable
   if ('refusal' in outcome) return refusalResponse(outcome.refusal)
-  const { id, record } = outcome
+  const { id, record, old } = outcome
   if (record === null) return { status: 204 }
   const answer = { headers: { etag: etag(record.version) }, body: shown(record, who) }
-  // only new records are at version 1
-  if (record.version > 1) return { status: 200, ...answer }
+  if (old) return { status: 200, ...answer }
   return { status: 201, ...answer, headers: { ...answer.headers, location: `${at}/${id}` } }
 }
 

@@ -14,8 +14,8 @@ export type Table = {
   get(key: string): Buffer | undefined
   entries(): IterableIterator<[string, Buffer]>
   /**
-   * While `work` runs, shows records as if they were read. It is synchronous, so nothing else sees them. `onChange` is
-   * called for them and their removal.
+   * While `work` runs, shows records as if they were read. It is synchronous, so nothing else sees them. `onChange` and
+   * `onRemoved` are called for them and when they are undone.
    */
   supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T
   /** Resolves when everything in the topic now has been read; rejects after `timeoutMs`. */
@@ -36,6 +36,8 @@ export type TableOptions = {
   matches?: (key: string) => boolean
   /** Called in order; `undefined`: removed. Must not throw. */
   onChange?: (key: string, value: Buffer | undefined) => void
+  /** Called before `onChange`, with the removed value. Must not throw. */
+  onRemoved?: (key: string, last: Buffer) => void
   onSkipped?: (fault: BatchFault) => void
   onFatal: (error: Error) => void
 }
@@ -111,9 +113,11 @@ class CompactedTable {
   }
 
   private apply(key: string, value: Buffer | null): void {
-    const { matches, onChange } = this.options
+    const { matches, onChange, onRemoved } = this.options
     if (matches?.(key) === false) return
     this.unconfirmed.delete(key)
+    const last = this.values.get(key)
+    if (value === null && last) onRemoved?.(key, last)
     // a slice would keep its whole fetch in memory
     if (value === null) this.values.delete(key)
     else this.values.set(key, Buffer.from(value))

@@ -53,9 +53,13 @@ export function create<G extends object, T extends Stamp>(
   const id = resource.newId(checked.given, made)
   const taken = idTaken(resource, id, facts)
   if (taken.length > 0) return { refusal: { code: 'faulty', faults: taken } }
-  const stamp = { id, version: 1, updatedAt: now }
+  const stamp = { id, version: firstVersion(`${resource.kind}/${id}`, facts), updatedAt: now }
   return { id, record: resource.build(checked.given, { stamp, made, old: undefined }), old: undefined }
 }
+
+/** Continues after a removed setting: an edit of that one must not overwrite the new one. @param key `kind/id` */
+export const firstVersion = (key: string, { lastVersion }: Pick<Facts, 'lastVersion'>): number =>
+  (lastVersion(key) ?? 0) + 1
 
 export function replace<G extends object, T extends Stamp>(
   resource: Replaceable<G, T>,

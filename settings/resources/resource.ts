@@ -7,7 +7,14 @@ import { idShape, type Kind } from '../settings.ts'
 
 export type Facts = Pick<
   Settings,
-  'sources' | 'destinations' | 'suppressions' | 'audiences' | 'traits' | 'unreadable' | 'sourceByWriteKey'
+  | 'sources'
+  | 'destinations'
+  | 'suppressions'
+  | 'audiences'
+  | 'traits'
+  | 'unreadable'
+  | 'lastVersion'
+  | 'sourceByWriteKey'
 >
 
 /** `updatedAt`: ISO 8601 UTC. */

@@ -344,6 +344,14 @@ describe('a restore into a system with other settings', () => {
     expect(system.topic.size).toBe(0)
   })
 
+  test('brings back a removed setting under a version that no client has read', async () => {
+    const backup = await backupOf(api(records()))
+    const system = api({ lastVersions: new Map([['source/shop', 8]]) })
+    expect(await restore(system, backup)).toMatchObject({ status: 200 })
+    expect(system.settings.sources.get('shop')).toMatchObject({ name: 'Shop', version: 9 })
+    expect(system.settings.destinations.get('crm')).toMatchObject({ version: 2 })
+  })
+
   test('replaces what differs and keeps the rest with force, under a version that no client has read', async () => {
     const text = await backupOf(api(records()))
     const system = api({ sources: [renamed, other] })

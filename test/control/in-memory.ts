@@ -48,6 +48,8 @@ type Records = {
   audiences?: Computation[]
   traits?: Computation[]
   unreadable?: Unreadable[]
+  /** Of removed settings, by key. */
+  lastVersions?: ReadonlyMap<string, number>
 }
 
 export function factsOf(records: Records): Facts & {
@@ -70,8 +72,9 @@ export function factsOf(records: Records): Facts & {
     )
   const unreadable = new Map(records.unreadable?.map((each) => [`${each.kind}/${each.id}`, each]))
   const suppressedUsers = () => undefined
+  const lastVersion = (key: string) => records.lastVersions?.get(key)
   const all = { sources, destinations, suppressions, audiences, traits, unreadable }
-  return { ...all, sourceByWriteKey, suppressedUsers }
+  return { ...all, lastVersion, sourceByWriteKey, suppressedUsers }
 }
 
 const byId = <T extends { id: string }>(records: readonly T[] = []) =>

@@ -171,6 +171,25 @@ describe('over HTTP, on a real broker', () => {
     expect([...(await rawTopic(connection)).keys()]).toEqual(['source/shop', 'destination/crm'])
   })
 
+  test('an edit of a removed setting does not overwrite a new one with its id, even after a restart', async () => {
+    const again = { id: 'again', name: 'Again' }
+    const create = (by: Control) => by.ask('POST', '/api/sources', { body: again })
+    const edit = (by: Control, ifMatch: number) =>
+      by.ask('PUT', '/api/sources/again', { body: { name: 'Edited' }, ifMatch })
+    const remove = (by: Control) => by.ask('DELETE', '/api/sources/again')
+    expect(await create(control)).toMatchObject({ status: 201, json: { version: 1 } })
+    await remove(control)
+    expect(await create(control)).toMatchObject({ status: 201, json: { version: 2 } })
+    expect(await edit(control, 1)).toMatchObject({ status: 412, json: { code: 'version_mismatch' } })
+    await remove(control)
+    const another = startControl({ ...place, key })
+    onTestFinished(async () => void (await another.stop()))
+    expect(await create(another)).toMatchObject({ status: 201, json: { version: 3 } })
+    expect(await edit(another, 2)).toMatchObject({ status: 412 })
+    expect(await edit(another, 3)).toMatchObject({ status: 200, json: { version: 4 } })
+    await remove(another)
+  })
+
   test('the topic contains no secret in clear text', async () => {
     const text = [...(await rawTopic(connection)).values()].join('\n')
     expect(text).toContain('https://crm.example/hook')

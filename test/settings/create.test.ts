@@ -19,6 +19,14 @@ test('a source needs only a name: it gets an id and a write key, and is enabled'
   expect(create(sources, { ...at, body: { name: 'Blog' } }, facts)).toEqual({ id: record.id, record })
 })
 
+test('after a removed setting with its id, the version continues: an edit of that one must not overwrite it', () => {
+  const lastVersions = new Map([['source/blog', 6]])
+  const after = factsOf({ lastVersions })
+  const versionOf = (id: string) => create(sources, { ...at, body: { id, name: 'Blog' } }, after)
+  expect(versionOf('blog')).toMatchObject({ record: { version: 7 }, old: undefined })
+  expect(versionOf('shop')).toMatchObject({ record: { version: 1 } })
+})
+
 test('a source may have 64 labels', () => {
   const of = (count: number) => {
     const labels = Object.fromEntries(Array.from({ length: count }, (_, each) => [`l${each}`, 'x']))

@@ -39,6 +39,48 @@ test('unreadable settings are counted by kind, whatever is written, and whatever
   )
 })
 
+const at = (version: number) => Buffer.from(sealRecord('source/a', { ...records.source, version }, keys))
+
+test('the version of a removed setting is remembered, but not that of one that was only supposed', () => {
+  const { apply, removed, lastVersion, supposing } = createState({ keys, kinds: KINDS, log: log as never })
+  const remove = (last: Buffer) => {
+    removed('source/a', last)
+    apply('source/a', undefined)
+  }
+  // before the settings are loaded, none is applied
+  removed('source/a', at(4))
+  expect(lastVersion('source/a')).toBe(4)
+  apply('source/a', at(5))
+  remove(at(5))
+  expect(lastVersion('source/a')).toBe(5)
+  supposing(() => {
+    apply('source/a', at(6))
+    remove(at(6))
+    // a later decision of the same batch
+    expect(lastVersion('source/a')).toBe(6)
+  })
+  expect([lastVersion('source/a'), lastVersion('source/b')]).toEqual([5, undefined])
+})
+
+test('of a removed setting that cannot be read, the last good version is remembered', () => {
+  const { apply, removed, lastVersion } = createState({ keys, kinds: KINDS, log: log as never })
+  removed('source/a', Buffer.from('{'))
+  expect(lastVersion('source/a')).toBeUndefined()
+  apply('source/a', at(2))
+  apply('source/a', Buffer.from('{'))
+  removed('source/a', Buffer.from('{'))
+  expect(lastVersion('source/a')).toBe(2)
+})
+
+test('the versions of the last 10,000 removed settings are remembered, and none of suppressions', () => {
+  const { removed, lastVersion } = createState({ keys, kinds: KINDS, log: log as never })
+  const remove = (key: string, record: object) => removed(key, Buffer.from(sealRecord(key, record, keys)))
+  for (let each = 0; each <= 10_000; each++) remove(`source/s${each}`, { ...records.source, id: `s${each}` })
+  expect(['source/s0', 'source/s1', 'source/s10000'].map(lastVersion)).toEqual([undefined, 1, 1])
+  remove('suppression/a', { ...records.suppression })
+  expect(lastVersion('suppression/a')).toBeUndefined()
+})
+
 test('keys of more than 200 characters are ignored, with one line in the log', () => {
   const lines: string[] = []
   const warn = (fields: object) => void lines.push(JSON.stringify(fields))

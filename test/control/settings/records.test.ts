@@ -64,6 +64,19 @@ describe('one record', () => {
     expect(await ask({ url })).toMatchObject({ status: 404, json: { code: 'not_found' } })
   })
 
+  test('that is created again after its removal is not replaced by an edit of the removed one', async () => {
+    const { ask } = api({ lastVersions: new Map([['source/shop', 1]]) })
+    const made = await ask({ method: 'POST', url: '/api/sources', body: { id: 'shop', name: 'Shop' } })
+    expect(made).toMatchObject({
+      status: 201,
+      headers: { etag: '"2"', location: '/api/sources/shop' },
+      json: { version: 2 },
+    })
+    const headers = { 'if-match': '"1"' }
+    const edit = { method: 'PUT', url: '/api/sources/shop', body: { name: 'Old' }, headers }
+    expect(await ask(edit)).toMatchObject({ status: 412, headers: { etag: '"2"' } })
+  })
+
   test('that conflicts with another gets 409', async () => {
     const { ask } = api({ sources: [shop], destinations: [crm] })
     const taken = { method: 'POST', url: '/api/sources', body: { id: 'shop', name: 'Shop' } }
