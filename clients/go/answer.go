@@ -122,6 +122,18 @@ func readRejection(item json.RawMessage, calls int) (r rejection, ok bool) {
 	}, true
 }
 
+// rejectedUnlisted returns how many more calls the service rejected than it lists. They come after the listed ones.
+func (a *answer) rejectedUnlisted() int {
+	if !bytes.Contains(a.body, []byte(`"rejectedUnlisted"`)) {
+		return 0
+	}
+	var body struct{ RejectedUnlisted int }
+	if json.Unmarshal(a.body, &body) != nil {
+		return 0
+	}
+	return body.RejectedUnlisted
+}
+
 // cut limits foreign text in errors and logs.
 func cut(text string) string {
 	const most = 300

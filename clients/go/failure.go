@@ -1,12 +1,16 @@
 package analytics
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Failure describes calls that will not arrive, and why. They are not sent again.
 type Failure struct {
 	// Err matches one of: [ErrRejected], the service rejected the batch; [ErrGaveUp], no attempt succeeded;
 	// [ErrClosed], Close ended before they were sent. For a single rejected call of an accepted batch, it has the service's code,
-	// such as too_deep, or rejected if the service gave none.
+	// such as too_deep, or rejected if the service gave none, or only counted the calls that it rejected: then all calls after the
+	// listed ones are in one Failure, and some of them may have been accepted.
 	Err *Error
 	// Status is the HTTP status of the last response; 0 if there was none.
 	Status int
@@ -60,8 +64,38 @@ func (r *reporter) report(b *batch, o outcome) {
 		failed[rejected.Index] = err
 		r.tell(Failure{Err: err, Status: o.status, Tries: o.tries}, b, []int{rejected.Index})
 	}
+	if places := o.unlistedPlaces(b.calls()); len(places) > 0 {
+		err := unlistedRejection(o.unlisted, len(places))
+		for _, place := range places {
+			failed[place] = err
+		}
+		r.tell(Failure{Err: err, Status: o.status, Tries: o.tries}, b, places)
+	}
 	r.finish(b, failed)
 	r.log(b, o, failed)
+}
+
+// unlistedPlaces returns the calls that may have been rejected without being listed: all after the listed ones.
+func (o *outcome) unlistedPlaces(calls int) (places []int) {
+	if o.unlisted <= 0 {
+		return nil
+	}
+	first := 0
+	for _, rejected := range o.rejections {
+		first = max(first, rejected.Index+1)
+	}
+	for place := first; place < calls; place++ {
+		places = append(places, place)
+	}
+	return places
+}
+
+func unlistedRejection(unlisted, places int) *Error {
+	which := "the call"
+	if unlisted < places {
+		which = fmt.Sprintf("%d of these %d calls, without listing which", unlisted, places)
+	}
+	return ErrRejected.because("the service rejected "+which, nil)
 }
 
 // tell calls OnFailure. Its panic is only logged, so that it does not end the sender.
@@ -94,10 +128,11 @@ func (r *reporter) finish(b *batch, failed map[int]*Error) {
 
 // log writes one line about failed calls that no callback learns of.
 func (r *reporter) log(b *batch, o outcome, failed map[int]*Error) {
-	unheard := 0
+	unheard, first := 0, b.calls()
 	for place := range failed {
 		if !b.hasDone(place) {
 			unheard++
+			first = min(first, place)
 		}
 	}
 	switch {
@@ -107,6 +142,6 @@ func (r *reporter) log(b *batch, o outcome, failed map[int]*Error) {
 			counted(unheard, "call", "calls"), counted(o.tries, "attempt", "attempts"), o.err.text())
 	default:
 		r.journal.errorf("%d of %s rejected, the first with %q: %q; set OnFailure to get them",
-			unheard, counted(b.calls(), "call", "calls"), o.rejections[0].Code, o.rejections[0].Message)
+			unheard, counted(b.calls(), "call", "calls"), failed[first].Code, failed[first].Message)
 	}
 }

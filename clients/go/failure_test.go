@@ -57,6 +57,66 @@ func TestARejectionThatCannotBeReadHidesNoOther(t *testing.T) {
 	f.none(t)
 }
 
+func TestRejectedCallsThatAreOnlyCountedAreReportedTogether(t *testing.T) {
+	for _, test := range []struct {
+		body, message string
+		first         int
+	}{
+		{`"rejected":[{"index":1,"code":"too_deep"}],"rejectedUnlisted":2`, "the service rejected 2 of these 3 calls, without listing which", 2},
+		{`"rejected":[{"index":1,"code":"too_deep"}],"rejectedUnlisted":3`, "the service rejected the call", 2},
+		{`"rejected":[],"rejectedUnlisted":5`, "the service rejected the call", 0},
+	} {
+		s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+			_, _ = io.WriteString(w, `{"success":true,`+test.body+`}`)
+		})
+		c, f := newClient(t, s.URL)
+		codes := map[string]string{}
+		for i := 0; i < 5; i++ {
+			must(t, c.EnqueueFunc(Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint("m", i)}, func(m QueuedMessage, err error) {
+				var failure *Error
+				if errors.As(err, &failure) {
+					codes[m.MessageId] = failure.Code
+				}
+			}))
+		}
+		must(t, c.Close())
+		failure := receive(t, f.came)
+		if test.first > 0 {
+			if !errors.Is(failure.Err, ErrTooDeep) || failure.Messages[0].MessageId != "m1" || codes["m1"] != "too_deep" {
+				t.Fatalf("got %+v", failure)
+			}
+			failure = receive(t, f.came)
+		}
+		f.none(t)
+		if failure.Err.Code != "rejected" || failure.Err.Message != test.message || failure.Status != 200 || len(failure.Messages) != 5-test.first {
+			t.Fatalf("got %+v", failure)
+		}
+		for i := test.first; i < 5; i++ {
+			id := fmt.Sprint("m", i)
+			if failure.Messages[i-test.first].MessageId != id || codes[id] != "rejected" {
+				t.Fatalf("got %v and %+v", codes, failure)
+			}
+		}
+		if codes["m0"] != "" && test.first > 0 {
+			t.Fatalf("got %v", codes)
+		}
+	}
+}
+
+func TestRejectedCallsThatAreOnlyCountedAreLogged(t *testing.T) {
+	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+		_, _ = io.WriteString(w, `{"success":true,"rejectedUnlisted":1}`)
+	})
+	c, _ := newClient(t, s.URL)
+	log := &lines{}
+	c.Logger, c.OnFailure = log, nil
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Close())
+	if !strings.Contains(log.String(), `1 of 1 call rejected, the first with "rejected": "the service rejected the call"`) {
+		t.Fatalf("got %s", log)
+	}
+}
+
 func TestWhatWasReportedStaysAsItIs(t *testing.T) {
 	s := newService(t, status(400))
 	c, f := newClient(t, s.URL)

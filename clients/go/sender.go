@@ -9,6 +9,7 @@ import (
 type outcome struct {
 	err        *Error // nil if the service accepted the batch
 	rejections []rejection
+	unlisted   int // more rejected calls, after those in rejections
 	status     int // of the last response
 	tries      int
 }
@@ -113,7 +114,7 @@ func (s *sender) deliver(b *batch) outcome {
 		case accepted:
 			s.outage.end()
 			s.refusedSince = time.Time{}
-			return outcome{rejections: last.rejections(b.calls()), status: last.status, tries: tries}
+			return outcome{rejections: last.rejections(b.calls()), unlisted: last.rejectedUnlisted(), status: last.status, tries: tries}
 		case refused:
 			if !s.mayPass(&last) {
 				if s.refusedSince.IsZero() { // otherwise it is the same outage

@@ -8,12 +8,15 @@ export type Posted =
 
 export type Rejection = { index: number; code: string; message: string }
 
+/** `unlisted`: more rejected calls, which come after the listed ones. */
+export type Rejections = { rejected: readonly Rejection[]; unlisted?: number | undefined }
+
 /**
  * `retry`: anything may have been accepted. `refused`: a retry would fail too; with `passesWithinMs`, only if the
  * refusal lasts that long.
  */
 export type Verdict =
-  | { verdict: 'taken'; rejected: readonly Rejection[] }
+  | ({ verdict: 'taken' } & Rejections)
   | { verdict: 'retry'; error: Error; retryAfterMs: number | undefined }
   | { verdict: 'refused'; error: AnalyticsError; passesWithinMs?: number }
 
@@ -37,7 +40,7 @@ export function judge(posted: Posted, { now, url }: RequestFacts): Verdict {
   const { status } = posted
   const body = parse(posted.body)
   if (status === 200 && isObject(body) && body.success === true)
-    return { verdict: 'taken', rejected: rejectedOf(body.rejected) }
+    return { verdict: 'taken', rejected: rejectedOf(body.rejected), unlisted: countIn(body.rejectedUnlisted) }
   // other statuses do not need their body
   if (status === 200 && posted.brokenBy)
     return { verdict: 'retry', error: posted.brokenBy, retryAfterMs: undefined }
@@ -91,6 +94,8 @@ function rejectedOf(list: unknown): Rejection[] {
   }
   return [...rejected.values()]
 }
+
+const countIn = (value: unknown) => (Number.isSafeInteger(value) ? Number(value) : undefined)
 
 const TIME = String.raw`\d\d:\d\d:\d\d`
 /** RFC 9110, 5.6.7: the current date format and RFC 850's. asctime's, below, is in GMT. */

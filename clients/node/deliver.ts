@@ -40,7 +40,7 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
       if (verdict.verdict === 'taken') {
         hasWarned = false
         sinceRefused = undefined
-        return { outcome: 'sent', rejected: verdict.rejected }
+        return { outcome: 'sent', rejected: verdict.rejected, unlisted: verdict.unlisted }
       }
       const refusal = verdict.verdict === 'refused' ? verdict : undefined
       if (refusal && !mayPass(refusal.passesWithinMs)) return { outcome: 'failed', error: refusal.error }

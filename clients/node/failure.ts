@@ -1,4 +1,4 @@
-import type { Rejection } from './answer.ts'
+import type { Rejections } from './answer.ts'
 import { TRIED_FOR_MS } from './backoff.ts'
 import type { QueuedMessage } from './calls.ts'
 import { type Encoded, idIn } from './encode.ts'
@@ -9,7 +9,7 @@ export type LastTry = { error: Error & { status?: number; reason?: string }; tri
 
 /** `aborted`: unfinished when the signal came. */
 export type Delivered =
-  | { outcome: 'sent'; rejected: readonly Rejection[] }
+  | ({ outcome: 'sent' } & Rejections)
   | { outcome: 'failed'; error: AnalyticsError }
   | { outcome: 'aborted'; last: LastTry | undefined }
 
@@ -22,7 +22,7 @@ export type Failure = { readonly error: AnalyticsError; readonly messages: reado
 export type Failed = { readonly error: AnalyticsError; readonly calls: readonly Encoded[] }
 
 export function failedOf(calls: readonly Encoded[], delivered: Delivered): Failed[] {
-  if (delivered.outcome === 'sent') return rejectionsOf(calls, delivered.rejected)
+  if (delivered.outcome === 'sent') return [...listedOf(calls, delivered), ...unlistedOf(calls, delivered)]
   return [{ error: delivered.outcome === 'failed' ? delivered.error : outOfTime(delivered.last), calls }]
 }
 
@@ -35,7 +35,7 @@ export const messageOf = (call: Encoded): QueuedMessage => ({
 })
 
 /** Ignores indexes outside the batch. */
-function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejection[]): Failed[] {
+function listedOf(batch: readonly Encoded[], { rejected }: Rejections): Failed[] {
   return rejected.flatMap(({ index, code, message }) => {
     const call = batch[index]
     if (!call) return []
@@ -43,6 +43,16 @@ function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejection[])
     const error = new AnalyticsError(code, text, { status: 200 })
     return [{ error, calls: [call] }]
   })
+}
+
+/** Each call after the listed ones may be one of them. */
+function unlistedOf(batch: readonly Encoded[], { rejected, unlisted = 0 }: Rejections): Failed[] {
+  const last = rejected.reduce((most, { index }) => (batch[index] ? Math.max(most, index) : most), -1)
+  const calls = batch.slice(last + 1)
+  if (unlisted <= 0 || calls.length === 0) return []
+  const which =
+    unlisted < calls.length ? `${unlisted} of these ${calls.length} calls, without listing which` : 'the call'
+  return [{ error: fault('rejected', `The service rejected ${which}.`, { status: 200 }), calls }]
 }
 
 function outOfTime(last: LastTry | undefined): AnalyticsError {

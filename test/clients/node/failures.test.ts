@@ -54,6 +54,35 @@ describe('calls that the service rejects from within a batch', () => {
     expect(failures).toEqual([])
   })
 
+  test('are reported together if they are only counted: any call after the listed ones may be one', async () => {
+    const answers = [{ rejectedUnlisted: 2 }, { rejectedUnlisted: 3 }, { rejected: [], rejectedUnlisted: 5 }]
+    const service = await startService((_arrival, index) => ({
+      body: JSON.stringify({ success: true, rejected: [{ index: 1, code: 'too_deep' }], ...answers[index] }),
+    }))
+    const { analytics, failures } = clientOf(service)
+    const codes: (string | null)[] = []
+    for (let batch = 0; batch < answers.length; batch++) {
+      for (let number = 0; number < 5; number++)
+        analytics.track({ ...track(number), messageId: `m-${number}` }, (error) =>
+          codes.push(error?.code ?? null),
+        )
+      await analytics.flush()
+    }
+    const later = { messages: ['m-2', 'm-3', 'm-4'].map((messageId) => ({ messageId })) }
+    const all = Array.from({ length: 5 }, (_, number) => ({ messageId: `m-${number}` }))
+    const rejectedAs = (message: string) => ({ code: 'rejected', status: 200, message })
+    const second = { error: { code: 'too_deep' }, messages: [{ messageId: 'm-1' }] }
+    expect(failures).toMatchObject([
+      second,
+      { error: rejectedAs('The service rejected 2 of these 3 calls, without listing which.'), ...later },
+      second,
+      { error: rejectedAs('The service rejected the call.'), ...later },
+      { error: rejectedAs('The service rejected the call.'), messages: all },
+    ])
+    const outcomes = [null, 'too_deep', 'rejected', 'rejected', 'rejected']
+    expect(codes).toEqual([...outcomes, ...outcomes, ...Array(5).fill('rejected')])
+  })
+
   test('do not make close() fail', async () => {
     const service = await startService(() => rejected(0))
     const { analytics, failures } = clientOf(service, { closeTimeout: 5_000 })

@@ -514,6 +514,14 @@ describe('the cost of a small body is bounded', () => {
     expect(large).not.toHaveProperty('rejectedUnlisted')
   })
 
+  test('the list of rejected calls, which has the first ones', async () => {
+    const batch = Array.from({ length: 300 }, (_, index) => (index % 2 ? 1 : { type: 'track', ...call }))
+    const { rejected, rejectedUnlisted } = (await post(fakeIngest(), '/v1/batch', { batch })).json()
+    const listed = rejected.map(({ index }: { index: number }) => index)
+    expect(listed).toEqual(Array.from({ length: 100 }, (_, index) => 2 * index + 1))
+    expect(rejectedUnlisted).toBe(50)
+  })
+
   test('the list of rejected calls, if spaces that gzip away make the body large', async () => {
     const batch = JSON.stringify({
       batch: Array(2_500).fill(1),
