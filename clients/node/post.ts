@@ -1,8 +1,8 @@
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
+import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { promisify } from 'node:util'
 import { constants, gzip as gzipWithCallback } from 'node:zlib'
-import got from 'got'
+import got, { type RequestFunction } from 'got'
 import type { Posted } from './answer.ts'
 import { LIBRARY } from './library.ts'
 
@@ -55,6 +55,7 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
   const defaults = { http: new HttpAgent(options), https: new HttpsAgent(options) }
   const client = got.extend({
     method: 'POST',
+    request,
     agent: { http: agent.http ?? defaults.http, https: agent.https ?? defaults.https },
     // a redirected POST would become a GET; `deliver` retries
     followRedirect: false,
@@ -83,6 +84,29 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
     defaults.https.destroy()
   }
   return { post, close }
+}
+
+/** got reads errors where nothing catches what that throws: an agent's error could end the process. */
+const request: RequestFunction = (url, options) => {
+  try {
+    const made = url.protocol === 'https:' ? httpsRequest(url, options) : httpRequest(url, options)
+    const { emit } = made
+    made.emit = (event: string, ...values: unknown[]) =>
+      emit.call(made, event, ...(event === 'error' ? values.map(readable) : values))
+    return made
+  } catch (thrown) {
+    throw readable(thrown)
+  }
+}
+
+/** An agent may throw anything, even a value that throws when it is read. */
+function readable(thrown: unknown): unknown {
+  try {
+    const { message, stack } = thrown as Error
+    return typeof message === 'string' && typeof stack === 'string' ? thrown : new Error(String(thrown))
+  } catch {
+    return new Error('the agent threw something that cannot be read')
+  }
 }
 
 /** Of a broken or endless body, returns what arrived. */

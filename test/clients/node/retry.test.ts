@@ -159,6 +159,42 @@ describe('a batch is given up after maxRetries', () => {
     expect(failures[0]?.error.message).toContain(`127.0.0.2:${port}; connect ECONNREFUSED 127.0.0.3:${port}`)
   })
 
+  const unreadable = () =>
+    Object.defineProperty(new Error('no'), 'message', {
+      get: () => {
+        throw new Error('unreadable')
+      },
+    })
+  test.each<[string, () => unknown, string]>([
+    ['null', () => null, 'cannot be read'],
+    ['undefined', () => undefined, 'cannot be read'],
+    ['a text', () => 'out of sockets', 'out of sockets'],
+    ['an error whose text throws', unreadable, 'cannot be read'],
+    [
+      'an error whose text is a symbol',
+      () => Object.assign(new Error(), { message: Symbol('no') }),
+      'cannot be read',
+    ],
+  ])('if the agent throws or reports %s', async (_what, thrown, message) => {
+    const throwing = new Agent()
+    throwing.createConnection = () => {
+      throw thrown()
+    }
+    const reporting = new Agent()
+    reporting.createConnection = (_options, done) => void done?.(thrown() as Error, null as never)
+    // Node takes no error for a success
+    for (const http of thrown() ? [throwing, reporting] : [throwing]) {
+      const { analytics, failures } = clientOf(
+        { endpoint: await deadEndpoint() },
+        { maxRetries: 1, agent: { http } },
+      )
+      analytics.track(track(0))
+      await analytics.flush()
+      const expected = { code: 'gave_up', tries: 2, message: expect.stringContaining(message) }
+      expect(failures).toMatchObject([{ error: expected }])
+    }
+  })
+
   test('if the host is unknown, without a retry if maxRetries is 0', async () => {
     const { analytics, failures } = clientOf({ endpoint: 'http://nowhere.invalid/' }, { maxRetries: 0 })
     analytics.track(track(0))
