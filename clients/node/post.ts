@@ -1,5 +1,6 @@
-import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, gzip as gzipWithCallback } from 'node:zlib'
 import got, { type RequestFunction } from 'got'
@@ -114,6 +115,12 @@ async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
   let head: { status: number; retryAfter: string | undefined } | undefined
   stream.once('response', ({ statusCode: status, headers }) => {
     head = { status, retryAfter: headers['retry-after'] }
+  })
+  // got leaves this response to the caller, without a timeout
+  stream.once('upgrade', ({ statusCode }: IncomingMessage, socket: Duplex) => {
+    head = { status: statusCode ?? 101, retryAfter: undefined }
+    socket.destroy()
+    stream.destroy()
   })
   const chunks: Buffer[] = []
   let bytes = 0

@@ -79,6 +79,16 @@ describe('a batch is not retried after', () => {
     expect(service.arrivals).toHaveLength(1)
     expect(failures).toMatchObject([{ error: { code: 'rejected', status }, messages: [{ type: 'track' }] }])
   })
+
+  test('a 101, which got leaves to the caller', async () => {
+    const headers = { connection: 'upgrade', upgrade: 'websocket' }
+    const service = await startService(() => ({ status: 101, headers }))
+    const { analytics, failures } = clientOf(service)
+    analytics.track(track(0))
+    await analytics.flush()
+    expect(failures).toMatchObject([{ error: { code: 'rejected', status: 101 } }])
+    await expect.poll(() => service.open()).toBe(0)
+  })
 })
 
 describe('a batch is given up after maxRetries', () => {
