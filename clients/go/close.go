@@ -32,7 +32,13 @@ func (c *Client) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
-	return c.CloseContext(ctx)
+	if c.outbox.close() {
+		return c.end(ctx)
+	}
+	// the first one may take longer, by its grace
+	longer, cancelLonger := context.WithTimeout(context.Background(), max(c.timeout, c.timeout+2*closeGrace))
+	defer cancelLonger()
+	return c.awaitClose(longer)
 }
 
 // CloseContext is like [Client.Close], with the deadline of ctx instead of CloseTimeout. Concurrent calls wait for the result of the first, or fail
@@ -43,11 +49,20 @@ func (c *Client) CloseContext(ctx context.Context) error {
 	}
 	ctx = orBackground(ctx)
 	if c.outbox.close() {
-		c.closeErr = c.awaitEnd(ctx)
-		c.journal.debugf("close: %s", describeEnd(c.closeErr))
-		close(c.closing)
-		return c.closeErr
+		return c.end(ctx)
 	}
+	return c.awaitClose(ctx)
+}
+
+func (c *Client) end(ctx context.Context) error {
+	c.closeErr = c.awaitEnd(ctx)
+	c.journal.debugf("close: %s", describeEnd(c.closeErr))
+	close(c.closing)
+	return c.closeErr
+}
+
+// awaitClose waits for the result of the first Close.
+func (c *Client) awaitClose(ctx context.Context) error {
 	select {
 	case <-c.closing:
 	case <-ctx.Done():

@@ -355,6 +355,30 @@ func TestASecondCloseWaitsForTheFirst(t *testing.T) {
 	f.none(t)
 }
 
+func TestASecondCloseReturnsTheSameErrorAlthoughACallbackDoesNotReturn(t *testing.T) {
+	s := newService(t, status(400))
+	c, _ := newClient(t, s.URL)
+	entered, release := make(chan struct{}), make(chan struct{})
+	c.OnFailure = func(Failure) {
+		close(entered)
+		<-release
+	}
+	c.FlushAt, c.CloseTimeout = 1, time.Millisecond
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	receive(t, entered)
+	results := make(chan error, 3)
+	for i := 0; i < 3; i++ {
+		go func() { results <- c.Close() }()
+	}
+	for i := 0; i < 3; i++ {
+		if err := receive(t, results); !errors.Is(err, ErrNotSent) || callsOf(err) != 1 {
+			t.Errorf("got %v", err)
+		}
+	}
+	close(release)
+	<-c.sender.done
+}
+
 // Every queued call is sent or reported, whenever Close is called.
 func TestCloseLosesNothingOfWhatIsCalledMeanwhile(t *testing.T) {
 	for round := 0; round < 10; round++ {
