@@ -120,6 +120,10 @@ func (p *poster) exchange(ctx context.Context, client *http.Client, body payload
 		return answer{err: err}
 	}
 	defer response.Body.Close()
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		// its body is the connection, which has no end and ignores the context
+		return answer{status: response.StatusCode}
+	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, answerBytes))
 	a := answer{status: response.StatusCode, retryAfter: response.Header.Get("Retry-After"), body: text}
 	if err != nil && a.status == http.StatusOK && !a.saysSuccess() {

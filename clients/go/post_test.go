@@ -85,6 +85,24 @@ func TestATryEndsInTimeAlthoughTheHTTPClientDoesNot(t *testing.T) {
 	}
 }
 
+func TestAResponseThatSwitchesProtocolsIsFinalAndItsConnectionIsClosed(t *testing.T) {
+	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		_, _ = conn.Read(make([]byte, 1)) // until the client closes it
+	})
+	c, f := newClient(t, s.URL)
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Flush(context.Background()))
+	if failure := receive(t, f.came); !errors.Is(failure.Err, ErrRejected) || failure.Status != 101 {
+		t.Fatalf("got %v", failure.Err)
+	}
+}
+
 func TestCloseEndsInTimeAlthoughTheHTTPClientDoesNot(t *testing.T) {
 	h := newHanging(t)
 	c, f := newClient(t, "http://localhost:1")
