@@ -76,9 +76,9 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
       client.stream(endpoint, {
         body: bytes,
         signal,
-        timeout: { request: Math.min(requestTimeout, mostMs) },
         ...(gzipped && { headers: { 'content-encoding': 'gzip' } }),
       }),
+      Math.min(requestTimeout, mostMs),
     )
   const close = () => {
     defaults.http.destroy()
@@ -111,7 +111,9 @@ function readable(thrown: unknown): unknown {
 }
 
 /** Of a broken or endless body, returns what arrived. */
-async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
+async function read(stream: ReturnType<typeof got.stream>, timeoutMs: number): Promise<Posted> {
+  // got's own timeout waits until the agent has a connection
+  const timeout = setTimeout(() => stream.destroy(timedOut(timeoutMs)), timeoutMs)
   let head: { status: number; retryAfter: string | undefined } | undefined
   stream.once('response', ({ statusCode: status, headers }) => {
     head = { status, retryAfter: headers['retry-after'] }
@@ -134,12 +136,16 @@ async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
   } catch (error) {
     brokenBy = plain(error)
   } finally {
+    clearTimeout(timeout)
     // releases timers and listeners
     stream.on('error', () => {}).destroy()
   }
   if (!head) return { error: brokenBy ?? new Error('the request ended without a response') }
   return { ...head, body: Buffer.concat(chunks).toString(), brokenBy }
 }
+
+const timedOut = (ms: number) =>
+  Object.assign(new Error(`Timeout awaiting 'request' for ${ms}ms`), { code: 'ETIMEDOUT' })
 
 /** The options that got attaches to its errors contain the write key. */
 function plain(error: unknown): Error {

@@ -1,3 +1,4 @@
+import { Agent } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { pack, poster } from '../../../clients/node/post.ts'
 import { unpack } from '../../../ingest/http/body.ts'
@@ -13,6 +14,21 @@ test.each([
   const body = { bytes: Buffer.from('{"batch":[]}'), gzipped: false }
   expect(await post(body, { signal: new AbortController().signal, mostMs })).toMatchObject({
     error: { message: "Timeout awaiting 'request' for 50ms" },
+  })
+})
+
+test('even while the agent makes no connection, as when a proxy does not respond', async () => {
+  const http = new Agent()
+  http.createConnection = () => undefined
+  const { post } = poster({
+    endpoint: 'http://localhost:9/',
+    writeKey: 'k',
+    requestTimeout: 50,
+    agent: { http },
+  })
+  const body = { bytes: Buffer.from('{"batch":[]}'), gzipped: false }
+  expect(await post(body, { signal: new AbortController().signal, mostMs: 600_000 })).toEqual({
+    error: Object.assign(new Error("Timeout awaiting 'request' for 50ms"), { code: 'ETIMEDOUT' }),
   })
 })
 
