@@ -205,7 +205,7 @@ export const SCHEMAS = {
       rejectedUnlisted: {
         type: 'integer',
         minimum: 1,
-        description: `How many more calls are rejected. \`rejected\` lists ${REJECTED_LISTED}, or one for each ${REJECTED_LISTED_EACH} bytes of the batch; gzip counts for at most ${MADE_GZIP_TIMES} times its size.`,
+        description: `How many more calls are rejected. \`rejected\` lists the first ${REJECTED_LISTED}, or one for each ${REJECTED_LISTED_EACH} bytes of the batch; gzip counts for at most ${MADE_GZIP_TIMES} times its size.`,
       },
     },
   },
