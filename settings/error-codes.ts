@@ -9,6 +9,10 @@ const table = {
   invalid_line: [400, 'A line of the upload cannot be read. Nothing has changed.'],
   inexact_number: [400, 'A line of the upload has a number that a double cannot hold. Nothing has changed.'],
   line_too_long: [400, 'A line of the upload is too long. Nothing has changed.'],
+  csv_as_text: [
+    400,
+    'The upload is `text/plain`, but its first line names columns, as in CSV. Nothing has changed.',
+  ],
   empty_upload: [400, 'The upload lists no users, and `allowEmpty` is not set.'],
   many_removals: [
     409,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   consentTo,
   formatOf,
+  looksLikeFields,
   requiredBy,
   summaryOf,
 } from '../../console/src/views/computations/upload-rules.ts'
@@ -25,14 +26,32 @@ test.each([
   ['audiences', '"u1"\r\n"u2"', 'members.txt', 'ndjson'],
   ['audiences', '\ufeffuserId\nu1', undefined, 'csv'],
   ['audiences', '"plan","user_id"\npro,u1', 'members.txt', 'csv'],
+  ['audiences', 'userId;e-mail\nu1;a@b.example', undefined, 'csv'],
+  ['audiences', 'plan\tUser_Id\nu1', 'members.txt', 'csv'],
+  ['audiences', 'u1;a@b.example\nuserId;plan', undefined, 'lines'],
   ['audiences', 'id\nu1', 'members.CSV', 'csv'],
+  ['audiences', 'id\tplan\nu1', 'members.tsv', 'csv'],
   ['audiences', 'a userId\nu1', undefined, 'lines'],
   ['traits', '{"userId": "u1", "value": 1}', undefined, 'ndjson'],
   ['traits', 'userId,value\nu1,1', undefined, 'csv'],
+  ['traits', 'userId;value\nu1;1', undefined, 'csv'],
   ['traits', 'u1', undefined, 'ndjson'],
 ] as const)('an upload to %s that begins with %j in %s is read as %s', (kind, start, name, format) => {
   expect(formatOf(kind, start, name)).toBe(format)
 })
+
+test.each([
+  ['lines', '\ufeff\nu1;a@b.example\n', true],
+  ['lines', 'u1,a@b.example', true],
+  ['lines', 'u1\nu2;a@b.example', false],
+  ['csv', 'userId;plan\nu1;pro', false],
+  ['ndjson', '{"userId":"u1","plan":"pro"}', false],
+] as const)(
+  'an upload read as %s that begins with %j may have more fields than ids: %s',
+  (format, start, is) => {
+    expect(looksLikeFields(format, start)).toBe(is)
+  },
+)
 
 test('a preview says what would change, and what must be confirmed', () => {
   expect(summaryOf('audiences', preview)).toBe('Adds 2, removes 998, 3 lines cannot be used')

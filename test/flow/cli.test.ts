@@ -453,7 +453,20 @@ describe('commands for operators', () => {
     const allowed = await upload('--skip-invalid', '--allow-removals', '--json')
     expect(JSON.parse(allowed.out)).toMatchObject({ state: 'done', removed: 19, unchanged: 1, skipped: 1 })
 
+    const exported = join(folder, 'members.tsv')
+    await writeFile(exported, '\ufeffPlan\tUser_ID\r\npro\tm0\r\n')
+    const same = 'Adds or changes 0, removes 0 of 1, leaves 1 unchanged.\n'
+    expect(await run(['upload', 'audience', 'cli', exported, '--dry-run'])).toMatchObject({ out: same })
+
     const piped = ['upload', 'audience', 'cli', '-']
+    const columns = 'plan;user_id\npro;m0\n'
+    expect(await run(piped, { input: columns })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('send it as CSV'),
+    })
+    expect(await run([...piped, '--format', 'csv', '--dry-run'], { input: columns })).toMatchObject({
+      out: same,
+    })
     expect(await run(piped, { input: '' })).toMatchObject({
       code: 1,
       err: expect.stringContaining('--allow-empty'),

@@ -59,7 +59,7 @@ would remove more than a tenth of the members or values, or if it lists no membe
     .addOption(
       new Option(
         '--format <format>',
-        'default: by the file name (.csv, .ndjson, .jsonl), otherwise lines',
+        'default: by the file name (.csv, .tsv, .ndjson, .jsonl), otherwise lines',
       ).choices(Object.keys(TYPES)),
     )
     .option('--dry-run', 'show what the upload would change, and send nothing')
@@ -71,9 +71,10 @@ would remove more than a tenth of the members or values, or if it lists no membe
       'after',
       `
 Formats:
-  lines   one user id per line; for an audience only
+  lines   one user id per line, with its commas and semicolons; for an audience only
   ndjson  one user id as a JSON string, or {"userId": "u1"}, per line; for a trait {"userId": "u1", "value": 42}
-  csv     the first line names the columns: userId, and value for a trait
+  csv     the first line names the columns: userId, and value for a trait;
+          commas, semicolons or tabs separate the fields
 
 Examples:
   $ sluice upload audience vip members.csv
@@ -163,6 +164,6 @@ async function contentOfPipe(file: string): Promise<Buffer | undefined> {
 }
 
 function formatOf(file: string): Format {
-  if (/\.csv$/i.test(file)) return 'csv'
+  if (/\.[ct]sv$/i.test(file)) return 'csv'
   return /\.(ndjson|jsonl)$/i.test(file) ? 'ndjson' : 'lines'
 }

@@ -2,28 +2,34 @@ import type { Change } from './comparison.ts'
 import {
   linesOf,
   MAX_CHARS,
+  namesUserId,
   type OnInvalid,
   parsedValue,
+  plainName,
+  SEPARATORS,
+  type Separator,
   takeLine,
   UploadFault,
   userIdOf,
 } from './upload-lines.ts'
 
 /**
- * CSV by RFC 4180, read strictly: a misread file could remove members. Not a library: this reader shares decoding, line
- * numbers and limits with other formats (`linesOf`), continues after a fault, and adds no dependency to control.
+ * CSV by RFC 4180, also with semicolons or tabs, read strictly: a misread file could remove members. Not a library: this
+ * reader shares decoding, line numbers and limits with other formats (`linesOf`), continues after a fault, and adds no
+ * dependency to control.
  */
 
 /** `number`: the record's first line, from 1. */
 export type CsvRecord = { number: number } & ({ fields: string[] } | { fault: string })
 
 /** A quoted field may contain line breaks. Holds one record. */
-function createRecordReader(): {
+function createRecordReader(separator: Separator): {
   /** @returns the record that the line completes. @throws UploadFault `line_too_long` */
   read(line: string, number: number): CsvRecord | undefined
   /** @returns the fault of a record that does not end. */
   end(): CsvRecord | undefined
 } {
+  const readField = createFieldReader(separator)
   let fields: string[] = []
   let open: string | undefined
   let begunAt = 0
@@ -63,37 +69,43 @@ function createRecordReader(): {
   }
 }
 
-/** `end`: position of the comma after it, or of the line's end. `open`: continues on the next line. */
+/** `end`: position of the separator after it, or of the line's end. `open`: continues on the next line. */
 type Field = { value: string; end: number; open?: undefined } | { open: string } | { fault: string }
 
-function readField(line: string, from: number, open: string | undefined): Field {
-  if (open === undefined && line[from] !== '"') return plainField(line, from)
-  let text = open ?? ''
-  for (let at = open === undefined ? from + 1 : from; ; ) {
-    const quote = line.indexOf('"', at)
-    if (quote === -1) return { open: `${text}${line.slice(at)}\n` }
-    text += line.slice(at, quote)
-    at = quote + 1
-    if (line[at] !== '"') return closedField(line, at, text)
-    text += '"'
-    at += 1
+function createFieldReader(separator: Separator) {
+  function plainField(line: string, from: number): Field {
+    const next = line.indexOf(separator, from)
+    const last = line.endsWith('\r') ? line.length - 1 : line.length
+    const end = next === -1 ? Math.max(from, last) : next
+    const value = line.slice(from, end)
+    return value.includes('"') ? { fault: 'has a quote in a field without quotes' } : { value, end }
+  }
+
+  function closedField(line: string, end: number, value: string): Field {
+    const isEnd = end === line.length || line[end] === separator || line.slice(end) === '\r'
+    return isEnd ? { value, end } : { fault: 'has text after a quoted field' }
+  }
+
+  return (line: string, from: number, open: string | undefined): Field => {
+    if (open === undefined && line[from] !== '"') return plainField(line, from)
+    let text = open ?? ''
+    for (let at = open === undefined ? from + 1 : from; ; ) {
+      const quote = line.indexOf('"', at)
+      if (quote === -1) return { open: `${text}${line.slice(at)}\n` }
+      text += line.slice(at, quote)
+      at = quote + 1
+      if (line[at] !== '"') return closedField(line, at, text)
+      text += '"'
+      at += 1
+    }
   }
 }
 
-function plainField(line: string, from: number): Field {
-  const comma = line.indexOf(',', from)
-  const last = line.endsWith('\r') ? line.length - 1 : line.length
-  const end = comma === -1 ? Math.max(from, last) : comma
-  const value = line.slice(from, end)
-  return value.includes('"') ? { fault: 'has a quote in a field without quotes' } : { value, end }
-}
-
-function closedField(line: string, end: number, value: string): Field {
-  const isEnd = end === line.length || line[end] === ',' || line.slice(end) === '\r'
-  return isEnd ? { value, end } : { fault: 'has text after a quoted field' }
-}
-
 const COLUMNS = { audience: ['userId'], trait: ['userId', 'value'] } as const
+
+/** The first with which the header names user ids. */
+const separatorOf = (header: string): Separator =>
+  SEPARATORS.find((separator) => namesUserId(header, separator)) ?? ','
 
 /**
  * The first record names the columns in any order and case, with or without underscores. Ignores other columns.
@@ -105,42 +117,49 @@ export async function* csvChanges(
   kind: keyof typeof COLUMNS,
   onInvalid?: OnInvalid,
 ): AsyncGenerator<Change[]> {
-  const reader = createRecordReader()
+  let separator: Separator = ','
+  let reader: ReturnType<typeof createRecordReader> | undefined
   let header: Header | undefined
+
+  function readLine(line: string, number: number): CsvRecord | undefined {
+    if (!reader && line.trim() !== '') {
+      separator = separatorOf(line)
+      reader = createRecordReader(separator)
+    }
+    return reader?.read(line, number)
+  }
 
   function changeOf(record: CsvRecord): Change | undefined {
     const known = header
     if (known) return takeLine(() => change(record, kind, known), onInvalid)
-    header = headerOf(record, kind)
+    header = headerOf(record, kind, separator)
     return undefined
   }
 
   for await (const lines of linesOf(text))
     yield lines.flatMap(({ line, number }) => {
-      const record = reader.read(line, number)
+      const record = readLine(line, number)
       return (record && changeOf(record)) ?? []
     })
-  const unfinished = reader.end()
+  const unfinished = reader?.end()
   // throws or reports its fault
   if (unfinished) changeOf(unfinished)
 }
 
-type Header = { width: number; userId: number; value: number }
+type Header = { width: number; userId: number; value: number; hasDecimalCommas: boolean }
 
 /** @throws UploadFault `invalid_line`: without a header, no line can be read. */
-function headerOf(record: CsvRecord, kind: keyof typeof COLUMNS): Header {
+function headerOf(record: CsvRecord, kind: keyof typeof COLUMNS, separator: Separator): Header {
   const names = 'fields' in record ? record.fields.map(plainName) : []
   const places = COLUMNS[kind].map((name) => {
     const place = names.indexOf(plainName(name))
     if (place !== -1 && place === names.lastIndexOf(plainName(name))) return place
-    const message = `must name the columns, separated by commas, and ${name} once`
+    const message = `must name the columns, separated by commas, semicolons or tabs, and ${name} once`
     throw new UploadFault('invalid_line', record.number, message)
   })
   const [userId = 0, value = 0] = places
-  return { width: names.length, userId, value }
+  return { width: names.length, userId, value, hasDecimalCommas: separator !== ',' }
 }
-
-const plainName = (name: string) => name.trim().toLowerCase().replaceAll('_', '')
 
 function change(record: CsvRecord, kind: keyof typeof COLUMNS, header: Header): Change {
   const { number } = record
@@ -152,8 +171,16 @@ function change(record: CsvRecord, kind: keyof typeof COLUMNS, header: Header): 
   }
   const userId = userIdOf(fields[header.userId], number)
   if (kind === 'audience') return { userId, value: 'true' }
-  return { userId, value: csvValue(fields[header.value] ?? '', number) }
+  const value = fields[header.value] ?? ''
+  if (header.hasDecimalCommas && DECIMAL_COMMA.test(value)) {
+    const message = `has the value ${value.slice(0, 50)}: write a number with a point instead of the comma, or send text as application/x-ndjson`
+    throw new UploadFault('invalid_line', number, message)
+  }
+  return { userId, value: csvValue(value, number) }
 }
+
+/** Where Excel writes semicolons, it writes 1.234,5 for 1234.5, which would be text. */
+const DECIMAL_COMMA = /^\s*[+-]?\d[\d.]*,\d+\s*$/
 
 const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
 

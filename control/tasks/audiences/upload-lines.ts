@@ -5,7 +5,13 @@ import { parseJson, withPlainNames } from '../../../process/parse-json.ts'
 import { userIdShape } from '../../../settings/settings.ts'
 import type { Change } from './comparison.ts'
 
-export const LINE_CODES = ['invalid_line', 'inexact_number', 'line_too_long', 'invalid_encoding'] as const
+export const LINE_CODES = [
+  'invalid_line',
+  'inexact_number',
+  'line_too_long',
+  'invalid_encoding',
+  'csv_as_text',
+] as const
 type LineCode = (typeof LINE_CODES)[number]
 
 /** `line` counts from 1. */
@@ -16,6 +22,8 @@ export class UploadFault extends CodedError<LineCode> {
     this.line = line
   }
 }
+
+const NOT_UTF_8 = 'is not UTF-8, or a line near it is not: save the file as UTF-8 (in Excel: CSV UTF-8)'
 
 /** More than a call may have: 32,768 bytes. */
 export const MAX_CHARS = 40_000
@@ -35,7 +43,7 @@ export async function* linesOf(
     try {
       return decoder.decode(bytes, { stream: bytes !== undefined })
     } catch {
-      throw new UploadFault('invalid_encoding', number + 1, 'is not UTF-8, or a line near it is not')
+      throw new UploadFault('invalid_encoding', number + 1, NOT_UTF_8)
     }
   }
 
@@ -95,10 +103,35 @@ export function takeLine(read: () => Change, onInvalid: OnInvalid | undefined): 
   }
 }
 
-/** Rejects JSON objects: NDJSON with the wrong content type would become user ids. */
+/** In CSV. Excel writes semicolons where the comma is the decimal separator, and tabs to the clipboard. */
+export const SEPARATORS = [',', ';', '\t'] as const
+export type Separator = (typeof SEPARATORS)[number]
+
+/** Column names match in any case, with or without underscores. */
+export const plainName = (name: string) => name.trim().toLowerCase().replaceAll('_', '')
+
+/** @param line maybe a header, whose names may be quoted. */
+export const namesUserId = (line: string, separator: Separator): boolean =>
+  line.split(separator).some((name) => plainName(name.replaceAll('"', '')) === 'userid')
+
+/**
+ * Rejects JSON, CSV with a header, and lines with tabs: in the wrong format, an upload would report everyone as gone.
+ * Other lines with commas or semicolons are ids.
+ */
 export const plainMember: ReadLine = (line, number) => {
+  if (number === 1 && SEPARATORS.some((separator) => namesUserId(line, separator)))
+    throw new UploadFault(
+      'csv_as_text',
+      number,
+      'names columns, but text/plain lists user ids: send it as CSV (text/csv)',
+    )
   if (/^\{.*\}$/.test(line))
     throw invalid(number, 'is a JSON object, but text/plain lists user ids: send application/x-ndjson')
+  if (line.includes('\t'))
+    throw invalid(
+      number,
+      'has a tab, but text/plain lists user ids: send it as CSV (text/csv), and name the columns in the first line',
+    )
   return { userId: userIdOf(line, number), value: 'true' }
 }
 

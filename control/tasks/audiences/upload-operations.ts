@@ -72,7 +72,7 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
     PUT: operation({
       summary: 'Set all members of an audience',
       description:
-        'One user id on each line; or, as NDJSON, one string or `{"userId"}`; or CSV with a column `userId`. Any length, optionally with `Content-Encoding: gzip`. An identify call is sent for each user who joined or left since the last sync.',
+        'One user id on each line; or, as NDJSON, one string or `{"userId"}`; or CSV with a column `userId`, whose fields are separated by commas, semicolons or tabs. Any length, optionally with `Content-Encoding: gzip`. An identify call is sent for each user who joined or left since the last sync.',
       query: membersQueryShape,
       headers: preferHeader,
       body: lines,
@@ -99,7 +99,7 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
     PUT: operation({
       summary: 'Set values of a trait',
       description:
-        'One `{"userId", "value"}` on each line, or CSV with these columns. Null, or an empty field, removes the value; users that are not listed keep theirs. An identify call is sent for each changed value.',
+        'One `{"userId", "value"}` on each line, or CSV with these columns, separated by commas, semicolons or tabs. Null, or an empty field, removes the value; users that are not listed keep theirs. An identify call is sent for each changed value.',
       query: valuesQueryShape,
       headers: preferHeader,
       body: lines,

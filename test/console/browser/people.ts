@@ -192,6 +192,16 @@ export function managePeople(on: () => Stage): void {
     await dialog.getByText('Compared 20 users with the last upload').waitFor()
     await dialog.getByRole('button', { name: 'Remove' }).click()
 
+    // as a spreadsheet's clipboard
+    await dialog.getByRole('textbox', { name: 'User IDs' }).fill('Plan\tuserId\npro\tr0\n')
+    await preview.click()
+    await dialog.getByText('Adds 0, removes 19').waitFor()
+    await dialog.getByText('Read as CSV').waitFor()
+    await dialog.getByRole('textbox', { name: 'User IDs' }).fill('r0;a@b.example\n')
+    await preview.click()
+    await dialog.getByText('Adds 1, removes 20').waitFor()
+    await dialog.getByText('all of it is one ID').waitFor()
+
     await dialog.getByRole('textbox', { name: 'User IDs' }).fill('r0\nnew-1\n{"userId": "r2"}')
     await preview.click()
     await dialog.getByText('Adds 1, removes 19, 1 line cannot be used').waitFor()

@@ -179,6 +179,17 @@ describe('an upload', () => {
       1,
     ],
     ['a value too large', traitValue, `{"userId":"u1","value":"${'x'.repeat(16_384)}"}`, 'invalid_line', 1],
+    [
+      'columns with semicolons under the name of plain text',
+      plainMember,
+      'userId;plan\nu1;pro',
+      'csv_as_text',
+      1,
+    ],
+    ['columns with tabs under the name of plain text', plainMember, '"Plan"\t"User_ID"\n', 'csv_as_text', 1],
+    ['columns with commas under the name of plain text', plainMember, '\ufeffplan,userId', 'csv_as_text', 1],
+    ['one column under the name of plain text', plainMember, 'user_id\nu1\n', 'csv_as_text', 1],
+    ['several fields under the name of plain text', plainMember, 'u1\nu2\tpro\n', 'invalid_line', 2],
     ['JSON under the name of plain text', plainMember, 'u1\n{"userId":"u2"}\n', 'invalid_line', 2],
     ['an id too long', plainMember, 'x'.repeat(32_769), 'invalid_line', 1],
     ['a line that never ends', plainMember, `u1\n${'x'.repeat(50_000)}`, 'line_too_long', 2],
@@ -187,6 +198,16 @@ describe('an upload', () => {
   ])('with %s is refused, and its line named', async (_, readLine, text, code, line) => {
     const fault = await read([text], readLine).catch((error: UploadFault) => error)
     expect(fault).toMatchObject({ code, line })
+  })
+
+  test('as plain text may have ids with commas and semicolons, and one that is called like a column', async () => {
+    const members = await read(['u1;a@b.example\nu2,pro\nuserId\nmy userId;1\n'], plainMember)
+    expect(members.map(({ userId }) => userId)).toEqual(['u1;a@b.example', 'u2,pro', 'userId', 'my userId;1'])
+  })
+
+  test('of CSV as plain text is refused, even if invalid lines are left out', async () => {
+    const all = changesIn(chunked('userId;plan\nu1;pro\n', 7), plainMember, () => undefined)
+    await expect(Array.fromAsync(all)).rejects.toMatchObject({ code: 'csv_as_text', line: 1 })
   })
 
   test('accepts values with at most 62 levels of nesting, and names the limit', () => {
@@ -240,18 +261,20 @@ async function readCsv(text: string, kind: 'audience' | 'trait', onInvalid?: OnI
 
 describe('CSV', () => {
   const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`
-  const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', 'ü', '用') })
+  const units = ['a', '"', ',', ';', '\t', '\n', '\r', ' ', 'ü', '用']
+  const field = fc.string({ unit: fc.constantFrom(...units) })
 
   test('is read as it was written, whatever its fields contain and wherever chunks end', async () => {
     await fc.assert(
       fc.asyncProperty(
+        fc.constantFrom(',', ';', '\t'),
         fc.array(fc.record({ id: field, more: field, value: field }), { maxLength: 5 }),
         fc.constantFrom('\n', '\r\n'),
         fc.integer({ min: 1, max: 20 }),
-        async (rows, newline, size) => {
+        async (separator, rows, newline, size) => {
           const given = rows.map(({ id, ...row }, index) => ({ ...row, id: `u${index} ${id}x` }))
-          const lines = given.map(({ id, more, value }) => [more, id, value].map(quoted).join(','))
-          const text = ['more,User_ID,value', ...lines].join(newline)
+          const lines = given.map(({ id, more, value }) => [more, id, value].map(quoted).join(separator))
+          const text = [['more', 'User_ID', 'value'].join(separator), ...lines].join(newline)
           const found = []
           for await (const changes of csvChanges(chunked(text, size), 'trait')) found.push(...changes)
           expect(found).toEqual(
@@ -304,7 +327,9 @@ describe('CSV', () => {
 
   test.each([
     ['no column of user ids', 'audience', 'id\nu1\n'],
-    ['another separator', 'trait', 'userId;value\nu1;1\n'],
+    ['another separator', 'trait', 'userId|value\nu1|1\n'],
+    ['two separators', 'trait', 'userId;plan,value\nu1;pro,1\n'],
+    ['a column of user ids in quotes that a separator cuts', 'audience', '"a,userId,b";userId\nx;u1\n'],
     ['no values', 'trait', 'userId\nu1\n'],
     ['two columns of user ids', 'audience', 'userId,user_id\nu1,u2\n'],
   ] as const)('with %s is refused, even if invalid lines are left out', async (_, kind, text) => {
@@ -312,6 +337,31 @@ describe('CSV', () => {
       code: 'invalid_line',
       line: 1,
     })
+  })
+
+  test.each([
+    ['with semicolons', '\ufeff"Name, first";userId;value\r\n"Z; A";u,1;1.5\r\n', 'u,1', 1.5],
+    ['with tabs', 'userId\tvalue\nu;1\tx,y;z\n', 'u;1', 'x,y;z'],
+    ['with commas, although semicolons would do', 'userId,value,x;userId\nu;1,7,y;z\n', 'u;1', 7],
+    ['with commas, and a decimal comma as text', 'userId,value\nu1,"1,5"\n', 'u1', '1,5'],
+  ])('is split at the separator of its header: %s', async (_, text, userId, value) => {
+    expect(await readCsv(text, 'trait')).toEqual([{ userId, value: JSON.stringify(value) }])
+  })
+
+  test.each(['4,5', '-4,5', '1.234,56', ' 0,10 '])('with semicolons refuses the number %j', async (value) => {
+    const faults: string[] = []
+    const text = `userId;value\nu1;${value}\nu2;4.5\nu3;4,5 kg\n`
+    const found = await readCsv(text, 'trait', ({ line, message }) => void faults.push(`${line} ${message}`))
+    expect(found).toEqual([
+      { userId: 'u2', value: '4.5' },
+      { userId: 'u3', value: '"4,5 kg"' },
+    ])
+    expect(faults).toEqual([expect.stringMatching(/^2 has the value .* with a point/)])
+  })
+
+  test('of one column keeps semicolons and tabs in its ids', async () => {
+    const found = await readCsv('userId\nu;1\nu\t2\n', 'audience')
+    expect(found.map(({ userId }) => userId)).toEqual(['u;1', 'u\t2'])
   })
 
   test('skips lines of spaces, as other formats do', async () => {

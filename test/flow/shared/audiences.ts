@@ -122,6 +122,14 @@ test('an empty or unreadable upload changes nothing', async () => {
     status: 400,
     body: { code: 'invalid_line', message: expect.stringContaining('Line 2') },
   })
+  const csv = await send(path, 'userId;plan\na;pro\n', { query: '?skipInvalid=true&allowRemovals=true' })
+  expect(csv).toMatchObject({
+    status: 400,
+    body: {
+      code: 'csv_as_text',
+      message: expect.stringMatching(/^Line 1 names columns.*Nothing has changed$/),
+    },
+  })
   const notGzip = await send(path, 'a\n', { more: { 'content-encoding': 'gzip' } })
   expect(notGzip).toMatchObject({ status: 400, body: { code: 'invalid_encoding' } })
   const zipped = gzipSync(lines(['a', 'b', 'c']))

@@ -3,11 +3,11 @@ import { ApiError } from '../../api/client/errors.ts'
 import type { Kind, Preview, Sync } from '../../api/computations.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { formatInteger, pluralize } from '../../wording/format.ts'
-import { FORMATS, type Format, requiredBy, summaryOf } from './upload-rules.ts'
+import { FORMATS, requiredBy, summaryOf } from './upload-rules.ts'
 import type { Uploading } from './use-uploading.ts'
 
 export function UploadResults({ kind, uploading }: { kind: Kind; uploading: Uploading }) {
-  const { isPending, progress, format, preview, upload } = uploading
+  const { isPending, progress, preview, upload } = uploading
   return (
     <>
       {isPending && (
@@ -21,7 +21,7 @@ export function UploadResults({ kind, uploading }: { kind: Kind; uploading: Uplo
       <ErrorAlert error={preview.error} title="The preview failed" />
       <ErrorAlert error={upload.error} title={titleOf(upload.error)} />
       <div role="status">
-        {preview.data && <PreviewResult kind={kind} format={format} preview={preview.data} />}
+        {preview.data && <PreviewResult kind={kind} uploading={uploading} preview={preview.data} />}
         {upload.data && <SyncResult sync={upload.data} />}
       </div>
     </>
@@ -34,9 +34,9 @@ const titleOf = (error: unknown) =>
     ? 'Nothing was changed'
     : 'The upload may or may not have been applied'
 
-type PreviewProps = { kind: Kind; format: Format; preview: Preview }
+type PreviewProps = { kind: Kind; uploading: Uploading; preview: Preview }
 
-function PreviewResult({ kind, format, preview }: PreviewProps) {
+function PreviewResult({ kind, uploading: { format, isDoubtful }, preview }: PreviewProps) {
   const { removed, current, unchanged, suppressed, invalid, invalidLines } = preview
   const isSerious = requiredBy(preview).length > 0
   return (
@@ -46,6 +46,12 @@ function PreviewResult({ kind, format, preview }: PreviewProps) {
         {formatInteger(unchanged)} unchanged. Nothing has been sent yet.
         {suppressed > 0 && ` Nothing will be sent for ${pluralize(suppressed, 'suppressed user')}.`}
       </Text>
+      {isDoubtful && (
+        <Text size="sm" mt={4}>
+          The first line has commas or semicolons, and all of it is one ID. If that is wrong, add a line
+          before it that names the columns, one of them userId.
+        </Text>
+      )}
       {invalid > 0 && (
         <List size="sm" mt={4}>
           {invalidLines.map(({ line, message }) => (

@@ -15,18 +15,25 @@ export const FORMATS: Record<Format, { type: string; label: string }> = {
   csv: { type: 'text/csv', label: 'CSV' },
 }
 
-const HEADER = /(^|,)\s*"?user_?id"?\s*(,|$)/i
+const HEADER = /(^|[,;\t])\s*"?user_?id"?\s*([,;\t]|$)/i
 const JSON_LINE = /^(\{|"([^"\\]|\\.)*"$)/
 
 /** @param start of the text. @param fileName undefined for pasted text. */
 export function formatOf(kind: Kind, start: string, fileName: string | undefined): Format {
-  const [first = ''] = start
-    .replace(/^\ufeff/, '')
-    .trimStart()
-    .split(/\r?\n/)
-  if (/\.csv$/i.test(fileName ?? '') || HEADER.test(first)) return 'csv'
+  const first = firstLine(start)
+  if (/\.[ct]sv$/i.test(fileName ?? '') || HEADER.test(first)) return 'csv'
   return kind === 'traits' || JSON_LINE.test(first.trim()) ? 'ndjson' : 'lines'
 }
+
+const firstLine = (start: string) =>
+  start
+    .replace(/^\ufeff/, '')
+    .trimStart()
+    .split(/\r?\n/, 1)[0] ?? ''
+
+/** Without named columns, a line with several fields is read as one id. */
+export const looksLikeFields = (format: Format, start: string): boolean =>
+  format === 'lines' && /[,;]/.test(firstLine(start))
 
 /** Enough for a real first line. */
 const START_BYTES = 4_096

@@ -118,7 +118,7 @@ function ChooseFile({ file, disabled, onChange }: FileProps) {
         onChange={onChange}
         resetRef={reset}
         disabled={disabled}
-        accept="text/plain,text/csv,.csv,.ndjson,.txt,.jsonl"
+        accept="text/plain,text/csv,.csv,.tsv,.ndjson,.txt,.jsonl"
       >
         {(props) => (
           <Button {...props} variant="default" size="xs">

@@ -1,10 +1,19 @@
 import { useState } from 'react'
 import { type Kind, usePreview, useUpload } from '../../api/computations.ts'
-import { type Allowance, FORMATS, type Format, formatOf, requiredBy, startOf } from './upload-rules.ts'
+import {
+  type Allowance,
+  FORMATS,
+  type Format,
+  formatOf,
+  looksLikeFields,
+  requiredBy,
+  startOf,
+} from './upload-rules.ts'
 
 /** Uploads exactly the previewed content. */
 export function useUploading(kind: Kind, id: string, content: { text: string; file: File | null }) {
   const [format, setFormat] = useState<Format>('lines')
+  const [isDoubtful, setDoubtful] = useState(false)
   const [progress, setProgress] = useState(0)
   const [allowed, setAllowed] = useState<readonly Allowance[]>([])
   const preview = usePreview(kind, id)
@@ -21,8 +30,10 @@ export function useUploading(kind: Kind, id: string, content: { text: string; fi
   async function startPreview() {
     startOver()
     setProgress(0)
-    const found = formatOf(kind, await startOf(blob), content.file?.name)
+    const start = await startOf(blob)
+    const found = formatOf(kind, start, content.file?.name)
     setFormat(found)
+    setDoubtful(looksLikeFields(found, start))
     preview.mutate({ content: blob, type: FORMATS[found].type, onProgress: setProgress })
   }
 
@@ -45,7 +56,7 @@ export function useUploading(kind: Kind, id: string, content: { text: string; fi
 
   const isReady = preview.data !== undefined && required.every((each) => allowed.includes(each))
   const isPending = preview.isPending || upload.isPending
-  const state = { format, progress, allowed, required, preview, upload, isReady, isPending }
+  const state = { format, isDoubtful, progress, allowed, required, preview, upload, isReady, isPending }
   return { ...state, setAllowed, startOver, startPreview, startUpload }
 }
 
