@@ -5,6 +5,7 @@ import {
   looksLikeFields,
   requiredBy,
   summaryOf,
+  uploadStatus,
 } from '../../console/src/views/computations/upload-rules.ts'
 
 const preview: Parameters<typeof summaryOf>[1] = {
@@ -52,6 +53,18 @@ test.each([
     expect(looksLikeFields(format, start)).toBe(is)
   },
 )
+
+test.each([
+  [true, undefined, null, 'Uploading…'],
+  [false, 'done', null, 'Uploaded'],
+  [false, 'accepted', null, 'Upload accepted'],
+  [false, 'failed', null, 'The upload failed'],
+  [false, undefined, new Error('no answer'), 'The upload had an error'],
+] as const)('an upload whose dialog is closed (pending: %s, sync: %s, error: %s) is “%s”', (...given) => {
+  const [isPending, state, error, status] = given
+  const data = state && { id: 's1', state, createdAt: '2026-01-02T03:04:05.678Z', lines: 2 }
+  expect(uploadStatus({ isPending, data, error })).toBe(status)
+})
 
 test('a preview says what would change, and what must be confirmed', () => {
   expect(summaryOf('audiences', preview)).toBe('Adds 2, removes 998, 3 lines cannot be used')

@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation, useMutationState, useQuery } from '@tanstack/react-query'
 import { api, CSRF_HEADERS, fetchAll, resultOf, resultOfChange, type Schemas } from './client/client.ts'
 import { toChangeError, unanswered } from './client/errors.ts'
 
@@ -41,13 +41,35 @@ type Upload = {
   onProgress: (share: number) => void
 }
 
+const uploadKey = (kind: Kind, id: string) => [kind, id, 'upload']
+
 /** Resolves once Sluice has compared the upload with the last one. */
 export const useUpload = (kind: Kind, id: string) =>
   useMutation({
+    mutationKey: uploadKey(kind, id),
     // every success has this body
     mutationFn: (request: Upload) => upload(kind, id, request) as Promise<Sync>,
     onSettled: () => changed(kind),
   })
+
+type UploadState = { isPending: boolean; data: Sync | undefined; error: unknown }
+
+/** This tab's latest upload, which continues when its dialog is closed. */
+export const useLatestUpload = (kind: Kind, id: string): UploadState | undefined =>
+  useMutationState({
+    filters: { mutationKey: uploadKey(kind, id), exact: true },
+    select: ({ state: { status, data, error } }) => ({
+      isPending: status === 'pending',
+      data: data as Sync | undefined, // only `useUpload` has this key
+      error,
+    }),
+  }).at(-1)
+
+export function forgetUpload(kind: Kind, id: string): void {
+  const mutations = queryClient.getMutationCache()
+  for (const upload of mutations.findAll({ mutationKey: uploadKey(kind, id), exact: true }))
+    mutations.remove(upload)
+}
 
 export const usePreview = (kind: Kind, id: string) =>
   useMutation({

@@ -226,4 +226,46 @@ export function managePeople(on: () => Stage): void {
     // other tests begin without audiences
     expect((await sluice.api('delete', 'audiences/readers')).status).toBe(204)
   })
+
+  test('an upload continues after its dialog was closed, and its row says so', async () => {
+    const { sluice, come } = on()
+    const body = { id: 'viewers', name: 'Viewers', sourceId: 'people' }
+    expect((await sluice.api('post', 'audiences', body)).status).toBe(201)
+    const { page } = await come()
+    const released = Promise.withResolvers<void>()
+    const isUpload = ({ pathname, search }: URL) => pathname.endsWith('/viewers/members') && search === ''
+    await page.route(isUpload, async (route) => {
+      await released.promise
+      await route.continue()
+    })
+    await page.goto('/audiences')
+    const open = page.getByRole('button', { name: 'Upload members to Viewers' })
+    const dialog = page.getByRole('dialog')
+    const status = page.getByRole('row', { name: /Viewers/ }).getByRole('status')
+    await open.click()
+    await dialog.getByRole('textbox', { name: 'User IDs' }).fill('v1\nv2')
+    await dialog.getByRole('button', { name: 'Preview' }).click()
+    await dialog.getByRole('button', { name: 'Upload', exact: true }).click()
+    await dialog.getByText('You can close this dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await status.getByText('Uploading…').waitFor()
+    await page.getByRole('link', { name: 'Traits' }).click()
+    await page.getByRole('link', { name: 'Audiences' }).click()
+    await status.getByText('Uploading…').waitFor()
+    await expectAccessible(page, { where: 'main' })
+    await open.click()
+    await dialog.getByText('You can close this dialog').waitFor()
+    expect(await dialog.getByRole('textbox', { name: 'User IDs' }).isDisabled()).toBe(true)
+    await page.keyboard.press('Escape')
+
+    released.resolve()
+    await status.getByText('Uploaded').waitFor()
+    await open.click()
+    await dialog.getByText('Compared 2 users with the last upload').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    expect(await status.count()).toBe(0)
+    expect((await sluice.api('delete', 'audiences/viewers')).status).toBe(204)
+  })
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../api/client/errors.ts'
 import type { Kind, Preview, Sync } from '../../api/computations.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { formatInteger, pluralize } from '../../wording/format.ts'
-import { FORMATS, requiredBy, summaryOf } from './upload-rules.ts'
+import { ENDS, FORMATS, requiredBy, summaryOf } from './upload-rules.ts'
 import type { Uploading } from './use-uploading.ts'
 
 export function UploadResults({ kind, uploading }: { kind: Kind; uploading: Uploading }) {
@@ -12,9 +12,10 @@ export function UploadResults({ kind, uploading }: { kind: Kind; uploading: Uplo
     <>
       {isPending && (
         <div role="status">
-          <Progress value={progress * 100} animated aria-label="Upload" />
+          {progress !== undefined && <Progress value={progress * 100} animated aria-label="Upload" />}
           <Text size="sm" mt={4}>
-            {progress < 1 ? 'Uploading…' : 'Comparing with the last upload…'}
+            {progress === 1 ? 'Comparing with the last upload…' : 'Uploading…'}
+            {upload.isPending && ' You can close this dialog, but keep this tab open: the upload continues.'}
           </Text>
         </div>
       )}
@@ -75,13 +76,13 @@ function SyncResult({
 }) {
   if (state === 'failed' || state === 'cancelled')
     return (
-      <Alert color="red" title={state === 'failed' ? 'The upload failed' : 'The upload was cancelled'}>
+      <Alert color="red" title={ENDS[state]}>
         {cause?.message ?? 'Calls may have been sent for some users. The next upload sends the rest.'}
       </Alert>
     )
   if (state !== 'done')
     return (
-      <Alert color="blue" title="Upload accepted">
+      <Alert color="blue" title={ENDS.accepted}>
         It continues in the background. “Last sync” shows when it is done.
       </Alert>
     )

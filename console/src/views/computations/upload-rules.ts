@@ -60,6 +60,22 @@ export function consentTo(allowance: Allowance, { removed, current, invalid }: P
   }
 }
 
+export const ENDS = {
+  accepted: 'Upload accepted',
+  done: 'Uploaded',
+  failed: 'The upload failed',
+  cancelled: 'The upload was cancelled',
+} as const
+
+type UploadState = { isPending: boolean; data: components['schemas']['Sync'] | undefined; error: unknown }
+
+/** Beside the closed dialog. */
+export function uploadStatus({ isPending, data, error }: UploadState): string {
+  if (isPending) return 'Uploading…'
+  if (error || !data) return 'The upload had an error'
+  return ENDS[data.state]
+}
+
 export function summaryOf(kind: Kind, { changed, removed, invalid }: Preview): string {
   const adds = `${kind === 'audiences' ? 'Adds' : 'Sets'} ${formatInteger(changed)}`
   const unusable = invalid > 0 ? `, ${pluralize(invalid, 'line')} cannot be used` : ''

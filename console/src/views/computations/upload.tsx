@@ -1,34 +1,47 @@
 import { Button, Checkbox, FileButton, Group, Modal, Stack, Text, Textarea } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useRef, useState } from 'react'
-import type { Computation, Kind } from '../../api/computations.ts'
+import { type Computation, forgetUpload, type Kind, useLatestUpload } from '../../api/computations.ts'
 import { formatInteger } from '../../wording/format.ts'
 import { visible } from '../../wording/visible.ts'
 import { LABELS } from './labels.ts'
 import { UploadResults } from './upload-results.tsx'
-import { consentTo } from './upload-rules.ts'
+import { consentTo, uploadStatus } from './upload-rules.ts'
 import { type Uploading, useUploading } from './use-uploading.ts'
 
 type UploadProps = { kind: Kind; computation: Computation }
 
 export function Upload({ kind, computation }: UploadProps) {
   const [opened, { open, close }] = useDisclosure()
+  const latest = useLatestUpload(kind, computation.id)
   const title = `${LABELS[kind].upload} to ${computation.name}`
+  function closeDialog() {
+    // the dialog has shown how it ended
+    if (!latest?.isPending) forgetUpload(kind, computation.id)
+    close()
+  }
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={open} aria-label={title}>
-        {LABELS[kind].upload}
-      </Button>
+      <div>
+        <Button size="compact-sm" variant="default" onClick={open} aria-label={title}>
+          {LABELS[kind].upload}
+        </Button>
+        {latest && !opened && (
+          <Text size="xs" role="status">
+            {uploadStatus(latest)}
+          </Text>
+        )}
+      </div>
       <Modal
         opened={opened}
-        onClose={close}
+        onClose={closeDialog}
         title={visible(title)}
         size="lg"
         closeButtonProps={{ 'aria-label': 'Close' }}
         centered
       >
         {/* a new form for each dialog: consent to an empty upload counts once */}
-        <UploadForm kind={kind} computation={computation} onClose={close} />
+        <UploadForm kind={kind} computation={computation} onClose={closeDialog} />
       </Modal>
     </>
   )

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { type Kind, usePreview, useUpload } from '../../api/computations.ts'
+import { type Kind, useLatestUpload, usePreview, useUpload } from '../../api/computations.ts'
 import {
   type Allowance,
   FORMATS,
@@ -14,17 +14,22 @@ import {
 export function useUploading(kind: Kind, id: string, content: { text: string; file: File | null }) {
   const [format, setFormat] = useState<Format>('lines')
   const [isDoubtful, setDoubtful] = useState(false)
-  const [progress, setProgress] = useState(0)
+  const [progress, setProgress] = useState<number>()
+  const [isNew, setNew] = useState(true)
   const [allowed, setAllowed] = useState<readonly Allowance[]>([])
   const preview = usePreview(kind, id)
-  const upload = useUpload(kind, id)
+  const own = useUpload(kind, id)
+  const latest = useLatestUpload(kind, id)
+  // an earlier dialog may have started one
+  const upload = isNew && own.isIdle && latest ? latest : own
   const blob = content.file ?? new Blob([content.text])
   const required = requiredBy(preview.data)
 
   function startOver() {
+    setNew(false)
     setAllowed([])
     preview.reset()
-    upload.reset()
+    own.reset()
   }
 
   async function startPreview() {
@@ -45,7 +50,7 @@ export function useUploading(kind: Kind, id: string, content: { text: string; fi
       allowances: required,
       onProgress: setProgress,
     }
-    upload.mutate(request, {
+    own.mutate(request, {
       // each consent counts once; the next upload is compared with this one
       onSettled() {
         setAllowed([])
