@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DeadLetter } from '../../console/src/api/dead-letters.ts'
 import { newId } from '../../console/src/random.ts'
-import { filterFromParams } from '../../console/src/views/dead-letters/filter.ts'
+import { filterFromForm, filterFromParams } from '../../console/src/views/dead-letters/filter.ts'
 import {
   describeMatching,
   newestOfEach,
@@ -104,6 +104,22 @@ test('a chosen period of the filter is the period of the replay', () => {
   })
   expect(replayShape.safeParse(request).success).toBe(true)
   expect(filterFromParams(new URLSearchParams('since=yesterday&until=1'))).toEqual({})
+})
+
+test('a form gives the times of a custom period only, and changes no time that was not typed', () => {
+  const since = '2026-01-01T00:00:30.000Z'
+  const local = { since: toLocalInput(since), until: toLocalInput('2026-01-02T00:00:00.000Z') }
+  const values = (more: object) => new URLSearchParams({ ...local, user: 'u1', ...more })
+  expect(filterFromForm(values({ hours: 'custom' }), { since })).toEqual({
+    since,
+    until: '2026-01-02T00:00:00.000Z',
+    user: 'u1',
+  })
+  expect(filterFromForm(values({ hours: 'custom' }), {}).since).toBe('2026-01-01T00:00:00.000Z')
+  expect(filterFromForm(values({ hours: '24' }), { since })).toEqual({ hours: 24, user: 'u1' })
+  expect(
+    filterFromForm(values({ hours: 'custom', since: '20261-01-01T00:00' }), { since }),
+  ).not.toHaveProperty('since')
 })
 
 test('a filter covers every counted destination, and all destinations if the counts are partial', () => {

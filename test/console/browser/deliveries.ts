@@ -92,6 +92,37 @@ export function listDeliveries(on: () => Stage): void {
     await until(async () => (await rows.count()) === 2)
   })
 
+  test('are filtered by a text once it is applied: until then, clicks act on what is listed', async () => {
+    const { page } = await on().come()
+    await page.goto('/destinations/stock/deliveries')
+    await page.getByRole('textbox', { name: 'Event' }).fill('Nothing')
+    await page.getByRole('textbox', { name: 'User' }).fill('bob')
+    await page.getByRole('button', { name: 'Delivery of Ordered, message order-1' }).click()
+    const drawer = page.getByRole('dialog', { name: 'Delivery' })
+    await drawer.getByText(/^POST /).waitFor()
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+    const all = page.getByRole('button', { name: 'Resend all matching' })
+    expect(await all.isDisabled()).toBe(true)
+    await page.getByRole('textbox', { name: 'Event' }).fill('')
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
+    const rows = page.getByRole('button', { name: ROW })
+    await until(async () => (await rows.count()) === 1)
+    expect(new URL(page.url()).search).toBe('?user=bob')
+    expect(await all.isDisabled()).toBe(false)
+
+    await page.goto('/dead?destinationId=stock')
+    await page.getByRole('textbox', { name: 'User' }).fill('bob')
+    await page.getByRole('button', { name: 'Details of order-1' }).click()
+    await page.getByLabel('Request body').getByText('"userId": "ann"').waitFor()
+    expect(await page.getByRole('button', { name: 'Replay all matching' }).isDisabled()).toBe(true)
+    // a choice applies the text too
+    await page.getByRole('combobox', { name: 'Replayed' }).selectOption('Not yet')
+    await page.getByRole('button', { name: 'Details of order-1' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Details of order-2' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Replay all matching' }).isDisabled()).toBe(false)
+  })
+
   test('that need a longer search say how far back it got, and continue', async () => {
     const { page } = await on().come()
     const answer = (json: object) => ({

@@ -158,6 +158,29 @@ export function writeRules(on: () => Stage): void {
     expect((await stored()).rules).toEqual({ filter: { path: 'event', in: ['Later'] } })
   })
 
+  test('a name that is not added yet is saved: the click on “Save” is not lost', async () => {
+    await save({ filter: { path: 'userId', exists: true } })
+    const { page } = await on().come()
+    await page.goto(PATH)
+    const name = page.getByRole('textbox', { name: 'Another event name' })
+    for (const [text, names] of [
+      ['Pressed', ['Pressed']],
+      ['Once more', ['Pressed', 'Once more']],
+    ] as const) {
+      await name.fill(text)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved', { exact: true }).waitFor()
+      const { filter } = (await stored()).rules as { filter: { all: unknown[] } }
+      expect(filter.all[0]).toEqual({ path: 'event', in: names })
+      await page.reload()
+    }
+    await name.fill('Added')
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('checkbox', { name: 'Added', checked: true }).waitFor()
+    expect(await page.getByRole('checkbox', { name: 'Added' }).count()).toBe(1)
+    expect(await name.inputValue()).toBe('')
+  })
+
   test('rules that the form cannot show are JSON, with every fault in its place', async () => {
     const rules = { filter: { not: { path: 'event', startsWith: 'Test' } } }
     await save(rules)

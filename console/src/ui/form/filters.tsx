@@ -1,85 +1,133 @@
-import { NativeSelect, type NativeSelectProps, TextInput } from '@mantine/core'
-import { useState } from 'react'
-import { fromLocalInput, MAX_LOCAL_INPUT, toLocalInput } from '../../wording/format.ts'
+import { Button, Group, NativeSelect, type NativeSelectProps, TextInput } from '@mantine/core'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { MAX_LOCAL_INPUT, toLocalInput } from '../../wording/format.ts'
 
-type FilterProps = { value: string | undefined; onChange: (value: string | undefined) => void }
+type FilterBarProps<F> = {
+  label: string
+  /** The applied one. */
+  filter: F
+  /** @param values of the fields by name, without empty ones */
+  read: (values: URLSearchParams) => F
+  onFilter: (filter: F) => void
+  /** Whether a text is not applied yet. */
+  isTyping: boolean
+  onTyping: (isTyping: boolean) => void
+  onClear?: (() => void) | undefined
+  children: ReactNode
+}
+
+/**
+ * Choices apply at once, texts on Enter or with the button. They do not apply when a field loses the focus: the list
+ * would change under the mouse before it is released, and the click would be lost.
+ */
+export function FilterBar<F extends object>(props: FilterBarProps<F>) {
+  const { label, filter, read, onFilter, isTyping, onTyping, onClear, children } = props
+  /** A new key empties all fields: what they show may not be in the filter. */
+  const [clears, setClears] = useState(0)
+  function apply(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const next = read(valuesOf(event.currentTarget))
+    onTyping(!event.currentTarget.checkValidity())
+    if (JSON.stringify(next) !== JSON.stringify(filter)) onFilter(next)
+  }
+  function clear() {
+    setClears(clears + 1)
+    onTyping(false)
+    onClear?.()
+    onFilter(read(new URLSearchParams()))
+  }
+  return (
+    <search key={clears} aria-label={label}>
+      <form onSubmit={apply} onInput={() => onTyping(true)} noValidate>
+        <Group align="flex-start" gap="xs">
+          {children}
+          <Button type="submit" variant={isTyping ? 'filled' : 'default'} mt={24}>
+            Filter
+          </Button>
+          {(onClear || Object.keys(filter).length > 0) && (
+            <Button variant="subtle" mt={24} onClick={clear}>
+              Clear
+            </Button>
+          )}
+        </Group>
+      </form>
+    </search>
+  )
+}
+
+/** A text that does not match its pattern leaves the applied value. */
+function valuesOf(form: HTMLFormElement): URLSearchParams {
+  const values = new URLSearchParams()
+  for (const field of form.querySelectorAll<HTMLInputElement | HTMLSelectElement>('input, select')) {
+    const isRefused = field instanceof HTMLInputElement && field.validity.patternMismatch
+    const value = (isRefused ? field.defaultValue : field.value).trim()
+    if (value !== '') values.set(field.name, field.name === 'status' ? value.toLowerCase() : value)
+  }
+  return values
+}
+
+type FilterProps = { name: string; label: string; value: string | undefined }
 
 type SelectProps = FilterProps &
   Pick<NativeSelectProps, 'maw'> & {
-    label: string
     /** The choice without a filter. */
     all?: string
     choices: readonly { value: string; label: string }[]
+    onChoose?: (value: string) => void
   }
 
-export function SelectFilter({ value = '', onChange, all = 'All', choices, ...select }: SelectProps) {
+export function SelectFilter({ value = '', onChoose, all = 'All', choices, ...select }: SelectProps) {
   return (
     <NativeSelect
       {...select}
       value={value}
-      onChange={(event) => onChange(event.currentTarget.value || undefined)}
+      onChange={(event) => {
+        onChoose?.(event.currentTarget.value)
+        event.currentTarget.form?.requestSubmit()
+      }}
       data={[{ value: '', label: all }, ...choices]}
     />
   )
 }
 
-/** Applies on Enter or when the field loses the focus. */
-export function TextFilter({ label, value = '', onChange, ...input }: FilterProps & TextProps) {
-  return (
-    <TextInput
-      w={148}
-      {...input}
-      label={label}
-      defaultValue={value}
-      key={value}
-      autoComplete="off"
-      spellCheck={false}
-      onBlur={(event) => {
-        const typed = event.currentTarget.value.trim()
-        if (typed !== value) onChange(typed || undefined)
-      }}
-      onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
-    />
-  )
-}
-
 type TextProps = {
-  label: string
   placeholder?: string
   error?: string | undefined
   type?: string
   max?: string
+  pattern?: string
+  onInvalid?: () => void
+  onInput?: () => void
   w?: number
 }
 
+export const TextFilter = ({ value = '', ...input }: FilterProps & TextProps) => (
+  <TextInput w={148} {...input} defaultValue={value} key={value} autoComplete="off" spellCheck={false} />
+)
+
 /** In the browser's zone, to the minute. The value is ISO 8601. */
-export const TimeFilter = ({ label, value, onChange }: FilterProps & { label: string }) => (
+export const TimeFilter = ({ value, ...named }: FilterProps) => (
   <TextFilter
-    label={label}
+    {...named}
     type="datetime-local"
     max={MAX_LOCAL_INPUT}
     w={220}
     value={value && toLocalInput(value)}
-    onChange={(typed) => onChange(typed && fromLocalInput(typed))}
   />
 )
 
-const STATUS = /^[1-9](?:\d\d|xx)$/
-
-export function StatusFilter({ value, onChange }: FilterProps) {
+export function StatusFilter({ value }: Pick<FilterProps, 'value'>) {
   const [isWrong, setWrong] = useState(false)
-  function change(typed: string | undefined) {
-    const status = typed?.toLowerCase()
-    setWrong(status !== undefined && !STATUS.test(status))
-    if (status === undefined || STATUS.test(status)) onChange(status)
-  }
   return (
     <TextFilter
+      name="status"
       label="HTTP status"
       placeholder="404 or 5xx"
+      pattern="[1-9](\d\d|[xX]{2})"
       error={isWrong ? 'A status such as 404 or 5xx' : undefined}
+      onInvalid={() => setWrong(true)}
+      onInput={() => setWrong(false)}
       value={value}
-      onChange={change}
     />
   )
 }

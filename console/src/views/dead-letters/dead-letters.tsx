@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import { useState } from 'react'
 import { type DeadCount, type DeadFilter, useDeadLetters } from '../../api/dead-letters.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
@@ -15,6 +16,7 @@ import { LetterTable } from './letter-table.tsx'
 
 export default function DeadLetters() {
   const [filter, setFilter] = useFilter()
+  const [isTyping, setTyping] = useState(false)
   const query = useDeadLetters(filter)
   const hasAny = isFiltered(filter) || (query.data?.pages[0]?.counts.length ?? 0) > 0
   return (
@@ -23,7 +25,7 @@ export default function DeadLetters() {
       lead={`Deliveries that ended without success. Sluice keeps each one${LIMITS.deadKept} with its body and attempts, so that you can replay it.`}
     >
       <ReplayList />
-      {hasAny && <FilterForm filter={filter} onFilter={setFilter} />}
+      {hasAny && <FilterForm filter={filter} onFilter={setFilter} isTyping={isTyping} onTyping={setTyping} />}
       <Loaded query={query}>
         {({ pages }) => {
           const [first] = pages
@@ -42,6 +44,7 @@ export default function DeadLetters() {
                 key={JSON.stringify(filter)}
                 letters={pages.flatMap(({ items }) => items)}
                 filter={filter}
+                isTyping={isTyping}
                 query={query}
               />
             </Stack>

@@ -20,10 +20,12 @@ import { LetterRow } from './letter-row.tsx'
 type LetterTableProps = {
   letters: readonly DeadLetter[]
   filter: DeadFilter
+  /** Whether the filter's form shows something else. */
+  isTyping: boolean
   query: Parameters<typeof Older>[0]['query']
 }
 
-export function LetterTable({ letters, filter, query }: LetterTableProps) {
+export function LetterTable({ letters, filter, isTyping, query }: LetterTableProps) {
   const mayWrite = useMayWrite()
   const destinations = useDestinations().data
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set())
@@ -47,6 +49,7 @@ export function LetterTable({ letters, filter, query }: LetterTableProps) {
           selected={newestOfEach(selected)}
           onStarted={() => setSelectedIds(new Set())}
           prepareAll={() => prepareAll(filter, { letters, destinations })}
+          isTyping={isTyping}
         />
       )}
       <Table verticalSpacing={6} aria-label="Dead letters" className="dense">
@@ -111,9 +114,10 @@ type ReplayButtonsProps = {
   /** A replay of the selected ones has started. */
   onStarted: () => void
   prepareAll: () => Promise<Prepared>
+  isTyping: boolean
 }
 
-const ReplayButtons = ({ selected, onStarted, prepareAll }: ReplayButtonsProps) => (
+const ReplayButtons = ({ selected, onStarted, prepareAll, isTyping }: ReplayButtonsProps) => (
   <Group gap="xs" mb="xs">
     <ReplayButton
       label={selected.length > 0 ? `Replay ${formatInteger(selected.length)} selected` : 'Replay selected'}
@@ -125,7 +129,7 @@ const ReplayButtons = ({ selected, onStarted, prepareAll }: ReplayButtonsProps) 
       disabled={selected.length === 0}
       onStarted={onStarted}
     />
-    <ReplayButton label="Replay all matching" prepare={prepareAll} />
+    <ReplayButton label="Replay all matching" prepare={prepareAll} disabled={isTyping} />
   </Group>
 )
 

@@ -1,5 +1,6 @@
 import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { visible } from '../../wording/visible.ts'
 
@@ -55,6 +56,16 @@ function AddName({ onAdd }: { onAdd: (name: string) => void }) {
     if (text.trim() !== '') onAdd(text)
     setText('')
   }
+  const latest = useRef(add)
+  useEffect(() => {
+    latest.current = add
+  })
+  /** Between press and click, the new name would move what is clicked. After the click, saving would lose it. */
+  function addBeforeClick() {
+    if (document.querySelector(':active') === null) return add()
+    const addNow = () => flushSync(() => latest.current())
+    window.addEventListener('click', addNow, { capture: true, once: true })
+  }
   return (
     <Group gap="xs" align="flex-end" wrap="nowrap">
       <TextInput
@@ -65,8 +76,7 @@ function AddName({ onAdd }: { onAdd: (name: string) => void }) {
         placeholder="Order Paid"
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
-        // otherwise saving would lose a name that is not added yet
-        onBlur={add}
+        onBlur={addBeforeClick}
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return
           event.preventDefault()

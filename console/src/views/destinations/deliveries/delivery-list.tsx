@@ -30,6 +30,7 @@ export function DeliveryList({ destinationId }: { destinationId: string }) {
   const { filter, opened, setFilter, open } = useDeliveryParams()
   const [isLive, setLive] = useState(true)
   const [isResent, setResent] = useState(false)
+  const [isTyping, setTyping] = useState(false)
   const mayWrite = useMayWrite()
   const list = { of: destinationId, filter }
   return (
@@ -43,6 +44,7 @@ export function DeliveryList({ destinationId }: { destinationId: string }) {
               kind="deliveries"
               label="Resend all matching"
               prepare={() => prepareResend(list)}
+              disabled={isTyping}
               onStarted={() => {
                 setLive(true)
                 setResent(true)
@@ -66,7 +68,7 @@ export function DeliveryList({ destinationId }: { destinationId: string }) {
             .
           </Text>
         )}
-        <FilterForm filter={filter} onFilter={setFilter} />
+        <FilterForm filter={filter} onFilter={setFilter} isTyping={isTyping} onTyping={setTyping} />
         <Found key={JSON.stringify(filter)} list={list} isLive={isLive} onOpen={open} />
       </Stack>
       <DeliveryDrawer id={opened} onClose={() => open(undefined)} />
