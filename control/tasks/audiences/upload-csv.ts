@@ -14,9 +14,9 @@ import {
 } from './upload-lines.ts'
 
 /**
- * CSV by RFC 4180, also with semicolons or tabs, read strictly: a misread file could remove members. Not a library: this
- * reader shares decoding, line numbers and limits with other formats (`linesOf`), continues after a fault, and adds no
- * dependency to control.
+ * CSV by RFC 4180, also with semicolons or tabs, read strictly: a misread file could remove members. Not a library:
+ * this reader shares decoding, line numbers and limits with other formats (`linesOf`), continues after a fault, and
+ * adds no dependency to control.
  */
 
 /** `number`: the record's first line, from 1. */
@@ -173,8 +173,8 @@ function change(record: CsvRecord, kind: keyof typeof COLUMNS, header: Header): 
   if (kind === 'audience') return { userId, value: 'true' }
   const value = fields[header.value] ?? ''
   if (header.hasDecimalCommas && DECIMAL_COMMA.test(value)) {
-    const message = `has the value ${value.slice(0, 50)}: write a number with a point instead of the comma, or send text as application/x-ndjson`
-    throw new UploadFault('invalid_line', number, message)
+    const advice = 'write a number with a point instead of the comma, or send text as application/x-ndjson'
+    throw new UploadFault('invalid_line', number, `has the value ${value.slice(0, 50)}: ${advice}`)
   }
   return { userId, value: csvValue(value, number) }
 }
