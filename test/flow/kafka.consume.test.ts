@@ -19,6 +19,7 @@ import {
   NO_RIGHT,
   REBALANCE,
   SYNC_GROUP,
+  UNEXPECTED,
   UNKNOWN_MEMBER,
   withAnswers,
 } from '../helpers/answers.ts'
@@ -365,6 +366,8 @@ test('after a broker restart every record is handled, from the committed offsets
 
 const rebalance = { key: HEARTBEAT, error: REBALANCE }
 const noCoordinator = { key: FIND_COORDINATOR, error: NO_COORDINATOR }
+/** More often than the client asks. */
+const again = <T>(answer: T): T[] => Array.from({ length: 6 }, () => answer)
 
 test.each([
   [
@@ -378,8 +381,10 @@ test.each([
     'has joined, and is not told its partitions while the coordinator loads',
     [rebalance, { key: SYNC_GROUP, error: COORDINATOR_LOADING }],
   ],
-  // more often than the client asks
-  ['finds no coordinator', [rebalance, ...Array.from({ length: 6 }, () => noCoordinator)]],
+  ['finds no coordinator', [rebalance, ...again(noCoordinator)]],
+  ...[HEARTBEAT, JOIN_GROUP, SYNC_GROUP].map(
+    (key) => [`gets unexpected errors (${key})`, [rebalance, ...again({ key, error: UNEXPECTED })]] as const,
+  ),
 ])('a member that %s, is one again', async (_what, answers) => {
   const kafka = await connection([{ partitions: 1 }])
   const producer = closing(await createProducer(kafka))

@@ -9,6 +9,7 @@ export const FIND_COORDINATOR = 10
 export const JOIN_GROUP = 11
 export const SYNC_GROUP = 14
 export const HEARTBEAT = 12
+export const UNEXPECTED = -1
 export const COORDINATOR_LOADING = 14
 export const NO_COORDINATOR = 15
 export const UNKNOWN_MEMBER = 25

@@ -30,6 +30,7 @@ test.each([
   ['is gone', gone()],
   ['does not coordinate the group any more', createErrorFromCode(NOT_COORDINATOR)],
   ['loads the group', createErrorFromCode(LOADING)],
+  ['has an unexpected error', createErrorFromCode(UNEXPECTED)],
 ])(
   'a coordinator that %s is looked up at the next heartbeat, and the member stays in the group',
   async (_, error) => {

@@ -2,13 +2,15 @@
  * Upstream: tulios/kafkajs#1779 (open); `joinAndSync`, `fetch`, `seek` and `commitOffsets` in
  * src/consumer/consumerGroup.js, `handleBatch` in src/consumer/runner.js.
  * Without it: after a join that failed for a temporary reason, kafkajs fetches as if it had joined. Its commits are
- * refused and its partitions stall, because nothing makes it join again. If it finds no coordinator for long, the
- * consumer ends for good. A seek or a batch from before a join skips records that were released in between. A commit
- * that is repeated after a join, or made before the join is reported, counts as one of the new generation: it may set
- * back partitions that another member has by now (docs/decisions/002-client-guards.md).
+ * refused and its partitions stall, because nothing makes it join again. If it finds no coordinator for long, or the
+ * answer to a join is an unexpected error of the broker, the consumer ends for good. A seek or a batch from before a
+ * join skips records that were released in between. A commit that is repeated after a join, or made before the join is
+ * reported, counts as one of the new generation: it may set back partitions that another member has by now
+ * (docs/decisions/002-client-guards.md).
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
 import { internal, prototypeOf } from '../internals.ts'
+import { isUnexpected } from './coordinator-moves.ts'
 
 type ConsumerGroup = {
   /** A new one after each join. */
@@ -23,8 +25,10 @@ type ConsumerGroup = {
 type Runner = { consumerGroup: ConsumerGroup; handleBatch(batch: object): Promise<void> }
 
 const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Error }>('protocol/error')
-const { KafkaJSGroupCoordinatorNotFound } =
-  internal<Record<'KafkaJSGroupCoordinatorNotFound', new () => Error>>('errors')
+const { KafkaJSGroupCoordinatorNotFound, KafkaJSProtocolError } = internal<{
+  KafkaJSGroupCoordinatorNotFound: new () => Error
+  KafkaJSProtocolError: new (error: unknown, options: { retriable: boolean }) => Error
+}>('errors')
 
 /** After the first, kafkajs retries; after the second, it rejoins with the same member id. */
 const COORDINATOR_NOT_AVAILABLE = 15
@@ -96,7 +100,7 @@ async function joinOnce(member: ConsumerGroup, joinAndSync: () => Promise<void>)
     await joinAndSync.call(member)
   } catch (error) {
     if (error instanceof KafkaJSGroupCoordinatorNotFound) throw createErrorFromCode(COORDINATOR_NOT_AVAILABLE)
-    throw error
+    throw isUnexpected(error) ? new KafkaJSProtocolError(error, { retriable: true }) : error
   }
   outside.delete(member)
 }

@@ -38,7 +38,7 @@ export function followMoves(): void {
       try {
         await heartbeat.call(this, options)
       } catch (error) {
-        if (!isAway(error) && !isCoordinatedElsewhere(error)) throw error
+        if (!isAway(error) && !isCoordinatedElsewhere(error) && !isUnexpected(error)) throw error
         void followCoordinator(this)
       }
     },
@@ -142,4 +142,4 @@ export const isCoordinatedElsewhere = (error: unknown): boolean => isType(COORDI
 
 export const isLedElsewhere = (error: unknown): boolean => isType(LED_ELSEWHERE, error)
 
-const isUnexpected = (error: unknown): boolean => isType(UNEXPECTED, error)
+export const isUnexpected = (error: unknown): boolean => isType(UNEXPECTED, error)
