@@ -24,7 +24,11 @@ const skipped = new Counter({
 
 export const countSkippedBatch = (topic: string) => skipped.inc({ topic })
 
-export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queuedBytes' | 'stalledMs'>): void {
+export function watchProducer({
+  queuedBytes,
+  stalledMs,
+  leaderlessMs,
+}: Pick<Producer, 'queuedBytes' | 'stalledMs' | 'leaderlessMs'>): void {
   new Gauge({
     name: 'sluice_kafka_queue_bytes',
     help: 'Bytes that are waiting for Kafka or being sent.',
@@ -35,10 +39,10 @@ export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queued
   })
   new Gauge({
     name: 'sluice_kafka_stalled_seconds',
-    help: 'How long the current send has been waiting for its acknowledgement.',
+    help: 'How long the current send has been waiting for its acknowledgement, or records for a leader of their partition.',
     registers,
     collect() {
-      this.set(stalledMs() / 1_000)
+      this.set(Math.max(stalledMs(), leaderlessMs()) / 1_000)
     },
   })
 }

@@ -47,9 +47,8 @@ export async function createTopics(
       }).catch((error: unknown) => {
         throw asConfigError(asTopicError(error))
       })
-    // a new topic has no leader at first
     const names = configs.map(({ topic }) => topic)
-    await pRetry(() => answered(admin.fetchTopicMetadata({ topics: names })), {
+    await pRetry(() => untilLed(admin, { names, existing }), {
       retries: 12,
       minTimeout: 100,
       maxTimeout: 2_000,
@@ -74,6 +73,18 @@ export async function createTopics(
   } finally {
     await admin.disconnect()
   }
+}
+
+/** A new topic has no leaders at first. Those of an existing one may be down for long: a process starts without them. */
+async function untilLed(
+  admin: Pick<Admin, 'fetchTopicMetadata'>,
+  { names, existing }: { names: string[]; existing: ReadonlySet<string> },
+): Promise<void> {
+  const { topics } = await answered(admin.fetchTopicMetadata({ topics: names }))
+  const leaderless = topics.filter(
+    ({ name, partitions }) => !existing.has(name) && partitions.some(({ leader }) => leader < 0),
+  )
+  if (leaderless.length > 0) throw new Error(`no leader for ${leaderless.map(({ name }) => name).join(', ')}`)
 }
 
 async function connectTo(admin: Admin): Promise<void> {

@@ -6,6 +6,9 @@
 import type { Message, PartitionerArgs } from 'kafkajs'
 import { replaceInternal } from './internals.ts'
 
+/** A partitioner returns it for a message that is left out. */
+export const NOT_SENT = -1
+
 type GroupMessages = (
   of: Pick<PartitionerArgs, 'topic' | 'partitionMetadata'> & {
     messages: readonly Message[]
@@ -18,6 +21,7 @@ export const groupMessages: GroupMessages = ({ topic, partitionMetadata, message
   if (partitionMetadata.length === 0) return groups
   for (const message of messages) {
     const partition = partitioner({ topic, partitionMetadata, message })
+    if (partition === NOT_SENT) continue
     const group = groups[partition]
     if (group) group.push(message)
     else groups[partition] = [message]

@@ -6,6 +6,7 @@ import { createFaultReporter } from '../admin/lost-records.ts'
 import type { Connection } from '../client.ts'
 import { AckedEnds, compareAfterElections } from './acked-ends.ts'
 import { createFairQueue } from './fair-queue.ts'
+import { LeaderlessRecords } from './leaderless.ts'
 import { openPending, type Pending, type Produced } from './pending.ts'
 import { createSender, type Keyed, type Sender } from './send.ts'
 
@@ -47,6 +48,8 @@ export type Producer = {
   queuedBytes(): number
   /** How long the current send has waited; 0 if there is none. */
   stalledMs(): number
+  /** How long records have waited for a leader of their partition; 0 if none does. Others are sent meanwhile. */
+  leaderlessMs(): number
   close(drainMs?: number): Promise<void>
 }
 
@@ -108,6 +111,7 @@ export async function createProducer(
     isFull: (flow) => queue.isFull(flow),
     queuedBytes: () => queue.queuedBytes,
     stalledMs: () => queue.stalledMs(),
+    leaderlessMs: () => queue.leaderlessMs(),
     close(drainMs = 10_000) {
       endComparing()
       return queue.close(drainMs)
@@ -125,6 +129,7 @@ class ProduceQueue {
   private readonly maxBytes: number
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
+  private readonly leaderless = new LeaderlessRecords<Queued>()
   /** Only while records are queued, so that an idle process sleeps. */
   private sweep: NodeJS.Timeout | undefined
   private sending: readonly Queued[] = []
@@ -135,6 +140,8 @@ class ProduceQueue {
   private sharedAt = Number.NEGATIVE_INFINITY
   private waitingRecords = 0
   private stopCollecting: (() => void) | undefined
+  /** Only records without a leader wait. */
+  private isIdle = false
   private stalled: { topics: string[] } | undefined
   /** A lower bound of all deadlines. */
   private soonest = Number.POSITIVE_INFINITY
@@ -175,7 +182,7 @@ class ProduceQueue {
     this.count(flow, bytes)
     this.waiting.add(flow, { count, record, pending, bytes, flow })
     this.waitingRecords += count
-    if (this.waitingRecords >= this.pace.fullAt) this.stopCollecting?.()
+    if (this.isIdle || this.waitingRecords >= this.pace.fullAt) this.stopCollecting?.()
     this.running ??= this.run()
     this.sweep ??= setInterval(() => {
       this.expire(performance.now())
@@ -186,17 +193,23 @@ class ProduceQueue {
   }
 
   private async run(): Promise<void> {
-    const { waiting, sender, options, connection } = this
-    while (!waiting.isEmpty()) {
-      await this.collect()
-      this.sending = waiting.next()
-      if (this.sending.length === 0) break
-      this.waitingRecords -= this.sending.length
+    const { waiting, leaderless, options, connection } = this
+    let isAgain = false
+    while (!this.closed && !(waiting.isEmpty() && leaderless.isEmpty())) {
+      if (waiting.isEmpty()) await this.idle(leaderless.dueAt() - performance.now())
+      else await this.collect()
+      // once there is a leader, they take turns with the others
+      const due: Queued[] = isAgain && !waiting.isEmpty() ? [] : leaderless.takeDue(performance.now())
+      isAgain = due.length > 0
+      this.sending = isAgain ? due : waiting.next()
+      if (this.sending.length === 0) continue
       this.sendingSince = performance.now()
-      this.smallSince = this.sending.length < this.pace.fullAt ? this.sendingSince : Number.NEGATIVE_INFINITY
-      await sender.send(this.sending, this.settle)
+      const left = await (isAgain ? this.sendAgain() : this.sendNext())
+      // their deadline may have passed meanwhile
+      if (left > 0) this.soonest = 0
       const seconds = (performance.now() - this.sendingSince) / 1000
-      options.onAck?.({ records: this.sending.length, seconds })
+      const records = this.sending.length - left
+      if (records > 0) options.onAck?.({ records, seconds })
       if (this.stalled)
         connection.log.info({ ...this.stalled, seconds: Math.round(seconds) }, 'Kafka takes writes again')
       this.stalled = undefined
@@ -205,6 +218,29 @@ class ProduceQueue {
     }
     // no await since the queue was empty, so no record is left behind
     this.running = undefined
+  }
+
+  /** @returns how many wait for a leader. */
+  private async sendNext(): Promise<number> {
+    const { sending, leaderless } = this
+    this.waitingRecords -= sending.length
+    this.smallSince = sending.length < this.pace.fullAt ? this.sendingSince : Number.NEGATIVE_INFINITY
+    const left = await this.sender.send(sending, this.settle, (...at) => leaderless.has(...at))
+    leaderless.add(left, performance.now())
+    return left.length
+  }
+
+  /** @returns how many still wait for a leader. */
+  private async sendAgain(): Promise<number> {
+    const left = await this.sender.send(this.sending, this.settle)
+    this.leaderless.putBack(left, performance.now())
+    return left.length
+  }
+
+  private async idle(ms: number): Promise<void> {
+    this.isIdle = true
+    await this.collectFor(Math.max(0, ms))
+    this.isIdle = false
   }
 
   private async collect(): Promise<void> {
@@ -242,15 +278,18 @@ class ProduceQueue {
     this.sweep = undefined
   }
 
-  /** Reports `unknown`, but leaves the records in the queue. */
+  /** Reports `unknown`, but leaves the records in the queue, unless they wait for a leader. */
   private expire(now: number): void {
     if (now < this.soonest) return
     this.soonest = Number.POSITIVE_INFINITY
-    const batches = [...this.sending.map(({ batch }) => batch), ...this.waiting.waiting()]
+    const taken = [...this.sending, ...this.leaderless.all()]
+    const batches = [...taken.map(({ batch }) => batch), ...this.waiting.waiting()]
     for (const { pending } of batches) {
       if (pending.deadline <= now) pending.settle('unknown')
       else this.soonest = Math.min(this.soonest, pending.deadline)
     }
+    for (const record of this.leaderless.remove(({ batch }) => batch.pending.deadline <= now))
+      this.settle(record, 'refused')
   }
 
   private reportStall(now: number): void {
@@ -264,6 +303,11 @@ class ProduceQueue {
 
   stalledMs(): number {
     return this.sendingSince === 0 ? 0 : performance.now() - this.sendingSince
+  }
+
+  leaderlessMs(): number {
+    const since = this.leaderless.since()
+    return since === undefined ? 0 : performance.now() - since
   }
 
   async close(drainMs: number): Promise<void> {

@@ -3,24 +3,30 @@ import type { Producer as KafkaJsProducer, Message, PartitionerArgs, RecordMetad
 import { within } from '../../process/timeout.ts'
 import { untilBack } from '../admin/failures.ts'
 import { CLOSE_MS, type Connection } from '../client.ts'
+import { partitionKey } from '../log-faults.ts'
+import { NOT_SENT } from '../patches/group-messages.ts'
 import { CompressionTypes } from '../patches/kafkajs.ts'
 import type { Acked, AckedEnds, AckedPart } from './acked-ends.ts'
 import { type Placeable, place } from './partition.ts'
 
-/** `metadata`: of its topic's partitions, when it was placed. */
-export type Keyed = Message & Placeable & { metadata?: PartitionerArgs['partitionMetadata'] }
+type Metadata = PartitionerArgs['partitionMetadata']
+/** `metadata`: of its topic's partitions, when it was placed. `waits`: its partition has no leader. */
+export type Keyed = Message & Placeable & { metadata?: Metadata; waits?: boolean }
 type Sendable = { topic: string; message: Keyed }
 
 export type Sender = {
   /**
    * Calls `settle` for each record once all in-sync replicas have acknowledged it, or the broker refuses it for good.
    * Ends early only when closed; the other outcomes are then unknown.
+   * @param isBehind whether earlier records of the partition wait for a leader.
+   * @returns in order, the records that wait for a leader, or for those before them.
    */
-  send<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void>
+  send<T extends Sendable>(records: readonly T[], settle: Settle<T>, isBehind?: IsBehind): Promise<T[]>
   close(): Promise<void>
 }
 
 type Settle<T> = (record: T, outcome: 'acked' | 'refused') => void
+type IsBehind = (topic: string, partition: number) => boolean
 
 const RETRY_MS = 250
 const FAILED = 'a send failed; trying again with a new producer'
@@ -44,6 +50,7 @@ class IdempotentSender implements Sender {
   private producer: KafkaJsProducer | undefined
   /** Requests from the last send's first try may still be on their way. */
   private doubtful = false
+  private isBehind: IsBehind = () => false
   private closed = false
 
   constructor(connection: Connection, ends: Pick<AckedEnds, 'add'>) {
@@ -69,30 +76,44 @@ class IdempotentSender implements Sender {
     }
   }
 
-  private placeOf = ({ message, partitionMetadata }: PartitionerArgs): number => {
+  private placeOf = ({ topic, message, partitionMetadata }: PartitionerArgs): number => {
     // kafkajs passes the messages that `send` gave it
     const record = message as Keyed
     if (record.placed !== undefined) this.doubtful = true
     record.metadata = partitionMetadata
-    return place(record, partitionMetadata.length)
+    const partition = place(record, partitionMetadata.length)
+    record.waits = leaderlessIn(partitionMetadata).has(partition) || this.isBehind(topic, partition)
+    return record.waits ? NOT_SENT : partition
   }
 
-  async send<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void> {
+  async send<T extends Sendable>(
+    records: readonly T[],
+    settle: Settle<T>,
+    isBehind: IsBehind = () => false,
+  ): Promise<T[]> {
+    const waiting: T[] = []
     let left = records
     while (left.length > 0 && !this.closed) {
       try {
+        this.isBehind = isBehind
         if (this.doubtful) await this.replace()
-        left = await this.attempt(left, settle)
+        const unwritten = await this.attempt(left, settle)
+        waiting.push(...unwritten.filter(({ message }) => message.waits))
+        left = unwritten.filter(({ message }) => !message.waits)
       } catch (error) {
-        if (this.closed) return
+        if (this.closed) break
         this.reportFailure(left, error)
         await this.replace()
         const [only] = left
         if (!isRecordFault(error) || !only) await sleep(RETRY_MS)
-        else if (left.length === 1) return settle(only, 'refused')
-        else return this.sendOneByOne(left, settle)
+        else if (left.length > 1) return [...waiting, ...(await this.sendOneByOne(left, settle, isBehind))]
+        else {
+          settle(only, 'refused')
+          break
+        }
       }
     }
+    return waiting
   }
 
   /** @returns the records that are not acknowledged, in order. */
@@ -138,14 +159,38 @@ class IdempotentSender implements Sender {
     }
   }
 
-  private async sendOneByOne<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void> {
-    for (const record of records) await this.send([record], settle)
+  private async sendOneByOne<T extends Sendable>(
+    records: readonly T[],
+    settle: Settle<T>,
+    isBehind: IsBehind,
+  ): Promise<T[]> {
+    const waiting: T[] = []
+    const behind = new Set<string>()
+    const isOneBehind: IsBehind = (topic, partition) =>
+      behind.has(partitionKey(topic, partition)) || isBehind(topic, partition)
+    for (const record of records)
+      for (const left of await this.send([record], settle, isOneBehind)) {
+        waiting.push(left)
+        behind.add(partitionKey(left.topic, left.message.placed ?? NOT_SENT))
+      }
+    return waiting
   }
 
   async close(): Promise<void> {
     this.closed = true
     if (this.producer) await within(CLOSE_MS, this.producer.disconnect())
   }
+}
+
+const leaderless = new WeakMap<Metadata, ReadonlySet<number>>()
+
+/** Once per answer of a broker, not per record. */
+function leaderlessIn(metadata: Metadata): ReadonlySet<number> {
+  const known = leaderless.get(metadata)
+  if (known) return known
+  const found = new Set(metadata.filter(({ leader }) => leader < 0).map(({ partitionId }) => partitionId))
+  leaderless.set(metadata, found)
+  return found
 }
 
 const leaderOf = ({ metadata, placed }: Keyed) =>

@@ -42,16 +42,16 @@ const FETCH_WAIT_MS = 50
 export async function openReader(options: ReaderOptions): Promise<Reader> {
   const { topic } = options
   const jobs: Jobs = new Map()
-  const joined = Promise.withResolvers<void>()
+  const joined = Promise.withResolvers<number>()
   const follower = followerFor(jobs, joined, options)
   const readInTurn = queuePerPartition((range, onValue) =>
     readRange({ follower, topic, jobs }, range, onValue),
   )
   try {
     await follower.connect()
-    await Promise.all([follower.run(), joined.promise])
+    const [, partitions] = await Promise.all([follower.run(), joined.promise])
     return {
-      partitions: (await follower.firstBounds(topic)).size,
+      partitions,
       bounds: () => follower.bounds(topic),
       async read(range, onValue) {
         if (range.from < range.to) await readInTurn(range, onValue)
@@ -80,7 +80,7 @@ type Jobs = Map<number, Job>
 
 function followerFor(
   jobs: Jobs,
-  joined: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>,
+  joined: Pick<PromiseWithResolvers<number>, 'resolve' | 'reject'>,
   { connection, topic, onFatal }: ReaderOptions,
 ): Follower {
   const follower = new Follower({
@@ -114,7 +114,8 @@ function followerFor(
     },
     onJoined(assigned) {
       for (const at of assigned) follower[jobs.has(at.partition) ? 'resume' : 'pause'](at)
-      joined.resolve()
+      // the group has no other member
+      joined.resolve(assigned.length)
     },
     onFatal(error) {
       joined.reject(error)

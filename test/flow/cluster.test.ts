@@ -8,7 +8,9 @@ import { watchBrokers } from '../../harness/kafka/partitions.ts'
 import { withAdmin } from '../../harness/kafka/topics.ts'
 import { startOpenLoad } from '../../harness/open-load.ts'
 import { type Connection, connect } from '../../kafka/client.ts'
+import { partitionOf } from '../../kafka/produce/partition.ts'
 import { prepareKafka } from '../../schemas/prepare-kafka.ts'
+import { DELIVERIES, EVENTS, SEEN } from '../../schemas/topics.ts'
 import { startOwnCluster } from '../helpers/broker.ts'
 import { closing, connectTo } from '../helpers/cluster.ts'
 import { deliveredAt } from '../helpers/delivered.ts'
@@ -80,6 +82,70 @@ test('three brokers with a REPLICATION of 1 cause one warning at the start; one 
   ])
   expect(await saidOf(inject('kafkaBrokers'))).toEqual([])
 })
+
+type At = { topic: string; partition: number }
+
+/** Moves these partitions to the third broker: while it is down, they have no leader. */
+const leaveOnThird = ({ kafka, named }: Connection, partitions: readonly At[]) =>
+  withAdmin({ kafka }, async (admin) => {
+    const topics = partitions.map(({ topic, partition }) => ({
+      topic: named(topic),
+      partitionAssignment: [{ partition, replicas: [3] }],
+    }))
+    await admin.alterPartitionReassignments({ topics })
+    const isThere = async ({ topic, partition }: At) => {
+      const [found] = (await admin.fetchTopicMetadata({ topics: [named(topic)] })).topics
+      const isr = found?.partitions.find(({ partitionId }) => partitionId === partition)?.isr
+      return isr?.length === 1 && isr[0] === 3
+    }
+    await until(async () => (await Promise.all(partitions.map(isThere))).every(Boolean), { timeout: 60_000 })
+  })
+
+test('while partitions have no leader, the others go on, also in new processes; theirs continue with a leader', async () => {
+  const settings = { KAFKA_BROKERS: cluster.brokers, REPLICATION: '3', PARTITIONS: '3' }
+  const [system, receiver] = await Promise.all([startSystem(settings).then(closing), aReceiver()])
+  await system.destination('crm', [`${receiver.url}/crm`])
+  const leaderless = [
+    { topic: EVENTS, partition: 0 },
+    { topic: DELIVERIES, partition: 1 },
+    { topic: SEEN, partition: 0 },
+  ]
+  await leaveOnThird(system.connection, leaderless)
+  const delivered = deliveredAt(receiver)
+  const isDelivered = ({ messageId }: { messageId: string }) => delivered('/crm', messageId)
+  const load = startOpenLoad({ urls: [system.ingest], writeKey: 'shop-write-key', perSecond: 20 })
+  await until(() => load.calls.length > 20 && load.calls.slice(0, 20).every(isDelivered))
+
+  // after a kill, Kafka 4 may wait for an unclean election
+  await cluster.nodes[2]?.stop()
+  const isOn = (key: string, partition: number) => partitionOf(Buffer.from(key), 3) === partition
+  type Call = (typeof load.calls)[number]
+  const hasLeader = ({ userId }: Call) => !isOn(`shop/${userId}`, 0)
+  const hasLeaders = (call: Call) => hasLeader(call) && !isOn(`crm/${call.userId}`, 1)
+  async function goesOn(): Promise<void> {
+    const before = load.calls.length
+    const later = () => load.calls.slice(before, before + 100)
+    const left = () => [
+      ...later().filter((call) => hasLeader(call) && call.acceptedAt === undefined),
+      ...later().filter((call) => hasLeaders(call) && !isDelivered(call)),
+    ]
+    await until(() => later().length === 100 && left().length === 0, {
+      timeout: 60_000,
+      message: () => `left: ${JSON.stringify(left())}`,
+    })
+    expect(later().filter((call) => !hasLeader(call)).length).toBeGreaterThan(0)
+    expect(later().some((call) => !hasLeader(call) && call.acceptedAt !== undefined)).toBe(false)
+  }
+  await goesOn()
+  // their groups join again
+  await Promise.all([system.another('router'), system.another('deliverer')])
+  await (await startIngest(system)).kill()
+  await goesOn()
+
+  await cluster.restart(2)
+  await load.drain()
+  await until(() => load.calls.every(isDelivered), { timeout: 60_000, message: 'all is delivered' })
+}, 300_000)
 
 /** Each broker has the only copy of a partition, which has no leader while that broker is down. */
 const createForeignTopic = (connection: Connection) =>

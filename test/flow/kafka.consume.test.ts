@@ -369,7 +369,7 @@ const noCoordinator = { key: FIND_COORDINATOR, error: NO_COORDINATOR }
 /** More often than the client asks. */
 const again = <T>(answer: T): T[] => Array.from({ length: 6 }, () => answer)
 
-test.each([
+test.each<[string, { key: number; error: number }[]]>([
   [
     'is unknown, and may not join while the coordinator loads',
     [
@@ -382,9 +382,12 @@ test.each([
     [rebalance, { key: SYNC_GROUP, error: COORDINATOR_LOADING }],
   ],
   ['finds no coordinator', [rebalance, ...again(noCoordinator)]],
-  ...[HEARTBEAT, JOIN_GROUP, SYNC_GROUP].map(
-    (key) => [`gets unexpected errors (${key})`, [rebalance, ...again({ key, error: UNEXPECTED })]] as const,
-  ),
+  ['gets unexpected errors for heartbeats', again({ key: HEARTBEAT, error: UNEXPECTED })],
+  ['gets unexpected errors for joins', [rebalance, ...again({ key: JOIN_GROUP, error: UNEXPECTED })]],
+  [
+    'is not told its partitions for unexpected errors',
+    [rebalance, ...again({ key: SYNC_GROUP, error: UNEXPECTED })],
+  ],
 ])('a member that %s, is one again', async (_what, answers) => {
   const kafka = await connection([{ partitions: 1 }])
   const producer = closing(await createProducer(kafka))

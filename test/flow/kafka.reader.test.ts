@@ -116,7 +116,11 @@ test('if the beginning of a range has been deleted, the rest is read', async () 
 
 test('one that cannot be opened leaves no consumer group behind', async () => {
   const kafka = await connection([{}])
-  vi.spyOn(Follower.prototype, 'firstBounds').mockRejectedValueOnce(new Error('no leader'))
+  const { run } = Follower.prototype
+  vi.spyOn(Follower.prototype, 'run').mockImplementationOnce(async function (this: Follower) {
+    await run.call(this)
+    throw new Error('no leader')
+  })
   await expect(openReader({ connection: kafka, topic: 'work', onFatal })).rejects.toThrow('no leader')
   expect(await groupsOf(kafka, 'reader.')).toEqual([])
 })

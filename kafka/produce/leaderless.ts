@@ -1,0 +1,91 @@
+import { partitionKey } from '../log-faults.ts'
+import { MAX_BYTES, MAX_ITEMS } from './fair-queue.ts'
+import type { Keyed } from './send.ts'
+
+type Placed = { topic: string; message: Keyed; bytes: number }
+/** `retryAt`: when to try it again. */
+type Partition<T> = { key: string; records: T[]; since: number; retryAt: number }
+
+/** kafkajs asks for the leaders once a second meanwhile (kafka/patches/leaderless.ts). */
+const RETRY_MS = 500
+
+/**
+ * Records whose partition has no leader wait here, in their order, so that others are sent. Times are by the monotonic
+ * clock, in ms.
+ */
+export class LeaderlessRecords<T extends Placed> {
+  private readonly partitions = new Map<string, Partition<T>>()
+  private tried: Partition<T> | undefined
+
+  isEmpty(): boolean {
+    return this.partitions.size === 0
+  }
+
+  /** Whether records of the partition wait here: later ones must not overtake them. */
+  has(topic: string, partition: number): boolean {
+    return this.partitions.has(partitionKey(topic, partition))
+  }
+
+  all(): T[] {
+    return [...this.partitions.values()].flatMap(({ records }) => records)
+  }
+
+  /** Since when the first has waited. */
+  since(): number | undefined {
+    return this.isEmpty() ? undefined : Math.min(...[...this.partitions.values()].map(({ since }) => since))
+  }
+
+  dueAt(): number {
+    return Math.min(...[...this.partitions.values()].map(({ retryAt }) => retryAt))
+  }
+
+  /** @param records just tried, and without a leader. */
+  add(records: readonly T[], now: number): void {
+    for (const record of records) {
+      const key = partitionKey(record.topic, record.message.placed ?? -1)
+      const partition = this.partitions.get(key)
+      if (partition) partition.records.push(record)
+      else this.partitions.set(key, { key, records: [record], since: now, retryAt: now + RETRY_MS })
+    }
+  }
+
+  /** @returns the first records of one partition. Call `putBack` when they were tried. */
+  takeDue(now: number): T[] {
+    const due = [...this.partitions.values()].find(({ retryAt }) => retryAt <= now)
+    this.tried = due
+    if (!due) return []
+    let [count, bytes] = [0, 0]
+    for (const record of due.records) {
+      bytes += record.bytes
+      if (count === MAX_ITEMS || (count > 0 && bytes > MAX_BYTES)) break
+      count += 1
+    }
+    return due.records.splice(0, count)
+  }
+
+  /** @param left those that still have no leader. */
+  putBack(left: readonly T[], now: number): void {
+    const { tried } = this
+    if (!tried) return
+    tried.records = [...left, ...tried.records]
+    tried.retryAt = left.length > 0 ? now + RETRY_MS : now
+    // the others come first next time
+    this.partitions.delete(tried.key)
+    if (tried.records.length > 0) this.partitions.set(tried.key, tried)
+    this.tried = undefined
+  }
+
+  /** @returns the removed ones. */
+  remove(isOver: (record: T) => boolean): T[] {
+    const removed: T[] = []
+    for (const partition of this.partitions.values()) {
+      const { over = [], left = [] } = Object.groupBy(partition.records, (each) =>
+        isOver(each) ? 'over' : 'left',
+      )
+      removed.push(...over)
+      partition.records = left
+      if (left.length === 0 && partition !== this.tried) this.partitions.delete(partition.key)
+    }
+    return removed
+  }
+}

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { NOT_SENT } from '../../kafka/patches/group-messages.ts'
+import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
+import { connectionOf } from '../helpers/kafkajs.ts'
+import { until } from '../helpers/until.ts'
+
+type Message = { value: string }
+type Place = (of: { topic: string; message: Message; partitionMetadata: object[] }) => number
+
+/** A topic whose partitions have these leaders (-1: none), and what is written to each partition. */
+function aBroker(leaders: number[]) {
+  const written = leaders.map((): string[] => [])
+  /** Fails the sends that contain one of these values. */
+  const refused = new Set<string>()
+  const kafka = {
+    producer: ({ createPartitioner }: { createPartitioner?: () => Place }) => ({
+      connect: async () => {},
+      disconnect: async () => {},
+      async sendBatch({ topicMessages }: { topicMessages: { topic: string; messages: Message[] }[] }) {
+        const partitionMetadata = leaders.map((leader, partitionId) => ({ partitionId, leader }))
+        const sent = topicMessages.flatMap(({ topic, messages }) =>
+          messages.map((message) => ({
+            value: message.value,
+            partition: createPartitioner?.()({ topic, message, partitionMetadata }) ?? NOT_SENT,
+          })),
+        )
+        await sleep(1)
+        const placed = sent.filter(({ partition }) => partition !== NOT_SENT)
+        if (placed.some(({ value }) => refused.has(value)))
+          throw Object.assign(new Error('refused'), { type: 'INVALID_RECORD' })
+        for (const { value, partition } of placed) written[partition]?.push(value)
+        return [...new Set(placed.map(({ partition }) => partition))].map((partition) => ({
+          topicName: 'work',
+          partition,
+        }))
+      },
+    }),
+  }
+  return { kafka, leaders, written, refused }
+}
+
+let producer: Producer
+afterEach(() => producer.close(0))
+
+const write = (partition: number, value: string | number, deadlineMs = Number.POSITIVE_INFINITY) =>
+  producer.produce([{ topic: 'work', partition, key: 'k', value: String(value) }], { deadlineMs })
+
+const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, index) => from + index)
+
+test('records of partitions with leaders are written, while the others wait', async () => {
+  const broker = aBroker([1, -1])
+  producer = await createProducer(connectionOf(broker.kafka))
+  const waiting = write(1, 'waits')
+  for (const number of numbers(5)) expect(await write(0, number)).toBe('acked')
+  expect(producer.leaderlessMs()).toBeGreaterThan(0)
+  expect(broker.written).toEqual([['0', '1', '2', '3', '4'], []])
+  broker.leaders[1] = 2
+  expect(await waiting).toBe('acked')
+  expect(broker.written[1]).toEqual(['waits'])
+  expect(producer.queuedBytes()).toBe(0)
+  await until(() => producer.leaderlessMs() === 0)
+})
+
+test('records of one list are written as far as their partitions have leaders', async () => {
+  const broker = aBroker([1, -1])
+  producer = await createProducer(connectionOf(broker.kafka))
+  const record = (partition: number) => ({ topic: 'work', partition, key: 'k', value: `of ${partition}` })
+  const both = producer.produce([record(1), record(0)])
+  await until(() => broker.written[0]?.length === 1)
+  broker.leaders[1] = 2
+  expect(await both).toBe('acked')
+  expect(broker.written).toEqual([['of 0'], ['of 1']])
+})
+
+test('once there is a leader, a partition gets its records in order, more than fit in one send, with those that came later', async () => {
+  const broker = aBroker([1, -1])
+  producer = await createProducer(connectionOf(broker.kafka))
+  const early = numbers(1_200).map((number) => write(1, number))
+  await until(() => producer.leaderlessMs() > 0)
+  broker.leaders[1] = 2
+  const late: Promise<unknown>[] = []
+  for (const number of numbers(300, 1_200)) {
+    late.push(write(1, number))
+    await write(0, number)
+  }
+  expect(new Set(await Promise.all([...early, ...late]))).toEqual(new Set(['acked']))
+  expect(broker.written[1]).toEqual(numbers(1_500).map(String))
+})
+
+test('a record that the broker refuses does not let later ones of a partition overtake those that wait', async () => {
+  const broker = aBroker([1, -1])
+  broker.refused.add('bad')
+  producer = await createProducer(connectionOf(broker.kafka))
+  const outcomes = [write(0, 'bad'), write(1, 'a'), write(1, 'b'), write(0, 'good')]
+  expect(await outcomes[0]).toBe('refused')
+  expect(await outcomes[3]).toBe('acked')
+  broker.leaders[1] = 2
+  expect(await Promise.all(outcomes)).toEqual(['refused', 'acked', 'acked', 'acked'])
+  expect(broker.written).toEqual([['good'], ['a', 'b']])
+})
+
+test('a record whose deadline has passed takes no room while it waits for a leader, and is not written', async () => {
+  const broker = aBroker([1, -1])
+  producer = await createProducer(connectionOf(broker.kafka))
+  expect(await write(1, 'late', 50)).toBe('unknown')
+  await until(() => producer.queuedBytes() === 0)
+  broker.leaders[1] = 2
+  expect(await write(1, 'next')).toBe('acked')
+  expect(broker.written[1]).toEqual(['next'])
+})
+
+test('a close waits for leaders only as long as for acknowledgements', async () => {
+  const broker = aBroker([-1])
+  producer = await createProducer(connectionOf(broker.kafka))
+  const waiting = write(0, 'waits')
+  await until(() => producer.leaderlessMs() > 0)
+  await producer.close(50)
+  expect(await waiting).toBe('unknown')
+})
