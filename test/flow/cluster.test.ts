@@ -141,6 +141,8 @@ test('while partitions have no leader, the others go on, also in new processes; 
   await Promise.all([system.another('router'), system.another('deliverer')])
   await (await startIngest(system)).kill()
   await goesOn()
+  const said = `have no leader, and their records wait: ${system.connection.named(DELIVERIES)} 1`
+  await until(() => system.logged('deliverer').some(({ msg }) => msg.includes(said)))
 
   await cluster.restart(2)
   await load.drain()
