@@ -1,8 +1,8 @@
 /**
  * Upstream: no issue; `parse` in src/protocol/requests/metadata/v0/response.js, `refreshMetadata` in
  * src/cluster/brokerPool.js, `resolveOffsets` in src/consumer/offsetManager/index.js.
- * Without it: one partition without a leader fails the metadata of all topics in the request. Consumers and producers of
- * other partitions stop at their next request, and no process starts.
+ * Without it: one partition without a leader fails the metadata of all topics in the request. Consumers and producers
+ * of other partitions stop at their next request, and no process starts.
  * Until: test/kafka/leaderless.test.ts and test/flow/cluster.test.ts pass without it.
  */
 import { internal, prototypeOf } from './internals.ts'
