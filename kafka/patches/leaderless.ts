@@ -57,7 +57,8 @@ function withoutLeaderFaults(metadata: Metadata): Metadata {
 }
 
 type BrokerPool = {
-  metadata: Metadata
+  /** Null after a disconnect. */
+  metadata: Metadata | null
   /** Ms since 1970. */
   metadataExpireAt: number
   logger: { error(message: string): void }
@@ -70,7 +71,8 @@ function refreshSoon(): void {
   const { refreshMetadata } = pool
   pool.refreshMetadata = async function (topics) {
     await refreshMetadata.call(this, topics)
-    const leaderless = this.metadata.topicMetadata.flatMap(({ topic, partitionMetadata }) => {
+    const { topicMetadata } = this.metadata ?? { topicMetadata: [] }
+    const leaderless = topicMetadata.flatMap(({ topic, partitionMetadata }) => {
       const partitions = topics.includes(topic) ? partitionMetadata.filter(hasNoLeader) : []
       return partitions.length > 0 ? `${topic} ${partitions.map(({ partitionId }) => partitionId)}` : []
     })

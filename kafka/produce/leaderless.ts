@@ -3,8 +3,10 @@ import { MAX_BYTES, MAX_ITEMS } from './fair-queue.ts'
 import type { Keyed } from './send.ts'
 
 type Placed = { topic: string; message: Keyed; bytes: number }
+/** Without its message, which may share its data with others until it is made. */
+export type Unmade<T extends Placed> = Omit<T, 'message'>
 /** `retryAt`: when to try it again. */
-type Partition<T> = { key: string; records: T[]; since: number; retryAt: number }
+type Partition<T extends Placed> = { key: string; records: Unmade<T>[]; since: number; retryAt: number }
 
 /** kafkajs asks for the leaders once a second meanwhile (kafka/patches/leaderless.ts). */
 const RETRY_MS = 500
@@ -16,6 +18,14 @@ const RETRY_MS = 500
 export class LeaderlessRecords<T extends Placed> {
   private readonly partitions = new Map<string, Partition<T>>()
   private tried: Partition<T> | undefined
+  private readonly unmake: (record: T) => Unmade<T>
+  private readonly make: (record: Unmade<T>) => T
+
+  /** @param unmake what is kept while a record waits. */
+  constructor(unmake: (record: T) => Unmade<T>, make: (record: Unmade<T>) => T) {
+    this.unmake = unmake
+    this.make = make
+  }
 
   isEmpty(): boolean {
     return this.partitions.size === 0
@@ -26,7 +36,7 @@ export class LeaderlessRecords<T extends Placed> {
     return this.partitions.has(partitionKey(topic, partition))
   }
 
-  all(): T[] {
+  all(): Unmade<T>[] {
     return [...this.partitions.values()].flatMap(({ records }) => records)
   }
 
@@ -44,8 +54,8 @@ export class LeaderlessRecords<T extends Placed> {
     for (const record of records) {
       const key = partitionKey(record.topic, record.message.placed ?? -1)
       const partition = this.partitions.get(key)
-      if (partition) partition.records.push(record)
-      else this.partitions.set(key, { key, records: [record], since: now, retryAt: now + RETRY_MS })
+      if (partition) partition.records.push(this.unmake(record))
+      else this.partitions.set(key, { key, records: [this.unmake(record)], since: now, retryAt: now + RETRY_MS })
     }
   }
 
@@ -60,14 +70,14 @@ export class LeaderlessRecords<T extends Placed> {
       if (count === MAX_ITEMS || (count > 0 && bytes > MAX_BYTES)) break
       count += 1
     }
-    return due.records.splice(0, count)
+    return due.records.splice(0, count).map(this.make)
   }
 
   /** @param left those that still have no leader. */
   putBack(left: readonly T[], now: number): void {
     const { tried } = this
     if (!tried) return
-    tried.records = [...left, ...tried.records]
+    tried.records = [...left.map(this.unmake), ...tried.records]
     tried.retryAt = left.length > 0 ? now + RETRY_MS : now
     // the others come first next time
     this.partitions.delete(tried.key)
@@ -76,8 +86,8 @@ export class LeaderlessRecords<T extends Placed> {
   }
 
   /** @returns the removed ones. */
-  remove(isOver: (record: T) => boolean): T[] {
-    const removed: T[] = []
+  remove(isOver: (record: Unmade<T>) => boolean): Unmade<T>[] {
+    const removed: Unmade<T>[] = []
     for (const partition of this.partitions.values()) {
       const { over = [], left = [] } = Object.groupBy(partition.records, (each) =>
         isOver(each) ? 'over' : 'left',

@@ -14,6 +14,8 @@ export type Pending = {
    * @returns whether it was the last.
    */
   ended(outcome: 'acked' | 'refused'): boolean
+  /** How many records have not ended. */
+  left(): number
 }
 
 export function openPending(records: number, deadline: number): Pending {
@@ -28,5 +30,6 @@ export function openPending(records: number, deadline: number): Pending {
       if (left === 0 || outcome === 'refused') settle(outcome)
       return left === 0
     },
+    left: () => left,
   }
 }

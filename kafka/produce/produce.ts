@@ -46,7 +46,7 @@ export type Producer = {
   /** For this flow; without one, for all. */
   isFull(flow?: string): boolean
   queuedBytes(): number
-  /** How long the current send has waited; 0 if there is none. */
+  /** How long Kafka has acknowledged nothing while records are sent or wait for a leader; 0 if there are none. */
   stalledMs(): number
   /** How long records have waited for a leader of their partition; 0 if none does. Others are sent meanwhile. */
   leaderlessMs(): number
@@ -79,7 +79,7 @@ const SHARED_MS = 1_000
 /** If a send waits this long while brokers answer, its topic accepts no writes. */
 const STALL_MS = 10_000
 
-type Queued = { topic: string; message: Keyed; bytes: number; batch: Batch }
+type Queued = { topic: string; message: Keyed; bytes: number; batch: Batch; place: number }
 /** `bytes`: the memory it takes until its last record has ended. */
 type Batch = RecordList & { pending: Pending; bytes: number; flow: string }
 
@@ -129,11 +129,15 @@ class ProduceQueue {
   private readonly maxBytes: number
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
-  private readonly leaderless = new LeaderlessRecords<Queued>()
+  private readonly leaderless = new LeaderlessRecords<Queued>(
+    ({ message: _, ...unmade }) => unmade,
+    ({ batch, place }) => this.toQueued(batch, place),
+  )
   /** Only while records are queued, so that an idle process sleeps. */
   private sweep: NodeJS.Timeout | undefined
   private sending: readonly Queued[] = []
   private sendingSince = 0
+  private ackedAt = Number.NEGATIVE_INFINITY
   /** When the last send began, if it was small. */
   private smallSince = Number.NEGATIVE_INFINITY
   /** When records last came while others had not ended. */
@@ -209,7 +213,10 @@ class ProduceQueue {
       if (left > 0) this.soonest = 0
       const seconds = (performance.now() - this.sendingSince) / 1000
       const records = this.sending.length - left
-      if (records > 0) options.onAck?.({ records, seconds })
+      if (records > 0) {
+        this.ackedAt = performance.now()
+        options.onAck?.({ records, seconds })
+      }
       if (this.stalled)
         connection.log.info({ ...this.stalled, seconds: Math.round(seconds) }, 'Kafka takes writes again')
       this.stalled = undefined
@@ -266,10 +273,10 @@ class ProduceQueue {
     const message: Keyed = { key, value, placed: undefined }
     if (partition !== undefined) message.partition = partition
     if (headers) message.headers = headers
-    return { topic: this.connection.named(topic), message, bytes: sizeOf(message), batch }
+    return { topic: this.connection.named(topic), message, bytes: sizeOf(message), batch, place }
   }
 
-  private settle = ({ batch }: Queued, outcome: 'acked' | 'refused'): void => {
+  private settle = ({ batch }: Pick<Queued, 'batch'>, outcome: 'acked' | 'refused'): void => {
     if (batch.pending.ended(outcome)) this.count(batch.flow, -batch.bytes)
   }
 
@@ -288,8 +295,15 @@ class ProduceQueue {
       if (pending.deadline <= now) pending.settle('unknown')
       else this.soonest = Math.min(this.soonest, pending.deadline)
     }
-    for (const record of this.leaderless.remove(({ batch }) => batch.pending.deadline <= now))
-      this.settle(record, 'refused')
+    // all that is left of a call, or nothing: its later records must not be written without the earlier ones
+    const left = Map.groupBy(this.leaderless.all(), ({ batch }) => batch)
+    const over = new Set<Batch>()
+    for (const [batch, its] of left)
+      if (batch.pending.deadline <= now) {
+        if (now === Number.POSITIVE_INFINITY || its.length === batch.pending.left()) over.add(batch)
+        else this.soonest = 0
+      }
+    for (const record of this.leaderless.remove(({ batch }) => over.has(batch))) this.settle(record, 'refused')
   }
 
   private reportStall(now: number): void {
@@ -302,7 +316,9 @@ class ProduceQueue {
   }
 
   stalledMs(): number {
-    return this.sendingSince === 0 ? 0 : performance.now() - this.sendingSince
+    const sendingMs = this.sendingSince === 0 ? 0 : performance.now() - this.sendingSince
+    const leaderlessMs = this.leaderlessMs()
+    return performance.now() - this.ackedAt > leaderlessMs ? Math.max(sendingMs, leaderlessMs) : sendingMs
   }
 
   leaderlessMs(): number {

@@ -7,10 +7,10 @@ const WAIT_MS = 100
 
 const records = [{ topic: 'events.rejected', key: 'shop', value: 'x' }]
 
-function aLog(outcome: Produced | Promise<Produced>, stalledMs = 0) {
+function aLog(outcome: Produced | Promise<Produced>, { stalledMs = 0, leaderlessMs = 0 } = {}) {
   const told: (number | string)[] = []
   const log = createRejectionLog({
-    producer: { produce: async () => outcome, stalledMs: () => stalledMs },
+    producer: { produce: async () => outcome, stalledMs: () => stalledMs, leaderlessMs: () => leaderlessMs },
     losses: { lost: (count) => void told.push(count), written: () => void told.push('written') },
     waitMs: WAIT_MS,
   })
@@ -32,8 +32,11 @@ test('waits for the write, with a limit', async () => {
   expect(performance.now() - began).toBeGreaterThan(WAIT_MS - 5)
 })
 
-test('does not wait when the topic has been stalled that long', async () => {
-  const { isOver } = aLog(never, WAIT_MS)
+test.each([
+  ['the topic has been stalled', { stalledMs: WAIT_MS }],
+  ['records have waited for a leader', { leaderlessMs: WAIT_MS }],
+])('does not wait when %s that long', async (_, producer) => {
+  const { isOver } = aLog(never, producer)
   await rested()
   expect(isOver()).toBe(true)
 })

@@ -14,11 +14,14 @@ function aBroker(leaders: number[]) {
   /** Fails the sends that contain one of these values. */
   const refused = new Set<string>()
   const sends = { count: 0 }
+  const broker = { leaders, written, refused, sends, held: undefined as Promise<void> | undefined }
   const kafka = {
     producer: ({ createPartitioner }: { createPartitioner?: () => Place }) => ({
       connect: async () => {},
       disconnect: async () => {},
       async sendBatch({ topicMessages }: { topicMessages: { topic: string; messages: Message[] }[] }) {
+        if (topicMessages.some(({ messages }) => messages.some(({ value }) => value === 'held')))
+          await broker.held
         const partitionMetadata = leaders.map((leader, partitionId) => ({ partitionId, leader }))
         const sent = topicMessages.flatMap(({ topic, messages }) =>
           messages.map((message) => ({
@@ -39,7 +42,7 @@ function aBroker(leaders: number[]) {
       },
     }),
   }
-  return { kafka, leaders, written, refused, sends }
+  return Object.assign(broker, { kafka })
 }
 
 let producer: Producer
@@ -111,6 +114,62 @@ test('a record whose deadline has passed takes no room while it waits for a lead
   broker.leaders[1] = 2
   expect(await write(1, 'next')).toBe('acked')
   expect(broker.written[1]).toEqual(['next'])
+})
+
+test('the rest of a call is not written without its beginning, whose deadline passes while it waits for a leader', async () => {
+  const broker = aBroker([1, -1])
+  producer = await createProducer(connectionOf(broker.kafka))
+  // more than fit in one send; the second one is held up
+  const call = (deadlineMs: number) =>
+    producer.produce(
+      numbers(600).map((number) => ({ topic: 'work', partition: 1, key: 'k', value: String(number) })),
+      { deadlineMs },
+    )
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  broker.held = promise
+  const first = call(50)
+  await new Promise(setImmediate)
+  const held = write(0, 'held')
+  expect(await first).toBe('unknown')
+  // longer than a sweep
+  await until(() => producer.leaderlessMs() > 500)
+  broker.leaders[1] = 2
+  release()
+  expect(await held).toBe('acked')
+  expect(await call(60_000)).toBe('acked')
+  expect([...new Set(broker.written[1])]).toEqual(numbers(600).map(String))
+})
+
+test('while a record waits for a leader, only what makes it is kept', async () => {
+  const broker = aBroker([-1])
+  producer = await createProducer(connectionOf(broker.kafka))
+  let made = 0
+  // the first one is made to measure the list
+  const outcome = producer.produceList({
+    count: 2,
+    record: (place) => {
+      made += place
+      return { topic: 'work', partition: 0, key: 'k', value: `${place}: ${made}` }
+    },
+  })
+  await until(() => producer.leaderlessMs() > 0)
+  broker.leaders[0] = 1
+  expect(await outcome).toBe('acked')
+  expect(made).toBeGreaterThan(1)
+  expect(broker.written[0]).toEqual(['0: 0', `1: ${made}`])
+})
+
+test('Kafka counts as stalled while nothing is acknowledged, and not while other partitions are written', async () => {
+  const broker = aBroker([-1, -1])
+  producer = await createProducer(connectionOf(broker.kafka))
+  const waiting = [write(0, 'a'), write(1, 'b')]
+  await until(() => producer.stalledMs() > 100)
+  broker.leaders[0] = 1
+  await waiting[0]
+  expect(producer.leaderlessMs()).toBeGreaterThan(100)
+  await until(() => producer.stalledMs() < 100)
+  broker.leaders[1] = 1
+  await Promise.all(waiting)
 })
 
 test('a close waits for leaders only as long as for acknowledgements', async () => {
