@@ -55,7 +55,8 @@ export class LeaderlessRecords<T extends Placed> {
       const key = partitionKey(record.topic, record.message.placed ?? -1)
       const partition = this.partitions.get(key)
       if (partition) partition.records.push(this.unmake(record))
-      else this.partitions.set(key, { key, records: [this.unmake(record)], since: now, retryAt: now + RETRY_MS })
+      else
+        this.partitions.set(key, { key, records: [this.unmake(record)], since: now, retryAt: now + RETRY_MS })
     }
   }
 

@@ -303,7 +303,8 @@ class ProduceQueue {
         if (now === Number.POSITIVE_INFINITY || its.length === batch.pending.left()) over.add(batch)
         else this.soonest = 0
       }
-    for (const record of this.leaderless.remove(({ batch }) => over.has(batch))) this.settle(record, 'refused')
+    for (const record of this.leaderless.remove(({ batch }) => over.has(batch)))
+      this.settle(record, 'refused')
   }
 
   private reportStall(now: number): void {
