@@ -112,8 +112,9 @@ function readable(thrown: unknown): unknown {
 
 /** Of a broken or endless body, returns what arrived. */
 async function read(stream: ReturnType<typeof got.stream>, timeoutMs: number): Promise<Posted> {
-  // got's own timeout waits until the agent has a connection
-  const timeout = setTimeout(() => stream.destroy(timedOut(timeoutMs)), timeoutMs)
+  // got's own timeout waits until the agent has a connection. If the process was blocked, the answer may wait to be read
+  const expire = () => setImmediate(() => stream.destroy(timedOut(timeoutMs)))
+  const timeout = setTimeout(expire, timeoutMs)
   let head: { status: number; retryAfter: string | undefined } | undefined
   stream.once('response', ({ statusCode: status, headers }) => {
     head = { status, retryAfter: headers['retry-after'] }

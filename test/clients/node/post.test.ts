@@ -1,4 +1,5 @@
 import { Agent } from 'node:http'
+import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { pack, poster } from '../../../clients/node/post.ts'
 import { unpack } from '../../../ingest/http/body.ts'
@@ -29,6 +30,49 @@ test('even while the agent makes no connection, as when a proxy does not respond
   const body = { bytes: Buffer.from('{"batch":[]}'), gzipped: false }
   expect(await post(body, { signal: new AbortController().signal, mostMs: 600_000 })).toEqual({
     error: Object.assign(new Error("Timeout awaiting 'request' for 50ms"), { code: 'ETIMEDOUT' }),
+  })
+})
+
+/** Answers once the first number is 1, and then sets it to 2. Its messages are its port and, for each request, 0. */
+const ANSWERING = `
+const { createServer } = require('node:http')
+const { parentPort, workerData } = require('node:worker_threads')
+const server = createServer((request, response) => {
+  request.resume().on('end', () => {
+    parentPort.postMessage(0)
+    Atomics.wait(workerData, 0, 0)
+    response.end('{"success":true}', () => {
+      Atomics.store(workerData, 0, 2)
+      Atomics.notify(workerData, 0)
+    })
+  })
+})
+server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`
+
+test('an answer that came in time counts, although the process was blocked until after the timeout', async () => {
+  const state = new Int32Array(new SharedArrayBuffer(4))
+  const service = new Worker(ANSWERING, { eval: true, workerData: state })
+  onTestFinished(async () => void (await service.terminate()))
+  const port = await new Promise((resolve) => service.once('message', resolve))
+  const requestTimeout = 2_000
+  const { post, close } = poster({
+    endpoint: `http://127.0.0.1:${port}/`,
+    writeKey: 'k',
+    requestTimeout,
+    agent: {},
+  })
+  onTestFinished(close)
+  service.once('message', () => {
+    const until = performance.now() + requestTimeout
+    Atomics.store(state, 0, 1)
+    Atomics.notify(state, 0)
+    Atomics.wait(state, 0, 1)
+    while (performance.now() < until);
+  })
+  const body = { bytes: Buffer.from('{"batch":[]}'), gzipped: false }
+  expect(await post(body, { signal: new AbortController().signal, mostMs: 600_000 })).toMatchObject({
+    status: 200,
+    brokenBy: undefined,
   })
 })
 
