@@ -236,10 +236,13 @@ describe.skipIf(!hasHelm)('the chart', () => {
       })
   })
 
-  test('passes a setting as it is, although Kubernetes expands $(NAME)', () => {
-    expect(settings('settings.OTEL_RESOURCE_ATTRIBUTES=a=$(HOST)$')).toMatchObject({
-      OTEL_RESOURCE_ATTRIBUTES: 'a=$$(HOST)$',
-    })
+  test('passes a setting as it is, although Kubernetes expands $(NAME), and $$ to $', () => {
+    const value = 'a=$(HOST)$,b=$$'
+    const { OTEL_RESOURCE_ATTRIBUTES: env = '' } = settings(
+      `settings.OTEL_RESOURCE_ATTRIBUTES=${value.replaceAll(',', '\\,')}`,
+    )
+    expect(env.replaceAll('$$', '')).not.toContain('$')
+    expect(env.replaceAll('$$', () => '$')).toBe(value)
   })
 
   test('replaces pods if settings change, and leaves those of running pods as they are', () => {
