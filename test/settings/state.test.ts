@@ -75,8 +75,14 @@ test('of a removed setting that cannot be read, the last good version is remembe
 test('the versions of the last 10,000 removed settings are remembered, and none of suppressions', () => {
   const { removed, lastVersion } = createState({ keys, kinds: KINDS, log: log as never })
   const remove = (key: string, record: object) => removed(key, Buffer.from(sealRecord(key, record, keys)))
-  for (let each = 0; each <= 10_000; each++) remove(`source/s${each}`, { ...records.source, id: `s${each}` })
-  expect(['source/s0', 'source/s1', 'source/s10000'].map(lastVersion)).toEqual([undefined, 1, 1])
+  const removeSource = (each: number) => remove(`source/s${each}`, { ...records.source, id: `s${each}` })
+  for (let each = 0; each <= 10_000; each++) removeSource(each)
+  const ofSources = (...numbers: number[]) => numbers.map((each) => lastVersion(`source/s${each}`))
+  expect(ofSources(0, 1, 10_000)).toEqual([undefined, 1, 1])
+  // removed again, so it is not the oldest
+  removeSource(1)
+  removeSource(10_001)
+  expect(ofSources(1, 2, 3)).toEqual([1, undefined, 1])
   remove('suppression/a', { ...records.suppression })
   expect(lastVersion('suppression/a')).toBeUndefined()
 })
